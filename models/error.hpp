@@ -1,0 +1,32 @@
+// The two ways to fail: wrong input (exit 2) and a failed run (exit 1).
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace gangway {
+
+// Where something stands in a text that a person wrote. Line 0: no line (the command line, say).
+struct Origin {
+  std::string file;
+  int line = 0;
+};
+
+// Wrong input. what() is one line: FILE:LINE: key 'KEY': found FOUND, expected EXPECTED
+class InputError : public std::runtime_error {
+ public:
+  InputError(const Origin& origin, const std::string& key, const std::string& found,
+             const std::string& expected);
+  explicit InputError(const std::string& line) : std::runtime_error(line) {}
+};
+
+// A run that could not be carried out. what() may have more lines (an event history).
+class RunError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Quotes a text for an error message: control characters replaced, cut to 60 characters.
+std::string quote(const std::string& text);
+
+}  // namespace gangway

@@ -1,0 +1,299 @@
+#include "models/input/document.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "models/nearest.hpp"
+
+namespace gangway {
+namespace {
+
+constexpr std::size_t kMostNodes = 200'000;
+constexpr std::uintmax_t kLargestFile = 16u << 20;
+
+std::size_t weight(const Node& node) {
+  std::size_t total = 1;
+  for (const Node& item : node.items) total += weight(item);
+  for (const auto& [key, value] : node.entries) total += weight(value);
+  return total;
+}
+
+// Builds the tree from the parser's events, so that aliases, tags and duplicate keys are seen.
+class Builder : public YAML::EventHandler {
+ public:
+  explicit Builder(std::shared_ptr<const std::string> file) : file_(std::move(file)) {}
+
+  Node take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    leaf(make(mark, Node::Kind::null), anchor);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    refuse_tag(mark, tag);
+    Node node = make(mark, Node::Kind::scalar);
+    node.scalar = value;
+    leaf(std::move(node), anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto known = anchors_.find(anchor);
+    if (known == anchors_.end()) fail(mark, "an alias of an enclosing value", "a value that is complete");
+    count(mark, weight(known->second));
+    add(known->second);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, Node::Kind::sequence);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, Node::Kind::mapping);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    Node node;
+    YAML::anchor_t anchor;
+    std::string key;
+    bool has_key = false;
+  };
+
+  [[noreturn]] void fail(const YAML::Mark& mark, const std::string& found,
+                         const std::string& expected) const {
+    throw InputError({*file_, mark.line + 1}, stack_.empty() ? "" : stack_.back().key, found, expected);
+  }
+  void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
+    if (!tag.empty() && tag != "?" && tag != "!")
+      fail(mark, "the tag " + quote(tag), "a value without a tag");
+  }
+  void count(const YAML::Mark& mark, std::size_t more) {
+    nodes_ += more;
+    if (nodes_ > kMostNodes)
+      fail(mark, "a document that aliases blow up", fmt::format("at most {} values", kMostNodes));
+  }
+  Node make(const YAML::Mark& mark, Node::Kind kind) {
+    count(mark, 1);
+    Node node;
+    node.kind = kind;
+    node.file = file_;
+    node.line = mark.line + 1;
+    return node;
+  }
+  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
+    refuse_tag(mark, tag);
+    stack_.push_back({make(mark, kind), anchor, "", false});
+  }
+  void close() {
+    Open done = std::move(stack_.back());
+    stack_.pop_back();
+    leaf(std::move(done.node), done.anchor);
+  }
+  void leaf(Node node, YAML::anchor_t anchor) {
+    if (anchor != 0) anchors_[anchor] = node;
+    add(std::move(node));
+  }
+  void add(Node node) {
+    if (stack_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open& parent = stack_.back();
+    if (parent.node.kind == Node::Kind::sequence) {
+      parent.node.items.push_back(std::move(node));
+    } else if (!parent.has_key) {
+      take_key(parent, node);
+    } else {
+      parent.node.entries.emplace_back(parent.key, std::move(node));
+      parent.has_key = false;
+    }
+  }
+  static void take_key(Open& parent, const Node& node) {
+    if (node.kind != Node::Kind::scalar)
+      throw InputError(node.origin(), "", node.found() + " as a key", "a plain text as a key");
+    if (parent.node.find(node.scalar) != nullptr)
+      throw InputError(node.origin(), node.scalar, "the key a second time", "each key once");
+    parent.key = node.scalar;
+    parent.has_key = true;
+  }
+
+  std::shared_ptr<const std::string> file_;
+  std::vector<Open> stack_;
+  std::map<YAML::anchor_t, Node> anchors_;
+  std::size_t nodes_ = 0;
+  Node root_;
+};
+
+// Parser messages quote the text; an error of ours is one line.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  return text;
+}
+
+std::string item_name(const Node& item) {
+  if (item.kind == Node::Kind::scalar) return item.scalar;
+  for (const char* key : {"label", "name"})
+    if (const Node* name = item.find(key); name != nullptr && name->kind == Node::Kind::scalar)
+      return name->scalar;
+  return "";
+}
+
+Node* item_of(Node& sequence, const std::string& part) {
+  for (Node& item : sequence.items)
+    if (item_name(item) == part) return &item;
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
+  const bool number = error == std::errc() && end == part.data() + part.size();
+  return number && index < sequence.items.size() ? &sequence.items[index] : nullptr;
+}
+
+std::vector<std::string> item_names(const Node& sequence) {
+  std::vector<std::string> names;
+  for (const Node& item : sequence.items) names.push_back(item_name(item));
+  return names;
+}
+
+// A plain name stands for a mapping with only that name.
+void become_mapping(Node& node) {
+  if (node.kind == Node::Kind::mapping) return;
+  Node name = node;
+  const bool named = node.kind == Node::Kind::scalar;
+  node.kind = Node::Kind::mapping;
+  node.scalar.clear();
+  node.items.clear();
+  if (named) node.entries.emplace_back("name", std::move(name));
+}
+
+Node& step(Node& node, const std::string& part, const std::string& path, const Origin& origin) {
+  if (node.kind == Node::Kind::sequence) {
+    if (Node* item = item_of(node, part)) return *item;
+    throw InputError(origin, path, quote(part), expected_names(part, item_names(node)));
+  }
+  become_mapping(node);
+  if (Node* value = node.find(part)) return *value;
+  Node missing;
+  missing.file = std::make_shared<const std::string>(origin.file);
+  missing.line = origin.line;
+  node.entries.emplace_back(part, std::move(missing));
+  return node.entries.back().second;
+}
+
+}  // namespace
+
+Node Node::text(std::string value, const Node& where) {
+  Node node;
+  node.kind = Kind::scalar;
+  node.scalar = std::move(value);
+  node.file = where.file;
+  node.line = where.line;
+  return node;
+}
+
+const Node* Node::find(std::string_view key) const {
+  for (const auto& [name, value] : entries)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+Node* Node::find(std::string_view key) { return const_cast<Node*>(std::as_const(*this).find(key)); }
+
+void Node::put(const std::string& key, Node value) {
+  if (Node* old = find(key))
+    *old = std::move(value);
+  else
+    entries.emplace_back(key, std::move(value));
+}
+
+std::string Node::found() const {
+  switch (kind) {
+    case Kind::null:
+      return "nothing";
+    case Kind::scalar:
+      return quote(scalar);
+    case Kind::sequence:
+      return "a list";
+    case Kind::mapping:
+      return "a mapping";
+  }
+  return "nothing";
+}
+
+nlohmann::ordered_json Node::json() const {
+  switch (kind) {
+    case Kind::null:
+      return nullptr;
+    case Kind::scalar:
+      return scalar;
+    case Kind::sequence: {
+      auto list = nlohmann::ordered_json::array();
+      for (const Node& item : items) list.push_back(item.json());
+      return list;
+    }
+    case Kind::mapping:
+      break;
+  }
+  auto map = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : entries) map[key] = value.json();
+  return map;
+}
+
+Node parse_yaml(const std::string& text, const std::string& file) {
+  const auto name = std::make_shared<const std::string>(file);
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    Builder builder(name);
+    if (!parser.HandleNextDocument(builder))
+      throw InputError({file, 1}, "", "an empty file", "a YAML mapping");
+    Builder second(name);
+    if (parser.HandleNextDocument(second))
+      throw InputError({file, 1}, "", "several documents", "one document");
+    return builder.take();
+  } catch (const YAML::Exception& error) {
+    throw InputError({file, error.mark.line + 1}, "", "no YAML (" + one_line(error.msg) + ")",
+                     "a YAML mapping");
+  }
+}
+
+Node read_yaml(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) throw InputError({path, 0}, "", "no readable file (" + error.message() + ")", "a YAML file");
+  if (size > kLargestFile)
+    throw InputError({path, 0}, "", fmt::format("{} bytes", size),
+                     fmt::format("at most {} bytes", kLargestFile));
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw InputError({path, 0}, "", "no readable file", "a YAML file");
+  return parse_yaml(text.str(), path);
+}
+
+Node& place(Node& root, const std::string& path, const Origin& origin) {
+  Node* node = &root;
+  std::string rest = path;
+  for (;;) {
+    // A key may itself contain dots: the paths below `sweep` do.
+    if (Node* whole = node->find(rest)) return *whole;
+    const std::size_t dot = rest.find('.');
+    const std::string part = rest.substr(0, dot);
+    if (part.empty()) throw InputError(origin, path, "an empty name in the path", "names separated by dots");
+    node = &step(*node, part, path, origin);
+    if (dot == std::string::npos) return *node;
+    rest.erase(0, dot + 1);
+  }
+}
+
+}  // namespace gangway

@@ -1,0 +1,80 @@
+#include "models/metrics/replication.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace gangway {
+
+void ReplicationMeter::job(const JobResult& result) {
+  if (!result.finish) return;
+  Sums& sums = clients_[result.id.client.index];
+  const auto response = static_cast<double>(result.response().ns);
+  sums.ntt += result.ntt();
+  sums.response += response;
+  sums.waiting += static_cast<double>(result.waiting().ns);
+  sums.standalone += static_cast<double>(result.standalone.ns);
+  sums.evictions += result.evictions;
+  ++sums.jobs;
+  if (sums.run_jobs++ == 0) sums.first = result.arrival;
+  sums.last = *result.finish;
+  responses_[result.id.client.index].add(result.response());
+}
+
+void ReplicationMeter::run_over(const RunTotals& totals) {
+  for (Sums& sums : clients_) {
+    if (sums.run_jobs == 0) continue;
+    sums.time_per_job +=
+        static_cast<double>((sums.last - sums.first).ns) / static_cast<double>(sums.run_jobs);
+    ++sums.runs;
+    sums.run_jobs = 0;
+  }
+  makespan_ += static_cast<double>(totals.makespan().ns);
+  utilisation_ += totals.utilisation();
+  eviction_delay_ += static_cast<double>(totals.eviction_delay.ns);
+  evictions_ += totals.evictions;
+  launches_ += totals.launches;
+  unfinished_ += totals.unfinished;
+  ++runs_;
+}
+
+ReplicationMetrics ReplicationMeter::metrics() const {
+  ReplicationMetrics m;
+  std::vector<double> ntts;
+  std::vector<double> speeds;
+  double waiting = 0;
+  for (const Sums& sums : clients_) {
+    ClientAverages& c = m.clients.emplace_back();
+    if (sums.jobs == 0) continue;
+    const auto n = static_cast<double>(sums.jobs);
+    c = {sums.ntt / n,
+         sums.response / n,
+         sums.waiting / n,
+         static_cast<double>(sums.evictions) / n,
+         sums.standalone / n,
+         sums.time_per_job / static_cast<double>(sums.runs),
+         sums.jobs};
+    ntts.push_back(c.ntt);
+    speeds.push_back(1 / c.ntt);
+    m.stp += 1 / c.ntt;
+    m.concurrency_efficiency += c.standalone_ns / c.time_per_job_ns;
+    m.jobs += sums.jobs;
+    waiting += sums.waiting;
+  }
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  m.antt = ntts.empty() ? none : mean(ntts);
+  m.dntt = ntts.empty() ? none : deviation(ntts, sample_sigma_);
+  m.jain = ntts.empty() ? none : jain(speeds);
+  if (ntts.empty()) m.stp = none;
+  const auto runs = static_cast<double>(runs_);
+  m.makespan_ns = makespan_ / runs;
+  m.utilisation = utilisation_ / runs;
+  m.evictions = static_cast<double>(evictions_) / runs;
+  m.launches = static_cast<double>(launches_) / runs;
+  m.eviction_delay_ns = eviction_delay_;
+  m.eviction_count = evictions_;
+  m.waiting_ns = m.jobs > 0 ? waiting / static_cast<double>(m.jobs) : 0;
+  m.unfinished = unfinished_;
+  return m;
+}
+
+}  // namespace gangway

@@ -1,0 +1,60 @@
+// One replication: all permutations of one seed. Averages per client first, then over clients (FRS paper, V
+// and VI-C).
+#pragma once
+
+#include <vector>
+
+#include "models/metrics/run_meter.hpp"
+#include "models/metrics/statistics.hpp"
+
+namespace gangway {
+
+struct ClientAverages {
+  double ntt = 0;
+  double response_ns = 0;
+  double waiting_ns = 0;
+  double evictions = 0;  // per job
+  double standalone_ns = 0;
+  double time_per_job_ns = 0;  // first release to last finish over the jobs finished, averaged over runs
+  std::int64_t jobs = 0;       // finished
+};
+
+struct ReplicationMetrics {
+  std::vector<ClientAverages> clients;
+  double antt = 0, dntt = 0, stp = 0, jain = 0;  // NaN when no client finished a job
+  double makespan_ns = 0, utilisation = 0;       // means over runs
+  double evictions = 0, launches = 0;            // per run
+  double eviction_delay_ns = 0;                  // summed
+  std::int64_t eviction_count = 0;
+  double waiting_ns = 0;  // mean over jobs
+  double concurrency_efficiency = 0;
+  std::int64_t jobs = 0, unfinished = 0;
+};
+
+// Fed with the jobs and totals of one run after the other.
+class ReplicationMeter : public JobSink {
+ public:
+  ReplicationMeter(std::size_t clients, bool sample_sigma)
+      : clients_(clients), sample_sigma_(sample_sigma), responses_(clients) {}
+
+  void job(const JobResult& result) override;
+  void run_over(const RunTotals& totals);
+  ReplicationMetrics metrics() const;
+  const std::vector<Percentiles>& responses() const { return responses_; }  // by client
+
+ private:
+  struct Sums {
+    double ntt = 0, response = 0, waiting = 0, standalone = 0, time_per_job = 0;
+    std::int64_t evictions = 0, jobs = 0, runs = 0;
+    // of the current run
+    Time first, last;
+    std::int64_t run_jobs = 0;
+  };
+  std::vector<Sums> clients_;
+  bool sample_sigma_;
+  std::vector<Percentiles> responses_;
+  double makespan_ = 0, utilisation_ = 0, eviction_delay_ = 0;
+  std::int64_t evictions_ = 0, launches_ = 0, runs_ = 0, unfinished_ = 0;
+};
+
+}  // namespace gangway

@@ -1,0 +1,75 @@
+// From the trace of one run to its jobs and totals. Memory grows with the jobs released and unfinished, not
+// with the jobs run.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "models/trace.hpp"
+
+namespace gangway {
+
+struct JobResult {
+  JobId id;
+  Time arrival;                // released
+  std::optional<Time> start;   // first block of the first kernel
+  std::optional<Time> finish;  // none: unfinished when the run ended
+  Duration standalone;
+  Duration executing;  // blocks on the device, draining included
+  Duration copying;    // the program's own copies
+  std::int64_t evictions = 0;
+  std::int64_t launches = 0;
+
+  Duration response() const { return *finish - arrival; }
+  Duration waiting() const { return response() - executing - copying; }
+  // Normalised turnaround time (FRS paper, equation 3).
+  double ntt() const { return static_cast<double>(response().ns) / static_cast<double>(standalone.ns); }
+};
+
+class JobSink {
+ public:
+  virtual ~JobSink() = default;
+  virtual void job(
+      const JobResult& result) = 0;  // finished jobs as they finish, unfinished ones at the end of the run
+};
+
+struct RunTotals {
+  Time first_release = Time::max();
+  Time last_finish;
+  Duration executing;
+  std::int64_t evictions = 0;
+  std::int64_t launches = 0;
+  Duration eviction_delay;  // summed over evictions: from the order to the last block gone
+  std::int64_t finished = 0;
+  std::int64_t unfinished = 0;
+
+  // First release to last finish; zero when nothing finished.
+  Duration makespan() const { return finished > 0 ? last_finish - first_release : Duration{}; }
+  double utilisation() const {
+    return makespan().ns > 0 ? static_cast<double>(executing.ns) / static_cast<double>(makespan().ns) : 0;
+  }
+};
+
+class RunMeter : public TraceSink {
+ public:
+  RunMeter(std::size_t clients, JobSink& jobs) : open_(clients), jobs_(&jobs) {}
+  void record(const Record& record) override;
+  void reset();  // before the next run
+  const RunTotals& totals() const { return totals_; }
+
+ private:
+  JobResult& current(const Record& record) { return open_[record.job.client.index].front(); }
+  void gone(const Record& record);
+  void finish(const Record& record);
+
+  std::vector<std::deque<JobResult>> open_;  // by client: jobs released and not finished; the first one runs
+  JobSink* jobs_;
+  RunTotals totals_;
+  Time began_;  // the launch on the device, or its blocks
+  std::optional<Time> evict_ordered_;
+  Duration last_eviction_delay_;
+  std::vector<Time> copy_began_ = std::vector<Time>(2);
+};
+
+}  // namespace gangway

@@ -1,0 +1,42 @@
+// Means, intervals, percentiles and fairness.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/quantity.hpp"
+
+namespace gangway {
+
+double mean(const std::vector<double>& values);  // values not empty
+// Standard deviation; of a sample: divided by n - 1 (0 for one value).
+double deviation(const std::vector<double>& values, bool sample);
+// Jain's index (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has everything. (Jain, Chiu, Hawe
+// 1984.)
+double jain(const std::vector<double>& values);
+// Half-width of the 95% Student-t interval of the mean; none below two values.
+std::optional<double> half_width_95(const std::vector<double>& values);
+
+// Percentiles of many times in bounded memory: exact up to 2^18 values; beyond that, values are counted in
+// buckets no wider than 1/1024 of the value, and a percentile is its bucket's lower end.
+class Percentiles {
+ public:
+  void add(Duration value);
+  void add(const Percentiles& other);
+  std::int64_t count() const { return count_; }
+  // Nearest rank: the least value that at least share of all do not exceed; share in (0, 1]. Zero when empty.
+  Duration at(double share) const;
+
+ private:
+  static constexpr std::size_t kExact = 1u << 18;
+  void spread();  // from values to buckets
+  void count(std::int64_t value, std::int64_t times);
+
+  std::int64_t count_ = 0;
+  mutable std::vector<std::int64_t> values_;  // sorted on demand
+  mutable bool sorted_ = true;
+  std::vector<std::int64_t> buckets_;
+};
+
+}  // namespace gangway

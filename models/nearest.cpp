@@ -1,0 +1,48 @@
+#include "models/nearest.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace gangway {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
+  // A very long wrong name would make the distance slow, and its beginning decides anyway.
+  const std::string_view start = name.substr(0, 64);
+  const auto best = std::min_element(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(start, a) < edit_distance(start, b);
+  });
+  return best == candidates.end() ? std::string() : *best;
+}
+
+std::string expected_names(std::string_view found, const std::vector<std::string>& candidates) {
+  if (candidates.empty()) return "none";
+  constexpr std::size_t kMost = 24;
+  const std::vector<std::string> shown(
+      candidates.begin(),
+      candidates.begin() + static_cast<std::ptrdiff_t>(std::min(candidates.size(), kMost)));
+  return fmt::format("one of {}{} (did you mean '{}'?)", fmt::join(shown, ", "),
+                     candidates.size() > kMost ? ", ..." : "", nearest(found, candidates));
+}
+
+}  // namespace gangway

@@ -1,0 +1,16 @@
+// Suggestions for misspelt names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gangway {
+
+// The candidate with the smallest edit distance to `name`; empty when there are none.
+std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
+
+// "one of a, b, c (did you mean 'b'?)": what an unknown name's error expects. Long lists are cut.
+std::string expected_names(std::string_view found, const std::vector<std::string>& candidates);
+
+}  // namespace gangway

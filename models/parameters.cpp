@@ -1,0 +1,60 @@
+#include "models/parameters.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace gangway {
+namespace {
+
+template <typename... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <typename... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+using Value = std::variant<Duration, double, std::int64_t, std::string>;
+
+Value standard(const Parameter& parameter) {
+  return std::visit(Overloaded{[](const Parameter::Choice& c) -> Value { return c.names.front(); },
+                               [](const auto& f) -> Value { return f.standard; }},
+                    parameter.form);
+}
+
+Value read(const Parameter& parameter, const Field& field) {
+  return std::visit(
+      Overloaded{[&](const Parameter::Time& t) -> Value { return field.duration(t.least, t.most); },
+                 [&](const Parameter::Number& n) -> Value { return field.number(n.least, n.most); },
+                 [&](const Parameter::Integer& i) -> Value { return field.integer(i.least, i.most); },
+                 [&](const Parameter::Choice& c) -> Value { return field.one_of(c.names); }},
+      parameter.form);
+}
+
+}  // namespace
+
+std::string Parameter::default_text() const {
+  return std::visit(Overloaded{[](const Time& t) { return to_text(t.standard); },
+                               [](const Number& n) { return to_text(n.standard); },
+                               [](const Integer& i) { return fmt::format("{}", i.standard); },
+                               [](const Choice& c) { return c.names.front(); }},
+                    form);
+}
+
+std::string Parameter::range_text() const {
+  return std::visit(
+      Overloaded{[](const Time& t) { return fmt::format("{} to {}", to_text(t.least), to_text(t.most)); },
+                 [](const Choice& c) { return fmt::format("{}", fmt::join(c.names, " | ")); },
+                 [](const auto& f) { return fmt::format("{} to {}", f.least, f.most); }},
+      form);
+}
+
+ParameterValues::ParameterValues(const std::vector<Parameter>& declared, const std::optional<Field>& given) {
+  for (const Parameter& parameter : declared) values_[parameter.name] = standard(parameter);
+  if (!given) return;
+  Mapping mapping = given->mapping();
+  for (const Parameter& parameter : declared)
+    if (auto field = mapping.maybe(parameter.name)) values_[parameter.name] = read(parameter, *field);
+  mapping.finish();
+}
+
+}  // namespace gangway

@@ -1,0 +1,55 @@
+// Declared parameters: what a policy, mechanism or generator can be told, with defaults and ranges. Values
+// are read from YAML strictly; nothing is defaulted that was misspelt.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/input/field.hpp"
+#include "models/quantity.hpp"
+
+namespace gangway {
+
+struct Parameter {
+  struct Time {
+    Duration standard, least, most;
+  };
+  struct Number {
+    double standard, least, most;
+  };
+  struct Integer {
+    std::int64_t standard, least, most;
+  };
+  struct Choice {
+    std::vector<std::string> names;  // the first is the default
+  };
+
+  std::string name;
+  std::string summary;
+  std::variant<Time, Number, Integer, Choice> form;
+
+  std::string default_text() const;
+  std::string range_text() const;
+};
+
+// The value of every declared parameter. Asking for one that was not declared, or by another type, is a
+// programming error (std::out_of_range, std::bad_variant_access).
+class ParameterValues {
+ public:
+  // Defaults, overridden by the mapping `given` (if any). Throws InputError for unknown names and values out
+  // of range.
+  ParameterValues(const std::vector<Parameter>& declared, const std::optional<Field>& given);
+
+  Duration duration(const std::string& name) const { return std::get<Duration>(values_.at(name)); }
+  double number(const std::string& name) const { return std::get<double>(values_.at(name)); }
+  std::int64_t integer(const std::string& name) const { return std::get<std::int64_t>(values_.at(name)); }
+  const std::string& choice(const std::string& name) const { return std::get<std::string>(values_.at(name)); }
+
+ private:
+  std::map<std::string, std::variant<Duration, double, std::int64_t, std::string>> values_;
+};
+
+}  // namespace gangway

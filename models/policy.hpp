@@ -1,0 +1,196 @@
+// The policy contract. A policy is a pure state machine: facts and the current time come in, orders go out.
+// It reads no clock, touches no device and does not know in which world it runs. Three families fit:
+// ownership policies (which kernel owns the GPU, when it must leave), slicing policies (a range of
+// block-tasks, then yield; memory moved around it) and access policies (which clients may submit, and whether
+// submissions are intercepted).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/identity.hpp"
+#include "models/quantity.hpp"
+#include "models/registry.hpp"
+
+namespace gangway {
+
+// --- What a policy may know
+// -------------------------------------------------------------------------------------------
+
+struct KernelFacts {
+  BlockCount block_tasks;
+  Duration declared;  // whole kernel, alone on the device, as declared (which may differ from the truth)
+};
+
+// A job that was announced with Arrived and has kernels left. Progress is known as the FRS paper's
+// pending-work command gives it: when a kernel leaves the device, not before.
+struct JobFacts {
+  JobId id;
+  Time arrived;
+  std::int32_t priority = 0;             // higher is more urgent
+  Bytes memory;                          // device memory of the client
+  std::span<const KernelFacts> kernels;  // in program order
+  std::uint32_t kernel = 0;              // the current one; kernels.size() when none is left
+  BlockCount done;                       // block-tasks of the current kernel
+
+  bool finished() const { return kernel == kernels.size(); }
+  const KernelFacts& current() const { return kernels[kernel]; }
+};
+
+class View {
+ public:
+  // The client's job in progress, as it is after every fact of this instant. Valid from its Arrived until the
+  // Left that says job_over (where the client's next job may already stand in its place).
+  const JobFacts& job(JobId id) const { return jobs_[id.client.index]; }
+  std::size_t clients() const { return jobs_.size(); }
+
+ protected:
+  std::vector<JobFacts> jobs_;  // one job at a time per client, so the client is the index
+};
+
+// --- Facts
+// --------------------------------------------------------------------------------------------------------------
+
+enum class Why { completed, evicted, budget, killed };
+enum class Access { direct, intercept, deny };
+enum class Direction { restore, save };
+
+// Facts of one instant are told in the order of this variant, and those of one kind in client order.
+struct Left {  // a launch is over and its pending work was read
+  LaunchId launch;
+  JobId job;
+  Why why = Why::completed;
+  std::optional<BlockCount> done;  // block-tasks of the kernel done in all, where the mechanism can tell
+  bool job_over = false;           // nothing of the job is left to launch
+};
+struct Arrived {  // the job's first kernel is eligible
+  JobId job;
+};
+struct Started {  // the first block of a launch runs: quanta count from here
+  LaunchId launch;
+  JobId job;
+};
+struct Moved {  // a save or restore of the job's memory ended
+  JobId job;
+  DeviceId device;
+  Direction direction = Direction::restore;
+  bool ok = true;
+};
+struct Submitted {  // an intercepted submission waits for admit()
+  ClientId client;
+  RequestId request;
+};
+struct Drained {  // nothing of the client is on the device any more
+  ClientId client;
+  Duration overrun;  // since the order
+};
+struct Sampled {
+  ClientId client;
+  std::int64_t requests = 0;
+  Duration busy, span;
+};
+struct Activity {  // known without interception
+  ClientId client;
+  bool used = false, pending = false;
+};
+struct Overdue {
+  ClientId client;
+  Duration age;
+};
+struct Timer {
+  TimerId timer;
+};
+using Fact =
+    std::variant<Left, Arrived, Started, Moved, Submitted, Drained, Sampled, Activity, Overdue, Timer>;
+
+// --- Orders
+// -------------------------------------------------------------------------------------------------------------
+
+struct BlockRange {
+  BlockCount first, last;  // [first, last)
+};
+
+// What a policy can ask for. An order about a launch or timer that is over does nothing. An order that can
+// never be right (a launch while another owns the device, a range that does not begin at the work done or
+// ends outside the grid, a timer in the past, an order the world has no capability for) stops the run with
+// RunError.
+class Orders {
+ public:
+  virtual ~Orders() = default;
+  virtual LaunchId launch(JobId job, DeviceId device, BlockRange range) = 0;
+  virtual void evict(LaunchId launch) = 0;
+  virtual void kill(ClientId client) = 0;
+  virtual void restore(JobId job, DeviceId device) = 0;
+  virtual void save(JobId job, DeviceId device) = 0;
+  virtual void access(ClientId client, Access access) = 0;
+  virtual void admit(RequestId request) = 0;
+  virtual void drain(ClientId client) = 0;
+  virtual void sample(ClientId client, Duration span, std::int64_t requests) = 0;
+  virtual TimerId wake_at(Time time) = 0;
+  virtual void cancel(TimerId timer) = 0;
+};
+
+// What a policy needs of a world, or a world can do.
+enum class Capability : std::uint32_t {
+  evict = 1,      // launches can be evicted
+  ranges = 2,     // launches of part of a kernel
+  memory = 4,     // save and restore
+  access = 8,     // clients submit by themselves under direct, intercept or deny; admit and drain
+  sampling = 16,  // sample, Activity, Overdue
+  kill = 32,
+};
+
+class Capabilities {
+ public:
+  constexpr Capabilities() = default;
+  constexpr Capabilities(std::initializer_list<Capability> list) {
+    for (Capability c : list) bits_ |= static_cast<std::uint32_t>(c);
+  }
+  constexpr bool has(Capability c) const { return (bits_ & static_cast<std::uint32_t>(c)) != 0; }
+  constexpr Capabilities missing_from(Capabilities world) const {
+    Capabilities rest;
+    rest.bits_ = bits_ & ~world.bits_;
+    return rest;
+  }
+  constexpr bool none() const { return bits_ == 0; }
+  std::string text() const;  // "memory, access"
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+// --- Policies
+// -----------------------------------------------------------------------------------------------------------
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  virtual Capabilities needs() const = 0;
+  // Every fact of an instant comes first ...
+  virtual void note(Time now, const Fact& fact, const View& view) = 0;
+  // ... then one decision.
+  virtual void decide(Time now, const View& view, Orders& orders) = 0;
+};
+
+struct PolicyEntry : Described {
+  std::unique_ptr<Policy> (*make)(const ParameterValues&) = nullptr;
+};
+using Policies = Registry<PolicyEntry>;
+using ChosenPolicy = Chosen<PolicyEntry>;
+
+// Registers a policy from its file: `const PolicyRegistration<Rr> rr{"rr", "round robin ...", {parameters}};`
+template <typename P>
+struct PolicyRegistration : Registration<PolicyEntry> {
+  PolicyRegistration(std::string name, std::string summary, std::vector<Parameter> parameters)
+      : Registration<PolicyEntry>(PolicyEntry{{std::move(name), std::move(summary), std::move(parameters)},
+                                              [](const ParameterValues& values) -> std::unique_ptr<Policy> {
+                                                return std::make_unique<P>(values);
+                                              }}) {}
+};
+
+}  // namespace gangway

@@ -1,0 +1,65 @@
+// Completely fair scheduler (FRS paper, IV-D): an epoch shared evenly, in order of waiting time. Whether the
+// order is made once a round or after every quantum is open; `cumulative` comes nearer to the published
+// values.
+#include <algorithm>
+#include <deque>
+#include <tuple>
+
+#include "models/policy/ownership.hpp"
+
+namespace gangway {
+namespace {
+
+using namespace literals;
+
+class Cfs : public OwnershipPolicy {
+ public:
+  explicit Cfs(const ParameterValues& values)
+      : epoch_(values.duration("epoch")), rounds_(values.choice("order") == "rounds") {}
+
+ private:
+  Choice choose(Time now, const View&) override { return rounds_ ? next_of_round() : longest_waiting(now); }
+  Duration renewed_quantum(Time, const View&) override { return epoch_; }
+
+  Choice next_of_round() {
+    if (round_.empty()) begin_round();
+    const JobId next = round_.front();
+    round_.pop_front();
+    const auto place =
+        std::find_if(waiting().begin(), waiting().end(), [&](const Waiting& w) { return w.job == next; });
+    return {static_cast<std::size_t>(place - waiting().begin()), quantum_};
+  }
+
+  void begin_round() {
+    std::vector<Waiting> order = waiting();
+    std::sort(order.begin(), order.end(), [](const Waiting& a, const Waiting& b) {
+      return std::tie(a.since, a.arrived, a.job.client) < std::tie(b.since, b.arrived, b.job.client);
+    });
+    for (const Waiting& w : order) round_.push_back(w.job);
+    quantum_ = share(order.size());
+  }
+
+  Choice longest_waiting(Time now) const {
+    const auto waited = [&](const Waiting& w) { return w.waited + (now - w.since); };
+    return {least([&](const Waiting& w) { return -waited(w).ns; }), share(waiting().size())};
+  }
+
+  Duration share(std::size_t active) const {
+    return std::max(Duration{1'000}, Duration{epoch_.ns / static_cast<std::int64_t>(active)});
+  }
+
+  Duration epoch_;
+  bool rounds_;
+  std::deque<JobId> round_;
+  Duration quantum_;
+};
+
+const PolicyRegistration<Cfs> registered{
+    "cfs",
+    "completely fair scheduler: an epoch shared evenly, longest waiting first",
+    {{"epoch", "time shared by the active kernels", Parameter::Time{4_ms, 1_us, 100_s}},
+     {"order", "by waiting time once a round, or by cumulative waiting time after every quantum",
+      Parameter::Choice{{"rounds", "cumulative"}}}}};
+
+}  // namespace
+}  // namespace gangway

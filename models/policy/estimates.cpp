@@ -1,0 +1,49 @@
+#include "models/policy/estimates.hpp"
+
+namespace gangway {
+
+Parameter Estimates::parameter() {
+  return {"time_per_task", "time per block-task: as declared, or learnt whenever a kernel leaves the GPU",
+          Parameter::Choice{{"given", "learnt"}}};
+}
+
+void Estimates::saw(ClientId client, std::uint32_t kernel, Duration elapsed, BlockCount tasks) {
+  if (!learn_) return;
+  if (seen_.size() <= client.index) seen_.resize(client.index + 1);
+  auto& kernels = seen_[client.index];
+  if (kernels.size() <= kernel) kernels.resize(kernel + 1);
+  kernels[kernel].elapsed += elapsed;
+  kernels[kernel].tasks = kernels[kernel].tasks + tasks;
+}
+
+Duration Estimates::of(const JobFacts& job, std::uint32_t kernel, BlockCount tasks) const {
+  const std::uint32_t client = job.id.client.index;
+  if (learn_ && client < seen_.size() && kernel < seen_[client].size())
+    if (const Seen& seen = seen_[client][kernel]; seen.tasks.count > 0)
+      return {mul_div_floor(tasks.count, seen.elapsed.ns, seen.tasks.count)};
+  const KernelFacts& facts = job.kernels[kernel];
+  if (tasks == facts.block_tasks) return facts.declared;
+  return {mul_div_floor(tasks.count, facts.declared.ns, facts.block_tasks.count)};
+}
+
+Duration Estimates::total(const JobFacts& job) const {
+  Duration sum;
+  for (std::uint32_t k = 0; k < job.kernels.size(); ++k) sum += of(job, k, job.kernels[k].block_tasks);
+  return sum;
+}
+
+Duration Estimates::left(const JobFacts& job) const {
+  if (job.finished()) return {};
+  Duration sum = of(job, job.kernel, job.current().block_tasks - job.done);
+  for (std::uint32_t k = job.kernel + 1; k < job.kernels.size(); ++k)
+    sum += of(job, k, job.kernels[k].block_tasks);
+  return sum;
+}
+
+Duration declared_total(const JobFacts& job) {
+  Duration sum;
+  for (const KernelFacts& kernel : job.kernels) sum += kernel.declared;
+  return sum;
+}
+
+}  // namespace gangway

@@ -1,0 +1,99 @@
+// Strong types for time, bytes, bandwidth and block counts, and their text forms.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gangway {
+
+// A span of time in whole nanoseconds; never negative where a contract does not say so.
+struct Duration {
+  std::int64_t ns = 0;
+  friend constexpr auto operator<=>(Duration, Duration) = default;
+  constexpr Duration operator+(Duration o) const { return {ns + o.ns}; }
+  constexpr Duration operator-(Duration o) const { return {ns - o.ns}; }
+  constexpr Duration& operator+=(Duration o) {
+    ns += o.ns;
+    return *this;
+  }
+  static constexpr Duration max() { return {INT64_MAX}; }
+};
+
+// An instant: nanoseconds since the start of the run.
+struct Time {
+  std::int64_t ns = 0;
+  friend constexpr auto operator<=>(Time, Time) = default;
+  constexpr Time operator+(Duration d) const { return {ns + d.ns}; }
+  constexpr Time operator-(Duration d) const { return {ns - d.ns}; }
+  constexpr Duration operator-(Time o) const { return {ns - o.ns}; }
+  static constexpr Time max() { return {INT64_MAX}; }
+};
+
+struct Bytes {
+  std::int64_t count = 0;
+  friend constexpr auto operator<=>(Bytes, Bytes) = default;
+  constexpr Bytes operator+(Bytes o) const { return {count + o.count}; }
+};
+
+struct Bandwidth {
+  std::int64_t bytes_per_second = 0;
+  friend constexpr auto operator<=>(Bandwidth, Bandwidth) = default;
+};
+
+// A number of block-tasks (the work of one thread block of the original grid).
+struct BlockCount {
+  std::int64_t count = 0;
+  friend constexpr auto operator<=>(BlockCount, BlockCount) = default;
+  constexpr BlockCount operator+(BlockCount o) const { return {count + o.count}; }
+  constexpr BlockCount operator-(BlockCount o) const { return {count - o.count}; }
+};
+
+namespace literals {
+constexpr Duration operator""_ns(unsigned long long n) { return {static_cast<std::int64_t>(n)}; }
+constexpr Duration operator""_us(unsigned long long n) { return {static_cast<std::int64_t>(n) * 1'000}; }
+constexpr Duration operator""_ms(unsigned long long n) { return {static_cast<std::int64_t>(n) * 1'000'000}; }
+constexpr Duration operator""_s(unsigned long long n) {
+  return {static_cast<std::int64_t>(n) * 1'000'000'000};
+}
+}  // namespace literals
+
+// floor(a * b / c) and ceil(a * b / c) without overflow in between; a, b >= 0, c > 0, the result must fit.
+std::int64_t mul_div_floor_wide(std::int64_t a, std::int64_t b, std::int64_t c);
+inline std::int64_t mul_div_floor(std::int64_t a, std::int64_t b, std::int64_t c) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) return mul_div_floor_wide(a, b, c);
+  return product / c;
+}
+std::int64_t mul_div_ceil(std::int64_t a, std::int64_t b, std::int64_t c);
+
+// d times a factor, rounded down, or to the nearest with halves up. Exact for factors of at most nine
+// decimals, as people write them; factor >= 0.
+Duration scaled_down(Duration d, double factor);
+Duration scaled_nearest(Duration d, double factor);
+
+// Time for a copy of `size`: ceil(size / bandwidth), without latency.
+Duration transfer_time(Bytes size, Bandwidth bandwidth);
+
+// Why a text is not a quantity: what was expected, for an error message; empty when it is one.
+struct ParseFailure {
+  std::string expected;
+};
+
+// Text to quantity. Exact: a text that is not a whole number of nanoseconds, bytes or bytes per second,
+// negative, not finite or beyond 100 days (times), 1 EiB (sizes), 1 PB/s (bandwidths) fails. Units: ns us ms
+// s; B kB MB GB TB KiB MiB GiB TiB; those per s.
+bool parse(std::string_view text, Duration& out, ParseFailure& why);
+bool parse(std::string_view text, Bytes& out, ParseFailure& why);
+bool parse(std::string_view text, Bandwidth& out, ParseFailure& why);
+// A plain decimal number or a percentage: `0.5`, `5 %`.
+bool parse_share(std::string_view text, double& out, ParseFailure& why);
+
+// Shortest exact text with the largest fitting unit: 1500000 ns -> "1.5 ms".
+std::string to_text(Duration d);
+std::string to_text(Bytes b);
+// Shortest text that reads back as the same double.
+std::string to_text(double x);
+
+}  // namespace gangway

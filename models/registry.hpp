@@ -1,0 +1,84 @@
+// Things that exist in several kinds, each in one file that registers itself: policies, mechanisms,
+// generators.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/nearest.hpp"
+#include "models/parameters.hpp"
+
+namespace gangway {
+
+// What every kind says of itself. Entry types derive from it and add how to make one.
+struct Described {
+  std::string name;
+  std::string summary;
+  std::vector<Parameter> parameters;
+};
+
+// All entries of one type, sorted by name. Filled before main() by Registration objects.
+template <typename Entry>
+class Registry {
+ public:
+  static const std::vector<Entry>& all() { return entries(); }
+
+  static std::vector<std::string> names() {
+    std::vector<std::string> out;
+    for (const Entry& entry : entries()) out.push_back(entry.name);
+    return out;
+  }
+
+  // Throws InputError with the nearest known name.
+  static const Entry& get(const Field& name) {
+    const std::string wanted = name.one_of(names());
+    return *std::find_if(entries().begin(), entries().end(),
+                         [&](const Entry& e) { return e.name == wanted; });
+  }
+
+  static void add(Entry entry) {
+    auto& all = entries();
+    const auto place = std::upper_bound(all.begin(), all.end(), entry,
+                                        [](const Entry& a, const Entry& b) { return a.name < b.name; });
+    all.insert(place, std::move(entry));
+  }
+
+ private:
+  static std::vector<Entry>& entries() {
+    static std::vector<Entry> all;
+    return all;
+  }
+};
+
+template <typename Entry>
+struct Registration {
+  explicit Registration(Entry entry) { Registry<Entry>::add(std::move(entry)); }
+};
+
+// A choice from a registry as files write it: a name, or {name, params} (and label, where one is allowed).
+template <typename Entry>
+struct Chosen {
+  const Entry* entry = nullptr;
+  ParameterValues values{{}, std::nullopt};
+  std::string label;
+};
+
+template <typename Entry>
+Chosen<Entry> choose(const Field& field, bool labelled = false) {
+  if (!field.is_mapping()) {
+    const Entry& entry = Registry<Entry>::get(field);
+    return {&entry, ParameterValues(entry.parameters, std::nullopt), entry.name};
+  }
+  Mapping mapping = field.mapping();
+  const Entry& entry = Registry<Entry>::get(mapping.need("name"));
+  ParameterValues values(entry.parameters, mapping.maybe("params"));
+  std::string label = entry.name;
+  if (labelled)
+    if (auto given = mapping.maybe("label")) label = given->identifier();
+  mapping.finish();
+  return {&entry, std::move(values), std::move(label)};
+}
+
+}  // namespace gangway

@@ -1,0 +1,57 @@
+#include "models/trace.hpp"
+
+#include <fmt/format.h>
+
+namespace gangway {
+
+std::string name_of(Mark mark) {
+  switch (mark) {
+    case Mark::released:
+      return "released";
+    case Mark::copy_begins:
+      return "copy begins";
+    case Mark::copy_ends:
+      return "copy ends";
+    case Mark::eligible:
+      return "eligible";
+    case Mark::submitted:
+      return "submitted";
+    case Mark::launch_ordered:
+      return "launch ordered";
+    case Mark::started:
+      return "started";
+    case Mark::evict_ordered:
+      return "evict ordered";
+    case Mark::gone:
+      return "gone";
+    case Mark::left:
+      return "left";
+    case Mark::finished:
+      return "finished";
+    case Mark::ended:
+      return "ended";
+  }
+  return "";
+}
+
+std::string name_of(Why why) {
+  switch (why) {
+    case Why::completed:
+      return "completed";
+    case Why::evicted:
+      return "evicted";
+    case Why::budget:
+      return "budget";
+    case Why::killed:
+      return "killed";
+  }
+  return "";
+}
+
+std::string describe(const Record& record, const std::string& client) {
+  return fmt::format("{} ns  {} job {} kernel {} launch {}: {}{} ({})", record.time.ns, client,
+                     record.job.number, record.kernel, record.launch.value, name_of(record.mark),
+                     record.mark == Mark::left ? ", " + name_of(record.why) : "", record.amount);
+}
+
+}  // namespace gangway

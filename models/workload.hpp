@@ -1,0 +1,75 @@
+// Clients, their programs and kernels: what a workload file says.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/input/field.hpp"
+#include "models/quantity.hpp"
+
+namespace gangway {
+
+using Dimensions = std::array<std::int64_t, 3>;
+
+struct Kernel {
+  std::string name;
+  BlockCount block_tasks;  // blocks of the original grid
+  Dimensions block{256, 1, 1};
+  Duration time;  // the original kernel alone on the device
+  double transformation_overhead =
+      1;  // time of the preemptible form over that of the original (FRS paper, VI-A)
+  std::optional<Duration> declared_time;
+  std::optional<Duration>
+      eviction_delay;  // as measured, from the order to the last block gone (FRS paper, VI-B)
+  std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
+  std::int64_t registers = 0;                 // per thread; 0: no limit on residency
+  Bytes shared_memory;                        // per block
+
+  std::int64_t threads() const { return block[0] * block[1] * block[2]; }
+  Duration transformed() const;  // of the preemptible form, without jitter
+  Duration declared() const;     // what policies are told
+};
+
+struct Repeat {
+  std::optional<std::uint32_t> jobs = 1;  // none: endless
+  std::optional<Duration> period;         // between releases, or
+  std::optional<Duration> think;          // from a finish to the next release
+};
+
+struct Client {
+  std::string name;
+  std::int32_t priority = 0;
+  std::optional<Duration> arrive;
+  Bytes copy_in, copy_out;
+  Bytes memory;
+  Repeat repeat;
+  std::vector<Kernel> kernels;
+};
+
+// First releases by position: the i-th client in the order arrives at i * gap.
+struct Arrivals {
+  Duration gap;
+  bool permuted = false;
+};
+
+struct Jitter {
+  double kernel_time = 0;  // relative: half-width (uniform) or sigma (normal, cut at 3 sigma)
+  Duration arrival;        // added to each release, from 0 to this
+  bool normal = false;
+};
+
+struct Workload {
+  std::string name;
+  std::string source;
+  std::optional<Arrivals> arrivals;
+  Jitter jitter;
+  std::vector<Client> clients;
+};
+
+// A client's job alone, without scheduling costs or jitter: the kernels, original or transformed. Copies are
+// not included.
+Duration kernels_alone(const Client& client, bool transformed);
+
+}  // namespace gangway

@@ -1,0 +1,49 @@
+// A world plays a workload under a policy and writes the trace.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "models/device.hpp"
+#include "models/mechanism.hpp"
+#include "models/policy.hpp"
+#include "models/trace.hpp"
+#include "models/workload.hpp"
+
+namespace gangway {
+
+// Which random numbers a run draws: same numbers for every policy.
+struct RunSeed {
+  std::uint64_t seed = 1;
+  std::uint32_t replication = 0;
+  std::uint32_t permutation = 0;
+};
+
+// What a world plays. The references must outlive the world.
+struct WorldSetup {
+  const Workload& workload;
+  const Device& device;
+  const Mechanism& mechanism;
+  bool standalone_transformed = true;  // else original
+  Time horizon = Time::max();          // events at this time are the last
+};
+
+class World {
+ public:
+  virtual ~World() = default;
+  // Plays one run from time 0. `order` lists all clients in the order in which they arrive (used where the
+  // workload lays out arrivals by position). Returns the number of events. Throws RunError when the policy
+  // orders something impossible, with the history around it. The policy must be fresh and need no more than
+  // capabilities().
+  virtual std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
+                            TraceSink& trace) = 0;
+};
+
+// Worlds register themselves by name, like policies; they have no parameters.
+struct WorldEntry : Described {
+  Capabilities capabilities;
+  std::unique_ptr<World> (*make)(const WorldSetup&) = nullptr;
+};
+using Worlds = Registry<WorldEntry>;
+
+}  // namespace gangway
