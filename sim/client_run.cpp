@@ -1,0 +1,77 @@
+#include "sim/client_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/random.hpp"
+
+namespace gangway {
+namespace {
+
+Stream stream(const RunSeed& seed, const char* name, ClientId client, std::uint32_t job) {
+  return {seed.seed, name, {seed.replication, seed.permutation, client.index, job}};
+}
+
+// The factor on a job's kernel times.
+double factor(const Jitter& jitter, Stream random) {
+  if (jitter.normal) return 1 + jitter.kernel_time * std::clamp(random.normal(), -3.0, 3.0);
+  return 1 + jitter.kernel_time * (2 * random.uniform() - 1);
+}
+
+}  // namespace
+
+ClientRun::ClientRun(const Client& client, ClientId id, const Jitter& jitter,
+                     std::vector<CommandDelays> delays)
+    : client_(&client), id_(id), jitter_(&jitter), delays_(std::move(delays)) {
+  for (const Kernel& kernel : client.kernels) nominal_.push_back(kernel.transformed());
+  times_ = nominal_;
+}
+
+void ClientRun::reset(const RunSeed& seed, Time first) {
+  seed_ = seed;
+  first_ = first;
+  latest_ = {};
+  scheduled_ = released_ = begun_ = kernel_ = 0;
+  active_ = false;
+}
+
+Time ClientRun::jittered(Time nominal) const {
+  if (jitter_->arrival == Duration{}) return nominal;
+  const double share = stream(seed_, "arrival", id_, scheduled_).uniform();
+  return nominal + Duration{static_cast<std::int64_t>(share * static_cast<double>(jitter_->arrival.ns))};
+}
+
+std::optional<Time> ClientRun::next_release() {
+  if (!more() || (scheduled_ > 0 && !client_->repeat.period)) return std::nullopt;
+  const Duration period = client_->repeat.period.value_or(Duration{});
+  latest_ = std::max(latest_, jittered(first_ + Duration{period.ns * scheduled_}));
+  ++scheduled_;
+  return latest_;
+}
+
+std::optional<Time> ClientRun::after_finish(Time now) {
+  if (!more() || !client_->repeat.think) return std::nullopt;
+  const Time due = jittered(now + *client_->repeat.think);
+  ++scheduled_;
+  return due;
+}
+
+bool ClientRun::begin() {
+  if (active_ || begun_ == released_) return false;
+  active_ = true;
+  kernel_ = 0;
+  if (jitter_->kernel_time > 0) {
+    const double x = factor(*jitter_, stream(seed_, "kernel_time", id_, begun_));
+    for (std::size_t k = 0; k < nominal_.size(); ++k)
+      times_[k].ns = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(std::floor(static_cast<double>(nominal_[k].ns) * x + 0.5)));
+  }
+  ++begun_;
+  return true;
+}
+
+RunningKernel ClientRun::running() const {
+  return {job(), kernel_, client_->kernels[kernel_].block_tasks, times_[kernel_], &delays_[kernel_]};
+}
+
+}  // namespace gangway

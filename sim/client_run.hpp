@@ -1,0 +1,60 @@
+// A client's program as it runs: when its jobs are released and where the current one stands.
+#pragma once
+
+#include <vector>
+
+#include "models/workload.hpp"
+#include "models/world.hpp"
+#include "sim/gpu.hpp"
+
+namespace gangway {
+
+class ClientRun {
+ public:
+  // `delays` are those of the client's kernels; both references must outlive this object.
+  ClientRun(const Client& client, ClientId id, const Jitter& jitter, std::vector<CommandDelays> delays);
+
+  // Begins a run: nothing released yet. `first` is the first release without jitter.
+  void reset(const RunSeed& seed, Time first);
+
+  const Client& client() const { return *client_; }
+  ClientId id() const { return id_; }
+
+  // When the next job is released, if the file's period (or the start of the run) says; think time is
+  // after_finish().
+  std::optional<Time> next_release();
+  std::optional<Time> after_finish(Time now);
+
+  // A release is due: counted. begin() starts the next job's program if none runs and one is released.
+  void release() { ++released_; }
+  bool begin();
+  void finish() { active_ = false; }
+
+  JobId job() const { return {id_, begun_ - 1}; }
+  JobId last_released() const { return {id_, released_ - 1}; }
+  std::uint32_t kernel() const { return kernel_; }
+  void next_kernel() { ++kernel_; }
+  // The current kernel of the current job.
+  RunningKernel running() const;
+
+ private:
+  Time jittered(Time nominal) const;
+  bool more() const { return !client_->repeat.jobs || scheduled_ < *client_->repeat.jobs; }
+
+  const Client* client_;
+  ClientId id_;
+  const Jitter* jitter_;
+  std::vector<CommandDelays> delays_;
+  std::vector<Duration> nominal_;  // transformed times
+  std::vector<Duration> times_;    // of the current job
+  RunSeed seed_;
+  Time first_;
+  Time latest_;                  // releases never go back in time
+  std::uint32_t scheduled_ = 0;  // releases decided so far
+  std::uint32_t released_ = 0;
+  std::uint32_t begun_ = 0;
+  std::uint32_t kernel_ = 0;
+  bool active_ = false;
+};
+
+}  // namespace gangway

@@ -1,0 +1,51 @@
+// A GPU that runs persistent block-tasks for one owner at a time, with the three commands of the FRS paper
+// (III-B): launch, evict, read the pending work. sim/README.md states the arithmetic. The GPU only computes
+// when things happen; the world keeps the events.
+#pragma once
+
+#include <optional>
+
+#include "models/mechanism.hpp"
+#include "models/policy.hpp"
+
+namespace gangway {
+
+// A kernel as one job runs it.
+struct RunningKernel {
+  JobId job;
+  std::uint32_t index = 0;
+  BlockCount block_tasks;
+  Duration time;  // all block-tasks, undisturbed, this job's jitter included
+  const CommandDelays* delays = nullptr;
+};
+
+class Gpu {
+ public:
+  struct Stay {
+    LaunchId launch;
+    RunningKernel kernel;
+    BlockRange range;
+    Time started;
+    Time gone;        // when the last block ends, as things stand
+    BlockCount done;  // of the kernel in all, once gone
+    std::optional<Time> evict_ordered;
+    bool over = false;  // the last block has ended; the pending work is being read
+  };
+
+  bool free() const { return !stay_; }
+  Stay& stay() { return *stay_; }
+  const Stay& stay() const { return *stay_; }
+
+  // The device must be free. started and gone of the stay are then known.
+  const Stay& launch(Time now, LaunchId id, const RunningKernel& kernel, BlockRange range);
+  // Returns whether the end of the stay changed. Without effect when it is over or an eviction is under way.
+  bool evict(Time now);
+  // Why the stay ended, once it is over.
+  Why why() const;
+  void release() { stay_.reset(); }
+
+ private:
+  std::optional<Stay> stay_;
+};
+
+}  // namespace gangway

@@ -1,0 +1,438 @@
+#include "sim/world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace gangway {
+namespace {
+
+ClientId client_of(const Fact& fact) {
+  return std::visit(
+      [](const auto& f) {
+        if constexpr (requires { f.job; })
+          return f.job.client;
+        else if constexpr (requires { f.client; })
+          return f.client;
+        else
+          return ClientId{};
+      },
+      fact);
+}
+
+std::vector<CommandDelays> delays_of(const WorldSetup& setup, const Client& client) {
+  std::vector<CommandDelays> delays;
+  for (const Kernel& kernel : client.kernels) delays.push_back(setup.mechanism.delays(kernel, setup.device));
+  return delays;
+}
+
+std::int64_t standalone_of(const WorldSetup& setup, const Client& client) {
+  Duration sum = kernels_alone(client, setup.standalone_transformed);
+  if (client.copy_in.count > 0)
+    sum += setup.device.h2d.latency + transfer_time(client.copy_in, setup.device.h2d.bandwidth);
+  if (client.copy_out.count > 0)
+    sum += setup.device.d2h.latency + transfer_time(client.copy_out, setup.device.d2h.bandwidth);
+  return sum.ns;
+}
+
+constexpr std::uint32_t kMostFruitless = 100'000;
+
+constexpr std::size_t engine(Direction direction) { return direction == Direction::restore ? 0 : 1; }
+
+const Registration<WorldEntry> registered{
+    WorldEntry{{"sim", "discrete-event simulation", {}},
+               {Capability::evict, Capability::ranges, Capability::memory, Capability::access},
+               [](const WorldSetup& setup) -> std::unique_ptr<World> {
+                 return std::make_unique<SimulatedWorld>(setup);
+               }}};
+
+}  // namespace
+
+JobBook::JobBook(const Workload& workload) {
+  jobs_.resize(workload.clients.size());
+  kernels_.resize(workload.clients.size());
+  for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
+    const Client& client = workload.clients[c];
+    for (const Kernel& kernel : client.kernels)
+      kernels_[c].push_back({kernel.block_tasks, kernel.declared()});
+    jobs_[c].id.client = ClientId{c};
+    jobs_[c].priority = client.priority;
+    jobs_[c].memory = client.memory;
+    jobs_[c].kernels = kernels_[c];
+  }
+}
+
+void JobBook::arrived(JobId job, Time now) {
+  JobFacts& facts = of(job);
+  facts.id = job;
+  facts.arrived = now;
+  facts.kernel = 0;
+  facts.done = {};
+}
+
+SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
+    : setup_(setup),
+      book_(setup.workload),
+      copies_{CopyQueue(setup.device.h2d), CopyQueue(setup.device.d2h)},
+      gate_(setup.workload.clients.size()) {
+  for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
+    const Client& client = setup_.workload.clients[c];
+    clients_.emplace_back(client, ClientId{c}, setup_.workload.jitter, delays_of(setup_, client));
+    standalone_.push_back(standalone_of(setup_, client));
+  }
+}
+
+void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> order) {
+  queue_.clear();
+  gpu_.release();
+  gate_.reset();
+  for (CopyQueue& copies : copies_) copies.reset();
+  timers_.clear();
+  free_timers_.clear();
+  facts_.clear();
+  now_ = {};
+  launches_ = recorded_ = fruitless_ = 0;
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    ClientRun& client = clients_[order[position]];
+    const auto& arrivals = setup_.workload.arrivals;
+    const Duration first = arrivals ? Duration{arrivals->gap.ns * static_cast<std::int64_t>(position)}
+                                    : client.client().arrive.value_or(Duration{});
+    client.reset(seed, Time{} + first);
+  }
+  // In client order, so that simultaneous releases are in client order too.
+  for (ClientRun& client : clients_)
+    if (const auto due = client.next_release()) push(*due, kRelease, client.id().index);
+}
+
+std::uint64_t SimulatedWorld::run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
+                                  TraceSink& trace) {
+  policy_ = &policy;
+  trace_ = &trace;
+  by_access_ = policy.needs().has(Capability::access);
+  reset(seed, order);
+  std::uint64_t events = 0;
+  while (!queue_.empty() && queue_.next_time() <= setup_.horizon) {
+    now_ = queue_.next_time();
+    events += play_instant();
+  }
+  now_ = queue_.empty() ? now_ : setup_.horizon;
+  note({.time = now_, .mark = Mark::ended});
+  return events;
+}
+
+std::uint64_t SimulatedWorld::play_instant() {
+  constexpr int kMostRounds =
+      100'000;  // far beyond what zero delays can chain; a policy that asks for more never ends
+  std::uint64_t events = 0;
+  int rounds = 0;
+  do {
+    while (!queue_.empty() && queue_.next_time() == now_) {
+      handle(queue_.pop());
+      ++events;
+    }
+    settle();
+    if (!facts_.empty()) tell_and_decide();
+    if (++rounds > kMostRounds) impossible("the same instant over and over");
+  } while (!facts_.empty() || (!queue_.empty() && queue_.next_time() == now_));
+  return events;
+}
+
+void SimulatedWorld::handle(const EventQueue::Event& event) {
+  const std::uint32_t index = event.id >> 3;
+  switch (static_cast<Kind>(event.id & 7)) {
+    case kRelease:
+      return release(ClientId{index});
+    case kCopied:
+      return copied(static_cast<Direction>(index));
+    case kStart:
+      return started();
+    case kGone:
+      return gone(event.sequence);
+    case kReport:
+      return report();
+    case kTimer:
+      if (index < timers_.size() && timers_[index] == event.sequence) {
+        timers_[index] = 0;
+        free_timers_.push_back(index);
+        tell(Timer{TimerId{event.sequence << EventQueue::kIdBits | index}});
+      }
+      return;
+    case kKinds:
+      break;
+  }
+}
+
+// The end of an instant's events: what was asked for at the same time is served in client order.
+void SimulatedWorld::settle() {
+  for (const Direction direction : {Direction::restore, Direction::save}) {
+    CopyQueue& copies = copies_[engine(direction)];
+    if (!copies.settle()) continue;
+    note({.time = now_,
+          .job = copies.current().job,
+          .mark = Mark::copy_begins,
+          .direction = direction,
+          .program_copy = copies.current().of_program});
+    push(now_ + copies.current_time(), kCopied, static_cast<std::uint32_t>(direction));
+  }
+  if (!by_access_) return;
+  if (gpu_.free())
+    if (const auto client = gate_.take()) {
+      const RunningKernel kernel = clients_[client->index].running();
+      begin_launch(kernel, {book_.of(kernel.job).done, kernel.block_tasks});
+    }
+  for (const ClientRun& client : clients_)
+    if (const auto fact = gate_.drained(client.id(), now_)) tell(*fact);
+}
+
+void SimulatedWorld::tell_and_decide() {
+  if (facts_.size() > 1)
+    std::stable_sort(facts_.begin(), facts_.end(), [](const Fact& a, const Fact& b) {
+      return a.index() != b.index() ? a.index() < b.index() : client_of(a) < client_of(b);
+    });
+  for (const Fact& fact : facts_) policy_->note(now_, fact, book_);
+  facts_.clear();
+  policy_->decide(now_, book_, *this);
+  settle();
+}
+
+// --- Clients
+// ------------------------------------------------------------------------------------------------------------
+
+void SimulatedWorld::release(ClientId id) {
+  ClientRun& client = clients_[id.index];
+  client.release();
+  note(
+      {.time = now_, .amount = standalone_[id.index], .job = client.last_released(), .mark = Mark::released});
+  if (const auto due = client.next_release()) push(*due, kRelease, id.index);
+  begin_job(client);
+}
+
+void SimulatedWorld::begin_job(ClientRun& client) {
+  if (!client.begin()) return;
+  if (client.client().copy_in.count > 0)
+    copies_[engine(Direction::restore)].ask({client.job(), client.client().copy_in, true});
+  else
+    eligible(client);
+}
+
+void SimulatedWorld::eligible(ClientRun& client) {
+  const JobId job = client.job();
+  note({.time = now_, .job = job, .kernel = client.kernel(), .mark = Mark::eligible});
+  if (client.kernel() == 0) book_.arrived(job, now_);
+  if (by_access_) {
+    const auto intercepted = gate_.submit(client.id());
+    note({.time = now_,
+          .amount = intercepted ? 1 : 0,
+          .job = job,
+          .kernel = client.kernel(),
+          .mark = Mark::submitted});
+    if (intercepted) tell(*intercepted);
+  } else if (client.kernel() == 0) {
+    tell(Arrived{job});
+  }
+}
+
+void SimulatedWorld::copied(Direction direction) {
+  CopyQueue& copies = copies_[engine(direction)];
+  const CopyQueue::Copy copy = copies.current();
+  copies.finish();
+  note({.time = now_,
+        .job = copy.job,
+        .mark = Mark::copy_ends,
+        .direction = direction,
+        .program_copy = copy.of_program});
+  if (!copy.of_program)
+    tell(Moved{copy.job, DeviceId{0}, direction, true});
+  else if (direction == Direction::restore)
+    eligible(clients_[copy.job.client.index]);
+  else
+    finish_job(clients_[copy.job.client.index]);
+}
+
+void SimulatedWorld::finish_job(ClientRun& client) {
+  note({.time = now_, .job = client.job(), .mark = Mark::finished});
+  client.finish();
+  if (const auto due = client.after_finish(now_)) push(*due, kRelease, client.id().index);
+  begin_job(client);
+}
+
+// --- The GPU
+// ------------------------------------------------------------------------------------------------------------
+
+void SimulatedWorld::begin_launch(const RunningKernel& kernel, BlockRange range) {
+  const Gpu::Stay& stay = gpu_.launch(now_, LaunchId{++launches_}, kernel, range);
+  note({.time = now_,
+        .launch = stay.launch,
+        .amount = range.first.count,
+        .job = kernel.job,
+        .kernel = kernel.index,
+        .mark = Mark::launch_ordered});
+  push(stay.started, kStart);
+  gone_event_ = push(stay.gone, kGone);
+}
+
+void SimulatedWorld::started() {
+  const Gpu::Stay& stay = gpu_.stay();
+  note({.time = now_,
+        .launch = stay.launch,
+        .job = stay.kernel.job,
+        .kernel = stay.kernel.index,
+        .mark = Mark::started});
+  if (!by_access_) tell(Started{stay.launch, stay.kernel.job});
+}
+
+void SimulatedWorld::gone(std::uint64_t sequence) {
+  if (sequence != gone_event_) return;  // an eviction changed the end
+  Gpu::Stay& stay = gpu_.stay();
+  stay.over = true;
+  note({.time = now_,
+        .launch = stay.launch,
+        .amount = (stay.done - stay.range.first).count,
+        .job = stay.kernel.job,
+        .kernel = stay.kernel.index,
+        .mark = Mark::gone});
+  const CommandDelays& delays = *stay.kernel.delays;
+  push(now_ + delays.notice + delays.pending_work, kReport);
+}
+
+void SimulatedWorld::report() {
+  const Gpu::Stay stay = gpu_.stay();
+  const Why why = gpu_.why();
+  gpu_.release();
+  ClientRun& client = clients_[stay.kernel.job.client.index];
+  JobFacts& facts = book_.of(stay.kernel.job);
+  facts.done = stay.done;
+  if (why == Why::completed) {
+    ++facts.kernel;
+    facts.done = {};
+    client.next_kernel();
+  }
+  const bool job_over = facts.finished();
+  fruitless_ = stay.done == stay.range.first ? fruitless_ + 1 : 0;
+  note({.time = now_,
+        .launch = stay.launch,
+        .amount = stay.done.count,
+        .job = stay.kernel.job,
+        .kernel = stay.kernel.index,
+        .mark = Mark::left,
+        .why = why});
+  if (fruitless_ == kMostFruitless)
+    stop(fmt::format("no block-task was done in {} launches, as when a quantum is shorter than a block-task",
+                     fruitless_));
+  if (by_access_)
+    gate_.ran(client.id());
+  else
+    tell(Left{stay.launch, stay.kernel.job, why, stay.done, job_over});
+  if (!job_over) {
+    if (why == Why::completed || by_access_) eligible(client);
+  } else if (client.client().copy_out.count > 0) {
+    copies_[engine(Direction::save)].ask({stay.kernel.job, client.client().copy_out, true});
+  } else {
+    finish_job(client);
+  }
+}
+
+// --- Orders
+// -------------------------------------------------------------------------------------------------------------
+
+LaunchId SimulatedWorld::launch(JobId job, DeviceId device, BlockRange range) {
+  check_device(device, "launch");
+  if (by_access_) impossible("a launch by a policy under which clients submit by themselves");
+  if (!gpu_.free()) impossible("a launch while another kernel owns the GPU");
+  if (job.client.index >= clients_.size() || book_.of(job).id != job || book_.of(job).finished())
+    impossible("a launch of a job that is not eligible");
+  const RunningKernel kernel = clients_[job.client.index].running();
+  if (kernel.job != job) impossible("a launch of a job that is not eligible");
+  if (range.first != book_.of(job).done || range.last <= range.first || range.last > kernel.block_tasks)
+    impossible(fmt::format("a launch of block-tasks {} to {} of {}, {} of which are done", range.first.count,
+                           range.last.count, kernel.block_tasks.count, book_.of(job).done.count));
+  begin_launch(kernel, range);
+  return gpu_.stay().launch;
+}
+
+void SimulatedWorld::evict(LaunchId launch) {
+  if (launch.value > launches_) impossible("an eviction of a launch that never was");
+  if (gpu_.free() || gpu_.stay().launch != launch) return;
+  const bool first = !gpu_.stay().over && !gpu_.stay().evict_ordered;
+  if (first) {
+    const Gpu::Stay& stay = gpu_.stay();
+    note({.time = now_,
+          .launch = launch,
+          .job = stay.kernel.job,
+          .kernel = stay.kernel.index,
+          .mark = Mark::evict_ordered});
+  }
+  if (gpu_.evict(now_)) gone_event_ = push(gpu_.stay().gone, kGone);
+}
+
+void SimulatedWorld::kill(ClientId) { impossible("a kill, which this world cannot do"); }
+void SimulatedWorld::sample(ClientId, Duration, std::int64_t) {
+  impossible("sampling, which this world cannot do");
+}
+
+void SimulatedWorld::move(JobId job, DeviceId device, Direction direction) {
+  check_device(device, "save or restore");
+  if (job.client.index >= clients_.size()) impossible("a save or restore of an unknown job");
+  copies_[engine(direction)].ask({job, clients_[job.client.index].client().memory, false});
+}
+
+void SimulatedWorld::access(ClientId client, Access access) {
+  if (!by_access_ || client.index >= clients_.size())
+    impossible("an access order for a client it cannot be given to");
+  if (const auto fact = gate_.set(client, access)) tell(*fact);
+}
+
+void SimulatedWorld::admit(RequestId request) {
+  if (!by_access_) impossible("an admission by a policy that does not control access");
+  gate_.admit(request);
+}
+
+void SimulatedWorld::drain(ClientId client) {
+  if (!by_access_ || client.index >= clients_.size())
+    impossible("a drain of a client it cannot be ordered for");
+  gate_.drain(client, now_);
+}
+
+TimerId SimulatedWorld::wake_at(Time time) {
+  if (time < now_) impossible(fmt::format("a timer at {} ns, in the past", time.ns));
+  if (free_timers_.empty()) {
+    free_timers_.push_back(static_cast<std::uint32_t>(timers_.size()));
+    timers_.push_back(0);
+  }
+  const std::uint32_t slot = free_timers_.back();
+  free_timers_.pop_back();
+  timers_[slot] = push(time, kTimer, slot);
+  return {timers_[slot] << EventQueue::kIdBits | slot};
+}
+
+void SimulatedWorld::cancel(TimerId timer) {
+  const auto slot = static_cast<std::uint32_t>(timer.value & ((1u << EventQueue::kIdBits) - 1));
+  if (slot >= timers_.size() || timers_[slot] != timer.value >> EventQueue::kIdBits || timers_[slot] == 0)
+    return;
+  timers_[slot] = 0;
+  free_timers_.push_back(slot);
+}
+
+void SimulatedWorld::check_device(DeviceId device, const char* order) const {
+  if (device.index != 0) impossible(fmt::format("a {} on device {}, of 1", order, device.index));
+}
+
+void SimulatedWorld::note(const Record& record) {
+  history_[recorded_++ % history_.size()] = record;
+  trace_->record(record);
+}
+
+void SimulatedWorld::impossible(const std::string& what) const { stop("the policy ordered " + what); }
+
+void SimulatedWorld::stop(const std::string& what) const {
+  std::string text = fmt::format("at {} ns {}; what happened before:", now_.ns, what);
+  const std::uint64_t kept = std::min<std::uint64_t>(recorded_, history_.size());
+  for (std::uint64_t i = recorded_ - kept; i < recorded_; ++i) {
+    const Record& record = history_[i % history_.size()];
+    text += "\n  " + describe(record, setup_.workload.clients[record.job.client.index].name);
+  }
+  throw RunError(text);
+}
+
+}  // namespace gangway
