@@ -1,0 +1,55 @@
+// Workload files: fixed clients, or a generator that draws them from the seed.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "models/device.hpp"
+#include "models/registry.hpp"
+#include "models/workload.hpp"
+
+namespace gangway {
+
+// Draws the clients of one replication. Same seed and replication, same clients; every replication has the
+// same names.
+class Generator {
+ public:
+  virtual ~Generator() = default;
+  virtual std::vector<Client> draw(std::uint64_t seed, std::uint32_t replication) const = 0;
+};
+
+struct GeneratorEntry : Described {
+  std::unique_ptr<Generator> (*make)(const ParameterValues&) = nullptr;
+};
+using Generators = Registry<GeneratorEntry>;
+
+template <typename G>
+struct GeneratorRegistration : Registration<GeneratorEntry> {
+  GeneratorRegistration(std::string name, std::string summary, std::vector<Parameter> parameters)
+      : Registration<GeneratorEntry>(
+            GeneratorEntry{{std::move(name), std::move(summary), std::move(parameters)},
+                           [](const ParameterValues& values) -> std::unique_ptr<Generator> {
+                             return std::make_unique<G>(values);
+                           }}) {}
+};
+
+class WorkloadSource {
+ public:
+  // Reads a `kind: workload` mapping. Throws InputError, also when a kernel's block or the clients' memory
+  // exceed the device.
+  WorkloadSource(const Field& field, const Device& device);
+
+  bool generated() const { return generator_ != nullptr; }
+  Workload draw(std::uint64_t seed, std::uint32_t replication) const;
+  // Names, arrivals, jitter; with clients unless generated (then as drawn for replication 0 of seed 0).
+  const Workload& sample() const { return workload_; }
+
+ private:
+  Workload workload_;
+  std::shared_ptr<const Generator> generator_;
+};
+
+// Reads a workload without a device to hold it against.
+Workload read_clients(const Field& field);
+
+}  // namespace gangway
