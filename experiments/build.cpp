@@ -1,0 +1,21 @@
+#include "experiments/build.hpp"
+
+#include <fstream>
+
+#include "gangway_commit.hpp"
+
+namespace gangway {
+
+std::string build_version() { return GANGWAY_VERSION; }
+std::string build_commit() { return GANGWAY_COMMIT; }
+std::string build_compiler() { return GANGWAY_COMPILER; }
+std::string build_identity() { return build_version() + "+" + build_commit() + " " + build_compiler(); }
+
+std::string host_cpu() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+}  // namespace gangway

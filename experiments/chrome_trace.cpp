@@ -1,0 +1,192 @@
+#include "experiments/chrome_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace gangway {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kClients = 1, kGpu = 2;                                // processes
+constexpr int kOwner = 1, kCommands = 2, kCopyIn = 3, kCopyOut = 4;  // threads of the GPU
+
+double microseconds(Time time) { return static_cast<double>(time.ns) / 1000; }
+
+// Turns records into trace events. A client's track shows one phase at a time; the GPU's tracks follow its
+// one owner.
+class Timeline : public TraceSink {
+ public:
+  explicit Timeline(const Workload& workload) : workload_(&workload), phases_(workload.clients.size()) {
+    process(kClients, "clients");
+    process(kGpu, "GPU 0");
+    for (std::size_t c = 0; c < workload.clients.size(); ++c)
+      thread(kClients, client_thread(c), workload.clients[c].name);
+    thread(kGpu, kOwner, "owner");
+    thread(kGpu, kCommands, "commands");
+    thread(kGpu, kCopyIn, "copy h2d");
+    thread(kGpu, kCopyOut, "copy d2h");
+  }
+
+  void record(const Record& r) override {
+    switch (r.mark) {
+      case Mark::released:
+        return instant(r, "arrived");
+      case Mark::copy_begins:
+        copy_began_[engine(r)] = r.time;
+        if (r.program_copy) enter(r, to_device(r) ? "copy in" : "copy out");
+        return;
+      case Mark::copy_ends:
+        return copied(r);
+      case Mark::eligible:
+        return enter(r, "waiting");
+      case Mark::submitted:
+        return;
+      case Mark::launch_ordered:
+        command_ = r.time;
+        return;
+      case Mark::started:
+        span(kGpu, kCommands, "launch", command_, r);
+        owned_ = r.time;
+        return enter(r, "running");
+      case Mark::evict_ordered:
+        command_ = r.time;
+        evicting_ = true;
+        instant(r, "evict ordered");
+        if (phase(r).name == "running") enter(r, "draining");
+        return;
+      case Mark::gone:
+        return gone(r);
+      case Mark::left:
+        span(kGpu, kCommands, "pending work", command_, r);
+        return;
+      case Mark::finished:
+        leave(r);
+        return instant(r, "finished");
+      case Mark::ended:
+        return;
+    }
+  }
+
+  Json take() { return std::move(events_); }
+
+ private:
+  struct Phase {
+    std::string name;
+    Time since;
+    Record of{};
+  };
+
+  static int client_thread(std::size_t client) { return static_cast<int>(client) + 1; }
+  static bool to_device(const Record& r) { return r.direction == Direction::restore; }
+  static std::size_t engine(const Record& r) { return to_device(r) ? 0 : 1; }
+  Phase& phase(const Record& r) { return phases_[r.job.client.index]; }
+
+  void process(int pid, const std::string& name) {
+    events_.push_back(
+        {{"ph", "M"}, {"name", "process_name"}, {"pid", pid}, {"tid", 0}, {"args", {{"name", name}}}});
+  }
+  void thread(int pid, int tid, const std::string& name) {
+    events_.push_back(
+        {{"ph", "M"}, {"name", "thread_name"}, {"pid", pid}, {"tid", tid}, {"args", {{"name", name}}}});
+    events_.push_back({{"ph", "M"},
+                       {"name", "thread_sort_index"},
+                       {"pid", pid},
+                       {"tid", tid},
+                       {"args", {{"sort_index", tid}}}});
+  }
+
+  Json args(const Record& r) const {
+    Json out{{"job", r.job.number},
+             {"kernel", workload_->clients[r.job.client.index].kernels[r.kernel].name}};
+    if (r.launch.value > 0) out["launch"] = r.launch.value;
+    if (r.mark == Mark::gone || r.mark == Mark::left) out["done"] = r.amount;
+    return out;
+  }
+
+  void span(int pid, int tid, const std::string& name, Time from, const Record& r) {
+    if (r.time <= from) return;
+    events_.push_back({{"ph", "X"},
+                       {"name", name},
+                       {"pid", pid},
+                       {"tid", tid},
+                       {"ts", microseconds(from)},
+                       {"dur", microseconds(Time{(r.time - from).ns})},
+                       {"args", args(r)}});
+  }
+
+  void instant(const Record& r, const char* name) {
+    events_.push_back({{"ph", "i"},
+                       {"s", "t"},
+                       {"name", name},
+                       {"pid", kClients},
+                       {"tid", client_thread(r.job.client.index)},
+                       {"ts", microseconds(r.time)},
+                       {"args", args(r)}});
+  }
+
+  void leave(const Record& r) {
+    Phase& p = phase(r);
+    if (!p.name.empty()) span(kClients, client_thread(r.job.client.index), p.name, p.since, r);
+    p.name.clear();
+  }
+  void enter(const Record& r, const char* name) {
+    leave(r);
+    phase(r) = {name, r.time, r};
+  }
+
+  void copied(const Record& r) {
+    const std::string& client = workload_->clients[r.job.client.index].name;
+    span(kGpu, to_device(r) ? kCopyIn : kCopyOut, client, copy_began_[engine(r)], r);
+    if (r.program_copy) leave(r);
+  }
+
+  void gone(const Record& r) {
+    const Client& client = workload_->clients[r.job.client.index];
+    span(kGpu, kOwner, client.name + " " + client.kernels[r.kernel].name, owned_, r);
+    // An eviction ordered before the first block ran shares its time with the launch command, whose span is
+    // drawn already.
+    if (evicting_) span(kGpu, kCommands, "evict", std::max(command_, owned_), r);
+    evicting_ = false;
+    command_ = r.time;
+    enter(r, "waiting");
+  }
+
+  const Workload* workload_;
+  std::vector<Phase> phases_;
+  Time copy_began_[2];
+  Time owned_;    // by the launch that runs
+  Time command_;  // when the command under way was ordered
+  bool evicting_ = false;
+  Json events_ = Json::array();
+};
+
+const std::string& label(const Experiment& experiment, const Unit& unit) {
+  return experiment.points[unit.point].policies[unit.policy].label;
+}
+
+}  // namespace
+
+std::string chrome_trace(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
+                         std::uint32_t permutation) {
+  const Workload workload = experiment.points[unit.point].workload->draw(experiment.seed, unit.replication);
+  Timeline timeline(workload);
+  play_traced(experiment, world, unit, permutation, timeline);
+  const Json json{{"displayTimeUnit", "ms"},
+                  {"otherData",
+                   {{"experiment", experiment.name},
+                    {"policy", label(experiment, unit)},
+                    {"point", unit.point},
+                    {"replication", unit.replication},
+                    {"permutation", permutation}}},
+                  {"traceEvents", timeline.take()}};
+  return json.dump() + "\n";
+}
+
+std::string trace_name(const Experiment& experiment, const Unit& unit, std::uint32_t permutation) {
+  return fmt::format("point-{}-{}-r{}-p{}.json", unit.point, label(experiment, unit), unit.replication,
+                     permutation);
+}
+
+}  // namespace gangway

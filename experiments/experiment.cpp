@@ -1,0 +1,219 @@
+#include "experiments/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "experiments/library.hpp"
+#include "experiments/sweep.hpp"
+#include "models/nearest.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Origin kCommandLine{"--set", 0};
+
+// The tree that a name or a path stands for; a mapping stands for itself.
+Node resolve(const Field& field, const std::string& what, const fs::path& folder) {
+  if (!field.is_scalar()) return field.node();
+  const std::string& wanted = field.node().scalar;
+  std::vector<std::string> names;
+  for (const LibraryFile& file : library(what)) {
+    if (file.name == wanted) return read_yaml(file.path);
+    names.push_back(file.name);
+  }
+  if (wanted.find('/') != std::string::npos || wanted.ends_with(".yaml")) {
+    const fs::path path = folder / wanted;
+    if (!fs::exists(path))
+      field.fail(quote(path.string()) + ", which does not exist",
+                 "a file, or " + expected_names(wanted, names));
+    return read_yaml(path.string());
+  }
+  field.fail(expected_names(wanted, names));
+}
+
+void apply(Node& root, const Override& change) {
+  place(root, change.path, kCommandLine) = parse_yaml(change.value, "--set " + change.path);
+}
+
+// `set:` changes values inside the files that the experiment names.
+void apply_set(Node& root) {
+  const Node* given = root.find("set");
+  if (given == nullptr) return;
+  const Node set = *given;  // changing the tree may move it
+  if (set.kind != Node::Kind::mapping) Field(set, "set").fail("a mapping from paths to values");
+  for (const auto& [path, value] : set.entries) place(root, path, value.origin()) = value;
+}
+
+// Replaces names of workload and device by what they stand for; overrides of the names themselves come first.
+void resolve_references(Node& root, const std::vector<Override>& overrides, const fs::path& folder) {
+  for (const Override& change : overrides)
+    if (change.path == "workload" || change.path == "device") apply(root, change);
+  for (const auto& [key, what] : {std::pair{"workload", "workloads"}, std::pair{"device", "devices"}})
+    if (Node* node = root.find(key)) *node = resolve(Field(*node, key), what, folder);
+  apply_set(root);
+  for (const Override& change : overrides)
+    if (change.path != "workload" && change.path != "device") apply(root, change);
+}
+
+std::vector<ChosenPolicy> read_policies(const Field& field) {
+  std::vector<ChosenPolicy> policies;
+  for (const Field& item : field.items()) {
+    policies.push_back(choose<PolicyEntry>(item, true));
+    for (std::size_t i = 0; i + 1 < policies.size(); ++i)
+      if (policies[i].label == policies.back().label)
+        item.fail(quote(policies.back().label) + " a second time", "a label for one of them");
+  }
+  std::sort(policies.begin(), policies.end(), [](const auto& a, const auto& b) { return a.label < b.label; });
+  return policies;
+}
+
+void read_permutations(const Field& field, Experiment& experiment) {
+  experiment.all_permutations = field.is_scalar() && field.node().scalar == "all";
+  if (!experiment.all_permutations)
+    experiment.permutations = static_cast<std::uint32_t>(field.integer(1, 1'000'000));
+}
+
+Point read_point(Mapping& m) {
+  Point point;
+  point.device = read_device(m.need("device"));
+  point.workload.emplace(m.need("workload"), point.device);
+  point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
+  point.policies = read_policies(m.need("policies"));
+  return point;
+}
+
+void read_settings(Mapping& m, Experiment& experiment) {
+  read_header(m, "experiment");
+  experiment.name = m.need("name").identifier();
+  if (auto title = m.maybe("title")) experiment.title = title->text();
+  if (auto permutations = m.maybe("permutations")) read_permutations(*permutations, experiment);
+  if (auto n = m.maybe("replications"))
+    experiment.replications = static_cast<std::uint32_t>(n->integer(1, 1'000'000));
+  if (auto seed = m.maybe("seed")) experiment.seed = static_cast<std::uint64_t>(seed->integer(0, INT64_MAX));
+  if (auto jobs = m.maybe("jobs")) experiment.write_jobs = jobs->boolean();
+  if (auto s = m.maybe("standalone"))
+    experiment.standalone_transformed = s->one_of({"transformed", "original"}) == "transformed";
+  if (auto s = m.maybe("sigma")) experiment.sample_sigma = s->one_of({"population", "sample"}) == "sample";
+  if (auto horizon = m.maybe("horizon")) experiment.horizon = horizon->duration(Duration{1});
+}
+
+void check_workload(const Experiment& experiment, const Point& point, const Field& field) {
+  const Workload& workload = point.workload->sample();
+  const bool permuted = workload.arrivals && workload.arrivals->permuted;
+  if (!permuted && (experiment.all_permutations || experiment.permutations > 1))
+    throw InputError(field.node().origin(), "permutations", "permutations of arrivals that are not permuted",
+                     "1, or a workload with arrivals: {order: permuted}");
+  if (experiment.all_permutations && workload.clients.size() > 8)
+    throw InputError(field.node().origin(), "permutations",
+                     fmt::format("all orders of {} clients", workload.clients.size()),
+                     "all for at most 8 clients");
+  for (const Client& client : workload.clients)
+    if (!client.repeat.jobs && !experiment.horizon)
+      throw InputError(field.node().origin(), "horizon", "nothing",
+                       "a horizon, since client " + client.name + " is endless");
+}
+
+void check_published(const PublishedValue& value, const Experiment& experiment, const Field& field) {
+  std::vector<std::string> policies;
+  std::vector<std::string> clients;
+  if (value.point >= experiment.points.size())
+    field.fail(fmt::format("point {}", value.point),
+               fmt::format("a point below {}", experiment.points.size()));
+  for (const ChosenPolicy& policy : experiment.points[value.point].policies) policies.push_back(policy.label);
+  for (const Client& client : experiment.points[value.point].workload->sample().clients)
+    clients.push_back(client.name);
+  const auto check = [&](const std::string& name, const std::vector<std::string>& known, const char* what) {
+    if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
+      field.fail(fmt::format("the {} {}", what, quote(name)), expected_names(name, known));
+  };
+  check(value.policy, policies, "policy");
+  check(value.relative_to, policies, "policy");
+  check(value.client, clients, "client");
+}
+
+std::string identity_of(const std::string& configuration) {
+  const boost::uuids::name_generator_sha1 hash(boost::uuids::ns::oid());
+  return boost::uuids::to_string(hash(configuration));
+}
+
+void check_swept(const SweptPath& swept) {
+  const std::string first = swept.path.substr(0, swept.path.find('.'));
+  const std::vector<std::string> known{"workload", "device", "mechanism", "policies"};
+  if (std::find(known.begin(), known.end(), first) == known.end())
+    throw InputError(swept.values.front().origin(), "sweep." + swept.path, quote(first),
+                     "a path that begins with " + expected_names(first, known));
+}
+
+Experiment interpret(const Node& root) {
+  const Field top(root, "");
+  Experiment experiment;
+  Mapping settings = top.mapping();
+  read_settings(settings, experiment);
+  std::vector<SweptPath> sweep;
+  if (auto field = settings.maybe("sweep")) sweep = read_sweep(*field);
+  for (const SweptPath& swept : sweep) {
+    check_swept(swept);
+    experiment.swept.push_back(swept.path);
+  }
+  settings.maybe("set");
+  const auto published = settings.maybe("published");
+  read_point(settings);  // the unswept file must be right by itself
+  settings.finish();
+  for (const auto& combination : combinations(sweep)) {
+    Node changed = root;
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < sweep.size(); ++i) {
+      const Node& value = sweep[i].values[combination[i]];
+      place(changed, sweep[i].path, value.origin()) = value;
+      values.push_back(text_of(value));
+    }
+    Mapping m = Field(changed, "").mapping();
+    Point point = read_point(m);
+    point.values = std::move(values);
+    check_workload(experiment, point, top);
+    experiment.points.push_back(std::move(point));
+  }
+  if (published)
+    for (const Field& item : published->items()) {
+      experiment.published.push_back(read_published(item));
+      check_published(experiment.published.back(), experiment, item);
+    }
+  return experiment;
+}
+
+}  // namespace
+
+Experiment read_experiment(const std::string& file, const std::vector<Override>& overrides) {
+  Node root = read_yaml(file);
+  // A result folder's manifest holds the resolved configuration.
+  if (const Node* kept = root.find("configuration"); kept != nullptr && file.ends_with("manifest.json"))
+    root = Node(*kept);
+  Field(root, "").mapping();
+  resolve_references(root, overrides, fs::path(file).parent_path());
+  Experiment experiment = interpret(root);
+  experiment.configuration = root.json().dump();
+  experiment.identity = identity_of(experiment.configuration);
+  return experiment;
+}
+
+std::string check_file(const std::string& file) {
+  const Node root = read_yaml(file);
+  Mapping m = Field(root, "").mapping();
+  const std::string kind = m.need("kind").one_of({"experiment", "workload", "device"});
+  if (kind == "experiment")
+    read_experiment(file, {});
+  else if (kind == "workload")
+    read_clients(Field(root, ""));
+  else
+    read_device(Field(root, ""));
+  return kind;
+}
+
+}  // namespace gangway

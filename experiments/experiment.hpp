@@ -1,0 +1,55 @@
+// What an experiment file says, resolved: workload and device read, names looked up, overrides applied, the
+// sweep expanded.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/published.hpp"
+#include "models/device.hpp"
+#include "models/mechanism.hpp"
+#include "models/policy.hpp"
+#include "workloads/source.hpp"
+
+namespace gangway {
+
+// One combination of the swept parameters, ready to run.
+struct Point {
+  std::vector<std::string> values;  // as text, one per swept path
+  Device device;
+  std::optional<WorkloadSource> workload;
+  ChosenMechanism mechanism;
+  std::vector<ChosenPolicy> policies;  // sorted by label; labels are unique
+};
+
+struct Experiment {
+  std::string name;
+  std::string title;
+  std::vector<std::string> swept;  // paths
+  std::vector<Point> points;
+  std::uint32_t permutations = 1;
+  bool all_permutations = false;
+  std::uint32_t replications = 1;
+  std::uint64_t seed = 1;
+  bool write_jobs = true;
+  bool standalone_transformed = true;
+  bool sample_sigma = false;
+  std::optional<Duration> horizon;
+  std::vector<PublishedValue> published;
+  std::string configuration;  // the resolved file as JSON
+  std::string identity;       // a hash of it
+};
+
+struct Override {
+  std::string path, value;
+};
+
+// Reads an experiment file, or the mapping of one that a result folder's manifest kept. Throws InputError.
+Experiment read_experiment(const std::string& file, const std::vector<Override>& overrides);
+
+// Reads any file by its kind and checks it against its schema; returns the kind. Throws InputError.
+std::string check_file(const std::string& file);
+
+}  // namespace gangway

@@ -1,0 +1,78 @@
+#include "experiments/files.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "models/error.hpp"
+
+namespace gangway {
+
+namespace fs = std::filesystem;
+
+NewFile::NewFile(fs::path path) : path_(std::move(path)), temporary_(path_) {
+  temporary_.replace_filename("." + path_.filename().string() + ".part");
+  file_ = std::fopen(temporary_.c_str(), "wb");
+  if (file_ == nullptr) fail();
+}
+
+NewFile::~NewFile() {
+  if (file_ == nullptr) return;
+  std::fclose(file_);
+  std::error_code ignored;
+  fs::remove(temporary_, ignored);
+}
+
+void NewFile::fail() {
+  const std::string reason = std::strerror(errno);
+  throw RunError("cannot write " + path_.string() + ": " + reason);
+}
+
+void NewFile::write(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
+}
+
+void NewFile::append_file(const fs::path& source) {
+  std::ifstream in(source, std::ios::binary);
+  std::string block(1 << 20, '\0');
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0)
+    if (const auto n = static_cast<std::size_t>(in.gcount()); std::fwrite(block.data(), 1, n, file_) != n)
+      fail();
+  if (!in.eof()) throw RunError("cannot read " + source.string());
+}
+
+void NewFile::commit() {
+  if (std::fflush(file_) != 0) fail();
+  std::FILE* done = std::exchange(file_, nullptr);
+  if (std::fclose(done) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int reason = errno;
+    std::remove(temporary_.c_str());
+    errno = reason;
+    fail();
+  }
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  NewFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw RunError("cannot read " + path.string());
+  return text.str();
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw RunError("cannot make the folder " + path.string() + ": " + error.message());
+}
+
+}  // namespace gangway

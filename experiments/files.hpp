@@ -1,0 +1,33 @@
+// Writing files so that nothing half-written is ever left under a final name.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace gangway {
+
+// A file that appears under its name when commit() returns, and not before; without commit() nothing is left.
+// Every failure (no permission, disk full) is a RunError that names the file and the system's reason.
+class NewFile {
+ public:
+  explicit NewFile(std::filesystem::path path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(const std::string& text);
+  void append_file(const std::filesystem::path& source);
+  void commit();
+
+ private:
+  [[noreturn]] void fail();
+  std::filesystem::path path_, temporary_;
+  std::FILE* file_ = nullptr;
+};
+
+void write_file(const std::filesystem::path& path, const std::string& text);
+std::string read_file(const std::filesystem::path& path);  // RunError when it cannot be read
+void make_folder(const std::filesystem::path& path);       // with parents; RunError when it cannot be made
+
+}  // namespace gangway

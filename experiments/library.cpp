@@ -1,0 +1,32 @@
+#include "experiments/library.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path data_folder() {
+  const char* set = std::getenv("GANGWAY_DATA");
+  return set != nullptr ? fs::path(set) : fs::path(GANGWAY_DATA_DIR);
+}
+
+}  // namespace
+
+std::vector<LibraryFile> library(const std::string& what) {
+  const fs::path folder = data_folder() / (what == "devices" ? "models/devices" : what);
+  std::vector<LibraryFile> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != ".yaml") continue;
+    const fs::path name = it->path().lexically_relative(folder).replace_extension();
+    files.push_back({name.generic_string(), it->path().string()});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return files;
+}
+
+}  // namespace gangway

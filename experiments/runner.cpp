@@ -1,0 +1,211 @@
+#include "experiments/runner.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "experiments/chrome_trace.hpp"
+
+namespace gangway {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+// One point under one policy while its replications come in, in any order.
+struct OpenGroup {
+  OpenGroup(std::size_t number, std::uint32_t point_index, std::uint32_t policy_index)
+      : index(number), point(point_index), policy(policy_index) {}
+  std::size_t index;
+  std::uint32_t point, policy;
+  std::mutex mutex;
+  std::unique_ptr<Group> group;
+  std::unique_ptr<NewFile> jobs;
+  std::map<std::uint32_t, UnitResult> early;  // replications whose predecessors are not in yet
+  std::uint32_t next = 0;
+  std::optional<GroupRows> rows;
+};
+
+class Runner {
+ public:
+  Runner(const Experiment& experiment, const RunOptions& options, ResultFolder& folder,
+         const std::atomic<bool>& stop)
+      : experiment_(experiment), options_(options), folder_(folder), stop_(stop) {
+    for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
+      for (std::uint32_t q = 0; q < experiment.points[p].policies.size(); ++q) {
+        groups_.push_back(std::make_unique<OpenGroup>(groups_.size(), p, q));
+        groups_.back()->rows = folder.part(groups_.back()->index);
+        if (groups_.back()->rows)
+          ++done_groups_;
+        else
+          todo_.push_back(groups_.back().get());
+      }
+    resumed_ = done_groups_ > 0;
+  }
+
+  RunReport run() {
+    const auto began = Clock::now();
+    RunReport report;
+    report.account = {options_.command, options_.world->name, threads(), utc_now(), "", 0, 0, 0, resumed_};
+    work();
+    if (error_) std::rethrow_exception(error_);
+    report.groups = groups_.size();
+    report.groups_done = done_groups_;
+    report.interrupted = done_groups_ < groups_.size();
+    report.account.end = utc_now();
+    report.account.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    report.account.events = events_;
+    report.account.jobs = jobs_;
+    if (report.interrupted) return report;
+    for (const auto& group : groups_) report.rows.push_back(*group->rows);
+    report.verdicts = folder_.finish(report.rows, report.account);
+    return report;
+  }
+
+ private:
+  unsigned threads() const {
+    return options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
+  }
+  std::size_t units() const { return todo_.size() * experiment_.replications; }
+  bool stopping() const { return stop_ || failed_; }
+
+  void work() {
+    std::vector<std::thread> workers;
+    for (unsigned i = 0; i < threads(); ++i)
+      workers.emplace_back([this] {
+        for (std::size_t unit = next_unit_++; unit < units() && !stopping(); unit = next_unit_++)
+          guarded(unit);
+      });
+    if (options_.progress) show_progress();
+    for (std::thread& worker : workers) worker.join();
+    if (options_.progress) fmt::print(stderr, "\r\033[K");
+  }
+
+  void guarded(std::size_t unit) {
+    try {
+      play_unit(*todo_[unit / experiment_.replications],
+                static_cast<std::uint32_t>(unit % experiment_.replications));
+    } catch (...) {
+      const std::lock_guard lock(error_mutex_);
+      if (!error_) error_ = std::current_exception();
+      failed_ = true;
+    }
+  }
+
+  void play_unit(OpenGroup& group, std::uint32_t replication) {
+    auto result = play(experiment_, *options_.world, {group.point, group.policy, replication}, stop_);
+    if (!result) return;
+    events_ += result->events;
+    jobs_ += result->metrics.jobs;
+    const std::lock_guard lock(group.mutex);
+    group.early.emplace(replication, std::move(*result));
+    for (auto it = group.early.begin(); it != group.early.end() && it->first == group.next;
+         it = group.early.erase(it)) {
+      take(group, it->second);
+      ++group.next;
+    }
+    ++done_units_;
+    if (group.next == experiment_.replications) close(group);
+  }
+
+  void take(OpenGroup& group, const UnitResult& result) {
+    if (!group.group) {
+      std::vector<std::string> names;
+      for (const Client& c : experiment_.points[group.point].workload->sample().clients)
+        names.push_back(c.name);
+      group.group = std::make_unique<Group>(std::move(names));
+      if (experiment_.write_jobs) group.jobs = std::make_unique<NewFile>(folder_.job_part(group.index));
+    }
+    group.group->add(result);
+    if (group.jobs) group.jobs->write(result.job_rows);
+  }
+
+  void close(OpenGroup& group) {
+    group.rows = group.group->rows();
+    if (group.rows->jobs == 0)
+      throw RunError(fmt::format("no job finished at point {} under {}", group.point, label(group)));
+    if (group.jobs) group.jobs->commit();
+    if (options_.trace) keep_trace(group);
+    folder_.keep(group.index, *group.rows);
+    group.group.reset();
+    group.jobs.reset();
+    ++done_groups_;
+  }
+
+  const std::string& label(const OpenGroup& group) const {
+    return experiment_.points[group.point].policies[group.policy].label;
+  }
+
+  void keep_trace(const OpenGroup& group) {
+    make_folder(folder_.path() / "trace");
+    const Unit unit{group.point, group.policy, 0};
+    write_file(folder_.path() / "trace" / trace_name(experiment_, unit, 0),
+               chrome_trace(experiment_, *options_.world, unit, 0));
+  }
+
+  void show_progress() {
+    const auto began = Clock::now();
+    while (done_units_ < units() && !stopping()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+      const auto done = static_cast<double>(done_units_.load());
+      const double left = done > 0 ? seconds * (static_cast<double>(units()) - done) / done : 0;
+      fmt::print(stderr, "\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs/s, {:.0f} s left",
+                 done_groups_.load(), groups_.size(), done_units_.load(), units(),
+                 static_cast<double>(jobs_) / seconds, left);
+    }
+  }
+
+  const Experiment& experiment_;
+  const RunOptions& options_;
+  ResultFolder& folder_;
+  const std::atomic<bool>& stop_;
+  std::vector<std::unique_ptr<OpenGroup>> groups_;
+  std::vector<OpenGroup*> todo_;
+  bool resumed_ = false;
+  std::atomic<std::size_t> next_unit_ = 0, done_units_ = 0, done_groups_ = 0;
+  std::atomic<std::uint64_t> events_ = 0;
+  std::atomic<std::int64_t> jobs_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex error_mutex_;
+  std::exception_ptr error_;
+};
+
+void check_capabilities(const Experiment& experiment, const WorldEntry& world) {
+  for (const Point& point : experiment.points)
+    for (const ChosenPolicy& policy : point.policies) {
+      const Capabilities missing =
+          policy.entry->make(policy.values)->needs().missing_from(world.capabilities);
+      if (!missing.none())
+        throw InputError({"--world " + world.name, 0}, "policies." + policy.label,
+                         "a policy that needs " + missing.text(),
+                         "a policy for this world, or another world");
+    }
+}
+
+}  // namespace
+
+RunReport run_experiment(const Experiment& experiment, const RunOptions& options,
+                         const std::atomic<bool>& stop) {
+  check_capabilities(experiment, *options.world);
+  ResultFolder folder(options.out, experiment, options.world->name, options.force);
+  if (folder.complete()) {
+    RunReport report;
+    report.was_complete = true;
+    return report;
+  }
+  return Runner(experiment, options, folder, stop).run();
+}
+
+}  // namespace gangway

@@ -1,0 +1,156 @@
+#include "experiments/unit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "models/random.hpp"
+
+namespace gangway {
+namespace {
+
+// Collects a run's jobs and appends their rows, sorted, when the run is over.
+class JobRows : public JobSink {
+ public:
+  JobRows(const Unit& unit, std::string policy, const Workload& workload)
+      : unit_(unit), policy_(std::move(policy)), workload_(&workload), rank_(workload.clients.size()) {
+    std::vector<std::uint32_t> order(rank_.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return name(a) < name(b); });
+    for (std::uint32_t i = 0; i < order.size(); ++i) rank_[order[i]] = i;
+  }
+
+  void job(const JobResult& result) override { jobs_.push_back(result); }
+
+  void run_over(std::uint32_t permutation) {
+    std::sort(jobs_.begin(), jobs_.end(), [&](const JobResult& a, const JobResult& b) {
+      return std::pair(rank_[a.id.client.index], a.id.number) <
+             std::pair(rank_[b.id.client.index], b.id.number);
+    });
+    for (const JobResult& job : jobs_) append(job, permutation);
+    jobs_.clear();
+  }
+
+  std::string take() { return std::move(rows_); }
+
+ private:
+  const std::string& name(std::uint32_t client) const { return workload_->clients[client].name; }
+
+  void append(const JobResult& job, std::uint32_t permutation) {
+    auto out = std::back_inserter(rows_);
+    fmt::format_to(out, "{},{},{},{},{},{},{},", unit_.point, policy_, unit_.replication, permutation,
+                   name(job.id.client.index), job.id.number, job.arrival.ns);
+    if (job.start) fmt::format_to(out, "{}", job.start->ns);
+    if (job.finish)
+      fmt::format_to(out, ",{},{},{},{},", job.finish->ns, job.standalone.ns, job.response().ns, job.ntt());
+    else
+      fmt::format_to(out, ",,{},,,", job.standalone.ns);
+    fmt::format_to(out, "{},{},{}\n", job.evictions, job.launches, job.finish ? "finished" : "unfinished");
+  }
+
+  Unit unit_;
+  std::string policy_;
+  const Workload* workload_;
+  std::vector<std::uint32_t> rank_;  // of a client's name among all
+  std::vector<JobResult> jobs_;
+  std::string rows_;
+};
+
+class BothSinks : public JobSink {
+ public:
+  BothSinks(JobSink& first, JobSink* second) : first_(first), second_(second) {}
+  void job(const JobResult& result) override {
+    first_.job(result);
+    if (second_ != nullptr) second_->job(result);
+  }
+
+ private:
+  JobSink& first_;
+  JobSink* second_;
+};
+
+// Everything a unit needs to play runs.
+struct Stage {
+  Stage(const Experiment& experiment, const WorldEntry& entry, const Unit& unit)
+      : point(experiment.points[unit.point]),
+        policy(point.policies[unit.policy]),
+        workload(point.workload->draw(experiment.seed, unit.replication)),
+        mechanism(point.mechanism.entry->make(point.mechanism.values)),
+        world(entry.make({workload, point.device, *mechanism, experiment.standalone_transformed,
+                          experiment.horizon ? Time{} + *experiment.horizon : Time::max()})) {}
+
+  std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
+                    TraceSink& trace) {
+    const auto order = arrival_order(experiment, workload, unit.replication, permutation);
+    const auto fresh = policy.entry->make(policy.values);
+    return world->run(*fresh, {experiment.seed, unit.replication, permutation}, order, trace);
+  }
+
+  const Point& point;
+  const ChosenPolicy& policy;
+  Workload workload;
+  std::unique_ptr<Mechanism> mechanism;
+  std::unique_ptr<World> world;
+};
+
+}  // namespace
+
+std::uint32_t permutation_count(const Experiment& experiment, const Point& point) {
+  if (!experiment.all_permutations) return experiment.permutations;
+  std::uint32_t count = 1;
+  for (std::uint32_t n = 2; n <= point.workload->sample().clients.size(); ++n) count *= n;
+  return count;
+}
+
+std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Workload& workload,
+                                         std::uint32_t replication, std::uint32_t permutation) {
+  std::vector<std::uint32_t> order(workload.clients.size());
+  std::iota(order.begin(), order.end(), 0u);
+  if (!workload.arrivals || !workload.arrivals->permuted) return order;
+  if (experiment.all_permutations) {  // the permutation's index in lexicographic order
+    std::vector<std::uint32_t> rest = order;
+    std::uint32_t index = permutation;
+    std::uint32_t count = 1;
+    for (std::uint32_t n = 2; n <= order.size(); ++n) count *= n;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      count /= static_cast<std::uint32_t>(rest.size());
+      order[i] = rest[index / count];
+      rest.erase(rest.begin() + index / count);
+      index %= count;
+    }
+    return order;
+  }
+  Stream random(experiment.seed, "permutation", {replication, permutation});
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  return order;
+}
+
+std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
+                               const std::atomic<bool>& stop) {
+  Stage stage(experiment, world, unit);
+  ReplicationMeter meter(stage.workload.clients.size(), experiment.sample_sigma);
+  JobRows rows(unit, stage.policy.label, stage.workload);
+  BothSinks jobs(meter, experiment.write_jobs ? &rows : nullptr);
+  RunMeter run_meter(stage.workload.clients.size(), jobs);
+  UnitResult result;
+  const std::uint32_t permutations = permutation_count(experiment, stage.point);
+  for (std::uint32_t permutation = 0; permutation < permutations; ++permutation) {
+    if (stop.load(std::memory_order_relaxed)) return std::nullopt;
+    run_meter.reset();
+    result.events += stage.run(experiment, unit, permutation, run_meter);
+    meter.run_over(run_meter.totals());
+    rows.run_over(permutation);
+  }
+  result.metrics = meter.metrics();
+  result.responses = meter.responses();
+  result.job_rows = rows.take();
+  return result;
+}
+
+void play_traced(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
+                 std::uint32_t permutation, TraceSink& trace) {
+  Stage(experiment, world, unit).run(experiment, unit, permutation, trace);
+}
+
+}  // namespace gangway

@@ -1,0 +1,47 @@
+// The smallest piece of work of a sweep: one replication of one policy at one point, over all permutations.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "experiments/experiment.hpp"
+#include "models/metrics/replication.hpp"
+#include "models/world.hpp"
+
+namespace gangway {
+
+struct UnitResult {
+  ReplicationMetrics metrics;
+  std::vector<Percentiles> responses;  // by client
+  std::string job_rows;                // of jobs.csv, sorted; empty when the experiment does not write them
+  std::uint64_t events = 0;
+};
+
+struct Unit {
+  std::uint32_t point = 0;
+  std::uint32_t policy = 0;
+  std::uint32_t replication = 0;
+};
+
+// Plays the unit in the given world. `stop` is looked at before every run; when it is set the result is
+// empty.
+std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
+                               const std::atomic<bool>& stop);
+
+// Plays one run of the unit and writes its trace.
+void play_traced(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
+                 std::uint32_t permutation, TraceSink& trace);
+
+std::uint32_t permutation_count(const Experiment& experiment, const Point& point);
+
+// Clients in order of arrival for one permutation (the identity where the workload does not permute).
+std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Workload& workload,
+                                         std::uint32_t replication, std::uint32_t permutation);
+
+inline constexpr const char* kJobColumns =
+    "point,policy,replication,permutation,client,job,arrival_ns,start_ns,finish_ns,standalone_ns,response_ns,"
+    "ntt,"
+    "evictions,launches,outcome\n";
+
+}  // namespace gangway
