@@ -1,0 +1,27 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "experiments/experiment.hpp"
+
+namespace gangway {
+
+void add_check(CLI::App& app, int& code) {
+  auto files = std::make_shared<std::vector<std::string>>();
+  CLI::App* sub = app.add_subcommand("check", "validate files against their schemas");
+  sub->add_option("files", *files, "experiment, workload or device files")->required();
+  sub->callback([files, &code] {
+    for (const std::string& file : *files) {
+      try {
+        fmt::print("{}: {}, fine\n", file, check_file(file));
+      } catch (const InputError& error) {
+        fmt::print(stderr, "error: {}\n", error.what());
+        code = 2;
+      }
+    }
+  });
+}
+
+}  // namespace gangway

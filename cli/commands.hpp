@@ -1,0 +1,18 @@
+// The subcommands, one file each. `code` receives the exit code; errors are thrown (InputError: 2, others:
+// 1).
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace gangway {
+
+void add_run(CLI::App& app, const std::string& command, int& code);
+void add_check(CLI::App& app, int& code);
+void add_list(CLI::App& app, int& code);
+void add_trace(CLI::App& app, int& code);
+
+}  // namespace gangway

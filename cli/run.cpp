@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "experiments/runner.hpp"
+#include "models/nearest.hpp"
+
+namespace gangway {
+namespace {
+
+std::atomic<bool> interrupted = false;
+
+struct Arguments {
+  std::string file;
+  std::string world = "sim";
+  std::string out;
+  std::vector<std::string> sets;
+  std::optional<std::uint64_t> seed;
+  unsigned jobs = 0;
+  bool force = false, trace = false;
+};
+
+std::vector<Override> overrides(const Arguments& arguments) {
+  std::vector<Override> all;
+  for (const std::string& set : arguments.sets) {
+    const std::size_t equals = set.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw InputError({"--set", 0}, set, "no path=value", "a path, =, and a value");
+    all.push_back({set.substr(0, equals), set.substr(equals + 1)});
+  }
+  if (arguments.seed) all.push_back({"seed", fmt::format("{}", *arguments.seed)});
+  return all;
+}
+
+const WorldEntry& world_named(const std::string& name) {
+  for (const WorldEntry& world : Worlds::all())
+    if (world.name == name) return world;
+  throw InputError({"--world", 0}, "world", quote(name), expected_names(name, Worlds::names()));
+}
+
+std::string cell(const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; }
+
+std::string with_interval(const Row& row, std::size_t column) {
+  const auto& interval = row[column + 1].second;
+  return interval ? fmt::format("{} +-{:.3f}", cell(row[column].second), *interval)
+                  : cell(row[column].second);
+}
+
+void print_table(const Experiment& experiment, const RunReport& report) {
+  constexpr std::size_t kMostRows = 60;
+  fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7}", "point", "policy", "ANTT", "DNTT", "STP",
+             "evictions", "util");
+  for (const std::string& path : experiment.swept) fmt::print("  {}", path);
+  fmt::print("\n");
+  std::size_t group = 0;
+  for (std::size_t p = 0; p < experiment.points.size() && group < kMostRows; ++p)
+    for (const ChosenPolicy& policy : experiment.points[p].policies) {
+      const Row& row = report.rows[group++].summary;
+      fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7}", p, policy.label, with_interval(row, 0),
+                 with_interval(row, 2), with_interval(row, 4), cell(row[7].second), cell(row[9].second));
+      for (const std::string& value : experiment.points[p].values) fmt::print("  {}", value);
+      fmt::print("\n");
+    }
+  if (group < report.rows.size())
+    fmt::print("  ... {} more rows in summary.csv\n", report.rows.size() - group);
+}
+
+void print_verdicts(const RunReport& report) {
+  std::size_t pass = 0, miss = 0;
+  for (const Verdict& v : report.verdicts) {
+    pass += v.verdict == "pass" ? 1 : 0;
+    miss += v.verdict == "miss" ? 1 : 0;
+  }
+  if (!report.verdicts.empty())
+    fmt::print("published values: {} pass, {} miss, {} shown\n", pass, miss,
+               report.verdicts.size() - pass - miss);
+}
+
+int run(const Arguments& arguments, const std::string& command) {
+  const WorldEntry& world = world_named(arguments.world);
+  const Experiment experiment = read_experiment(arguments.file, overrides(arguments));
+  RunOptions options;
+  options.out = arguments.out.empty() ? "out/" + experiment.name : arguments.out;
+  options.world = &world;
+  options.threads = arguments.jobs;
+  options.force = arguments.force;
+  options.trace = arguments.trace;
+  options.command = command;
+  options.progress = isatty(STDERR_FILENO) != 0;
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  const RunReport report = run_experiment(experiment, options, interrupted);
+  if (report.was_complete) {
+    fmt::print("{} holds these results already\n", options.out.string());
+    return 0;
+  }
+  if (report.interrupted) {
+    fmt::print(stderr, "interrupted: {} of {} results kept in {}; the same command goes on from there\n",
+               report.groups_done, report.groups, options.out.string());
+    return 130;
+  }
+  print_table(experiment, report);
+  print_verdicts(report);
+  fmt::print("{} jobs, {} events in {:.2f} s ({:.0f} jobs/s, {} threads); results in {}\n",
+             report.account.jobs, report.account.events, report.account.seconds,
+             static_cast<double>(report.account.jobs) / report.account.seconds, report.account.threads,
+             options.out.string());
+  return 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, const std::string& command, int& code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* sub = app.add_subcommand("run", "run an experiment and fill a result folder");
+  sub->add_option("experiment", arguments->file,
+                  "experiment file, or the name of one that comes with Gangway")
+      ->required();
+  sub->add_option("--world", arguments->world, "sim (default), or another world of `gangway list worlds`");
+  sub->add_option("--out", arguments->out, "result folder (default out/<experiment name>)");
+  sub->add_option("--seed", arguments->seed, "overrides the experiment's seed");
+  sub->add_option("--jobs", arguments->jobs, "worker threads (default: one per core)")
+      ->check(CLI::Range(1, 1024));
+  sub->add_option("--set", arguments->sets, "path=value: overrides a value of the experiment")->take_all();
+  sub->add_flag("--force", arguments->force, "replace the results of another configuration");
+  sub->add_flag("--trace", arguments->trace, "keep the timeline of one run per point and policy");
+  sub->callback([arguments, command, &code] { code = run(*arguments, command); });
+}
+
+}  // namespace gangway

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "experiments/chrome_trace.hpp"
+#include "experiments/files.hpp"
+#include "models/nearest.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string folder, policy;
+  std::string out;
+  std::uint32_t point = 0, replication = 0, permutation = 0;
+};
+
+std::uint32_t policy_index(const Point& point, const std::string& label) {
+  std::vector<std::string> labels;
+  for (const ChosenPolicy& policy : point.policies) labels.push_back(policy.label);
+  if (label.empty()) return 0;
+  const auto found = std::find(labels.begin(), labels.end(), label);
+  if (found == labels.end())
+    throw InputError({"--policy", 0}, "policy", quote(label), expected_names(label, labels));
+  return static_cast<std::uint32_t>(found - labels.begin());
+}
+
+void check_below(const char* option, std::uint32_t value, std::size_t limit) {
+  if (value >= limit)
+    throw InputError({fmt::format("--{}", option), 0}, option, fmt::format("{}", value),
+                     fmt::format("at most {}", limit - 1));
+}
+
+int trace(const Arguments& arguments) {
+  const fs::path manifest = fs::path(arguments.folder) / "manifest.json";
+  if (!fs::exists(manifest))
+    throw InputError({arguments.folder, 0}, "folder", "no manifest.json",
+                     "a folder that `gangway run` finished");
+  const Experiment experiment = read_experiment(manifest.string(), {});
+  check_below("point", arguments.point, experiment.points.size());
+  const Point& point = experiment.points[arguments.point];
+  check_below("replication", arguments.replication, experiment.replications);
+  check_below("permutation", arguments.permutation, permutation_count(experiment, point));
+  const Unit unit{arguments.point, policy_index(point, arguments.policy), arguments.replication};
+  const std::string name = trace_name(experiment, unit, arguments.permutation);
+  const fs::path file =
+      arguments.out.empty() ? fs::path(arguments.folder) / "trace" / name : fs::path(arguments.out);
+  if (file.has_parent_path()) make_folder(file.parent_path());
+  const auto& worlds = Worlds::all();
+  const auto sim =
+      std::find_if(worlds.begin(), worlds.end(), [](const WorldEntry& w) { return w.name == "sim"; });
+  write_file(file, chrome_trace(experiment, *sim, unit, arguments.permutation));
+  fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
+  return 0;
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app, int& code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* sub =
+      app.add_subcommand("trace", "write the timeline of one run of a result folder as Chrome trace JSON");
+  sub->add_option("folder", arguments->folder, "result folder")->required();
+  sub->add_option("--point", arguments->point);
+  sub->add_option("--policy", arguments->policy, "its label (default: the first)");
+  sub->add_option("--replication", arguments->replication);
+  sub->add_option("--permutation", arguments->permutation);
+  sub->add_option("--out", arguments->out, "file (default DIR/trace/...)");
+  sub->callback([arguments, &code] { code = trace(*arguments); });
+}
+
+}  // namespace gangway
