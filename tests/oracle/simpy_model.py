@@ -1,0 +1,253 @@
+"""The simulated world of sim/README.md, in SimPy.
+
+This is the independent oracle: it was written from the pages alone (with simpy_inputs.py for the files
+and simpy_policies.py for the policies) and shares nothing with the C++ engine. Time is whole
+nanoseconds; whatever the pages define in integers is computed in integers.
+"""
+import heapq
+import itertools
+import operator
+
+import simpy
+
+from simpy_inputs import Client, Mechanism, ceil_div, name_and_params, quantity
+from simpy_policies import POLICIES
+
+# Priorities within one instant. SimPy's own events have 0 (interrupts) and 1 (all others). Copies are
+# granted after those, so that requests of one instant are seen together, and decisions come last.
+GRANT, DECIDE = 2, 3
+
+# Kinds of facts, in the order in which the policy hears them.
+LEFT, ARRIVED, STARTED, TIMER = range(4)
+
+
+# ---- the world ----------------------------------------------------------------------------------
+
+def trigger_late(env, event, priority):
+    """Like event.succeed(), but behind everything of this instant that has a smaller priority."""
+    event._ok, event._value = True, None
+    env.schedule(event, priority=priority)
+
+
+class Job:
+    __slots__ = ("client", "number", "release", "stage", "done", "finished", "start", "finish", "launches",
+                 "evictions", "arrived", "wait_since", "waited", "rank")
+
+    def __init__(self, client, number, release, finished):
+        self.client, self.number, self.release, self.finished = client, number, release, finished
+        self.stage = self.done = self.launches = self.evictions = self.waited = 0
+        self.start = self.finish = self.arrived = self.wait_since = self.rank = None
+
+    def more(self):
+        return self.stage < len(self.client.kernels)
+
+    def row(self):
+        return {"client": self.client.name, "job": self.number, "arrival_ns": self.release,
+                "start_ns": self.start, "finish_ns": self.finish,
+                "evictions": self.evictions, "launches": self.launches}
+
+
+class Launch:
+    """One launch of all the block-tasks that are left of a job's current kernel."""
+    __slots__ = ("job", "kernel", "tasks", "start", "end", "evicting", "gone", "did")
+
+    def __init__(self, job, start):
+        self.job, self.kernel = job, job.client.kernels[job.stage]
+        self.tasks = self.kernel.tasks - job.done
+        self.start = start
+        self.end = start + ceil_div(self.tasks * self.kernel.time, self.kernel.tasks)
+        self.evicting = self.gone = False
+        self.did = self.tasks
+
+
+class Gpu:
+    """The GPU with its one owner: a process that plays launches and is interrupted by evictions."""
+
+    def __init__(self, env, mechanism, tell):
+        self.env, self.mechanism, self.tell = env, mechanism, tell
+        self.current = None
+        self.order = env.event()
+        self.process = env.process(self._serve())
+
+    def launch(self, job):
+        job.launches += 1
+        self.current = Launch(job, self.env.now + self.mechanism.launch)
+        self.order.succeed(self.current)
+
+    def evict(self):
+        launch = self.current
+        if not (launch.gone or launch.evicting):
+            launch.evicting = True
+            self.process.interrupt()
+
+    def _serve(self):
+        env = self.env
+        while True:
+            launch = yield self.order
+            self.order = env.event()
+            try:
+                yield env.timeout(launch.start - env.now)
+                self._begin(launch)
+                yield env.timeout(launch.end - env.now)
+            except simpy.Interrupt:
+                yield from self._drain(launch)
+            launch.gone = True
+            yield env.timeout(self.mechanism.report)
+            self._report(launch)
+
+    def _begin(self, launch):
+        if launch.job.start is None:
+            launch.job.start = self.env.now
+        self.tell(STARTED, launch.job)
+
+    def _drain(self, launch):
+        """Evicted just now: play the launch until its last block is gone."""
+        env, kernel = self.env, launch.kernel
+        seen, gone = env.now + kernel.see, launch.end
+        if seen <= launch.start:
+            gone, launch.did = launch.start, 0
+        elif launch.end > seen + kernel.drain_work:
+            gone = min(launch.end, seen + kernel.drain)
+            launch.did = (seen - launch.start + kernel.drain_work) * kernel.tasks // kernel.time
+        # Decisions come after all other events of an instant, so at launch.start it has begun.
+        if env.now < launch.start:
+            yield env.timeout(launch.start - env.now)
+            self._begin(launch)
+        yield env.timeout(gone - env.now)
+
+    def _report(self, launch):
+        job = launch.job
+        self.current = None
+        if launch.did == launch.tasks:
+            job.stage, job.done = job.stage + 1, 0
+        else:
+            job.done += launch.did
+            job.evictions += 1
+        self.tell(LEFT, job, launch)
+        if not job.more():
+            job.finished.succeed()
+
+
+class CopyEngine:
+    """First come, first served; at one instant in client order, hence the grant behind all requests."""
+
+    def __init__(self, env):
+        self.env, self.queue, self.busy = env, [], False
+
+    def copy(self, client, duration):
+        turn = self.env.event()
+        heapq.heappush(self.queue, (self.env.now, client.index, turn))
+        self._arbitrate()
+        yield turn
+        yield self.env.timeout(duration)
+        self.busy = False
+        self._arbitrate()
+
+    def _arbitrate(self):
+        if self.queue and not self.busy:
+            round_over = self.env.event()
+            round_over.callbacks.append(self._grant)
+            trigger_late(self.env, round_over, GRANT)
+
+    def _grant(self, _):
+        if self.queue and not self.busy:
+            self.busy = True
+            heapq.heappop(self.queue)[2].succeed()
+
+
+class Scheduler:
+    """Collects the facts of an instant, tells the policy, and lets it decide once."""
+
+    def __init__(self, env, mechanism, policy):
+        self.env, self.policy = env, policy
+        self.facts, self.bell, self.timer = [], env.event(), None
+        self.gpu = Gpu(env, mechanism, self.tell)
+        policy.attach(self)
+        env.process(self._serve())
+
+    def tell(self, kind, job, subject=None):
+        if not self.facts:
+            trigger_late(self.env, self.bell, DECIDE)
+        self.facts.append((kind, job.client.index if job else -1, subject or job))
+
+    def set_timer(self, delay):
+        self.timer = self.env.timeout(delay)
+        self.timer.callbacks.append(self._ring)
+
+    def _ring(self, timer):
+        # SimPy cannot take a timeout back: one that was replaced or called off just passes.
+        if timer is self.timer:
+            self.tell(TIMER, None)
+
+    def _serve(self):
+        policy = self.policy
+        hear = {LEFT: policy.left, ARRIVED: policy.arrived, STARTED: policy.started, TIMER: policy.expired}
+        while True:
+            yield self.bell
+            self.bell = self.env.event()
+            facts, self.facts = self.facts, []
+            facts.sort(key=operator.itemgetter(0, 1))
+            for kind, _, subject in facts:
+                hear[kind](subject)
+            policy.decide()
+
+
+def run_client(env, client, arrive, scheduler, engines, jobs):
+    release = arrive
+    numbers = itertools.count() if client.jobs is None else range(client.jobs)
+    for number in numbers:
+        if release > env.now:
+            yield env.timeout(release - env.now)
+        job = Job(client, number, release, env.event())
+        jobs.append(job)
+        if client.copy_in:
+            yield from engines[0].copy(client, client.copy_in)
+        scheduler.tell(ARRIVED, job)
+        yield job.finished
+        if client.copy_out:
+            yield from engines[1].copy(client, client.copy_out)
+        job.finish = env.now
+        release = env.now + client.think if client.period is None else release + client.period
+
+
+# ---- the door -----------------------------------------------------------------------------------
+
+class Model:
+    """A workload on a device, parsed once; run it as often as you like."""
+
+    def __init__(self, workload, device, mechanism="flag-copy"):
+        self.mechanism = Mechanism(mechanism, device)
+        self.clients = [Client(index, spec, device, self.mechanism)
+                        for index, spec in enumerate(workload["clients"])]
+        self.arrivals = workload.get("arrivals")
+
+    def _arrivals(self, order):
+        if not self.arrivals:
+            return [client.arrive for client in self.clients]
+        if order is None:
+            if self.arrivals.get("order") != "listed":
+                raise ValueError("a permuted order has to be passed in")
+            order = [client.name for client in self.clients]
+        gap = quantity(self.arrivals["gap"])
+        places = {name: place for place, name in enumerate(order)}
+        return [places[client.name] * gap for client in self.clients]
+
+    def run(self, policy, order=None, horizon_ns=None):
+        name, params = name_and_params(policy)
+        env, jobs = simpy.Environment(), []
+        stop = env.timeout(horizon_ns) if horizon_ns is not None else None
+        scheduler = Scheduler(env, self.mechanism, POLICIES[name](**params))
+        engines = (CopyEngine(env), CopyEngine(env))
+        for client, arrive in zip(self.clients, self._arrivals(order)):
+            env.process(run_client(env, client, arrive, scheduler, engines, jobs))
+        env.run(until=stop)
+        jobs.sort(key=lambda job: (job.client.index, job.number))
+        return [job.row() for job in jobs]
+
+
+def prepare(workload, device, mechanism="flag-copy"):
+    return Model(workload, device, mechanism)
+
+
+def simulate(workload, device, mechanism, policy, order=None, horizon_ns=None):
+    return prepare(workload, device, mechanism).run(policy, order, horizon_ns)

@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+"""Schedules worked out by hand from the pages, in the comments; run with plain /usr/bin/python3."""
+from simpy_model import simulate
+
+
+def device(launch=0, evict=0, notice=0, pending=0):
+    costs = {"launch": launch, "evict": evict, "notice": notice, "pending_work": pending}
+    copy = {"bandwidth": "1 GB/s", "latency": "5 ns"}  # one byte per ns
+    return {"sms": 2, "sm": {"threads": 1024, "blocks": 8, "registers": 65536, "shared_memory": "48 KiB"},
+            "copy": {"h2d": copy, "d2h": copy}, "commands": {key: f"{ns} ns" for key, ns in costs.items()}}
+
+
+def client(name, arrive, time, tasks, **more):
+    """A client with one kernel; keys of a kernel in `more` go to the kernel."""
+    kernel = {"block_tasks": tasks, "block": [256], "time": f"{time} ns"}
+    kernel.update({key: more.pop(key) for key in list(more)
+                   if key in ("eviction_delay", "block_task_length", "declared_time", "registers")})
+    return {"name": name, "arrive": f"{arrive} ns", "kernels": [kernel], **more}
+
+
+def check(clients, policy, expected, dev=None, mechanism="flag-copy"):
+    rows = simulate({"clients": clients}, dev or device(), mechanism, policy)
+    keys = ("client", "job", "arrival_ns", "start_ns", "finish_ns", "evictions", "launches")
+    got = [tuple(row[key] for key in keys) for row in rows]
+    assert got == expected, f"{policy}\n got      {got}\n expected {expected}"
+
+
+def test_fcfs_two_jobs():
+    # A is launched at 0, runs 10..110, is reported after 3 + 5 at 118. B waits since 50: 128..328, 336.
+    check([client("A", 0, 100, 10), client("B", 50, 200, 10)], "fcfs",
+          [("A", 0, 0, 10, 118, 0, 1), ("B", 0, 50, 128, 336, 0, 1)], device(10, 0, 3, 5))
+
+
+def test_copies_in_client_order_and_repeats():
+    # Copies in: both asked for at 0, A first 0..105 (latency 5), then B 105..160. A runs 105..205, copies
+    # out 205..260; its second job was released at 50: copy in 260..365 and so on: done at 365+100+55 = 520.
+    # B is eligible at 160, runs 205..305, done; thinks 7, copies in from 312 but A's copy holds the engine
+    # until 365: 365..420. Eligible at 420, A owns the GPU until 465: 465..565.
+    check([client("A", 0, 100, 4, copy_in="100 B", copy_out="50 B", repeat={"jobs": 2, "period": "50 ns"}),
+           client("B", 0, 100, 4, copy_in="50 B", repeat={"jobs": 2, "think": "7 ns"})], "fcfs",
+          [("A", 0, 0, 105, 260, 0, 1), ("A", 1, 50, 365, 520, 0, 1),
+           ("B", 0, 0, 205, 305, 0, 1), ("B", 1, 312, 465, 565, 0, 1)])
+
+
+def test_rr_quantum_and_eviction_delay():
+    # A starts at 10; its quantum is over at 410, B waits: evict. Flag seen at 430, drain 60 - 20 = 40, half
+    # of it useful: gone at 470 with 420 + 20 = 440 ns of work, 4 of 10 tasks; reported at 475. B: launched
+    # 475, 485..785, reported 790. A: launched 790, 6 tasks 800..1400 (the quantum over at 1200 is renewed,
+    # nobody waits), reported 1405.
+    check([client("A", 0, 1000, 10, eviction_delay="60 ns"), client("B", 100, 300, 3)],
+          {"name": "rr", "params": {"quantum": "400 ns"}},
+          [("A", 0, 0, 10, 1405, 1, 2), ("B", 0, 100, 485, 790, 0, 1)], device(10, 20, 1, 4))
+
+
+def test_srt_arrivals_preempt():
+    # At 300 A has 700 left, B needs 500: evict. Gone at 350 with 300 + 25 ns of work, 3 tasks. B 350.. .
+    # At 500 C needs 400. Fresh: B has 500 - 150 = 350 left, no eviction: B ..850, C 850..1250, A 1250..1950.
+    # Stale: B has 500: evict, gone at 550 with 150 + 25 ns, 1 task. B and C have 400 left each, B arrived
+    # first: 550..950, C 950..1350, A 1350..2050.
+    clients = [client("A", 0, 1000, 10, block_task_length="50 ns"), client("B", 300, 500, 5, block_task_length="50 ns"),
+               client("C", 500, 400, 4, block_task_length="50 ns")]
+    check(clients, "srt", [("A", 0, 0, 0, 1950, 1, 2), ("B", 0, 300, 350, 850, 0, 1), ("C", 0, 500, 850, 1250, 0, 1)])
+    check(clients, {"name": "srt", "params": {"remaining": "stale"}},
+          [("A", 0, 0, 0, 2050, 1, 2), ("B", 0, 300, 350, 950, 1, 2), ("C", 0, 500, 950, 1350, 0, 1)])
+
+
+def test_srt_learns():
+    # A is declared to take 100 and takes 1000. At 200 it has max(100 - 200, 0) left by what was declared, so
+    # B (declared 150) does not evict it; at 1000 B competes with A's second job.
+    clients = [client("A", 0, 1000, 10, declared_time="100 ns", repeat={"jobs": 2, "think": "0 ns"}),
+               client("B", 200, 600, 6, declared_time="150 ns")]
+    # Declared: at 1000 A has 100, B 150: A 1000..2000, B 2000..2600.
+    check(clients, "srt", [("A", 0, 0, 0, 1000, 0, 1), ("A", 1, 1000, 1000, 2000, 0, 1), ("B", 0, 200, 2000, 2600, 0, 1)])
+    # Learnt: at 1000 A has 1000, B 150: B 1000..1600, A 1600..2600.
+    check(clients, {"name": "srt", "params": {"time_per_task": "learnt"}},
+          [("A", 0, 0, 0, 1000, 0, 1), ("A", 1, 1000, 1600, 2600, 0, 1), ("B", 0, 200, 1000, 1600, 0, 1)])
+
+
+def test_frs_quanta():
+    # No costs, least quantum 500. A 100 ns a task (total 10000), B 100 ns a task (total 4000) from 1000.
+    #    0 A alone, 500, renewed at 500; at 1000 B arrives with the timer: evict, 10 tasks.
+    # 1000 IS both 1, A first; quantum 10000 - 9000 - 1000 = 0 -> 500: 15 tasks.
+    # 1500 A 1, B 4500/4000 = 1.125: B for 11250 - 8500 - 1500 = 1250: 12 tasks.
+    # 2750 A 1.125, B (1750 + 2800)/4000 = 1.1375: B, 125 -> 500: 17 tasks.
+    # 3250 A 1.175, B 1.1375: A for 4700 - 2300 - 2250 = 150 -> 500: 20 tasks.
+    # 3750 A 1.175, B 5050/4000 = 1.2625: B for 12625 - 8000 - 3750 = 875: 25 tasks.
+    # 4625 A 1.2625, B 5125/4000 = 1.28125: B, 187 -> 500: 30 tasks.
+    # 5125 A 1.3125, B 1.28125: A, 125 -> 500: 25 tasks.
+    # 5625 A 1.3125, B 5625/4000 = 1.40625: B for 14062.5 - 7500 - 5625 = 937: 39 tasks.
+    # 6562 A 1.4062, B 5662/4000 = 1.4155: B, ends at 6662. A: 75 tasks to 14162.
+    check([client("A", 0, 10000, 100), client("B", 1000, 4000, 40)],
+          {"name": "frs", "params": {"minimum_quantum": "500 ns"}},
+          [("A", 0, 0, 0, 14162, 4, 5), ("B", 0, 1000, 1500, 6662, 5, 6)], mechanism="ideal")
+
+
+def test_cfs_rounds_and_cumulative():
+    # Rounds: 0 [A, B] 1500 each: A 0..1500, B ..3000. [C since 500, A since 1500, B since 3000] 1000 each:
+    # C ..4000 (done), A ..5000, B ..6000. [A, B] 1500 each: A ..6500 (done), B ..7000 (done).
+    clients = [client("A", 0, 3000, 30), client("B", 0, 3000, 30), client("C", 500, 1000, 10)]
+    check(clients, {"name": "cfs", "params": {"epoch": "3 us"}},
+          [("A", 0, 0, 0, 6500, 2, 3), ("B", 0, 0, 1500, 7000, 2, 3), ("C", 0, 500, 3000, 4000, 0, 1)],
+          mechanism="ideal")
+    # Cumulative: A for 3000/2. At 1500 waited A 0, B 1500, C 1000: B for 1000. 2500: A 1000, B 1500, C 2000:
+    # C, done at 3500. A 2000, B 2500: B for 1500. 5000: A 3500, B 2500: A, done at 6500. B ..7000.
+    check(clients, {"name": "cfs", "params": {"epoch": "3 us", "order": "cumulative"}},
+          [("A", 0, 0, 0, 6500, 1, 2), ("B", 0, 0, 1500, 7000, 2, 3), ("C", 0, 500, 2500, 3500, 0, 1)],
+          mechanism="ideal")
+
+
+def test_sjf_evicts_too_early_and_too_late():
+    # B arrives at 50: the flag (70) is there before A's first block (100): gone at 100 with nothing done,
+    # reported 108. B: launched 108, 208..708, 716. A again: launched 716, 816..1816, 1824.
+    dev = device(100, 20, 3, 5)
+    check([client("A", 0, 1000, 10), client("B", 50, 500, 5)], "sjf",
+          [("A", 0, 0, 100, 1824, 1, 2), ("B", 0, 50, 208, 716, 0, 1)], dev)
+    # B arrives at 1060: seen 1080, half the drain to 1100, which is A's end: as if never evicted. 1108.
+    late = [client("A", 0, 1000, 10, eviction_delay="60 ns"), client("B", 1060, 500, 5)]
+    check(late, "sjf", [("A", 0, 0, 100, 1108, 0, 1), ("B", 0, 1060, 1208, 1716, 0, 1)], dev)
+
+
+def test_sjf_derived_drain_and_two_kernels():
+    # 8 blocks of 256 threads fit (4 per SM, 2 by registers with 128 per thread: 4 in all): a block-task of
+    # A lasts 1000 * 4 / 10 = 400. B evicts at 100: gone at 500 with 100 + 200 ns of work, 3 tasks. A's total
+    # is 1300. B 500..700; A 7 tasks 700..1400, then its second kernel 1400..1700.
+    two = client("A", 0, 1000, 10, registers=128)
+    two["kernels"].append({"block_tasks": 3, "block": [256], "time": "300 ns"})
+    check([two, client("B", 100, 200, 2)], "sjf", [("A", 0, 0, 0, 1700, 1, 3), ("B", 0, 100, 500, 700, 0, 1)])
+
+
+if __name__ == "__main__":
+    tests = [value for name, value in sorted(globals().items()) if name.startswith("test_")]
+    for test in tests:
+        test()
+    print(f"{len(tests)} passed, 0 failed")
