@@ -1,0 +1,100 @@
+"""Prints what a result folder measured, and how that compares with what was published."""
+import math
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import command
+import names
+import results
+
+_VERDICTS = ('pass', 'miss', 'shown')
+
+
+def text(found):
+    """The report of a result folder: Markdown that reads well as it is."""
+    parts = [f'# {found.title}', _table(*_measured(found))]
+    if found.published:
+        parts.append(_table(*_published(found)))
+    return '\n\n'.join([*parts, tally(found.published)]) + '\n'
+
+
+def tally(published):
+    """'12 pass, 1 miss, 3 shown'"""
+    counts = Counter(row.verdict for row in published)
+    return ', '.join(f'{counts[verdict]} {verdict}' for verdict in _VERDICTS)
+
+
+def _measured(found):
+    places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in found.summary))}
+    rows = sorted(found.summary, key=lambda row: (row.point, places[row.policy]))
+    head = [*map(names.parameter, found.swept), 'policy', *(names.METRIC_NAMES[metric] for metric in results.METRICS)]
+    return head, [[*row.swept, row.policy, *(_interval(row.metrics[metric]) for metric in results.METRICS)]
+                  for row in rows]
+
+
+def _published(found):
+    swept = {row.point: list(row.swept) for row in found.summary}
+    unknown = [''] * len(found.swept)
+    head = ['figure', *map(names.parameter, found.swept), 'policy', 'metric', 'published', 'measured', 'error',
+            'class', 'verdict', 'note']
+    rows = [[row.figure, *swept.get(row.point, unknown), row.policy, _metric(row), _value(row),
+             _number(row.measured), _percent(row.relative_error), row.kind, row.verdict, row.note]
+            for row in found.published]
+    used = [column for column, name in enumerate(head) if name != 'note' or any(row[column] for row in rows)]
+    return [head[column] for column in used], [[row[column] for column in used] for row in rows]
+
+
+def _metric(row):
+    return (names.METRIC_NAMES.get(row.metric, row.metric) + (f' of {row.client}' if row.client else '')
+            + (f' / {row.relative_to}' if row.relative_to else ''))
+
+
+def _value(row):
+    return (f'{row.relation} ' if row.relation in ('<', '>') else '') + _number(row.published)
+
+
+def _interval(measured):
+    if math.isnan(measured.ci95):
+        return _number(measured.mean)
+    return f'{_number(measured.mean)} ± {_number(measured.ci95)}'
+
+
+def _number(number):
+    return '-' if math.isnan(number) else f'{number:.0f}' if abs(number) >= 1000 else f'{number:.3g}' \
+        if abs(number) >= 100 else f'{number:.2f}'
+
+
+def _percent(share):
+    return '-' if math.isnan(share) else f'{100 * share:+.1f} %'
+
+
+def _table(head, rows):
+    cells = [[cell.replace('|', '\\|') for cell in row] for row in [head, *rows]]
+    widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(head))]
+    lines = ['| ' + ' | '.join(cell.ljust(width) for cell, width in zip(row, widths)) + ' |' for row in cells]
+    return '\n'.join([lines[0], '|' + '|'.join('-' * (width + 2) for width in widths) + '|', *lines[1:]])
+
+
+def _write(path, content):
+    part = path.with_name(path.name + '.part')
+    part.write_text(content, encoding='utf-8')
+    os.replace(part, path)
+
+
+def _main(arguments):
+    found = [results.read(folder) for folder in arguments.folders]
+    for each in found:
+        content = text(each)
+        print(content)
+        if arguments.write:
+            _write(Path(each.path) / 'report.md', content)
+    if len(found) > 1:
+        print('all: ' + tally([row for each in found for row in each.published]))
+
+
+if __name__ == '__main__':
+    _parser = command.parser(__doc__.splitlines()[0])
+    _parser.add_argument('--write', action='store_true', help='also write report.md into each folder')
+    sys.exit(command.run(_main, _parser.parse_args()))

@@ -1,0 +1,234 @@
+"""Reads a result folder: summary.csv, clients.csv, published.csv and what manifest.json says about the run."""
+import csv
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+METRICS = ('antt', 'dntt', 'stp')
+KINDS = ('tight', 'moderate', 'order', 'open')  # the classes of published values
+
+
+class InputError(Exception):
+    """Wrong input, told in one line: FILE:LINE: key 'x': found ..., expected ..."""
+
+    def __init__(self, file, found, expected, line=None, key=None):
+        place = f'{file}:{line}' if line else str(file)
+        about = f"key '{key}': " if key else ''
+        super().__init__(f'{place}: {about}found {found}, expected {expected}')
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A mean and the half-width of its 95% interval; NaN where the run could not tell."""
+    mean: float
+    ci95: float
+
+    @property
+    def half_width(self):
+        """Of what can be drawn: 0 where there is no interval."""
+        return 0 if math.isnan(self.ci95) else self.ci95
+
+
+@dataclass(frozen=True)
+class Summary:
+    point: int
+    policy: str
+    swept: tuple  # texts, in the order of Results.swept
+    metrics: dict  # name -> Measured
+    evictions: float
+
+
+@dataclass(frozen=True)
+class Client:
+    point: int
+    policy: str
+    client: str
+    ntt: Measured
+    standalone_ns: float
+
+
+@dataclass(frozen=True)
+class Published:
+    figure: str
+    point: int
+    policy: str
+    client: str
+    metric: str
+    relation: str
+    published: float
+    measured: float
+    relative_error: float
+    kind: str  # one of KINDS
+    verdict: str
+    relative_to: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Results:
+    path: Path
+    title: str
+    replications: int  # 0 where the manifest does not say
+    swept: tuple  # the paths of the swept parameters
+    summary: list
+    clients: list
+    published: list = field(default_factory=list)
+
+    def has_intervals(self):
+        return any(value.half_width > 0 for row in self.summary for value in row.metrics.values())
+
+    def published_metrics(self):
+        """The published values that stand beside a bar or line: absolute, for all clients together. A value that
+        should be met and is ranked too comes once, as one to be met."""
+        shown = {(row.point, row.policy) for row in self.summary}
+        once = {}
+        for row in sorted(self.published, key=lambda row: KINDS.index(row.kind)):
+            if (row.metric in METRICS and row.relation in ('=', 'order') and not row.client and not row.relative_to
+                    and (row.point, row.policy) in shown):
+                once.setdefault((row.point, row.policy, row.metric, row.published), row)
+        return list(once.values())
+
+
+class Row:
+    """One line of a CSV file, which knows where it stands."""
+
+    def __init__(self, file, line, cells):
+        self.file, self.line, self.cells = file, line, cells
+
+    def text(self, key):
+        return self.cells.get(key, '')
+
+    def number(self, key):
+        """A number; NaN for an empty cell, which says that there was nothing to measure."""
+        text = self.text(key)
+        if not text:
+            return math.nan
+        try:
+            number = float(text)
+        except ValueError:
+            self.refuse(key, 'a number')
+        return number if math.isfinite(number) else math.nan
+
+    def index(self, key):
+        """A count from 0; an empty cell is 0."""
+        text = self.text(key)
+        if text and not (text.isascii() and text.isdigit()):
+            self.refuse(key, 'a whole number from 0')
+        return int(text or 0)
+
+    def measured(self, key):
+        return Measured(self.number(key), self.number(key + '_ci95'))
+
+    def choice(self, key, choices):
+        if self.text(key) not in choices:
+            self.refuse(key, 'one of ' + ', '.join(choices))
+        return self.text(key)
+
+    def refuse(self, key, expected):
+        raise InputError(self.file, f"'{self.text(key)}'", expected, self.line, key)
+
+
+def read(path):
+    """The result folder at `path`."""
+    path = Path(path)
+    if not path.is_dir():
+        raise InputError(path, 'a file' if path.exists() else 'nothing', 'a result folder')
+    swept, summary = _read_summary(path / 'summary.csv')
+    configuration = _read_configuration(path / 'manifest.json')
+    return Results(
+        path, str(configuration.get('title') or configuration.get('name') or path.resolve().name),
+        _count(configuration.get('replications')), swept, summary,
+        _read_clients(path / 'clients.csv'), _read_published(path / 'published.csv'))
+
+
+def read_json(file):
+    if not Path(file).is_file():
+        raise InputError(file, 'no such file', 'JSON')
+    try:
+        with open(file, encoding='utf-8') as stream:
+            return json.load(stream)
+    except json.JSONDecodeError as error:
+        raise InputError(file, error.msg, 'JSON', error.lineno) from None
+    except UnicodeDecodeError:
+        raise InputError(file, 'bytes that are not UTF-8', 'JSON') from None
+
+
+def _read_summary(file):
+    names = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
+    columns, rows = _read_table(file, ['point', 'policy', *names, 'evictions'])
+    _refuse_empty(file, rows)
+    swept = tuple(columns[columns.index('policy') + 1:columns.index('antt')])
+    return swept, [Summary(row.index('point'), row.text('policy'), tuple(row.text(path) for path in swept),
+                           {name: row.measured(name) for name in METRICS}, row.number('evictions'))
+                   for row in rows]
+
+
+def _read_clients(file):
+    _, rows = _read_table(file, ['point', 'policy', 'client', 'ntt', 'ntt_ci95', 'standalone_ns'])
+    _refuse_empty(file, rows)
+    return [Client(row.index('point'), row.text('policy'), row.text('client'), row.measured('ntt'),
+                   row.number('standalone_ns')) for row in rows]
+
+
+def _read_published(file):
+    if not file.exists():
+        return []  # not every experiment reproduces a paper
+    _, rows = _read_table(file, ['figure', 'point', 'policy', 'client', 'metric', 'relation', 'published',
+                                 'measured', 'relative_error', 'class', 'verdict'])
+    return [_published(row) for row in rows]
+
+
+def _published(row):
+    metric, _, relative_to = row.text('metric').partition('/')  # 'antt/sjf': as a multiple of another policy's
+    return Published(
+        *(row.text('figure'), row.index('point'), row.text('policy'), row.text('client'), metric),
+        row.choice('relation', ('=', '<', '>', 'order')),
+        *(row.number(key) for key in ('published', 'measured', 'relative_error')),
+        row.choice('class', KINDS),
+        row.choice('verdict', ('pass', 'miss', 'shown')),
+        relative_to, row.text('note'))
+
+
+def _refuse_empty(file, rows):
+    if not rows:
+        raise InputError(file, 'no rows', 'one for each point and policy', 1)
+
+
+def _read_table(file, required):
+    """The columns and rows of a CSV file that has at least the required columns."""
+    if not file.is_file():
+        raise InputError(file, 'no such file', 'a result folder that has one')
+    try:
+        with open(file, newline='', encoding='utf-8') as stream:
+            return _parse_table(file, csv.reader(stream, strict=True), required)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(file, str(error), 'a CSV file') from None
+
+
+def _parse_table(file, lines, required):
+    columns = next(lines, [])
+    for name in required:
+        if name not in columns:
+            raise InputError(file, 'no such column', 'one of that name', 1, name)
+    rows = []
+    for cells in lines:
+        if len(cells) != len(columns):
+            raise InputError(file, f'{len(cells)} cells', f'{len(columns)} as in the first line', lines.line_num)
+        rows.append(Row(file, lines.line_num, dict(zip(columns, cells))))
+    return columns, rows
+
+
+def _read_configuration(file):
+    """The resolved experiment within the manifest; empty where there is none: only titles come from it."""
+    return _find_experiment(read_json(file)) if file.exists() else {}
+
+
+def _find_experiment(value):
+    if not isinstance(value, dict) or 'policies' in value:
+        return value if isinstance(value, dict) else {}
+    return next(filter(None, map(_find_experiment, value.values())), {})
+
+
+def _count(value):
+    return int(value) if str(value).isdecimal() else 0

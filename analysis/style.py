@@ -1,0 +1,172 @@
+"""How every figure looks: one colour, marker, hatch and dash per policy, page layout, files that do not vary."""
+import math
+import os
+import textwrap
+import zlib
+from dataclasses import dataclass, replace
+
+import matplotlib
+from matplotlib import pyplot
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation
+
+import names
+
+matplotlib.use('Agg')
+
+WIDTH = 7.2  # inches: two columns of a paper
+_INCHES_OF_TITLE = 0.15  # per line
+_LETTERS_OF_TITLE = 100
+INCHES_PER_LETTER = 0.075  # of a small label, with its share of the space around
+
+# Okabe and Ito's palette without yellow, which is too faint for a line on white.
+_COLOURS = ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = (
+    '#E69F00', '#56B4E9', '#009E73', '#0072B2', '#D55E00', '#CC79A7')
+GREY = '#999999'
+
+
+@dataclass(frozen=True)
+class Style:
+    colour: str
+    marker: str
+    hatch: str
+    dash: object
+    hollow: bool = False  # the marker, so that of two equal lines both show
+
+
+_POLICIES = {
+    'passthrough': Style('#4D4D4D', '*', '', (0, (1, 1))),
+    'fcfs': Style(GREY, 'X', '---', (0, (4, 1, 1, 1, 1, 1)), hollow=True),
+    'sjf': Style(BLUE, 'o', '', '-'),
+    'srt': Style(SKY, 's', '////', '--', hollow=True),
+    'rr': Style(ORANGE, '^', '\\\\\\\\', '-.'),
+    'cfs': Style(PURPLE, 'v', '....', ':', hollow=True),
+    'frs': Style(VERMILLION, 'D', 'xxxx', '-'),
+    'piv': Style(GREEN, 'P', '||||', '-'),
+    'dprr': Style(PURPLE, 'h', 'oo', '--', hollow=True),
+    'pkm': Style(GREEN, '<', '++', ':', hollow=True),
+}
+_SHAPES = [('>', '//////', '--'), ('<', '\\\\\\\\\\\\', '-.'), ('p', 'oo', ':', True), ('h', '++++', '-'),
+           ('8', '|||||', (0, (4, 1, 1, 1)), True), ('*', '-----', (0, (2, 1)))]
+_SPARE = [Style(colour, *shape) for colour in _COLOURS for shape in _SHAPES]
+
+
+def styles(labels):
+    """label -> Style: fixed for known policies, else chosen by the label, so that it is the same in every figure."""
+    chosen = {label: _POLICIES[label] for label in names.in_order(labels) if label in _POLICIES}
+    for label in names.in_order(labels):
+        if label not in chosen:
+            chosen[label] = _spare(label, chosen.values())
+    return chosen
+
+
+def _spare(label, taken):
+    base = _POLICIES.get(names.base(label))
+    start = zlib.crc32(label.encode()) % len(_SPARE)
+    candidates = [replace(style, colour=base.colour) if base else style for style in _SPARE[start:] + _SPARE[:start]]
+    colours, markers = [style.colour for style in taken], [style.marker for style in taken]
+    return min(candidates, key=lambda style: (markers.count(style.marker) + colours.count(style.colour),
+                                              markers.count(style.marker)))
+
+
+def prepare():
+    """Fonts and lines as a two-column page needs them."""
+    pyplot.rcParams.update(matplotlib.rcParamsDefault)
+    pyplot.rcParams.update({
+        'font.family': 'DejaVu Sans', 'font.size': 8, 'axes.titlesize': 8, 'axes.labelsize': 8,
+        'xtick.labelsize': 7.5, 'ytick.labelsize': 7.5, 'legend.fontsize': 7.5, 'legend.frameon': False,
+        'axes.spines.top': False, 'axes.spines.right': False, 'axes.axisbelow': True, 'axes.linewidth': 0.7,
+        'lines.linewidth': 1.3, 'lines.markersize': 4.5, 'hatch.linewidth': 0.5, 'patch.linewidth': 0.6,
+        'grid.color': '#DDDDDD', 'grid.linewidth': 0.5, 'pdf.fonttype': 42,
+        'text.parse_math': False})
+
+
+def line(look):
+    """The words that make a line of a policy."""
+    ring = {'markerfacecolor': 'none', 'markersize': 6.5, 'markeredgewidth': 0.9}
+    disc = {'markeredgecolor': 'white', 'markersize': 4.5, 'markeredgewidth': 0.4}
+    return {'color': look.colour, 'marker': look.marker, 'linestyle': look.dash, 'clip_on': False,
+            **(ring if look.hollow else disc)}
+
+
+def mark_published(axes, x, row, colour='black', points_right=0):
+    """A diamond at a published value: solid where it should be met, hollow where only the order should hold."""
+    beside = ScaledTranslation(points_right / 72, 0, axes.figure.dpi_scale_trans)
+    axes.plot([x], [row.published], transform=axes.transData + beside,
+              **_diamond(row.kind in ('tight', 'moderate'), colour))
+    axes.update_datalim([(x, row.published)])  # a shifted marker does not count otherwise
+    axes.autoscale_view()
+
+
+def published_handles(rows):
+    """Legend entries for the kinds of published value that were drawn."""
+    kinds = {row.kind in ('tight', 'moderate') for row in rows}
+    labels = {True: 'published (tight or moderate)', False: 'published (order or open)'}
+    return [Line2D([], [], label=labels[solid], **_diamond(solid, 'black'))
+            for solid in (True, False) if solid in kinds]
+
+
+def _diamond(solid, colour):
+    return {'marker': 'd', 'markersize': 6.5, 'linestyle': 'none', 'zorder': 6, 'markeredgewidth': 0.9,
+            'markerfacecolor': colour if solid else 'white', 'markeredgecolor': 'black' if solid else colour}
+
+
+def rotated_inches(labels, panel):
+    """The height that names need which do not fit side by side under a panel so wide; 0 where they do."""
+    fits = sum(map(len, labels)) * INCHES_PER_LETTER < panel - 0.45  # of numbers on the left
+    return 0 if fits else 0.04 * max(map(len, labels))
+
+
+def name_ticks(axes, labels, panel):
+    """Names for the places 0, 1, ... on the x axis of a panel so wide."""
+    slanted = rotated_inches(labels, panel) > 0
+    axes.set_xticks(range(len(labels)), labels, rotation=35 if slanted else 0, ha='right' if slanted else 'center',
+                    rotation_mode='anchor' if slanted else 'default')
+
+
+def log_y(axes, low, high):
+    """A log axis with enough ticks that even a single decade has some."""
+    axes.set_yscale('log')
+    axes.set_ylim(low, high)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter('{x:g}')
+
+
+def lay_out(figure, title, handles):
+    """Puts the title and, under it, the legend above the panels, in as few lines as fit."""
+    height = figure.get_figheight()
+    lines = textwrap.wrap(title, _LETTERS_OF_TITLE)
+    figure.text(0.5, 1 - 0.06 / height, '\n'.join(lines), fontsize=9, ha='center', va='top')
+    top = height - 0.12 - _INCHES_OF_TITLE * len(lines)
+    if handles:
+        legend = _widest_legend(figure, handles, top / height)
+        top -= _extent(figure, legend).height / figure.dpi
+    figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
+
+
+def _widest_legend(figure, handles, top):
+    for lines in range(1, len(handles) + 1):
+        legend = figure.legend(handles=handles, loc='upper center', bbox_to_anchor=(0.5, top), borderaxespad=0,
+                               ncol=math.ceil(len(handles) / lines), columnspacing=1.4, handlelength=2.4)
+        if lines == len(handles) or _extent(figure, legend).width < figure.get_figwidth() * figure.dpi:
+            return legend
+        legend.remove()
+
+
+def _extent(figure, artist):
+    return artist.get_window_extent(figure.canvas.get_renderer())
+
+
+def save(figure, folder, name):
+    """Writes NAME.png and NAME.pdf, without a date and never half; returns the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    metadata = {'png': {'Software': None}, 'pdf': {'CreationDate': None}}
+    paths = [folder / f'{name}.{suffix}' for suffix in metadata]
+    for path, (suffix, keys) in zip(paths, metadata.items()):
+        part = path.with_name(path.name + '.part')
+        figure.savefig(part, format=suffix, dpi=200, metadata=keys)
+        os.replace(part, path)
+    pyplot.close(figure)
+    return paths

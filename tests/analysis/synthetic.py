@@ -1,0 +1,146 @@
+"""Result folders made of plausible numbers, written as the runner writes them."""
+import csv
+import json
+import math
+
+CLIENTS = {'CEDD': 13.57, 'SPMV': 8.36, 'VA': 3.71, 'CONV': 3.27, 'BS': 2.36, 'PF': 1.65, 'MM': 1.43,
+           'HST256': 1.29, 'RED': 0.87}  # ms alone
+PUBLISHED = {  # ANTT, DNTT, STP and the classes of each
+    'sjf': (1.95, 0.70, 5.13), 'srt': (1.96, 0.63, 5.06), 'frs': (2.44, 0.42, 3.79), 'rr': (4.87, 1.41, 2.02),
+    'cfs': (6.0, 2.99, 1.79)}
+_SUMMARY = ['antt', 'antt_ci95', 'dntt', 'dntt_ci95', 'stp', 'stp_ci95', 'makespan_ns', 'evictions',
+            'eviction_delay_ns_mean', 'utilisation', 'jain', 'p99_response_ns', 'p50_response_ns', 'waiting_ns_mean',
+            'concurrency_efficiency', 'launches', 'jobs', 'unfinished']
+
+
+def write_bars(folder):
+    """A folder like that of FRS figures 3 and 4: five policies, nine clients, published values."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_csv(folder / 'summary.csv', ['point', 'policy', *_SUMMARY],
+               [[0, policy, *_summary_cells(policy, 1)] for policy in sorted(PUBLISHED)])
+    _write_csv(folder / 'clients.csv', _CLIENT_COLUMNS, list(_client_rows(0)))
+    _write_csv(folder / 'published.csv', _PUBLISHED_COLUMNS, list(_published_rows()))
+    _write_manifest(folder, 'FRS against SJF, SRT, RR and CFS', {})
+
+
+def write_sweep(folder, **sweep):
+    """A folder with swept parameters, whose first stretches what RR and CFS measure.
+
+    write_sweep(folder, **{'policies.rr.params.quantum': ['0.5 ms', '1 ms']})
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    points = [[]]
+    for values in sweep.values():
+        points = [point + [value] for point in points for value in values]
+    rows = [[index, policy, *point, *_summary_cells(policy, _stretch(sweep, point, policy))]
+            for index, point in enumerate(points) for policy in sorted(PUBLISHED)]
+    _write_csv(folder / 'summary.csv', ['point', 'policy', *sweep, *_SUMMARY], rows)
+    _write_csv(folder / 'clients.csv', _CLIENT_COLUMNS,
+               [row for index in range(len(points)) for row in _client_rows(index)])
+    _write_csv(folder / 'published.csv', _PUBLISHED_COLUMNS, [])
+    _write_manifest(folder, 'How long should a quantum be?', {key: list(values) for key, values in sweep.items()})
+
+
+def write_trace(folder, policy, quantum=1.0, permutation=0):
+    """A Chrome trace of round robin among the clients, who arrive 1 ms apart by name."""
+    about = {'experiment': 'fig4', 'policy': policy, 'point': 0, 'replication': 0, 'permutation': permutation}
+    trace = {'displayTimeUnit': 'ms', 'otherData': about, 'traceEvents': _metadata() + _round_robin(quantum)}
+    (folder / 'trace').mkdir(parents=True, exist_ok=True)
+    file = folder / 'trace' / f'0-{policy}-0-{permutation}.json'
+    file.write_text(json.dumps(trace))
+    return file
+
+
+def _round_robin(quantum, launch=0.05, copy=0.3, drain=0.15):
+    events = []
+    for place, client in enumerate(sorted(CLIENTS)):
+        events += [_instant(client, 'arrived', place), _span(client, 'copy in', place, copy)]
+    waiting = [(place + copy, client) for place, client in enumerate(sorted(CLIENTS))]
+    left, clock = dict(CLIENTS), 0.0
+    while waiting:
+        since, client = waiting.pop(0)
+        start = max(clock, since) + launch
+        stay = min(quantum, left[client])
+        clock, left[client] = start + stay, left[client] - stay
+        events += [_span(client, 'waiting', since, start - since), _span(client, 'running', start, stay)]
+        if left[client] > 1e-9:
+            events += [_instant(client, 'evict ordered', clock), _span(client, 'draining', clock, drain)]
+            clock += drain
+            waiting = sorted([*waiting, (clock, client)])
+        else:
+            events += [_span(client, 'copy out', clock, copy), _instant(client, 'finished', clock + copy)]
+    return events
+
+
+_CLIENT_COLUMNS = ['point', 'policy', 'client', 'ntt', 'ntt_ci95', 'response_ns_mean', 'response_ns_p99',
+                   'waiting_ns_mean', 'evictions', 'standalone_ns', 'jobs']
+_PUBLISHED_COLUMNS = ['figure', 'point', 'policy', 'client', 'metric', 'relation', 'published', 'measured',
+                      'relative_error', 'class', 'group', 'verdict', 'note']
+
+
+def _summary_cells(policy, stretch):
+    antt, dntt, stp = (value * factor for value, factor in zip(PUBLISHED[policy], (0.97 * stretch, 0.9 * stretch,
+                                                                                   1.02 / stretch)))
+    evictions = {'sjf': 4.2, 'srt': 5.5, 'frs': 9.1, 'rr': 27.0, 'cfs': 61.0}[policy] / stretch ** 2
+    return [antt, 0.02 * antt, dntt, 0.04 * dntt, stp, 0.01 * stp, 38514000, evictions, 71000, 0.93, 0.8, 36000000,
+            9000000, 6000000, 0.9, 44.2, 18000, 0]
+
+
+def _client_rows(point):
+    for policy in sorted(PUBLISHED):
+        for place, client in enumerate(sorted(CLIENTS)):
+            ntt = 1 + (PUBLISHED[policy][0] - 1) * (0.4 + 1.4 * (math.log(14 / CLIENTS[client]) / 2.7)
+                                                    if policy in ('rr', 'cfs', 'frs') else 1 + 0.5 * math.sin(place))
+            alone = int(CLIENTS[client] * 1e6)
+            yield [point, policy, client, ntt, 0.03 * ntt, ntt * alone, 1.5 * ntt * alone, 0.8 * ntt * alone, 3,
+                   alone, 2000]
+
+
+def _published_rows():
+    for policy, values in PUBLISHED.items():
+        for metric, value, factor in zip(('antt', 'dntt', 'stp'), values, (0.97, 0.9, 1.02)):
+            kind = 'order' if metric == 'dntt' else 'open' if (policy, metric) == ('cfs', 'antt') else 'moderate'
+            yield ['fig4', 0, policy, '', metric, 'order' if kind == 'order' else '=', value, value * factor,
+                   factor - 1, kind, metric if kind == 'order' else '', 'shown' if kind == 'open' else 'pass',
+                   'does not follow from what is printed' if kind == 'open' else '']
+            if kind == 'moderate':
+                yield ['fig4', 0, policy, '', metric, 'order', value, value * factor, factor - 1, 'order', metric,
+                       'pass', '']
+    yield ['text', 0, 'rr', 'RED', 'ntt', '<', 2, 7.6, 2.8, 'moderate', '', 'miss', '']
+
+
+def _stretch(sweep, point, policy):
+    place = list(sweep.values())[0].index(point[0])
+    last = len(point) > 1 and list(sweep.values())[1].index(point[1])
+    return (1 + 0.08 * place if policy in ('rr', 'cfs') else 1) * (1 - 0.1 * last)
+
+
+def _metadata():
+    rows = [('process_name', 1, 0, {'name': 'clients'}), ('process_name', 2, 0, {'name': 'GPU 0'})]
+    for thread, client in enumerate(CLIENTS, 1):
+        rows += [('thread_name', 1, thread, {'name': client}), ('thread_sort_index', 1, thread, {'sort_index': thread})]
+    rows += [('thread_name', 2, thread, {'name': name})
+             for thread, name in enumerate(('owner', 'commands', 'copy h2d', 'copy d2h'), 1)]
+    return [{'ph': 'M', 'name': name, 'pid': process, 'tid': thread, 'args': args}
+            for name, process, thread, args in rows]
+
+
+def _span(client, name, start, length):
+    return {'ph': 'X', 'pid': 1, 'tid': list(CLIENTS).index(client) + 1, 'name': name, 'ts': round(start * 1000, 3),
+            'dur': round(length * 1000, 3), 'args': {'job': 0, 'kernel': 'G' + client, 'launch': 3, 'done': 123}}
+
+
+def _instant(client, name, time):
+    return {'ph': 'i', 's': 't', 'pid': 1, 'tid': list(CLIENTS).index(client) + 1, 'name': name,
+            'ts': round(time * 1000, 3), 'args': {'job': 0}}
+
+
+def _write_manifest(folder, title, sweep):
+    configuration = {'kind': 'experiment', 'name': folder.name, 'title': title, 'policies': sorted(PUBLISHED),
+                     'sweep': sweep, 'permutations': 100, 'replications': 20}
+    (folder / 'manifest.json').write_text(json.dumps({'configuration': configuration, 'hash': '0'}))
+
+
+def _write_csv(file, columns, rows):
+    with open(file, 'w', newline='', encoding='utf-8') as stream:
+        csv.writer(stream, lineterminator='\n').writerows([columns, *rows])

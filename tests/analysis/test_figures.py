@@ -1,0 +1,232 @@
+"""The figures and reports of synthetic result folders."""
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+_ANALYSIS = Path(__file__).resolve().parents[2] / 'analysis'
+sys.path.insert(0, str(_ANALYSIS))
+
+import bars  # noqa: E402  (the path comes first)
+import figures  # noqa: E402
+import gantt  # noqa: E402
+import names  # noqa: E402
+import quantity  # noqa: E402
+import report  # noqa: E402
+import results  # noqa: E402
+import style  # noqa: E402
+import sweep  # noqa: E402
+import synthetic  # noqa: E402
+
+QUANTUM = 'policies.rr.params.quantum'
+GAP = 'workload.arrivals.gap'
+
+
+class InAFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(style.pyplot.close, 'all')
+        self.folder = Path(folder.name)
+        style.prepare()
+
+    def sweep(self, **swept):
+        synthetic.write_sweep(self.folder / 'swept', **swept)
+        return results.read(self.folder / 'swept')
+
+
+def start(command, *arguments, **environment):
+    return subprocess.Popen([sys.executable, '-B', _ANALYSIS / command, *arguments], text=True,
+                            env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def finish(process):
+    """(exit code, standard output, standard error)"""
+    out, errors = process.communicate()
+    return process.returncode, out, errors
+
+
+class Files(InAFolder):
+    def test_bars_and_a_gantt_chart_that_are_the_same_bytes_when_drawn_again(self):
+        synthetic.write_bars(self.folder / 'fig4')
+        synthetic.write_trace(self.folder / 'fig4', 'rr')
+        outs = [self.folder / seed for seed in ('1', '2')]  # another order of sets must not show
+        processes = [start('figures.py', self.folder / 'fig4', '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = [f'{name}.{suffix}' for name in ('clients', 'metrics', 'gantt') for suffix in ('png', 'pdf')]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            first, second = ((out / name).read_bytes() for out in outs)
+            self.assertGreater(len(first), 5000, name)
+            self.assertEqual(first, second, name)
+
+    def test_a_folder_with_a_sweep_gets_the_sweep(self):
+        found = self.sweep(**{QUANTUM: ['0.5 ms', '1 ms', '2 ms']})
+        written = list(figures.draw(found.path, self.folder / 'out'))
+        self.assertEqual([path.name for path in written], ['sweep.png', 'sweep.pdf'])
+
+    def test_figures_of_several_folders_stand_apart(self):
+        sources = [self.folder / 'a', self.folder / 'b']
+        self.assertEqual(figures._places(sources, None), sources)
+        self.assertEqual(figures._places(sources, Path('out')), [Path('out/a'), Path('out/b')])
+        with self.assertRaises(results.InputError):
+            figures._places([Path('x/a'), Path('y/a')], Path('out'))
+
+
+class Bars(InAFolder):
+    def setUp(self):
+        super().setUp()
+        synthetic.write_bars(self.folder)
+        self.found = results.read(self.folder)
+
+    def rows(self, file):
+        return list(csv.reader((self.folder / file).read_text().splitlines()))
+
+    def test_published_values_are_marked_solid_or_hollow_by_class(self):
+        antt, dntt, _ = bars.draw_metrics(self.found).axes
+        marked = {line.get_ydata()[0]: line.get_markerfacecolor() for line in antt.lines
+                  if line.get_marker() == 'd'}
+        self.assertEqual(marked, {1.95: 'black', 1.96: 'black', 2.44: 'black', 4.87: 'black', 6.0: 'white'})
+        self.assertGreater(dntt.get_ylim()[1], 2.99)
+
+    def test_relative_and_per_client_values_are_not_marked(self):
+        text = (self.folder / 'published.csv').read_text()
+        (self.folder / 'published.csv').write_text(text.replace(',antt,', ',antt/sjf,'))
+        self.assertEqual(len(self.found.published_metrics()), 15)
+        self.assertEqual(len(results.read(self.folder).published_metrics()), 10)
+        self.assertIn('ANTT / sjf', report.text(results.read(self.folder)))
+
+    def test_the_longest_client_comes_first(self):
+        axes = bars.draw_clients(self.found).axes[0]
+        labels = [label.get_text().split('\n')[0] for label in axes.get_xticklabels()]
+        self.assertEqual(labels, list(synthetic.CLIENTS))
+        self.assertEqual(axes.get_xticklabels()[0].get_text(), 'CEDD\n13.6 ms')
+
+    def test_a_single_replication_has_no_intervals(self):
+        for file in ('summary.csv', 'clients.csv'):
+            header, *rows = self.rows(file)
+            rows = [['' if name.endswith('_ci95') else cell for name, cell in zip(header, row)] for row in rows]
+            synthetic._write_csv(self.folder / file, header, rows)
+        for figure in (bars.draw_clients, bars.draw_metrics):
+            legend = figure(results.read(self.folder)).legends[0]
+            self.assertFalse([text for text in legend.get_texts() if 'interval' in text.get_text()])
+
+
+class Sweeps(InAFolder):
+    def test_a_log_axis_where_the_points_are_geometric(self):
+        page, = sweep.draw(self.sweep(**{QUANTUM: ['0.25 ms', '500 us', '1 ms', '2 ms']}))
+        self.assertEqual({axes.get_xscale() for axes in page.axes}, {'log'})
+        self.assertEqual(list(page.axes[0].lines[0].get_xdata()), [0.25, 0.5, 1, 2])
+        self.assertEqual(page.axes[-1].get_xlabel(), 'rr quantum (ms)')
+        self.assertEqual([label.get_text() for label in page.axes[-1].get_xticklabels()], ['0.25', '0.5', '1', '2'])
+        page, = sweep.draw(self.sweep(**{GAP: ['1 ms', '2 ms', '3 ms', '4 ms']}))
+        self.assertEqual({axes.get_xscale() for axes in page.axes}, {'linear'})
+
+    def test_a_column_of_panels_for_each_value_of_the_second_parameter(self):
+        page, = sweep.draw(self.sweep(**{QUANTUM: ['1 ms', '2 ms', '4 ms'], GAP: ['1 ms', '2 ms']}))
+        self.assertEqual(len(page.axes), 8)
+        self.assertEqual([axes.get_title() for axes in page.axes[:2]], ['arrivals gap 1 ms', 'arrivals gap 2 ms'])
+        self.assertEqual(page.axes[0].get_ylim(), page.axes[1].get_ylim())
+
+    def test_words_are_categories_and_the_quantity_is_the_axis(self):
+        words = {'mechanism.name': ['flag-copy', 'proxy', 'slice', 'basic', 'none']}
+        page, = sweep.draw(self.sweep(**words))
+        self.assertEqual([label.get_text() for label in page.axes[-1].get_xticklabels()], words['mechanism.name'])
+        pages = sweep.draw(self.sweep(**words, **{GAP: ['1 ms', '2 ms']}))
+        self.assertEqual([page.axes[-1].get_xlabel() for page in pages], ['arrivals gap (ms)'] * 2)
+
+
+class Gantt(InAFolder):
+    def test_rows_are_the_clients_in_order_and_times_are_milliseconds(self):
+        trace = gantt.read(synthetic.write_trace(self.folder, 'rr'))
+        self.assertEqual([client.name for client in trace.clients], list(synthetic.CLIENTS))
+        ran = sum(length for _, length in trace.clients[0].spans['running'])
+        self.assertAlmostEqual(ran, synthetic.CLIENTS['CEDD'], places=2)
+        self.assertEqual(len(trace.clients[0].marks['evict ordered']), 13)
+        self.assertEqual(gantt.draw([trace], 'title').axes[0].get_title('left'), 'rr')
+
+    def test_one_trace_per_policy_that_of_the_first_run(self):
+        files = [synthetic.write_trace(self.folder, policy, permutation=permutation)
+                 for policy in ('frs', 'sjf') for permutation in (3, 1)]
+        self.assertEqual([(trace.policy, trace.run) for trace in gantt.read_first_of_each_policy(files)],
+                         [('sjf', (0, 0, 1)), ('frs', (0, 0, 1))])
+
+
+class WrongInput(InAFolder):
+    def refused(self, *expected, command='report.py'):  # the quicker one: both read alike
+        """The command ends with exit code 2 and one line that has all of `expected`."""
+        code, out, errors = finish(start(command, self.folder))
+        self.assertEqual((code, out), (2, ''))
+        self.assertRegex(errors, r'\Aerror: [^\n]*\n\Z')
+        for text in expected:
+            self.assertIn(text, errors)
+
+    def change(self, file, before, after):
+        text = (self.folder / file).read_text()
+        self.assertIn(before, text)
+        (self.folder / file).write_text(text.replace(before, after, 1))
+
+    def test_a_folder_without_results(self):
+        self.refused('summary.csv: found no such file', command='figures.py')
+
+    def test_a_missing_column(self):
+        synthetic.write_bars(self.folder)
+        self.change('summary.csv', 'dntt_ci95', 'spread')
+        self.refused("summary.csv:1: key 'dntt_ci95': found no such column, expected")
+
+    def test_garbage_where_a_number_belongs(self):
+        synthetic.write_bars(self.folder)
+        self.change('clients.csv', '13570000', '13 ms')
+        self.refused("clients.csv:3: key 'standalone_ns': found '13 ms', expected a number")
+
+    def test_a_broken_trace(self):
+        synthetic.write_bars(self.folder)
+        file = synthetic.write_trace(self.folder, 'rr')
+        file.write_text(file.read_text()[:-20])
+        with self.assertRaisesRegex(results.InputError, 'json:1: found .*, expected JSON'):
+            gantt.read(file)
+
+
+class Reports(InAFolder):
+    def test_the_tables_and_the_tally(self):
+        synthetic.write_bars(self.folder)
+        code, out, errors = finish(start('report.py', self.folder, '--write'))
+        self.assertEqual((code, errors), (0, ''))
+        self.assertRegex(out, r'\| sjf +\| 1\.89 ± 0\.04 \| 0\.63 ± 0\.03 \| 5\.23 ± 0\.05 \|')
+        self.assertRegex(out, r'\| fig4 +\| cfs +\| ANTT +\| 6\.00 +\| 5\.82 +\| -3\.0 % +\| open +\| shown')
+        self.assertEqual(out.strip().splitlines()[-1], '23 pass, 1 miss, 1 shown')
+        self.assertEqual((self.folder / 'report.md').read_text(), report.text(results.read(self.folder)))
+
+
+class Words(unittest.TestCase):
+    def test_quantities(self):
+        for text, number, unit in [('0.25 ms', 0.25, 'ms'), ('4 us', 4, 'us'), ('4us', 4, 'us'), ('64 KiB', 64, 'KiB'),
+                                   ('55 GB/s', 55, 'GB/s'), ('0.5', 0.5, ''), ('5 %', 5, '%'), ('1e-3', 0.001, '')]:
+            self.assertEqual(quantity.parse(text), quantity.Quantity(number, unit), text)
+        for text in ('', 'flag-copy', '4 parrots', 'ms', '1 2', 'nan'):
+            self.assertIsNone(quantity.parse(text), text)
+
+    def test_common_units(self):
+        self.assertEqual(quantity.in_common_unit(['500 us', '1 ms', '2 ms']), ([0.5, 1, 2], 'ms'))
+        self.assertIsNone(quantity.in_common_unit(['1 ms', '1 MiB']))
+        self.assertIsNone(quantity.in_common_unit(['1 ms', 'never']))
+
+    def test_geometric_points(self):
+        for points in ([1, 2, 4], [0.25, 0.5, 1, 2], [1, 2, 5, 10, 20]):
+            self.assertTrue(quantity.is_geometric(points), points)
+        for points in ([1, 2, 3], [0, 1, 2, 4], [1, 2], [5, 10, 15, 20]):
+            self.assertFalse(quantity.is_geometric(points), points)
+
+    def test_a_policy_looks_the_same_whoever_stands_beside_it(self):
+        few, many = style.styles(['frs', 'rr']), style.styles(['zeta', 'rr-long', 'rr', 'frs', 'alpha'])
+        self.assertEqual((few['frs'], few['rr']), (many['frs'], many['rr']))
+        self.assertEqual(many['rr-long'].colour, many['rr'].colour)
+        self.assertEqual(len({(look.colour, look.marker) for look in many.values()}), 5)
+        self.assertEqual(names.in_order(many), ['rr', 'rr-long', 'frs', 'alpha', 'zeta'])
+
+
+if __name__ == '__main__':
+    unittest.main()
