@@ -173,7 +173,7 @@ class Policy {
   virtual Capabilities needs() const = 0;
   // Every fact of an instant comes first ...
   virtual void note(Time now, const Fact& fact, const View& view) = 0;
-  // ... then one decision.
+  // ... then one decision. A run begins with a decision at time 0, before any fact.
   virtual void decide(Time now, const View& view, Orders& orders) = 0;
 };
 

@@ -29,8 +29,11 @@ class EventQueue {
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  Time next_time() const {
-    return {static_cast<std::int64_t>(static_cast<std::uint64_t>(slots_[kRoot] >> 64))};
+
+  // When the first event is due. The queue must not be empty.
+  Time next_time() {
+    if (hole_) fill_from_the_end();
+    return time_of(slots_[kRoot]);
   }
 
   // time >= 0, id < 2^24. Returns the event's sequence number, from 1.
@@ -40,27 +43,28 @@ class EventQueue {
     const std::uint64_t sequence = ++last_;
     const Key key =
         (static_cast<Key>(static_cast<std::uint64_t>(time.ns)) << 64) | (sequence << kIdBits) | id;
-    sift_up(size_++, key);
+    ++size_;
+    const std::size_t place = hole_ ? hole_to_leaf() : size_ - 1;
+    hole_ = false;
+    sift_up(place, key);
     return sequence;
   }
 
   // The first event, removed. The queue must not be empty.
   Event pop() {
+    if (hole_) fill_from_the_end();
     const Key first = slots_[kRoot];
     --size_;
-    const Key last = slots_[kRoot + size_];
-    slots_[kRoot + size_] = kAboveAll;
-    if (size_ > 0) sift_up(hole_to_leaf(), last);
+    hole_ = true;
     const auto low = static_cast<std::uint64_t>(first);
-    return {{static_cast<std::int64_t>(static_cast<std::uint64_t>(first >> 64))},
-            low >> kIdBits,
-            static_cast<std::uint32_t>(low & ((1u << kIdBits) - 1))};
+    return {time_of(first), low >> kIdBits, static_cast<std::uint32_t>(low & ((1u << kIdBits) - 1))};
   }
 
   // Forgets all events; sequence numbers go on.
   void clear() {
-    for (std::size_t i = 0; i < size_; ++i) slots_[kRoot + i] = kAboveAll;
+    for (std::size_t i = 0; i < size_ + (hole_ ? 1 : 0); ++i) slots_[kRoot + i] = kAboveAll;
     size_ = 0;
+    hole_ = false;
   }
 
  private:
@@ -68,22 +72,51 @@ class EventQueue {
   static constexpr Key kAboveAll = ~static_cast<Key>(0);
   static constexpr std::size_t kRoot = 3;  // puts every group of four children on a 64-byte boundary
   static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kCached = 1 << 11;  // so many entries stay in the first-level cache
 
   struct Free {
     void operator()(Key* p) const { ::operator delete[](p, std::align_val_t{kLine}); }
   };
 
+  // b where the mask is all ones, a where it is zero.
+  static std::uint64_t select(std::uint64_t a, std::uint64_t b, std::uint64_t mask) {
+    return a ^ ((a ^ b) & mask);
+  }
+  static std::uint64_t mask_of(bool condition) { return -static_cast<std::uint64_t>(condition); }
+
+  // The index of the least of four keys. Which child is least is as good as random, so a branch on it would
+  // be mispredicted; and all pairs are compared at once, since one comparison after the other would be slow.
+  static std::uint64_t least_of(const Key* c) {
+    const std::uint64_t second = mask_of(c[1] < c[0]);
+    const std::uint64_t fourth = mask_of(c[3] < c[2]);
+    const std::uint64_t beats_first = select(mask_of(c[2] < c[0]), mask_of(c[3] < c[0]), fourth);
+    const std::uint64_t beats_second = select(mask_of(c[2] < c[1]), mask_of(c[3] < c[1]), fourth);
+    return select(second & 1, 2 + (fourth & 1), select(beats_first, beats_second, second));
+  }
+
+  static Time time_of(Key key) { return {static_cast<std::int64_t>(static_cast<std::uint64_t>(key >> 64))}; }
+
+  // No push came after a pop: the last entry takes the hole's place.
+  void fill_from_the_end() {
+    const Key last = slots_[kRoot + size_];
+    slots_[kRoot + size_] = kAboveAll;
+    hole_ = false;
+    if (size_ > 0) sift_up(hole_to_leaf(), last);
+  }
+
   // Moves the hole at the root down along the least children; returns the leaf it ends at.
   std::size_t hole_to_leaf() {
     Key* const base = slots_.get() + kRoot;
     std::size_t hole = 0;
-    for (std::size_t child = 1; child < size_; child = 4 * hole + 1) {
+    for (std::size_t child = 1; child < size_;) {
       const Key* c = base + child;
-      const std::size_t a = c[1] < c[0] ? 1 : 0;
-      const std::size_t b = c[3] < c[2] ? 3 : 2;
-      const std::size_t least = c[b] < c[a] ? b : a;
+      if (size_ >
+          kCached)  // whichever child it will be, its own children are on the way before that is known
+        for (std::size_t i = 0; i < 4; ++i) __builtin_prefetch(base + 4 * (child + i) + 1);
+      const std::uint64_t least = least_of(c);
       base[hole] = c[least];
       hole = child + least;
+      child = (4 * child + 1) + 4 * least;
     }
     return hole;
   }
@@ -103,8 +136,7 @@ class EventQueue {
     const std::size_t larger = capacity_ == 0 ? 64 : 2 * capacity_;
     std::unique_ptr<Key[], Free> slots(
         static_cast<Key*>(::operator new[](larger * sizeof(Key), std::align_val_t{kLine})));
-    for (std::size_t i = 0; i < larger; ++i)
-      slots[i] = i >= kRoot && i < kRoot + size_ ? slots_[i] : kAboveAll;
+    for (std::size_t i = 0; i < larger; ++i) slots[i] = i < capacity_ ? slots_[i] : kAboveAll;
     slots_ = std::move(slots);
     capacity_ = larger;
   }
@@ -112,6 +144,7 @@ class EventQueue {
   std::unique_ptr<Key[], Free> slots_;
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
+  bool hole_ = false;  // the root was popped and its place is not filled yet: the next push will often do it
   std::uint64_t last_ = 0;
 };
 

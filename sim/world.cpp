@@ -111,6 +111,7 @@ std::uint64_t SimulatedWorld::run(Policy& policy, const RunSeed& seed, std::span
   trace_ = &trace;
   by_access_ = policy.needs().has(Capability::access);
   reset(seed, order);
+  policy.decide(now_, book_, *this);  // before anything happens
   std::uint64_t events = 0;
   while (!queue_.empty() && queue_.next_time() <= setup_.horizon) {
     now_ = queue_.next_time();

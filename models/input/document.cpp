@@ -135,13 +135,6 @@ class Builder : public YAML::EventHandler {
   Node root_;
 };
 
-// Parser messages quote the text; an error of ours is one line.
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  return text;
-}
-
 std::string item_name(const Node& item) {
   if (item.kind == Node::Kind::scalar) return item.scalar;
   for (const char* key : {"label", "name"})
@@ -262,8 +255,7 @@ Node parse_yaml(const std::string& text, const std::string& file) {
       throw InputError({file, 1}, "", "several documents", "one document");
     return builder.take();
   } catch (const YAML::Exception& error) {
-    throw InputError({file, error.mark.line + 1}, "", "no YAML (" + one_line(error.msg) + ")",
-                     "a YAML mapping");
+    throw InputError({file, error.mark.line + 1}, "", "no YAML (" + error.msg + ")", "a YAML mapping");
   }
 }
 

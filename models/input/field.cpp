@@ -101,7 +101,7 @@ Field Mapping::need(const std::string& key) {
 }
 
 std::optional<Field> Mapping::maybe(const std::string& key) {
-  known_.push_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.push_back(key);
   const Node* node = field_.node().find(key);
   if (node == nullptr) return std::nullopt;
   return Field(*node, field_.path().empty() ? key : field_.path() + "." + key);

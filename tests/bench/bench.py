@@ -1,0 +1,102 @@
+"""Speed as ratios measured in one run: the event queue against std::priority_queue, the FRS experiment against the same model in
+SimPy, two threads against two processes, and the peak memory. Prints each figure with its goal; nothing here is a test."""
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+EXPERIMENT = os.path.join(ROOT, "experiments/frs/fig4.yaml")
+MISSED = []
+
+
+def show(what, value, goal, good):
+    print(f"{what:<62} {value:>14}   goal {goal:<10} {'reached' if good else 'MISSED'}")
+    if not good:
+        MISSED.append(what)
+
+
+def run_experiment(binary, folder, jobs, replications=200, seed=1):
+    """The FRS experiment, 5 policies x 100 permutations x 200 seeds: jobs, seconds of the run itself."""
+    done = subprocess.run(
+        [binary, "run", EXPERIMENT, "--out", folder, "--force", "--jobs", str(jobs), "--seed", str(seed),
+         "--set", "jobs=false", "--set", f"replications={replications}"],
+        check=True, capture_output=True, text=True)
+    found = re.search(r"(\d+) jobs, (\d+) events in ([\d.]+) s", done.stdout)
+    return int(found[1]), float(found[3])
+
+
+def best(n, measure):
+    return min((measure() for _ in range(n)), key=lambda pair: pair[1])
+
+
+def queue(build):
+    figures = json.loads(subprocess.run([os.path.join(build, "tests/gangway_queue_bench")], check=True,
+                                        capture_output=True, text=True).stdout)
+    for pending, goal in (("1000", 0.6), ("100000", 0.7)):
+        ours, std = figures[pending]["ours_ns"], figures[pending]["std_ns"]
+        show(f"event queue, hold model, {pending} pending: {ours} ns / {std} ns", f"{ours / std:.2f}", f"<= {goal}",
+             ours / std <= goal)
+
+
+def against_simpy(binary, scratch):
+    jobs, seconds = best(5, lambda: run_experiment(binary, scratch, 1))
+    rate = jobs / seconds
+    show(f"FRS experiment, {jobs} jobs, one core, in jobs/s", f"{rate:,.0f}", ">= 500,000", rate >= 500_000)
+    def simpy():
+        out = subprocess.run(
+            [sys.executable, os.path.join(ROOT, "tests/oracle/bench_simpy.py"), os.path.join(ROOT, "workloads/frs-table1.yaml"),
+             os.path.join(ROOT, "models/devices/titan-x-pascal.yaml"), "--permutations", "200"],
+            check=True, capture_output=True, text=True).stdout
+        figures = json.loads(out.splitlines()[-1])
+        return figures["jobs"], figures["seconds"]
+    simpy_jobs, simpy_seconds = best(3, simpy)
+    simpy_rate = simpy_jobs / simpy_seconds
+    show(f"the same model in SimPy: {simpy_rate:,.0f} jobs/s; ours is faster by", f"{rate / simpy_rate:.0f}x", ">= 50x",
+         rate / simpy_rate >= 50)
+
+
+def memory(binary, scratch):
+    run_experiment(binary, scratch, 1)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    show("peak memory of the largest process so far, MiB", f"{peak:.0f}", "< 100", peak < 100)
+
+
+def two_processes(binary, scratch):
+    """Wall time of two processes with half the seeds each, against two threads with all of them."""
+    def processes():
+        began = time.perf_counter()
+        both = [subprocess.Popen([binary, "run", EXPERIMENT, "--out", f"{scratch}-{i}", "--force", "--jobs", "1", "--seed",
+                                  str(i + 1), "--set", "jobs=false", "--set", "replications=100"],
+                                 stdout=subprocess.DEVNULL) for i in range(2)]
+        for process in both:
+            process.wait()
+        return 0, time.perf_counter() - began
+    def threads():
+        began = time.perf_counter()
+        run_experiment(binary, scratch, 2)
+        return 0, time.perf_counter() - began
+    rounds = [(processes()[1], threads()[1]) for _ in range(7)]
+    ratio = sorted(p / t for p, t in rounds)[len(rounds) // 2]
+    show("two threads against two processes (median of 7 pairs)", f"{ratio:.2f}", ">= 0.9", ratio >= 0.9)
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    binary = os.path.join(build, "gangway")
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = os.path.join(folder, "run")
+        memory(binary, scratch)
+        queue(build)
+        against_simpy(binary, scratch)
+        two_processes(binary, scratch)
+    print(f"{len(MISSED)} goals missed" if MISSED else "all goals reached")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/experiment.hpp"
+#include "experiments/library.hpp"
+#include "experiments/runner.hpp"
+#include "tests/catch.hpp"
+
+using namespace gangway;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kFig4 = GANGWAY_SOURCE_DIR "/experiments/frs/fig4.yaml";
+
+// A folder of the test's own, removed at its end.
+struct Scratch {
+  Scratch() {
+    std::string pattern = (fs::temp_directory_path() / "gangway-XXXXXX").string();
+    path = mkdtemp(pattern.data());
+  }
+  ~Scratch() { fs::remove_all(path); }
+  fs::path path;
+};
+
+const WorldEntry& sim() {
+  for (const WorldEntry& world : Worlds::all())
+    if (world.name == "sim") return world;
+  throw std::logic_error("no simulated world");
+}
+
+RunReport run(const Experiment& experiment, const fs::path& out, unsigned threads, bool force = false) {
+  RunOptions options;
+  options.out = out;
+  options.world = &sim();
+  options.threads = threads;
+  options.force = force;
+  return run_experiment(experiment, options, std::atomic<bool>(false));
+}
+
+}  // namespace
+
+TEST_CASE("every file that comes with Gangway is fine") {
+  for (const char* what : {"devices", "workloads", "experiments"}) {
+    REQUIRE_FALSE(library(what).empty());
+    for (const LibraryFile& file : library(what)) CHECK_NOTHROW(check_file(file.path));
+  }
+}
+
+TEST_CASE("sweeps expand to every combination, the last path fastest") {
+  const Experiment e =
+      read_experiment(kFig4, {{"sweep",
+                               "{policies.rr.params.quantum: [1 ms, 2 ms], "
+                               "workload.arrivals.gap: {from: 1 ms, to: 4 ms, factor: 2}}"}});
+  REQUIRE(e.points.size() == 6);
+  CHECK(e.points[1].values == std::vector<std::string>{"1 ms", "2 ms"});
+  CHECK(e.points[3].values == std::vector<std::string>{"2 ms", "1 ms"});
+  CHECK(e.points[5].workload->sample().arrivals->gap == Duration{4'000'000});
+  for (const ChosenPolicy& policy : e.points[5].policies)
+    if (policy.label == "rr") CHECK(policy.values.duration("quantum") == Duration{2'000'000});
+}
+
+TEST_CASE("paths lead through names, indices and files") {
+  const Experiment e = read_experiment(kFig4, {{"workload.clients.VA.kernels.0.time", "1 ms"},
+                                               {"device.commands.launch", "7 us"},
+                                               {"mechanism.params.useful", "25 %"},
+                                               {"policies.4.params.minimum_quantum", "2 ms"}});
+  CHECK(e.points[0].workload->sample().clients[2].kernels[0].time == Duration{1'000'000});
+  CHECK(e.points[0].device.commands.launch == Duration{7'000});
+  CHECK(e.points[0].mechanism.values.number("useful") == 0.25);
+  CHECK(e.identity != read_experiment(kFig4, {}).identity);
+}
+
+TEST_CASE("the device can be named anew") {
+  CHECK_THROWS_WITH(read_experiment(kFig4, {{"device", "titan-x-pascla"}}),
+                    Catch::Matchers::Contains("did you mean 'titan-x-pascal'"));
+}
+
+TEST_CASE("permutations are permutations, all of them different when all are asked for") {
+  const Experiment e = read_experiment(kFig4, {});
+  const Workload workload = e.points[0].workload->draw(e.seed, 0);
+  std::set<std::vector<std::uint32_t>> seen;
+  for (std::uint32_t p = 0; p < 100; ++p) {
+    auto order = arrival_order(e, workload, 0, p);
+    seen.insert(order);
+    std::sort(order.begin(), order.end());
+    for (std::uint32_t i = 0; i < order.size(); ++i) REQUIRE(order[i] == i);
+  }
+  CHECK(seen.size() > 95);
+  Experiment all = e;
+  all.all_permutations = true;
+  Workload four = workload;
+  four.clients.resize(4);
+  seen.clear();
+  for (std::uint32_t p = 0; p < 24; ++p) seen.insert(arrival_order(all, four, 0, p));
+  CHECK(seen.size() == 24);
+}
+
+TEST_CASE("the FRS paper's moderate and order values hold with the plain settings") {
+  Scratch scratch;
+  const RunReport report = run(read_experiment(kFig4, {{"jobs", "false"}}), scratch.path, 2);
+  REQUIRE_FALSE(report.verdicts.empty());
+  for (const Verdict& verdict : report.verdicts) CHECK(verdict.verdict != "miss");
+}
+
+TEST_CASE("the same bytes with one thread and with eight") {
+  Scratch scratch;
+  const Experiment e = read_experiment(kFig4, {{"replications", "5"},
+                                               {"permutations", "7"},
+                                               {"workload.jitter", "{kernel_time: 5 %, arrival: 0.3 ms}"}});
+  run(e, scratch.path / "one", 1);
+  run(e, scratch.path / "eight", 8);
+  for (const char* file : {"summary.csv", "clients.csv", "jobs.csv", "published.csv"})
+    CHECK(read_file(scratch.path / "one" / file) == read_file(scratch.path / "eight" / file));
+}
+
+TEST_CASE("a generated workload is drawn anew for each replication, the same for every policy") {
+  Scratch scratch;
+  std::ofstream(scratch.path / "g.yaml")
+      << "kind: experiment\nversion: 1\nname: g\n"
+         "workload: {kind: workload, version: 1, name: w, generator: log-uniform}\n"
+         "device: titan-x-pascal\nmechanism: ideal\npolicies: [fcfs, srt]\nreplications: 3\n";
+  const Experiment e = read_experiment((scratch.path / "g.yaml").string(), {});
+  const auto standalone = [&](std::uint32_t policy, std::uint32_t replication) {
+    return play(e, sim(), {0, policy, replication}, std::atomic<bool>(false))
+        ->metrics.clients[0]
+        .standalone_ns;
+  };
+  CHECK(standalone(0, 0) == standalone(1, 0));
+  CHECK(standalone(0, 0) != standalone(0, 1));
+  const RunReport report = run(e, scratch.path / "out", 2);
+  CHECK(*report.rows[1].summary[0].second < *report.rows[0].summary[0].second);  // srt is better than fcfs
+}
+
+TEST_CASE("a policy that needs more than the world has is refused before anything is written") {
+  class Needy : public Policy {
+   public:
+    Capabilities needs() const override { return {Capability::sampling}; }
+    void note(Time, const Fact&, const View&) override {}
+    void decide(Time, const View&, Orders&) override {}
+  };
+  static const PolicyEntry entry{{"needy", "", {}}, [](const ParameterValues&) -> std::unique_ptr<Policy> {
+                                   return std::make_unique<Needy>();
+                                 }};
+  Scratch scratch;
+  Experiment e = read_experiment(kFig4, {});
+  e.points[0].policies[0].entry = &entry;
+  CHECK_THROWS_WITH(run(e, scratch.path / "out", 1), Catch::Matchers::Contains("needs sampling"));
+  CHECK_FALSE(fs::exists(scratch.path / "out"));
+}
+
+TEST_CASE("a run in which nothing finishes fails") {
+  Scratch scratch;
+  const Experiment e =
+      read_experiment(kFig4, {{"horizon", "10 us"}, {"replications", "1"}, {"permutations", "1"}});
+  CHECK_THROWS_WITH(run(e, scratch.path / "out", 1), Catch::Matchers::Contains("no job finished"));
+  CHECK_FALSE(fs::exists(scratch.path / "out" / "summary.csv"));
+}

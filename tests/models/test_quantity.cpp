@@ -1,0 +1,71 @@
+#include "models/quantity.hpp"
+#include "tests/catch.hpp"
+
+using namespace gangway;
+
+namespace {
+
+std::int64_t ns(const std::string& text) {
+  Duration d;
+  ParseFailure why;
+  return parse(text, d, why) ? d.ns : -1;
+}
+
+std::int64_t bytes(const std::string& text) {
+  Bytes b;
+  ParseFailure why;
+  return parse(text, b, why) ? b.count : -1;
+}
+
+}  // namespace
+
+TEST_CASE("times are exact and need a unit") {
+  CHECK(ns("3.71 ms") == 3'710'000);
+  CHECK(ns("45us") == 45'000);
+  CHECK(ns("1e3 us") == 1'000'000);
+  CHECK(ns("0.001 us") == 1);
+  CHECK(ns("0 ms") == 0);
+  CHECK(ns("100 s") == 100'000'000'000);
+  for (const char* bad :
+       {"", "5", "ms", "-1 ms", "0.5 ns", "1.0000001 ms", "1 min", "1e40 s", "8640001 s", "nan ms", "1 ms ",
+        "1. ms", ".5 ms", "0x10 ms", "99999999999999999999 ns", "1 msec", "1 MS"})
+    CHECK(ns(bad) == -1);
+}
+
+TEST_CASE("sizes know decimal and binary units") {
+  CHECK(bytes("12 GiB") == 12LL << 30);
+  CHECK(bytes("1.5 MB") == 1'500'000);
+  CHECK(bytes("4 B") == 4);
+  CHECK(bytes("0.5 B") == -1);
+  CHECK(bytes("12") == -1);
+}
+
+TEST_CASE("text forms read back as the same quantity") {
+  for (const std::int64_t value :
+       {0LL, 1LL, 999LL, 1'000LL, 1'234'567LL, 250'000LL, 1'000'000'000LL, 86'400'000'000'001LL}) {
+    CHECK(ns(to_text(Duration{value})) == value);
+    CHECK(bytes(to_text(Bytes{value})) == value);
+  }
+  CHECK(to_text(Duration{250'000}) == "250 us");
+  CHECK(to_text(Duration{1'500'000}) == "1.5 ms");
+  CHECK(to_text(Bytes{96 << 10}) == "96 KiB");
+}
+
+TEST_CASE("products and quotients do not overflow in between") {
+  CHECK(mul_div_floor(1'000'000'000'000, 1'000'000'000'000, 1'000'000'000'000) == 1'000'000'000'000);
+  CHECK(mul_div_floor(7, 3, 2) == 10);
+  CHECK(mul_div_ceil(7, 3, 2) == 11);
+  CHECK(mul_div_ceil(8, 3, 2) == 12);
+}
+
+TEST_CASE("factors count as the decimals they are written with") {
+  CHECK(scaled_nearest(Duration{50}, 0.91) == Duration{46});  // 45.5, half up
+  CHECK(scaled_nearest(Duration{1'635'000}, 0.97) == Duration{1'585'950});
+  CHECK(scaled_down(Duration{1000}, 0.001) == Duration{1});  // 0.001 is no double
+  CHECK(scaled_down(Duration{3}, 0.5) == Duration{1});
+}
+
+TEST_CASE("a copy takes its size over the bandwidth, rounded up") {
+  CHECK(transfer_time(Bytes{1}, Bandwidth{3'000'000'000}) == Duration{1});
+  CHECK(transfer_time(Bytes{12'000'000}, Bandwidth{12'000'000'000}) == Duration{1'000'000});
+}

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <cmath>
+
+#include "models/metrics/replication.hpp"
+#include "models/metrics/statistics.hpp"
+#include "models/random.hpp"
+#include "tests/catch.hpp"
+
+using namespace gangway;
+
+TEST_CASE("the 95% interval uses Student's t") {
+  // Two values 1 apart: deviation sqrt(1/2), t(1) = 12.7062.
+  CHECK(*half_width_95({1, 2}) == Approx(12.7062 * std::sqrt(0.5) / std::sqrt(2)).epsilon(1e-5));
+  // t(19) = 2.09302
+  std::vector<double> twenty;
+  for (int i = 0; i < 20; ++i) twenty.push_back(i % 2);
+  CHECK(*half_width_95(twenty) == Approx(2.09302 * deviation(twenty, true) / std::sqrt(20)).epsilon(1e-5));
+  CHECK_FALSE(half_width_95({1}).has_value());
+}
+
+TEST_CASE("deviations of a population and of a sample") {
+  CHECK(deviation({1, 3}, false) == Approx(1));
+  CHECK(deviation({1, 3}, true) == Approx(std::sqrt(2)));
+  CHECK(deviation({5}, true) == 0);
+}
+
+TEST_CASE("Jain's index spans from 1/n to 1") {
+  CHECK(jain({2, 2, 2}) == Approx(1));
+  CHECK(jain({1, 0, 0, 0}) == Approx(0.25));
+}
+
+TEST_CASE("percentiles are nearest ranks") {
+  Percentiles p;
+  for (int i = 100; i >= 1; --i) p.add(Duration{i});
+  CHECK(p.at(0.99).ns == 99);
+  CHECK(p.at(0.5).ns == 50);
+  CHECK(p.at(1).ns == 100);
+  CHECK(p.at(0.001).ns == 1);
+  CHECK(Percentiles().at(0.5).ns == 0);
+}
+
+TEST_CASE("many values go to buckets no wider than a thousandth, in any order of merging") {
+  Stream random(1, "percentiles", {});
+  std::vector<std::int64_t> all;
+  Percentiles whole, first, second;
+  for (int i = 0; i < 400'000; ++i) {
+    const auto value = static_cast<std::int64_t>(std::exp(25 * random.uniform()));
+    all.push_back(value);
+    whole.add(Duration{value});
+    (i < 100'000 ? first : second).add(Duration{value});
+  }
+  Percentiles merged = second;
+  merged.add(first);
+  first.add(second);
+  std::sort(all.begin(), all.end());
+  for (const double share : {0.01, 0.5, 0.99, 0.9999}) {
+    const auto exact = static_cast<double>(all[static_cast<std::size_t>(std::ceil(share * 400'000)) - 1]);
+    CHECK(static_cast<double>(whole.at(share).ns) == Approx(exact).epsilon(0.001));
+    CHECK(merged.at(share) == whole.at(share));
+    CHECK(first.at(share) == whole.at(share));
+  }
+}
+
+TEST_CASE("a replication averages clients first: NTT, ANTT, DNTT, STP") {
+  ReplicationMeter meter(2, false);
+  const auto job = [](std::uint32_t client, std::int64_t response, std::int64_t standalone) {
+    JobResult result;
+    result.id.client = ClientId{client};
+    result.finish = Time{response};
+    result.standalone = Duration{standalone};
+    result.executing = Duration{standalone};
+    return result;
+  };
+  RunTotals totals;
+  totals.first_release = Time{};
+  totals.last_finish = Time{600};
+  totals.finished = 2;
+  totals.executing = Duration{300};
+  totals.evictions = 4;
+  meter.job(job(0, 100, 100));  // NTT 1
+  meter.job(job(1, 600, 200));  // NTT 3
+  meter.run_over(totals);
+  totals.evictions = 1;
+  meter.job(job(0, 300, 100));  // NTT 3
+  meter.job(job(1, 200, 200));  // NTT 1
+  meter.run_over(totals);
+  const ReplicationMetrics m = meter.metrics();
+  CHECK(m.clients[0].ntt == Approx(2));
+  CHECK(m.clients[1].ntt == Approx(2));
+  CHECK(m.antt == Approx(2));
+  CHECK(m.dntt == Approx(0).margin(1e-12));  // per run it would be 1
+  CHECK(m.stp == Approx(1));                 // the sum of 1/2 and 1/2
+  CHECK(m.jain == Approx(1));
+  CHECK(m.evictions == Approx(2.5));
+  CHECK(m.utilisation == Approx(0.5));
+  CHECK(m.waiting_ns == Approx((0 + 400 + 200 + 0) / 4.0));
+  // Alone 100 and 200 a job; shared 200 and 400 a job, averaged over runs.
+  CHECK(m.concurrency_efficiency == Approx(0.5 + 0.5));
+  CHECK(m.jobs == 4);
+}
+
+TEST_CASE("random streams depend on name and every coordinate, and are uniform") {
+  const auto first = [](std::uint64_t seed, const char* name, std::uint64_t a, std::uint64_t b) {
+    return Stream(seed, name, {a, b}).next();
+  };
+  CHECK(first(1, "x", 2, 3) == first(1, "x", 2, 3));
+  CHECK(first(1, "x", 2, 3) != first(2, "x", 2, 3));
+  CHECK(first(1, "x", 2, 3) != first(1, "y", 2, 3));
+  CHECK(first(1, "x", 2, 3) != first(1, "x", 3, 2));
+  Stream random(3, "uniform", {});
+  double sum = 0, normal = 0, squares = 0;
+  std::vector<int> counts(7);
+  const int n = 70'000;
+  for (int i = 0; i < n; ++i) {
+    sum += random.uniform();
+    const double z = random.normal();
+    normal += z;
+    squares += z * z;
+    ++counts[random.below(7)];
+  }
+  CHECK(sum / n == Approx(0.5).margin(0.006));
+  CHECK(normal / n == Approx(0).margin(0.02));
+  CHECK(squares / n == Approx(1).margin(0.03));
+  for (int count : counts) CHECK(count == Approx(10'000).margin(500));
+}

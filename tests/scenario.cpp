@@ -1,0 +1,119 @@
+#include "tests/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <numeric>
+
+#include "sim/world.hpp"
+
+namespace gangway::testing {
+namespace {
+
+// The lines, the records and the jobs of a run.
+class Recorder : public TraceSink, public JobSink {
+ public:
+  explicit Recorder(const Workload& workload)
+      : workload_(&workload), meter_(workload.clients.size(), *this) {}
+
+  void record(const Record& r) override {
+    meter_.record(r);
+    played_.records.push_back(r);
+    const std::string line = text(r);
+    if (!line.empty())
+      played_.lines.push_back(
+          fmt::format("{} {} {}", r.time.ns, workload_->clients[r.job.client.index].name, line));
+  }
+  void job(const JobResult& result) override { played_.jobs.push_back(result); }
+
+  Played take() {
+    played_.totals = meter_.totals();
+    return std::move(played_);
+  }
+
+ private:
+  static std::string text(const Record& r) {
+    switch (r.mark) {
+      case Mark::launch_ordered:
+        return "launch";
+      case Mark::started:
+        return "start";
+      case Mark::evict_ordered:
+        return "evict";
+      case Mark::gone:
+        return fmt::format("gone {}", r.amount);
+      case Mark::left:
+        return name_of(r.why);
+      case Mark::finished:
+        return "finished";
+      default:
+        return "";
+    }
+  }
+
+  const Workload* workload_;
+  Played played_;
+  RunMeter meter_;
+};
+
+std::unique_ptr<Mechanism> mechanism_from(const std::string& yaml) {
+  const Node node = parse_yaml(yaml, "mechanism");
+  const auto chosen = choose<MechanismEntry>(Field(node, "mechanism"));
+  return chosen.entry->make(chosen.values);
+}
+
+}  // namespace
+
+Device small_device() {
+  Device device;
+  device.name = "small";
+  device.sms = 4;
+  device.memory = Bytes{1 << 30};
+  device.sm.shared_memory = Bytes{96 << 10};
+  device.h2d = device.d2h = {Bandwidth{1'000'000'000}, Duration{5}};
+  device.commands = {Duration{10}, Duration{2}, Duration{1}, Duration{4}};
+  return device;
+}
+
+Client client(const std::string& name, std::int64_t arrive, std::int64_t time) {
+  Client client;
+  client.name = name;
+  client.arrive = Duration{arrive};
+  Kernel kernel;
+  kernel.name = "k";
+  kernel.block_tasks = {time};
+  kernel.time = {time};
+  kernel.block_task_length = Duration{6};
+  client.kernels.push_back(kernel);
+  return client;
+}
+
+ChosenPolicy policy_from(const std::string& yaml) {
+  const Node node = parse_yaml(yaml, "policy");
+  return choose<PolicyEntry>(Field(node, "policy"), true);
+}
+
+Played play(const Scenario& scenario, const std::string& policy, const RunSeed& seed) {
+  const ChosenPolicy chosen = policy_from(policy);
+  const auto made = chosen.entry->make(chosen.values);
+  return play(scenario, *made, seed);
+}
+
+Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed) {
+  Workload workload;
+  workload.name = "scenario";
+  workload.clients = scenario.clients;
+  workload.jitter = scenario.jitter;
+  const auto mechanism = mechanism_from(scenario.mechanism);
+  SimulatedWorld world(
+      {workload, scenario.device, *mechanism, scenario.standalone_transformed, scenario.horizon});
+  std::vector<std::uint32_t> order(workload.clients.size());
+  std::iota(order.begin(), order.end(), 0u);
+  Recorder recorder(workload);
+  world.run(policy, seed, order, recorder);
+  return recorder.take();
+}
+
+int cases(int fast, int slow) { return std::getenv("GANGWAY_LONG") != nullptr ? slow : fast; }
+
+}  // namespace gangway::testing

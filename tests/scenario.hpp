@@ -1,0 +1,48 @@
+// Small workloads written in the test, played in the simulator, and their traces as lines to compare with a
+// hand-worked schedule.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/metrics/run_meter.hpp"
+#include "models/world.hpp"
+
+namespace gangway::testing {
+
+// A device for hand-worked schedules, in ns: launch 10, evict 2, notice 1, pending work 4; copies take 5 +
+// one ns per byte.
+Device small_device();
+
+// A client with one kernel of `time` ns and as many block-tasks, so that progress in ns and in block-tasks
+// are the same number. A drain takes 6 ns after the flag is seen, 3 of them useful.
+Client client(const std::string& name, std::int64_t arrive, std::int64_t time);
+
+struct Scenario {
+  std::vector<Client> clients;
+  Jitter jitter = {};
+  Device device = small_device();
+  std::string mechanism = "flag-copy";
+  bool standalone_transformed = true;
+  Time horizon = Time::max();
+};
+
+struct Played {
+  std::vector<std::string> lines;  // "58 A gone 45"
+  std::vector<Record> records;
+  std::vector<JobResult> jobs;
+  RunTotals totals;
+};
+
+// `policy` and its parameters as a file would give them: "rr", "{name: rr, params: {quantum: 30 ns}}".
+ChosenPolicy policy_from(const std::string& yaml);
+Played play(const Scenario& scenario, const std::string& policy, const RunSeed& seed = {});
+Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed = {});
+
+// Only launches, starts, evictions, ends and reports, as "TIME CLIENT WHAT [NUMBER]".
+using Lines = std::vector<std::string>;
+
+// GANGWAY_LONG set: the long mode of tests with random cases.
+int cases(int fast, int slow);
+
+}  // namespace gangway::testing

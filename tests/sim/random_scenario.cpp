@@ -1,0 +1,71 @@
+#include "tests/sim/random_scenario.hpp"
+
+#include "models/random.hpp"
+
+namespace gangway::testing {
+namespace {
+
+std::int64_t between(Stream& random, std::int64_t least, std::int64_t most) {
+  return least + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most - least + 1)));
+}
+
+Kernel random_kernel(Stream& random, bool coarse) {
+  Kernel kernel;
+  kernel.name = "k";
+  kernel.time = {between(random, 1, 20) * 500};  // few values, so that ties are common
+  kernel.block_tasks = {coarse ? between(random, 1, 50) : kernel.time.ns};
+  kernel.transformation_overhead = coarse ? 0.8 + 0.1 * static_cast<double>(random.below(5)) : 1;
+  if (random.below(2) == 0)
+    kernel.eviction_delay = Duration{between(random, 0, 400)};
+  else
+    kernel.block_task_length = Duration{between(random, 1, 400)};
+  return kernel;
+}
+
+}  // namespace
+
+Scenario random_scenario(std::uint64_t number, const Variety& variety) {
+  Stream random(number, "scenario", {});
+  Scenario scenario;
+  scenario.device.commands = {Duration{between(random, 0, 3) * 20}, Duration{between(random, 0, 3) * 15},
+                              Duration{between(random, 0, 2) * 5}, Duration{between(random, 0, 2) * 30}};
+  const std::int64_t clients = between(random, 1, 7);
+  for (std::int64_t c = 0; c < clients; ++c) {
+    Client client;
+    client.name = std::string(1, static_cast<char>('A' + c));
+    client.arrive = Duration{between(random, 0, 10) * 1000};
+    const std::int64_t kernels = variety.several_kernels ? between(random, 1, 3) : 1;
+    for (std::int64_t k = 0; k < kernels; ++k)
+      client.kernels.push_back(random_kernel(random, variety.coarse));
+    if (variety.copies && random.below(3) == 0) client.copy_in = Bytes{between(random, 1, 2000)};
+    if (variety.copies && random.below(3) == 0) client.copy_out = Bytes{between(random, 1, 2000)};
+    if (variety.repeats && random.below(3) == 0)
+      client.repeat = {static_cast<std::uint32_t>(between(random, 2, 4)),
+                       Duration{between(random, 1, 8) * 1000}, std::nullopt};
+    else if (variety.repeats && random.below(3) == 0)
+      client.repeat = {static_cast<std::uint32_t>(between(random, 2, 4)), std::nullopt,
+                       Duration{between(random, 0, 3) * 500}};
+    scenario.clients.push_back(client);
+  }
+  return scenario;
+}
+
+const std::vector<std::string>& all_policies() {
+  // Quanta of at least 1.2 times the longest block-task (10 us of work in one): shorter ones may never get
+  // anything done.
+  static const std::vector<std::string> policies{
+      "fcfs",
+      "sjf",
+      "srt",
+      "{name: srt, params: {remaining: stale}}",
+      "{name: srt, params: {time_per_task: learnt}}",
+      "{name: rr, params: {quantum: 12 us}}",
+      "{name: cfs, params: {epoch: 84 us}}",
+      "{name: cfs, params: {epoch: 84 us, order: cumulative}}",
+      "{name: frs, params: {minimum_quantum: 12 us}}",
+      "{name: frs, params: {minimum_quantum: 12 us, denominator: done}}",
+      "{name: frs, params: {minimum_quantum: 12 us, time_per_task: learnt}}"};
+  return policies;
+}
+
+}  // namespace gangway::testing

@@ -1,0 +1,39 @@
+#include <map>
+
+#include "models/random.hpp"
+#include "sim/event_queue.hpp"
+#include "tests/catch.hpp"
+#include "tests/scenario.hpp"
+
+using namespace gangway;
+
+TEST_CASE("events come out by time, then by insertion, as from an ordered map") {
+  for (std::uint64_t round = 0; round < 50; ++round) {
+    Stream random(round, "queue", {});
+    EventQueue queue;
+    std::map<std::pair<std::int64_t, std::uint64_t>, std::uint32_t> reference;
+    const int operations = testing::cases(4'000, 400'000);
+    for (int i = 0; i < operations; ++i) {
+      // Growing and shrinking phases, so that every size and every incomplete group of children occurs.
+      const bool grow = random.below(100) < ((i / 500) % 2 == 0 ? 60u : 40u);
+      if (grow || reference.empty()) {
+        const Time time{static_cast<std::int64_t>(random.below(round % 3 == 0 ? 4 : 1'000'000'000'000))};
+        const auto id = static_cast<std::uint32_t>(random.below(1u << EventQueue::kIdBits));
+        reference[{time.ns, queue.push(time, id)}] = id;
+      } else {
+        REQUIRE(queue.next_time().ns == reference.begin()->first.first);
+        const EventQueue::Event event = queue.pop();
+        REQUIRE(event.time.ns == reference.begin()->first.first);
+        REQUIRE(event.sequence == reference.begin()->first.second);
+        REQUIRE(event.id == reference.begin()->second);
+        reference.erase(reference.begin());
+      }
+      REQUIRE(queue.size() == reference.size());
+    }
+    queue.clear();
+    REQUIRE(queue.empty());
+    queue.push(Time{5}, 1);
+    queue.push(Time{4}, 2);
+    REQUIRE(queue.pop().id == 2);
+  }
+}
