@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "gangway_build_facts.hpp"
 #include "gangway_commit.hpp"
 
 namespace gangway {

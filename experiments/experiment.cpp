@@ -206,7 +206,7 @@ Experiment read_experiment(const std::string& file, const std::vector<Override>&
 std::string check_file(const std::string& file) {
   const Node root = read_yaml(file);
   Mapping m = Field(root, "").mapping();
-  const std::string kind = m.need("kind").one_of({"experiment", "workload", "device"});
+  std::string kind = m.need("kind").one_of({"experiment", "workload", "device"});
   if (kind == "experiment")
     read_experiment(file, {});
   else if (kind == "workload")

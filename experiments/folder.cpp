@@ -187,7 +187,7 @@ std::vector<Verdict> ResultFolder::finish(const std::vector<GroupRows>& groups, 
     for (const auto& [client, row] : rows.clients)
       for (const auto& [name, value] : row) measured.put(point, policy, client, name, value);
   });
-  const auto verdicts = judge(experiment_->published, measured);
+  auto verdicts = judge(experiment_->published, measured);
   write_file(path_ / "summary.csv", text_of_summary(groups));
   write_file(path_ / "clients.csv", text_of_clients(groups));
   write_file(path_ / "published.csv", text_of_published(verdicts));

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "gangway_build_facts.hpp"
+
 namespace gangway {
 namespace {
 

@@ -113,9 +113,9 @@ std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Wor
     std::uint32_t index = permutation;
     std::uint32_t count = 1;
     for (std::uint32_t n = 2; n <= order.size(); ++n) count *= n;
-    for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::uint32_t& client : order) {
       count /= static_cast<std::uint32_t>(rest.size());
-      order[i] = rest[index / count];
+      client = rest[index / count];
       rest.erase(rest.begin() + index / count);
       index %= count;
     }

@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "models/nearest.hpp"
 
@@ -115,7 +116,7 @@ class Builder : public YAML::EventHandler {
     } else if (!parent.has_key) {
       take_key(parent, node);
     } else {
-      parent.node.entries.emplace_back(parent.key, std::move(node));
+      parent.node.entries.push_back({parent.key, std::move(node)});
       parent.has_key = false;
     }
   }
@@ -166,7 +167,7 @@ void become_mapping(Node& node) {
   node.kind = Node::Kind::mapping;
   node.scalar.clear();
   node.items.clear();
-  if (named) node.entries.emplace_back("name", std::move(name));
+  if (named) node.entries.push_back({"name", std::move(name)});
 }
 
 Node& step(Node& node, const std::string& part, const std::string& path, const Origin& origin) {
@@ -179,8 +180,8 @@ Node& step(Node& node, const std::string& part, const std::string& path, const O
   Node missing;
   missing.file = std::make_shared<const std::string>(origin.file);
   missing.line = origin.line;
-  node.entries.emplace_back(part, std::move(missing));
-  return node.entries.back().second;
+  node.entries.push_back({part, std::move(missing)});
+  return node.entries.back().value;
 }
 
 }  // namespace
@@ -206,7 +207,7 @@ void Node::put(const std::string& key, Node value) {
   if (Node* old = find(key))
     *old = std::move(value);
   else
-    entries.emplace_back(key, std::move(value));
+    entries.push_back({key, std::move(value)});
 }
 
 std::string Node::found() const {

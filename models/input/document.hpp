@@ -7,7 +7,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "models/error.hpp"
@@ -19,9 +18,10 @@ class Node {
   enum class Kind { null, scalar, sequence, mapping };
 
   Kind kind = Kind::null;
-  std::string scalar;                                 // kind scalar
-  std::vector<Node> items;                            // kind sequence
-  std::vector<std::pair<std::string, Node>> entries;  // kind mapping, in file order
+  std::string scalar;       // kind scalar
+  std::vector<Node> items;  // kind sequence
+  struct Entry;
+  std::vector<Entry> entries;  // kind mapping, in file order
   std::shared_ptr<const std::string> file;
   int line = 0;
 
@@ -36,6 +36,11 @@ class Node {
   std::string found() const;
   // Scalars become strings; for manifests and for the configuration's identity.
   nlohmann::ordered_json json() const;
+};
+
+struct Node::Entry {
+  std::string key;
+  Node value;
 };
 
 // Reads a file or a text. Throws InputError, also for a file that cannot be read.

@@ -31,7 +31,7 @@ std::string Field::text() const {
 }
 
 std::string Field::identifier() const {
-  const std::string value = text();
+  std::string value = text();
   const bool fine = value.size() <= 80 && std::all_of(value.begin(), value.end(), [](unsigned char c) {
                       return std::isalnum(c) != 0 ||
                              std::string_view("_-.").find(static_cast<char>(c)) != std::string_view::npos;
@@ -75,7 +75,7 @@ Bytes Field::bytes() const { return read_quantity<Bytes>(*this); }
 Bandwidth Field::bandwidth() const { return read_quantity<Bandwidth>(*this); }
 
 std::string Field::one_of(const std::vector<std::string>& names) const {
-  const std::string value = is_scalar() ? node_->scalar : std::string();
+  std::string value = is_scalar() ? node_->scalar : std::string();
   if (std::find(names.begin(), names.end(), value) == names.end()) fail(expected_names(value, names));
   return value;
 }
