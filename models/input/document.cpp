@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "models/nearest.hpp"
+#include "models/utf8.hpp"
 
 namespace gangway {
 namespace {
@@ -244,6 +245,7 @@ nlohmann::ordered_json Node::json() const {
 }
 
 Node parse_yaml(const std::string& text, const std::string& file) {
+  if (!is_utf8(text)) throw InputError({file, 0}, "", "bytes that are no UTF-8", "a text in UTF-8");
   const auto name = std::make_shared<const std::string>(file);
   try {
     std::istringstream stream(text);
@@ -275,6 +277,7 @@ Node read_yaml(const std::string& path) {
 }
 
 Node& place(Node& root, const std::string& path, const Origin& origin) {
+  if (!is_utf8(path)) throw InputError(origin, path, "bytes that are no UTF-8", "a path in UTF-8");
   Node* node = &root;
   std::string rest = path;
   for (;;) {
