@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 
 #include "cli/commands.hpp"
 #include "experiments/build.hpp"
@@ -21,6 +23,8 @@ int main(int argc, char** argv) {
   add_trace(app, code);
   try {
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0)
+      throw RunError(std::string("cannot write to standard output: ") + std::strerror(errno));
     return code;
   } catch (const CLI::Success& done) {
     return app.exit(done);

@@ -20,7 +20,7 @@ struct Arguments {
   std::string world = "sim";
   std::string out;
   std::vector<std::string> sets;
-  std::optional<std::uint64_t> seed;
+  std::string seed;
   unsigned jobs = 0;
   bool force = false, trace = false;
 };
@@ -33,7 +33,7 @@ std::vector<Override> overrides(const Arguments& arguments) {
       throw InputError({"--set", 0}, set, "no path=value", "a path, =, and a value");
     all.push_back({set.substr(0, equals), set.substr(equals + 1)});
   }
-  if (arguments.seed) all.push_back({"seed", fmt::format("{}", *arguments.seed)});
+  if (!arguments.seed.empty()) all.push_back({"seed", arguments.seed});
   return all;
 }
 
@@ -129,7 +129,8 @@ void add_run(CLI::App& app, const std::string& command, int& code) {
   sub->add_option("--seed", arguments->seed, "overrides the experiment's seed");
   sub->add_option("--jobs", arguments->jobs, "worker threads (default: one per core)")
       ->check(CLI::Range(1, 1024));
-  sub->add_option("--set", arguments->sets, "path=value: overrides a value of the experiment")->take_all();
+  sub->add_option("--set", arguments->sets, "path=value: overrides a value of the experiment")
+      ->allow_extra_args(false);
   sub->add_flag("--force", arguments->force, "replace the results of another configuration");
   sub->add_flag("--trace", arguments->trace, "keep the timeline of one run per point and policy");
   sub->callback([arguments, command, &code] { code = run(*arguments, command); });

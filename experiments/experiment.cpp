@@ -49,6 +49,8 @@ void apply_set(Node& root) {
   const Node set = *given;  // changing the tree may move it
   if (set.kind != Node::Kind::mapping) Field(set, "set").fail("a mapping from paths to values");
   for (const auto& [path, value] : set.entries) place(root, path, value.origin()) = value;
+  std::erase_if(root.entries,
+                [](const Node::Entry& entry) { return entry.key == "set"; });  // done once and for all
 }
 
 // Replaces names of workload and device by what they stand for; overrides of the names themselves come first.
@@ -105,14 +107,15 @@ void read_settings(Mapping& m, Experiment& experiment) {
 }
 
 void check_workload(const Experiment& experiment, const Point& point, const Field& field) {
+  const Node* given = field.node().find("permutations");
+  const Origin origin = given != nullptr ? given->origin() : field.node().origin();
   const Workload& workload = point.workload->sample();
   const bool permuted = workload.arrivals && workload.arrivals->permuted;
   if (!permuted && (experiment.all_permutations || experiment.permutations > 1))
-    throw InputError(field.node().origin(), "permutations", "permutations of arrivals that are not permuted",
+    throw InputError(origin, "permutations", "permutations of arrivals that are not permuted",
                      "1, or a workload with arrivals: {order: permuted}");
   if (experiment.all_permutations && workload.clients.size() > 8)
-    throw InputError(field.node().origin(), "permutations",
-                     fmt::format("all orders of {} clients", workload.clients.size()),
+    throw InputError(origin, "permutations", fmt::format("all orders of {} clients", workload.clients.size()),
                      "all for at most 8 clients");
   for (const Client& client : workload.clients)
     if (!client.repeat.jobs && !experiment.horizon)
@@ -162,7 +165,6 @@ Experiment interpret(const Node& root) {
     check_swept(swept);
     experiment.swept.push_back(swept.path);
   }
-  settings.maybe("set");
   const auto published = settings.maybe("published");
   read_point(settings);  // the unswept file must be right by itself
   settings.finish();
@@ -190,7 +192,11 @@ Experiment interpret(const Node& root) {
 
 }  // namespace
 
-Experiment read_experiment(const std::string& file, const std::vector<Override>& overrides) {
+Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides) {
+  std::string file = given;
+  if (!fs::exists(given))
+    for (const LibraryFile& known : library("experiments"))
+      if (known.name == given) file = known.path;
   Node root = read_yaml(file);
   // A result folder's manifest holds the resolved configuration.
   if (const Node* kept = root.find("configuration"); kept != nullptr && file.ends_with("manifest.json"))

@@ -46,8 +46,9 @@ struct Override {
   std::string path, value;
 };
 
-// Reads an experiment file, or the mapping of one that a result folder's manifest kept. Throws InputError.
-Experiment read_experiment(const std::string& file, const std::vector<Override>& overrides);
+// Reads an experiment: a file, the name of one that comes with Gangway, or the manifest.json of a result
+// folder, which keeps the resolved mapping. Throws InputError.
+Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides);
 
 // Reads any file by its kind and checks it against its schema; returns the kind. Throws InputError.
 std::string check_file(const std::string& file);

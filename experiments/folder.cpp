@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "experiments/build.hpp"
@@ -73,31 +76,63 @@ ResultFolder::ResultFolder(fs::path path, const Experiment& experiment, const st
 }
 
 ResultFolder::~ResultFolder() {
+  if (complete_) {
+    clear_parts();
+    std::error_code ignored;
+    fs::remove(parts_ / "lock", ignored);
+    fs::remove(parts_, ignored);  // unless somebody keeps something there
+  }
   if (lock_ >= 0) ::close(lock_);
-  if (!complete_) return;
-  std::error_code ignored;
-  fs::remove_all(parts_, ignored);
 }
 
+// Locks the folder for this process. A process that finishes removes the lock's file, so what was locked may
+// be gone by then.
 void ResultFolder::open_parts() {
-  make_folder(parts_);
-  lock_ = ::open((parts_ / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
-  if (lock_ < 0) throw RunError("cannot write " + (parts_ / "lock").string());
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) throw RunError("another run is writing to " + path_.string());
+  constexpr int kAttempts = 100;
+  for (int i = 0; i < kAttempts; ++i) {
+    make_folder(parts_);
+    lock_ = ::open((parts_ / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+    if (lock_ < 0 && errno == ENOENT) continue;
+    if (lock_ < 0) throw RunError("cannot write " + (parts_ / "lock").string() + ": " + std::strerror(errno));
+    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) break;
+    struct stat ours {
+    }, there{};
+    if (::fstat(lock_, &ours) == 0 && ::stat((parts_ / "lock").c_str(), &there) == 0 &&
+        ours.st_ino == there.st_ino)
+      return;
+    ::close(lock_);
+  }
+  if (lock_ >= 0) ::close(lock_);
+  lock_ = -1;
+  throw RunError("another run is writing to " + path_.string());
 }
 
-// Removes results, and nothing that is not ours.
+// Removes what is ours and nothing else.
+void ResultFolder::clear_parts() const {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parts_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "key" || name.starts_with("group-") || name.starts_with(".group-"))
+      fs::remove(entry.path(), error);
+  }
+}
+
 void ResultFolder::clear() const {
   for (const std::string& name : kFiles) fs::remove(path_ / name);
-  fs::remove_all(path_ / "trace");
-  for (const fs::directory_entry& entry : fs::directory_iterator(parts_))
-    if (entry.path().filename() != "lock") fs::remove(entry.path());
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_ / "trace", error))
+    if (entry.path().filename().string().starts_with("point-")) fs::remove(entry.path(), error);
+  clear_parts();
 }
 
 std::optional<GroupRows> ResultFolder::part(std::size_t group) const {
   const fs::path file = parts_ / fmt::format("group-{}.json", group);
-  if (!fs::exists(file)) return std::nullopt;
-  return GroupRows::from_json(Json::parse(read_file(file)));
+  if (!fs::exists(file) || (experiment_->write_jobs && !fs::exists(job_part(group)))) return std::nullopt;
+  try {
+    return GroupRows::from_json(Json::parse(read_file(file)));
+  } catch (const Json::exception&) {
+    return std::nullopt;  // damaged: played again
+  }
 }
 
 fs::path ResultFolder::job_part(std::size_t group) const {

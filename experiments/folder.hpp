@@ -50,6 +50,7 @@ class ResultFolder {
  private:
   void open_parts();
   void clear() const;
+  void clear_parts() const;
   std::string text_of_summary(const std::vector<GroupRows>& groups) const;
   std::string text_of_clients(const std::vector<GroupRows>& groups) const;
   std::string text_of_published(const std::vector<Verdict>& verdicts) const;

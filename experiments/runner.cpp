@@ -23,6 +23,18 @@ std::string utc_now() {
                      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
+// Writes the traces that are not there yet.
+void keep_traces(const Experiment& experiment, const RunOptions& options, const std::atomic<bool>& stop) {
+  const std::filesystem::path folder = options.out / "trace";
+  make_folder(folder);
+  for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
+    for (std::uint32_t q = 0; q < experiment.points[p].policies.size() && !stop; ++q) {
+      const Unit unit{p, q, 0};
+      const std::filesystem::path file = folder / trace_name(experiment, unit, 0);
+      if (!std::filesystem::exists(file)) write_file(file, chrome_trace(experiment, *options.world, unit, 0));
+    }
+}
+
 // One point under one policy while its replications come in, in any order.
 struct OpenGroup {
   OpenGroup(std::size_t number, std::uint32_t point_index, std::uint32_t policy_index)
@@ -69,6 +81,7 @@ class Runner {
     report.account.jobs = jobs_;
     if (report.interrupted) return report;
     for (const auto& group : groups_) report.rows.push_back(*group->rows);
+    if (options_.trace) keep_traces(experiment_, options_, stop_);
     report.verdicts = folder_.finish(report.rows, report.account);
     return report;
   }
@@ -136,7 +149,6 @@ class Runner {
     if (group.rows->jobs == 0)
       throw RunError(fmt::format("no job finished at point {} under {}", group.point, label(group)));
     if (group.jobs) group.jobs->commit();
-    if (options_.trace) keep_trace(group);
     folder_.keep(group.index, *group.rows);
     group.group.reset();
     group.jobs.reset();
@@ -145,13 +157,6 @@ class Runner {
 
   const std::string& label(const OpenGroup& group) const {
     return experiment_.points[group.point].policies[group.policy].label;
-  }
-
-  void keep_trace(const OpenGroup& group) {
-    make_folder(folder_.path() / "trace");
-    const Unit unit{group.point, group.policy, 0};
-    write_file(folder_.path() / "trace" / trace_name(experiment_, unit, 0),
-               chrome_trace(experiment_, *options_.world, unit, 0));
   }
 
   void show_progress() {
@@ -201,6 +206,7 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   check_capabilities(experiment, *options.world);
   ResultFolder folder(options.out, experiment, options.world->name, options.force);
   if (folder.complete()) {
+    if (options.trace) keep_traces(experiment, options, stop);
     RunReport report;
     report.was_complete = true;
     return report;

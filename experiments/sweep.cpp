@@ -9,7 +9,7 @@ namespace gangway {
 namespace {
 
 constexpr std::size_t kMostValues = 10'000;
-constexpr std::size_t kMostPoints = 100'000;
+constexpr std::size_t kMostPoints = 10'000;
 
 // The numbers of a range in one unit, and how they are written.
 struct Scale {

@@ -14,6 +14,7 @@ namespace gangway {
 using Dimensions = std::array<std::int64_t, 3>;
 
 struct Kernel {
+  Origin origin;  // where the file says so, for errors
   std::string name;
   BlockCount block_tasks;  // blocks of the original grid
   Dimensions block{256, 1, 1};

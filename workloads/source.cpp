@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace gangway {
 namespace {
@@ -51,6 +52,7 @@ std::optional<T> optional_duration(Mapping& m, const std::string& key, T least) 
 Kernel read_kernel(const Field& field) {
   Mapping m = field.mapping();
   Kernel kernel;
+  kernel.origin = field.node().origin();
   kernel.name = m.need("name").identifier();
   kernel.block_tasks = read_block_tasks(m);
   kernel.time = read_time(m, kernel.block_tasks);
@@ -137,20 +139,22 @@ std::vector<Client> read_client_list(const Field& field, bool laid_out) {
 }
 
 void check_fits(const Workload& workload, const Device& device, const Field& field) {
+  const Node* clients = field.node().find("clients");
+  const Origin origin =
+      clients != nullptr && !clients->items.empty() ? clients->items.front().origin() : field.node().origin();
   Bytes memory;
   for (const Client& client : workload.clients) {
-    memory = memory + client.memory;
     for (const Kernel& kernel : client.kernels)
       if (resident_blocks(device, kernel) < 1)
-        throw InputError(field.node().origin(),
+        throw InputError(kernel.origin.line > 0 ? kernel.origin : origin,
                          field.path() + ".clients." + client.name + ".kernels." + kernel.name,
                          fmt::format("a block of {} threads, {} registers each, {} of shared memory",
                                      kernel.threads(), kernel.registers, to_text(kernel.shared_memory)),
                          "a block that fits on one SM of " + device.name);
+    memory = {std::min(memory.count + client.memory.count, std::int64_t{1} << 61)};
   }
   if (memory > device.memory)
-    throw InputError(field.node().origin(), field.path() + ".clients",
-                     to_text(memory) + " of client memory in all",
+    throw InputError(origin, field.path() + ".clients", to_text(memory) + " of client memory in all",
                      fmt::format("at most the {} of {}", to_text(device.memory), device.name));
 }
 
@@ -171,7 +175,11 @@ Parsed parse(const Field& field) {
   if (auto generator = m.maybe("generator")) {
     if (m.maybe("clients")) generator->fail("both generator and clients", "one of them");
     const auto chosen = choose<GeneratorEntry>(*generator);
-    parsed.generator = chosen.entry->make(chosen.values);
+    try {
+      parsed.generator = chosen.entry->make(chosen.values);
+    } catch (const std::invalid_argument& wrong) {
+      generator->fail(wrong.what(), "parameters that fit together");
+    }
     workload.clients = parsed.generator->draw(0, 0);
   } else {
     workload.clients = read_client_list(m.need("clients"), workload.arrivals.has_value());

@@ -10,8 +10,9 @@
 
 namespace gangway {
 
-// Draws the clients of one replication. Same seed and replication, same clients; every replication has the
-// same names.
+// Draws the clients of one replication. A generator's constructor throws std::invalid_argument, saying what
+// was found, when its parameters do not fit together. Same seed and replication, same clients; every
+// replication has the same names.
 class Generator {
  public:
   virtual ~Generator() = default;

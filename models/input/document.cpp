@@ -1,15 +1,18 @@
 #include "models/input/document.hpp"
 
 #include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <unordered_set>
 #include <utility>
 
 #include "models/nearest.hpp"
@@ -35,7 +38,9 @@ class Builder : public YAML::EventHandler {
 
   Node take() { return std::move(root_); }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_++ > 0) throw InputError({*file_, mark.line + 1}, "", "several documents", "one document");
+  }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     leaf(make(mark, Node::Kind::null), anchor);
@@ -50,7 +55,7 @@ class Builder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto known = anchors_.find(anchor);
     if (known == anchors_.end()) fail(mark, "an alias of an enclosing value", "a value that is complete");
-    count(mark, weight(known->second));
+    count(mark.line + 1, weight(known->second));
     add(known->second);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -69,7 +74,9 @@ class Builder : public YAML::EventHandler {
     Node node;
     YAML::anchor_t anchor;
     std::string key;
+    int key_line = 0;
     bool has_key = false;
+    std::unordered_set<std::string> keys;
   };
 
   [[noreturn]] void fail(const YAML::Mark& mark, const std::string& found,
@@ -80,13 +87,14 @@ class Builder : public YAML::EventHandler {
     if (!tag.empty() && tag != "?" && tag != "!")
       fail(mark, "the tag " + quote(tag), "a value without a tag");
   }
-  void count(const YAML::Mark& mark, std::size_t more) {
+  void count(int line, std::size_t more) {
     nodes_ += more;
-    if (nodes_ > kMostNodes)
-      fail(mark, "a document that aliases blow up", fmt::format("at most {} values", kMostNodes));
+    if (nodes_ <= kMostNodes) return;
+    throw InputError({*file_, line}, "", fmt::format("more than {} values, aliases expanded", kMostNodes),
+                     fmt::format("at most {} values", kMostNodes));
   }
   Node make(const YAML::Mark& mark, Node::Kind kind) {
-    count(mark, 1);
+    count(mark.line + 1, 1);
     Node node;
     node.kind = kind;
     node.file = file_;
@@ -95,7 +103,7 @@ class Builder : public YAML::EventHandler {
   }
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
     refuse_tag(mark, tag);
-    stack_.push_back({make(mark, kind), anchor, "", false});
+    stack_.push_back({make(mark, kind), anchor, "", 0, false, {}});
   }
   void close() {
     Open done = std::move(stack_.back());
@@ -103,7 +111,10 @@ class Builder : public YAML::EventHandler {
     leaf(std::move(done.node), done.anchor);
   }
   void leaf(Node node, YAML::anchor_t anchor) {
-    if (anchor != 0) anchors_[anchor] = node;
+    if (anchor != 0) {
+      count(node.line, weight(node));  // nested anchors copy their contents over and over
+      anchors_[anchor] = node;
+    }
     add(std::move(node));
   }
   void add(Node node) {
@@ -117,6 +128,7 @@ class Builder : public YAML::EventHandler {
     } else if (!parent.has_key) {
       take_key(parent, node);
     } else {
+      if (node.kind == Node::Kind::null) node.line = parent.key_line;  // the parser places it at what follows
       parent.node.entries.push_back({parent.key, std::move(node)});
       parent.has_key = false;
     }
@@ -124,9 +136,10 @@ class Builder : public YAML::EventHandler {
   static void take_key(Open& parent, const Node& node) {
     if (node.kind != Node::Kind::scalar)
       throw InputError(node.origin(), "", node.found() + " as a key", "a plain text as a key");
-    if (parent.node.find(node.scalar) != nullptr)
+    if (!parent.keys.insert(node.scalar).second)
       throw InputError(node.origin(), node.scalar, "the key a second time", "each key once");
     parent.key = node.scalar;
+    parent.key_line = node.line;
     parent.has_key = true;
   }
 
@@ -134,8 +147,26 @@ class Builder : public YAML::EventHandler {
   std::vector<Open> stack_;
   std::map<YAML::anchor_t, Node> anchors_;
   std::size_t nodes_ = 0;
+  int documents_ = 0;
   Node root_;
 };
+
+// Control characters and bytes that are no UTF-8 have no place in a file.
+// Returns the number of lines.
+int check_characters(std::string_view text, const std::string& file) {
+  int line = 1;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    if (length == 0) throw InputError({file, line}, "", "bytes that are no UTF-8", "a text in UTF-8");
+    if ((first < 0x20 && first != '\t' && first != '\n' && first != '\r') || first == 0x7f)
+      throw InputError({file, line}, "", fmt::format("the control character {:#04x}", first),
+                       "a text in UTF-8");
+    if (text.size() > length) line += first == '\n' ? 1 : 0;
+    text.remove_prefix(length);
+  }
+  return line;
+}
 
 std::string item_name(const Node& item) {
   if (item.kind == Node::Kind::scalar) return item.scalar;
@@ -245,20 +276,24 @@ nlohmann::ordered_json Node::json() const {
 }
 
 Node parse_yaml(const std::string& text, const std::string& file) {
-  if (!is_utf8(text)) throw InputError({file, 0}, "", "bytes that are no UTF-8", "a text in UTF-8");
-  const auto name = std::make_shared<const std::string>(file);
+  const int lines = check_characters(text, file);
+  // The mark of a document's end makes the parser notice a quote that is never closed.
+  std::istringstream stream(text + "\n...\n");
   try {
-    std::istringstream stream(text);
     YAML::Parser parser(stream);
-    Builder builder(name);
+    Builder builder(std::make_shared<const std::string>(file));
     if (!parser.HandleNextDocument(builder))
       throw InputError({file, 1}, "", "an empty file", "a YAML mapping");
-    Builder second(name);
-    if (parser.HandleNextDocument(second))
-      throw InputError({file, 1}, "", "several documents", "one document");
-    return builder.take();
+    Node root = builder.take();
+    if (root.kind == Node::Kind::null) throw InputError({file, 1}, "", "an empty file", "a YAML mapping");
+    parser.HandleNextDocument(builder);
+    return root;
+  } catch (const YAML::DeepRecursion& error) {
+    throw InputError({file, std::min(error.mark.line + 1, lines)}, "", "values nested too deeply",
+                     "a YAML mapping");
   } catch (const YAML::Exception& error) {
-    throw InputError({file, error.mark.line + 1}, "", "no YAML (" + error.msg + ")", "a YAML mapping");
+    throw InputError({file, std::min(error.mark.line + 1, lines)}, "", "no YAML (" + error.msg + ")",
+                     "a YAML mapping");
   }
 }
 

@@ -32,11 +32,12 @@ std::string Field::text() const {
 
 std::string Field::identifier() const {
   std::string value = text();
-  const bool fine = value.size() <= 80 && std::all_of(value.begin(), value.end(), [](unsigned char c) {
+  const bool fine = value.size() <= 80 && value.front() != '.' &&
+                    std::all_of(value.begin(), value.end(), [](unsigned char c) {
                       return std::isalnum(c) != 0 ||
                              std::string_view("_-.").find(static_cast<char>(c)) != std::string_view::npos;
                     });
-  if (!fine) fail("a name of at most 80 letters, digits and _ - .");
+  if (!fine) fail("a name of at most 80 letters, digits and _ - . that does not begin with a dot");
   return value;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "models/random.hpp"
 #include "workloads/source.hpp"
@@ -21,10 +22,12 @@ class LogUniform : public Generator {
         block_tasks_(values.integer("block_tasks")),
         jobs_(values.integer("jobs")),
         shortest_(values.duration("shortest")),
-        longest_(std::max(shortest_, values.duration("longest"))),
+        longest_(values.duration("longest")),
         gap_(values.duration("gap")),
         think_(values.duration("think")),
-        eviction_(values.duration("eviction_delay")) {}
+        eviction_(values.duration("eviction_delay")) {
+    if (shortest_ > longest_) throw std::invalid_argument("shortest above longest");
+  }
 
   std::vector<Client> draw(std::uint64_t seed, std::uint32_t replication) const override {
     Stream random(seed, "log-uniform", {replication});

@@ -1,0 +1,162 @@
+"""Calls the gangway program and reads what it leaves behind."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GANGWAY = Path(os.environ.get("GANGWAY", "build/release/gangway")).resolve()
+
+SMALL = """kind: experiment
+version: 1
+name: small
+workload: frs-table1
+device: titan-x-pascal
+mechanism: flag-copy
+policies: [sjf, rr, {name: rr, label: rr-long, params: {quantum: 4 ms}}]
+sweep:
+  workload.arrivals.gap: [0.5 ms, 1 ms]
+permutations: 3
+replications: 2
+"""
+
+# Some seconds of work in 12 groups and little output.
+SLOW = """kind: experiment
+version: 1
+name: slow
+workload: frs-table1
+device: titan-x-pascal
+mechanism: ideal
+policies: [{name: rr, params: {quantum: 4 us}}, {name: cfs, params: {epoch: 40 us}}]
+sweep:
+  workload.arrivals.gap: [0 ms, 0.5 ms, 1 ms, 2 ms, 3 ms, 4 ms]
+permutations: 20
+replications: 3
+"""
+SLOW_GROUPS = 12
+
+# Copies, repetition with a period and with thinking, jitter, several kernels, a client that a horizon cuts off.
+BUSY = """kind: experiment
+version: 1
+name: busy
+workload:
+  kind: workload
+  version: 1
+  name: busy
+  jitter: {kernel_time: 5 %, arrival: 200 us, distribution: normal}
+  clients:
+    - name: stream
+      arrive: 0 ms
+      copy_in: 4 MiB
+      copy_out: 2 MiB
+      repeat: {jobs: 12, period: 3 ms}
+      kernels:
+        - {name: a, block_tasks: 2000, time: 0.8 ms, eviction_delay: 60 us}
+        - {name: b, block_tasks: 3000, time: 0.5 ms, block_task_length: 30 us}
+    - name: batch
+      arrive: 0.3 ms
+      copy_in: 16 MiB
+      repeat: {jobs: 3, think: 1 ms}
+      kernels: [{name: long, block_tasks: 9000, time: 9 ms, transformation_overhead: 1.05}]
+    - name: endless
+      priority: 3
+      arrive: 1 ms
+      copy_out: 1 MiB
+      repeat: {jobs: endless, think: 0.5 ms}
+      kernels: [{name: short, block_tasks: 700, time: 0.4 ms, eviction_delay: 25 us, declared_time: 0.6 ms}]
+    - name: once
+      arrive: 2 ms
+      kernels: [{name: single, grid: [64, 16], time_per_block_task: 2 us}]
+device: titan-x-pascal
+mechanism: flag-copy
+policies: [fcfs, sjf, srt, {name: rr, params: {quantum: 0.3 ms}}, cfs, {name: frs, params: {minimum_quantum: 0.2 ms}}]
+sweep:
+  device.commands.launch: [12 us, 50 us]
+replications: 3
+horizon: 40 ms
+"""
+
+
+class ProgramTest(unittest.TestCase):
+    """A test with a folder of its own, in which the program is called."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def gangway(self, *arguments, code=0):
+        done = subprocess.run([GANGWAY, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, f"gangway {' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
+        return done
+
+    def refused(self, *arguments, code=2):
+        """One line of complaint and nothing else; returns the line."""
+        done = self.gangway(*arguments, code=code)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\A(error|gangway): [^\n]+\n\Z")
+        return done.stderr.rstrip("\n")
+
+    def assert_same_files(self, one, other):
+        self.assertEqual(sorted(one), sorted(other))
+        self.assertEqual([name for name in one if one[name] != other[name]], [], "these differ")
+
+    def start(self, *arguments):
+        process = subprocess.Popen(
+            [GANGWAY, *map(str, arguments)], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def start_and_wait_for_groups(self, out, groups, *arguments):
+        process = self.start(*arguments, "--out", out, "--jobs", 2)
+        deadline = time.monotonic() + 60
+        while finished_groups(out) < groups:
+            self.assertIsNone(process.poll(), "over too early")
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.005)
+        return process
+
+    def end(self, process, how, code):
+        process.send_signal(how)
+        out, error = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, code, out + error)
+        return out, error
+
+
+def interrupt_in_the_middle(test, out, *arguments):
+    process = test.start_and_wait_for_groups(out, 2, *arguments)
+    return test.end(process, signal.SIGINT, 130)
+
+
+def finished_groups(out):
+    return len(list((Path(out) / "parts").glob("group-*.json")))
+
+
+def contents(folder, manifest=False):
+    """Every file below a folder, as bytes; the manifest, which tells when and how, only on demand."""
+    files = {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
+    if not manifest:
+        files.pop("manifest.json", None)
+    return files
+
+
+def manifest(folder):
+    return json.loads((Path(folder) / "manifest.json").read_text())
+
+
+def table(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,205 @@
+"""Arguments, messages and exit codes."""
+
+import json
+import subprocess
+import unittest
+
+from program import GANGWAY, ROOT, SMALL, ProgramTest, contents, manifest, table
+
+
+class Calls(ProgramTest):
+    def test_help_and_version(self):
+        for arguments in [["--help"], ["--version"], *([c, "--help"] for c in ("run", "check", "list", "trace"))]:
+            with self.subTest(arguments=arguments):
+                done = self.gangway(*arguments)
+                self.assertNotEqual(done.stdout, "")
+                self.assertEqual(done.stderr, "")
+
+    def test_wrong_calls(self):
+        file = self.file("small.yaml", SMALL)
+        for arguments in [
+            [],
+            ["walk"],
+            ["--fast"],
+            ["run"],
+            ["run", file, "--fast"],
+            ["run", file, "--jobs", "0"],
+            ["run", file, "--jobs", "many"],
+            ["run", file, "--seed", "-1"],
+            ["run", file, "--seed", "x"],
+            ["run", file, "--out"],
+            ["run", file, file],
+            ["check"],
+            ["list"],
+            ["list", "policy"],
+            ["trace"],
+        ]:
+            with self.subTest(arguments=arguments):
+                self.refused(*arguments)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["small.yaml"])
+
+    def test_unknown_world(self):
+        message = self.refused("run", self.file("small.yaml", SMALL), "--world", "simm")
+        self.assertIn("did you mean 'sim'?", message)
+
+
+class Check(ProgramTest):
+    def test_each_file_gets_its_verdict(self):
+        good = self.file("good.yaml", SMALL)
+        bad = self.file("bad.yaml", SMALL.replace("rr,", "rrr,"))
+        device = ROOT / "models/devices/titan-x-pascal.yaml"
+        workload = ROOT / "workloads/frs-table1.yaml"
+        done = self.gangway("check", good, bad, device, "absent.yaml", workload, code=2)
+        self.assertEqual(
+            done.stdout.splitlines(), [f"{good}: experiment, fine", f"{device}: device, fine", f"{workload}: workload, fine"]
+        )
+        complaints = done.stderr.splitlines()
+        self.assertEqual(len(complaints), 2)
+        self.assertTrue(complaints[0].startswith(f"error: {bad}:7: key 'policies.1': found 'rrr', expected one of"))
+        self.assertIn("No such file", complaints[1])
+
+    def test_all_fine(self):
+        done = self.gangway("check", self.file("good.yaml", SMALL))
+        self.assertEqual(done.stderr, "")
+
+    def test_what_is_no_file_of_some_size(self):
+        (self.folder / "folder").mkdir()
+        large = self.file("large.yaml", "#" * (16 * 1024 * 1024 + 1))
+        for path in ["absent.yaml", "folder", "/dev/zero", large]:
+            with self.subTest(path=path):
+                self.refused("check", path)
+
+    def test_an_error_in_a_file_that_an_experiment_names_is_placed_there(self):
+        (self.folder / "parts").mkdir()
+        self.file("parts/w.yaml", "kind: workload\nversion: 1\nname: w\nclients:\n  - {name: A, kernels: [{name: k, block_tasks: 1, time: 0 s}]}\n")
+        message = self.refused("check", self.file("e.yaml", SMALL.replace("frs-table1", "parts/w.yaml")))
+        self.assertIn("parts/w.yaml:5: key 'workload.clients.0.kernels.0.time'", message)
+
+
+class List(ProgramTest):
+    def test_every_kind_as_text_and_as_json(self):
+        for what, one in {
+            "policies": "frs",
+            "mechanisms": "flag-copy",
+            "generators": "log-uniform",
+            "worlds": "sim",
+            "devices": "titan-x-pascal",
+            "workloads": "frs-table1",
+            "experiments": "frs/fig4",
+        }.items():
+            with self.subTest(what=what):
+                listed = json.loads(self.gangway("list", what, "--json").stdout)
+                self.assertIn(one, [item["name"] for item in listed])
+                for item in listed:
+                    self.assertIn("path" if what in ("devices", "workloads", "experiments") else "summary", item)
+                    for parameter in item.get("parameters", []):
+                        self.assertEqual(sorted(parameter), ["default", "name", "range", "summary"])
+                self.assertIn(one, self.gangway("list", what).stdout)
+
+    def test_everything_that_comes_with_gangway_is_fine(self):
+        for what in ("devices", "workloads", "experiments"):
+            listed = json.loads(self.gangway("list", what, "--json").stdout)
+            self.assertEqual(self.gangway("check", *(item["path"] for item in listed)).stderr, "")
+
+
+class Run(ProgramTest):
+    def test_unknown_policy_names_the_nearest_and_writes_nothing(self):
+        message = self.refused("run", self.file("e.yaml", SMALL.replace("[sjf,", "[sjff,")), "--out", "out")
+        self.assertIn("e.yaml:7: key 'policies.0': found 'sjff', expected one of cfs, fcfs, frs, rr, sjf, srt (did you mean 'sjf'?)", message)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_wrong_overrides_are_refused_and_write_nothing(self):
+        file = self.file("e.yaml", SMALL)
+        for override, part in {
+            "policies.rrr.params.quantum=1 ms": "did you mean 'rr'?",
+            "policies.rr.params.quantm=1 ms": "did you mean 'quantum'?",
+            "policies.rr.params.quantum=1": "'1', expected a time with a unit",
+            "policies.rr.params.quantum=0 ms": "from 1 us to 100 s",
+            "polices=[rr]": "did you mean 'policies'?",
+            "workload.clients.VX.priority=1": "did you mean 'VA'?",
+            "workload=frs-table2": "did you mean 'frs-table1'?",
+            "device.sms=[": "no YAML",
+            "sed=3": "did you mean 'seed'?",
+            "policies..params=1": "an empty name in the path",
+            "seed": "no path=value",
+            "=3": "no path=value",
+        }.items():
+            with self.subTest(override=override):
+                self.assertIn(part, self.refused("run", file, "--out", "out", "--set", override))
+                self.assertFalse((self.folder / "out").exists())
+
+    def test_an_override_takes_effect(self):
+        file = self.file("e.yaml", SMALL)
+        self.gangway("run", file, "--out", "a")
+        self.gangway("run", file, "--out", "b", "--set", "policies.rr.params.quantum=0.25 ms", "--set", "permutations=2")
+        before, after = table(self.folder / "a/summary.csv"), table(self.folder / "b/summary.csv")
+        for old, new in zip(before, after, strict=True):
+            self.assertEqual(int(new["jobs"]), 2 * 2 * 9)
+            if old["policy"] == "rr":
+                self.assertGreater(float(new["evictions"]), float(old["evictions"]))
+        policies = manifest(self.folder / "b")["configuration"]["policies"]
+        self.assertIn({"name": "rr", "params": {"quantum": "0.25 ms"}}, policies)
+
+    def test_options_may_stand_before_the_file(self):
+        file = self.file("e.yaml", SMALL)
+        self.gangway("run", "--set", "seed=5", "--out", "a", file)
+        self.gangway("run", "--set", "seed=5", file, "--out", "b")
+        self.assert_same_files(contents(self.folder / "a"), contents(self.folder / "b"))
+
+    def test_a_seed_beyond_64_bits_is_refused_as_it_was_given(self):
+        message = self.refused("run", self.file("e.yaml", SMALL), "--seed", "99999999999999999999")
+        self.assertIn("99999999999999999999", message)
+
+    def test_overrides_of_the_workload_and_device_names_come_first(self):
+        file = self.file("e.yaml", SMALL.replace("titan-x-pascal", "absent").replace("frs-table1", "absent"))
+        sets = ["device.commands.launch=1 us", "device=titan-x-pascal", "workload=frs-table1"]
+        self.gangway("run", file, "--out", "a", *(word for s in sets for word in ("--set", s)))
+        self.assertEqual(manifest(self.folder / "a")["configuration"]["device"]["commands"]["launch"], "1 us")
+
+    def test_the_seed_changes_results_and_equals_an_override(self):
+        file = self.file("e.yaml", SMALL)
+        for out, arguments in {"a": [], "b": ["--seed", 2], "c": ["--set", "seed=2"], "d": ["--seed", 1]}.items():
+            self.gangway("run", file, "--out", out, *arguments)
+        a, b, c, d = (contents(self.folder / out) for out in "abcd")
+        self.assertNotEqual(a["summary.csv"], b["summary.csv"])
+        self.assert_same_files(b, c)
+        self.assert_same_files(a, d)
+
+    def test_an_experiment_that_comes_with_gangway_by_name(self):
+        self.gangway("run", "frs/fig4", "--set", "permutations=1", "--set", "replications=1", "--out", "out")
+        self.assertEqual(len(table(self.folder / "out/published.csv")), len(manifest(self.folder / "out")["configuration"]["published"]))
+
+    def test_the_default_folder_is_named_after_the_experiment(self):
+        self.gangway("run", self.file("e.yaml", SMALL))
+        self.assertTrue((self.folder / "out/small/manifest.json").exists())
+
+    def test_times_beyond_the_clock_are_refused(self):
+        kernel = "{name: k, block_tasks: 10, time: 1 ms}"
+        long = "{name: k%d, block_tasks: 10, time: 8640000 s, transformation_overhead: 100}"
+        for name, clients in {
+            "period": [f"{{name: A, repeat: {{jobs: 2000, period: 8640000 s}}, kernels: [{kernel}]}}"],
+            "think": [f"{{name: A, repeat: {{jobs: 2000, think: 8640000 s}}, kernels: [{kernel}]}}"],
+            "kernels": [f"{{name: A, kernels: [{', '.join(long % i for i in range(11))}]}}"],
+            "copy": [f"{{name: A, copy_in: 1048576 TiB, kernels: [{kernel}]}}"],
+            "copies": [f"{{name: A{i}, copy_out: 7 GiB, kernels: [{kernel}]}}" for i in range(2)],
+            "gap": [f"{{name: A{i}, kernels: [{kernel}]}}" for i in range(1500)],
+        }.items():
+            with self.subTest(times=name):
+                arrivals = "arrivals: {gap: 8640000 s}, " if name == "gap" else ""
+                workload = f"{{kind: workload, version: 1, name: w, {arrivals}clients: [{', '.join(clients)}]}}"
+                text = SMALL.replace("frs-table1", workload).replace("permutations: 3", "").split("sweep:")[0]
+                text = text.replace("[sjf, rr, {name: rr, label: rr-long, params: {quantum: 4 ms}}]", "[fcfs]")
+                file = self.file(f"{name}.yaml", text + "set: {device.copy.h2d.bandwidth: 1 B/s, device.copy.d2h.bandwidth: 1 B/s}\n")
+                done = subprocess.run([GANGWAY, "run", file, "--out", self.folder / name], capture_output=True, text=True, timeout=60)
+                self.assertIn(done.returncode, (1, 2), done.stdout)
+                self.assertRegex(done.stderr, r"\Aerror: ")
+                self.assertFalse((self.folder / name / "summary.csv").exists())
+
+    def test_a_failing_standard_output_is_no_success(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([GANGWAY, "list", "policies"], stdout=full, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

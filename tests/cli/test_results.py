@@ -1,0 +1,205 @@
+"""Result files: columns as experiments/README.md names them, metrics recomputed from jobs.csv."""
+
+import math
+import re
+import statistics
+import unittest
+from collections import defaultdict
+
+from program import BUSY, ROOT, SMALL, ProgramTest, table
+
+# Student's t, 97.5% quantile, by degrees of freedom.
+T975 = {
+    1: 12.706204736174694,
+    2: 4.302652729749462,
+    3: 3.182446305283709,
+    4: 2.776445105197793,
+    5: 2.570581835636315,
+    6: 2.446911851144969,
+    7: 2.364624251592785,
+    8: 2.306004135204166,
+    9: 2.262157162798205,
+}
+
+
+def documented_columns(file, swept=()):
+    """The columns that the table in experiments/README.md gives a file."""
+    page = (ROOT / "experiments/README.md").read_text()
+    row = re.search(rf"^\| `{re.escape(file)}` \| (.*) \|$", page, re.MULTILINE)[1]
+    columns = [span.split(",") for span in re.findall(r"`([^`]+)`", row)]
+    if "the swept paths" in row:
+        columns.insert(1, list(swept))
+    return [column for part in columns for column in part]
+
+
+def half_width(values):
+    if len(values) < 2:
+        return None
+    return T975[len(values) - 1] * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def nearest_rank(values, share):
+    ordered = sorted(values)
+    return ordered[max(1, math.ceil(share * len(ordered))) - 1]
+
+
+def grouped(rows, *columns):
+    groups = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[c] for c in columns)].append(row)
+    return dict(sorted(groups.items()))
+
+
+def mean_of(rows, column):
+    return statistics.fmean(float(row[column]) for row in rows)
+
+
+def time_per_job(jobs):
+    """From the first release to the last finish over the number of jobs, averaged over runs."""
+    runs = grouped(jobs, "permutation").values()
+    return statistics.fmean(
+        (max(int(j["finish_ns"]) for j in run) - min(int(j["arrival_ns"]) for j in run)) / len(run) for run in runs
+    )
+
+
+def replication_metrics(jobs, sample):
+    """The metrics of one replication of one policy at one point, from its rows of jobs.csv."""
+    finished = [j for j in jobs if j["outcome"] == "finished"]
+    clients = grouped(finished, "client").values()
+    ntts = [mean_of(own, "ntt") for own in clients]
+    speeds = [1 / ntt for ntt in ntts]
+    runs = list(grouped(jobs, "permutation").values())
+    spans = []
+    for run in runs:
+        last = max(int(j["finish_ns"]) for j in run if j["outcome"] == "finished")
+        spans.append(last - min(int(j["arrival_ns"]) for j in run))
+    return {
+        "antt": statistics.fmean(ntts),
+        "dntt": statistics.stdev(ntts) if sample else statistics.pstdev(ntts),
+        "stp": sum(speeds),
+        "jain": sum(speeds) ** 2 / (len(speeds) * sum(s * s for s in speeds)),
+        "makespan_ns": statistics.fmean(spans),
+        "evictions": sum(int(j["evictions"]) for j in jobs) / len(runs),
+        "launches": sum(int(j["launches"]) for j in jobs) / len(runs),
+        "concurrency_efficiency": sum(mean_of(own, "standalone_ns") / time_per_job(own) for own in clients),
+    }
+
+
+def summary_of(jobs, sample):
+    replications = [replication_metrics(own, sample) for own in grouped(jobs, "replication").values()]
+    summary = {name: statistics.fmean(r[name] for r in replications) for name in replications[0]}
+    for name in ("antt", "dntt", "stp"):
+        summary[name + "_ci95"] = half_width([r[name] for r in replications])
+    responses = [int(j["response_ns"]) for j in jobs if j["outcome"] == "finished"]
+    summary["p99_response_ns"] = nearest_rank(responses, 0.99)
+    summary["p50_response_ns"] = nearest_rank(responses, 0.5)
+    summary["jobs"] = len(responses)
+    summary["unfinished"] = len(jobs) - len(responses)
+    return summary
+
+
+def client_row_of(jobs):
+    finished = [j for j in jobs if j["outcome"] == "finished"]
+    replications = list(grouped(finished, "replication").values())
+    ntts = [mean_of(own, "ntt") for own in replications]
+    if not finished:
+        return {"ntt": None, "ntt_ci95": None, "response_ns_mean": None, "response_ns_p99": None, "jobs": 0}
+    over = {c: statistics.fmean(mean_of(own, c) for own in replications) for c in ("response_ns", "evictions", "standalone_ns")}
+    return {
+        "ntt": statistics.fmean(ntts),
+        "ntt_ci95": half_width(ntts),
+        "response_ns_mean": over["response_ns"],
+        "response_ns_p99": nearest_rank([int(j["response_ns"]) for j in finished], 0.99),
+        "evictions": over["evictions"],
+        "standalone_ns": over["standalone_ns"],
+        "jobs": len(finished),
+    }
+
+
+class Results(ProgramTest):
+    def run_experiment(self, text):
+        self.gangway("run", self.file("e.yaml", text), "--out", "results")
+        return {name: table(self.folder / f"results/{name}.csv") for name in ("summary", "clients", "jobs")}
+
+    def check_row(self, row, expected):
+        for column, value in expected.items():
+            if value is None:
+                self.assertEqual(row[column], "", column)
+            else:
+                self.assertTrue(math.isclose(float(row[column]), value, rel_tol=1e-9, abs_tol=1e-12), f"{column}: {row[column]}, not {value}")
+
+    def check_metrics(self, tables, sample=False):
+        for (point, policy), jobs in grouped(tables["jobs"], "point", "policy").items():
+            with self.subTest(point=point, policy=policy):
+                [row] = [r for r in tables["summary"] if (r["point"], r["policy"]) == (point, policy)]
+                self.check_row(row, summary_of(jobs, sample))
+                self.assertTrue(0 < float(row["utilisation"]) <= 1)
+                for (client,), own in grouped(jobs, "client").items():
+                    [row] = [r for r in tables["clients"] if (r["point"], r["policy"], r["client"]) == (point, policy, client)]
+                    self.check_row(row, client_row_of(own))
+                    if int(row["jobs"]) > 0:
+                        self.assertTrue(0 <= float(row["waiting_ns_mean"]) <= float(row["response_ns_mean"]))
+
+    def test_metrics_of_permuted_arrivals(self):
+        tables = self.run_experiment(SMALL.replace("replications: 2", "replications: 5"))
+        self.check_metrics(tables)
+
+    def test_metrics_with_copies_repetition_jitter_and_a_horizon(self):
+        tables = self.run_experiment(BUSY)
+        self.assertTrue(any(float(row["unfinished"]) > 0 for row in tables["summary"]))
+        self.check_metrics(tables)
+
+    def test_metrics_of_one_replication_with_the_deviation_of_a_sample(self):
+        tables = self.run_experiment(SMALL.replace("replications: 2", "replications: 1\nsigma: sample"))
+        self.assertTrue(all(row["antt_ci95"] == "" for row in tables["summary"]))
+        self.check_metrics(tables, sample=True)
+
+    def test_rows_of_jobs(self):
+        for row in self.run_experiment(BUSY)["jobs"]:
+            arrival = int(row["arrival_ns"])
+            if row["outcome"] == "finished":
+                self.assertEqual(int(row["response_ns"]), int(row["finish_ns"]) - arrival)
+                self.assertLessEqual(arrival, int(row["start_ns"]))
+                self.assertLess(int(row["start_ns"]), int(row["finish_ns"]))
+                self.assertAlmostEqual(float(row["ntt"]), int(row["response_ns"]) / int(row["standalone_ns"]), 12)
+                self.assertGreaterEqual(int(row["launches"]), int(row["evictions"]) + 1)
+            else:
+                self.assertEqual((row["outcome"], row["finish_ns"], row["response_ns"], row["ntt"]), ("unfinished", "", "", ""))
+
+    def test_columns_and_order(self):
+        swept = ["workload.arrivals.gap", "policies.rr.params.quantum"]
+        text = SMALL.replace("permutations: 3", "  policies.rr.params.quantum: [1 ms, 0.5 ms]\npermutations: 3")
+        text += "published:\n  - {figure: f, policy: rr, metric: antt, published: 2, class: open, note: 'a, \"b\"'}\n"
+        self.run_experiment(text)
+        for file in ("summary.csv", "clients.csv", "jobs.csv", "published.csv"):
+            with self.subTest(file=file):
+                with open(self.folder / "results" / file) as lines:
+                    self.assertEqual(lines.readline().rstrip("\n").split(","), documented_columns(file, swept))
+        summary = table(self.folder / "results/summary.csv")
+        values = [(r["workload.arrivals.gap"], r["policies.rr.params.quantum"]) for r in summary if r["policy"] == "rr"]
+        self.assertEqual(values, [("0.5 ms", "1 ms"), ("0.5 ms", "0.5 ms"), ("1 ms", "1 ms"), ("1 ms", "0.5 ms")])
+        self.assertEqual([r["policy"] for r in summary], ["rr", "rr-long", "sjf"] * 4)
+        for file, keys in {
+            "summary.csv": ("point", "policy"),
+            "clients.csv": ("point", "policy", "client"),
+            "jobs.csv": ("point", "policy", "replication", "permutation", "client", "job"),
+        }.items():
+            rows = [tuple(int(r[k]) if r[k].isdigit() else r[k] for k in keys) for r in table(self.folder / "results" / file)]
+            self.assertEqual(rows, sorted(set(rows)), file)
+        [published] = table(self.folder / "results/published.csv")
+        self.assertEqual(published["note"], 'a, "b"')
+        self.assertEqual(published["measured"], next(r["antt"] for r in summary if r["policy"] == "rr"))
+
+    def test_no_jobs_file_when_none_is_wanted(self):
+        self.gangway("run", self.file("e.yaml", SMALL + "jobs: false\n"), "--out", "results")
+        self.assertFalse((self.folder / "results/jobs.csv").exists())
+
+    def test_the_order_of_policies_in_the_file_does_not_matter(self):
+        self.gangway("run", self.file("a.yaml", SMALL.replace("[sjf, rr,", "[sjf, rr,")), "--out", "a")
+        self.gangway("run", self.file("b.yaml", SMALL.replace("[sjf, rr,", "[rr, sjf,")), "--out", "b")
+        for file in ("summary.csv", "clients.csv", "jobs.csv"):
+            self.assertEqual((self.folder / "a" / file).read_bytes(), (self.folder / "b" / file).read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()

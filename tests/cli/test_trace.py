@@ -1,0 +1,118 @@
+"""Chrome traces: valid, complete, and no two spans of one track at once."""
+
+import json
+import unittest
+from collections import defaultdict
+
+from program import BUSY, SMALL, ProgramTest, contents, table
+
+
+def nanoseconds(microseconds):
+    return round(microseconds * 1000)
+
+
+def spans_by_track(trace):
+    tracks = defaultdict(list)
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X":
+            begin = nanoseconds(event["ts"])
+            tracks[event["pid"], event["tid"]].append((begin, begin + nanoseconds(event["dur"]), event["name"]))
+    return {track: sorted(spans) for track, spans in tracks.items()}
+
+
+class Traces(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "results"
+
+    def play(self, text, *arguments):
+        self.gangway("run", self.file("e.yaml", text), "--out", self.out, "--trace", *arguments)
+        return {p.name: json.loads(p.read_text()) for p in sorted((self.out / "trace").iterdir())}
+
+    def check_tracks(self, trace):
+        tracks = spans_by_track(trace)
+        for track, spans in tracks.items():
+            for (_, end, name), (begin, _, other) in zip(spans, spans[1:]):
+                self.assertLessEqual(end, begin, f"{name} and {other} on track {track}")
+            self.assertTrue(all(begin < end for begin, end, _ in spans))
+        return tracks
+
+    def test_spans_never_overlap(self):
+        policies = ("cfs", "fcfs", "frs", "rr", "sjf", "srt")
+        traces = self.play(BUSY)
+        self.assertEqual(sorted(traces), [f"point-{p}-{policy}-r0-p0.json" for p in (0, 1) for policy in policies])
+        for name, trace in traces.items():
+            with self.subTest(trace=name):
+                names = {n for spans in self.check_tracks(trace).values() for _, _, n in spans}
+                self.assertLessEqual({"copy in", "copy out", "running", "waiting", "launch", "pending work", "stream a"}, names)
+                if name.split("-")[2] in ("rr", "sjf", "srt"):
+                    self.assertLessEqual({"draining", "evict"}, names)
+
+    def test_spans_never_overlap_where_evictions_meet_launches(self):
+        text = BUSY.replace("launch: [12 us, 50 us]", "evict: [0 us, 200 us]").replace("0.3 ms}}", "1 us}}").replace("0.2 ms}}", "1 us}}")
+        for mechanism in ("flag-copy", "ideal", "{name: flag-copy, params: {delay_scale: 5}}"):
+            for name, trace in self.play(text, "--set", f"mechanism={mechanism}", "--force").items():
+                with self.subTest(mechanism=mechanism, trace=name):
+                    self.check_tracks(trace)
+
+    def test_the_trace_tells_what_the_results_tell(self):
+        traces = self.play(BUSY)
+        jobs = table(self.out / "jobs.csv")
+        for point in ("0", "1"):
+            for policy in ("rr", "frs"):
+                trace = traces[f"point-{point}-{policy}-r0-p0.json"]
+                names = {e["tid"]: e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name" and e["pid"] == 1}
+                found = defaultdict(list)
+                for event in trace["traceEvents"]:
+                    if event["ph"] == "i" and event["name"] in ("arrived", "finished"):
+                        found[names[event["tid"]], event["args"]["job"], event["name"]].append(nanoseconds(event["ts"]))
+                rows = [j for j in jobs if (j["point"], j["policy"], j["replication"]) == (point, policy, "0")]
+                self.assertTrue(rows)
+                for row in rows:
+                    job = row["client"], int(row["job"])
+                    self.assertEqual(found.pop((*job, "arrived")), [int(row["arrival_ns"])])
+                    if row["outcome"] == "finished":
+                        self.assertEqual(found.pop((*job, "finished")), [int(row["finish_ns"])])
+                self.assertFalse(found)
+
+    def test_the_trace_command_writes_what_run_writes(self):
+        self.play(BUSY)
+        before = contents(self.out / "trace")
+        for name in before:
+            point, policy = name.split("-")[1:3]
+            self.gangway("trace", self.out, "--point", point, "--policy", policy, "--out", self.folder / "t" / name)
+        self.assert_same_files(contents(self.folder / "t"), before)
+
+    def test_the_trace_command_plays_the_configuration_of_the_results(self):
+        text = SMALL + "set: {device.commands.launch: 300 us, policies.rr.params.quantum: 2 ms}\n"
+        self.play(text, "--set", "device.commands.launch=5 us", "--set", "policies.rr.params.quantum=0.3 ms", "--seed", 5)
+        before = contents(self.out / "trace")
+        self.gangway("trace", self.out, "--point", 1, "--policy", "rr", "--out", self.folder / "again.json")
+        self.assertEqual((self.folder / "again.json").read_bytes(), before["point-1-rr-r0-p0.json"])
+
+    def test_any_run_can_be_traced(self):
+        self.gangway("run", self.file("e.yaml", SMALL), "--out", self.out)
+        done = self.gangway("trace", self.out, "--point", 1, "--policy", "rr-long", "--replication", 1, "--permutation", 2)
+        file = self.out / "trace/point-1-rr-long-r1-p2.json"
+        self.assertIn(str(file), done.stdout)
+        self.check_tracks(json.loads(file.read_text()))
+
+    def test_runs_that_are_not_there(self):
+        self.gangway("run", self.file("e.yaml", SMALL), "--out", self.out)
+        before = contents(self.out, manifest=True)
+        for arguments, part in [
+            (["--point", 2], "at most 1"),
+            (["--policy", "srt"], "one of rr, rr-long, sjf"),
+            (["--replication", 2], "at most 1"),
+            (["--permutation", 3], "at most 2"),
+            (["--point", -1], "point"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assertIn(part, self.refused("trace", self.out, *arguments))
+        self.assert_same_files(contents(self.out, manifest=True), before)
+        self.assertIn("manifest.json", self.refused("trace", self.folder))
+        self.assertIn("absent", self.refused("trace", "absent"))
+
+
+if __name__ == "__main__":
+    unittest.main()
