@@ -38,6 +38,15 @@ Node resolve(const Field& field, const std::string& what, const fs::path& folder
   field.fail(expected_names(wanted, names));
 }
 
+std::string library_experiment(const std::string& name) {
+  std::vector<std::string> names;
+  for (const LibraryFile& file : library("experiments")) {
+    if (file.name == name) return file.path;
+    names.push_back(file.name);
+  }
+  throw InputError({name, 0}, "", "no such file", "an experiment file, or " + expected_names(name, names));
+}
+
 void apply(Node& root, const Override& change) {
   place(root, change.path, kCommandLine) = parse_yaml(change.value, "--set " + change.path);
 }
@@ -182,7 +191,9 @@ Experiment interpret(const Node& root) {
     check_workload(experiment, point, top);
     experiment.points.push_back(std::move(point));
   }
-  if (published)
+  const bool none =
+      published && published->node().kind == Node::Kind::sequence && published->node().items.empty();
+  if (published && !none)
     for (const Field& item : published->items()) {
       experiment.published.push_back(read_published(item));
       check_published(experiment.published.back(), experiment, item);
@@ -193,10 +204,7 @@ Experiment interpret(const Node& root) {
 }  // namespace
 
 Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides) {
-  std::string file = given;
-  if (!fs::exists(given))
-    for (const LibraryFile& known : library("experiments"))
-      if (known.name == given) file = known.path;
+  const std::string file = fs::exists(given) ? given : library_experiment(given);
   Node root = read_yaml(file);
   // A result folder's manifest holds the resolved configuration.
   if (const Node* kept = root.find("configuration"); kept != nullptr && file.ends_with("manifest.json"))

@@ -78,6 +78,13 @@ TEST_CASE("the device can be named anew") {
                     Catch::Matchers::Contains("did you mean 'titan-x-pascal'"));
 }
 
+TEST_CASE("an experiment that comes with Gangway is known by its name") {
+  CHECK(read_experiment("frs/fig4", {{"published", "[]"}}).published.empty());
+  CHECK_THROWS_WITH(read_experiment("frs/fig5", {}),
+                    Catch::Matchers::Contains("did you mean 'frs/fig3'") ||
+                        Catch::Matchers::Contains("did you mean 'frs/fig4'"));
+}
+
 TEST_CASE("permutations are permutations, all of them different when all are asked for") {
   const Experiment e = read_experiment(kFig4, {});
   const Workload workload = e.points[0].workload->draw(e.seed, 0);
