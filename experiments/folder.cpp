@@ -60,34 +60,46 @@ ResultFolder::ResultFolder(fs::path path, const Experiment& experiment, const st
       parts_(path_ / "parts"),
       experiment_(&experiment),
       key_(experiment.identity + " " + world + " " + build_identity()) {
+  lock();
+  try {
+    take_up(force);
+  } catch (...) {
+    unlock();
+    throw;
+  }
+}
+
+// Decides what of the folder's content can be used.
+void ResultFolder::take_up(bool force) {
   const Json manifest = read_manifest(path_ / "manifest.json");
   const std::string whose = fs::exists(parts_ / "key") ? read_file(parts_ / "key") : "";
   const bool finished_here = manifest.is_object();
   const std::string identity =
       finished_here ? manifest.value("identity", "") : whose.substr(0, whose.find(' '));
-  const bool other = !identity.empty() && identity != experiment.identity;
+  const bool other = !identity.empty() && identity != experiment_->identity;
   if (other && !force)
     throw InputError({path_.string(), 0}, "--out", "results of another configuration",
                      "an empty folder, or --force");
-  open_parts();
   complete_ = !force && finished_here && manifest.value("key", "") == key_ && whose.empty();
   if (!complete_ && (force || finished_here || (!whose.empty() && whose != key_))) clear();
   if (!complete_) write_file(parts_ / "key", key_);
 }
 
 ResultFolder::~ResultFolder() {
-  if (complete_) {
-    clear_parts();
-    std::error_code ignored;
-    fs::remove(parts_ / "lock", ignored);
-    fs::remove(parts_, ignored);  // unless somebody keeps something there
-  }
-  if (lock_ >= 0) ::close(lock_);
+  if (complete_) clear_parts();
+  unlock();
+}
+
+void ResultFolder::unlock() {
+  std::error_code ignored;
+  fs::remove(parts_ / "lock", ignored);
+  fs::remove(parts_, ignored);  // unless there is more in it
+  ::close(lock_);
 }
 
 // Locks the folder for this process. A process that finishes removes the lock's file, so what was locked may
 // be gone by then.
-void ResultFolder::open_parts() {
+void ResultFolder::lock() {
   constexpr int kAttempts = 100;
   for (int i = 0; i < kAttempts; ++i) {
     make_folder(parts_);
@@ -101,9 +113,9 @@ void ResultFolder::open_parts() {
         ours.st_ino == there.st_ino)
       return;
     ::close(lock_);
+    lock_ = -1;
   }
   if (lock_ >= 0) ::close(lock_);
-  lock_ = -1;
   throw RunError("another run is writing to " + path_.string());
 }
 

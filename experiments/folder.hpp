@@ -48,7 +48,9 @@ class ResultFolder {
   std::vector<Verdict> finish(const std::vector<GroupRows>& groups, const RunAccount& account);
 
  private:
-  void open_parts();
+  void lock();
+  void unlock();
+  void take_up(bool force);
   void clear() const;
   void clear_parts() const;
   std::string text_of_summary(const std::vector<GroupRows>& groups) const;

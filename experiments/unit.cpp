@@ -70,6 +70,22 @@ class BothSinks : public JobSink {
   JobSink* second_;
 };
 
+struct Stopped {};
+
+// Passes records on and ends a run in its middle, however long it is, when `stop` is set.
+class StoppableSink : public TraceSink {
+ public:
+  StoppableSink(TraceSink& next, const std::atomic<bool>& stop) : next_(next), stop_(stop) {}
+  void record(const Record& record) override {
+    if (stop_.load(std::memory_order_relaxed)) throw Stopped{};
+    next_.record(record);
+  }
+
+ private:
+  TraceSink& next_;
+  const std::atomic<bool>& stop_;
+};
+
 // Everything a unit needs to play runs.
 struct Stage {
   Stage(const Experiment& experiment, const WorldEntry& entry, const Unit& unit)
@@ -133,12 +149,16 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   JobRows rows(unit, stage.policy.label, stage.workload);
   BothSinks jobs(meter, experiment.write_jobs ? &rows : nullptr);
   RunMeter run_meter(stage.workload.clients.size(), jobs);
+  StoppableSink records(run_meter, stop);
   UnitResult result;
   const std::uint32_t permutations = permutation_count(experiment, stage.point);
   for (std::uint32_t permutation = 0; permutation < permutations; ++permutation) {
-    if (stop.load(std::memory_order_relaxed)) return std::nullopt;
     run_meter.reset();
-    result.events += stage.run(experiment, unit, permutation, run_meter);
+    try {
+      result.events += stage.run(experiment, unit, permutation, records);
+    } catch (const Stopped&) {
+      return std::nullopt;
+    }
     meter.run_over(run_meter.totals());
     rows.run_over(permutation);
   }

@@ -120,12 +120,20 @@ std::string with_unit(std::int64_t value, const Unit& unit) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::int64_t kLargest = 1'000'000'000'000'000'000;
+
+std::int64_t cut(Wide value) { return value > kLargest ? kLargest : static_cast<std::int64_t>(value); }
+
+}  // namespace
+
 std::int64_t mul_div_floor_wide(std::int64_t a, std::int64_t b, std::int64_t c) {
-  return static_cast<std::int64_t>(static_cast<Wide>(a) * b / c);
+  return cut(static_cast<Wide>(a) * b / c);
 }
 
 std::int64_t mul_div_ceil(std::int64_t a, std::int64_t b, std::int64_t c) {
-  return static_cast<std::int64_t>((static_cast<Wide>(a) * b + c - 1) / c);
+  return cut((static_cast<Wide>(a) * b + c - 1) / c);
 }
 
 // A factor in whole billionths: 0.91 is 910'000'000 of them although no double is 0.91.
@@ -137,7 +145,7 @@ Duration scaled_down(Duration d, double factor) {
 
 Duration scaled_nearest(Duration d, double factor) {
   const Wide doubled = 2 * static_cast<Wide>(d.ns) * std::llround(factor * kBillion);
-  return {static_cast<std::int64_t>((doubled + kBillion) / (2 * static_cast<Wide>(kBillion)))};
+  return {cut((doubled + kBillion) / (2 * static_cast<Wide>(kBillion)))};
 }
 
 Duration transfer_time(Bytes size, Bandwidth bandwidth) {

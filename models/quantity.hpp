@@ -59,7 +59,8 @@ constexpr Duration operator""_s(unsigned long long n) {
 }
 }  // namespace literals
 
-// floor(a * b / c) and ceil(a * b / c) without overflow in between; a, b >= 0, c > 0, the result must fit.
+// floor(a * b / c) and ceil(a * b / c) without overflow in between; a, b >= 0, c > 0. Results beyond 10^18
+// (31 years in ns) are cut there, so that sums with them stay inside the clock.
 std::int64_t mul_div_floor_wide(std::int64_t a, std::int64_t b, std::int64_t c);
 inline std::int64_t mul_div_floor(std::int64_t a, std::int64_t b, std::int64_t c) {
   std::int64_t product = 0;

@@ -36,6 +36,8 @@ std::int64_t standalone_of(const WorldSetup& setup, const Client& client) {
   return sum.ns;
 }
 
+// No single delay is above 10^18 ns, so no sum overflows below this.
+constexpr Time kEndOfClock{4'000'000'000'000'000'000};
 constexpr std::uint32_t kMostFruitless = 100'000;
 
 constexpr std::size_t engine(Direction direction) { return direction == Direction::restore ? 0 : 1; }
@@ -120,6 +122,12 @@ std::uint64_t SimulatedWorld::run(Policy& policy, const RunSeed& seed, std::span
   now_ = queue_.empty() ? now_ : setup_.horizon;
   note({.time = now_, .mark = Mark::ended});
   return events;
+}
+
+std::uint64_t SimulatedWorld::push(Time time, Kind kind, std::uint32_t index) {
+  if (time > kEndOfClock)
+    stop("something would happen more than 126 years after the start, beyond the clock");
+  return queue_.push(time, kind | (index << 3));
 }
 
 std::uint64_t SimulatedWorld::play_instant() {

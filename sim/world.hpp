@@ -63,9 +63,7 @@ class SimulatedWorld : public World, private Orders {
   void move(JobId job, DeviceId device, Direction direction);
   void check_device(DeviceId device, const char* order) const;
 
-  std::uint64_t push(Time time, Kind kind, std::uint32_t index = 0) {
-    return queue_.push(time, kind | (index << 3));
-  }
+  std::uint64_t push(Time time, Kind kind, std::uint32_t index = 0);
   void note(const Record& record);
   void tell(const Fact& fact) { facts_.push_back(fact); }
   [[noreturn]] void impossible(const std::string& what) const;  // the policy's fault

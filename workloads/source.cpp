@@ -10,6 +10,7 @@ namespace {
 
 using namespace literals;
 
+constexpr Duration kDay = 86'400_s;
 constexpr std::int64_t kMostBlockTasks = 1'000'000'000'000;
 
 Dimensions read_dimensions(const Field& field, std::int64_t most) {
@@ -103,6 +104,11 @@ Client read_client(const Field& field) {
   if (auto repeat = m.maybe("repeat")) client.repeat = read_repeat(*repeat);
   for (const Field& kernel : m.need("kernels").items()) client.kernels.push_back(read_kernel(kernel));
   m.finish();
+  Duration all;
+  for (const Kernel& kernel : client.kernels) {
+    all += kernel.time;
+    if (all > Duration{100 * kDay.ns}) field.fail("kernels of more than 100 days in all", "at most 100 days");
+  }
   return client;
 }
 
@@ -151,6 +157,11 @@ void check_fits(const Workload& workload, const Device& device, const Field& fie
                          fmt::format("a block of {} threads, {} registers each, {} of shared memory",
                                      kernel.threads(), kernel.registers, to_text(kernel.shared_memory)),
                          "a block that fits on one SM of " + device.name);
+    for (const auto& [size, engine] :
+         {std::pair(client.copy_in, device.h2d), std::pair(client.copy_out, device.d2h)})
+      if (transfer_time(size, engine.bandwidth) > Duration{100 * kDay.ns})
+        throw InputError(origin, field.path() + ".clients." + client.name, "a copy of " + to_text(size),
+                         "a copy that " + device.name + " does in at most 100 days");
     memory = {std::min(memory.count + client.memory.count, std::int64_t{1} << 61)};
   }
   if (memory > device.memory)
@@ -185,6 +196,9 @@ Parsed parse(const Field& field) {
     workload.clients = read_client_list(m.need("clients"), workload.arrivals.has_value());
   }
   m.finish();
+  const auto clients = static_cast<std::int64_t>(workload.clients.size());
+  if (workload.arrivals && workload.arrivals->gap.ns > Duration{1000 * kDay.ns}.ns / clients)
+    field.fail("arrivals over more than 1000 days", "at most 1000 days from the first to the last");
   return parsed;
 }
 

@@ -185,6 +185,20 @@ Node* item_of(Node& sequence, const std::string& part) {
   return number && index < sequence.items.size() ? &sequence.items[index] : nullptr;
 }
 
+// Where the name of an item at the front of a path ends: names may contain dots, and the longest that fits is
+// meant.
+std::size_t end_of_item_name(const Node& sequence, const std::string& path) {
+  std::size_t end = path.find('.');
+  for (const Node& item : sequence.items) {
+    const std::string name = item_name(item);
+    const bool fits =
+        !name.empty() && path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '.');
+    if (fits && end != std::string::npos && name.size() > end)
+      end = name.size() == path.size() ? std::string::npos : name.size();
+  }
+  return end;
+}
+
 std::vector<std::string> item_names(const Node& sequence) {
   std::vector<std::string> names;
   for (const Node& item : sequence.items) names.push_back(item_name(item));
@@ -318,7 +332,8 @@ Node& place(Node& root, const std::string& path, const Origin& origin) {
   for (;;) {
     // A key may itself contain dots: the paths below `sweep` do.
     if (Node* whole = node->find(rest)) return *whole;
-    const std::size_t dot = rest.find('.');
+    const std::size_t dot =
+        node->kind == Node::Kind::sequence ? end_of_item_name(*node, rest) : rest.find('.');
     const std::string part = rest.substr(0, dot);
     if (part.empty()) throw InputError(origin, path, "an empty name in the path", "names separated by dots");
     node = &step(*node, part, path, origin);

@@ -44,7 +44,7 @@ const MechanismRegistration<FlagCopy> registered{
     {{"useful",
       "share of a drain that does useful work: 1/2 when blocks are spread evenly over their block-tasks",
       Parameter::Number{0.5, 0, 1}},
-     {"delay_scale", "multiplies the time to see the flag and the drain", Parameter::Number{1, 0, 1000}}}};
+     {"delay_scale", "multiplies the time to see the flag and the drain", Parameter::Number{1, 0, 100}}}};
 
 }  // namespace
 }  // namespace gangway

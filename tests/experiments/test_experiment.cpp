@@ -71,6 +71,10 @@ TEST_CASE("paths lead through names, indices and files") {
   CHECK(e.points[0].device.commands.launch == Duration{7'000});
   CHECK(e.points[0].mechanism.values.number("useful") == 0.25);
   CHECK(e.identity != read_experiment(kFig4, {}).identity);
+  const Experiment dotted = read_experiment(kFig4, {{"published", "[]"},
+                                                    {"policies", "[{name: rr, label: rr-1.5}, rr]"},
+                                                    {"policies.rr-1.5.params.quantum", "1.5 ms"}});
+  CHECK(dotted.points[0].policies[1].values.duration("quantum") == Duration{1'500'000});
 }
 
 TEST_CASE("the device can be named anew") {
