@@ -90,6 +90,7 @@ void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> o
   gpu_.release();
   gate_.reset();
   for (CopyQueue& copies : copies_) copies.reset();
+  copies_changed_ = false;
   timers_.clear();
   free_timers_.clear();
   facts_.clear();
@@ -172,8 +173,8 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
   }
 }
 
-// The end of an instant's events: what was asked for at the same time is served in client order.
-void SimulatedWorld::settle() {
+void SimulatedWorld::settle_queues() {
+  copies_changed_ = false;
   for (const Direction direction : {Direction::restore, Direction::save}) {
     CopyQueue& copies = copies_[engine(direction)];
     if (!copies.settle()) continue;
@@ -220,7 +221,7 @@ void SimulatedWorld::release(ClientId id) {
 void SimulatedWorld::begin_job(ClientRun& client) {
   if (!client.begin()) return;
   if (client.client().copy_in.count > 0)
-    copies_[engine(Direction::restore)].ask({client.job(), client.client().copy_in, true});
+    ask_for_copy(Direction::restore, {client.job(), client.client().copy_in, true});
   else
     eligible(client);
 }
@@ -242,7 +243,13 @@ void SimulatedWorld::eligible(ClientRun& client) {
   }
 }
 
+void SimulatedWorld::ask_for_copy(Direction direction, const CopyQueue::Copy& copy) {
+  copies_[engine(direction)].ask(copy);
+  copies_changed_ = true;
+}
+
 void SimulatedWorld::copied(Direction direction) {
+  copies_changed_ = true;
   CopyQueue& copies = copies_[engine(direction)];
   const CopyQueue::Copy copy = copies.current();
   copies.finish();
@@ -336,7 +343,7 @@ void SimulatedWorld::report() {
   if (!job_over) {
     if (why == Why::completed || by_access_) eligible(client);
   } else if (client.client().copy_out.count > 0) {
-    copies_[engine(Direction::save)].ask({stay.kernel.job, client.client().copy_out, true});
+    ask_for_copy(Direction::save, {stay.kernel.job, client.client().copy_out, true});
   } else {
     finish_job(client);
   }
@@ -383,7 +390,7 @@ void SimulatedWorld::sample(ClientId, Duration, std::int64_t) {
 void SimulatedWorld::move(JobId job, DeviceId device, Direction direction) {
   check_device(device, "save or restore");
   if (job.client.index >= clients_.size()) impossible("a save or restore of an unknown job");
-  copies_[engine(direction)].ask({job, clients_[job.client.index].client().memory, false});
+  ask_for_copy(direction, {job, clients_[job.client.index].client().memory, false});
 }
 
 void SimulatedWorld::access(ClientId client, Access access) {

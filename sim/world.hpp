@@ -48,12 +48,17 @@ class SimulatedWorld : public World, private Orders {
   void reset(const RunSeed& seed, std::span<const std::uint32_t> order);
   std::uint64_t play_instant();  // returns the number of events
   void handle(const EventQueue::Event& event);
-  void settle();
+  // The end of an instant's events: what was asked for at the same time is served in client order.
+  void settle() {
+    if (copies_changed_ || by_access_) settle_queues();
+  }
+  void settle_queues();
   void tell_and_decide();
 
   void release(ClientId client);
   void begin_job(ClientRun& client);
   void eligible(ClientRun& client);
+  void ask_for_copy(Direction direction, const CopyQueue::Copy& copy);
   void copied(Direction direction);
   void started();
   void gone(std::uint64_t sequence);
@@ -78,6 +83,7 @@ class SimulatedWorld : public World, private Orders {
   std::uint64_t gone_event_ =
       0;  // the sequence number of the event that ends the stay; others are out of date
   std::array<CopyQueue, 2> copies_;  // by Direction
+  bool copies_changed_ = false;      // since the last settling
   AccessGate gate_;
   std::vector<std::uint64_t> timers_;  // by slot: the timer's event, 0 when free
   std::vector<std::uint32_t> free_timers_;
