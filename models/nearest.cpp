@@ -37,6 +37,11 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   return best == candidates.end() ? std::string() : *best;
 }
 
+bool resembles(std::string_view a, std::string_view b) {
+  constexpr std::size_t kSlips = 2;
+  return b.size() > 2 * kSlips && a.size() <= b.size() + kSlips && edit_distance(a, b) <= kSlips;
+}
+
 std::string expected_names(std::string_view found, const std::vector<std::string>& candidates) {
   if (candidates.empty()) return "none";
   constexpr std::size_t kMost = 24;

@@ -98,6 +98,12 @@ Mapping::Mapping(Field field) : field_(std::move(field)) {
 Field Mapping::need(const std::string& key) {
   if (auto field = maybe(key)) return *field;
   const std::string path = field_.path().empty() ? key : field_.path() + "." + key;
+  // A key that nobody asked for so far and that resembles this one is rather a slip of the pen than another
+  // mistake.
+  for (const auto& [name, value] : field_.node().entries)
+    if (std::find(known_.begin(), known_.end(), name) == known_.end() && resembles(name, key))
+      throw InputError(value.origin(), field_.path().empty() ? name : field_.path() + "." + name,
+                       "an unknown key", fmt::format("the required key '{}' (did you mean '{}'?)", key, key));
   throw InputError(field_.node().origin(), path, "nothing", "this key, which is required");
 }
 
