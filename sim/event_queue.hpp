@@ -84,14 +84,24 @@ class EventQueue {
   }
   static std::uint64_t mask_of(bool condition) { return -static_cast<std::uint64_t>(condition); }
 
+  static std::uint64_t time_bits(Key key) { return static_cast<std::uint64_t>(key >> 64); }
+
   // The index of the least of four keys. Which child is least is as good as random, so a branch on it would
-  // be mispredicted; and all pairs are compared at once, since one comparison after the other would be slow.
+  // be mispredicted. Times alone decide; only where two of those compared are equal do the whole keys.
   static std::uint64_t least_of(const Key* c) {
-    const std::uint64_t second = mask_of(c[1] < c[0]);
-    const std::uint64_t fourth = mask_of(c[3] < c[2]);
-    const std::uint64_t beats_first = select(mask_of(c[2] < c[0]), mask_of(c[3] < c[0]), fourth);
-    const std::uint64_t beats_second = select(mask_of(c[2] < c[1]), mask_of(c[3] < c[1]), fourth);
-    return select(second & 1, 2 + (fourth & 1), select(beats_first, beats_second, second));
+    const std::uint64_t t0 = time_bits(c[0]), t1 = time_bits(c[1]);
+    const std::uint64_t t2 = time_bits(c[2]), t3 = time_bits(c[3]);
+    const std::uint64_t second = t1 < t0, fourth = t3 < t2;
+    const std::uint64_t front = second ? t1 : t0, back = fourth ? t3 : t2;
+    if (__builtin_expect((t0 == t1) | (t2 == t3) | (front == back), 0)) return least_with_ties(c);
+    return select(second, 2 + fourth, mask_of(back < front));
+  }
+
+  static std::uint64_t least_with_ties(const Key* c) {
+    std::uint64_t least = 0;
+    for (std::uint64_t i = 1; i < 4; ++i)
+      if (c[i] < c[least]) least = i;
+    return least;
   }
 
   static Time time_of(Key key) { return {static_cast<std::int64_t>(static_cast<std::uint64_t>(key >> 64))}; }
