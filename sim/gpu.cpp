@@ -4,18 +4,19 @@
 
 namespace gangway {
 
-const Gpu::Stay& Gpu::launch(Time now, LaunchId id, const RunningKernel& kernel, BlockRange range) {
-  const Time started = now + kernel.delays->launch;
+const Gpu::Stay& Gpu::launch(Time now, LaunchId id, const RunningKernel& kernel, const CommandDelays& delays,
+                             BlockRange range) {
+  const Time started = now + delays.launch;
   const Duration busy{
       mul_div_ceil((range.last - range.first).count, kernel.time.ns, kernel.block_tasks.count)};
-  stay_ = Stay{id, kernel, range, started, started + busy, range.last, std::nullopt, false};
+  stay_ = Stay{id, kernel, &delays, range, started, started + busy, range.last, std::nullopt, false};
   return *stay_;
 }
 
 bool Gpu::evict(Time now) {
   if (stay_->over || stay_->evict_ordered) return false;
   stay_->evict_ordered = now;
-  const CommandDelays& delays = *stay_->kernel.delays;
+  const CommandDelays& delays = *stay_->delays;
   const Time seen = now + delays.seen;
   if (seen <= stay_->started) {  // the blocks find the flag set when they start
     stay_->gone = stay_->started;

@@ -7,23 +7,16 @@
 
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
+#include "models/run/client_run.hpp"
 
 namespace gangway {
-
-// A kernel as one job runs it.
-struct RunningKernel {
-  JobId job;
-  std::uint32_t index = 0;
-  BlockCount block_tasks;
-  Duration time;  // all block-tasks, undisturbed, this job's jitter included
-  const CommandDelays* delays = nullptr;
-};
 
 class Gpu {
  public:
   struct Stay {
     LaunchId launch;
     RunningKernel kernel;
+    const CommandDelays* delays = nullptr;
     BlockRange range;
     Time started;
     Time gone;        // when the last block ends, as things stand
@@ -36,8 +29,9 @@ class Gpu {
   Stay& stay() { return *stay_; }
   const Stay& stay() const { return *stay_; }
 
-  // The device must be free. started and gone of the stay are then known.
-  const Stay& launch(Time now, LaunchId id, const RunningKernel& kernel, BlockRange range);
+  // The device must be free; `delays` must outlive the stay. started and gone of the stay are then known.
+  const Stay& launch(Time now, LaunchId id, const RunningKernel& kernel, const CommandDelays& delays,
+                     BlockRange range);
   // Returns whether the end of the stay changed. Without effect when it is over or an eviction is under way.
   bool evict(Time now);
   // Why the stay ended, once it is over.

@@ -3,37 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace gangway {
 namespace {
-
-ClientId client_of(const Fact& fact) {
-  return std::visit(
-      [](const auto& f) {
-        if constexpr (requires { f.job; })
-          return f.job.client;
-        else if constexpr (requires { f.client; })
-          return f.client;
-        else
-          return ClientId{};
-      },
-      fact);
-}
 
 std::vector<CommandDelays> delays_of(const WorldSetup& setup, const Client& client) {
   std::vector<CommandDelays> delays;
   for (const Kernel& kernel : client.kernels) delays.push_back(setup.mechanism.delays(kernel, setup.device));
   return delays;
-}
-
-std::int64_t standalone_of(const WorldSetup& setup, const Client& client) {
-  Duration sum = kernels_alone(client, setup.standalone_transformed);
-  if (client.copy_in.count > 0)
-    sum += setup.device.h2d.latency + transfer_time(client.copy_in, setup.device.h2d.bandwidth);
-  if (client.copy_out.count > 0)
-    sum += setup.device.d2h.latency + transfer_time(client.copy_out, setup.device.d2h.bandwidth);
-  return sum.ns;
 }
 
 // No single delay is above 10^18 ns, so no sum overflows below this.
@@ -51,28 +28,6 @@ const Registration<WorldEntry> registered{
 
 }  // namespace
 
-JobBook::JobBook(const Workload& workload) {
-  jobs_.resize(workload.clients.size());
-  kernels_.resize(workload.clients.size());
-  for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
-    const Client& client = workload.clients[c];
-    for (const Kernel& kernel : client.kernels)
-      kernels_[c].push_back({kernel.block_tasks, kernel.declared()});
-    jobs_[c].id.client = ClientId{c};
-    jobs_[c].priority = client.priority;
-    jobs_[c].memory = client.memory;
-    jobs_[c].kernels = kernels_[c];
-  }
-}
-
-void JobBook::arrived(JobId job, Time now) {
-  JobFacts& facts = of(job);
-  facts.id = job;
-  facts.arrived = now;
-  facts.kernel = 0;
-  facts.done = {};
-}
-
 SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
     : setup_(setup),
       book_(setup.workload),
@@ -80,8 +35,9 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
       gate_(setup.workload.clients.size()) {
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
-    clients_.emplace_back(client, ClientId{c}, setup_.workload.jitter, delays_of(setup_, client));
-    standalone_.push_back(standalone_of(setup_, client));
+    clients_.emplace_back(client, ClientId{c}, setup_.workload.jitter);
+    delays_.push_back(delays_of(setup_, client));
+    standalone_.push_back(standalone_of(setup_, client).ns);
   }
 }
 
@@ -95,13 +51,11 @@ void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> o
   free_timers_.clear();
   facts_.clear();
   now_ = {};
-  launches_ = recorded_ = fruitless_ = 0;
+  launches_ = fruitless_ = 0;
+  history_.clear();
   for (std::size_t position = 0; position < order.size(); ++position) {
     ClientRun& client = clients_[order[position]];
-    const auto& arrivals = setup_.workload.arrivals;
-    const Duration first = arrivals ? Duration{arrivals->gap.ns * static_cast<std::int64_t>(position)}
-                                    : client.client().arrive.value_or(Duration{});
-    client.reset(seed, Time{} + first);
+    client.reset(seed, first_release(setup_.workload, client.client(), position));
   }
   // In client order, so that simultaneous releases are in client order too.
   for (ClientRun& client : clients_)
@@ -196,10 +150,7 @@ void SimulatedWorld::settle_queues() {
 }
 
 void SimulatedWorld::tell_and_decide() {
-  if (facts_.size() > 1)
-    std::stable_sort(facts_.begin(), facts_.end(), [](const Fact& a, const Fact& b) {
-      return a.index() != b.index() ? a.index() < b.index() : client_of(a) < client_of(b);
-    });
+  if (facts_.size() > 1) sort_for_telling(facts_);
   for (const Fact& fact : facts_) policy_->note(now_, fact, book_);
   facts_.clear();
   policy_->decide(now_, book_, *this);
@@ -277,7 +228,8 @@ void SimulatedWorld::finish_job(ClientRun& client) {
 // ------------------------------------------------------------------------------------------------------------
 
 void SimulatedWorld::begin_launch(const RunningKernel& kernel, BlockRange range) {
-  const Gpu::Stay& stay = gpu_.launch(now_, LaunchId{++launches_}, kernel, range);
+  const Gpu::Stay& stay =
+      gpu_.launch(now_, LaunchId{++launches_}, kernel, delays_[kernel.job.client.index][kernel.index], range);
   note({.time = now_,
         .launch = stay.launch,
         .amount = range.first.count,
@@ -308,7 +260,7 @@ void SimulatedWorld::gone(std::uint64_t sequence) {
         .job = stay.kernel.job,
         .kernel = stay.kernel.index,
         .mark = Mark::gone});
-  const CommandDelays& delays = *stay.kernel.delays;
+  const CommandDelays& delays = *stay.delays;
   push(now_ + delays.notice + delays.pending_work, kReport);
 }
 
@@ -435,20 +387,14 @@ void SimulatedWorld::check_device(DeviceId device, const char* order) const {
 }
 
 void SimulatedWorld::note(const Record& record) {
-  history_[recorded_++ % history_.size()] = record;
+  history_.add(record);
   trace_->record(record);
 }
 
 void SimulatedWorld::impossible(const std::string& what) const { stop("the policy ordered " + what); }
 
 void SimulatedWorld::stop(const std::string& what) const {
-  std::string text = fmt::format("at {} ns {}; what happened before:", now_.ns, what);
-  const std::uint64_t kept = std::min<std::uint64_t>(recorded_, history_.size());
-  for (std::uint64_t i = recorded_ - kept; i < recorded_; ++i) {
-    const Record& record = history_[i % history_.size()];
-    text += "\n  " + describe(record, setup_.workload.clients[record.job.client.index].name);
-  }
-  throw RunError(text);
+  throw RunError(history_.text(now_, what, setup_.workload));
 }
 
 }  // namespace gangway

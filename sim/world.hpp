@@ -4,25 +4,16 @@
 #include <array>
 #include <vector>
 
+#include "models/run/client_run.hpp"
+#include "models/run/history.hpp"
+#include "models/run/job_book.hpp"
 #include "models/world.hpp"
 #include "sim/access_gate.hpp"
-#include "sim/client_run.hpp"
 #include "sim/copy_engine.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/gpu.hpp"
 
 namespace gangway {
-
-// The jobs as policies see them.
-class JobBook : public View {
- public:
-  explicit JobBook(const Workload& workload);
-  void arrived(JobId job, Time now);
-  JobFacts& of(JobId job) { return jobs_[job.client.index]; }
-
- private:
-  std::vector<std::vector<KernelFacts>> kernels_;
-};
 
 class SimulatedWorld : public World, private Orders {
  public:
@@ -77,6 +68,7 @@ class SimulatedWorld : public World, private Orders {
   WorldSetup setup_;
   JobBook book_;
   std::vector<ClientRun> clients_;
+  std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
   std::vector<std::int64_t> standalone_;
   EventQueue queue_;
   Gpu gpu_;
@@ -94,8 +86,7 @@ class SimulatedWorld : public World, private Orders {
   Policy* policy_ = nullptr;
   bool by_access_ = false;
   TraceSink* trace_ = nullptr;
-  std::array<Record, 32> history_;
-  std::uint64_t recorded_ = 0;
+  History history_;
 };
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-#include "sim/client_run.hpp"
+#include "models/run/client_run.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,9 +20,8 @@ double factor(const Jitter& jitter, Stream random) {
 
 }  // namespace
 
-ClientRun::ClientRun(const Client& client, ClientId id, const Jitter& jitter,
-                     std::vector<CommandDelays> delays)
-    : client_(&client), id_(id), jitter_(&jitter), delays_(std::move(delays)) {
+ClientRun::ClientRun(const Client& client, ClientId id, const Jitter& jitter)
+    : client_(&client), id_(id), jitter_(&jitter) {
   for (const Kernel& kernel : client.kernels) nominal_.push_back(kernel.transformed());
   times_ = nominal_;
 }
@@ -71,7 +70,7 @@ bool ClientRun::begin() {
 }
 
 RunningKernel ClientRun::running() const {
-  return {job(), kernel_, client_->kernels[kernel_].block_tasks, times_[kernel_], &delays_[kernel_]};
+  return {job(), kernel_, client_->kernels[kernel_].block_tasks, times_[kernel_]};
 }
 
 }  // namespace gangway

@@ -5,14 +5,21 @@
 
 #include "models/workload.hpp"
 #include "models/world.hpp"
-#include "sim/gpu.hpp"
 
 namespace gangway {
 
+// A kernel as one job runs it.
+struct RunningKernel {
+  JobId job;
+  std::uint32_t index = 0;
+  BlockCount block_tasks;
+  Duration time;  // all block-tasks, undisturbed, this job's jitter included
+};
+
 class ClientRun {
  public:
-  // `delays` are those of the client's kernels; both references must outlive this object.
-  ClientRun(const Client& client, ClientId id, const Jitter& jitter, std::vector<CommandDelays> delays);
+  // Both references must outlive this object.
+  ClientRun(const Client& client, ClientId id, const Jitter& jitter);
 
   // Begins a run: nothing released yet. `first` is the first release without jitter.
   void reset(const RunSeed& seed, Time first);
@@ -44,7 +51,6 @@ class ClientRun {
   const Client* client_;
   ClientId id_;
   const Jitter* jitter_;
-  std::vector<CommandDelays> delays_;
   std::vector<Duration> nominal_;  // transformed times
   std::vector<Duration> times_;    // of the current job
   RunSeed seed_;

@@ -1,0 +1,69 @@
+#include "models/run/job_book.hpp"
+
+#include <algorithm>
+
+namespace gangway {
+namespace {
+
+ClientId client_of(const Fact& fact) {
+  return std::visit(
+      [](const auto& f) {
+        if constexpr (requires { f.job; })
+          return f.job.client;
+        else if constexpr (requires { f.client; })
+          return f.client;
+        else
+          return ClientId{};
+      },
+      fact);
+}
+
+}  // namespace
+
+JobBook::JobBook(const Workload& workload) {
+  jobs_.resize(workload.clients.size());
+  kernels_.resize(workload.clients.size());
+  for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
+    const Client& client = workload.clients[c];
+    for (const Kernel& kernel : client.kernels)
+      kernels_[c].push_back({kernel.block_tasks, kernel.declared()});
+    jobs_[c].id.client = ClientId{c};
+    jobs_[c].priority = client.priority;
+    jobs_[c].memory = client.memory;
+    jobs_[c].kernels = kernels_[c];
+  }
+}
+
+void JobBook::arrived(JobId job, Time now) {
+  JobFacts& facts = of(job);
+  facts.id = job;
+  facts.arrived = now;
+  facts.kernel = 0;
+  facts.done = {};
+}
+
+Duration standalone_of(const WorldSetup& setup, const Client& client) {
+  Duration sum = kernels_alone(client, setup.standalone_transformed);
+  if (client.copy_in.count > 0)
+    sum += setup.device.h2d.latency + transfer_time(client.copy_in, setup.device.h2d.bandwidth);
+  if (client.copy_out.count > 0)
+    sum += setup.device.d2h.latency + transfer_time(client.copy_out, setup.device.d2h.bandwidth);
+  return sum;
+}
+
+Time first_release(const Workload& workload, const Client& client, std::size_t position) {
+  if (!workload.arrivals) return Time{} + client.arrive.value_or(Duration{});
+  return Time{workload.arrivals->gap.ns * static_cast<std::int64_t>(position)};
+}
+
+void sort_for_telling(std::vector<Fact>& facts) {
+  // Insertion: an instant has few facts, and a stable sort from the library would allocate.
+  for (std::size_t i = 1; i < facts.size(); ++i)
+    for (std::size_t j = i; j > 0; --j) {
+      const auto rank = [&](std::size_t k) { return std::pair(facts[k].index(), client_of(facts[k])); };
+      if (!(rank(j) < rank(j - 1))) break;
+      std::swap(facts[j], facts[j - 1]);
+    }
+}
+
+}  // namespace gangway

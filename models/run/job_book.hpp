@@ -1,0 +1,32 @@
+// What every world keeps of the jobs it plays, whatever it plays them on.
+#pragma once
+
+#include <vector>
+
+#include "models/policy.hpp"
+#include "models/world.hpp"
+
+namespace gangway {
+
+// The jobs as policies see them.
+class JobBook : public View {
+ public:
+  explicit JobBook(const Workload& workload);
+  void arrived(JobId job, Time now);
+  JobFacts& of(JobId job) { return jobs_[job.client.index]; }
+
+ private:
+  std::vector<std::vector<KernelFacts>> kernels_;
+};
+
+// A client's job alone: its copies and its kernels in the form that the experiment calls standalone.
+Duration standalone_of(const WorldSetup& setup, const Client& client);
+
+// When a client's first job is released, without jitter: by its position in the order of arrival, or as it
+// says itself.
+Time first_release(const Workload& workload, const Client& client, std::size_t position);
+
+// Brings the facts of one instant into the order in which they are told: by kind, then by client.
+void sort_for_telling(std::vector<Fact>& facts);
+
+}  // namespace gangway
