@@ -1,0 +1,68 @@
+// What a device does for the real-time executor and for calibration. One launch is on the device at a time.
+// Unless a comment says otherwise, a call returns at once and allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/policy.hpp"
+#include "models/world.hpp"
+
+namespace gangway {
+
+// Which kernel of which client of the workload.
+struct KernelIndex {
+  std::uint32_t client = 0, kernel = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Launches the persistent form; the last launch must be over (its pending work read). Block-tasks are
+  // below kMostBlockTasks (hw/protocol.hpp).
+  virtual void launch(KernelIndex kernel, BlockRange range) = 0;
+  // Orders the launch off the device by the mechanism. Without effect once it is gone.
+  virtual void evict() = 0;
+  virtual bool started() = 0;  // the first block runs
+  virtual bool gone() = 0;     // the last block has ended
+  // The pending-work command, once gone: asked, then known. Block-tasks of the kernel done in all.
+  virtual void ask_pending_work() = 0;
+  virtual std::optional<BlockCount> pending_work() = 0;
+
+  // Copies so many bytes between host and device; one copy at a time in each direction.
+  virtual void copy(Direction direction, Bytes size) = 0;
+  virtual bool copied(Direction direction) = 0;
+
+  // Empty, or what is wrong with the device (a kernel that faulted, say). Slow: asked now and then.
+  virtual std::string fault() = 0;
+  // Waits up to `limit` for everything under way; false when it did not end. After false no other call may
+  // be made, and the destructor leaves the device alone.
+  virtual bool settle(Duration limit) = 0;
+
+  // --- For calibration and tests ---
+
+  // Launches the original form, all block-tasks; started() and gone() tell as for launch(), there is no
+  // pending work, and it cannot be evicted.
+  virtual void launch_original(KernelIndex kernel) = 0;
+  // From now on launches also record, on the device's own clock, how long each block-task took (with a slight
+  // overhead), and how often each was carried out. Off at first. May wait and allocate.
+  virtual void observe(bool on) = 0;
+  struct Observed {
+    std::vector<Duration> lengths;      // of block-tasks carried out in the last launch; at most 100,000 of them
+    std::vector<std::uint32_t> counts;  // by block-task of the original grid: how often, since observe(true)
+  };
+  // After gone. Waits and allocates.
+  virtual Observed observed() = 0;
+  // From the first block's start to the last block's end of the last launch, on the device's own clock.
+  virtual Duration device_time() = 0;
+  // Persistent blocks the kernel is launched with.
+  virtual std::int64_t blocks(KernelIndex kernel) const = 0;
+  // HostProblem and CudaProblem: overwrite the kernel's outputs; compare them with the reference. Wait.
+  virtual void poison(KernelIndex kernel) = 0;
+  virtual std::string difference(KernelIndex kernel) = 0;
+};
+
+}  // namespace gangway
