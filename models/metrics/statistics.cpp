@@ -49,11 +49,14 @@ double jain(const std::vector<double>& values) {
   return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1;
 }
 
+double student_t_975(double degrees) {
+  return boost::math::quantile(boost::math::students_t(degrees), 0.975);
+}
+
 std::optional<double> half_width_95(const std::vector<double>& values) {
   if (values.size() < 2) return std::nullopt;
   const double n = static_cast<double>(values.size());
-  const double t = boost::math::quantile(boost::math::students_t(n - 1), 0.975);
-  return t * deviation(values, true) / std::sqrt(n);
+  return student_t_975(n - 1) * deviation(values, true) / std::sqrt(n);
 }
 
 void Percentiles::add(Duration value) {

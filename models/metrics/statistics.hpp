@@ -15,6 +15,9 @@ double deviation(const std::vector<double>& values, bool sample);
 // Jain's index (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has everything. (Jain, Chiu, Hawe
 // 1984.)
 double jain(const std::vector<double>& values);
+// The 97.5% quantile of Student's t: how many standard errors a 95% interval reaches to each side; degrees >
+// 0.
+double student_t_975(double degrees);
 // Half-width of the 95% Student-t interval of the mean; none below two values.
 std::optional<double> half_width_95(const std::vector<double>& values);
 
