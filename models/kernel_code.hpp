@@ -2,6 +2,7 @@
 // the real worlds (hw/) make problems of it: inputs, outputs and block-tasks that compute them.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "models/quantity.hpp"

@@ -57,4 +57,16 @@ ParameterValues::ParameterValues(const std::vector<Parameter>& declared, const s
   mapping.finish();
 }
 
+std::string ParameterValues::text() const {
+  std::string out;
+  for (const auto& [name, value] : values_)
+    out += fmt::format(
+        "{}{}: {}", out.empty() ? "" : ", ", name,
+        std::visit(Overloaded{[](Duration d) { return to_text(d); }, [](double x) { return to_text(x); },
+                              [](std::int64_t i) { return fmt::format("{}", i); },
+                              [](const std::string& s) { return s; }},
+                   value));
+  return "{" + out + "}";
+}
+
 }  // namespace gangway

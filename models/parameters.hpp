@@ -48,6 +48,9 @@ class ParameterValues {
   std::int64_t integer(const std::string& name) const { return std::get<std::int64_t>(values_.at(name)); }
   const std::string& choice(const std::string& name) const { return std::get<std::string>(values_.at(name)); }
 
+  // As files write it: {quantum: 2 ms, order: stale}.
+  std::string text() const;
+
  private:
   std::map<std::string, std::variant<Duration, double, std::int64_t, std::string>> values_;
 };

@@ -28,6 +28,8 @@ std::string name_of(Mark mark) {
       return "left";
     case Mark::finished:
       return "finished";
+    case Mark::decided:
+      return "decided";
     case Mark::ended:
       return "ended";
   }

@@ -20,9 +20,10 @@ enum class Mark : std::uint8_t {
   launch_ordered,  // amount: first block-task of the range
   started,         // first block runs
   evict_ordered,
-  gone,      // last block has ended; amount: block-tasks this launch did
+  gone,      // last block has ended; amount: block-tasks this launch did (0 in real worlds: `left` tells)
   left,      // pending work was read, `why` is known; amount: block-tasks of the kernel done in all
   finished,  // the job is over
+  decided,   // real worlds: the policy was told and has decided; amount: ns that took, orders included
   ended,     // the run is over; unfinished jobs stay so
 };
 
@@ -42,6 +43,8 @@ class TraceSink {
  public:
   virtual ~TraceSink() = default;
   virtual void record(const Record& record) = 0;
+  // Whether nobody wants the rest of the run. Worlds in real time, which pass records on later, ask for it.
+  virtual bool stopped() const { return false; }
 };
 
 // One line for people: "1250000 ns  VA job 0 kernel 0 launch 3: evict ordered".

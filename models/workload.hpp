@@ -1,17 +1,16 @@
 // Clients, their programs and kernels: what a workload file says.
 #pragma once
 
-#include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "models/input/field.hpp"
+#include "models/kernel_code.hpp"
 #include "models/quantity.hpp"
 
 namespace gangway {
-
-using Dimensions = std::array<std::int64_t, 3>;
 
 struct Kernel {
   Origin origin;  // where the file says so, for errors
@@ -27,6 +26,8 @@ struct Kernel {
   std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
   std::int64_t registers = 0;                 // per thread; 0: no limit on residency
   Bytes shared_memory;                        // per block
+  std::shared_ptr<const KernelCode> code;     // what the real worlds run; none: they throttle for as long
+  std::string code_text;                      // as files write it
 
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   Duration transformed() const;  // of the preemptible form, without jitter

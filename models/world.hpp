@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 
 #include "models/device.hpp"
 #include "models/mechanism.hpp"
@@ -26,6 +28,8 @@ struct WorldSetup {
   const Mechanism& mechanism;
   bool standalone_transformed = true;  // else original
   Time horizon = Time::max();          // events at this time are the last
+  Duration watchdog{10'000'000'000};   // a real launch may stay this long, and an eviction may take so long
+  std::string mechanism_name = "flag-copy";
 };
 
 class World {
@@ -33,17 +37,28 @@ class World {
   virtual ~World() = default;
   // Plays one run from time 0. `order` lists all clients in the order in which they arrive (used where the
   // workload lays out arrivals by position). Returns the number of events. Throws RunError when the policy
-  // orders something impossible, with the history around it. The policy must be fresh and need no more than
-  // capabilities().
+  // orders something impossible, with the history around it, or when the device fails. The policy must be
+  // fresh and need no more than the world's capabilities.
   virtual std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                             TraceSink& trace) = 0;
+};
+
+// What a real world's machine is, for the manifest.
+struct Machine {
+  std::string gpu, driver;
 };
 
 // Worlds register themselves by name, like policies; they have no parameters.
 struct WorldEntry : Described {
   Capabilities capabilities;
+  // Throws InputError for a setup that this world cannot play, RunError when its device cannot be used.
   std::unique_ptr<World> (*make)(const WorldSetup&) = nullptr;
+  bool real_time = false;  // one run at a time, and no two runs are alike
+  Machine (*machine)() = nullptr;
 };
 using Worlds = Registry<WorldEntry>;
+
+// The world of that name; `origin` says where the name was given. Throws InputError with the nearest name.
+const WorldEntry& world_named(const std::string& name, const std::string& origin);
 
 }  // namespace gangway

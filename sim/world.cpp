@@ -43,6 +43,7 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
 
 void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> order) {
   queue_.clear();
+  book_.reset();
   gpu_.release();
   gate_.reset();
   for (CopyQueue& copies : copies_) copies.reset();
@@ -308,14 +309,8 @@ LaunchId SimulatedWorld::launch(JobId job, DeviceId device, BlockRange range) {
   check_device(device, "launch");
   if (by_access_) impossible("a launch by a policy under which clients submit by themselves");
   if (!gpu_.free()) impossible("a launch while another kernel owns the GPU");
-  if (job.client.index >= clients_.size() || book_.of(job).id != job || book_.of(job).finished())
-    impossible("a launch of a job that is not eligible");
-  const RunningKernel kernel = clients_[job.client.index].running();
-  if (kernel.job != job) impossible("a launch of a job that is not eligible");
-  if (range.first != book_.of(job).done || range.last <= range.first || range.last > kernel.block_tasks)
-    impossible(fmt::format("a launch of block-tasks {} to {} of {}, {} of which are done", range.first.count,
-                           range.last.count, kernel.block_tasks.count, book_.of(job).done.count));
-  begin_launch(kernel, range);
+  if (const std::string refusal = book_.refusal(job, range); !refusal.empty()) impossible(refusal);
+  begin_launch(clients_[job.client.index].running(), range);
   return gpu_.stay().launch;
 }
 

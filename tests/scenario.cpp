@@ -56,12 +56,6 @@ class Recorder : public TraceSink, public JobSink {
   RunMeter meter_;
 };
 
-std::unique_ptr<Mechanism> mechanism_from(const std::string& yaml) {
-  const Node node = parse_yaml(yaml, "mechanism");
-  const auto chosen = choose<MechanismEntry>(Field(node, "mechanism"));
-  return chosen.entry->make(chosen.values);
-}
-
 }  // namespace
 
 Device small_device() {
@@ -86,6 +80,12 @@ Client client(const std::string& name, std::int64_t arrive, std::int64_t time) {
   kernel.block_task_length = Duration{6};
   client.kernels.push_back(kernel);
   return client;
+}
+
+std::unique_ptr<Mechanism> mechanism_from(const std::string& yaml) {
+  const Node node = parse_yaml(yaml, "mechanism");
+  const auto chosen = choose<MechanismEntry>(Field(node, "mechanism"));
+  return chosen.entry->make(chosen.values);
 }
 
 ChosenPolicy policy_from(const std::string& yaml) {

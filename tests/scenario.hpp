@@ -36,6 +36,7 @@ struct Played {
 
 // `policy` and its parameters as a file would give them: "rr", "{name: rr, params: {quantum: 30 ns}}".
 ChosenPolicy policy_from(const std::string& yaml);
+std::unique_ptr<Mechanism> mechanism_from(const std::string& yaml);  // likewise
 Played play(const Scenario& scenario, const std::string& policy, const RunSeed& seed = {});
 Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed = {});
 

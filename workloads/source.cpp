@@ -1,6 +1,7 @@
 #include "workloads/source.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -21,17 +22,36 @@ Dimensions read_dimensions(const Field& field, std::int64_t most) {
   return d;
 }
 
-BlockCount read_block_tasks(Mapping& m) {
+void read_code(const Field& field, Kernel& kernel) {
+  const auto chosen = choose<KernelEntry>(field);
+  kernel.code_text = fmt::format("{{name: {}, params: {}}}", chosen.entry->name, chosen.values.text());
+  try {
+    kernel.code = chosen.entry->make(chosen.values);
+  } catch (const std::invalid_argument& wrong) {
+    field.fail(wrong.what(), "parameters that fit together");
+  }
+}
+
+BlockCount read_grid(const Field& grid) {
+  // Three factors below 2^13.3 each fit the limit; CUDA's own limits are wider in x only.
+  const Dimensions d = read_dimensions(grid, 2'147'483'647);
+  const std::int64_t total = mul_div_floor(d[0] * d[1], d[2], 1);
+  if (d[0] > kMostBlockTasks / d[1] || d[0] * d[1] > kMostBlockTasks / d[2])
+    grid.fail(fmt::format("at most {} blocks in all", kMostBlockTasks));
+  return {total};
+}
+
+// Where code is named, the file need not say what follows from it, but must not contradict it.
+BlockCount read_block_tasks(Mapping& m, const KernelCode* code) {
   const auto grid = m.maybe("grid");
   const auto count = m.maybe("block_tasks");
   if (grid && count) grid->fail("both grid and block_tasks", "one of them");
-  if (!grid) return {m.need("block_tasks").integer(1, kMostBlockTasks)};
-  // Three factors below 2^13.3 each fit the limit; CUDA's own limits are wider in x only.
-  const Dimensions d = read_dimensions(*grid, 2'147'483'647);
-  const std::int64_t total = mul_div_floor(d[0] * d[1], d[2], 1);
-  if (d[0] > kMostBlockTasks / d[1] || d[0] * d[1] > kMostBlockTasks / d[2])
-    grid->fail(fmt::format("at most {} blocks in all", kMostBlockTasks));
-  return {total};
+  if (!grid && !count && code != nullptr) return code->block_tasks();
+  const Field said = grid ? *grid : m.need("block_tasks");
+  const BlockCount tasks = grid ? read_grid(*grid) : BlockCount{said.integer(1, kMostBlockTasks)};
+  if (code != nullptr && tasks != code->block_tasks())
+    said.fail(fmt::format("the {} block-tasks of its code", code->block_tasks().count));
+  return tasks;
 }
 
 Duration read_time(Mapping& m, BlockCount block_tasks) {
@@ -55,10 +75,15 @@ Kernel read_kernel(const Field& field) {
   Kernel kernel;
   kernel.origin = field.node().origin();
   kernel.name = m.need("name").identifier();
-  kernel.block_tasks = read_block_tasks(m);
+  const auto code = m.maybe("code");
+  if (code) read_code(*code, kernel);
+  kernel.block_tasks = read_block_tasks(m, kernel.code.get());
   kernel.time = read_time(m, kernel.block_tasks);
+  if (kernel.code) kernel.block = kernel.code->block();
   if (auto block = m.maybe("block")) {
     kernel.block = read_dimensions(*block, 1024);
+    if (kernel.code && kernel.block != kernel.code->block())
+      block->fail(fmt::format("the {} threads of its code", fmt::join(kernel.code->block(), " x ")));
     if (kernel.threads() > 1024)
       block->fail(fmt::format("{} threads", kernel.threads()), "at most 1024 threads");
   }

@@ -59,6 +59,7 @@ void RunMeter::record(const Record& record) {
       return;
     case Mark::eligible:
     case Mark::submitted:
+    case Mark::decided:
       return;
   }
 }

@@ -2,7 +2,6 @@
 // order is made once a round or after every quantum is open; `cumulative` comes nearer to the published
 // values.
 #include <algorithm>
-#include <deque>
 #include <tuple>
 
 #include "models/policy/ownership.hpp"
@@ -21,22 +20,23 @@ class Cfs : public OwnershipPolicy {
   Choice choose(Time now, const View&) override { return rounds_ ? next_of_round() : longest_waiting(now); }
   Duration renewed_quantum(Time, const View&) override { return epoch_; }
 
+  void prepare(std::size_t clients) override { round_.reserve(clients); }
+
   Choice next_of_round() {
-    if (round_.empty()) begin_round();
-    const JobId next = round_.front();
-    round_.pop_front();
+    if (served_ == round_.size()) begin_round();
+    const JobId next = round_[served_++].job;
     const auto place =
         std::find_if(waiting().begin(), waiting().end(), [&](const Waiting& w) { return w.job == next; });
     return {static_cast<std::size_t>(place - waiting().begin()), quantum_};
   }
 
   void begin_round() {
-    std::vector<Waiting> order = waiting();
-    std::sort(order.begin(), order.end(), [](const Waiting& a, const Waiting& b) {
+    round_ = waiting();
+    served_ = 0;
+    std::sort(round_.begin(), round_.end(), [](const Waiting& a, const Waiting& b) {
       return std::tie(a.since, a.arrived, a.job.client) < std::tie(b.since, b.arrived, b.job.client);
     });
-    for (const Waiting& w : order) round_.push_back(w.job);
-    quantum_ = share(order.size());
+    quantum_ = share(round_.size());
   }
 
   Choice longest_waiting(Time now) const {
@@ -50,7 +50,8 @@ class Cfs : public OwnershipPolicy {
 
   Duration epoch_;
   bool rounds_;
-  std::deque<JobId> round_;
+  std::vector<Waiting> round_;
+  std::size_t served_ = 0;  // of the round
   Duration quantum_;
 };
 

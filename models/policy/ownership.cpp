@@ -3,6 +3,7 @@
 namespace gangway {
 
 Duration OwnershipPolicy::renewed_quantum(Time, const View&) { return {}; }
+void OwnershipPolicy::prepare(std::size_t) {}
 bool OwnershipPolicy::displaced(Time, const View&) { return false; }
 void OwnershipPolicy::left(Time, BlockCount) {}
 
@@ -29,6 +30,10 @@ void OwnershipPolicy::on(Time now, const Left& fact) {
 }
 
 void OwnershipPolicy::decide(Time now, const View& view, Orders& orders) {
+  if (waiting_.capacity() < view.clients()) {  // the decision before anything happens
+    waiting_.reserve(view.clients());
+    prepare(view.clients());
+  }
   if (!owner_ && timer_.value != 0) {
     if (!expired_) orders.cancel(timer_);
     timer_ = {};

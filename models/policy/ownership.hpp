@@ -43,6 +43,8 @@ class OwnershipPolicy : public Policy {
   virtual Choice choose(Time now, const View& view) = 0;
   // The quantum when the last one expired and nobody waits.
   virtual Duration renewed_quantum(Time now, const View& view);
+  // A run begins: room for what the policy keeps by client, so that nothing is allocated while time counts.
+  virtual void prepare(std::size_t clients);
   // Whether the owner has to leave for a waiting job.
   virtual bool displaced(Time now, const View& view);
   // The owner left: its launch did `tasks` block-tasks between its start and now.

@@ -1,5 +1,7 @@
 #include "models/run/job_book.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace gangway {
@@ -32,6 +34,11 @@ JobBook::JobBook(const Workload& workload) {
     jobs_[c].memory = client.memory;
     jobs_[c].kernels = kernels_[c];
   }
+  reset();
+}
+
+void JobBook::reset() {
+  for (JobFacts& facts : jobs_) facts.kernel = static_cast<std::uint32_t>(facts.kernels.size());
 }
 
 void JobBook::arrived(JobId job, Time now) {
@@ -40,6 +47,17 @@ void JobBook::arrived(JobId job, Time now) {
   facts.arrived = now;
   facts.kernel = 0;
   facts.done = {};
+}
+
+std::string JobBook::refusal(JobId job, BlockRange range) const {
+  if (job.client.index >= jobs_.size()) return "a launch of a job that is not eligible";
+  const JobFacts& facts = jobs_[job.client.index];
+  if (facts.id != job || facts.finished()) return "a launch of a job that is not eligible";
+  const BlockCount all = facts.current().block_tasks;
+  if (range.first != facts.done || range.last <= range.first || range.last > all)
+    return fmt::format("a launch of block-tasks {} to {} of {}, {} of which are done", range.first.count,
+                       range.last.count, all.count, facts.done.count);
+  return "";
 }
 
 Duration standalone_of(const WorldSetup& setup, const Client& client) {

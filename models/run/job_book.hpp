@@ -12,8 +12,11 @@ namespace gangway {
 class JobBook : public View {
  public:
   explicit JobBook(const Workload& workload);
+  void reset();  // a run begins: no job can be launched before it has arrived
   void arrived(JobId job, Time now);
   JobFacts& of(JobId job) { return jobs_[job.client.index]; }
+  // Why these block-tasks of the job cannot be launched, or empty. Only what is the policy's fault.
+  std::string refusal(JobId job, BlockRange range) const;
 
  private:
   std::vector<std::vector<KernelFacts>> kernels_;

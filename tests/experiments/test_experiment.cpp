@@ -25,16 +25,10 @@ struct Scratch {
   fs::path path;
 };
 
-const WorldEntry& sim() {
-  for (const WorldEntry& world : Worlds::all())
-    if (world.name == "sim") return world;
-  throw std::logic_error("no simulated world");
-}
-
 RunReport run(const Experiment& experiment, const fs::path& out, unsigned threads, bool force = false) {
   RunOptions options;
   options.out = out;
-  options.world = &sim();
+  options.world = &world_named("sim", "test");
   options.threads = threads;
   options.force = force;
   return run_experiment(experiment, options, std::atomic<bool>(false));
@@ -135,7 +129,7 @@ TEST_CASE("a generated workload is drawn anew for each replication, the same for
          "device: titan-x-pascal\nmechanism: ideal\npolicies: [fcfs, srt]\nreplications: 3\n";
   const Experiment e = read_experiment((scratch.path / "g.yaml").string(), {});
   const auto standalone = [&](std::uint32_t policy, std::uint32_t replication) {
-    return play(e, sim(), {0, policy, replication}, std::atomic<bool>(false))
+    return play(e, world_named("sim", "test"), {0, policy, replication}, std::atomic<bool>(false))
         ->metrics.clients[0]
         .standalone_ns;
   };
