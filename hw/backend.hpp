@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,10 +37,13 @@ class Backend {
   virtual void copy(Direction direction, Bytes size) = 0;
   virtual bool copied(Direction direction) = 0;
 
+  // Called between polls that found nothing: lets others have the core where the device needs it.
+  virtual void relax() = 0;
+
   // Empty, or what is wrong with the device (a kernel that faulted, say). Slow: asked now and then.
   virtual std::string fault() = 0;
-  // Waits up to `limit` for everything under way; false when it did not end. After false no other call may
-  // be made, and the destructor leaves the device alone.
+  // Waits up to `limit` for everything under way; false when it did not end. After false the object must be
+  // left alone, destructor included: something still runs in it, and waiting for that could take for ever.
   virtual bool settle(Duration limit) = 0;
 
   // --- For calibration and tests ---
@@ -51,7 +55,7 @@ class Backend {
   // overhead), and how often each was carried out. Off at first. May wait and allocate.
   virtual void observe(bool on) = 0;
   struct Observed {
-    std::vector<Duration> lengths;      // of block-tasks carried out in the last launch; at most 100,000 of them
+    std::vector<Duration> lengths;  // of block-tasks carried out in the last launch; at most 100,000 of them
     std::vector<std::uint32_t> counts;  // by block-task of the original grid: how often, since observe(true)
   };
   // After gone. Waits and allocates.
@@ -64,5 +68,18 @@ class Backend {
   virtual void poison(KernelIndex kernel) = 0;
   virtual std::string difference(KernelIndex kernel) = 0;
 };
+
+// Real devices register themselves by name; the world of that name plays on them. `number` counts devices of
+// that kind from 0.
+struct BackendEntry : Described {
+  // Throws InputError for a mechanism that the device does not have, RunError when it cannot be used.
+  std::unique_ptr<Backend> (*make)(const WorldSetup&) = nullptr;
+  // What can be asked of the device without measuring; all costs are zero. Throws RunError without one.
+  Device (*describe)(int number) = nullptr;
+  // From now on make() means this device. Throws RunError without one.
+  void (*select)(int number) = nullptr;
+  Machine (*machine)() = nullptr;
+};
+using Backends = Registry<BackendEntry>;
 
 }  // namespace gangway

@@ -1,0 +1,413 @@
+#include "hw/calibration/calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "hw/clock.hpp"
+#include "hw/throttled.hpp"
+#include "models/fit/location.hpp"
+#include "models/mechanism.hpp"
+#include "models/random.hpp"
+
+namespace gangway {
+namespace {
+
+using namespace literals;
+
+constexpr Duration kLimit = 20_s;              // for anything single
+constexpr Duration kProbeTime = 3'000'000_ns;  // throttle kernels last about this long
+constexpr int kLeast = 10;                     // readings of anything
+
+// A throttle kernel whose block-tasks last about `length`.
+Client probe(const Device& device, Duration length) {
+  Kernel kernel;
+  kernel.name = fmt::format("throttle-{}us", length.ns / 1000);
+  kernel.block_tasks = {1};
+  const std::int64_t resident = std::max<std::int64_t>(1, resident_blocks(device, kernel));
+  kernel.block_tasks = {resident * std::max<std::int64_t>(4, kProbeTime.ns / length.ns)};
+  kernel.time = {kernel.block_tasks.count * length.ns / resident};
+  kernel.code = code_of(kernel, resident);
+  Client client;
+  client.name = kernel.name;
+  client.kernels.push_back(std::move(kernel));
+  return client;
+}
+
+std::string label(const Client& client, const Kernel& kernel) {
+  return client.name == kernel.name ? kernel.name : client.name + "." + kernel.name;
+}
+
+// A backend for some kernels, and how to time things on it.
+class Bench {
+ public:
+  Bench(const BackendEntry& entry, const Device& device, std::vector<Client> clients,
+        const std::string& mechanism, Calibration& out, const std::atomic<bool>& stop)
+      : out_(out), mechanism_(mechanism), stop_(stop), random_(1, "calibration", {}) {
+    workload_.name = "calibration";
+    workload_.clients = std::move(clients);
+    device_ = device;
+    const auto& known = Mechanisms::all();
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const auto& m) { return m.name == mechanism; });
+    if (found == known.end()) throw std::invalid_argument("no mechanism " + mechanism);
+    cost_ = found->make(ParameterValues(found->parameters, std::nullopt));
+    backend_ = entry.make(
+        {.workload = workload_, .device = device_, .mechanism = *cost_, .mechanism_name = mechanism});
+  }
+  ~Bench() {
+    if (!backend_->settle(kLimit)) static_cast<void>(backend_.release());
+  }
+
+  Backend& device() { return *backend_; }
+  const Workload& workload() const { return workload_; }
+  const Kernel& kernel(KernelIndex k) const { return workload_.clients[k.client].kernels[k.kernel]; }
+  Stream& random() { return random_; }
+
+  void read(const std::string& quantity, KernelIndex k, std::int64_t parameter, Duration value) {
+    out_.readings.push_back({quantity, mechanism_, label(workload_.clients[k.client], kernel(k)), parameter,
+                             static_cast<double>(value.ns)});
+  }
+  void read_copy(const std::string& quantity, std::int64_t bytes, Duration value) {
+    out_.readings.push_back({quantity, mechanism_, "", bytes, static_cast<double>(value.ns)});
+  }
+
+  template <typename Condition>
+  HostClock::Instant wait(Condition condition) {
+    const auto began = HostClock::now();
+    for (auto checked = began;;) {
+      const bool over = condition();
+      const auto now = HostClock::now();
+      if (over) return now;
+      backend_->relax();
+      if (now - checked < 1'000'000_ns) continue;
+      checked = now;
+      if (stop_) throw RunError("interrupted");
+      if (const std::string fault = backend_->fault(); !fault.empty()) throw RunError(fault);
+      if (now - began > kLimit) throw RunError("a kernel did not end within " + to_text(kLimit));
+    }
+  }
+  void pause(Duration length) {
+    const auto until = HostClock::now() + length;
+    while (HostClock::now() < until) pause_briefly();
+  }
+
+  struct Launched {
+    HostClock::Instant ordered, started;
+  };
+  Launched launch(KernelIndex k, BlockCount first = {}) {
+    Launched l;
+    l.ordered = HostClock::now();
+    backend_->launch(k, {first, kernel(k).block_tasks});
+    l.started = wait([&] { return backend_->started(); });
+    return l;
+  }
+  struct Over {
+    HostClock::Instant gone, known;
+    BlockCount done;
+  };
+  Over over() {
+    Over o;
+    o.gone = wait([&] { return backend_->gone(); });
+    backend_->ask_pending_work();
+    std::optional<BlockCount> done;
+    o.known = wait([&] { return (done = backend_->pending_work()).has_value(); });
+    o.done = *done;
+    return o;
+  }
+  // The launch runs to its end.
+  Duration whole(KernelIndex k) {
+    const auto l = launch(k);
+    return over().gone - l.started;
+  }
+  Duration original(KernelIndex k) {
+    backend_->launch_original(k);
+    const auto started = wait([&] { return backend_->started(); });
+    return wait([&] { return backend_->gone(); }) - started;
+  }
+
+ private:
+  Calibration& out_;
+  std::string mechanism_;
+  const std::atomic<bool>& stop_;
+  Stream random_;
+  Workload workload_;
+  Device device_;
+  std::unique_ptr<Mechanism> cost_;
+  std::unique_ptr<Backend> backend_;
+};
+
+std::vector<double> values(const Calibration& c, const std::string& quantity, const std::string& mechanism,
+                           const std::string& kernel) {
+  std::vector<double> out;
+  for (const Reading& r : c.readings)
+    if (r.quantity == quantity && (mechanism.empty() || r.mechanism == mechanism) &&
+        (kernel.empty() || r.kernel == kernel))
+      out.push_back(r.value);
+  return out;
+}
+
+Duration rounded(double ns) { return {static_cast<std::int64_t>(std::llround(std::max(0.0, ns)))}; }
+
+void warm_up(Bench& bench, Duration length) {
+  const auto began = HostClock::now();
+  do bench.whole({0, 0});
+  while (HostClock::now() - began < length);
+}
+
+// --- Kernels, each alone ---
+
+void measure_times(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
+  std::vector<double> original, transformed;
+  for (int i = 0; i < plan.most; ++i) {  // in turns, so that slow changes of the clock meet both alike
+    original.push_back(static_cast<double>(bench.original(k).ns));
+    bench.read("original", k, 0, rounded(original.back()));
+    transformed.push_back(static_cast<double>(bench.whole(k).ns));
+    bench.read("transformed", k, 0, rounded(transformed.back()));
+    bench.read("transformed on the device clock", k, 0, bench.device().device_time());
+    if (i + 1 >= kLeast && median_settled(original, plan.settled) &&
+        median_settled(transformed, plan.settled))
+      return;
+  }
+}
+
+void measure_block_tasks(Bench& bench, KernelIndex k) {
+  bench.device().observe(true);
+  bench.whole(k);
+  const auto observed = bench.device().observed();
+  bench.device().observe(false);
+  constexpr std::size_t kKept = 2000;  // of up to 100,000: enough for a distribution
+  const std::size_t step = std::max<std::size_t>(1, observed.lengths.size() / kKept);
+  for (std::size_t i = 0; i < observed.lengths.size(); i += step)
+    bench.read("block-task", k, 0, observed.lengths[i]);
+}
+
+// Evictions at random moments: the delay, and how much of it was work.
+void measure_evictions(Bench& bench, const CalibrationPlan& plan, KernelIndex k, double transformed) {
+  const double tasks = static_cast<double>(bench.kernel(k).block_tasks.count);
+  for (int i = 0; i < plan.evictions; ++i) {
+    const auto l = bench.launch(k);
+    bench.pause(rounded(transformed * (0.05 + 0.85 * bench.random().uniform())));
+    const auto ordered = HostClock::now();
+    bench.device().evict();
+    const auto o = bench.over();
+    if (o.done == bench.kernel(k).block_tasks) continue;  // it had ended before
+    bench.read("eviction", k, 0, o.gone - ordered);
+    const double work = static_cast<double>(o.done.count) / tasks * transformed;
+    bench.read("work after an eviction's order", k, 0,
+               rounded(work - static_cast<double>((ordered - l.started).ns)));
+  }
+}
+
+// --- Commands ---
+
+void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
+  for (int i = 0; i < plan.commands; ++i) {
+    const auto l = bench.launch(k);
+    bench.read("launch", k, 0, l.started - l.ordered);
+    bench.pause(100'000_ns);
+    bench.device().evict();
+    const auto o = bench.over();
+    bench.read("pending work", k, 0, o.known - o.gone);
+  }
+}
+
+// From the order to evict one kernel to the first block of another, and the eviction alone; both less the
+// longest block-task that ran.
+void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, std::int64_t length,
+                      int count) {
+  bench.device().observe(true);
+  bench.whole(k);  // with the observation's memory warm
+  for (int i = 0; i < count; ++i) {
+    bench.launch(k);
+    bench.pause(rounded(2e5 + 1e6 * bench.random().uniform()));
+    const auto ordered = HostClock::now();
+    bench.device().evict();
+    const auto o = bench.over();
+    const auto next = bench.launch(k, o.done == bench.kernel(k).block_tasks ? BlockCount{} : o.done);
+    bench.device().evict();
+    bench.over();
+    bench.read("eviction", k, length, o.gone - ordered);
+    bench.read("evict order to next first block", k, length, next.started - ordered);
+  }
+  static_cast<void>(plan);
+  // The longest of what ran in such a launch, on the device's clock.
+  for (int i = 0; i < kLeast; ++i) {
+    bench.launch(k);
+    bench.pause(500'000_ns);
+    bench.device().evict();
+    bench.over();
+    const auto lengths = bench.device().observed().lengths;
+    if (!lengths.empty())
+      bench.read("longest block-task", k, length, *std::max_element(lengths.begin(), lengths.end()));
+  }
+  bench.device().observe(false);
+}
+
+// --- Copies ---
+
+void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quantity, Direction direction) {
+  for (std::int64_t size = 4096; size <= plan.largest_copy; size *= 4)
+    for (int i = 0; i < kLeast + 5; ++i) {
+      const auto began = HostClock::now();
+      bench.device().copy(direction, Bytes{size});
+      const auto ended = bench.wait([&] { return bench.device().copied(direction); });
+      if (i >= 5) bench.read_copy(quantity, size, ended - began);
+    }
+}
+
+// Weighted so that small copies, which fix the latency, count as much as large ones, which fix the bandwidth.
+CopyEngine fit_copies(Calibration& c, const char* quantity) {
+  std::vector<double> rows;
+  std::vector<double> y;
+  for (const Reading& r : c.readings)
+    if (r.quantity == quantity) {
+      const double bytes = static_cast<double>(r.parameter), weight = 1 / r.value;
+      rows.insert(rows.end(), {weight, bytes * weight});
+      y.push_back(r.value * weight);
+    }
+  const auto n = static_cast<Eigen::Index>(y.size());
+  const Eigen::MatrixXd design =
+      Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, 2, Eigen::RowMajor>>(rows.data(), n, 2);
+  const LinearFit fit = fit_linear(design, Eigen::Map<const Eigen::VectorXd>(y.data(), n));
+  c.lines.push_back({quantity, "ns = latency + bytes * ns per byte; residuals relative", fit});
+  const double per_byte = std::max(fit.parameters[1].value, 1e-9);
+  return {Bandwidth{std::max<std::int64_t>(1, std::llround(1e9 / per_byte))},
+          rounded(fit.parameters[0].value)};
+}
+
+// --- Putting it together ---
+
+double median_of(const Calibration& c, const std::string& quantity, const std::string& mechanism,
+                 const std::string& kernel) {
+  return median(values(c, quantity, mechanism, kernel));
+}
+
+// Eviction delay = what every eviction costs + slope * longest block-task.
+void fit_evictions(Calibration& c, const std::string& mechanism) {
+  std::vector<double> x, y;
+  std::map<std::int64_t, std::vector<double>> longest;
+  for (const Reading& r : c.readings)
+    if (r.quantity == "longest block-task" && r.mechanism == mechanism)
+      longest[r.parameter].push_back(r.value);
+  for (const Reading& r : c.readings)
+    if (r.quantity == "eviction" && r.mechanism == mechanism && r.parameter > 0 &&
+        longest.count(r.parameter) > 0) {
+      x.push_back(median(longest[r.parameter]));
+      y.push_back(r.value);
+    }
+  if (x.empty()) return;
+  c.lines.push_back(
+      {"eviction by " + mechanism, "ns = intercept + slope * longest block-task in ns", fit_line(x, y)});
+}
+
+void summarise(Calibration& c) {
+  std::map<std::tuple<std::string, std::string, std::string, std::int64_t>, std::vector<double>> groups;
+  for (const Reading& r : c.readings)
+    groups[{r.quantity, r.mechanism, r.kernel, r.parameter}].push_back(r.value);
+  for (const auto& [key, readings] : groups) {
+    const auto& [quantity, mechanism, kernel, parameter] = key;
+    c.summaries.push_back({{quantity, mechanism, kernel, parameter, 0},
+                           readings.size(),
+                           median_interval(readings),
+                           nearest_rank(readings, 0.99)});
+  }
+}
+
+void describe_kernels(Calibration& c, const std::string& mechanism, Duration seen) {
+  std::vector<double> useful;
+  for (Client& client : c.clients)
+    for (Kernel& kernel : client.kernels) {
+      const std::string name = label(client, kernel);
+      const double original = median_of(c, "original", mechanism, name);
+      const double transformed = median_of(c, "transformed", mechanism, name);
+      kernel.time = rounded(original);
+      // Rounded so that the file stays readable; 10^-5 is below any interval.
+      kernel.transformation_overhead = std::round(transformed / original * 1e5) / 1e5;
+      const auto delays = values(c, "eviction", mechanism, name);
+      if (delays.empty()) continue;
+      kernel.eviction_delay = rounded(median(delays));
+      kernel.block_task_length.reset();
+      const double drain = static_cast<double>((*kernel.eviction_delay - seen).ns);
+      const double work = median_of(c, "work after an eviction's order", mechanism, name);
+      if (drain > 0) useful.push_back(std::clamp((work - static_cast<double>(seen.ns)) / drain, 0.0, 1.0));
+    }
+  if (!useful.empty()) c.useful = std::round(median(useful) * 1000) / 1000;
+}
+
+}  // namespace
+
+CalibrationPlan usual_plan(const BackendEntry& backend) {
+  CalibrationPlan plan;
+  for (const KernelEntry& entry : Kernels::all()) {
+    Kernel kernel;
+    kernel.name = entry.name;
+    const ParameterValues values(entry.parameters, std::nullopt);
+    kernel.code = entry.make(values);
+    kernel.code_text = fmt::format("{{name: {}, params: {}}}", entry.name, values.text());
+    kernel.block_tasks = kernel.code->block_tasks();
+    kernel.block = kernel.code->block();
+    Client client;
+    client.name = entry.name;
+    client.kernels.push_back(std::move(kernel));
+    plan.clients.push_back(std::move(client));
+  }
+  plan.lengths = {2_us, 5_us, 10_us, 20_us, 50_us, 100_us, 200_us};
+  if (backend.name != "host") plan.mechanisms.push_back("write-value");
+  return plan;
+}
+
+Calibration calibrate(const BackendEntry& entry, int number, const CalibrationPlan& plan,
+                      const std::function<void(const std::string&)>& progress,
+                      const std::atomic<bool>& stop) {
+  Calibration c;
+  entry.select(number);
+  c.device = entry.describe(number);
+  c.machine = entry.machine();
+  c.clients = plan.clients;
+  for (const std::string& mechanism : plan.mechanisms) {
+    std::vector<Client> probes;
+    for (const Duration length : plan.lengths) probes.push_back(probe(c.device, length));
+    Bench bench(entry, c.device, probes, mechanism, c, stop);
+    progress("warm-up, commands by " + mechanism);
+    warm_up(bench, plan.warm_up);
+    measure_commands(bench, plan, {0, 0});
+    for (std::uint32_t i = 0; i < plan.lengths.size(); ++i) {
+      progress(fmt::format("evictions by {}, block-tasks of {}", mechanism, to_text(plan.lengths[i])));
+      measure_switches(bench, plan, {i, 0}, plan.lengths[i].ns, plan.commands);
+    }
+    fit_evictions(c, mechanism);
+    if (mechanism != plan.mechanisms.front()) continue;
+    progress("copies");
+    measure_copies(bench, plan, "copy h2d", Direction::restore);
+    measure_copies(bench, plan, "copy d2h", Direction::save);
+  }
+  const std::string& mechanism = plan.mechanisms.front();
+  for (const Client& client : plan.clients) {  // one at a time: only one problem's memory is needed
+    Bench bench(entry, c.device, {client}, mechanism, c, stop);
+    for (std::uint32_t k = 0; k < client.kernels.size(); ++k) {
+      progress("kernel " + label(client, client.kernels[k]));
+      warm_up(bench, {plan.warm_up.ns / 5});
+      measure_times(bench, plan, {0, k});
+      measure_block_tasks(bench, {0, k});
+      measure_evictions(bench, plan, {0, k},
+                        median_of(c, "transformed", mechanism, label(client, client.kernels[k])));
+    }
+  }
+  c.device.commands.launch = rounded(median_of(c, "launch", mechanism, ""));
+  c.device.commands.pending_work = rounded(median_of(c, "pending work", mechanism, ""));
+  for (const Line& line : c.lines)
+    if (line.name == "eviction by " + mechanism)
+      c.device.commands.evict = rounded(line.fit.parameters[0].value);
+  c.device.h2d = fit_copies(c, "copy h2d");
+  c.device.d2h = fit_copies(c, "copy d2h");
+  describe_kernels(c, mechanism, c.device.commands.evict);
+  summarise(c);
+  return c;
+}
+
+}  // namespace gangway

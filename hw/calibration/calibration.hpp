@@ -1,0 +1,69 @@
+// Measures a real device and what kernels do on it, as the scheduler sees them: every time is taken on the
+// scheduler's clock from its call until it has seen the effect, so `notice` is contained in the others.
+// Kernels are measured alone; nothing is learnt from runs that are to be predicted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hw/backend.hpp"
+#include "models/fit/estimate.hpp"
+#include "models/fit/line.hpp"
+
+namespace gangway {
+
+// One reading. `parameter` is what was varied: a nominal block-task length in ns, a copy's bytes; else 0.
+struct Reading {
+  std::string quantity, mechanism, kernel;
+  std::int64_t parameter = 0;
+  double value = 0;  // ns
+};
+
+// All readings of one quantity, mechanism, kernel and parameter.
+struct Summary {
+  Reading of;  // value: unused
+  std::size_t count = 0;
+  Estimate median;  // ns, with its 95% interval
+  double p99 = 0;   // ns, nearest rank
+};
+
+struct Line {
+  std::string name, meaning;
+  LinearFit fit;  // parameters {intercept, slope}
+};
+
+struct Calibration {
+  Device device;
+  std::vector<Client> clients;  // the measured kernels with their times, a client for each given client
+  double useful = 0.5;          // share of a drain that does useful work, over all kernels
+  std::vector<Reading> readings;
+  std::vector<Summary> summaries;
+  std::vector<Line> lines;
+  Machine machine;
+};
+
+struct CalibrationPlan {
+  // Clients whose kernels are measured; every kernel must name its code.
+  std::vector<Client> clients;
+  std::vector<std::string> mechanisms{"flag-copy"};  // the first is the one that the files will describe
+  std::vector<Duration> lengths;                     // nominal block-task lengths for eviction delays
+  int most = 60;                                     // readings of a kernel's time; they stop when settled
+  int evictions = 60;                                // of each kernel, at random moments
+  int commands = 300;                                // launches and evictions of throttle kernels
+  double settled = 0.003;  // stop when half the median's interval is below this share of it
+  Duration warm_up{500'000'000};
+  std::int64_t largest_copy = 256 << 20;  // bytes
+  std::uint64_t seed = 1;
+};
+
+// The usual plan: a client for each registered kernel with its default parameters.
+CalibrationPlan usual_plan(const BackendEntry& backend);
+
+// `progress` is told what is being measured. Throws RunError when the device fails or `stop` is set.
+Calibration calibrate(const BackendEntry& backend, int device, const CalibrationPlan& plan,
+                      const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop);
+
+}  // namespace gangway

@@ -1,0 +1,33 @@
+// The scheduler's clock: monotonic, read without a system call where the machine allows.
+#pragma once
+
+#include <chrono>
+
+#include "models/quantity.hpp"
+
+namespace gangway {
+
+struct HostClock {
+  struct Instant {
+    std::int64_t ns = 0;
+    friend Duration operator-(Instant a, Instant b) { return {a.ns - b.ns}; }
+    friend auto operator<=>(Instant, Instant) = default;
+    Instant operator+(Duration d) const { return {ns + d.ns}; }
+  };
+  static Instant now() {
+    return {std::chrono::duration_cast<std::chrono::nanoseconds>(
+                std::chrono::steady_clock::now().time_since_epoch())
+                .count()};
+  }
+};
+
+// Lets the core's other half, or a thread that waits for this core, go on for a moment.
+inline void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace gangway

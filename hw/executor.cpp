@@ -1,0 +1,373 @@
+#include "hw/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hw/protocol.hpp"
+
+namespace gangway {
+namespace {
+
+using namespace literals;
+
+constexpr Duration kLookAfter = 500_us;   // between looks at what need not be seen at once
+constexpr Duration kTimeToClear = 2_s;    // for the device to get free after a failure
+constexpr std::size_t kFewAlarms = 1024;  // no policy of ours keeps more than two
+constexpr std::uint32_t kMostFruitless = 100'000;
+
+}  // namespace
+
+RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> backend)
+    : setup_(setup), backend_(std::move(backend)), book_(setup.workload) {
+  const std::size_t count = setup_.workload.clients.size();
+  for (std::uint32_t c = 0; c < count; ++c) {
+    const Client& client = setup_.workload.clients[c];
+    for (const Kernel& kernel : client.kernels)
+      if (kernel.block_tasks.count >= kMostBlockTasks)
+        throw InputError(kernel.origin, kernel.name, fmt::format("{} block-tasks", kernel.block_tasks.count),
+                         fmt::format("fewer than {} in a world in real time", kMostBlockTasks));
+    clients_.emplace_back(client, ClientId{c}, setup_.workload.jitter);
+    standalone_.push_back(standalone_of(setup_, client).ns);
+  }
+  releases_.resize(count);
+  released_.reserve(count);
+  for (Engine& e : engines_) e.waiting.reserve(count);
+  alarms_.reserve(kFewAlarms);
+  facts_.reserve(4 * count + 64);
+  records_.reserve(kKeptRecords);
+}
+
+void RealTimeWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> order) {
+  book_.reset();
+  for (Engine& e : engines_) e = {std::move(e.waiting), false};
+  for (Engine& e : engines_) e.waiting.clear();
+  stay_ = {};
+  alarms_.clear();
+  facts_.clear();
+  records_.clear();
+  history_.clear();
+  now_ = looked_after_ = {};
+  launches_ = timers_ = events_ = 0;
+  fruitless_ = 0;
+  active_jobs_ = 0;
+  stopped_ = false;
+  next_alarm_ = next_release_ = Time::max();
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    ClientRun& client = clients_[order[position]];
+    client.reset(seed, first_release(setup_.workload, client.client(), position));
+  }
+  for (ClientRun& client : clients_) schedule(client.id(), client.next_release());
+}
+
+std::uint64_t RealTimeWorld::run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
+                                 TraceSink& trace) {
+  if (!backend_) throw RunError("the device was given up after a launch that did not end");
+  policy_ = &policy;
+  trace_ = &trace;
+  reset(seed, order);
+  try {
+    origin_ = HostClock::now();
+    policy.decide(now_, book_, *this);  // before anything happens
+    origin_ = HostClock::now();
+    play();
+    if (stay_.phase != Stay::free) abandon();
+    note({.time = now_, .mark = Mark::ended});
+    flush();
+  } catch (...) {
+    abandon();
+    throw;
+  }
+  return events_;
+}
+
+void RealTimeWorld::play() {
+  while (!idle()) {
+    now_ = clock();
+    if (now_ > setup_.horizon) {
+      now_ = setup_.horizon;
+      return;
+    }
+    if (now_ >= next_release_) release_due();
+    if (stay_.phase != Stay::free) poll_device();
+    poll_copies();
+    if (now_ >= next_alarm_) fire_due();
+    if (!facts_.empty())
+      tell_and_decide();
+    else
+      backend_->relax();
+    if (now_ - looked_after_ > kLookAfter) look_after();
+    if (stopped_) return;
+  }
+}
+
+// Nothing is on the device and nothing will come; timers alone change nothing once all jobs are over.
+bool RealTimeWorld::idle() const {
+  return stay_.phase == Stay::free && next_release_ == Time::max() && !engines_[0].busy &&
+         !engines_[1].busy && (active_jobs_ == 0 || alarms_.empty());
+}
+
+void RealTimeWorld::tell_and_decide() {
+  sort_for_telling(facts_);
+  events_ += facts_.size();
+  for (const Fact& fact : facts_) policy_->note(now_, fact, book_);
+  facts_.clear();
+  policy_->decide(now_, book_, *this);
+  note({.time = now_, .amount = (clock() - now_).ns, .mark = Mark::decided});
+}
+
+void RealTimeWorld::look_after() {
+  looked_after_ = now_;
+  stopped_ = trace_->stopped();
+  if (const std::string fault = backend_->fault(); !fault.empty()) stop(fault);
+  if (stay_.phase != Stay::launched && stay_.phase != Stay::started) return;
+  const Time since = stay_.evicting ? stay_.evict_ordered : stay_.ordered;
+  if (now_ - since > setup_.watchdog)
+    stop(fmt::format("kernel {} of {} {} after {}, the watchdog's limit", stay_.kernel.index,
+                     name(stay_.kernel.job.client),
+                     stay_.evicting ? "has not obeyed its eviction" : "is still on the device",
+                     to_text(setup_.watchdog)));
+}
+
+void RealTimeWorld::abandon() noexcept {
+  if (!backend_) return;
+  try {
+    if (stay_.phase == Stay::launched || stay_.phase == Stay::started) backend_->evict();
+    if (!backend_->settle(kTimeToClear)) static_cast<void>(backend_.release());  // see its contract
+  } catch (...) {  // the device is broken, and why is being reported already
+  }
+  stay_ = {};
+}
+
+void RealTimeWorld::note(Record record) {
+  history_.add(record);
+  if (records_.size() == kKeptRecords) flush();
+  records_.push_back(record);
+}
+
+void RealTimeWorld::flush() {
+  for (const Record& record : records_) trace_->record(record);
+  records_.clear();
+}
+
+void RealTimeWorld::impossible(const std::string& what) const { stop("the policy ordered " + what); }
+void RealTimeWorld::stop(const std::string& what) const {
+  throw RunError(history_.text(now_, what, setup_.workload));
+}
+
+// --- Clients
+// ------------------------------------------------------------------------------------------------------------
+
+void RealTimeWorld::schedule(ClientId client, std::optional<Time> release) {
+  releases_[client.index] = release.value_or(Time::max());
+  next_release_ = *std::min_element(releases_.begin(), releases_.end());
+}
+
+void RealTimeWorld::release_due() {
+  released_.clear();
+  while (next_release_ <= now_) {  // in the order in which they were due, then by client
+    const auto first = std::min_element(releases_.begin(), releases_.end());
+    ClientRun& client = clients_[static_cast<std::size_t>(first - releases_.begin())];
+    client.release();
+    ++active_jobs_;
+    ++events_;
+    note({.time = *first,
+          .amount = standalone_[client.id().index],
+          .job = client.last_released(),
+          .mark = Mark::released});
+    schedule(client.id(), client.next_release());
+    if (std::find(released_.begin(), released_.end(), client.id().index) == released_.end())
+      released_.push_back(client.id().index);
+  }
+  for (const std::uint32_t client : released_) begin_job(clients_[client]);
+}
+
+void RealTimeWorld::begin_job(ClientRun& client) {
+  if (!client.begin()) return;
+  if (client.client().copy_in.count > 0)
+    ask_for_copy(Direction::restore, {client.job(), client.client().copy_in});
+  else
+    eligible(client);
+}
+
+void RealTimeWorld::eligible(ClientRun& client) {
+  const JobId job = client.job();
+  note({.time = now_, .job = job, .kernel = client.kernel(), .mark = Mark::eligible});
+  if (client.kernel() > 0) return;
+  book_.arrived(job, now_);
+  tell(Arrived{job});
+}
+
+void RealTimeWorld::ask_for_copy(Direction direction, const Copy& copy) {
+  engine(direction).waiting.push_back(copy);
+  if (!engine(direction).busy) begin_copy(direction);
+}
+
+void RealTimeWorld::begin_copy(Direction direction) {
+  Engine& e = engine(direction);
+  e.busy = true;
+  note({.time = now_, .job = e.waiting.front().job, .mark = Mark::copy_begins, .direction = direction});
+  backend_->copy(direction, e.waiting.front().size);
+}
+
+void RealTimeWorld::poll_copies() {
+  for (const Direction direction : {Direction::restore, Direction::save})
+    if (engine(direction).busy && backend_->copied(direction)) copied(direction);
+}
+
+void RealTimeWorld::copied(Direction direction) {
+  Engine& e = engine(direction);
+  const JobId job = e.waiting.front().job;
+  e.waiting.erase(e.waiting.begin());
+  e.busy = false;
+  ++events_;
+  note({.time = now_, .job = job, .mark = Mark::copy_ends, .direction = direction});
+  if (!e.waiting.empty()) begin_copy(direction);
+  ClientRun& client = clients_[job.client.index];
+  if (direction == Direction::restore)
+    eligible(client);
+  else
+    finish_job(client);
+}
+
+void RealTimeWorld::finish_job(ClientRun& client) {
+  note({.time = now_, .job = client.job(), .mark = Mark::finished});
+  client.finish();
+  --active_jobs_;
+  if (const auto due = client.after_finish(now_)) schedule(client.id(), due);
+  begin_job(client);
+}
+
+// --- The device
+// ------------------------------------------------------------------------------------------------------------
+
+void RealTimeWorld::poll_device() {
+  const auto record = [&](Mark mark, std::int64_t amount) {
+    note({.time = now_,
+          .launch = stay_.launch,
+          .amount = amount,
+          .job = stay_.kernel.job,
+          .kernel = stay_.kernel.index,
+          .mark = mark});
+  };
+  if (stay_.phase == Stay::launched && backend_->started()) {
+    stay_.phase = Stay::started;
+    record(Mark::started, 0);
+    tell(Started{stay_.launch, stay_.kernel.job});
+  }
+  if (stay_.phase == Stay::started && backend_->gone()) {
+    stay_.phase = Stay::gone;
+    record(Mark::gone, 0);
+    backend_->ask_pending_work();
+  }
+  if (stay_.phase != Stay::gone) return;
+  if (const auto done = backend_->pending_work()) report(*done);
+}
+
+void RealTimeWorld::report(BlockCount done) {
+  const Stay stay = stay_;
+  stay_ = {};
+  if (done < stay.range.first || done > stay.range.last)
+    stop(fmt::format("kernel {} of {} came back with {} block-tasks done of {} to {}", stay.kernel.index,
+                     name(stay.kernel.job.client), done.count, stay.range.first.count,
+                     stay.range.last.count));
+  ClientRun& client = clients_[stay.kernel.job.client.index];
+  JobFacts& facts = book_.of(stay.kernel.job);
+  Why why = done == stay.range.last ? Why::budget : Why::evicted;
+  facts.done = done;
+  if (done == stay.kernel.block_tasks) {
+    why = Why::completed;
+    ++facts.kernel;
+    facts.done = {};
+    client.next_kernel();
+  }
+  const bool job_over = facts.finished();
+  note({.time = now_,
+        .launch = stay.launch,
+        .amount = done.count,
+        .job = stay.kernel.job,
+        .kernel = stay.kernel.index,
+        .mark = Mark::left,
+        .why = why});
+  fruitless_ = done == stay.range.first ? fruitless_ + 1 : 0;
+  if (fruitless_ == kMostFruitless)
+    stop(fmt::format("no block-task was done in {} launches, as when a quantum is shorter than a block-task",
+                     fruitless_));
+  tell(Left{stay.launch, stay.kernel.job, why, done, job_over});
+  if (!job_over) {
+    if (why == Why::completed) eligible(client);
+  } else if (client.client().copy_out.count > 0) {
+    ask_for_copy(Direction::save, {stay.kernel.job, client.client().copy_out});
+  } else {
+    finish_job(client);
+  }
+}
+
+// --- Orders
+// -------------------------------------------------------------------------------------------------------------
+
+LaunchId RealTimeWorld::launch(JobId job, DeviceId device, BlockRange range) {
+  if (device.index != 0) impossible(fmt::format("a launch on device {}, of 1", device.index));
+  if (stay_.phase != Stay::free) impossible("a launch while another kernel owns the GPU");
+  if (const std::string refusal = book_.refusal(job, range); !refusal.empty()) impossible(refusal);
+  const RunningKernel kernel = clients_[job.client.index].running();
+  stay_ = {LaunchId{++launches_}, kernel, range, now_, Stay::launched, {}, false};
+  note({.time = now_,
+        .launch = stay_.launch,
+        .amount = range.first.count,
+        .job = job,
+        .kernel = kernel.index,
+        .mark = Mark::launch_ordered});
+  backend_->launch({job.client.index, kernel.index}, range);
+  return stay_.launch;
+}
+
+void RealTimeWorld::evict(LaunchId launch) {
+  if (launch.value > launches_) impossible("an eviction of a launch that never was");
+  if (stay_.launch != launch || stay_.evicting) return;
+  if (stay_.phase != Stay::launched && stay_.phase != Stay::started) return;
+  stay_.evicting = true;
+  stay_.evict_ordered = now_;
+  note({.time = now_,
+        .launch = launch,
+        .job = stay_.kernel.job,
+        .kernel = stay_.kernel.index,
+        .mark = Mark::evict_ordered});
+  backend_->evict();
+}
+
+void RealTimeWorld::kill(ClientId) { impossible("a kill, which this world cannot do"); }
+void RealTimeWorld::restore(JobId, DeviceId) { impossible("a restore, which this world cannot do"); }
+void RealTimeWorld::save(JobId, DeviceId) { impossible("a save, which this world cannot do"); }
+void RealTimeWorld::access(ClientId, Access) { impossible("an access order, which this world cannot obey"); }
+void RealTimeWorld::admit(RequestId) { impossible("an admission, which this world cannot do"); }
+void RealTimeWorld::drain(ClientId) { impossible("a drain, which this world cannot do"); }
+void RealTimeWorld::sample(ClientId, Duration, std::int64_t) {
+  impossible("sampling, which this world cannot do");
+}
+
+TimerId RealTimeWorld::wake_at(Time time) {
+  if (time < now_) impossible(fmt::format("a timer at {} ns, in the past", time.ns));
+  alarms_.push_back({time, TimerId{++timers_}});
+  next_alarm_ = std::min(next_alarm_, time);
+  return alarms_.back().id;
+}
+
+void RealTimeWorld::cancel(TimerId timer) {
+  std::erase_if(alarms_, [&](const Alarm& alarm) { return alarm.id == timer; });
+}
+
+void RealTimeWorld::fire_due() {
+  next_alarm_ = Time::max();
+  for (std::size_t i = 0; i < alarms_.size();) {
+    if (alarms_[i].time <= now_) {
+      tell(Timer{alarms_[i].id});
+      alarms_.erase(alarms_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      next_alarm_ = std::min(next_alarm_, alarms_[i].time);
+      ++i;
+    }
+  }
+}
+
+}  // namespace gangway

@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "hw/executor.hpp"
+#include "hw/host/backend.hpp"
+
+namespace gangway {
+namespace {
+
+// Cores share everything, so only what limits residency says anything: one block on each.
+Device describe(int) {
+  Device device;
+  device.name = "host";
+  device.sms = HostBackend::usual_workers();
+  device.sm = {1024, 1, 65536, Bytes{1 << 20}};
+  device.memory = Bytes{std::int64_t{1} << 32};
+  device.h2d = device.d2h = {Bandwidth{1'000'000'000}, Duration{}};
+  return device;
+}
+
+Machine machine() { return {fmt::format("{} CPU cores", std::thread::hardware_concurrency()), ""}; }
+
+std::unique_ptr<Backend> make(const WorldSetup& setup) {
+  return std::make_unique<HostBackend>(setup.workload, HostBackend::usual_workers());
+}
+
+constexpr const char* kSummary = "real time on CPU cores: persistent worker threads run the block-tasks";
+
+const Registration<BackendEntry> device{
+    BackendEntry{{"host", kSummary, {}}, make, describe, [](int) {}, machine}};
+const Registration<WorldEntry> world{WorldEntry{{"host", kSummary, {}},
+                                                RealTimeWorld::kCapabilities,
+                                                [](const WorldSetup& setup) -> std::unique_ptr<World> {
+                                                  return std::make_unique<RealTimeWorld>(setup, make(setup));
+                                                },
+                                                true,
+                                                machine}};
+
+}  // namespace
+}  // namespace gangway

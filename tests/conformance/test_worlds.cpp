@@ -1,0 +1,225 @@
+// One set of cases for every world that can be played here: who owned the device, in which order, what was
+// done. Times differ between worlds, so cases leave room between arrivals and quanta.
+#include <cstdlib>
+#include <numeric>
+#include <set>
+
+#include "models/world.hpp"
+#include "tests/catch.hpp"
+#include "tests/scenario.hpp"
+
+namespace gangway::testing {
+namespace {
+
+using namespace literals;
+
+struct Case {
+  const char* name;
+  const char* policy;
+  std::vector<Client> clients;
+  std::vector<std::string> owners;  // in order of starting; one client in a row once
+  bool at_first = false;            // how it goes on depends on how fast a world is
+};
+
+Client one(const std::string& name, Duration arrive, Duration time) {
+  Client client;
+  client.name = name;
+  client.arrive = arrive;
+  Kernel kernel;
+  kernel.name = "k";
+  kernel.time = time;
+  kernel.block_tasks = {time.ns / 20'000};  // of 20 us, on one persistent block
+  kernel.block = {1024, 1, 1};
+  client.kernels.push_back(kernel);
+  return client;
+}
+
+Client with_copies(Client client) {
+  client.copy_in = client.copy_out = Bytes{1 << 20};
+  return client;
+}
+
+Client with_kernels(Client client, std::size_t count) {
+  client.kernels.resize(count, client.kernels.front());
+  return client;
+}
+
+Client repeated(Client client, std::uint32_t jobs, Duration period) {
+  client.repeat = {jobs, period, std::nullopt};
+  return client;
+}
+
+const std::vector<Case>& all_cases() {
+  static const std::vector<Case> cases{
+      {"fcfs serves in order of arrival",
+       "fcfs",
+       {one("A", 0_ms, 30_ms), one("B", 10_ms, 4_ms), one("C", 20_ms, 2_ms)},
+       {"A", "B", "C"}},
+      {"sjf lets the shortest go first, and a shorter arrival displaces the owner",
+       "sjf",
+       {one("A", 0_ms, 60_ms), one("B", 15_ms, 30_ms), one("C", 25_ms, 10_ms)},
+       {"A", "B", "C", "B", "A"}},
+      {"srt leaves an owner alone that has less left than the arrival needs",
+       "srt",
+       {one("A", 0_ms, 40_ms), one("B", 25_ms, 30_ms)},
+       {"A", "B"}},
+      {"srt displaces an owner that has more left",
+       "srt",
+       {one("A", 0_ms, 60_ms), one("B", 15_ms, 10_ms)},
+       {"A", "B", "A"}},
+      {"rr takes turns",
+       "{name: rr, params: {quantum: 30 ms}}",
+       {one("A", 0_ms, 45_ms), one("B", 2_ms, 35_ms)},
+       {"A", "B", "A"},
+       true},
+      {"frs serves one client alone without evicting it for itself", "frs", {one("A", 0_ms, 20_ms)}, {"A"}},
+      {"kernels of one program run in order, with copies around them",
+       "fcfs",
+       {with_copies(with_kernels(one("A", 0_ms, 10_ms), 3)), with_copies(one("B", 2_ms, 5_ms))},
+       {"A", "B"}},
+      {"jobs of one client come one after the other",
+       "fcfs",
+       {repeated(one("A", 0_ms, 10_ms), 3, 30_ms), one("B", 15_ms, 5_ms)},
+       {"A", "B", "A"}},
+  };
+  return cases;
+}
+
+struct Records : TraceSink {
+  std::vector<Record> all;
+  void record(const Record& r) override { all.push_back(r); }
+};
+
+Device one_block() {
+  Device device;
+  device.name = "one-block";
+  device.sms = 1;
+  device.sm = {1024, 1, 65536, Bytes{1 << 16}};
+  device.memory = Bytes{std::int64_t{1} << 32};
+  device.h2d = device.d2h = {Bandwidth{10'000'000'000}, 1_us};
+  device.commands = {5_us, 5_us, 0_ns, 2_us};
+  return device;
+}
+
+std::vector<Record> play(const WorldEntry& world, const std::vector<Client>& clients,
+                         const std::string& policy) {
+  Workload workload;
+  workload.name = "conformance";
+  workload.clients = clients;
+  const Device device = one_block();
+  const ChosenPolicy chosen = policy_from(policy);
+  const auto made = chosen.entry->make(chosen.values);
+  const auto mechanism = mechanism_from("flag-copy");
+  const auto instance = world.make({.workload = workload, .device = device, .mechanism = *mechanism});
+  std::vector<std::uint32_t> order(clients.size());
+  std::iota(order.begin(), order.end(), 0u);
+  Records records;
+  instance->run(*made, {}, order, records);
+  return records.all;
+}
+
+std::vector<std::string> owners(const std::vector<Record>& records, const std::vector<Client>& clients) {
+  std::vector<std::string> out;
+  for (const Record& r : records)
+    if (r.mark == Mark::started) {
+      const std::string& name = clients[r.job.client.index].name;
+      if (out.empty() || out.back() != name) out.push_back(name);
+    }
+  return out;
+}
+
+// What holds for the trace of any world.
+void check_laws(const std::vector<Record>& records, const std::vector<Client>& clients) {
+  Time last;
+  std::uint64_t owner = 0;  // the launch on the device
+  std::vector<std::size_t> kernel(clients.size());
+  std::vector<std::int64_t> done(clients.size());
+  std::vector<std::uint32_t> finished(clients.size());
+  bool started = false, gone = false;
+  for (const Record& r : records) {
+    REQUIRE(r.time >= last);
+    last = r.time;
+    const std::uint32_t c = r.job.client.index;
+    switch (r.mark) {
+      case Mark::launch_ordered:
+        REQUIRE(owner == 0);
+        REQUIRE(r.kernel == kernel[c]);
+        REQUIRE(r.amount == done[c]);
+        owner = r.launch.value;
+        started = gone = false;
+        break;
+      case Mark::started:
+        REQUIRE(r.launch.value == owner);
+        REQUIRE_FALSE(started);
+        started = true;
+        break;
+      case Mark::gone:
+        REQUIRE(started);
+        gone = true;
+        break;
+      case Mark::left: {
+        REQUIRE(gone);
+        REQUIRE(r.launch.value == owner);
+        REQUIRE(r.amount >= done[c]);
+        owner = 0;
+        done[c] = r.amount;
+        const std::int64_t all = clients[c].kernels[kernel[c]].block_tasks.count;
+        REQUIRE((r.why == Why::completed) == (r.amount == all));
+        if (r.why == Why::completed) {
+          ++kernel[c];
+          done[c] = 0;
+        }
+        break;
+      }
+      case Mark::finished:
+        REQUIRE(kernel[c] == clients[c].kernels.size());
+        kernel[c] = 0;
+        ++finished[c];
+        break;
+      default:
+        break;
+    }
+  }
+  for (std::size_t c = 0; c < clients.size(); ++c) REQUIRE(finished[c] == clients[c].repeat.jobs.value_or(1));
+}
+
+// The worlds of this machine; cuda where GANGWAY_GPU says that there is a GPU.
+std::vector<const WorldEntry*> worlds() {
+  std::vector<const WorldEntry*> out;
+  for (const WorldEntry& world : Worlds::all())
+    if (world.name != "cuda" || std::getenv("GANGWAY_GPU") != nullptr) out.push_back(&world);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("every world agrees on order and ownership", "[conformance]") {
+  std::set<std::string> names;
+  for (const WorldEntry* world : worlds()) {
+    names.insert(world->name);
+    for (const Case& c : all_cases()) {
+      INFO(world->name << ": " << c.name);
+      const auto records = play(*world, c.clients, c.policy);
+      check_laws(records, c.clients);
+      auto found = owners(records, c.clients);
+      if (c.at_first) found.resize(std::min(found.size(), c.owners.size()));
+      CHECK(found == c.owners);
+    }
+  }
+  CHECK(names.count("sim") == 1);
+  CHECK(names.count("host") == 1);
+}
+
+TEST_CASE("every policy obeys the laws of a trace in every world", "[conformance]") {
+  const std::vector<Client> clients{one("A", 0_ms, 6_ms), with_copies(with_kernels(one("B", 1_ms, 2_ms), 2)),
+                                    one("C", 2_ms, 3_ms), repeated(one("D", 1_ms, 1_ms), 3, 2_ms)};
+  for (const WorldEntry* world : worlds())
+    for (const PolicyEntry& policy : Policies::all()) {
+      const ParameterValues values(policy.parameters, std::nullopt);
+      if (!policy.make(values)->needs().missing_from(world->capabilities).none()) continue;
+      INFO(world->name << ", " << policy.name);
+      check_laws(play(*world, clients, policy.name), clients);
+    }
+}
+
+}  // namespace gangway::testing

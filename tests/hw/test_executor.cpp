@@ -1,0 +1,259 @@
+// The real-time executor and the host's workers, with evictions that race completion.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+
+#include "hw/executor.hpp"
+#include "hw/host/backend.hpp"
+#include "hw/throttled.hpp"
+#include "models/error.hpp"
+#include "models/random.hpp"
+#include "tests/catch.hpp"
+#include "tests/scenario.hpp"
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define GANGWAY_COUNTS_ALLOCATIONS
+namespace {
+thread_local std::int64_t allocations = 0;
+}
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+#endif
+
+namespace gangway::testing {
+namespace {
+
+using namespace literals;
+
+Client throttle(const std::string& name, std::int64_t block_tasks, Duration each, unsigned workers) {
+  Client client;
+  client.name = name;
+  Kernel kernel;
+  kernel.name = name;
+  kernel.block_tasks = {block_tasks};
+  kernel.time = {each.ns * block_tasks / std::min<std::int64_t>(workers, block_tasks)};
+  client.kernels.push_back(kernel);
+  return client;
+}
+
+void wait_until_gone(Backend& backend) {
+  while (!backend.gone()) backend.relax();
+  REQUIRE(backend.started());
+}
+
+struct Nothing : TraceSink {
+  void record(const Record&) override {}
+};
+
+}  // namespace
+
+TEST_CASE("evictions that race completion lose no block-task and do none twice") {
+  constexpr unsigned kWorkers = 3;
+  Stream random(7, "test-evictions", {});
+  Workload workload;
+  for (int size : {1, 2, 5, 40, 300})
+    workload.clients.push_back(throttle("t" + std::to_string(size), size, 1_us, kWorkers));
+  HostBackend backend(workload, kWorkers);
+  std::int64_t evictions = 0;
+  const int runs = cases(1'000, 50'000);
+  for (int run = 0; run < runs; ++run) {
+    const KernelIndex k{static_cast<std::uint32_t>(random.below(workload.clients.size())), 0};
+    const BlockCount all = workload.clients[k.client].kernels[0].block_tasks;
+    backend.observe(true);
+    backend.poison(k);
+    BlockCount done;
+    while (done < all) {
+      // Sometimes a range that ends early, and an eviction from "at once" to "long over".
+      const BlockCount last =
+          random.below(4) == 0 ? done + BlockCount{1 + static_cast<std::int64_t>(random.below(
+                                                           static_cast<std::uint64_t>((all - done).count)))}
+                               : all;
+      backend.launch(k, {done, last});
+      const bool evict = random.below(3) > 0;
+      if (evict) {
+        const auto until = HostClock::now() + Duration{static_cast<std::int64_t>(random.below(150'000))};
+        if (random.below(4) > 0)
+          while (HostClock::now() < until && !backend.gone()) pause_briefly();
+        backend.evict();
+        ++evictions;
+      }
+      wait_until_gone(backend);
+      backend.ask_pending_work();
+      const BlockCount now = backend.pending_work().value();
+      REQUIRE(now >= done);
+      REQUIRE(now <= last);
+      if (!evict) REQUIRE(now == last);
+      done = now;
+    }
+    const auto observed = backend.observed();
+    REQUIRE(observed.counts == std::vector<std::uint32_t>(static_cast<std::size_t>(all.count), 1));
+    REQUIRE(backend.difference(k).empty());
+  }
+  CHECK(evictions > runs / 3);
+}
+
+TEST_CASE("a late eviction order does not touch the next launch") {
+  Workload workload;
+  workload.clients.push_back(throttle("t", 100, 1_us, 2));
+  HostBackend backend(workload, 2);
+  for (int i = 0; i < 200; ++i) {
+    backend.launch({0, 0}, {{0}, {100}});
+    wait_until_gone(backend);
+    backend.evict();  // of a launch that is over
+    REQUIRE(backend.pending_work() == BlockCount{100});
+    backend.launch({0, 0}, {{0}, {100}});
+    wait_until_gone(backend);
+    REQUIRE(backend.pending_work() == BlockCount{100});
+  }
+}
+
+TEST_CASE("the original form does every block-task") {
+  Workload workload;
+  workload.clients.push_back(throttle("t", 57, 1_us, 3));
+  HostBackend backend(workload, 3);
+  backend.poison({0, 0});
+  CHECK_FALSE(backend.difference({0, 0}).empty());
+  backend.launch_original({0, 0});
+  wait_until_gone(backend);
+  CHECK(backend.difference({0, 0}).empty());
+}
+
+TEST_CASE("copies end, in both directions at once") {
+  HostBackend backend(Workload{}, 1);
+  for (int i = 0; i < 50; ++i) {
+    backend.copy(Direction::restore, Bytes{1 << 16});
+    backend.copy(Direction::save, Bytes{1 << 12});
+    while (!backend.copied(Direction::restore) || !backend.copied(Direction::save)) backend.relax();
+  }
+  CHECK(backend.settle(1_s));
+}
+
+TEST_CASE("a kernel that never ends is stopped by the watchdog, with the history") {
+  Workload workload;
+  workload.clients.push_back(throttle("endless", 1, 3_s, 1));
+  const Device device = small_device();
+  const auto mechanism = mechanism_from("flag-copy");
+  RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism, .watchdog = 50_ms},
+                      std::make_unique<HostBackend>(workload, 1));
+  const ChosenPolicy chosen = policy_from("fcfs");
+  Nothing sink;
+  const std::uint32_t order[] = {0};
+  std::string what;
+  try {
+    world.run(*chosen.entry->make(chosen.values), {}, order, sink);
+  } catch (const RunError& error) {
+    what = error.what();
+  }
+  CHECK(what.find("kernel 0 of endless is still on the device after 50 ms, the watchdog's limit") !=
+        std::string::npos);
+  CHECK(what.find("launch ordered") != std::string::npos);
+  CHECK_THROWS_AS(world.run(*chosen.entry->make(chosen.values), {}, order, sink), RunError);
+}
+
+TEST_CASE("a run nobody wants any more ends soon and leaves the device free") {
+  struct Impatient : TraceSink {
+    void record(const Record&) override {}
+    bool stopped() const override { return true; }
+  };
+  Workload workload;
+  workload.clients.push_back(throttle("long", 100'000, 100_us, 1));
+  const Device device = small_device();
+  const auto mechanism = mechanism_from("flag-copy");
+  RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
+                      std::make_unique<HostBackend>(workload, 1));
+  const ChosenPolicy chosen = policy_from("fcfs");
+  Impatient sink;
+  const std::uint32_t order[] = {0};
+  const auto began = HostClock::now();
+  world.run(*chosen.entry->make(chosen.values), {}, order, sink);
+  world.run(*chosen.entry->make(chosen.values), {}, order, sink);
+  CHECK(HostClock::now() - began < 5_s);
+}
+
+TEST_CASE("impossible orders stop a real run too") {
+  struct Twice : Policy {
+    Capabilities needs() const override { return {}; }
+    void note(Time, const Fact& fact, const View&) override {
+      if (const auto* arrived = std::get_if<Arrived>(&fact)) job = arrived->job;
+    }
+    void decide(Time, const View& view, Orders& orders) override {
+      if (!job) return;
+      orders.launch(*job, DeviceId{0}, {{0}, view.job(*job).current().block_tasks});
+      orders.launch(*job, DeviceId{0}, {{0}, view.job(*job).current().block_tasks});
+    }
+    std::optional<JobId> job;
+  };
+  Workload workload;
+  workload.clients.push_back(throttle("t", 10, 1_us, 1));
+  const Device device = small_device();
+  const auto mechanism = mechanism_from("flag-copy");
+  RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
+                      std::make_unique<HostBackend>(workload, 1));
+  Nothing sink;
+  const std::uint32_t order[] = {0};
+  Twice policy;
+  std::string what;
+  try {
+    world.run(policy, {}, order, sink);
+  } catch (const RunError& error) {
+    what = error.what();
+  }
+  CHECK(what.find("a launch while another kernel owns the GPU") != std::string::npos);
+}
+
+#ifdef GANGWAY_COUNTS_ALLOCATIONS
+namespace {
+
+// Counts what is allocated between the first fact and the last decision.
+class Counting : public Policy {
+ public:
+  explicit Counting(Policy& policy) : policy_(policy) {}
+  Capabilities needs() const override { return policy_.needs(); }
+  void note(Time now, const Fact& fact, const View& view) override {
+    if (!first) first = allocations;
+    policy_.note(now, fact, view);
+  }
+  void decide(Time now, const View& view, Orders& orders) override {
+    policy_.decide(now, view, orders);
+    last = allocations;
+  }
+  std::optional<std::int64_t> first;
+  std::int64_t last = 0;
+
+ private:
+  Policy& policy_;
+};
+
+}  // namespace
+
+TEST_CASE("the scheduler's path allocates nothing") {
+  Workload workload;
+  for (const char* name : {"A", "B", "C"}) {
+    workload.clients.push_back(throttle(name, 400, 10_us, 1));
+    workload.clients.back().copy_in = workload.clients.back().copy_out = Bytes{1 << 16};
+    workload.clients.back().repeat = {3, 1_ms, std::nullopt};
+  }
+  const Device device = small_device();
+  const auto mechanism = mechanism_from("flag-copy");
+  RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
+                      std::make_unique<HostBackend>(workload, 1));
+  Nothing sink;
+  const std::uint32_t order[] = {0, 1, 2};
+  for (const char* name : {"fcfs", "sjf", "srt", "rr", "cfs", "frs"}) {
+    const ChosenPolicy chosen = policy_from(name);
+    const auto policy = chosen.entry->make(chosen.values);
+    Counting counting(*policy);
+    world.run(counting, {}, order, sink);
+    INFO(name);
+    CHECK(counting.last - counting.first.value() == 0);
+  }
+}
+#endif
+
+}  // namespace gangway::testing
