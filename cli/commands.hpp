@@ -14,5 +14,6 @@ void add_run(CLI::App& app, const std::string& command, int& code);
 void add_check(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);
 void add_trace(CLI::App& app, int& code);
+void add_calibrate(CLI::App& app, const std::string& command, int& code);
 
 }  // namespace gangway

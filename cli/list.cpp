@@ -41,6 +41,7 @@ Json listed(const std::string& what) {
   if (what == "policies") return registered<PolicyEntry>();
   if (what == "mechanisms") return registered<MechanismEntry>();
   if (what == "generators") return registered<GeneratorEntry>();
+  if (what == "kernels") return registered<KernelEntry>();
   if (what == "worlds") return registered<WorldEntry>();
   return files(what);
 }
@@ -63,10 +64,10 @@ void add_list(CLI::App& app, int& code) {
   auto json = std::make_shared<bool>(false);
   CLI::App* sub = app.add_subcommand("list", "show what there is");
   sub->add_option("what", *what,
-                  "policies, devices, workloads, experiments, mechanisms, generators or worlds")
+                  "policies, devices, workloads, experiments, kernels, mechanisms, generators or worlds")
       ->required()
-      ->check(CLI::IsMember(
-          {"policies", "devices", "workloads", "experiments", "mechanisms", "generators", "worlds"}));
+      ->check(CLI::IsMember({"policies", "devices", "workloads", "experiments", "kernels", "mechanisms",
+                             "generators", "worlds"}));
   sub->add_flag("--json", *json, "for programs");
   sub->callback([what, json, &code] {
     const Json list = listed(*what);

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   add_check(app, code);
   add_list(app, code);
   add_trace(app, code);
+  add_calibrate(app, command, code);
   try {
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0)

@@ -2,18 +2,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
-#include <csignal>
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
 #include "experiments/runner.hpp"
 #include "models/nearest.hpp"
 
 namespace gangway {
 namespace {
-
-std::atomic<bool> interrupted = false;
 
 struct Arguments {
   std::string file;
@@ -35,12 +32,6 @@ std::vector<Override> overrides(const Arguments& arguments) {
   }
   if (!arguments.seed.empty()) all.push_back({"seed", arguments.seed});
   return all;
-}
-
-const WorldEntry& world_named(const std::string& name) {
-  for (const WorldEntry& world : Worlds::all())
-    if (world.name == name) return world;
-  throw InputError({"--world", 0}, "world", quote(name), expected_names(name, Worlds::names()));
 }
 
 std::string cell(const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; }
@@ -82,7 +73,7 @@ void print_verdicts(const RunReport& report) {
 }
 
 int run(const Arguments& arguments, const std::string& command) {
-  const WorldEntry& world = world_named(arguments.world);
+  const WorldEntry& world = world_named(arguments.world, "--world");
   const Experiment experiment = read_experiment(arguments.file, overrides(arguments));
   RunOptions options;
   options.out = arguments.out.empty() ? "out/" + experiment.name : arguments.out;
@@ -92,12 +83,7 @@ int run(const Arguments& arguments, const std::string& command) {
   options.trace = arguments.trace;
   options.command = command;
   options.progress = isatty(STDERR_FILENO) != 0;
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends at once
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  const RunReport report = run_experiment(experiment, options, interrupted);
+  const RunReport report = run_experiment(experiment, options, catch_interrupts());
   if (report.was_complete) {
     fmt::print("{} holds these results already\n", options.out.string());
     return 0;

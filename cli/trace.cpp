@@ -2,12 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "experiments/chrome_trace.hpp"
 #include "experiments/files.hpp"
 #include "models/nearest.hpp"
+#include "models/world.hpp"
 
 namespace gangway {
 namespace {
@@ -28,6 +31,11 @@ std::uint32_t policy_index(const Point& point, const std::string& label) {
   if (found == labels.end())
     throw InputError({"--policy", 0}, "policy", quote(label), expected_names(label, labels));
   return static_cast<std::uint32_t>(found - labels.begin());
+}
+
+std::string world_of(const fs::path& manifest) {
+  std::ifstream in(manifest);
+  return nlohmann::json::parse(in, nullptr, false).value("world", "sim");
 }
 
 void check_below(const char* option, std::uint32_t value, std::size_t limit) {
@@ -51,10 +59,12 @@ int trace(const Arguments& arguments) {
   const fs::path file =
       arguments.out.empty() ? fs::path(arguments.folder) / "trace" / name : fs::path(arguments.out);
   if (file.has_parent_path()) make_folder(file.parent_path());
-  const auto& worlds = Worlds::all();
-  const auto sim =
-      std::find_if(worlds.begin(), worlds.end(), [](const WorldEntry& w) { return w.name == "sim"; });
-  write_file(file, chrome_trace(experiment, *sim, unit, arguments.permutation));
+  const WorldEntry& world = world_named(world_of(manifest), manifest.string());
+  if (!world.real_time)
+    write_file(file, chrome_trace(experiment, world, unit, arguments.permutation));
+  else if (!fs::exists(file))
+    throw InputError({arguments.folder, 0}, "trace", "runs in real time that kept no timeline of this one",
+                     "replication 0, permutation 0 of a run with --trace");
   fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
   return 0;
 }

@@ -9,8 +9,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kClients = 1, kGpu = 2;                                // processes
-constexpr int kOwner = 1, kCommands = 2, kCopyIn = 3, kCopyOut = 4;  // threads of the GPU
+constexpr int kClients = 1, kGpu = 2;                                                // processes
+constexpr int kOwner = 1, kCommands = 2, kCopyIn = 3, kCopyOut = 4, kScheduler = 5;  // threads of the GPU
 
 double microseconds(Time time) { return static_cast<double>(time.ns) / 1000; }
 
@@ -64,12 +64,14 @@ class Timeline : public TraceSink {
       case Mark::finished:
         leave(r);
         return instant(r, "finished");
+      case Mark::decided:
+        return decided(r);
       case Mark::ended:
         return;
     }
   }
 
-  Json take() { return std::move(events_); }
+  const Json& events() const { return events_; }
 
  private:
   struct Phase {
@@ -103,6 +105,17 @@ class Timeline : public TraceSink {
     if (r.launch.value > 0) out["launch"] = r.launch.value;
     if (r.mark == Mark::gone || r.mark == Mark::left) out["done"] = r.amount;
     return out;
+  }
+
+  void decided(const Record& r) {
+    if (!scheduler_) thread(kGpu, kScheduler, "scheduler");
+    scheduler_ = true;
+    events_.push_back({{"ph", "X"},
+                       {"name", "decide"},
+                       {"pid", kGpu},
+                       {"tid", kScheduler},
+                       {"ts", microseconds(r.time)},
+                       {"dur", microseconds(Time{r.amount})}});
   }
 
   void span(int pid, int tid, const std::string& name, Time from, const Record& r) {
@@ -159,6 +172,7 @@ class Timeline : public TraceSink {
   Time owned_;    // by the launch that runs
   Time command_;  // when the command under way was ordered
   bool evicting_ = false;
+  bool scheduler_ = false;  // its track is there
   Json events_ = Json::array();
 };
 
@@ -168,20 +182,41 @@ const std::string& label(const Experiment& experiment, const Unit& unit) {
 
 }  // namespace
 
-std::string chrome_trace(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
-                         std::uint32_t permutation) {
-  const Workload workload = experiment.points[unit.point].workload->draw(experiment.seed, unit.replication);
-  Timeline timeline(workload);
-  play_traced(experiment, world, unit, permutation, timeline);
+struct ChromeTrace::State {
+  State(const Experiment& experiment, const Unit& unit)
+      : workload(experiment.points[unit.point].workload->draw(experiment.seed, unit.replication)),
+        timeline(workload) {}
+  Workload workload;
+  Timeline timeline;
+};
+
+ChromeTrace::ChromeTrace(const Experiment& experiment, const Unit& unit, std::uint32_t permutation)
+    : experiment_(experiment),
+      unit_(unit),
+      permutation_(permutation),
+      state_(std::make_unique<State>(experiment, unit)) {}
+
+ChromeTrace::~ChromeTrace() = default;
+
+void ChromeTrace::record(const Record& record) { state_->timeline.record(record); }
+
+std::string ChromeTrace::text() const {
   const Json json{{"displayTimeUnit", "ms"},
                   {"otherData",
-                   {{"experiment", experiment.name},
-                    {"policy", label(experiment, unit)},
-                    {"point", unit.point},
-                    {"replication", unit.replication},
-                    {"permutation", permutation}}},
-                  {"traceEvents", timeline.take()}};
+                   {{"experiment", experiment_.name},
+                    {"policy", label(experiment_, unit_)},
+                    {"point", unit_.point},
+                    {"replication", unit_.replication},
+                    {"permutation", permutation_}}},
+                  {"traceEvents", state_->timeline.events()}};
   return json.dump() + "\n";
+}
+
+std::string chrome_trace(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
+                         std::uint32_t permutation) {
+  ChromeTrace trace(experiment, unit, permutation);
+  play_traced(experiment, world, unit, permutation, trace);
+  return trace.text();
 }
 
 std::string trace_name(const Experiment& experiment, const Unit& unit, std::uint32_t permutation) {

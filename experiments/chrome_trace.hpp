@@ -7,9 +7,26 @@
 
 namespace gangway {
 
-// Plays one run and returns its timeline: a track per client (copy in, waiting, running, draining, copy out),
-// GPU ownership, the scheduler's commands and the copy engines. Spans on one track never overlap. Times in
-// microseconds.
+// The timeline of the run whose records it is given: a track per client (copy in, waiting, running, draining,
+// copy out), GPU ownership, the scheduler's commands, the copy engines and, in real worlds, the scheduler's
+// decisions. Spans on one track never overlap. Times in microseconds.
+class ChromeTrace : public TraceSink {
+ public:
+  // The experiment must outlive this object.
+  ChromeTrace(const Experiment& experiment, const Unit& unit, std::uint32_t permutation);
+  ~ChromeTrace() override;
+  void record(const Record& record) override;
+  std::string text() const;
+
+ private:
+  struct State;
+  const Experiment& experiment_;
+  Unit unit_;
+  std::uint32_t permutation_;
+  std::unique_ptr<State> state_;
+};
+
+// Plays one run and returns its timeline.
 std::string chrome_trace(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
                          std::uint32_t permutation);
 

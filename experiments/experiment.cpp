@@ -100,6 +100,8 @@ Point read_point(Mapping& m) {
   return point;
 }
 
+constexpr Duration kLeastWatchdog{1'000'000}, kMostWatchdog{3'600'000'000'000};
+
 void read_settings(Mapping& m, Experiment& experiment) {
   read_header(m, "experiment");
   experiment.name = m.need("name").identifier();
@@ -113,6 +115,8 @@ void read_settings(Mapping& m, Experiment& experiment) {
     experiment.standalone_transformed = s->one_of({"transformed", "original"}) == "transformed";
   if (auto s = m.maybe("sigma")) experiment.sample_sigma = s->one_of({"population", "sample"}) == "sample";
   if (auto horizon = m.maybe("horizon")) experiment.horizon = horizon->duration(Duration{1});
+  if (auto watchdog = m.maybe("watchdog"))
+    experiment.watchdog = watchdog->duration(kLeastWatchdog, kMostWatchdog);
 }
 
 void check_workload(const Experiment& experiment, const Point& point, const Field& field) {

@@ -37,6 +37,7 @@ struct Experiment {
   bool standalone_transformed = true;
   bool sample_sigma = false;
   std::optional<Duration> horizon;
+  Duration watchdog{10'000'000'000};  // for worlds in real time
   std::vector<PublishedValue> published;
   std::string configuration;  // the resolved file as JSON
   std::string identity;       // a hash of it

@@ -46,6 +46,8 @@ std::string values(const Row& row) {
   return text + "\n";
 }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
 // The manifest of a finished run, or nothing.
 Json read_manifest(const fs::path& file) {
   std::error_code error;
@@ -213,7 +215,10 @@ std::string ResultFolder::text_of_manifest(const RunAccount& account) const {
       {"commit", build_commit()},
       {"compiler", build_compiler()},
       {"command", account.command},
-      {"host", {{"cpu", host_cpu()}, {"gpu", nullptr}, {"driver", nullptr}}},
+      {"host",
+       {{"cpu", host_cpu()},
+        {"gpu", text_or_null(account.machine.gpu)},
+        {"driver", text_or_null(account.machine.driver)}}},
       {"threads", account.threads},
       {"start", account.start},
       {"end", account.end},

@@ -10,6 +10,7 @@
 #include "experiments/experiment.hpp"
 #include "experiments/files.hpp"
 #include "experiments/group.hpp"
+#include "models/world.hpp"
 
 namespace gangway {
 
@@ -17,6 +18,7 @@ namespace gangway {
 struct RunAccount {
   std::string command;
   std::string world;
+  Machine machine;  // of a real world
   unsigned threads = 1;
   std::string start, end;  // UTC, ISO 8601
   double seconds = 0;

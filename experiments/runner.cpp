@@ -31,7 +31,11 @@ void keep_traces(const Experiment& experiment, const RunOptions& options, const 
     for (std::uint32_t q = 0; q < experiment.points[p].policies.size() && !stop; ++q) {
       const Unit unit{p, q, 0};
       const std::filesystem::path file = folder / trace_name(experiment, unit, 0);
-      if (!std::filesystem::exists(file)) write_file(file, chrome_trace(experiment, *options.world, unit, 0));
+      if (std::filesystem::exists(file)) continue;
+      if (options.world->real_time)
+        throw InputError({"--trace", 0}, "trace", "results of runs in real time that kept no timeline",
+                         "--force as well, which runs them again");
+      write_file(file, chrome_trace(experiment, *options.world, unit, 0));
     }
 }
 
@@ -69,7 +73,12 @@ class Runner {
   RunReport run() {
     const auto began = Clock::now();
     RunReport report;
-    report.account = {options_.command, options_.world->name, threads(), utc_now(), "", 0, 0, 0, resumed_};
+    report.account.command = options_.command;
+    report.account.world = options_.world->name;
+    if (options_.world->machine != nullptr) report.account.machine = options_.world->machine();
+    report.account.threads = threads();
+    report.account.start = utc_now();
+    report.account.resumed = resumed_;
     work();
     if (error_) std::rethrow_exception(error_);
     report.groups = groups_.size();
@@ -88,6 +97,7 @@ class Runner {
 
  private:
   unsigned threads() const {
+    if (options_.world->real_time) return 1;
     return options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
   }
   std::size_t units() const { return todo_.size() * experiment_.replications; }
@@ -117,8 +127,15 @@ class Runner {
   }
 
   void play_unit(OpenGroup& group, std::uint32_t replication) {
-    auto result = play(experiment_, *options_.world, {group.point, group.policy, replication}, stop_);
+    const Unit unit{group.point, group.policy, replication};
+    std::optional<ChromeTrace> trace;  // a real run cannot be played again for its timeline
+    if (options_.trace && options_.world->real_time && replication == 0) trace.emplace(experiment_, unit, 0);
+    auto result = play(experiment_, *options_.world, unit, stop_, trace ? &*trace : nullptr);
     if (!result) return;
+    if (trace) {
+      make_folder(options_.out / "trace");
+      write_file(options_.out / "trace" / trace_name(experiment_, unit, 0), trace->text());
+    }
     events_ += result->events;
     jobs_ += result->metrics.jobs;
     const std::lock_guard lock(group.mutex);

@@ -76,13 +76,17 @@ struct Stopped {};
 class StoppableSink : public TraceSink {
  public:
   StoppableSink(TraceSink& next, const std::atomic<bool>& stop) : next_(next), stop_(stop) {}
+  void also(TraceSink* sink) { also_ = sink; }
   void record(const Record& record) override {
-    if (stop_.load(std::memory_order_relaxed)) throw Stopped{};
+    if (stopped()) throw Stopped{};
     next_.record(record);
+    if (also_ != nullptr) also_->record(record);
   }
+  bool stopped() const override { return stop_.load(std::memory_order_relaxed); }
 
  private:
   TraceSink& next_;
+  TraceSink* also_ = nullptr;
   const std::atomic<bool>& stop_;
 };
 
@@ -94,7 +98,8 @@ struct Stage {
         workload(point.workload->draw(experiment.seed, unit.replication)),
         mechanism(point.mechanism.entry->make(point.mechanism.values)),
         world(entry.make({workload, point.device, *mechanism, experiment.standalone_transformed,
-                          experiment.horizon ? Time{} + *experiment.horizon : Time::max()})) {}
+                          experiment.horizon ? Time{} + *experiment.horizon : Time::max(),
+                          experiment.watchdog, point.mechanism.entry->name})) {}
 
   std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
                     TraceSink& trace) {
@@ -143,7 +148,7 @@ std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Wor
 }
 
 std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
-                               const std::atomic<bool>& stop) {
+                               const std::atomic<bool>& stop, TraceSink* first) {
   Stage stage(experiment, world, unit);
   ReplicationMeter meter(stage.workload.clients.size(), experiment.sample_sigma);
   JobRows rows(unit, stage.policy.label, stage.workload);
@@ -154,6 +159,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   const std::uint32_t permutations = permutation_count(experiment, stage.point);
   for (std::uint32_t permutation = 0; permutation < permutations; ++permutation) {
     run_meter.reset();
+    records.also(permutation == 0 ? first : nullptr);
     try {
       result.events += stage.run(experiment, unit, permutation, records);
     } catch (const Stopped&) {

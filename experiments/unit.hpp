@@ -24,10 +24,10 @@ struct Unit {
   std::uint32_t replication = 0;
 };
 
-// Plays the unit in the given world. `stop` is looked at before every run; when it is set the result is
-// empty.
+// Plays the unit in the given world. When `stop` gets set the result is empty. `first` (if any) is given the
+// records of permutation 0 as well.
 std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
-                               const std::atomic<bool>& stop);
+                               const std::atomic<bool>& stop, TraceSink* first = nullptr);
 
 // Plays one run of the unit and writes its trace.
 void play_traced(const Experiment& experiment, const WorldEntry& world, const Unit& unit,

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
+#include "experiments/calibration_files.hpp"
+#include "models/error.hpp"
+#include "models/nearest.hpp"
+#include "workloads/source.hpp"
+
+namespace gangway {
+namespace {
+
+struct Arguments {
+  std::string world = "cuda", out, name, workload, mechanism = "flag-copy";
+  int device = 0;
+  bool force = false;
+};
+
+const BackendEntry& backend_named(const std::string& name) {
+  for (const BackendEntry& entry : Backends::all())
+    if (entry.name == name) return entry;
+  throw InputError({"--world", 0}, "world", quote(name), expected_names(name, Backends::names()));
+}
+
+std::vector<Client> clients_of(const std::string& file) {
+  const Node node = read_yaml(file);
+  const Workload workload = read_clients(Field(node, ""));
+  for (const Client& client : workload.clients)
+    for (const Kernel& kernel : client.kernels)
+      if (!kernel.code)
+        throw InputError(kernel.origin, "code", "nothing", "the code of a kernel that is to be measured");
+  return workload.clients;
+}
+
+void print(const Calibration& c) {
+  fmt::print("{:<38} {:<12} {:<16} {:>10} {:>6} {:>12} {:>12} {:>12}\n", "quantity", "mechanism", "kernel",
+             "parameter", "count", "median/us", "+-", "p99/us");
+  for (const Summary& s : c.summaries)
+    fmt::print("{:<38} {:<12} {:<16} {:>10} {:>6} {:>12.3f} {:>12.3f} {:>12.3f}\n", s.of.quantity,
+               s.of.mechanism, s.of.kernel, s.of.parameter, s.count, s.median.value / 1e3,
+               (s.median.high - s.median.low) / 2e3, s.p99 / 1e3);
+  for (const Line& l : c.lines)
+    fmt::print("{}: {:.6g} ({:.6g} to {:.6g}) + x * {:.6g} ({:.6g} to {:.6g}); {}\n", l.name,
+               l.fit.parameters[0].value, l.fit.parameters[0].low, l.fit.parameters[0].high,
+               l.fit.parameters[1].value, l.fit.parameters[1].low, l.fit.parameters[1].high, l.meaning);
+}
+
+int calibrate(const Arguments& arguments, const std::string& command) {
+  if (!arguments.force && holds_calibration(arguments.out))
+    throw InputError({arguments.out, 0}, "--out", "a calibration", "another folder, or --force");
+  const BackendEntry& backend = backend_named(arguments.world);
+  CalibrationPlan plan = usual_plan(backend);
+  if (!arguments.workload.empty()) plan.clients = clients_of(arguments.workload);
+  const auto chosen = std::find(plan.mechanisms.begin(), plan.mechanisms.end(), arguments.mechanism);
+  if (chosen == plan.mechanisms.end())
+    throw InputError({"--mechanism", 0}, "mechanism", quote(arguments.mechanism),
+                     expected_names(arguments.mechanism, plan.mechanisms));
+  std::rotate(plan.mechanisms.begin(), chosen, plan.mechanisms.end());
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const auto& interrupted = catch_interrupts();
+  try {
+    const Calibration calibration = gangway::calibrate(
+        backend, arguments.device, plan,
+        [&](const std::string& what) {
+          if (terminal) fmt::print(stderr, "\r\033[K{}", what);
+        },
+        interrupted);
+    if (terminal) fmt::print(stderr, "\r\033[K");
+    write_calibration(calibration, arguments.name.empty() ? calibration.device.name : arguments.name, command,
+                      arguments.out);
+    print(calibration);
+    fmt::print("device.yaml, workload.yaml, calibration.json and samples.csv are in {}\n", arguments.out);
+  } catch (const RunError&) {
+    if (!interrupted) throw;
+    fmt::print(stderr, "interrupted: nothing was written\n");
+    return 130;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, const std::string& command, int& code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* sub = app.add_subcommand("calibrate", "measure a device and write the files that describe it");
+  sub->add_option("--world", arguments->world, "cuda (default) or host");
+  sub->add_option("--device", arguments->device, "its number (default 0)")->check(CLI::Range(0, 1023));
+  sub->add_option("--out", arguments->out, "folder for the files")->required();
+  sub->add_option("--name", arguments->name, "of the device in the files (default: its own)");
+  sub->add_option("--workload", arguments->workload,
+                  "file whose kernels are measured (default: every known kernel with default parameters)");
+  sub->add_option("--mechanism", arguments->mechanism, "the one the files describe (default flag-copy)");
+  sub->add_flag("--force", arguments->force, "replace a calibration");
+  sub->callback([arguments, command, &code] { code = calibrate(*arguments, command); });
+}
+
+}  // namespace gangway

@@ -1,0 +1,130 @@
+#include "experiments/calibration_files.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "experiments/build.hpp"
+#include "experiments/files.hpp"
+
+namespace gangway {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string bandwidth_text(Bandwidth b) {
+  return fmt::format("{:.4g} GB/s", static_cast<double>(b.bytes_per_second) / 1e9);
+}
+
+std::string source_text(const Calibration& c, const std::string& command) {
+  return fmt::format("measured by `{}` of gangway {} on {:%Y-%m-%d}: {}{}", command, build_version(),
+                     fmt::gmtime(std::time(nullptr)), c.machine.gpu,
+                     c.machine.driver.empty() ? "" : ", " + c.machine.driver);
+}
+
+std::string device_text(const Calibration& c, const std::string& name, const std::string& source) {
+  const Device& d = c.device;
+  return fmt::format(
+      "# Times are medians, as the scheduler sees them: a launch until its first block is seen to run, and "
+      "so on; what it takes to\n"
+      "# notice an end is contained in the kernels' times, so notice is 0. evict is what every eviction "
+      "costs beside its longest\n"
+      "# block-task. calibration.json has intervals and residuals.\n"
+      "kind: device\nversion: 1\nname: {}\nsource: \"{}\"\nsms: {}\n"
+      "sm: {{threads: {}, blocks: {}, registers: {}, shared_memory: {}}}\nmemory: {}\ncopy:\n"
+      "  h2d: {{bandwidth: {}, latency: {}}}\n  d2h: {{bandwidth: {}, latency: {}}}\n"
+      "commands: {{launch: {}, evict: {}, notice: {}, pending_work: {}}}\n",
+      name, source, d.sms, d.sm.threads, d.sm.blocks, d.sm.registers, to_text(d.sm.shared_memory),
+      to_text(d.memory), bandwidth_text(d.h2d.bandwidth), to_text(d.h2d.latency),
+      bandwidth_text(d.d2h.bandwidth), to_text(d.d2h.latency), to_text(d.commands.launch),
+      to_text(d.commands.evict), to_text(d.commands.notice), to_text(d.commands.pending_work));
+}
+
+std::string workload_text(const Calibration& c, const std::string& name, const std::string& source) {
+  std::string text = fmt::format(
+      "# Every kernel measured alone. The eviction delay is the median over random moments; {} of its drain "
+      "did useful work, which\n"
+      "# is the mechanism's parameter `useful`.\n"
+      "kind: workload\nversion: 1\nname: {}-kernels\nsource: \"{}\"\n"
+      "arrivals: {{gap: 1 ms, order: permuted}}\nclients:\n",
+      c.useful, name, source);
+  for (const Client& client : c.clients) {
+    text += fmt::format("  - name: {}\n    kernels:\n", client.name);
+    for (const Kernel& k : client.kernels) {
+      text +=
+          fmt::format("      - name: {}\n        code: {}\n        block_tasks: {}\n        block: [{}]\n",
+                      k.name, k.code_text, k.block_tasks.count, fmt::join(k.block, ", "));
+      text += fmt::format("        time: {}\n        transformation_overhead: {}\n", to_text(k.time),
+                          to_text(k.transformation_overhead));
+      if (k.eviction_delay) text += fmt::format("        eviction_delay: {}\n", to_text(*k.eviction_delay));
+    }
+  }
+  return text;
+}
+
+// JSON has no infinity.
+Json bound(double x) { return std::isfinite(x) ? Json(x) : Json(); }
+Json json_of(const Estimate& e) {
+  return {{"value", e.value}, {"low", bound(e.low)}, {"high", bound(e.high)}};
+}
+
+std::string json_text(const Calibration& c, const std::string& name, const std::string& command) {
+  Json json{{"kind", "calibration"},
+            {"version", 1},
+            {"device", name},
+            {"gpu", c.machine.gpu},
+            {"driver", c.machine.driver},
+            {"gangway", build_version()},
+            {"commit", build_commit()},
+            {"command", command},
+            {"useful", c.useful},
+            {"unit", "ns"}};
+  for (const Summary& s : c.summaries)
+    json["quantities"].push_back({{"quantity", s.of.quantity},
+                                  {"mechanism", s.of.mechanism},
+                                  {"kernel", s.of.kernel},
+                                  {"parameter", s.of.parameter},
+                                  {"count", s.count},
+                                  {"median", json_of(s.median)},
+                                  {"p99", s.p99}});
+  for (const Line& l : c.lines)
+    json["fits"].push_back({{"name", l.name},
+                            {"meaning", l.meaning},
+                            {"intercept", json_of(l.fit.parameters[0])},
+                            {"slope", json_of(l.fit.parameters[1])},
+                            {"points", l.fit.points},
+                            {"down_weighted", l.fit.down_weighted},
+                            {"residual_median", l.fit.residuals.median},
+                            {"residual_p90", l.fit.residuals.p90},
+                            {"residual_largest", l.fit.residuals.largest}});
+  return json.dump(1) + "\n";
+}
+
+std::string samples_text(const Calibration& c) {
+  std::string text = "quantity,mechanism,kernel,parameter,value_ns\n";
+  for (const Reading& r : c.readings)
+    text += fmt::format("{},{},{},{},{}\n", r.quantity, r.mechanism, r.kernel, r.parameter, r.value);
+  return text;
+}
+
+}  // namespace
+
+bool holds_calibration(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / "calibration.json");
+}
+
+void write_calibration(const Calibration& c, const std::string& name, const std::string& command,
+                       const std::filesystem::path& folder) {
+  make_folder(folder);
+  const std::string source = source_text(c, command);
+  write_file(folder / "samples.csv", samples_text(c));
+  write_file(folder / "device.yaml", device_text(c, name, source));
+  write_file(folder / "workload.yaml", workload_text(c, name, source));
+  write_file(folder / "calibration.json", json_text(c, name, command));  // last: the others are there
+}
+
+}  // namespace gangway
