@@ -1,0 +1,38 @@
+#include "models/mechanism/flag.hpp"
+
+#include <algorithm>
+
+namespace gangway {
+namespace {
+
+// Persistent blocks share the block-tasks evenly, so each is busy with one for this long.
+Duration derived_length(const Kernel& kernel, const Device& device) {
+  const std::int64_t resident = std::min(resident_blocks(device, kernel), kernel.block_tasks.count);
+  return {mul_div_ceil(kernel.transformed().ns, resident, kernel.block_tasks.count)};
+}
+
+}  // namespace
+
+CommandDelays FlagMechanism::delays(const Kernel& kernel, const Device& device) const {
+  Duration seen = device.commands.evict;
+  Duration drain;
+  if (kernel.eviction_delay) {
+    seen = std::min(seen, *kernel.eviction_delay);
+    drain = *kernel.eviction_delay - seen;
+  } else {
+    drain = kernel.block_task_length.value_or(derived_length(kernel, device));
+  }
+  seen = scaled_down(seen, scale_);
+  drain = scaled_down(drain, scale_);
+  return {device.commands.launch,      seen, drain, scaled_down(drain, useful_), device.commands.notice,
+          device.commands.pending_work};
+}
+
+std::vector<Parameter> FlagMechanism::parameters() {
+  return {{"useful",
+           "share of a drain that does useful work: 1/2 when blocks are spread evenly over their block-tasks",
+           Parameter::Number{0.5, 0, 1}},
+          {"delay_scale", "multiplies the time to see the flag and the drain", Parameter::Number{1, 0, 100}}};
+}
+
+}  // namespace gangway
