@@ -29,7 +29,7 @@ struct WorldSetup {
   bool standalone_transformed = true;  // else original
   Time horizon = Time::max();          // events at this time are the last
   Duration watchdog{10'000'000'000};   // a real launch may stay this long, and an eviction may take so long
-  std::string mechanism_name = "flag-copy";
+  std::string mechanism_name = "flag-copy";  // for worlds that carry the commands out themselves
 };
 
 class World {
