@@ -1,0 +1,89 @@
+// Comparing outputs with a reference, whole or, where that would take more than about two seconds, in part.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "hw/cuda/kernels/inputs.hpp"
+#include "models/error.hpp"
+#include "models/kernel_code.hpp"
+#include "models/quantity.hpp"
+
+namespace gangway {
+
+// Blocks for so many elements, the last one perhaps with fewer. Throws std::invalid_argument where they are
+// more than a launch can have.
+inline std::int64_t blocks_for(std::int64_t elements, std::int64_t each) {
+  const std::int64_t blocks = (elements + each - 1) / each;
+  if (blocks >= kMostBlockTasks) throw std::invalid_argument("more than 2^30 block-tasks");
+  return blocks;
+}
+
+// "is 1, and should be 2", or nothing when they are equal.
+template <typename T>
+std::string unequal(T is, T should_be) {
+  if (is == should_be) return {};
+  return "is " + std::to_string(is) + ", and should be " + std::to_string(should_be);
+}
+
+// poison() fills outputs with 0xFF bytes: a NaN as float, and no right result of any kernel here as integer.
+inline constexpr int kPoison = 0xFF;
+
+template <typename T>
+bool is_poison(const T& value) {
+  T poison;
+  std::memset(&poison, kPoison, sizeof poison);
+  return std::memcmp(&value, &poison, sizeof poison) == 0;
+}
+
+template <typename T>
+void poison_all(std::vector<T>& outputs) {
+  std::memset(outputs.data(), kPoison, outputs.size() * sizeof(T));
+}
+
+template <typename T>
+std::vector<T> host_array(std::uint64_t elements) {
+  try {
+    return std::vector<T>(elements);
+  } catch (const std::bad_alloc&) {
+    throw RunError("out of memory: asked for " +
+                   to_text(Bytes{static_cast<std::int64_t>(elements * sizeof(T))}));
+  }
+}
+
+// Which outputs are compared: every one, or one at random of each `stride` neighbours.
+class Sample {
+ public:
+  // `cost`: about what the reference of one output takes, in input elements.
+  Sample(std::uint64_t outputs, std::uint64_t cost, std::uint64_t seed) : choice_(seed, 0xC0FFEE) {
+    constexpr std::uint64_t kBudget = std::uint64_t{1} << 28;
+    stride_ = std::max<std::uint64_t>(1, outputs * cost / kBudget);
+  }
+
+  // Compares outputs[0, count), which are numbers first, first + 1, ... of all. `wrong(number, value)` says
+  // what differs from the reference, or nothing. All outputs, sampled or not, must have been written. Empty,
+  // or the first difference found.
+  template <typename T, typename Wrong>
+  std::string compare(const T* outputs, std::uint64_t first, std::uint64_t count, Wrong wrong) const {
+    for (std::uint64_t i = 0; i < count; ++i)
+      if (is_poison(outputs[i])) return "output " + std::to_string(first + i) + " was not written";
+    for (std::uint64_t group = first / stride_; group * stride_ < first + count; ++group) {
+      const std::uint64_t number = group * stride_ + (stride_ == 1 ? 0 : choice_.bits(group) % stride_);
+      if (number < first || number >= first + count) continue;
+      const std::string difference = wrong(number, outputs[number - first]);
+      if (!difference.empty()) return "output " + std::to_string(number) + " " + difference;
+    }
+    return {};
+  }
+
+ private:
+  Inputs choice_;
+  std::uint64_t stride_;
+};
+
+}  // namespace gangway
