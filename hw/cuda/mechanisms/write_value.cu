@@ -1,0 +1,54 @@
+// The flag is written by a stream memory operation, which needs no copy engine, and the count of block-tasks
+// done is read from mapped memory, where the last block has put it already.
+#include <cuda.h>
+
+#include "hw/cuda/flag_writer.hpp"
+
+namespace gangway {
+namespace {
+
+using preemptible::check;
+
+class WriteValue : public FlagWriter {
+ public:
+  // The driver is asked for the function, so that the program starts where there is no driver.
+  WriteValue() {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+    check(
+        cudaGetDriverEntryPointByVersion("cuStreamWriteValue32", &function, 12000, cudaEnableDefault, &found),
+        "cudaGetDriverEntryPointByVersion");
+#else
+    check(cudaGetDriverEntryPoint("cuStreamWriteValue32", &function, cudaEnableDefault, &found),
+          "cudaGetDriverEntryPoint");
+#endif
+    if (found != cudaDriverEntryPointSuccess || function == nullptr)
+      check(cudaErrorNotSupported, "cuStreamWriteValue32");
+    write_ = reinterpret_cast<decltype(write_)>(function);
+  }
+
+  void evict(preemptible::Session& session) override {
+    if (session.gone() || evicted_ == session.launch_number()) return;
+    evicted_ = session.launch_number();
+    const CUresult code =
+        write_(session.commands(), reinterpret_cast<CUdeviceptr>(session.flag()), evicted_, 0);
+    if (code != CUDA_SUCCESS)
+      throw preemptible::Error(cudaErrorUnknown, "cuStreamWriteValue32 (code " + std::to_string(code) + ")");
+  }
+
+  void ask_pending_work(const preemptible::Session&) override {}
+  std::optional<std::uint32_t> pending_work(const preemptible::Session& session) override {
+    return session.done();
+  }
+
+ private:
+  CUresult(CUDAAPI* write_)(CUstream, CUdeviceptr, cuuint32_t, unsigned) = nullptr;
+  std::uint32_t evicted_ = 0;
+};
+
+const FlagWriterRegistration<WriteValue> registered{
+    "write-value", "flag written by a stream memory operation, count read from mapped memory"};
+
+}  // namespace
+}  // namespace gangway
