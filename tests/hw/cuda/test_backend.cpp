@@ -1,0 +1,235 @@
+// Every kernel under every mechanism on a real GPU: whatever the evictions, each block-task is carried out
+// exactly once and the outputs are right.
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <random>
+#include <stdexcept>
+
+#include "hw/cuda/backend.hpp"
+#include "models/mechanism.hpp"
+#include "tests/catch.hpp"
+#include "tests/hw/cuda/gpu.hpp"
+#include "tests/hw/kernel_cases.hpp"
+
+using namespace gangway;
+using namespace gangway::literals;
+using gangway::testing::have_gpu;
+using gangway::testing::kernel_from;
+using gangway::testing::small_size;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// Long enough that evictions meet them at all stages; the small size where a kernel has no line here.
+std::string medium_size(const std::string& name) {
+  if (name == "HST256") return "{elements: 200000001}";
+  if (name == "MM") return "{n: 1500, depth: 640}";
+  if (name == "RED") return "{elements: 400000003}";
+  if (name == "VA") return "{elements: 100000003}";
+  if (name == "throttle") return "{block_tasks: 30000, time: 10 us}";
+  return small_size(name);
+}
+
+// One client with one kernel, and the backend that runs it.
+class Bench {
+ public:
+  Bench(std::shared_ptr<const KernelCode> code, const std::string& mechanism) {
+    Client client;
+    client.name = "client";
+    client.copy_in = client.copy_out = {10'000'000};
+    Kernel kernel;
+    kernel.name = "kernel";
+    kernel.block_tasks = {5000};
+    kernel.time = 1_ms;
+    kernel.code = std::move(code);
+    block_tasks = kernel.code ? kernel.code->block_tasks() : kernel.block_tasks;
+    client.kernels.push_back(kernel);
+    workload_.clients.push_back(client);
+    device_ = describe_cuda_device(0);
+    for (const MechanismEntry& entry : Mechanisms::all())
+      if (entry.name == mechanism) mechanism_ = entry.make(ParameterValues(entry.parameters, std::nullopt));
+    WorldSetup setup{workload_, device_, *mechanism_};
+    setup.mechanism_name = mechanism;
+    backend = make_cuda_backend(setup);
+  }
+
+  void until(const char* what, const std::function<bool()>& condition) const {
+    const auto give_up = Clock::now() + std::chrono::seconds(20);
+    while (!condition()) {
+      if (Clock::now() < give_up) continue;
+      const std::string fault = backend->fault();
+      throw std::runtime_error(std::string("waited 20 s for ") + what + " " + fault);
+    }
+  }
+  BlockCount done() const {
+    until("the last block", [&] { return backend->gone(); });
+    backend->ask_pending_work();
+    std::optional<BlockCount> done;
+    until("pending work", [&] { return (done = backend->pending_work()).has_value(); });
+    return *done;
+  }
+
+  std::unique_ptr<Backend> backend;
+  BlockCount block_tasks;
+
+ private:
+  Workload workload_;
+  Device device_;
+  std::unique_ptr<Mechanism> mechanism_;
+};
+
+constexpr KernelIndex kKernel{0, 0};
+
+// Runs the whole kernel with at most `evictions` evictions at random moments; how many there were.
+int run_evicted(const Bench& bench, int evictions, std::mt19937& random) {
+  int evicted = 0;
+  for (BlockCount done; done < bench.block_tasks;) {
+    bench.backend->launch(kKernel, {done, bench.block_tasks});
+    if (evicted < evictions) {
+      // From before its start to after its end.
+      if (random() % 4 != 0) {
+        bench.until("the first block", [&] { return bench.backend->started(); });
+        const auto moment = Clock::now() + std::chrono::microseconds(random() % 150);
+        while (Clock::now() < moment) continue;
+      }
+      bench.backend->evict();
+      ++evicted;
+    }
+    const BlockCount now = bench.done();
+    CHECK(bench.backend->started());
+    CHECK(now >= done);
+    CHECK(now <= bench.block_tasks);
+    done = now;
+  }
+  return evicted;
+}
+
+}  // namespace
+
+TEST_CASE("outputs are right after any number of evictions", "[gpu]") {
+  if (!have_gpu()) return;
+  std::mt19937 random(1);
+  for (const char* mechanism : {"flag-copy", "write-value"})
+    for (const std::string& name : Kernels::names()) {
+      const Bench bench(kernel_from(name, medium_size(name)), mechanism);
+      for (const int evictions : {0, 1, 50}) {
+        INFO(mechanism << ", " << name << ", " << evictions << " evictions");
+        int left = evictions;
+        do {
+          bench.backend->poison(kKernel);
+          REQUIRE(!bench.backend->difference(kKernel).empty());
+          bench.backend->observe(true);
+          left -= run_evicted(bench, left, random);
+          CHECK(bench.backend->difference(kKernel).empty());
+          const auto counts = bench.backend->observed().counts;
+          CHECK(counts.size() == static_cast<std::size_t>(bench.block_tasks.count));
+          CHECK(std::all_of(counts.begin(), counts.end(), [](std::uint32_t n) { return n == 1; }));
+          bench.backend->observe(false);
+          bench.backend->poison(kKernel);
+          run_evicted(bench, std::min(evictions, 5), random);
+          CHECK(bench.backend->difference(kKernel).empty());
+        } while (left > 0);
+      }
+      CHECK(bench.backend->fault().empty());
+      CHECK(bench.backend->settle(10_s));
+    }
+}
+
+TEST_CASE("the original form gives the same, and both forms are timed", "[gpu]") {
+  if (!have_gpu()) return;
+  for (const std::string& name : Kernels::names()) {
+    INFO(name);
+    const Bench bench(kernel_from(name, medium_size(name)), "write-value");
+    bench.backend->poison(kKernel);
+    bench.backend->launch_original(kKernel);
+    bench.until("the first block", [&] { return bench.backend->started(); });
+    bench.until("the end", [&] { return bench.backend->gone(); });
+    CHECK(bench.backend->difference(kKernel).empty());
+    const Duration original = bench.backend->device_time();
+    bench.backend->launch(kKernel, {{0}, bench.block_tasks});
+    CHECK(bench.done() == bench.block_tasks);
+    const Duration persistent = bench.backend->device_time();
+    CHECK(original > 10_us);
+    CHECK(persistent > 10_us);
+    CHECK(persistent.ns < 3 * original.ns);
+    CHECK(original.ns < 3 * persistent.ns);
+    CHECK(bench.backend->blocks(kKernel) >= 1);
+    CHECK(bench.backend->blocks(kKernel) <= bench.block_tasks.count);
+  }
+}
+
+TEST_CASE("observed lengths are those of the last launch", "[gpu]") {
+  if (!have_gpu()) return;
+  const Bench bench(kernel_from("throttle", "{block_tasks: 2000, time: 20 us}"), "flag-copy");
+  bench.backend->observe(true);
+  bench.backend->launch(kKernel, {{500}, {1700}});
+  CHECK(bench.done().count == 1700);
+  const auto observed = bench.backend->observed();
+  CHECK(observed.lengths.size() == 1200);
+  for (const Duration length : observed.lengths) {
+    CHECK(length >= 20_us);
+    CHECK(length < 1_ms);
+  }
+  for (std::size_t i = 0; i < observed.counts.size(); ++i)
+    CHECK(observed.counts[i] == (i >= 500 && i < 1700 ? 1u : 0u));
+}
+
+TEST_CASE("an eviction after the end harms neither that launch nor the next", "[gpu]") {
+  if (!have_gpu()) return;
+  for (const char* mechanism : {"flag-copy", "write-value"}) {
+    const Bench bench(kernel_from("throttle", "{block_tasks: 100, time: 5 us}"), mechanism);
+    for (int i = 0; i < 200; ++i) {
+      bench.backend->launch(kKernel, {{0}, {100}});
+      if (i % 2 == 0) bench.until("the end", [&] { return bench.backend->gone(); });
+      bench.backend->evict();
+      const BlockCount done = bench.done();
+      if (i % 2 == 0) CHECK(done.count == 100);
+      bench.backend->evict();
+      bench.backend->launch(kKernel, {{0}, {100}});
+      CHECK(bench.done().count == 100);
+    }
+  }
+}
+
+TEST_CASE("copies in both directions end while a kernel runs", "[gpu]") {
+  if (!have_gpu()) return;
+  const Bench bench(nullptr, "flag-copy");  // without code: a throttle
+  bench.backend->launch(kKernel, {{0}, bench.block_tasks});
+  bench.backend->copy(Direction::restore, {10'000'000});
+  bench.backend->copy(Direction::save, {10'000'000});
+  bench.until("the copy to the device", [&] { return bench.backend->copied(Direction::restore); });
+  bench.until("the copy to the host", [&] { return bench.backend->copied(Direction::save); });
+  CHECK(bench.done() == bench.block_tasks);
+  CHECK(bench.backend->device_time() > 900_us);
+  CHECK(bench.backend->device_time() < 3_ms);
+}
+
+TEST_CASE("a kernel that does not end in time is left alone", "[gpu]") {
+  if (!have_gpu()) return;
+  Bench bench(kernel_from("throttle", "{block_tasks: 1, time: 500 ms}"), "flag-copy");
+  bench.backend->launch(kKernel, {{0}, {1}});
+  CHECK(!bench.backend->settle(10_ms));
+  const auto begin = Clock::now();
+  bench.backend.reset();
+  CHECK(Clock::now() - begin < std::chrono::milliseconds(100));
+}
+
+TEST_CASE("more than the device's memory is refused in one line", "[gpu]") {
+  if (!have_gpu()) return;
+  const auto code = kernel_from("VA", "{elements: 17179869184, per_thread: 1024}");  // 192 GiB
+  if (describe_cuda_device(0).memory > code->memory()) return;
+  std::string why;
+  try {
+    const Bench bench(code, "flag-copy");
+  } catch (const RunError& error) {
+    why = error.what();
+  }
+  CHECK(why.find("out of device memory: asked for 64 GiB") == 0);
+  CHECK(why.find('\n') == std::string::npos);
+}
+
+TEST_CASE("a mechanism that is only simulated is refused", "[gpu]") {
+  if (!have_gpu()) return;
+  CHECK_THROWS_AS(Bench(kernel_from("throttle", "{}"), "ideal"), RunError);
+}

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "hw/cuda/kernels/throttle.hpp"
+#include "hw/cuda/problem.hpp"
+#include "hw/problem.hpp"
+#include "tests/catch.hpp"
+#include "tests/hw/kernel_cases.hpp"
+
+using namespace gangway;
+using gangway::testing::kernel_from;
+using gangway::testing::small_size;
+
+namespace {
+
+std::vector<std::uint32_t> shuffled(BlockCount block_tasks, std::uint32_t seed) {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(block_tasks.count));
+  std::iota(order.begin(), order.end(), 0u);
+  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+  return order;
+}
+
+void carry_out(HostProblem& problem, const std::vector<std::uint32_t>& order) {
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::thread> workers;
+  for (int w = 0; w < 3; ++w)
+    workers.emplace_back([&] {
+      for (std::size_t i = next++; i < order.size(); i = next++) problem.block_task(order[i]);
+    });
+  for (std::thread& worker : workers) worker.join();
+}
+
+}  // namespace
+
+TEST_CASE("every kernel has a small size for tests") {
+  REQUIRE(Kernels::all().size() >= 5);
+  for (const std::string& name : Kernels::names()) CHECK(!small_size(name).empty());
+}
+
+TEST_CASE("block-tasks on CPU cores, in any order and by several threads, give the reference") {
+  for (const std::string& name : Kernels::names()) {
+    INFO(name);
+    const auto code = kernel_from(name, small_size(name));
+    const auto problem = code->on_host(7);
+    carry_out(*problem, shuffled(code->block_tasks(), 1));
+    CHECK(problem->difference().empty());
+    carry_out(*problem, shuffled(code->block_tasks(), 2));  // doing them again changes nothing
+    CHECK(problem->difference().empty());
+  }
+}
+
+TEST_CASE("outputs that were not computed are noticed") {
+  for (const std::string& name : Kernels::names()) {
+    INFO(name);
+    const auto code = kernel_from(name, small_size(name));
+    const auto problem = code->on_host(7);
+    CHECK(!problem->difference().empty());  // nothing done yet
+    auto order = shuffled(code->block_tasks(), 3);
+    carry_out(*problem, order);
+    problem->poison();
+    CHECK(!problem->difference().empty());
+    const std::uint32_t skipped = order.back();
+    order.pop_back();
+    carry_out(*problem, order);
+    CHECK(!problem->difference().empty());
+    problem->block_task(skipped);
+    CHECK(problem->difference().empty());
+  }
+}
+
+TEST_CASE("a grid has as many blocks as there are block-tasks") {
+  for (const std::string& name : Kernels::names()) {
+    INFO(name);
+    const auto code = kernel_from(name, small_size(name));
+    CHECK(code->memory().count > 0);
+    const Dimensions grid = code->grid(), block = code->block();
+    CHECK(grid[0] * grid[1] * grid[2] == code->block_tasks().count);
+    CHECK(block[0] * block[1] * block[2] <= 1024);
+  }
+}
+
+TEST_CASE("sizes that do not fit together are refused") {
+  CHECK_THROWS_AS(kernel_from("VA", "{per_thread: 12}"), std::invalid_argument);
+  CHECK_THROWS_AS(kernel_from("RED", "{per_thread: 24}"), std::invalid_argument);
+  CHECK_THROWS_AS(kernel_from("HST256", "{per_thread: 48}"), std::invalid_argument);
+  CHECK_THROWS_AS(kernel_from("VA", "{elements: 0}"), InputError);
+}
+
+TEST_CASE("a kernel without code throttles for as long as its preemptible form takes") {
+  Kernel kernel;
+  kernel.block_tasks = {1000};
+  kernel.block = {128, 2, 1};
+  kernel.time = {2'000'000};
+  kernel.transformation_overhead = 1.05;
+  const auto code = throttle_like(kernel, 100);  // 100 blocks, 10 block-tasks each, 2.1 ms in all
+  CHECK(code->block_tasks().count == 1000);
+  CHECK(code->block() == Dimensions{256, 1, 1});
+  const auto problem = code->on_host(1);
+  const auto begin = std::chrono::steady_clock::now();
+  problem->block_task(0);
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::microseconds(210));
+}
