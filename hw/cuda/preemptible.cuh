@@ -374,7 +374,7 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
 
  private:
   std::uint32_t resident(const void* code) const {
-    if (shared_memory_ > 48 * 1024)
+    if (shared_memory_ > 0)  // beyond 48 KiB, this kernel's own few bytes included, it has to be asked for
       check(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(shared_memory_)),
             "cudaFuncSetAttribute");

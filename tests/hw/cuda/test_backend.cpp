@@ -23,9 +23,9 @@ namespace {
 
 // Long enough that evictions meet them at all stages; the small size where a kernel has no line here.
 std::string medium_size(const std::string& name) {
-  if (name == "HST256") return "{elements: 200000001}";
+  if (name == "HST256") return "{elements: 100000001}";
   if (name == "MM") return "{n: 1500, depth: 640}";
-  if (name == "RED") return "{elements: 400000003}";
+  if (name == "RED") return "{elements: 150000003}";
   if (name == "VA") return "{elements: 100000003}";
   if (name == "throttle") return "{block_tasks: 30000, time: 10 us}";
   return small_size(name);
@@ -90,7 +90,7 @@ int run_evicted(const Bench& bench, int evictions, std::mt19937& random) {
       // From before its start to after its end.
       if (random() % 4 != 0) {
         bench.until("the first block", [&] { return bench.backend->started(); });
-        const auto moment = Clock::now() + std::chrono::microseconds(random() % 150);
+        const auto moment = Clock::now() + std::chrono::microseconds(random() % 60);
         while (Clock::now() < moment) continue;
       }
       bench.backend->evict();
