@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -63,9 +64,11 @@ int calibrate(const Arguments& arguments, const std::string& command) {
   std::rotate(plan.mechanisms.begin(), chosen, plan.mechanisms.end());
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const auto& interrupted = catch_interrupts();
+  // CUDA counts the visible devices from 0, and everything here means the first.
+  if (arguments.device > 0) setenv("CUDA_VISIBLE_DEVICES", std::to_string(arguments.device).c_str(), 1);
   try {
     const Calibration calibration = gangway::calibrate(
-        backend, arguments.device, plan,
+        backend, plan,
         [&](const std::string& what) {
           if (terminal) fmt::print(stderr, "\r\033[K{}", what);
         },

@@ -69,15 +69,12 @@ class Backend {
   virtual std::string difference(KernelIndex kernel) = 0;
 };
 
-// Real devices register themselves by name; the world of that name plays on them. `number` counts devices of
-// that kind from 0.
+// Real devices register themselves by name; the world of that name plays on them.
 struct BackendEntry : Described {
   // Throws InputError for a mechanism that the device does not have, RunError when it cannot be used.
   std::unique_ptr<Backend> (*make)(const WorldSetup&) = nullptr;
   // What can be asked of the device without measuring; all costs are zero. Throws RunError without one.
-  Device (*describe)(int number) = nullptr;
-  // From now on make() means this device. Throws RunError without one.
-  void (*select)(int number) = nullptr;
+  Device (*describe)() = nullptr;
   Machine (*machine)() = nullptr;
 };
 using Backends = Registry<BackendEntry>;

@@ -2,9 +2,9 @@
 //
 // Both live in one 64-bit word, so that one atomic addition takes a block-task index and sees the flag: the
 // low half counts claims, the high half names the launch that has to leave (0: none). A persistent block
-// claims until a claim fails; all claims before the flag are carried out and none after it, so the block-tasks
-// done are always a prefix, and their number is the claims less one failed claim for each block. The flag
-// names a launch, so that one which arrives late cannot evict the next launch.
+// claims until a claim fails; all claims before the flag are carried out and none after it, so the
+// block-tasks done are always a prefix, and their number is the claims less one failed claim for each block.
+// The flag names a launch, so that one which arrives late cannot evict the next launch.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "hw/clock.hpp"
-#include "hw/throttled.hpp"
+#include "hw/cuda/kernels/throttle.hpp"
 #include "models/fit/location.hpp"
 #include "models/mechanism.hpp"
 #include "models/random.hpp"
@@ -31,7 +31,7 @@ Client probe(const Device& device, Duration length) {
   const std::int64_t resident = std::max<std::int64_t>(1, resident_blocks(device, kernel));
   kernel.block_tasks = {resident * std::max<std::int64_t>(4, kProbeTime.ns / length.ns)};
   kernel.time = {kernel.block_tasks.count * length.ns / resident};
-  kernel.code = code_of(kernel, resident);
+  kernel.code = throttle_like(kernel, resident);
   Client client;
   client.name = kernel.name;
   client.kernels.push_back(std::move(kernel));
@@ -361,12 +361,11 @@ CalibrationPlan usual_plan(const BackendEntry& backend) {
   return plan;
 }
 
-Calibration calibrate(const BackendEntry& entry, int number, const CalibrationPlan& plan,
+Calibration calibrate(const BackendEntry& entry, const CalibrationPlan& plan,
                       const std::function<void(const std::string&)>& progress,
                       const std::atomic<bool>& stop) {
   Calibration c;
-  entry.select(number);
-  c.device = entry.describe(number);
+  c.device = entry.describe();
   c.machine = entry.machine();
   c.clients = plan.clients;
   for (const std::string& mechanism : plan.mechanisms) {

@@ -63,7 +63,7 @@ struct CalibrationPlan {
 CalibrationPlan usual_plan(const BackendEntry& backend);
 
 // `progress` is told what is being measured. Throws RunError when the device fails or `stop` is set.
-Calibration calibrate(const BackendEntry& backend, int device, const CalibrationPlan& plan,
+Calibration calibrate(const BackendEntry& backend, const CalibrationPlan& plan,
                       const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop);
 
 }  // namespace gangway

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "hw/clock.hpp"
 #include "hw/cuda/device_memory.cuh"
 #include "hw/cuda/devices.hpp"
 #include "hw/cuda/flag_writer.hpp"
@@ -179,6 +180,8 @@ class CudaBackend : public Backend {
     if (!done) return std::nullopt;
     return BlockCount{*done};
   }
+
+  void relax() override { pause_briefly(); }
 
   void copy(Direction direction, Bytes size) override { line(direction).copy(size); }
   bool copied(Direction direction) override { return line(direction).copied(); }

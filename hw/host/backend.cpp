@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "hw/throttled.hpp"
+#include "hw/cuda/kernels/throttle.hpp"
 
 namespace gangway {
 namespace {
@@ -34,7 +34,8 @@ HostBackend::HostBackend(const Workload& workload, unsigned workers, std::uint64
   for (const Client& client : workload.clients) {
     first_kernel_.push_back(problems_.size());
     for (const Kernel& kernel : client.kernels) {
-      problems_.push_back(code_of(kernel, workers)->on_host(seed + problems_.size()));
+      problems_.push_back(
+          (kernel.code ? kernel.code : throttle_like(kernel, workers))->on_host(seed + problems_.size()));
       block_tasks_.push_back(static_cast<std::uint32_t>(kernel.block_tasks.count));
     }
   }

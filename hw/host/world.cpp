@@ -9,7 +9,7 @@ namespace gangway {
 namespace {
 
 // Cores share everything, so only what limits residency says anything: one block on each.
-Device describe(int) {
+Device describe() {
   Device device;
   device.name = "host";
   device.sms = HostBackend::usual_workers();
@@ -27,8 +27,7 @@ std::unique_ptr<Backend> make(const WorldSetup& setup) {
 
 constexpr const char* kSummary = "real time on CPU cores: persistent worker threads run the block-tasks";
 
-const Registration<BackendEntry> device{
-    BackendEntry{{"host", kSummary, {}}, make, describe, [](int) {}, machine}};
+const Registration<BackendEntry> device{BackendEntry{{"host", kSummary, {}}, make, describe, machine}};
 const Registration<WorldEntry> world{WorldEntry{{"host", kSummary, {}},
                                                 RealTimeWorld::kCapabilities,
                                                 [](const WorldSetup& setup) -> std::unique_ptr<World> {

@@ -6,7 +6,6 @@
 
 #include "hw/executor.hpp"
 #include "hw/host/backend.hpp"
-#include "hw/throttled.hpp"
 #include "models/error.hpp"
 #include "models/random.hpp"
 #include "tests/catch.hpp"
