@@ -12,6 +12,7 @@ namespace gangway {
 
 void add_run(CLI::App& app, const std::string& command, int& code);
 void add_check(CLI::App& app, int& code);
+void add_compare(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);
 void add_trace(CLI::App& app, int& code);
 void add_calibrate(CLI::App& app, const std::string& command, int& code);

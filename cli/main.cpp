@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   add_list(app, code);
   add_trace(app, code);
   add_calibrate(app, command, code);
+  add_compare(app, code);
   try {
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0)

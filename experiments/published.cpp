@@ -10,12 +10,6 @@ constexpr double kTie = 0.05;
 
 double tolerance(const std::string& class_name) { return class_name == "tight" ? 0.02 : 0.10; }
 
-// -1, 0 (a tie) or 1.
-int ranking(double a, double b) {
-  if (std::abs(a - b) <= kTie * std::max(std::abs(a), std::abs(b))) return 0;
-  return a < b ? -1 : 1;
-}
-
 std::optional<double> measure(const PublishedValue& value, const Measured& measured) {
   const auto own = measured.get(value.point, value.policy, value.client, value.metric);
   if (value.relative_to.empty() || !own) return own;
@@ -102,6 +96,11 @@ PublishedValue read_published(const Field& field) {
     field.fail("class order with relation =", "a class with a tolerance, or another relation");
   m.finish();
   return value;
+}
+
+int ranking(double a, double b) {
+  if (std::abs(a - b) <= kTie * std::max(std::abs(a), std::abs(b))) return 0;
+  return a < b ? -1 : 1;
 }
 
 std::vector<Verdict> judge(const std::vector<PublishedValue>& values, const Measured& measured) {

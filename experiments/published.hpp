@@ -48,6 +48,9 @@ PublishedValue read_published(const Field& field);
 const std::vector<std::string>& point_metrics();
 const std::vector<std::string>& client_metrics();
 
+// How two values rank: -1 below, 1 above, 0 when they are within 5% of each other, a tie.
+int ranking(double a, double b);
+
 // One verdict for each value, in order. tight: within 2%; moderate: within 10%; order: the values of a group
 // rank as printed, where values within 5% of each other count as a tie; < and >: the measured value is below
 // or above; open: shown.

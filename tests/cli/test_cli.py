@@ -9,7 +9,7 @@ from program import GANGWAY, ROOT, SMALL, ProgramTest, contents, manifest, table
 
 class Calls(ProgramTest):
     def test_help_and_version(self):
-        for arguments in [["--help"], ["--version"], *([c, "--help"] for c in ("run", "check", "list", "trace"))]:
+        for arguments in [["--help"], ["--version"], *([c, "--help"] for c in ("run", "check", "compare", "list", "trace"))]:
             with self.subTest(arguments=arguments):
                 done = self.gangway(*arguments)
                 self.assertNotEqual(done.stdout, "")

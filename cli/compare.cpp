@@ -1,0 +1,178 @@
+#include "experiments/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "models/error.hpp"
+
+namespace gangway {
+namespace {
+
+constexpr std::size_t kMostRows = 60;
+constexpr std::size_t kMostClients = 10;
+constexpr std::size_t kMostRankings = 20;
+
+struct Arguments {
+  std::string prediction, measurement, limits;
+  bool json = false;
+};
+
+struct Exceeded {
+  Limit limit;
+  double value;
+};
+
+std::vector<Exceeded> exceeded(const Comparison& comparison, const std::vector<Limit>& limits) {
+  std::vector<Exceeded> out;
+  for (const Limit& limit : limits) {
+    const auto value = value_of(comparison, limit.metric);
+    if (!value)
+      throw InputError({"--fail-above", 0}, limit.metric, "nothing in both folders to tell it",
+                       "folders that have it");
+    if (*value > limit.most) out.push_back({limit, *value});
+  }
+  return out;
+}
+
+std::string percent(const std::optional<double>& share) {
+  if (!share) return "-";
+  return std::isfinite(*share) ? fmt::format("{:+.1f}", 100 * *share) : "inf";
+}
+
+void print_job_errors(const JobErrors& errors) {
+  if (errors.jobs == 0)
+    fmt::print(" {:>8} {:>6} {:>6} {:>6} {:>6}", 0, "-", "-", "-", "-");
+  else
+    fmt::print(" {:>8} {:>6.1f} {:>6.1f} {:>6.1f} {:>6}", errors.jobs, 100 * errors.p50, 100 * errors.p90,
+               100 * errors.max, percent(errors.bias));
+}
+
+void print_groups(const Comparison& comparison) {
+  fmt::print("{:>5}  {:<14} {:>8} {:>6} {:>6} {:>6} {:>6}", "point", "policy", "jobs", "p50", "p90", "max",
+             "bias");
+  for (const char* name : {"ANTT", "DNTT", "STP", "makespan", "evictions", "delay", "util"})
+    fmt::print(" {:>9}", name);
+  fmt::print("\n");
+  for (std::size_t i = 0; i < std::min(comparison.groups.size(), kMostRows); ++i) {
+    const GroupComparison& group = comparison.groups[i];
+    fmt::print("{:>5}  {:<14}", group.point, group.policy);
+    print_job_errors(group.ntt);
+    for (const Compared& metric : group.metrics) fmt::print(" {:>9}", percent(metric.relative_error()));
+    fmt::print("\n");
+  }
+  if (comparison.groups.size() > kMostRows)
+    fmt::print("  ... {} more rows with --json\n", comparison.groups.size() - kMostRows);
+  fmt::print("{:>5}  {:<14}", "all", "");
+  print_job_errors(comparison.ntt);
+  fmt::print("\n");
+}
+
+void print_clients(const Comparison& comparison) {
+  std::vector<const ClientComparison*> clients;
+  for (const ClientComparison& client : comparison.clients)
+    if (client.ntt.relative_error().value_or(0) != 0) clients.push_back(&client);
+  if (clients.empty()) return;
+  std::stable_sort(clients.begin(), clients.end(), [](const auto* a, const auto* b) {
+    return std::abs(*a->ntt.relative_error()) > std::abs(*b->ntt.relative_error());
+  });
+  clients.resize(std::min(clients.size(), kMostClients));
+  fmt::print("\nclients furthest off:\n{:>5}  {:<14} {:<14} {:>9} {:>9} {:>6} {:>9}\n", "point", "policy",
+             "client", "predicted", "measured", "NTT", "response");
+  for (const ClientComparison* client : clients)
+    fmt::print("{:>5}  {:<14} {:<14} {:>9.3f} {:>9.3f} {:>6} {:>9}\n", client->point, client->policy,
+               client->client, *client->ntt.predicted, *client->ntt.measured,
+               percent(client->ntt.relative_error()), percent(client->response.relative_error()));
+}
+
+void print_rankings(const Comparison& comparison) {
+  const auto& rankings = comparison.rankings;
+  if (rankings.empty()) return;
+  std::size_t unequal = 0;
+  for (const RankingComparison& ranking : rankings) unequal += ranking.equal() ? 0 : 1;
+  fmt::print("\nrankings of policies: {} of {} equal\n", rankings.size() - unequal, rankings.size());
+  std::size_t shown = 0;
+  for (const RankingComparison& ranking : rankings) {
+    if (ranking.equal() || shown++ >= kMostRankings) continue;
+    std::string swapped;
+    for (const auto& [one, other] : ranking.swapped) swapped += fmt::format(" {}/{}", one, other);
+    fmt::print("  {} at point {}: predicted {}; measured {}; swapped{}\n", ranking.metric, ranking.point,
+               fmt::join(ranking.predicted, " "), fmt::join(ranking.measured, " "), swapped);
+  }
+  if (shown > kMostRankings) fmt::print("  ... {} more with --json\n", shown - kMostRankings);
+}
+
+void print_left_out(const Comparison& comparison) {
+  const Unfinished& unfinished = comparison.unfinished;
+  if (unfinished.predicted + unfinished.measured + unfinished.both > 0)
+    fmt::print("unfinished jobs: {} in the prediction only, {} in the measurement only, {} in both\n",
+               unfinished.predicted, unfinished.measured, unfinished.both);
+  for (const Unmatched& unmatched : comparison.unmatched)
+    fmt::print("in the {} only: {} rows of {}: {}{}\n",
+               unmatched.in_prediction ? "prediction" : "measurement", unmatched.count, unmatched.file,
+               fmt::join(unmatched.first, ", "), unmatched.count > unmatched.first.size() ? ", ..." : "");
+  for (const ComparedFolder* folder : {&comparison.prediction, &comparison.measurement})
+    if (!folder->has_jobs) fmt::print("no errors of jobs: {} was run without jobs.csv\n", folder->path);
+}
+
+void print(const Comparison& comparison) {
+  for (const auto& [role, folder] :
+       {std::pair{"predicted", &comparison.prediction}, std::pair{"measured", &comparison.measurement}})
+    fmt::print("{:<9}  {} ({}, {})\n", role, folder->path, folder->experiment, folder->world);
+  fmt::print(
+      "errors in %, (predicted - measured) / measured; p50, p90 and max: NTT of jobs, without sign\n\n");
+  print_groups(comparison);
+  print_clients(comparison);
+  print_rankings(comparison);
+  print_left_out(comparison);
+}
+
+nlohmann::ordered_json json_of(const Comparison& comparison, const std::vector<Limit>& limits) {
+  auto json = to_json(comparison);
+  json["limits"] = nlohmann::ordered_json::array();
+  for (const Limit& limit : limits) {
+    const double value = *value_of(comparison, limit.metric);
+    json["limits"].push_back({{"metric", limit.metric},
+                              {"value", value},  // null when infinite
+                              {"most", limit.most},
+                              {"exceeded", value > limit.most}});
+  }
+  return json;
+}
+
+int compare(const Arguments& arguments) {
+  std::vector<Limit> limits;
+  if (!arguments.limits.empty()) limits = parse_limits("--fail-above", arguments.limits);
+  const Comparison comparison = compare_folders(arguments.prediction, arguments.measurement);
+  const std::vector<Exceeded> over = exceeded(comparison, limits);
+  if (arguments.json)
+    fmt::print("{}\n", json_of(comparison, limits).dump(1));
+  else
+    print(comparison);
+  for (const auto& [limit, value] : over)
+    fmt::print(stderr, "error: {} is {}, above {}\n", limit.metric, value, limit.most);
+  return over.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* sub = app.add_subcommand("compare", "how far a prediction is from a measurement");
+  sub->add_option("prediction", arguments->prediction, "result folder, of `--world sim` say")->required();
+  sub->add_option("measurement", arguments->measurement, "result folder of the same experiment")->required();
+  sub->add_option(
+      "--fail-above", arguments->limits,
+      "metric=most,...: exit code 1 when an error is larger. ntt_p50, ntt_p90: percentiles of the "
+      "jobs' absolute relative error; antt, dntt, stp: the largest of a point and policy; "
+      "ranking: how many rankings differ");
+  sub->add_flag("--json", arguments->json, "everything, for programs");
+  sub->callback([arguments, &code] { code = compare(*arguments); });
+}
+
+}  // namespace gangway

@@ -1,0 +1,574 @@
+#include "experiments/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <tuple>
+
+#include "experiments/files.hpp"
+#include "experiments/published.hpp"
+#include "experiments/table.hpp"
+#include "models/error.hpp"
+#include "models/fit/location.hpp"
+#include "models/nearest.hpp"
+#include "models/quantity.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostNamed = 5;
+
+const std::vector<std::string> kMetrics{
+    "antt", "dntt", "stp", "makespan_ns", "evictions", "eviction_delay_ns_mean", "utilisation"};
+const std::vector<std::string> kRanked{"antt", "dntt", "stp"};
+const std::vector<std::string> kLimited{"ntt_p50", "ntt_p90", "antt", "dntt", "stp", "ranking"};
+
+double relative(double predicted, double measured) {
+  if (predicted == measured) return 0;
+  if (measured == 0) return std::numeric_limits<double>::infinity();
+  return (predicted - measured) / measured;
+}
+
+// ---- reading
+
+using GroupKey = std::pair<std::uint32_t, std::string>;  // point, policy
+using ClientKey = std::tuple<std::uint32_t, std::string, std::string>;
+
+struct SummaryRow {
+  int line = 0;
+  std::vector<std::string> swept;
+  std::vector<std::optional<double>> values;  // in the order of kMetrics
+};
+
+struct ClientRow {
+  std::optional<double> ntt, response;
+};
+
+// Policies and clients are numbered in the order of their names over both folders.
+struct Job {
+  std::uint32_t point, policy, replication, permutation, client, job;
+  int line;
+  double ntt;  // NaN: unfinished
+  auto key() const { return std::tie(point, policy, replication, permutation, client, job); }
+};
+
+using Numbers = std::map<std::string, std::uint32_t, std::less<>>;
+
+struct Folder {
+  fs::path path;
+  ComparedFolder about;
+  std::vector<std::string> swept;  // columns
+  std::map<GroupKey, SummaryRow> summary;
+  std::map<ClientKey, ClientRow> clients;
+};
+
+[[noreturn]] void refuse_twice(const Table& table) {
+  throw InputError({table.file().string(), table.line()}, "row", "the same key as in a row before",
+                   "each key once");
+}
+
+Json read_manifest(const fs::path& folder) {
+  const fs::path file = folder / "manifest.json";
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    throw InputError(fmt::format("{}: found no folder, expected a result folder", folder.string()));
+  if (!fs::is_regular_file(file, error))
+    throw InputError(fmt::format("{}: found no manifest.json, expected a folder that `gangway run` finished",
+                                 folder.string()));
+  Json json = Json::parse(read_file(file), nullptr, false);
+  if (!json.is_object() || json.value("kind", Json()) != "result")
+    throw InputError({file.string(), 1}, "kind", "no manifest of a result",
+                     "the manifest.json that `gangway run` writes");
+  return json;
+}
+
+std::string text_of(const Json& json, const char* key) {
+  return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
+}
+
+// Whether the experiment wanted jobs.csv: yes unless it says otherwise.
+bool wants_jobs(const Json& manifest) {
+  const Json configuration = manifest.value("configuration", Json::object());
+  if (!configuration.is_object() || !configuration.contains("jobs")) return true;
+  const Json& jobs = configuration["jobs"];
+  return jobs != Json(false) && jobs != Json("false");
+}
+
+void read_summary(Folder& folder) {
+  Table table(folder.path / "summary.csv");
+  const std::size_t point = table.column("point"), policy = table.column("policy");
+  std::vector<std::size_t> metrics;
+  for (const std::string& metric : kMetrics) metrics.push_back(table.column(metric));
+  for (std::size_t c = policy + 1; c < metrics.front(); ++c) folder.swept.push_back(table.columns()[c]);
+  while (table.next()) {
+    SummaryRow row;
+    row.line = table.line();
+    for (std::size_t c = policy + 1; c < metrics.front(); ++c) row.swept.emplace_back(table.text(c));
+    for (const std::size_t column : metrics) row.values.push_back(table.number(column));
+    const GroupKey key{table.index(point), std::string(table.text(policy))};
+    if (!folder.summary.emplace(key, std::move(row)).second) refuse_twice(table);
+  }
+}
+
+void read_clients(Folder& folder) {
+  Table table(folder.path / "clients.csv");
+  const std::size_t point = table.column("point"), policy = table.column("policy"),
+                    client = table.column("client"), ntt = table.column("ntt"),
+                    response = table.column("response_ns_mean");
+  while (table.next()) {
+    const ClientKey key{table.index(point), std::string(table.text(policy)), std::string(table.text(client))};
+    if (!folder.clients.emplace(key, ClientRow{table.number(ntt), table.number(response)}).second)
+      refuse_twice(table);
+  }
+}
+
+Folder read_folder(const fs::path& path) {
+  const Json manifest = read_manifest(path);
+  Folder folder;
+  folder.path = path;
+  folder.about = {path.string(), text_of(manifest, "experiment"), text_of(manifest, "world"),
+                  wants_jobs(manifest)};
+  read_summary(folder);
+  read_clients(folder);
+  return folder;
+}
+
+class JobReader {
+ public:
+  JobReader(const fs::path& file, const Numbers& policies, const Numbers& clients)
+      : table_(file), policies_(policies), clients_(clients) {
+    for (std::size_t i = 0; i < kColumns.size(); ++i) at_[i] = table_.column(kColumns[i]);
+  }
+
+  std::vector<Job> read() {
+    std::vector<Job> jobs;
+    while (table_.next()) jobs.push_back(row());
+    const auto before = [](const Job& a, const Job& b) { return a.key() < b.key(); };
+    if (!std::is_sorted(jobs.begin(), jobs.end(), before)) std::sort(jobs.begin(), jobs.end(), before);
+    const auto twice = std::adjacent_find(jobs.begin(), jobs.end(),
+                                          [](const Job& a, const Job& b) { return a.key() == b.key(); });
+    if (twice != jobs.end())
+      throw InputError({table_.file().string(), std::max(twice->line, std::next(twice)->line)}, "row",
+                       "the same key as in a row before", "each key once");
+    return jobs;
+  }
+
+ private:
+  static constexpr std::array<const char*, 7> kColumns{"point",  "policy", "replication", "permutation",
+                                                       "client", "job",    "ntt"};
+
+  Job row() const {
+    return {table_.index(at_[0]),    known(at_[1], policies_), table_.index(at_[2]), table_.index(at_[3]),
+            known(at_[4], clients_), table_.index(at_[5]),     table_.line(),        ntt()};
+  }
+
+  std::uint32_t known(std::size_t column, const Numbers& numbers) const {
+    const auto found = numbers.find(table_.text(column));
+    if (found == numbers.end()) table_.refuse(column, "a name that stands in clients.csv");
+    return found->second;
+  }
+
+  double ntt() const {
+    const auto value = table_.number(at_[6]);
+    if (value && *value <= 0) table_.refuse(at_[6], "a number above 0, or nothing");
+    return value.value_or(std::numeric_limits<double>::quiet_NaN());
+  }
+
+  Table table_;
+  const Numbers& policies_;
+  const Numbers& clients_;
+  std::array<std::size_t, kColumns.size()> at_{};
+};
+
+// ---- matching
+
+// Rows of one folder only, counted and a few named.
+class Lonely {
+ public:
+  Lonely(std::string file, bool in_prediction) { unmatched_ = {std::move(file), in_prediction, 0, {}}; }
+  template <typename Name>
+  void add(Name name) {
+    if (++unmatched_.count <= kMostNamed) unmatched_.first.push_back(name());
+  }
+  void report(std::vector<Unmatched>& to) const {
+    if (unmatched_.count > 0) to.push_back(unmatched_);
+  }
+
+ private:
+  Unmatched unmatched_;
+};
+
+// Walks two ranges that are sorted by a key: pairs of equal key, and rows that stand alone.
+template <typename Rows, typename Key, typename Both, typename First, typename Second>
+void merge(const Rows& a, const Rows& b, Key key, Both both, First only_a, Second only_b) {
+  auto i = a.begin();
+  auto j = b.begin();
+  while (i != a.end() || j != b.end()) {
+    if (j == b.end() || (i != a.end() && key(*i) < key(*j)))
+      only_a(*i++);
+    else if (i == a.end() || key(*j) < key(*i))
+      only_b(*j++);
+    else
+      both(*i++, *j++);
+  }
+}
+
+std::string key_text(const GroupKey& key) { return fmt::format("{} {}", key.first, key.second); }
+std::string key_text(const ClientKey& key) {
+  return fmt::format("{} {} {}", std::get<0>(key), std::get<1>(key), std::get<2>(key));
+}
+
+template <typename Rows, typename Both>
+void match(const std::string& file, const Rows& a, const Rows& b, Both both,
+           std::vector<Unmatched>& unmatched) {
+  Lonely only_a(file, true), only_b(file, false);
+  merge(
+      a, b, [](const auto& row) -> const auto& { return row.first; }, both,
+      [&](const auto& row) { only_a.add([&] { return key_text(row.first); }); },
+      [&](const auto& row) { only_b.add([&] { return key_text(row.first); }); });
+  only_a.report(unmatched);
+  only_b.report(unmatched);
+}
+
+void check_swept(const Folder& a, const Folder& b, const SummaryRow& in_a, const SummaryRow& in_b) {
+  for (std::size_t s = 0; s < a.swept.size(); ++s)
+    if (in_a.swept[s] != in_b.swept[s])
+      throw InputError({(b.path / "summary.csv").string(), in_b.line}, b.swept[s], quote(in_b.swept[s]),
+                       fmt::format("{} as in {}", quote(in_a.swept[s]), a.path.string()));
+}
+
+void match_summaries(const Folder& a, const Folder& b, Comparison& out) {
+  const std::string file = (b.path / "summary.csv").string();
+  if (a.swept != b.swept)
+    throw InputError({file, 1}, "columns", fmt::format("swept '{}'", fmt::join(b.swept, ",")),
+                     fmt::format("'{}' as in {}", fmt::join(a.swept, ","), a.path.string()));
+  match(
+      "summary.csv", a.summary, b.summary,
+      [&](const auto& in_a, const auto& in_b) {
+        check_swept(a, b, in_a.second, in_b.second);
+        GroupComparison group;
+        std::tie(group.point, group.policy) = in_a.first;
+        for (std::size_t m = 0; m < kMetrics.size(); ++m)
+          group.metrics.push_back({kMetrics[m], in_a.second.values[m], in_b.second.values[m]});
+        out.groups.push_back(std::move(group));
+      },
+      out.unmatched);
+  if (out.groups.empty())
+    throw InputError(
+        fmt::format("{}: found no point and policy of {}, expected results of the same experiment", file,
+                    a.path.string()));
+}
+
+void match_clients(const Folder& a, const Folder& b, Comparison& out) {
+  match(
+      "clients.csv", a.clients, b.clients,
+      [&](const auto& in_a, const auto& in_b) {
+        ClientComparison client;
+        std::tie(client.point, client.policy, client.client) = in_a.first;
+        client.ntt = {"ntt", in_a.second.ntt, in_b.second.ntt};
+        client.response = {"response_ns_mean", in_a.second.response, in_b.second.response};
+        out.clients.push_back(std::move(client));
+      },
+      out.unmatched);
+}
+
+// ---- jobs
+
+JobErrors spread(const std::vector<double>& errors) {
+  JobErrors out;
+  out.jobs = errors.size();
+  if (errors.empty()) return out;
+  const auto count = static_cast<double>(errors.size());
+  std::vector<double> absolute;
+  absolute.reserve(errors.size());
+  for (double e : errors) absolute.push_back(std::abs(e));
+  out.p50 = nearest_rank(absolute, 0.5);
+  out.p90 = nearest_rank(absolute, 0.9);
+  out.max = nearest_rank(absolute, 1);
+  out.mean = std::accumulate(absolute.begin(), absolute.end(), 0.0) / count;
+  out.bias = std::accumulate(errors.begin(), errors.end(), 0.0) / count;
+  out.bias_p50 = nearest_rank(errors, 0.5);
+  return out;
+}
+
+Numbers numbered(const Folder& a, const Folder& b, std::string (*name)(const ClientKey&)) {
+  Numbers numbers;
+  for (const Folder* folder : {&a, &b})
+    for (const auto& [key, row] : folder->clients) numbers.emplace(name(key), 0);
+  std::uint32_t next = 0;
+  for (auto& [text, number] : numbers) number = next++;
+  return numbers;
+}
+
+std::vector<std::string> names_of(const Numbers& numbers) {
+  std::vector<std::string> names;
+  for (const auto& [name, number] : numbers) names.push_back(name);
+  return names;
+}
+
+class JobMatcher {
+ public:
+  JobMatcher(const Folder& a, const Folder& b, Comparison& out)
+      : out_(out),
+        policies_(numbered(a, b, [](const ClientKey& key) { return std::get<1>(key); })),
+        clients_(numbered(a, b, [](const ClientKey& key) { return std::get<2>(key); })),
+        policy_names_(names_of(policies_)),
+        client_names_(names_of(clients_)) {
+    const auto jobs_a = JobReader(a.path / "jobs.csv", policies_, clients_).read();
+    const auto jobs_b = JobReader(b.path / "jobs.csv", policies_, clients_).read();
+    merge(
+        jobs_a, jobs_b, [](const Job& job) { return job.key(); },
+        [this](const Job& in_a, const Job& in_b) { both(in_a, in_b); },
+        [this](const Job& job) { only_a_.add([&] { return text(job); }); },
+        [this](const Job& job) { only_b_.add([&] { return text(job); }); });
+    only_a_.report(out_.unmatched);
+    only_b_.report(out_.unmatched);
+    for (GroupComparison& group : out_.groups) {
+      const auto found = groups_.find({group.point, group.policy});
+      if (found == groups_.end()) continue;
+      group.ntt = spread(found->second.errors);
+      group.unfinished = found->second.unfinished;
+      add(group.unfinished);
+      all_.insert(all_.end(), found->second.errors.begin(), found->second.errors.end());
+    }
+    out_.ntt = spread(all_);
+  }
+
+ private:
+  struct Errors {
+    std::vector<double> errors;
+    Unfinished unfinished;
+  };
+
+  void both(const Job& in_a, const Job& in_b) {
+    // Jobs come point by point and policy by policy: a group is looked up where it changes.
+    if (current_ == nullptr || in_a.point != point_ || in_a.policy != policy_) {
+      point_ = in_a.point;
+      policy_ = in_a.policy;
+      current_ = &groups_[{point_, policy_names_[policy_]}];
+    }
+    const bool left_a = std::isnan(in_a.ntt), left_b = std::isnan(in_b.ntt);
+    if (!left_a && !left_b)
+      current_->errors.push_back(relative(in_a.ntt, in_b.ntt));
+    else
+      ++(left_a && left_b ? current_->unfinished.both
+         : left_a         ? current_->unfinished.predicted
+                          : current_->unfinished.measured);
+  }
+
+  void add(const Unfinished& more) {
+    out_.unfinished.predicted += more.predicted;
+    out_.unfinished.measured += more.measured;
+    out_.unfinished.both += more.both;
+  }
+
+  std::string text(const Job& job) const {
+    return fmt::format("{} {} {} {} {} {}", job.point, policy_names_[job.policy], job.replication,
+                       job.permutation, client_names_[job.client], job.job);
+  }
+
+  Comparison& out_;
+  Numbers policies_, clients_;
+  std::vector<std::string> policy_names_, client_names_;
+  Lonely only_a_{"jobs.csv", true}, only_b_{"jobs.csv", false};
+  std::map<GroupKey, Errors> groups_;
+  Errors* current_ = nullptr;
+  std::uint32_t point_ = 0, policy_ = 0;
+  std::vector<double> all_;
+};
+
+// ---- rankings
+
+const Compared& metric_of(const GroupComparison& group, const std::string& metric) {
+  return *std::find_if(group.metrics.begin(), group.metrics.end(),
+                       [&](const Compared& c) { return c.metric == metric; });
+}
+
+struct Ranked {
+  std::string policy;
+  double predicted, measured;
+};
+
+// Best first; equals by name.
+std::vector<std::string> in_order(std::vector<Ranked> ranked, double Ranked::*value, bool larger_is_better) {
+  std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
+    if (a.*value != b.*value) return (a.*value < b.*value) != larger_is_better;
+    return a.policy < b.policy;
+  });
+  std::vector<std::string> names;
+  for (const Ranked& each : ranked) names.push_back(each.policy);
+  return names;
+}
+
+RankingComparison rank(std::uint32_t point, const std::string& metric, const std::vector<Ranked>& ranked) {
+  RankingComparison out;
+  out.point = point;
+  out.metric = metric;
+  out.predicted = in_order(ranked, &Ranked::predicted, metric == "stp");
+  out.measured = in_order(ranked, &Ranked::measured, metric == "stp");
+  for (std::size_t i = 0; i < ranked.size(); ++i)
+    for (std::size_t j = i + 1; j < ranked.size(); ++j)
+      if (ranking(ranked[i].predicted, ranked[j].predicted) *
+              ranking(ranked[i].measured, ranked[j].measured) <
+          0)
+        out.swapped.emplace_back(ranked[i].policy, ranked[j].policy);
+  return out;
+}
+
+void rank_all(Comparison& out) {
+  std::map<std::uint32_t, std::vector<const GroupComparison*>> points;
+  for (const GroupComparison& group : out.groups) points[group.point].push_back(&group);
+  for (const auto& [point, groups] : points)
+    for (const std::string& metric : kRanked) {
+      std::vector<Ranked> ranked;
+      for (const GroupComparison* group : groups)
+        if (const Compared& c = metric_of(*group, metric); c.predicted && c.measured)
+          ranked.push_back({group->policy, *c.predicted, *c.measured});
+      if (ranked.size() > 1) out.rankings.push_back(rank(point, metric, ranked));
+    }
+}
+
+// ---- output
+
+Json number(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json();
+}
+
+Json to_json(const Compared& c) {
+  return {{"predicted", number(c.predicted)},
+          {"measured", number(c.measured)},
+          {"relative_error", number(c.relative_error())}};
+}
+
+Json to_json(const JobErrors& e) {
+  if (e.jobs == 0) return {{"jobs", 0}};
+  return {{"jobs", e.jobs}, {"p50", e.p50},   {"p90", e.p90},          {"mean", e.mean},
+          {"max", e.max},   {"bias", e.bias}, {"bias_p50", e.bias_p50}};
+}
+
+Json to_json(const Unfinished& u) {
+  return {{"prediction_only", u.predicted}, {"measurement_only", u.measured}, {"both", u.both}};
+}
+
+Json to_json(const ComparedFolder& folder) {
+  return {{"path", folder.path}, {"experiment", folder.experiment}, {"world", folder.world}};
+}
+
+Json to_json(const GroupComparison& group) {
+  Json json{{"point", group.point},
+            {"policy", group.policy},
+            {"ntt_error", to_json(group.ntt)},
+            {"unfinished", to_json(group.unfinished)}};
+  for (const Compared& c : group.metrics) json[c.metric] = to_json(c);
+  return json;
+}
+
+Json to_json(const ClientComparison& client) {
+  return {{"point", client.point},
+          {"policy", client.policy},
+          {"client", client.client},
+          {client.ntt.metric, to_json(client.ntt)},
+          {client.response.metric, to_json(client.response)}};
+}
+
+Json to_json(const RankingComparison& ranking) {
+  Json swapped = Json::array();
+  for (const auto& [one, other] : ranking.swapped) swapped.push_back(Json::array({one, other}));
+  return {{"point", ranking.point},         {"metric", ranking.metric},     {"equal", ranking.equal()},
+          {"predicted", ranking.predicted}, {"measured", ranking.measured}, {"swapped", swapped}};
+}
+
+Json to_json(const Unmatched& unmatched) {
+  return {{"file", unmatched.file},
+          {"in", unmatched.in_prediction ? "prediction" : "measurement"},
+          {"count", unmatched.count},
+          {"first", unmatched.first}};
+}
+
+template <typename Rows>
+Json list(const Rows& rows) {
+  Json json = Json::array();
+  for (const auto& row : rows) json.push_back(to_json(row));
+  return json;
+}
+
+std::optional<double> largest_error(const Comparison& comparison, const std::string& metric) {
+  std::optional<double> largest;
+  for (const GroupComparison& group : comparison.groups)
+    if (const auto error = metric_of(group, metric).relative_error())
+      largest = std::max(largest.value_or(0), std::abs(*error));
+  return largest;
+}
+
+}  // namespace
+
+std::optional<double> Compared::relative_error() const {
+  if (!predicted || !measured) return std::nullopt;
+  return relative(*predicted, *measured);
+}
+
+Comparison compare_folders(const fs::path& prediction, const fs::path& measurement) {
+  const Folder a = read_folder(prediction), b = read_folder(measurement);
+  Comparison out;
+  out.prediction = a.about;
+  out.measurement = b.about;
+  match_summaries(a, b, out);
+  match_clients(a, b, out);
+  if (a.about.has_jobs && b.about.has_jobs) JobMatcher(a, b, out);
+  rank_all(out);
+  return out;
+}
+
+Json to_json(const Comparison& comparison) {
+  return {{"prediction", to_json(comparison.prediction)},
+          {"measurement", to_json(comparison.measurement)},
+          {"ntt_error", to_json(comparison.ntt)},
+          {"unfinished", to_json(comparison.unfinished)},
+          {"groups", list(comparison.groups)},
+          {"clients", list(comparison.clients)},
+          {"rankings", list(comparison.rankings)},
+          {"unmatched", list(comparison.unmatched)}};
+}
+
+std::vector<Limit> parse_limits(const std::string& option, std::string_view text) {
+  std::vector<Limit> limits;
+  for (bool more = true; more;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view entry = text.substr(0, comma);
+    more = comma != std::string_view::npos;
+    if (more) text.remove_prefix(comma + 1);
+    const std::size_t equals = entry.find('=');
+    const std::string metric(entry.substr(0, equals));
+    if (std::find(kLimited.begin(), kLimited.end(), metric) == kLimited.end())
+      throw InputError({option, 0}, "metric", quote(metric), expected_names(metric, kLimited));
+    Limit limit{metric, 0};
+    ParseFailure why;
+    const std::string_view value = equals == std::string_view::npos ? "" : entry.substr(equals + 1);
+    if (!parse_share(value, limit.most, why) || !(limit.most >= 0) || !std::isfinite(limit.most))
+      throw InputError({option, 0}, metric, quote(std::string(value)), "a number from 0, or a percentage");
+    limits.push_back(limit);
+  }
+  return limits;
+}
+
+std::optional<double> value_of(const Comparison& comparison, const std::string& metric) {
+  if (metric == "ranking") {
+    if (comparison.rankings.empty()) return std::nullopt;
+    return static_cast<double>(std::count_if(comparison.rankings.begin(), comparison.rankings.end(),
+                                             [](const RankingComparison& r) { return !r.equal(); }));
+  }
+  if (metric != "ntt_p50" && metric != "ntt_p90") return largest_error(comparison, metric);
+  if (comparison.ntt.jobs == 0) return std::nullopt;
+  return metric == "ntt_p50" ? comparison.ntt.p50 : comparison.ntt.p90;
+}
+
+}  // namespace gangway
