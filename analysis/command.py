@@ -1,5 +1,6 @@
 """What the commands of this folder share: arguments, one-line errors, exit codes."""
 import argparse
+import importlib.util
 import sys
 
 from results import InputError
@@ -11,10 +12,24 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
+def need_matplotlib():
+    """To be called before what imports it, so that its lack is told in one line."""
+    if importlib.util.find_spec('matplotlib') is None:
+        sys.exit(f'error: {sys.executable} has no matplotlib: try /usr/bin/python3 with the package python3-matplotlib')
+
+
 def parser(description):
     """A parser for commands that take result folders."""
     made = _Parser(description=description)
     made.add_argument('folders', metavar='DIR', nargs='+', help='a result folder of `gangway run`')
+    return made
+
+
+def parser_of_two(description):
+    """A parser for commands that compare a prediction with a measurement."""
+    made = _Parser(description=description)
+    made.add_argument('predicted', metavar='DIR_A', help='the result folder that predicts (of `--world sim`, say)')
+    made.add_argument('measured', metavar='DIR_B', help='a result folder of the same experiment that was measured')
     return made
 
 

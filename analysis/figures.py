@@ -3,15 +3,14 @@
 A folder with a swept parameter gets the sweep figure, one without gets the clients and metrics figures,
 and one with traces a Gantt chart. A trace file by itself gets its Gantt chart.
 """
-import importlib.util
 import sys
 from pathlib import Path
 
-if importlib.util.find_spec('matplotlib') is None:
-    sys.exit(f'error: {sys.executable} has no matplotlib: try /usr/bin/python3 with the package python3-matplotlib')
+import command
+
+command.need_matplotlib()
 
 import bars
-import command
 import gantt
 import results
 import style

@@ -66,6 +66,16 @@ def read_first_of_each_policy(files):
     return [read(first[policy]) for policy in names.in_order(first)]
 
 
+def read_pairs(predicted, measured):
+    """For each policy a trace of either side, of the first run that both have."""
+    sides = [{(about[1], about[2]): file for file in sorted(files) for about in [_peek(file)]}
+             for files in (predicted, measured)]
+    first = {}
+    for policy, run in sorted(sides[0].keys() & sides[1].keys()):
+        first.setdefault(policy, run)
+    return [[read(side[policy, first[policy]]) for side in sides] for policy in names.in_order(first)]
+
+
 def _peek(file):
     """What a trace is about, without reading all of it where it says so early."""
     with open(file, encoding='utf-8', errors='replace') as stream:
@@ -87,17 +97,17 @@ def _about(file, document):
     return str(about.get('experiment', '')), str(about['policy']), run
 
 
-def draw(traces, title):
-    """The traces under each other on one time axis."""
+def draw(traces, title, labels=None):
+    """The traces under each other on one time axis, each called by its policy unless there are labels."""
     rows = [len(trace.clients) for trace in traces]
     heights = [_INCHES_PER_ROW * count + 0.2 for count in rows]
     figure, grid = style.pyplot.subplots(
         len(traces), 1, squeeze=False, sharex=True, figsize=(style.WIDTH, 1.1 + sum(heights) + 0.1 * len(rows)),
         gridspec_kw={'height_ratios': heights})
     same_run = len({trace.run for trace in traces}) == 1
-    for axes, trace in zip(grid[:, 0], traces):
+    for axes, trace, label in zip(grid[:, 0], traces, labels or [trace.policy for trace in traces]):
         _draw_trace(axes, trace)
-        axes.set_title(trace.policy + ('' if same_run else f' ({_run(trace)})'), loc='left', fontweight='bold', pad=3)
+        axes.set_title(label + ('' if same_run else f' ({_run(trace)})'), loc='left', fontweight='bold', pad=3)
     end = max(_end(trace) for trace in traces)
     grid[-1, 0].set_xlim(-0.015 * end, 1.01 * end)
     grid[-1, 0].set_xlabel('time (ms)')

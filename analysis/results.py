@@ -2,10 +2,12 @@
 import csv
 import json
 import math
+import operator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 METRICS = ('antt', 'dntt', 'stp')
+_JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
 KINDS = ('tight', 'moderate', 'order', 'open')  # the classes of published values
 
 
@@ -74,6 +76,7 @@ class Results:
     summary: list
     clients: list
     published: list = field(default_factory=list)
+    world: str = ''  # where the manifest says it
 
     def has_intervals(self):
         return any(value.half_width > 0 for row in self.summary for value in row.metrics.values())
@@ -135,11 +138,48 @@ def read(path):
     if not path.is_dir():
         raise InputError(path, 'a file' if path.exists() else 'nothing', 'a result folder')
     swept, summary = _read_summary(path / 'summary.csv')
-    configuration = _read_configuration(path / 'manifest.json')
+    manifest = read_json(path / 'manifest.json') if (path / 'manifest.json').exists() else {}
+    configuration = _find_experiment(manifest)
     return Results(
         path, str(configuration.get('title') or configuration.get('name') or path.resolve().name),
         _count(configuration.get('replications')), swept, summary,
-        _read_clients(path / 'clients.csv'), _read_published(path / 'published.csv'))
+        _read_clients(path / 'clients.csv'), _read_published(path / 'published.csv'),
+        str(manifest.get('world') or '') if isinstance(manifest, dict) else '')
+
+
+def read_job_ntts(path):
+    """(point, policy, replication, permutation, client, job), as texts, -> NTT, of the jobs that finished; None where
+    the folder has no jobs.csv."""
+    file = Path(path) / 'jobs.csv'
+    if not file.exists():
+        return None
+    with open(file, newline='', encoding='utf-8') as stream:
+        try:
+            return _parse_job_ntts(file, csv.reader(stream, strict=True))
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise InputError(file, str(error), 'a CSV file') from None
+
+
+def _parse_job_ntts(file, lines):
+    """Without a Row for each line: there may be a million."""
+    columns = next(lines, [])
+    for name in [*_JOB_KEY, 'ntt']:
+        if name not in columns:
+            raise InputError(file, 'no such column', 'one of that name', 1, name)
+    key, ntt = operator.itemgetter(*map(columns.index, _JOB_KEY)), columns.index('ntt')
+    ntts = {}
+    for cells in lines:
+        if len(cells) != len(columns):
+            raise InputError(file, f'{len(cells)} cells', f'{len(columns)} as in the first line', lines.line_num)
+        if cells[ntt]:
+            try:
+                value = float(cells[ntt])
+            except ValueError:
+                value = math.nan
+            if not 0 < value < math.inf:
+                raise InputError(file, f"'{cells[ntt]}'", 'a number above 0', lines.line_num, 'ntt')
+            ntts[key(cells)] = value
+    return ntts
 
 
 def read_json(file):
@@ -219,12 +259,8 @@ def _parse_table(file, lines, required):
     return columns, rows
 
 
-def _read_configuration(file):
-    """The resolved experiment within the manifest; empty where there is none: only titles come from it."""
-    return _find_experiment(read_json(file)) if file.exists() else {}
-
-
 def _find_experiment(value):
+    """The resolved experiment within the manifest; empty where there is none: only titles come from it."""
     if not isinstance(value, dict) or 'policies' in value:
         return value if isinstance(value, dict) else {}
     return next(filter(None, map(_find_experiment, value.values())), {})

@@ -114,7 +114,8 @@ def _diamond(solid, colour):
 
 def rotated_inches(labels, panel):
     """The height that names need which do not fit side by side under a panel so wide; 0 where they do."""
-    fits = sum(map(len, labels)) * INCHES_PER_LETTER < panel - 0.45  # of numbers on the left
+    widths, room = [len(label) * INCHES_PER_LETTER for label in labels], panel - 0.45  # of numbers on the left
+    fits = sum(widths) < room and all(one + other < 2 * room / len(widths) for one, other in zip(widths, widths[1:]))
     return 0 if fits else 0.04 * max(map(len, labels))
 
 

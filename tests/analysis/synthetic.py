@@ -51,6 +51,17 @@ def write_trace(folder, policy, quantum=1.0, permutation=0):
     return file
 
 
+def write_jobs(folder, factors, world='sim', left_out=()):
+    """jobs.csv of a folder with bars: three jobs of each client, whose NTTs are `factors` times those of clients.csv."""
+    rows = []
+    for _, policy, client, ntt, *_ in _client_rows(0):
+        for job, factor in enumerate(factors):
+            rows.append([0, policy, 0, 0, client, job, '' if (client, job) in left_out else ntt * factor])
+    _write_csv(folder / 'jobs.csv', ['point', 'policy', 'replication', 'permutation', 'client', 'job', 'ntt'], rows)
+    manifest = json.loads((folder / 'manifest.json').read_text())
+    (folder / 'manifest.json').write_text(json.dumps({**manifest, 'world': world}))
+
+
 def _round_robin(quantum, launch=0.05, copy=0.3, drain=0.15):
     events = []
     for place, client in enumerate(sorted(CLIENTS)):

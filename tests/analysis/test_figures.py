@@ -10,7 +10,9 @@ from pathlib import Path
 _ANALYSIS = Path(__file__).resolve().parents[2] / 'analysis'
 sys.path.insert(0, str(_ANALYSIS))
 
-import bars  # noqa: E402  (the path comes first)
+import agreement  # noqa: E402  (the path comes first)
+import bars  # noqa: E402
+import compare  # noqa: E402
 import figures  # noqa: E402
 import gantt  # noqa: E402
 import names  # noqa: E402
@@ -153,6 +155,102 @@ class Gantt(InAFolder):
                  for policy in ('frs', 'sjf') for permutation in (3, 1)]
         self.assertEqual([(trace.policy, trace.run) for trace in gantt.read_first_of_each_policy(files)],
                          [('sjf', (0, 0, 1)), ('frs', (0, 0, 1))])
+
+
+class Comparisons(InAFolder):
+    def setUp(self):
+        super().setUp()
+        self.sides = [self.folder / 'predicted', self.folder / 'measured']
+        for side, factors, world in zip(self.sides, ((1.1, 0.9, 1), (1, 1, 1)), ('sim', 'cuda')):
+            synthetic.write_bars(side)
+            synthetic.write_jobs(side, factors, world, left_out={('RED', 2)} if world == 'cuda' else ())
+
+    def pair(self):
+        return agreement.read_pair(*self.sides)
+
+    def test_every_figure_the_same_bytes_when_drawn_again(self):
+        for side, quantum in zip(self.sides, (1.0, 1.3)):
+            synthetic.write_trace(side, 'rr', quantum)
+            synthetic.write_trace(side, 'frs', quantum, permutation=round(quantum))  # of both sides the same run
+        synthetic.write_trace(self.sides[0], 'sjf')
+        outs = [self.folder / seed for seed in ('1', '2')]
+        processes = [start('compare.py', *self.sides, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = [f'compare-{name}.{suffix}' for name in ('jobs', 'errors', 'metrics', 'gantt-rr', 'gantt-frs')
+                    for suffix in ('png', 'pdf')]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            first, second = ((out / name).read_bytes() for out in outs)
+            self.assertGreater(len(first), 5000, name)
+            self.assertEqual(first, second, name)
+
+    def test_jobs_are_matched_and_unfinished_ones_left_out(self):
+        jobs = self.pair().jobs
+        self.assertEqual({policy: len(own) for policy, own in jobs.items()}, dict.fromkeys(synthetic.PUBLISHED, 26))
+        found = agreement.errors(jobs['rr'])
+        for index, error in ((0, -10), (8, -10), (9, 0), (16, 0), (17, 10), (25, 10)):
+            self.assertAlmostEqual(found[index], error)
+
+    def test_a_panel_for_each_policy_with_the_same_limits(self):
+        panels = [axes for axes in agreement.draw_jobs(self.pair()).axes if axes.get_visible()]
+        self.assertEqual([axes.get_title() for axes in panels],
+                         [f'{policy} (26 jobs)' for policy in ('sjf', 'srt', 'rr', 'cfs', 'frs')])
+        self.assertEqual(len({(axes.get_xlim(), axes.get_ylim()) for axes in panels}), 1)
+        self.assertEqual([panels[0].get_ylabel(), panels[-1].get_xlabel()],
+                         ['NTT predicted (sim)', 'NTT measured (cuda)'])
+
+    def test_a_log_axis_where_small_values_would_be_crowded(self):
+        self.assertEqual(agreement.draw_jobs(self.pair()).axes[0].get_xscale(), 'linear')
+        synthetic.write_jobs(self.sides[0], (20, 1, 1))
+        self.assertEqual(agreement.draw_jobs(self.pair()).axes[0].get_xscale(), 'log')
+
+    def test_the_legend_tells_medians_and_the_axis_what_lies_beyond(self):
+        figure = agreement.draw_errors(self.pair())
+        self.assertIn('rr (median +0.0 %)', [text.get_text() for text in figure.legends[0].get_texts()])
+        self.assertEqual(agreement._window([[0.0] * 999 + [1000.0]])[2], 0.001)
+        self.assertNotIn('beyond', figure.axes[1].get_xlabel())
+
+    def test_errors_stand_above_the_bars(self):
+        text = (self.sides[0] / 'summary.csv').read_text().splitlines()
+        cells = text[1].split(',')
+        self.assertEqual(cells[1], 'cfs')
+        cells[2] = str(float(cells[2]) * 0.8)
+        (self.sides[0] / 'summary.csv').write_text('\n'.join([text[0], ','.join(cells), *text[2:]]) + '\n')
+        page, = agreement.draw_metrics(self.pair())
+        self.assertEqual([text.get_text() for text in page.axes[0].texts], ['+0.0', '+0.0', '+0.0', '−20.0', '+0.0'])
+
+    def test_a_sweep_has_a_row_of_panels_for_each_point_on_pages(self):
+        for side in self.sides:
+            synthetic.write_sweep(side, **{GAP: ['1 ms', '2 ms', '3 ms', '4 ms', '5 ms']})
+        pages = agreement.draw_metrics(self.pair())
+        self.assertEqual([len(page.axes) for page in pages], [6, 9])
+        self.assertEqual(pages[1].axes[0].get_title('left'), 'arrivals gap 3 ms')
+
+    def refused(self, *expected):
+        with self.assertRaises(results.InputError) as caught:
+            self.pair()
+        for text in expected:
+            self.assertIn(text, str(caught.exception))
+
+    def test_what_cannot_be_compared_is_refused(self):
+        text = (self.sides[1] / 'jobs.csv').read_text()
+        (self.sides[1] / 'jobs.csv').write_text(text.replace(',ntt\n', ',speed\n', 1))
+        self.refused("measured/jobs.csv:1: key 'ntt': found no such column")
+        (self.sides[1] / 'jobs.csv').write_text(text + '0,rr,0,1,VA,0,-1\n')
+        self.refused(f"jobs.csv:{len(text.splitlines()) + 1}: key 'ntt': found '-1', expected a number above 0")
+        (self.sides[1] / 'jobs.csv').write_text(text)
+        synthetic.write_sweep(self.sides[1], **{GAP: ['1 ms']})
+        self.refused('measured/summary.csv:1: found swept', GAP)
+        synthetic.write_sweep(self.sides[0], **{GAP: ['2 ms']})
+        self.refused("found '1 ms' at point 0, expected '2 ms' as in")
+        code, out, errors = finish(start('compare.py', self.sides[0]))
+        self.assertEqual((code, out), (2, ''))
+        self.assertRegex(errors, r'\Aerror: [^\n]*DIR_B\n\Z')
+
+    def test_folders_without_jobs_get_the_metrics(self):
+        (self.sides[0] / 'jobs.csv').unlink()
+        written = [path.name for path in compare.draw(*self.sides, self.folder / 'out')]
+        self.assertEqual(written, ['compare-metrics.png', 'compare-metrics.pdf'])
 
 
 class WrongInput(InAFolder):
