@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
