@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "experiments/calibration_files.hpp"
+#include "experiments/library.hpp"
 #include "models/error.hpp"
 #include "models/nearest.hpp"
 #include "workloads/source.hpp"
@@ -28,8 +29,10 @@ const BackendEntry& backend_named(const std::string& name) {
   throw InputError({"--world", 0}, "world", quote(name), expected_names(name, Backends::names()));
 }
 
-std::vector<Client> clients_of(const std::string& file) {
-  const Node node = read_yaml(file);
+std::vector<Client> clients_of(const std::string& given) {
+  const auto known = library("workloads");
+  const auto named = std::find_if(known.begin(), known.end(), [&](const auto& f) { return f.name == given; });
+  const Node node = read_yaml(named == known.end() ? given : named->path);
   const Workload workload = read_clients(Field(node, ""));
   for (const Client& client : workload.clients)
     for (const Kernel& kernel : client.kernels)
@@ -55,8 +58,11 @@ int calibrate(const Arguments& arguments, const std::string& command) {
   if (!arguments.force && holds_calibration(arguments.out))
     throw InputError({arguments.out, 0}, "--out", "a calibration", "another folder, or --force");
   const BackendEntry& backend = backend_named(arguments.world);
-  CalibrationPlan plan = usual_plan(backend);
-  if (!arguments.workload.empty()) plan.clients = clients_of(arguments.workload);
+  const bool gpu = arguments.world != "host";
+  const std::string workload = !arguments.workload.empty() ? arguments.workload
+                               : gpu                       ? "five-kernels"
+                                                           : "host-kernels";
+  CalibrationPlan plan = usual_plan(clients_of(workload), gpu);
   const auto chosen = std::find(plan.mechanisms.begin(), plan.mechanisms.end(), arguments.mechanism);
   if (chosen == plan.mechanisms.end())
     throw InputError({"--mechanism", 0}, "mechanism", quote(arguments.mechanism),
@@ -96,7 +102,8 @@ void add_calibrate(CLI::App& app, const std::string& command, int& code) {
   sub->add_option("--out", arguments->out, "folder for the files")->required();
   sub->add_option("--name", arguments->name, "of the device in the files (default: its own)");
   sub->add_option("--workload", arguments->workload,
-                  "file whose kernels are measured (default: every known kernel with default parameters)");
+                  "file, or name of a workload, whose kernels are measured (default five-kernels, on CPU "
+                  "cores host-kernels)");
   sub->add_option("--mechanism", arguments->mechanism, "the one the files describe (default flag-copy)");
   sub->add_flag("--force", arguments->force, "replace a calibration");
   sub->callback([arguments, command, &code] { code = calibrate(*arguments, command); });

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -205,7 +206,14 @@ class Runner {
 };
 
 void check_capabilities(const Experiment& experiment, const WorldEntry& world) {
-  for (const Point& point : experiment.points)
+  for (const Point& point : experiment.points) {
+    if (world.mechanisms != nullptr) {
+      const auto known = world.mechanisms();
+      const std::string& mechanism = point.mechanism.entry->name;
+      if (std::find(known.begin(), known.end(), mechanism) == known.end())
+        throw InputError({"--world " + world.name, 0}, "mechanism", quote(mechanism),
+                         expected_names(mechanism, known));
+    }
     for (const ChosenPolicy& policy : point.policies) {
       const Capabilities missing =
           policy.entry->make(policy.values)->needs().missing_from(world.capabilities);
@@ -214,6 +222,7 @@ void check_capabilities(const Experiment& experiment, const WorldEntry& world) {
                          "a policy that needs " + missing.text(),
                          "a policy for this world, or another world");
     }
+  }
 }
 
 }  // namespace

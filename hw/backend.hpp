@@ -40,6 +40,9 @@ class Backend {
   // Called between polls that found nothing: lets others have the core where the device needs it.
   virtual void relax() = 0;
 
+  // How long the device has to be busy before its speed is the usual one (a GPU's clocks rise under load).
+  virtual Duration warm_up() const = 0;
+
   // Empty, or what is wrong with the device (a kernel that faulted, say). Slow: asked now and then.
   virtual std::string fault() = 0;
   // Waits up to `limit` for everything under way; false when it did not end. After false the object must be

@@ -67,6 +67,7 @@ std::uint64_t RealTimeWorld::run(Policy& policy, const RunSeed& seed, std::span<
   trace_ = &trace;
   reset(seed, order);
   try {
+    warm_up();
     origin_ = HostClock::now();
     policy.decide(now_, book_, *this);  // before anything happens
     origin_ = HostClock::now();
@@ -79,6 +80,29 @@ std::uint64_t RealTimeWorld::run(Policy& policy, const RunSeed& seed, std::span<
     throw;
   }
   return events_;
+}
+
+void RealTimeWorld::warm_up() {
+  const auto began = HostClock::now();
+  const auto enough = [&] { return HostClock::now() - began >= backend_->warm_up() || trace_->stopped(); };
+  for (std::uint32_t c = 0; !warm_; c = (c + 1) % static_cast<std::uint32_t>(clients_.size()))
+    for (std::uint32_t k = 0; k < clients_[c].client().kernels.size(); ++k) {
+      warm_ = enough();
+      if (warm_) return;
+      backend_->launch({c, k}, {{0}, clients_[c].client().kernels[k].block_tasks});
+      for (auto looked = HostClock::now(); !backend_->gone(); backend_->relax()) {
+        if (HostClock::now() - looked < kLookAfter) continue;
+        looked = HostClock::now();
+        if (enough()) backend_->evict();
+        if (const std::string fault = backend_->fault(); !fault.empty()) throw RunError(fault);
+        if (looked - began > backend_->warm_up() + setup_.watchdog)
+          throw RunError(
+              fmt::format("kernel {} of {} has not obeyed its eviction after {}, the watchdog's limit", k,
+                          name(ClientId{c}), to_text(setup_.watchdog)));
+      }
+      backend_->ask_pending_work();
+      while (!backend_->pending_work()) backend_->relax();
+    }
 }
 
 void RealTimeWorld::play() {

@@ -65,6 +65,7 @@ class RealTimeWorld : public World, private Orders {
   void cancel(TimerId timer) override;
 
   void reset(const RunSeed& seed, std::span<const std::uint32_t> order);
+  void warm_up();  // before the first run: keeps the device busy with all kernels in turn
   void play();
   void release_due();
   void fire_due();
@@ -115,6 +116,7 @@ class RealTimeWorld : public World, private Orders {
   std::uint32_t fruitless_ = 0;  // launches in a row that did no block-task
   std::int64_t active_jobs_ = 0;
   bool stopped_ = false;
+  bool warm_ = false;
   Policy* policy_ = nullptr;
   TraceSink* trace_ = nullptr;
 };

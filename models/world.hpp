@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "models/device.hpp"
 #include "models/mechanism.hpp"
@@ -55,6 +56,8 @@ struct WorldEntry : Described {
   std::unique_ptr<World> (*make)(const WorldSetup&) = nullptr;
   bool real_time = false;  // one run at a time, and no two runs are alike
   Machine (*machine)() = nullptr;
+  // Mechanisms that it can carry out; none given: every one, since it only needs their costs.
+  std::vector<std::string> (*mechanisms)() = nullptr;
 };
 using Worlds = Registry<WorldEntry>;
 

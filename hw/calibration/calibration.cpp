@@ -21,6 +21,7 @@ using namespace literals;
 
 constexpr Duration kLimit = 20_s;              // for anything single
 constexpr Duration kProbeTime = 3'000'000_ns;  // throttle kernels last about this long
+constexpr Duration kShort = 10_us;             // block-tasks that persistent blocks do not do in step
 constexpr int kLeast = 10;                     // readings of anything
 
 // A throttle kernel whose block-tasks last about `length`.
@@ -289,7 +290,7 @@ double median_of(const Calibration& c, const std::string& quantity, const std::s
 
 // Eviction delay = what every eviction costs + slope * longest block-task.
 void fit_evictions(Calibration& c, const std::string& mechanism) {
-  std::vector<double> x, y;
+  std::vector<double> x, y, short_x, short_y;
   std::map<std::int64_t, std::vector<double>> longest;
   for (const Reading& r : c.readings)
     if (r.quantity == "longest block-task" && r.mechanism == mechanism)
@@ -299,8 +300,15 @@ void fit_evictions(Calibration& c, const std::string& mechanism) {
         longest.count(r.parameter) > 0) {
       x.push_back(median(longest[r.parameter]));
       y.push_back(r.value);
+      if (r.parameter > kShort.ns) continue;
+      short_x.push_back(x.back());
+      short_y.push_back(y.back());
     }
   if (x.empty()) return;
+  // Blocks of long block-tasks keep in step, so that a random moment meets them half done on average; short
+  // ones are spread, and somewhere one has just begun. What every eviction costs is seen at short ones.
+  c.lines.push_back({"eviction by " + mechanism + ", short block-tasks",
+                     "ns = intercept + slope * longest block-task in ns", fit_line(short_x, short_y)});
   c.lines.push_back(
       {"eviction by " + mechanism, "ns = intercept + slope * longest block-task in ns", fit_line(x, y)});
 }
@@ -341,23 +349,11 @@ void describe_kernels(Calibration& c, const std::string& mechanism, Duration see
 
 }  // namespace
 
-CalibrationPlan usual_plan(const BackendEntry& backend) {
+CalibrationPlan usual_plan(std::vector<Client> clients, bool gpu) {
   CalibrationPlan plan;
-  for (const KernelEntry& entry : Kernels::all()) {
-    Kernel kernel;
-    kernel.name = entry.name;
-    const ParameterValues values(entry.parameters, std::nullopt);
-    kernel.code = entry.make(values);
-    kernel.code_text = fmt::format("{{name: {}, params: {}}}", entry.name, values.text());
-    kernel.block_tasks = kernel.code->block_tasks();
-    kernel.block = kernel.code->block();
-    Client client;
-    client.name = entry.name;
-    client.kernels.push_back(std::move(kernel));
-    plan.clients.push_back(std::move(client));
-  }
+  plan.clients = std::move(clients);
   plan.lengths = {2_us, 5_us, 10_us, 20_us, 50_us, 100_us, 200_us};
-  if (backend.name != "host") plan.mechanisms.push_back("write-value");
+  if (gpu) plan.mechanisms.push_back("write-value");
   return plan;
 }
 
@@ -371,6 +367,7 @@ Calibration calibrate(const BackendEntry& entry, const CalibrationPlan& plan,
   for (const std::string& mechanism : plan.mechanisms) {
     std::vector<Client> probes;
     for (const Duration length : plan.lengths) probes.push_back(probe(c.device, length));
+    probes.front().copy_in = probes.front().copy_out = Bytes{plan.largest_copy};
     Bench bench(entry, c.device, probes, mechanism, c, stop);
     progress("warm-up, commands by " + mechanism);
     warm_up(bench, plan.warm_up);
@@ -400,7 +397,7 @@ Calibration calibrate(const BackendEntry& entry, const CalibrationPlan& plan,
   c.device.commands.launch = rounded(median_of(c, "launch", mechanism, ""));
   c.device.commands.pending_work = rounded(median_of(c, "pending work", mechanism, ""));
   for (const Line& line : c.lines)
-    if (line.name == "eviction by " + mechanism)
+    if (line.name == "eviction by " + mechanism + ", short block-tasks")
       c.device.commands.evict = rounded(line.fit.parameters[0].value);
   c.device.h2d = fit_copies(c, "copy h2d");
   c.device.d2h = fit_copies(c, "copy d2h");

@@ -59,8 +59,8 @@ struct CalibrationPlan {
   std::uint64_t seed = 1;
 };
 
-// The usual plan: a client for each registered kernel with its default parameters.
-CalibrationPlan usual_plan(const BackendEntry& backend);
+// The usual plan for these clients; both mechanisms where there is a GPU.
+CalibrationPlan usual_plan(std::vector<Client> clients, bool gpu);
 
 // `progress` is told what is being measured. Throws RunError when the device fails or `stop` is set.
 Calibration calibrate(const BackendEntry& backend, const CalibrationPlan& plan,

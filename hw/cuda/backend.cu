@@ -15,6 +15,13 @@
 #include "models/kernel_code.hpp"
 
 namespace gangway {
+
+std::vector<std::string> cuda_mechanisms() {
+  std::vector<std::string> names;
+  for (const FlagWriterEntry& entry : FlagWriters::all()) names.push_back(entry.name);
+  return names;
+}
+
 namespace {
 
 template <typename Call>
@@ -87,12 +94,9 @@ std::int64_t throttle_room(const Device& device, const Kernel& kernel) {
 }
 
 const FlagWriterEntry& flag_writer(const std::string& name) {
-  std::string known;
-  for (const FlagWriterEntry& entry : FlagWriters::all()) {
+  for (const FlagWriterEntry& entry : FlagWriters::all())
     if (entry.name == name) return entry;
-    known += (known.empty() ? "" : ", ") + entry.name;
-  }
-  throw RunError("the mechanism " + quote(name) + " is only simulated; on a GPU there are " + known);
+  throw InputError({"cuda", 0}, "mechanism", quote(name), expected_names(name, cuda_mechanisms()));
 }
 
 // All that lives on the device, so that it can be left alone as one.
@@ -139,7 +143,7 @@ class CudaBackend : public Backend {
   explicit CudaBackend(const WorldSetup& setup)
       : on_(carried_out([&] { return std::make_unique<OnDevice>(setup); })) {
     try {
-      warm_up();
+      first_steps();
     } catch (...) {
       settle(kPatience);
       throw;
@@ -182,6 +186,7 @@ class CudaBackend : public Backend {
   }
 
   void relax() override { pause_briefly(); }
+  Duration warm_up() const override { return Duration{300'000'000}; }
 
   void copy(Direction direction, Bytes size) override { line(direction).copy(size); }
   bool copied(Direction direction) override { return line(direction).copied(); }
@@ -264,7 +269,7 @@ class CudaBackend : public Backend {
 
   // A block-task of each kernel, an eviction and a reading: what comes first is slow, as CUDA loads code and
   // makes queues then.
-  void warm_up() {
+  void first_steps() {
     for (std::uint32_t c = 0; c < on_->problems.size(); ++c)
       for (std::uint32_t k = 0; k < on_->problems[c].size(); ++k) {
         launch({c, k}, {{0}, {1}});
@@ -307,6 +312,7 @@ std::unique_ptr<Backend> make_cuda_backend(const WorldSetup& setup) {
 namespace gangway {
 
 std::unique_ptr<Backend> make_cuda_backend(const WorldSetup&) { throw RunError(kBuiltWithoutCuda); }
+std::vector<std::string> cuda_mechanisms() { return {"flag-copy", "write-value"}; }
 
 }  // namespace gangway
 

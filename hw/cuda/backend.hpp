@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "hw/backend.hpp"
 
@@ -13,5 +15,8 @@ inline constexpr const char* kBuiltWithoutCuda =
 // With a problem for each kernel of the workload; one without `code` throttles for as long. Throws RunError:
 // no device, no memory for the problems, a mechanism that real GPUs do not have, a build without CUDA.
 std::unique_ptr<Backend> make_cuda_backend(const WorldSetup& setup);
+
+// Those that a GPU can carry out.
+std::vector<std::string> cuda_mechanisms();
 
 }  // namespace gangway

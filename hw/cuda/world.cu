@@ -23,7 +23,8 @@ const Registration<WorldEntry> world{WorldEntry{{"cuda", kSummary, {}},
                                                       setup, make_cuda_backend(setup));
                                                 },
                                                 true,
-                                                machine}};
+                                                machine,
+                                                cuda_mechanisms}};
 
 }  // namespace
 }  // namespace gangway

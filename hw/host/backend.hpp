@@ -33,6 +33,7 @@ class HostBackend : public Backend {
   void copy(Direction direction, Bytes size) override;
   bool copied(Direction direction) override;
   void relax() override;
+  Duration warm_up() const override { return {}; }
   std::string fault() override { return {}; }
   bool settle(Duration limit) override;
   void launch_original(KernelIndex kernel) override;

@@ -34,7 +34,11 @@ const Registration<WorldEntry> world{WorldEntry{{"host", kSummary, {}},
                                                   return std::make_unique<RealTimeWorld>(setup, make(setup));
                                                 },
                                                 true,
-                                                machine}};
+                                                machine,
+                                                // A store does for both what a GPU needs a command for.
+                                                [] {
+                                                  return std::vector<std::string>{"flag-copy", "write-value"};
+                                                }}};
 
 }  // namespace
 }  // namespace gangway

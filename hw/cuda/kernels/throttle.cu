@@ -33,10 +33,13 @@ std::string compare(const Inputs& inputs, const std::uint32_t* stamps, std::uint
 #ifdef __CUDACC__
 
 GANGWAY_KERNEL(throttle, std::uint32_t* stamps, Inputs inputs, unsigned long long ns) {
-  if (threadIdx.x != 0) return;
-  const unsigned long long begin = preemptible::device::clock_ns();
-  while (preemptible::device::clock_ns() - begin < ns) continue;
-  stamps[blockIdx.x] = stamp(inputs, blockIdx.x);
+  if (threadIdx.x == 0) {
+    const unsigned long long begin = preemptible::device::clock_ns();
+    while (preemptible::device::clock_ns() - begin < ns) continue;
+    stamps[blockIdx.x] = stamp(inputs, blockIdx.x);
+  }
+  // Warps that returned would leave their room on the SM to further blocks of the original form.
+  __syncthreads();
 }
 
 using Form = preemptible::Kernel<&throttle>;

@@ -136,6 +136,27 @@ TEST_CASE("outputs are right after any number of evictions", "[gpu]") {
     }
 }
 
+// Little enough for compute-sanitizer, which makes everything a hundred times slower.
+TEST_CASE("both forms of every kernel at small sizes, evicted a few times", "[gpu][small]") {
+  if (!have_gpu()) return;
+  std::mt19937 random(2);
+  for (const char* mechanism : {"flag-copy", "write-value"})
+    for (const std::string& name : Kernels::names()) {
+      INFO(mechanism << ", " << name);
+      const Bench bench(kernel_from(name, small_size(name)), mechanism);
+      bench.backend->poison(kKernel);
+      bench.backend->launch_original(kKernel);
+      bench.until("the end", [&] { return bench.backend->gone(); });
+      CHECK(bench.backend->difference(kKernel).empty());
+      for (const bool observe : {false, true}) {
+        bench.backend->observe(observe);
+        bench.backend->poison(kKernel);
+        run_evicted(bench, 3, random);
+        CHECK(bench.backend->difference(kKernel).empty());
+      }
+    }
+}
+
 TEST_CASE("the original form gives the same, and both forms are timed", "[gpu]") {
   if (!have_gpu()) return;
   for (const std::string& name : Kernels::names()) {
@@ -231,5 +252,5 @@ TEST_CASE("more than the device's memory is refused in one line", "[gpu]") {
 
 TEST_CASE("a mechanism that is only simulated is refused", "[gpu]") {
   if (!have_gpu()) return;
-  CHECK_THROWS_AS(Bench(kernel_from("throttle", "{}"), "ideal"), RunError);
+  CHECK_THROWS_AS(Bench(kernel_from("throttle", "{}"), "ideal"), InputError);
 }

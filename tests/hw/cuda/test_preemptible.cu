@@ -125,7 +125,7 @@ void same_in_all_forms(const K& kernel, std::size_t threads, A... arguments) {
 
 }  // namespace
 
-TEST_CASE("grids of one, two and three dimensions", "[gpu]") {
+TEST_CASE("grids of one, two and three dimensions", "[gpu][small]") {
   if (!have_gpu()) return;
   same_in_all_forms(Kernel<&flat>(20'000, 64), 20'000 * 64);
   same_in_all_forms(Kernel<&flat>(1, 32), 32);
@@ -134,24 +134,24 @@ TEST_CASE("grids of one, two and three dimensions", "[gpu]") {
   same_in_all_forms(Kernel<&in_three_dimensions>(dim3(13, 17, 19), dim3(4, 4, 8)), 13 * 17 * 19 * 128);
 }
 
-TEST_CASE("static shared memory and templates", "[gpu]") {
+TEST_CASE("static shared memory and templates", "[gpu][small]") {
   if (!have_gpu()) return;
   same_in_all_forms(Kernel<&reversed<64>>(20'000, 64), 20'000 * 64);
   same_in_all_forms(Kernel<&reversed<1024>, 1024, 2>(3'000, 1024), 3'000 * 1024);
 }
 
-TEST_CASE("dynamic shared memory, also beyond 48 KiB", "[gpu]") {
+TEST_CASE("dynamic shared memory, also beyond 48 KiB", "[gpu][small]") {
   if (!have_gpu()) return;
   same_in_all_forms(Kernel<&reversed_dynamic>(10'000, 128, 128 * sizeof(unsigned)), 10'000 * 128);
   same_in_all_forms(Kernel<&reversed_dynamic>(2'000, 256, 96 * 1024), 2'000 * 256);
 }
 
-TEST_CASE("early returns of blocks and threads", "[gpu]") {
+TEST_CASE("early returns of blocks and threads", "[gpu][small]") {
   if (!have_gpu()) return;
   same_in_all_forms(Kernel<&leaving_early>(20'000, 96), 20'000 * 96, 20'000u * 96 - 50);
 }
 
-TEST_CASE("arguments by value", "[gpu]") {
+TEST_CASE("arguments by value", "[gpu][small]") {
   if (!have_gpu()) return;
   same_in_all_forms(Kernel<&with_a_struct>(5'000, 64), 5'000 * 64, Pair{3, 4.0});
 }
