@@ -56,9 +56,13 @@ struct OpenGroup {
 
 class Runner {
  public:
-  Runner(const Experiment& experiment, const RunOptions& options, ResultFolder& folder,
+  Runner(const Experiment& experiment, const RunOptions& options, Machine machine, ResultFolder& folder,
          const std::atomic<bool>& stop)
-      : experiment_(experiment), options_(options), folder_(folder), stop_(stop) {
+      : experiment_(experiment),
+        options_(options),
+        machine_(std::move(machine)),
+        folder_(folder),
+        stop_(stop) {
     for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
       for (std::uint32_t q = 0; q < experiment.points[p].policies.size(); ++q) {
         groups_.push_back(std::make_unique<OpenGroup>(groups_.size(), p, q));
@@ -76,7 +80,7 @@ class Runner {
     RunReport report;
     report.account.command = options_.command;
     report.account.world = options_.world->name;
-    if (options_.world->machine != nullptr) report.account.machine = options_.world->machine();
+    report.account.machine = machine_;
     report.account.threads = threads();
     report.account.start = utc_now();
     report.account.resumed = resumed_;
@@ -192,6 +196,7 @@ class Runner {
 
   const Experiment& experiment_;
   const RunOptions& options_;
+  const Machine machine_;
   ResultFolder& folder_;
   const std::atomic<bool>& stop_;
   std::vector<std::unique_ptr<OpenGroup>> groups_;
@@ -230,6 +235,8 @@ void check_capabilities(const Experiment& experiment, const WorldEntry& world) {
 RunReport run_experiment(const Experiment& experiment, const RunOptions& options,
                          const std::atomic<bool>& stop) {
   check_capabilities(experiment, *options.world);
+  Machine machine;
+  if (options.world->machine != nullptr) machine = options.world->machine();  // before anything is written
   ResultFolder folder(options.out, experiment, options.world->name, options.force);
   if (folder.complete()) {
     if (options.trace) keep_traces(experiment, options, stop);
@@ -237,7 +244,7 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
     report.was_complete = true;
     return report;
   }
-  return Runner(experiment, options, folder, stop).run();
+  return Runner(experiment, options, std::move(machine), folder, stop).run();
 }
 
 }  // namespace gangway

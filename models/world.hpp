@@ -54,8 +54,8 @@ struct WorldEntry : Described {
   Capabilities capabilities;
   // Throws InputError for a setup that this world cannot play, RunError when its device cannot be used.
   std::unique_ptr<World> (*make)(const WorldSetup&) = nullptr;
-  bool real_time = false;  // one run at a time, and no two runs are alike
-  Machine (*machine)() = nullptr;
+  bool real_time = false;          // one run at a time, and no two runs are alike
+  Machine (*machine)() = nullptr;  // throws RunError when there is none
   // Mechanisms that it can carry out; none given: every one, since it only needs their costs.
   std::vector<std::string> (*mechanisms)() = nullptr;
 };

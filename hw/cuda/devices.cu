@@ -9,9 +9,16 @@
 namespace gangway {
 namespace {
 
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 cudaDeviceProp properties(int number) {
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code == cudaErrorInsufficientDriver)  // CUDA says so without any driver, too
+    throw RunError("no CUDA device: no NVIDIA driver, or one that is too old for CUDA " +
+                   version_text(CUDART_VERSION));
   if (code != cudaSuccess) throw RunError(std::string("no CUDA device: ") + cudaGetErrorString(code));
   if (number < 0 || number >= count)
     throw RunError("no CUDA device " + std::to_string(number) + ": there are " + std::to_string(count));
@@ -32,10 +39,6 @@ std::string identifier_of(const std::string& name) {
   for (const unsigned char c : name.substr(0, 80))
     out += std::isalnum(c) != 0 ? static_cast<char>(std::tolower(c)) : '-';
   return out;
-}
-
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 }  // namespace

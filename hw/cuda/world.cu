@@ -8,8 +8,7 @@ namespace {
 
 Machine machine() {
   const CudaFacts facts = cuda_facts(0);
-  return {facts.device,
-          "CUDA " + facts.driver + " driver, " + facts.runtime + " runtime, at most " + facts.clocks};
+  return {facts.device, "CUDA " + facts.driver + " driver, " + facts.runtime + " runtime, " + facts.clocks};
 }
 
 constexpr const char* kSummary = "preemptible kernels on an NVIDIA GPU, in real time";

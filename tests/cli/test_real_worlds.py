@@ -1,0 +1,130 @@
+"""Runs in real time: what they refuse, what they leave behind, how they are interrupted, how a device is measured."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from program import GANGWAY, ProgramTest
+
+REAL = """kind: experiment
+version: 1
+name: real
+workload:
+  kind: workload
+  version: 1
+  name: two
+  arrivals: {{gap: 1 ms, order: permuted}}
+  clients:
+    - {{name: A, kernels: [{{name: a, block_tasks: 200, time: 4 ms}}]}}
+    - {{name: B, kernels: [{{name: b, code: {{name: VA, params: {{elements: 200000, per_thread: 8}}}}, time: {time}}}]}}
+device: titan-x-pascal
+mechanism: {mechanism}
+policies: [{policies}]
+permutations: {permutations}
+watchdog: 300 ms
+"""
+
+
+def text(time="1 ms", mechanism="flag-copy", policies="fcfs, rr", permutations=2):
+    return REAL.format(time=time, mechanism=mechanism, policies=policies, permutations=permutations)
+
+
+class RealWorlds(ProgramTest):
+    def call(self, *arguments):
+        return subprocess.run([GANGWAY, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120)
+
+    def test_the_host_fills_the_same_folder(self):
+        file = self.file("real.yaml", text())
+        done = self.call("run", file, "--world", "host", "--out", self.folder / "out", "--trace")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = {path.name for path in (self.folder / "out").iterdir()}
+        self.assertLessEqual({"manifest.json", "summary.csv", "clients.csv", "jobs.csv", "published.csv", "trace"}, names)
+        manifest = json.loads((self.folder / "out/manifest.json").read_text())
+        self.assertEqual((manifest["world"], manifest["threads"]), ("host", 1))
+        trace = json.loads((self.folder / "out/trace/point-0-rr-r0-p0.json").read_text())
+        self.assertIn("decide", {event["name"] for event in trace["traceEvents"]})
+        # It was kept while it ran; it cannot be played again.
+        self.assertEqual(self.call("trace", self.folder / "out", "--policy", "rr").returncode, 0)
+        other = self.call("trace", self.folder / "out", "--policy", "rr", "--permutation", "1")
+        self.assertEqual(other.returncode, 2)
+        self.assertIn("expected replication 0, permutation 0 of a run with --trace", other.stderr)
+
+    def test_a_mechanism_that_is_only_simulated_is_refused(self):
+        file = self.file("real.yaml", text(mechanism="ideal"))
+        done = self.call("run", file, "--world", "host", "--out", self.folder / "out")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("key 'mechanism': found 'ideal', expected one of flag-copy, write-value", done.stderr)
+        self.assertFalse((self.folder / "out").exists())
+
+    @unittest.skipIf("GANGWAY_GPU" in os.environ, "there is a GPU")
+    def test_without_a_gpu_nothing_is_left(self):
+        file = self.file("real.yaml", text())
+        for call in (["run", file, "--world", "cuda"], ["calibrate"]):
+            done = self.call(*call, "--out", self.folder / "out")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"\Aerror: (no CUDA device|this program was built without CUDA)[^\n]*\n\Z")
+            self.assertFalse((self.folder / "out").exists())
+
+    def test_a_kernel_that_does_not_end_is_given_up(self):
+        endless = text(policies="fcfs").replace("block_tasks: 200, time: 4 ms", "block_tasks: 1, time: 20 s")
+        file = self.file("real.yaml", endless)
+        began = time.monotonic()
+        done = self.call("run", file, "--world", "host", "--out", self.folder / "out")
+        self.assertLess(time.monotonic() - began, 15)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("kernel 0 of A is still on the device after 300 ms, the watchdog's limit", done.stderr)
+        self.assertFalse((self.folder / "out/manifest.json").exists())
+
+    def test_interrupted_in_the_middle_and_taken_up_again(self):
+        file = self.file("real.yaml", text(permutations=150))
+        command = [GANGWAY, "run", file, "--world", "host", "--out", self.folder / "out"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, errors = process.communicate(timeout=30)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertEqual(process.returncode, 130, errors)
+        again = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(again.returncode, 0, again.stderr)
+
+    def test_code_must_agree_with_what_the_file_says(self):
+        file = self.file("real.yaml", text().replace("code: {name: VA", "block_tasks: 7, code: {name: VA"))
+        done = self.call("check", file)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"real.yaml:11: key '[\w.]*block_tasks': found '7', expected the \d+ block-tasks of its code")
+        file = self.file("real.yaml", text().replace("name: VA", "name: Va"))
+        done = self.call("check", file)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean 'VA'?", done.stderr)
+
+    def test_the_host_is_measured(self):
+        file = self.file("kernels.yaml", """kind: workload
+version: 1
+name: kernels
+clients:
+  - {name: RED, kernels: [{name: RED, code: {name: RED, params: {elements: 200000}}, time: 1 ms}]}
+  - {name: t, kernels: [{name: t, code: {name: throttle, params: {block_tasks: 50, time: 20 us}}, time: 1 ms}]}
+""")
+        out = self.folder / "calibration"
+        done = self.call("calibrate", "--world", "host", "--workload", file, "--out", out, "--name", "here")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("device.yaml", "workload.yaml"):
+            self.assertEqual(self.call("check", out / name).returncode, 0)
+        found = json.loads((out / "calibration.json").read_text())
+        times = {q["kernel"]: q["median"]["value"] for q in found["quantities"] if q["quantity"] == "transformed"}
+        self.assertGreater(times["t"], 50 * 20_000 / (os.cpu_count() or 1) * 0.9)
+        again = self.call("calibrate", "--world", "host", "--workload", file, "--out", out)
+        self.assertEqual(again.returncode, 2)
+        no_code = self.file("no-code.yaml", file.read_text().replace("code: {name: RED, params: {elements: 200000}}", "block_tasks: 5"))
+        done = self.call("calibrate", "--world", "host", "--workload", no_code, "--out", self.folder / "other")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected the code of a kernel that is to be measured", done.stderr)
+        self.assertFalse((self.folder / "other").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
