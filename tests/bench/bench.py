@@ -44,6 +44,13 @@ def queue(build):
              ours / std <= goal)
 
 
+def timers(build):
+    late = json.loads(subprocess.run([os.path.join(build, "tests/gangway_timers_bench")], check=True, capture_output=True,
+                                     text=True).stdout)
+    show(f"real-time timers: late by {late['p50']} ns (median), {late['largest']} ns at most; 99%", f"{late['p99']} ns",
+         "<= 5,000 ns", late["p99"] <= 5_000)
+
+
 def against_simpy(binary, scratch):
     jobs, seconds = best(5, lambda: run_experiment(binary, scratch, 1))
     rate = jobs / seconds
@@ -93,6 +100,7 @@ def main():
         scratch = os.path.join(folder, "run")
         memory(binary, scratch)
         queue(build)
+        timers(build)
         against_simpy(binary, scratch)
         two_processes(binary, scratch)
     print(f"{len(MISSED)} goals missed" if MISSED else "all goals reached")
