@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "experiments/calibration_files.hpp"
+#include "experiments/files.hpp"
 #include "experiments/library.hpp"
 #include "models/error.hpp"
 #include "models/nearest.hpp"
@@ -41,6 +43,29 @@ std::vector<Client> clients_of(const std::string& given) {
   return workload.clients;
 }
 
+// CUDA counts the devices that CUDA_VISIBLE_DEVICES lets it see from 0, and everything here means the first.
+void choose_device(const Arguments& arguments) {
+  if (arguments.world != "cuda") {
+    if (arguments.device > 0)
+      throw InputError({"--device", 0}, "device", std::to_string(arguments.device),
+                       "0, the only one of this world");
+    return;
+  }
+  std::vector<std::string> visible;
+  if (const char* given = std::getenv("CUDA_VISIBLE_DEVICES"); given != nullptr) {
+    std::stringstream list(given);
+    for (std::string one; std::getline(list, one, ',');) visible.push_back(one);
+    if (static_cast<std::size_t>(arguments.device) >= visible.size() && arguments.device > 0)
+      throw InputError(
+          {"--device", 0}, "device", std::to_string(arguments.device),
+          fmt::format("less than the {} that CUDA_VISIBLE_DEVICES lets be seen", visible.size()));
+  }
+  if (arguments.device == 0) return;
+  const auto number = static_cast<std::size_t>(arguments.device);
+  setenv("CUDA_VISIBLE_DEVICES", visible.empty() ? std::to_string(number).c_str() : visible[number].c_str(),
+         1);
+}
+
 void print(const Calibration& c) {
   fmt::print("{:<38} {:<12} {:<16} {:>10} {:>6} {:>12} {:>12} {:>12}\n", "quantity", "mechanism", "kernel",
              "parameter", "count", "median/us", "+-", "p99/us");
@@ -70,8 +95,12 @@ int calibrate(const Arguments& arguments, const std::string& command) {
   std::rotate(plan.mechanisms.begin(), chosen, plan.mechanisms.end());
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const auto& interrupted = catch_interrupts();
-  // CUDA counts the visible devices from 0, and everything here means the first.
-  if (arguments.device > 0) setenv("CUDA_VISIBLE_DEVICES", std::to_string(arguments.device).c_str(), 1);
+  choose_device(arguments);
+  if (!arguments.name.empty()) {
+    const Node name = parse_yaml("'" + arguments.name + "'", "--name");
+    static_cast<void>(Field(name, "name").identifier());
+  }
+  make_folder(arguments.out);  // or it would be known only when everything is measured
   try {
     const Calibration calibration = gangway::calibrate(
         backend, plan,

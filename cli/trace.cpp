@@ -62,9 +62,11 @@ int trace(const Arguments& arguments) {
   const WorldEntry& world = world_named(world_of(manifest), manifest.string());
   if (!world.real_time)
     write_file(file, chrome_trace(experiment, world, unit, arguments.permutation));
-  else if (!fs::exists(file))
+  else if (const fs::path kept = fs::path(arguments.folder) / "trace" / name; !fs::exists(kept))
     throw InputError({arguments.folder, 0}, "trace", "runs in real time that kept no timeline of this one",
                      "replication 0, permutation 0 of a run with --trace");
+  else if (kept != file)
+    write_file(file, read_file(kept));
   fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
   return 0;
 }

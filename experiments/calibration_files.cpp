@@ -20,10 +20,21 @@ std::string bandwidth_text(Bandwidth b) {
   return fmt::format("{:.4g} GB/s", static_cast<double>(b.bytes_per_second) / 1e9);
 }
 
+// Inside double quotes.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return out;
+}
+
 std::string source_text(const Calibration& c, const std::string& command) {
-  return fmt::format("measured by `{}` of gangway {} on {:%Y-%m-%d}: {}{}", command, build_version(),
-                     fmt::gmtime(std::time(nullptr)), c.machine.gpu,
-                     c.machine.driver.empty() ? "" : ", " + c.machine.driver);
+  const std::string text = fmt::format("measured by `{}` of gangway {} on {:%Y-%m-%d}: {}{}", command,
+                                       build_version(), fmt::gmtime(std::time(nullptr)), c.machine.gpu,
+                                       c.machine.driver.empty() ? "" : ", " + c.machine.driver);
+  return escaped(text);
 }
 
 std::string device_text(const Calibration& c, const std::string& name, const std::string& source) {
@@ -120,6 +131,7 @@ bool holds_calibration(const std::filesystem::path& folder) {
 void write_calibration(const Calibration& c, const std::string& name, const std::string& command,
                        const std::filesystem::path& folder) {
   make_folder(folder);
+  std::filesystem::remove(folder / "calibration.json");  // so that it never stands beside files of another
   const std::string source = source_text(c, command);
   write_file(folder / "samples.csv", samples_text(c));
   write_file(folder / "device.yaml", device_text(c, name, source));

@@ -34,7 +34,7 @@ class Timeline : public TraceSink {
       case Mark::released:
         return instant(r, "arrived");
       case Mark::copy_begins:
-        copy_began_[engine(r)] = r.time;
+        copying_[engine(r)] = r;
         if (r.program_copy) enter(r, to_device(r) ? "copy in" : "copy out");
         return;
       case Mark::copy_ends:
@@ -44,11 +44,13 @@ class Timeline : public TraceSink {
       case Mark::submitted:
         return;
       case Mark::launch_ordered:
-        command_ = r.time;
+        launched_ = r.time;
+        owner_ = Owner::coming;
         return;
       case Mark::started:
-        span(kGpu, kCommands, "launch", command_, r);
+        span(kGpu, kCommands, "launch", launched_, r);
         owned_ = r.time;
+        owner_ = Owner::there;
         return enter(r, "running");
       case Mark::evict_ordered:
         command_ = r.time;
@@ -67,7 +69,7 @@ class Timeline : public TraceSink {
       case Mark::decided:
         return decided(r);
       case Mark::ended:
-        return;
+        return ended(r.time);
     }
   }
 
@@ -103,7 +105,7 @@ class Timeline : public TraceSink {
     Json out{{"job", r.job.number},
              {"kernel", workload_->clients[r.job.client.index].kernels[r.kernel].name}};
     if (r.launch.value > 0) out["launch"] = r.launch.value;
-    if (r.mark == Mark::gone || r.mark == Mark::left) out["done"] = r.amount;
+    if (r.mark == Mark::left) out["done"] = r.amount;
     return out;
   }
 
@@ -151,7 +153,8 @@ class Timeline : public TraceSink {
 
   void copied(const Record& r) {
     const std::string& client = workload_->clients[r.job.client.index].name;
-    span(kGpu, to_device(r) ? kCopyIn : kCopyOut, client, copy_began_[engine(r)], r);
+    span(kGpu, to_device(r) ? kCopyIn : kCopyOut, client, copying_[engine(r)]->time, r);
+    copying_[engine(r)].reset();
     if (r.program_copy) leave(r);
   }
 
@@ -162,15 +165,35 @@ class Timeline : public TraceSink {
     // drawn already.
     if (evicting_) span(kGpu, kCommands, "evict", std::max(command_, owned_), r);
     evicting_ = false;
+    owner_ = Owner::none;
     command_ = r.time;
     enter(r, "waiting");
   }
 
+  // What is still going on when a horizon ends the run is drawn up to there.
+  void ended(Time now) {
+    for (Phase& p : phases_) {
+      Record r = p.of;
+      r.time = now;
+      if (owner_ == Owner::there && (p.name == "running" || p.name == "draining")) gone(r);
+      leave(r);
+    }
+    for (const auto& begun : copying_)
+      if (begun) {
+        Record r = *begun;
+        r.time = now;
+        span(kGpu, to_device(r) ? kCopyIn : kCopyOut, workload_->clients[r.job.client.index].name,
+             begun->time, r);
+      }
+  }
+
   const Workload* workload_;
   std::vector<Phase> phases_;
-  Time copy_began_[2];
-  Time owned_;    // by the launch that runs
-  Time command_;  // when the command under way was ordered
+  std::optional<Record> copying_[2];  // what began the copy under way, by engine
+  enum class Owner { none, coming, there } owner_ = Owner::none;
+  Time launched_;  // when the launch was ordered
+  Time owned_;     // by the launch that runs
+  Time command_;   // when the eviction or reading under way was ordered
   bool evicting_ = false;
   bool scheduler_ = false;  // its track is there
   Json events_ = Json::array();

@@ -66,7 +66,11 @@ class Runner {
     for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
       for (std::uint32_t q = 0; q < experiment.points[p].policies.size(); ++q) {
         groups_.push_back(std::make_unique<OpenGroup>(groups_.size(), p, q));
-        groups_.back()->rows = folder.part(groups_.back()->index);
+        // A real run cannot be played again for its timeline.
+        const bool without_timeline =
+            options.trace && options.world->real_time &&
+            !std::filesystem::exists(options.out / "trace" / trace_name(experiment, {p, q, 0}, 0));
+        if (!without_timeline) groups_.back()->rows = folder.part(groups_.back()->index);
         if (groups_.back()->rows)
           ++done_groups_;
         else
@@ -96,6 +100,8 @@ class Runner {
     if (report.interrupted) return report;
     for (const auto& group : groups_) report.rows.push_back(*group->rows);
     if (options_.trace) keep_traces(experiment_, options_, stop_);
+    report.interrupted = options_.trace && stop_;
+    if (report.interrupted) return report;
     report.verdicts = folder_.finish(report.rows, report.account);
     return report;
   }
@@ -133,7 +139,7 @@ class Runner {
 
   void play_unit(OpenGroup& group, std::uint32_t replication) {
     const Unit unit{group.point, group.policy, replication};
-    std::optional<ChromeTrace> trace;  // a real run cannot be played again for its timeline
+    std::optional<ChromeTrace> trace;
     if (options_.trace && options_.world->real_time && replication == 0) trace.emplace(experiment_, unit, 0);
     auto result = play(experiment_, *options_.world, unit, stop_, trace ? &*trace : nullptr);
     if (!result) return;

@@ -18,15 +18,20 @@ constexpr std::uint32_t kMostFruitless = 100'000;
 
 }  // namespace
 
+const WorldSetup& RealTimeWorld::checked(const WorldSetup& setup) {
+  for (const Client& client : setup.workload.clients)
+    for (const Kernel& kernel : client.kernels)
+      if (kernel.block_tasks.count >= kMostBlockTasks)
+        throw InputError(kernel.origin, kernel.name, fmt::format("{} block-tasks", kernel.block_tasks.count),
+                         fmt::format("fewer than {} in a world in real time", kMostBlockTasks));
+  return setup;
+}
+
 RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> backend)
     : setup_(setup), backend_(std::move(backend)), book_(setup.workload) {
   const std::size_t count = setup_.workload.clients.size();
   for (std::uint32_t c = 0; c < count; ++c) {
     const Client& client = setup_.workload.clients[c];
-    for (const Kernel& kernel : client.kernels)
-      if (kernel.block_tasks.count >= kMostBlockTasks)
-        throw InputError(kernel.origin, kernel.name, fmt::format("{} block-tasks", kernel.block_tasks.count),
-                         fmt::format("fewer than {} in a world in real time", kMostBlockTasks));
     clients_.emplace_back(client, ClientId{c}, setup_.workload.jitter);
     standalone_.push_back(standalone_of(setup_, client).ns);
   }
@@ -40,8 +45,10 @@ RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> b
 
 void RealTimeWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> order) {
   book_.reset();
-  for (Engine& e : engines_) e = {std::move(e.waiting), false};
-  for (Engine& e : engines_) e.waiting.clear();
+  for (Engine& e : engines_) {
+    e.waiting.clear();
+    e.busy = false;
+  }
   stay_ = {};
   alarms_.clear();
   facts_.clear();
@@ -72,7 +79,7 @@ std::uint64_t RealTimeWorld::run(Policy& policy, const RunSeed& seed, std::span<
     policy.decide(now_, book_, *this);  // before anything happens
     origin_ = HostClock::now();
     play();
-    if (stay_.phase != Stay::free) abandon();
+    if (stay_.phase != Stay::free || engines_[0].busy || engines_[1].busy) abandon();  // at the horizon
     note({.time = now_, .mark = Mark::ended});
     flush();
   } catch (...) {
@@ -144,7 +151,11 @@ void RealTimeWorld::look_after() {
   looked_after_ = now_;
   stopped_ = trace_->stopped();
   if (const std::string fault = backend_->fault(); !fault.empty()) stop(fault);
-  if (stay_.phase != Stay::launched && stay_.phase != Stay::started) return;
+  for (const Engine& e : engines_)
+    if (e.busy && now_ - e.began > setup_.watchdog)
+      stop(fmt::format("a copy of {} has not ended after {}, the watchdog's limit",
+                       name(e.waiting.front().job.client), to_text(setup_.watchdog)));
+  if (stay_.phase == Stay::free) return;
   const Time since = stay_.evicting ? stay_.evict_ordered : stay_.ordered;
   if (now_ - since > setup_.watchdog)
     stop(fmt::format("kernel {} of {} {} after {}, the watchdog's limit", stay_.kernel.index,
@@ -157,6 +168,9 @@ void RealTimeWorld::abandon() noexcept {
   if (!backend_) return;
   try {
     if (stay_.phase == Stay::launched || stay_.phase == Stay::started) backend_->evict();
+  } catch (...) {  // waiting is tried all the same
+  }
+  try {
     if (!backend_->settle(kTimeToClear)) static_cast<void>(backend_.release());  // see its contract
   } catch (...) {  // the device is broken, and why is being reported already
   }
@@ -230,6 +244,7 @@ void RealTimeWorld::ask_for_copy(Direction direction, const Copy& copy) {
 void RealTimeWorld::begin_copy(Direction direction) {
   Engine& e = engine(direction);
   e.busy = true;
+  e.began = now_;
   note({.time = now_, .job = e.waiting.front().job, .mark = Mark::copy_begins, .direction = direction});
   backend_->copy(direction, e.waiting.front().size);
 }

@@ -19,7 +19,10 @@ class RealTimeWorld : public World, private Orders {
  public:
   static constexpr Capabilities kCapabilities{Capability::evict, Capability::ranges};
 
-  // Throws InputError for kernels of more block-tasks than the protocol counts.
+  // The setup, if real worlds can play it: InputError for kernels of more block-tasks than the protocol
+  // counts. For before a backend is made, which may allocate for them.
+  static const WorldSetup& checked(const WorldSetup& setup);
+
   RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> backend);
 
   // From the first release on, nothing is allocated and no lock is taken unless the trace outgrows
@@ -46,6 +49,7 @@ class RealTimeWorld : public World, private Orders {
   struct Engine {
     std::vector<Copy> waiting;  // in the order of asking; the first is under way when `busy`
     bool busy = false;
+    Time began;
   };
   struct Alarm {
     Time time;

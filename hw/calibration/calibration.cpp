@@ -47,8 +47,11 @@ std::string label(const Client& client, const Kernel& kernel) {
 class Bench {
  public:
   Bench(const BackendEntry& entry, const Device& device, std::vector<Client> clients,
-        const std::string& mechanism, Calibration& out, const std::atomic<bool>& stop)
-      : out_(out), mechanism_(mechanism), stop_(stop), random_(1, "calibration", {}) {
+        const std::string& mechanism, std::uint64_t seed, Calibration& out, const std::atomic<bool>& stop)
+      : out_(out),
+        mechanism_(mechanism),
+        stop_(stop),
+        random_(seed, "calibration", {static_cast<std::uint32_t>(out.readings.size())}) {
     workload_.name = "calibration";
     workload_.clients = std::move(clients);
     device_ = device;
@@ -217,36 +220,46 @@ void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k) 
   }
 }
 
-// From the order to evict one kernel to the first block of another, and the eviction alone; both less the
-// longest block-task that ran.
-void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, std::int64_t length,
-                      int count) {
-  bench.device().observe(true);
-  bench.whole(k);  // with the observation's memory warm
-  for (int i = 0; i < count; ++i) {
+// Evictions at random moments, and from each order on to the first block of the next launch. For block-tasks
+// that blocks do not do in step, both also less the longest block-task that such launches do.
+void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, Duration length) {
+  const BlockCount all = bench.kernel(k).block_tasks;
+  std::vector<Duration> evictions, switches;
+  for (int i = 0; i < plan.commands; ++i) {
     bench.launch(k);
     bench.pause(rounded(2e5 + 1e6 * bench.random().uniform()));
     const auto ordered = HostClock::now();
     bench.device().evict();
     const auto o = bench.over();
-    const auto next = bench.launch(k, o.done == bench.kernel(k).block_tasks ? BlockCount{} : o.done);
+    if (o.done == all) continue;  // it had ended before
+    const auto next = bench.launch(k, o.done);
     bench.device().evict();
     bench.over();
-    bench.read("eviction", k, length, o.gone - ordered);
-    bench.read("evict order to next first block", k, length, next.started - ordered);
+    evictions.push_back(o.gone - ordered);
+    switches.push_back(next.started - ordered);
+    bench.read("eviction", k, length.ns, evictions.back());
+    bench.read("evict order to next first block", k, length.ns, switches.back());
   }
-  static_cast<void>(plan);
-  // The longest of what ran in such a launch, on the device's clock.
+  std::vector<double> longest;
+  bench.device().observe(true);
   for (int i = 0; i < kLeast; ++i) {
     bench.launch(k);
     bench.pause(500'000_ns);
     bench.device().evict();
     bench.over();
     const auto lengths = bench.device().observed().lengths;
-    if (!lengths.empty())
-      bench.read("longest block-task", k, length, *std::max_element(lengths.begin(), lengths.end()));
+    if (lengths.empty()) continue;
+    const Duration most = *std::max_element(lengths.begin(), lengths.end());
+    longest.push_back(static_cast<double>(most.ns));
+    bench.read("longest block-task", k, length.ns, most);
   }
   bench.device().observe(false);
+  if (length > kShort || longest.empty()) return;
+  const auto beside = [&](Duration d) { return rounded(static_cast<double>(d.ns) - median(longest)); };
+  for (std::size_t i = 0; i < evictions.size(); ++i) {
+    bench.read("eviction beside its block-task", k, length.ns, beside(evictions[i]));
+    bench.read("switch beside its block-task", k, length.ns, beside(switches[i]));
+  }
 }
 
 // --- Copies ---
@@ -265,9 +278,12 @@ void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quant
 CopyEngine fit_copies(Calibration& c, const char* quantity) {
   std::vector<double> rows;
   std::vector<double> y;
+  std::map<std::int64_t, std::vector<double>> by_size;
+  for (const Reading& r : c.readings)
+    if (r.quantity == quantity) by_size[r.parameter].push_back(r.value);
   for (const Reading& r : c.readings)
     if (r.quantity == quantity) {
-      const double bytes = static_cast<double>(r.parameter), weight = 1 / r.value;
+      const double bytes = static_cast<double>(r.parameter), weight = 1 / median(by_size[r.parameter]);
       rows.insert(rows.end(), {weight, bytes * weight});
       y.push_back(r.value * weight);
     }
@@ -290,7 +306,7 @@ double median_of(const Calibration& c, const std::string& quantity, const std::s
 
 // Eviction delay = what every eviction costs + slope * longest block-task.
 void fit_evictions(Calibration& c, const std::string& mechanism) {
-  std::vector<double> x, y, short_x, short_y;
+  std::vector<double> x, y;
   std::map<std::int64_t, std::vector<double>> longest;
   for (const Reading& r : c.readings)
     if (r.quantity == "longest block-task" && r.mechanism == mechanism)
@@ -300,15 +316,8 @@ void fit_evictions(Calibration& c, const std::string& mechanism) {
         longest.count(r.parameter) > 0) {
       x.push_back(median(longest[r.parameter]));
       y.push_back(r.value);
-      if (r.parameter > kShort.ns) continue;
-      short_x.push_back(x.back());
-      short_y.push_back(y.back());
     }
   if (x.empty()) return;
-  // Blocks of long block-tasks keep in step, so that a random moment meets them half done on average; short
-  // ones are spread, and somewhere one has just begun. What every eviction costs is seen at short ones.
-  c.lines.push_back({"eviction by " + mechanism + ", short block-tasks",
-                     "ns = intercept + slope * longest block-task in ns", fit_line(short_x, short_y)});
   c.lines.push_back(
       {"eviction by " + mechanism, "ns = intercept + slope * longest block-task in ns", fit_line(x, y)});
 }
@@ -326,6 +335,21 @@ void summarise(Calibration& c) {
   }
 }
 
+std::vector<double> beside_shortest(const Calibration& c, const std::string& mechanism) {
+  std::int64_t shortest = kShort.ns;
+  std::vector<double> out;
+  for (const Reading& r : c.readings) {
+    if (r.quantity != "eviction beside its block-task" || r.mechanism != mechanism || r.parameter > shortest)
+      continue;
+    if (r.parameter < shortest) out.clear();
+    shortest = r.parameter;
+    out.push_back(r.value);
+  }
+  if (out.size() < static_cast<std::size_t>(kLeast))
+    throw RunError("too few evictions were seen: the scheduler's core is too busy with other things");
+  return out;
+}
+
 void describe_kernels(Calibration& c, const std::string& mechanism, Duration seen) {
   std::vector<double> useful;
   for (Client& client : c.clients)
@@ -336,10 +360,17 @@ void describe_kernels(Calibration& c, const std::string& mechanism, Duration see
       kernel.time = rounded(original);
       // Rounded so that the file stays readable; 10^-5 is below any interval.
       kernel.transformation_overhead = std::round(transformed / original * 1e5) / 1e5;
-      const auto delays = values(c, "eviction", mechanism, name);
-      if (delays.empty()) continue;
-      kernel.eviction_delay = rounded(median(delays));
+      if (!(kernel.transformation_overhead >= 0.01 && kernel.transformation_overhead <= 100))
+        throw RunError(
+            fmt::format("{} took {} as it was and {} made preemptible: the scheduler's core is too busy "
+                        "with other things",
+                        name, to_text(rounded(original)), to_text(rounded(transformed))));
+      // What the file said was a guess.
+      kernel.eviction_delay.reset();
       kernel.block_task_length.reset();
+      const auto delays = values(c, "eviction", mechanism, name);
+      if (delays.empty()) continue;  // all block-tasks are claimed at once
+      kernel.eviction_delay = rounded(median(delays));
       const double drain = static_cast<double>((*kernel.eviction_delay - seen).ns);
       const double work = median_of(c, "work after an eviction's order", mechanism, name);
       if (drain > 0) useful.push_back(std::clamp((work - static_cast<double>(seen.ns)) / drain, 0.0, 1.0));
@@ -368,13 +399,13 @@ Calibration calibrate(const BackendEntry& entry, const CalibrationPlan& plan,
     std::vector<Client> probes;
     for (const Duration length : plan.lengths) probes.push_back(probe(c.device, length));
     probes.front().copy_in = probes.front().copy_out = Bytes{plan.largest_copy};
-    Bench bench(entry, c.device, probes, mechanism, c, stop);
+    Bench bench(entry, c.device, probes, mechanism, plan.seed, c, stop);
     progress("warm-up, commands by " + mechanism);
     warm_up(bench, plan.warm_up);
     measure_commands(bench, plan, {0, 0});
     for (std::uint32_t i = 0; i < plan.lengths.size(); ++i) {
       progress(fmt::format("evictions by {}, block-tasks of {}", mechanism, to_text(plan.lengths[i])));
-      measure_switches(bench, plan, {i, 0}, plan.lengths[i].ns, plan.commands);
+      measure_switches(bench, plan, {i, 0}, plan.lengths[i]);
     }
     fit_evictions(c, mechanism);
     if (mechanism != plan.mechanisms.front()) continue;
@@ -384,7 +415,7 @@ Calibration calibrate(const BackendEntry& entry, const CalibrationPlan& plan,
   }
   const std::string& mechanism = plan.mechanisms.front();
   for (const Client& client : plan.clients) {  // one at a time: only one problem's memory is needed
-    Bench bench(entry, c.device, {client}, mechanism, c, stop);
+    Bench bench(entry, c.device, {client}, mechanism, plan.seed, c, stop);
     for (std::uint32_t k = 0; k < client.kernels.size(); ++k) {
       progress("kernel " + label(client, client.kernels[k]));
       warm_up(bench, {plan.warm_up.ns / 5});
@@ -396,9 +427,9 @@ Calibration calibrate(const BackendEntry& entry, const CalibrationPlan& plan,
   }
   c.device.commands.launch = rounded(median_of(c, "launch", mechanism, ""));
   c.device.commands.pending_work = rounded(median_of(c, "pending work", mechanism, ""));
-  for (const Line& line : c.lines)
-    if (line.name == "eviction by " + mechanism + ", short block-tasks")
-      c.device.commands.evict = rounded(line.fit.parameters[0].value);
+  // Blocks of long block-tasks keep in step, so that a random moment meets them half done on average; short
+  // ones are spread, and somewhere one has just begun. What every eviction costs is seen at the shortest.
+  c.device.commands.evict = rounded(median(beside_shortest(c, mechanism)));
   c.device.h2d = fit_copies(c, "copy h2d");
   c.device.d2h = fit_copies(c, "copy d2h");
   describe_kernels(c, mechanism, c.device.commands.evict);

@@ -303,7 +303,7 @@ class Session {
   std::unique_ptr<Signals, FreeHost> signals_;
   Signals* signals_there_ = nullptr;  // as the device addresses them
   std::unique_ptr<std::uint32_t, FreeHost> slots_;
-  Stream kernels_, commands_;  // go first, so that nothing that runs outlives its memory
+  Stream kernels_, commands_;
   Observation observation_;
   std::uint32_t launch_ = 0, evicted_ = 0;
 };

@@ -15,15 +15,15 @@ constexpr const char* kSummary = "preemptible kernels on an NVIDIA GPU, in real 
 
 const Registration<BackendEntry> device{
     BackendEntry{{"cuda", kSummary, {}}, make_cuda_backend, [] { return describe_cuda_device(0); }, machine}};
-const Registration<WorldEntry> world{WorldEntry{{"cuda", kSummary, {}},
-                                                RealTimeWorld::kCapabilities,
-                                                [](const WorldSetup& setup) -> std::unique_ptr<World> {
-                                                  return std::make_unique<RealTimeWorld>(
-                                                      setup, make_cuda_backend(setup));
-                                                },
-                                                true,
-                                                machine,
-                                                cuda_mechanisms}};
+const Registration<WorldEntry> world{WorldEntry{
+    {"cuda", kSummary, {}},
+    RealTimeWorld::kCapabilities,
+    [](const WorldSetup& setup) -> std::unique_ptr<World> {
+      return std::make_unique<RealTimeWorld>(setup, make_cuda_backend(RealTimeWorld::checked(setup)));
+    },
+    true,
+    machine,
+    cuda_mechanisms}};
 
 }  // namespace
 }  // namespace gangway

@@ -31,7 +31,8 @@ const Registration<BackendEntry> device{BackendEntry{{"host", kSummary, {}}, mak
 const Registration<WorldEntry> world{WorldEntry{{"host", kSummary, {}},
                                                 RealTimeWorld::kCapabilities,
                                                 [](const WorldSetup& setup) -> std::unique_ptr<World> {
-                                                  return std::make_unique<RealTimeWorld>(setup, make(setup));
+                                                  return std::make_unique<RealTimeWorld>(
+                                                      setup, make(RealTimeWorld::checked(setup)));
                                                 },
                                                 true,
                                                 machine,

@@ -47,6 +47,9 @@ class RealWorlds(ProgramTest):
         trace = json.loads((self.folder / "out/trace/point-0-rr-r0-p0.json").read_text())
         self.assertIn("decide", {event["name"] for event in trace["traceEvents"]})
         # It was kept while it ran; it cannot be played again.
+        copy = self.folder / "copy.json"
+        self.assertEqual(self.call("trace", self.folder / "out", "--policy", "rr", "--out", copy).returncode, 0)
+        self.assertEqual(copy.read_text(), (self.folder / "out/trace/point-0-rr-r0-p0.json").read_text())
         self.assertEqual(self.call("trace", self.folder / "out", "--policy", "rr").returncode, 0)
         other = self.call("trace", self.folder / "out", "--policy", "rr", "--permutation", "1")
         self.assertEqual(other.returncode, 2)
@@ -88,8 +91,10 @@ class RealWorlds(ProgramTest):
         _, errors = process.communicate(timeout=30)
         self.assertLess(time.monotonic() - began, 5)
         self.assertEqual(process.returncode, 130, errors)
-        again = subprocess.run(command, capture_output=True, text=True)
+        # With --trace, what was played without is played again.
+        again = subprocess.run([*command, "--trace"], capture_output=True, text=True)
         self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(len(list((self.folder / "out/trace").iterdir())), 2)
 
     def test_code_must_agree_with_what_the_file_says(self):
         file = self.file("real.yaml", text().replace("code: {name: VA", "block_tasks: 7, code: {name: VA"))
@@ -117,6 +122,9 @@ clients:
         found = json.loads((out / "calibration.json").read_text())
         times = {q["kernel"]: q["median"]["value"] for q in found["quantities"] if q["quantity"] == "transformed"}
         self.assertGreater(times["t"], 50 * 20_000 / (os.cpu_count() or 1) * 0.9)
+        for wrong in (["--name", 'my "box"'], ["--device", "1"], ["--mechanism", "ideal"]):
+            done = self.call("calibrate", "--world", "host", "--workload", file, "--out", self.folder / "other", *wrong)
+            self.assertEqual(done.returncode, 2, done.stderr)
         again = self.call("calibrate", "--world", "host", "--workload", file, "--out", out)
         self.assertEqual(again.returncode, 2)
         no_code = self.file("no-code.yaml", file.read_text().replace("code: {name: RED, params: {elements: 200000}}", "block_tasks: 5"))
