@@ -33,6 +33,13 @@ def parser_of_two(description):
     return made
 
 
+def parser_of_calibration(description):
+    """A parser for commands that take the folder of a calibration."""
+    made = _Parser(description=description)
+    made.add_argument('folder', metavar='DIR', help='a folder of `gangway calibrate`')
+    return made
+
+
 def run(command, arguments):
     """Runs command(arguments); exit code 0 done, 1 failed, 2 wrong input, 130 interrupted."""
     try:

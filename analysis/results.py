@@ -196,7 +196,7 @@ def read_json(file):
 
 def _read_summary(file):
     names = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
-    columns, rows = _read_table(file, ['point', 'policy', *names, 'evictions'])
+    columns, rows = read_table(file, ['point', 'policy', *names, 'evictions'])
     _refuse_empty(file, rows)
     swept = tuple(columns[columns.index('policy') + 1:columns.index('antt')])
     return swept, [Summary(row.index('point'), row.text('policy'), tuple(row.text(path) for path in swept),
@@ -205,7 +205,7 @@ def _read_summary(file):
 
 
 def _read_clients(file):
-    _, rows = _read_table(file, ['point', 'policy', 'client', 'ntt', 'ntt_ci95', 'standalone_ns'])
+    _, rows = read_table(file, ['point', 'policy', 'client', 'ntt', 'ntt_ci95', 'standalone_ns'])
     _refuse_empty(file, rows)
     return [Client(row.index('point'), row.text('policy'), row.text('client'), row.measured('ntt'),
                    row.number('standalone_ns')) for row in rows]
@@ -214,7 +214,7 @@ def _read_clients(file):
 def _read_published(file):
     if not file.exists():
         return []  # not every experiment reproduces a paper
-    _, rows = _read_table(file, ['figure', 'point', 'policy', 'client', 'metric', 'relation', 'published',
+    _, rows = read_table(file, ['figure', 'point', 'policy', 'client', 'metric', 'relation', 'published',
                                  'measured', 'relative_error', 'class', 'verdict'])
     return [_published(row) for row in rows]
 
@@ -235,10 +235,10 @@ def _refuse_empty(file, rows):
         raise InputError(file, 'no rows', 'one for each point and policy', 1)
 
 
-def _read_table(file, required):
-    """The columns and rows of a CSV file that has at least the required columns."""
+def read_table(file, required, folder='a result folder'):
+    """The columns and rows of a CSV file that has at least the required columns. `folder`: what it belongs to."""
     if not file.is_file():
-        raise InputError(file, 'no such file', 'a result folder that has one')
+        raise InputError(file, 'no such file', f'{folder} that has one')
     try:
         with open(file, newline='', encoding='utf-8') as stream:
             return _parse_table(file, csv.reader(stream, strict=True), required)

@@ -62,6 +62,45 @@ def write_jobs(folder, factors, world='sim', left_out=()):
     (folder / 'manifest.json').write_text(json.dumps({**manifest, 'world': world}))
 
 
+def write_calibration(folder, mechanisms=('flag-copy', 'write-value')):
+    """A folder like that of `gangway calibrate`: evictions of block-tasks of 2 to 50 us, two kernels, copies."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [row for place, mechanism in enumerate(mechanisms) for row in _calibration_rows(mechanism, place)]
+    rows += [row for place, kernel in enumerate(('RED', 'VA')) for row in _kernel_rows(kernel, place, mechanisms[0])]
+    for direction, latency in (('h2d', 7000), ('d2h', 6000)):
+        rows += [[f'copy {direction}', mechanisms[0], '', size, latency + size / 50 + reading]
+                 for size in (4096, 1 << 16, 1 << 20) for reading in range(10)]
+    _write_csv(folder / 'samples.csv', ['quantity', 'mechanism', 'kernel', 'parameter', 'value_ns'], rows)
+    fits = [_fit(f'eviction by {mechanism}, short block-tasks', 7000, 0.9, 60) for mechanism in mechanisms]
+    fits += [_fit('copy h2d', 7000, 0.02, 30), _fit('copy d2h', 6000, 0.02, 30)]
+    about = {'kind': 'calibration', 'version': 1, 'device': 'made-up', 'gpu': 'Made Up 100', 'fits': fits}
+    (folder / 'calibration.json').write_text(json.dumps(about))
+
+
+def _calibration_rows(mechanism, place):
+    for length in (2000, 10000, 50000):
+        kernel = f'throttle-{length // 1000}us'
+        for reading in range(30):
+            drain = length * (1 if length <= 10000 else (reading + 0.5) / 30)
+            yield ['eviction', mechanism, kernel, length, 7000 + drain + 50 * reading]
+            yield ['evict order to next first block', mechanism, kernel, length, 20000 - 6000 * place + drain]
+        yield ['longest block-task', mechanism, kernel, length, length + 200]
+
+
+def _kernel_rows(kernel, place, mechanism):
+    time = 900000 * (1 + 3 * place)
+    for reading in range(10):
+        yield ['original', mechanism, kernel, 0, time + 100 * reading]
+        yield ['transformed', mechanism, kernel, 0, 1.02 * time + 100 * reading]
+    for reading in range(100):
+        yield ['block-task', mechanism, kernel, 0, 10000 + 100 * reading]
+        yield ['eviction', mechanism, kernel, 0, 15000 + 100 * reading]
+
+
+def _fit(name, intercept, slope, points):
+    return {'name': name, 'intercept': {'value': intercept}, 'slope': {'value': slope}, 'points': points}
+
+
 def _round_robin(quantum, launch=0.05, copy=0.3, drain=0.15):
     events = []
     for place, client in enumerate(sorted(CLIENTS)):

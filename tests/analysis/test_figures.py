@@ -12,11 +12,14 @@ sys.path.insert(0, str(_ANALYSIS))
 
 import agreement  # noqa: E402  (the path comes first)
 import bars  # noqa: E402
+import calibration  # noqa: E402
 import compare  # noqa: E402
+import costs  # noqa: E402
 import figures  # noqa: E402
 import gantt  # noqa: E402
 import names  # noqa: E402
 import quantity  # noqa: E402
+import readings  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
 import style  # noqa: E402
@@ -251,6 +254,88 @@ class Comparisons(InAFolder):
         (self.sides[0] / 'jobs.csv').unlink()
         written = [path.name for path in compare.draw(*self.sides, self.folder / 'out')]
         self.assertEqual(written, ['compare-metrics.png', 'compare-metrics.pdf'])
+
+
+class Calibrations(InAFolder):
+    def setUp(self):
+        super().setUp()
+        synthetic.write_calibration(self.folder)
+
+    def read(self):
+        return readings.read(self.folder)
+
+    def test_every_figure_the_same_bytes_when_drawn_again(self):
+        outs = [self.folder / seed for seed in ('1', '2')]
+        processes = [start('calibration.py', self.folder, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = [f'{name}.{suffix}' for name in ('eviction-delay', 'kernels', 'copies') for suffix in ('png', 'pdf')]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            first, second = ((out / name).read_bytes() for out in outs)
+            self.assertGreater(len(first), 5000, name)
+            self.assertEqual(first, second, name)
+
+    def test_delays_are_medians_and_beside_them_less_the_longest_block_task(self):
+        whole, rest = costs.draw_evictions(self.read()).axes
+        medians = [series.lines[0].get_ydata() for series in whole.containers]  # one for each mechanism
+        self.assertEqual([round(y, 3) for y in medians[0]], [9.725, 17.725, 32.725])
+        beyond = [series.lines[0].get_ydata() for series in rest.containers]
+        self.assertEqual([[round(y, 3) for y in series] for series in beyond],
+                         2 * [[7.525, 7.525, -17.475]] + [[19.8, 19.8, -5.2], [13.8, 13.8, -11.2]])
+        lows, highs = whole.containers[0].lines[1]
+        self.assertEqual([round(y, 3) for y in highs.get_ydata()], [10.45, 18.45, 57.617])
+        self.assertEqual([round(y, 3) for y in lows.get_ydata()], [9, 17, 7.833])
+
+    def test_the_fit_is_dotted_beyond_the_readings_that_were_fitted(self):
+        lines = {line.get_linestyle(): line.get_xdata() for line in costs.draw_evictions(self.read()).axes[0].lines
+                 if len(line.get_xdata()) > 5}
+        self.assertLess(lines['-'][-1], 10.8)
+        self.assertGreater(lines[':'][0], 10.2)
+
+    def test_the_overhead_stands_above_the_longest_kernel_first(self):
+        times, lengths = costs.draw_kernels(self.read()).axes
+        self.assertEqual([label.get_text() for label in times.get_xticklabels()], ['VA', 'RED'])
+        self.assertEqual([text.get_text() for text in times.texts], ['+2.0 %', '+2.0 %'])
+        self.assertEqual(lengths.get_yscale(), 'log')
+
+    def test_the_legend_of_copies_tells_the_fit_and_the_axis_the_sizes(self):
+        figure = costs.draw_copies(self.read())
+        self.assertIn('host to device: 7.00 µs + size / (50.0 GB/s)',
+                      [text.get_text() for text in figure.legends[0].get_texts()])
+        self.assertEqual([label.get_text() for label in figure.axes[1].get_xticklabels()],
+                         ['4\nKiB', '64\nKiB', '1\nMiB'])
+
+    def test_what_was_not_measured_is_not_drawn(self):
+        lines = (self.folder / 'samples.csv').read_text().splitlines()
+        kept = [line for line in lines if not line.startswith(('copy', 'original'))]
+        (self.folder / 'samples.csv').write_text('\n'.join(kept) + '\n')
+        written = [path.name for path in calibration.draw(self.folder, self.folder / 'out')]
+        self.assertEqual(written, ['eviction-delay.png', 'eviction-delay.pdf'])
+
+    def test_one_mechanism_is_enough(self):
+        synthetic.write_calibration(self.folder, ['flag-copy'])
+        self.assertEqual(len(costs.draw_evictions(self.read()).axes[1].containers), 2)
+
+    def refused(self, expected):
+        with self.assertRaises(results.InputError) as caught:
+            self.read()
+        self.assertIn(expected, str(caught.exception))
+
+    def test_what_is_no_calibration_is_refused(self):
+        samples, about = ((self.folder / name).read_text() for name in ('samples.csv', 'calibration.json'))
+        (self.folder / 'samples.csv').write_text(samples + 'eviction,flag-copy,VA,0,soon\n')
+        self.refused(f"samples.csv:{len(samples.splitlines()) + 1}: key 'value_ns': found 'soon', expected a number")
+        (self.folder / 'samples.csv').write_text(samples.splitlines()[0] + '\n')
+        self.refused('samples.csv:1: found no rows')
+        (self.folder / 'samples.csv').write_text(samples)
+        (self.folder / 'calibration.json').write_text(about.replace('"slope"', '"rise"'))
+        self.refused("calibration.json: key 'fits': found KeyError 'slope'")
+        (self.folder / 'calibration.json').write_text('{"kind": "result"}')
+        self.refused("calibration.json: key 'kind': found no calibration")
+        (self.folder / 'calibration.json').unlink()
+        code, out, errors = finish(start('calibration.py', self.folder))
+        self.assertEqual((code, out), (2, ''))
+        self.assertRegex(errors, r'\Aerror: [^\n]*calibration.json: found no such file, expected [^\n]*\n\Z')
 
 
 class WrongInput(InAFolder):
