@@ -94,9 +94,9 @@ def _draw_ranges(axes, ranges, look, factor, hollow=False):
 
 
 def _decades(axes):
-    """The limits that the data has, a little wider."""
+    """The limits that the data has, a little wider; a nanosecond at least, since the axis is logarithmic."""
     low, high = axes.dataLim.intervaly
-    return low / 1.25, high * 1.25
+    return max(low, 1e-3) / 1.25, high * 1.25
 
 
 def _finish_beyond(axes):
@@ -187,10 +187,10 @@ def draw_copies(found):
         if line:
             _draw_line(times, line, readings, colour, _DASHES[place])
             _draw_ranges(errors, {size: Range([100 * (value / line.at(size) - 1) for value in values])
-                                  for size, values in readings.items()}, looks[quantity], factor)
+                                  for size, values in readings.items() if line.at(size) > 0}, looks[quantity], factor)
             words += f': {line.intercept / _US:.2f} µs + size / ({1 / line.slope:.1f} GB/s)' if line.slope > 0 else ''
-        handles.append(Line2D([], [], label=words, color=colour, marker=marker, linewidth=1, markersize=4,
-                              linestyle=_DASHES[place]))
+        handles.append(Line2D([], [], label=words.replace('-', '−'), color=colour, marker=marker, markersize=4,
+                              linewidth=1, linestyle=_DASHES[place]))
     times.set_xscale('log', base=2)
     style.log_y(times, *_decades(times))
     times.set_ylabel('time (µs)')
