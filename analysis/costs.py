@@ -46,7 +46,7 @@ def draw_evictions(found):
           for mechanism, (colour, marker) in looks.items()),
         _RANGE_HANDLE,
         Line2D([], [], label='delay = longest block-task', color='black', linewidth=0.8),
-        Line2D([], [], label='fit to short block-tasks (dotted: beyond)', color=style.GREY),
+        Line2D([], [], label='with the cost at the shortest', color=style.GREY),
         Line2D([], [], label='order to last block gone', color='black', marker='o', linestyle='none'),
         Line2D([], [], label='order to first block of the next launch', color='black', marker='o', linestyle='none',
                markerfacecolor='white')])
@@ -61,19 +61,12 @@ def _beside(place, count):
 def _draw_delays(axes, found, mechanism, longest, look, factor):
     delays = found.of_length('eviction', mechanism)
     _draw_ranges(axes, {longest[length] / _US: Range(delays[length], _US) for length in longest}, look, factor)
-    line = found.lines.get(f'eviction by {mechanism}, short block-tasks')
-    if not line:
-        return
-    ends, points = sorted(longest.values()), 0
-    for length in longest:  # the shortest first: where the readings that were fitted end
-        points += len(delays[length])
-        if points >= line.points:
-            break
+    shortest = min(longest)
+    cost = Range(delays[shortest], 1).median - longest[shortest]
+    ends = sorted(longest.values())
     steps = [ends[0] * (ends[-1] / ends[0]) ** (step / 60) for step in range(61)]
-    for within, dash in ((True, '-'), (False, ':')):
-        own = [step for step in steps if (step <= 1.05 * longest[length]) == within]
-        axes.plot([step / _US for step in own], [line.at(step) / _US for step in own], color=look[0], linewidth=1,
-                  linestyle=dash, zorder=2)
+    axes.plot([step / _US for step in steps], [(step + cost) / _US for step in steps], color=look[0], linewidth=1,
+              zorder=2)
 
 
 def _draw_beyond(axes, found, quantity, mechanism, longest, look, factor):

@@ -100,6 +100,7 @@ int calibrate(const Arguments& arguments, const std::string& command) {
     const Node name = parse_yaml("'" + arguments.name + "'", "--name");
     static_cast<void>(Field(name, "name").identifier());
   }
+  backend.machine();           // there is one
   make_folder(arguments.out);  // or it would be known only when everything is measured
   try {
     const Calibration calibration = gangway::calibrate(

@@ -72,7 +72,8 @@ std::string read_file(const fs::path& path) {
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) throw RunError("cannot make the folder " + path.string() + ": " + error.message());
+  if (error && !fs::is_directory(path))  // another process may have made it meanwhile
+    throw RunError("cannot make the folder " + path.string() + ": " + error.message());
 }
 
 }  // namespace gangway

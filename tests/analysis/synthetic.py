@@ -71,7 +71,7 @@ def write_calibration(folder, mechanisms=('flag-copy', 'write-value')):
         rows += [[f'copy {direction}', mechanisms[0], '', size, latency + size / 50 + reading]
                  for size in (4096, 1 << 16, 1 << 20) for reading in range(10)]
     _write_csv(folder / 'samples.csv', ['quantity', 'mechanism', 'kernel', 'parameter', 'value_ns'], rows)
-    fits = [_fit(f'eviction by {mechanism}, short block-tasks', 7000, 0.9, 60) for mechanism in mechanisms]
+    fits = [_fit(f'eviction by {mechanism}', 7000, 0.9, 90) for mechanism in mechanisms]
     fits += [_fit('copy h2d', 7000, 0.02, 30), _fit('copy d2h', 6000, 0.02, 30)]
     about = {'kind': 'calibration', 'version': 1, 'device': 'made-up', 'gpu': 'Made Up 100', 'fits': fits}
     (folder / 'calibration.json').write_text(json.dumps(about))

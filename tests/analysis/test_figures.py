@@ -286,11 +286,12 @@ class Calibrations(InAFolder):
         self.assertEqual([round(y, 3) for y in highs.get_ydata()], [10.45, 18.45, 57.617])
         self.assertEqual([round(y, 3) for y in lows.get_ydata()], [9, 17, 7.833])
 
-    def test_the_fit_is_dotted_beyond_the_readings_that_were_fitted(self):
-        lines = {line.get_linestyle(): line.get_xdata() for line in costs.draw_evictions(self.read()).axes[0].lines
-                 if len(line.get_xdata()) > 5}
-        self.assertLess(lines['-'][-1], 10.8)
-        self.assertGreater(lines[':'][0], 10.2)
+    def test_the_line_is_the_block_task_and_what_an_eviction_costs_at_the_shortest(self):
+        lines = [line for line in costs.draw_evictions(self.read()).axes[0].lines if len(line.get_xdata()) > 5]
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            for x, y in zip(line.get_xdata(), line.get_ydata()):
+                self.assertAlmostEqual(y - x, 7.525)
 
     def test_the_overhead_stands_above_the_longest_kernel_first(self):
         times, lengths = costs.draw_kernels(self.read()).axes
