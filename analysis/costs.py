@@ -46,7 +46,7 @@ def draw_evictions(found):
           for mechanism, (colour, marker) in looks.items()),
         _RANGE_HANDLE,
         Line2D([], [], label='delay = longest block-task', color='black', linewidth=0.8),
-        Line2D([], [], label='with the cost at the shortest', color=style.GREY),
+        Line2D([], [], label='delay = block-task + cost at the shortest', color=style.GREY),
         Line2D([], [], label='order to last block gone', color='black', marker='o', linestyle='none'),
         Line2D([], [], label='order to first block of the next launch', color='black', marker='o', linestyle='none',
                markerfacecolor='white')])

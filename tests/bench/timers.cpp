@@ -43,7 +43,8 @@ struct Nothing : TraceSink {
 int main() {
   Workload workload;
   workload.clients.emplace_back();
-  workload.clients[0].arrive = Duration{kGap.ns * static_cast<std::int64_t>(2 * kTimers)};  // keeps the run going
+  workload.clients[0].arrive =
+      Duration{kGap.ns * static_cast<std::int64_t>(2 * kTimers)};  // keeps the run going
   workload.clients[0].kernels.emplace_back().block_tasks = {1};
   workload.clients[0].kernels[0].time = kGap;
   Device device;
