@@ -113,6 +113,8 @@ int calibrate(const Arguments& arguments, const std::string& command) {
     write_calibration(calibration, arguments.name.empty() ? calibration.device.name : arguments.name, command,
                       arguments.out);
     print(calibration);
+    fmt::print("useful share of a drain: {}, for experiments as mechanism.params.useful\n",
+               calibration.useful);
     fmt::print("device.yaml, workload.yaml, calibration.json and samples.csv are in {}\n", arguments.out);
   } catch (const RunError&) {
     if (!interrupted) throw;

@@ -97,9 +97,10 @@ struct Stage {
         policy(point.policies[unit.policy]),
         workload(point.workload->draw(experiment.seed, unit.replication)),
         mechanism(point.mechanism.entry->make(point.mechanism.values)),
-        world(entry.make({workload, point.device, *mechanism, experiment.standalone_transformed,
-                          experiment.horizon ? Time{} + *experiment.horizon : Time::max(),
-                          experiment.watchdog, point.mechanism.entry->name})) {}
+        world(
+            entry.make({workload, point.device, *mechanism, experiment.standalone_transformed,
+                        experiment.horizon ? Time{} + *experiment.horizon : Time::max(), experiment.watchdog,
+                        point.mechanism.entry->name, experiment.seed + unit.replication})) {}
 
   std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
                     TraceSink& trace) {

@@ -31,9 +31,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   // A very long wrong name would make the distance slow, and its beginning decides anyway.
   const std::string_view start = name.substr(0, 64);
-  const auto best = std::min_element(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(start, a) < edit_distance(start, b);
-  });
+  const auto distance = [&](const std::string& candidate) {
+    constexpr std::size_t kFewLetters = 3;  // say little as a beginning
+    const bool begun = start.size() >= kFewLetters && candidate.starts_with(start);
+    return begun ? std::size_t{1} : edit_distance(start, candidate);
+  };
+  const auto best = std::min_element(candidates.begin(), candidates.end(),
+                                     [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
   return best == candidates.end() ? std::string() : *best;
 }
 

@@ -31,6 +31,7 @@ struct WorldSetup {
   Time horizon = Time::max();          // events at this time are the last
   Duration watchdog{10'000'000'000};   // a real launch may stay this long, and an eviction may take so long
   std::string mechanism_name = "flag-copy";  // for worlds that carry the commands out themselves
+  std::uint64_t input_seed = 1;              // of the data that real kernels work on
 };
 
 class World {

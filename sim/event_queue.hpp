@@ -23,8 +23,8 @@ class EventQueue {
 
   struct Event {
     Time time;
-    std::uint64_t sequence;  // never repeats in a queue's life
-    std::uint32_t id;
+    std::uint64_t sequence = 0;  // never repeats in a queue's life
+    std::uint32_t id = 0;
   };
 
   bool empty() const { return size_ == 0; }

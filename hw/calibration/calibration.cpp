@@ -22,7 +22,7 @@ using namespace literals;
 constexpr Duration kLimit = 20_s;              // for anything single
 constexpr Duration kProbeTime = 3'000'000_ns;  // throttle kernels last about this long
 constexpr Duration kShort = 10_us;             // block-tasks that persistent blocks do not do in step
-constexpr int kLeast = 10;                     // readings of anything
+constexpr std::size_t kLeast = 10;             // readings of anything
 
 // A throttle kernel whose block-tasks last about `length`.
 Client probe(const Device& device, Duration length) {
@@ -123,15 +123,20 @@ class Bench {
     o.done = *done;
     return o;
   }
-  // The launch runs to its end.
-  Duration whole(KernelIndex k) {
+  // The launch runs to its end. Nothing where the scheduler saw less of it than the device's own clock says:
+  // another thread had its core.
+  std::optional<Duration> whole(KernelIndex k) {
     const auto l = launch(k);
-    return over().gone - l.started;
+    return undisturbed(over().gone - l.started);
   }
-  Duration original(KernelIndex k) {
+  std::optional<Duration> original(KernelIndex k) {
     backend_->launch_original(k);
     const auto started = wait([&] { return backend_->started(); });
-    return wait([&] { return backend_->gone(); }) - started;
+    return undisturbed(wait([&] { return backend_->gone(); }) - started);
+  }
+  std::optional<Duration> undisturbed(Duration seen) {
+    if (seen.ns < backend_->device_time().ns / 10 * 9) return std::nullopt;
+    return seen;
   }
 
  private:
@@ -168,15 +173,21 @@ void warm_up(Bench& bench, Duration length) {
 void measure_times(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
   std::vector<double> original, transformed;
   for (int i = 0; i < plan.most; ++i) {  // in turns, so that slow changes of the clock meet both alike
-    original.push_back(static_cast<double>(bench.original(k).ns));
-    bench.read("original", k, 0, rounded(original.back()));
-    transformed.push_back(static_cast<double>(bench.whole(k).ns));
-    bench.read("transformed", k, 0, rounded(transformed.back()));
-    bench.read("transformed on the device clock", k, 0, bench.device().device_time());
-    if (i + 1 >= kLeast && median_settled(original, plan.settled) &&
-        median_settled(transformed, plan.settled))
-      return;
+    if (const auto time = bench.original(k)) {
+      original.push_back(static_cast<double>(time->ns));
+      bench.read("original", k, 0, *time);
+    }
+    if (const auto time = bench.whole(k)) {
+      transformed.push_back(static_cast<double>(time->ns));
+      bench.read("transformed", k, 0, *time);
+      bench.read("transformed on the device clock", k, 0, bench.device().device_time());
+    }
+    if (std::min(original.size(), transformed.size()) < kLeast) continue;
+    if (median_settled(original, plan.settled) && median_settled(transformed, plan.settled)) return;
   }
+  if (std::min(original.size(), transformed.size()) < kLeast)
+    throw RunError("the scheduler's core is too busy with other things to time " +
+                   bench.workload().clients[k.client].name);
 }
 
 void measure_block_tasks(Bench& bench, KernelIndex k) {
@@ -239,10 +250,11 @@ void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, 
     switches.push_back(next.started - ordered);
     bench.read("eviction", k, length.ns, evictions.back());
     bench.read("evict order to next first block", k, length.ns, switches.back());
+    bench.read("relaunch", k, length.ns, next.started - next.ordered);
   }
   std::vector<double> longest;
   bench.device().observe(true);
-  for (int i = 0; i < kLeast; ++i) {
+  for (std::size_t i = 0; i < kLeast; ++i) {
     bench.launch(k);
     bench.pause(500'000_ns);
     bench.device().evict();
@@ -266,7 +278,7 @@ void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, 
 
 void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quantity, Direction direction) {
   for (std::int64_t size = 4096; size <= plan.largest_copy; size *= 4)
-    for (int i = 0; i < kLeast + 5; ++i) {
+    for (std::size_t i = 0; i < kLeast + 5; ++i) {
       const auto began = HostClock::now();
       bench.device().copy(direction, Bytes{size});
       const auto ended = bench.wait([&] { return bench.device().copied(direction); });
@@ -345,7 +357,7 @@ std::vector<double> beside_shortest(const Calibration& c, const std::string& mec
     shortest = r.parameter;
     out.push_back(r.value);
   }
-  if (out.size() < static_cast<std::size_t>(kLeast))
+  if (out.size() < kLeast)
     throw RunError("too few evictions were seen: the scheduler's core is too busy with other things");
   return out;
 }

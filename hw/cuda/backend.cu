@@ -115,7 +115,8 @@ struct OnDevice {
       for (std::uint64_t k = 0; k < setup.workload.clients[c].kernels.size(); ++k) {
         const Kernel& kernel = setup.workload.clients[c].kernels[k];
         const auto code = kernel.code ? kernel.code : throttle_like(kernel, throttle_room(device, kernel));
-        of_client.push_back({code->on_cuda((c + 1) << 32 | (k + 1)), code->block_tasks()});
+        of_client.push_back(
+            {code->on_cuda(setup.input_seed + ((c + 1) << 32 | (k + 1))), code->block_tasks()});
       }
     }
   }

@@ -22,7 +22,7 @@ Device describe() {
 Machine machine() { return {fmt::format("{} CPU cores", std::thread::hardware_concurrency()), ""}; }
 
 std::unique_ptr<Backend> make(const WorldSetup& setup) {
-  return std::make_unique<HostBackend>(setup.workload, HostBackend::usual_workers());
+  return std::make_unique<HostBackend>(setup.workload, HostBackend::usual_workers(), setup.input_seed);
 }
 
 constexpr const char* kSummary = "real time on CPU cores: persistent worker threads run the block-tasks";

@@ -1,8 +1,10 @@
 // Small sizes of every kernel, for tests: with a last block-task that is not full, where that can be.
 #pragma once
 
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 
 #include "models/kernel_code.hpp"
@@ -25,6 +27,17 @@ inline std::string small_size(const std::string& name) {
   };
   const auto found = sizes.find(name);
   return found == sizes.end() ? std::string() : found->second;
+}
+
+// Inputs differ from check to check and from run to run; a failure names the seed, and GANGWAY_INPUT_SEED
+// brings it back for a test that runs alone.
+inline std::uint64_t fresh_seed() {
+  static const std::uint64_t first = [] {
+    const char* given = std::getenv("GANGWAY_INPUT_SEED");
+    return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  }();
+  static std::uint64_t checks = 0;
+  return first + checks++;
 }
 
 }  // namespace gangway::testing

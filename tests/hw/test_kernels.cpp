@@ -11,6 +11,7 @@
 #include "tests/hw/kernel_cases.hpp"
 
 using namespace gangway;
+using gangway::testing::fresh_seed;
 using gangway::testing::kernel_from;
 using gangway::testing::small_size;
 
@@ -44,7 +45,9 @@ TEST_CASE("block-tasks on CPU cores, in any order and by several threads, give t
   for (const std::string& name : Kernels::names()) {
     INFO(name);
     const auto code = kernel_from(name, small_size(name));
-    const auto problem = code->on_host(7);
+    const std::uint64_t seed = fresh_seed();
+    INFO("input seed " << seed);
+    const auto problem = code->on_host(seed);
     carry_out(*problem, shuffled(code->block_tasks(), 1));
     CHECK(problem->difference().empty());
     carry_out(*problem, shuffled(code->block_tasks(), 2));  // doing them again changes nothing
@@ -56,7 +59,9 @@ TEST_CASE("outputs that were not computed are noticed") {
   for (const std::string& name : Kernels::names()) {
     INFO(name);
     const auto code = kernel_from(name, small_size(name));
-    const auto problem = code->on_host(7);
+    const std::uint64_t seed = fresh_seed();
+    INFO("input seed " << seed);
+    const auto problem = code->on_host(seed);
     CHECK(!problem->difference().empty());  // nothing done yet
     auto order = shuffled(code->block_tasks(), 3);
     carry_out(*problem, order);

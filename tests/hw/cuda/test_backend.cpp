@@ -51,6 +51,7 @@ class Bench {
       if (entry.name == mechanism) mechanism_ = entry.make(ParameterValues(entry.parameters, std::nullopt));
     WorldSetup setup{workload_, device_, *mechanism_};
     setup.mechanism_name = mechanism;
+    setup.input_seed = seed = gangway::testing::fresh_seed();
     backend = make_cuda_backend(setup);
   }
 
@@ -72,6 +73,7 @@ class Bench {
 
   std::unique_ptr<Backend> backend;
   BlockCount block_tasks;
+  std::uint64_t seed = 0;  // of the inputs
 
  private:
   Workload workload_;
@@ -114,7 +116,7 @@ TEST_CASE("outputs are right after any number of evictions", "[gpu]") {
     for (const std::string& name : Kernels::names()) {
       const Bench bench(kernel_from(name, medium_size(name)), mechanism);
       for (const int evictions : {0, 1, 50}) {
-        INFO(mechanism << ", " << name << ", " << evictions << " evictions");
+        INFO(mechanism << ", " << name << ", " << evictions << " evictions, input seed " << bench.seed);
         int left = evictions;
         do {
           bench.backend->poison(kKernel);
