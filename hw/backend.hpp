@@ -45,8 +45,9 @@ class Backend {
 
   // Empty, or what is wrong with the device (a kernel that faulted, say). Slow: asked now and then.
   virtual std::string fault() = 0;
-  // Waits up to `limit` for everything under way; false when it did not end. After false the object must be
-  // left alone, destructor included: something still runs in it, and waiting for that could take for ever.
+  // Gives up what can be given up (a copy, say) and waits up to `limit` for the rest; false when it did not
+  // end. After false the object must be left alone, destructor included: something still runs in it, and
+  // waiting for that could take for ever.
   virtual bool settle(Duration limit) = 0;
 
   // --- For calibration and tests ---

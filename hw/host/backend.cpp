@@ -92,6 +92,7 @@ void HostBackend::relax() {
 
 bool HostBackend::settle(Duration limit) {
   const auto began = HostClock::now();
+  for (CopyThread& copy : copies_) copy.abandon();
   while (!gone() || !copies_[0].done() || !copies_[1].done()) {
     if (HostClock::now() - began > limit) return false;
     relax();
@@ -165,6 +166,7 @@ HostBackend::CopyThread::~CopyThread() {
 
 void HostBackend::CopyThread::ask(Bytes size) {
   size_ = size.count;
+  abandoned_.store(false, std::memory_order_relaxed);
   asked_.fetch_add(1, std::memory_order_release);
   asked_.notify_all();
 }
@@ -174,7 +176,8 @@ void HostBackend::CopyThread::work() {
     asked_.wait(last, std::memory_order_acquire);
     ++last;
     if (quit_) return;
-    for (std::int64_t left = size_; left > 0; left -= kCopyChunk)
+    for (std::int64_t left = size_; left > 0 && !abandoned_.load(std::memory_order_relaxed);
+         left -= kCopyChunk)
       std::memcpy(to_.data(), from_.data(), static_cast<std::size_t>(std::min(left, kCopyChunk)));
     done_.store(last, std::memory_order_release);
   }

@@ -65,6 +65,7 @@ class HostBackend : public Backend {
     CopyThread();
     ~CopyThread();
     void ask(Bytes size);
+    void abandon() { abandoned_.store(true, std::memory_order_relaxed); }  // what is left of it is not copied
     bool done() const {
       return asked_.load(std::memory_order_relaxed) == done_.load(std::memory_order_acquire);
     }
@@ -73,6 +74,7 @@ class HostBackend : public Backend {
     void work();
     std::int64_t size_ = 0;
     std::atomic<std::uint32_t> asked_ = 0, done_ = 0;
+    std::atomic<bool> abandoned_ = false;
     bool quit_ = false;
     std::vector<char> from_, to_;
     std::thread thread_;
