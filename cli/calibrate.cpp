@@ -25,12 +25,6 @@ struct Arguments {
   bool force = false;
 };
 
-const BackendEntry& backend_named(const std::string& name) {
-  for (const BackendEntry& entry : Backends::all())
-    if (entry.name == name) return entry;
-  throw InputError({"--world", 0}, "world", quote(name), expected_names(name, Backends::names()));
-}
-
 std::vector<Client> clients_of(const std::string& given) {
   const auto known = library("workloads");
   const auto named = std::find_if(known.begin(), known.end(), [&](const auto& f) { return f.name == given; });
@@ -82,7 +76,7 @@ void print(const Calibration& c) {
 int calibrate(const Arguments& arguments, const std::string& command) {
   if (!arguments.force && holds_calibration(arguments.out))
     throw InputError({arguments.out, 0}, "--out", "a calibration", "another folder, or --force");
-  const BackendEntry& backend = backend_named(arguments.world);
+  const BackendEntry& backend = Backends::named(arguments.world, "--world", "world");
   const bool gpu = arguments.world != "host";
   const std::string workload = !arguments.workload.empty() ? arguments.workload
                                : gpu                       ? "five-kernels"

@@ -73,7 +73,7 @@ void print_verdicts(const RunReport& report) {
 }
 
 int run(const Arguments& arguments, const std::string& command) {
-  const WorldEntry& world = world_named(arguments.world, "--world");
+  const WorldEntry& world = Worlds::named(arguments.world, "--world", "world");
   const Experiment experiment = read_experiment(arguments.file, overrides(arguments));
   RunOptions options;
   options.out = arguments.out.empty() ? "out/" + experiment.name : arguments.out;

@@ -59,7 +59,7 @@ int trace(const Arguments& arguments) {
   const fs::path file =
       arguments.out.empty() ? fs::path(arguments.folder) / "trace" / name : fs::path(arguments.out);
   if (file.has_parent_path()) make_folder(file.parent_path());
-  const WorldEntry& world = world_named(world_of(manifest), manifest.string());
+  const WorldEntry& world = Worlds::named(world_of(manifest), manifest.string(), "world");
   if (!world.real_time)
     write_file(file, chrome_trace(experiment, world, unit, arguments.permutation));
   else if (const fs::path kept = fs::path(arguments.folder) / "trace" / name; !fs::exists(kept))

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/error.hpp"
 #include "models/nearest.hpp"
 #include "models/parameters.hpp"
 
@@ -32,10 +33,15 @@ class Registry {
   }
 
   // Throws InputError with the nearest known name.
-  static const Entry& get(const Field& name) {
-    const std::string wanted = name.one_of(names());
-    return *std::find_if(entries().begin(), entries().end(),
-                         [&](const Entry& e) { return e.name == wanted; });
+  static const Entry& get(const Field& name) { return *find(name.one_of(names())); }
+
+  // The same for a name that stands in no document: `origin` is where it was given ("--world"), `key` what it
+  // names.
+  static const Entry& named(const std::string& name, const std::string& origin, const std::string& key) {
+    const auto found = find(name);
+    if (found == entries().end())
+      throw InputError({origin, 0}, key, quote(name), expected_names(name, names()));
+    return *found;
   }
 
   static void add(Entry entry) {
@@ -46,6 +52,10 @@ class Registry {
   }
 
  private:
+  static auto find(const std::string& name) {
+    return std::find_if(entries().begin(), entries().end(), [&](const Entry& e) { return e.name == name; });
+  }
+
   static std::vector<Entry>& entries() {
     static std::vector<Entry> all;
     return all;

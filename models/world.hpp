@@ -62,7 +62,4 @@ struct WorldEntry : Described {
 };
 using Worlds = Registry<WorldEntry>;
 
-// The world of that name; `origin` says where the name was given. Throws InputError with the nearest name.
-const WorldEntry& world_named(const std::string& name, const std::string& origin);
-
 }  // namespace gangway

@@ -55,11 +55,8 @@ class Bench {
     workload_.name = "calibration";
     workload_.clients = std::move(clients);
     device_ = device;
-    const auto& known = Mechanisms::all();
-    const auto found =
-        std::find_if(known.begin(), known.end(), [&](const auto& m) { return m.name == mechanism; });
-    if (found == known.end()) throw std::invalid_argument("no mechanism " + mechanism);
-    cost_ = found->make(ParameterValues(found->parameters, std::nullopt));
+    const MechanismEntry& known = Mechanisms::named(mechanism, "calibration", "mechanism");
+    cost_ = known.make(ParameterValues(known.parameters, std::nullopt));
     backend_ = entry.make(
         {.workload = workload_, .device = device_, .mechanism = *cost_, .mechanism_name = mechanism});
   }

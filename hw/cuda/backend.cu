@@ -16,11 +16,7 @@
 
 namespace gangway {
 
-std::vector<std::string> cuda_mechanisms() {
-  std::vector<std::string> names;
-  for (const FlagWriterEntry& entry : FlagWriters::all()) names.push_back(entry.name);
-  return names;
-}
+std::vector<std::string> cuda_mechanisms() { return FlagWriters::names(); }
 
 namespace {
 
@@ -93,16 +89,10 @@ std::int64_t throttle_room(const Device& device, const Kernel& kernel) {
   return resident_blocks(device, throttle);
 }
 
-const FlagWriterEntry& flag_writer(const std::string& name) {
-  for (const FlagWriterEntry& entry : FlagWriters::all())
-    if (entry.name == name) return entry;
-  throw InputError({"cuda", 0}, "mechanism", quote(name), expected_names(name, cuda_mechanisms()));
-}
-
 // All that lives on the device, so that it can be left alone as one.
 struct OnDevice {
   explicit OnDevice(const WorldSetup& setup) {
-    const FlagWriterEntry& mechanism = flag_writer(setup.mechanism_name);
+    const FlagWriterEntry& mechanism = FlagWriters::named(setup.mechanism_name, "cuda", "mechanism");
     const Device device = describe_cuda_device(0);
     cuda_check(cudaSetDevice(0), "cudaSetDevice");
     session = std::make_unique<preemptible::Session>();

@@ -48,8 +48,7 @@ int main() {
   workload.clients[0].kernels.emplace_back().block_tasks = {1};
   workload.clients[0].kernels[0].time = kGap;
   Device device;
-  const auto& flag_copy = *std::find_if(Mechanisms::all().begin(), Mechanisms::all().end(),
-                                        [](const MechanismEntry& m) { return m.name == "flag-copy"; });
+  const MechanismEntry& flag_copy = Mechanisms::named("flag-copy", "bench", "mechanism");
   const auto mechanism = flag_copy.make(ParameterValues(flag_copy.parameters, std::nullopt));
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
                       std::make_unique<HostBackend>(workload, 1));

@@ -28,7 +28,7 @@ struct Scratch {
 RunReport run(const Experiment& experiment, const fs::path& out, unsigned threads, bool force = false) {
   RunOptions options;
   options.out = out;
-  options.world = &world_named("sim", "test");
+  options.world = &Worlds::named("sim", "test", "world");
   options.threads = threads;
   options.force = force;
   return run_experiment(experiment, options, std::atomic<bool>(false));
@@ -129,7 +129,7 @@ TEST_CASE("a generated workload is drawn anew for each replication, the same for
          "device: titan-x-pascal\nmechanism: ideal\npolicies: [fcfs, srt]\nreplications: 3\n";
   const Experiment e = read_experiment((scratch.path / "g.yaml").string(), {});
   const auto standalone = [&](std::uint32_t policy, std::uint32_t replication) {
-    return play(e, world_named("sim", "test"), {0, policy, replication}, std::atomic<bool>(false))
+    return play(e, Worlds::named("sim", "test", "world"), {0, policy, replication}, std::atomic<bool>(false))
         ->metrics.clients[0]
         .standalone_ns;
   };
