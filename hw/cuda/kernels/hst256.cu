@@ -3,8 +3,7 @@
 #include <array>
 
 #include "hw/cuda/kernels/check.hpp"
-#include "hw/cuda/problem.hpp"
-#include "hw/problem.hpp"
+#include "hw/cuda/kernels/shaped_code.hpp"
 #ifdef __CUDACC__
 #include "hw/cuda/device_memory.cuh"
 #endif
@@ -137,6 +136,10 @@ class OnCuda : public FormedProblem<Form> {
   DeviceArray<Histogram> histograms_;
 };
 
+#else
+
+class OnCuda;
+
 #endif
 
 class OnHost : public HostProblem {
@@ -168,10 +171,10 @@ class OnHost : public HostProblem {
   std::vector<Histogram> histograms_;
 };
 
-class Histogram256 : public KernelCode {
+class Histogram256 : public ShapedCode<Shape, OnHost, OnCuda> {
  public:
   explicit Histogram256(const ParameterValues& values)
-      : shape_{values.integer("elements"), values.integer("per_thread")} {
+      : ShapedCode({values.integer("elements"), values.integer("per_thread")}) {
     if (shape_.per_thread % 32 != 0) throw std::invalid_argument("per_thread must be a multiple of 32");
     (void)shape_.block_tasks();
   }
@@ -180,19 +183,6 @@ class Histogram256 : public KernelCode {
   Bytes memory() const override {
     return {4 * shape_.words() + shape_.block_tasks() * static_cast<std::int64_t>(sizeof(Histogram))};
   }
-  std::unique_ptr<HostProblem> on_host(std::uint64_t seed) const override {
-    return std::make_unique<OnHost>(shape_, seed);
-  }
-  std::unique_ptr<CudaProblem> on_cuda([[maybe_unused]] std::uint64_t seed) const override {
-#ifdef __CUDACC__
-    return std::make_unique<OnCuda>(shape_, seed);
-#else
-    return nullptr;
-#endif
-  }
-
- private:
-  Shape shape_;
 };
 
 const KernelRegistration<Histogram256> registered{

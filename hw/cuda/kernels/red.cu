@@ -1,8 +1,7 @@
 // RED: reduction, here one sum for each block-task, so that doing one again gives the same (FRS paper, Table
 // I). Bound by memory bandwidth: 4 bytes an element.
 #include "hw/cuda/kernels/check.hpp"
-#include "hw/cuda/problem.hpp"
-#include "hw/problem.hpp"
+#include "hw/cuda/kernels/shaped_code.hpp"
 #ifdef __CUDACC__
 #include "hw/cuda/device_memory.cuh"
 #endif
@@ -110,6 +109,10 @@ class OnCuda : public FormedProblem<Form> {
   DeviceArray<std::uint32_t> in_, sums_;
 };
 
+#else
+
+class OnCuda;
+
 #endif
 
 class OnHost : public HostProblem {
@@ -137,29 +140,16 @@ class OnHost : public HostProblem {
   std::vector<std::uint32_t> in_, sums_;
 };
 
-class Reduction : public KernelCode {
+class Reduction : public ShapedCode<Shape, OnHost, OnCuda> {
  public:
   explicit Reduction(const ParameterValues& values)
-      : shape_{values.integer("elements"), values.integer("per_thread")} {
+      : ShapedCode({values.integer("elements"), values.integer("per_thread")}) {
     if (shape_.per_thread % 16 != 0) throw std::invalid_argument("per_thread must be a multiple of 16");
     (void)shape_.block_tasks();
   }
   Dimensions grid() const override { return {shape_.block_tasks(), 1, 1}; }
   Dimensions block() const override { return {kThreads, 1, 1}; }
   Bytes memory() const override { return {4 * (shape_.elements + shape_.block_tasks())}; }
-  std::unique_ptr<HostProblem> on_host(std::uint64_t seed) const override {
-    return std::make_unique<OnHost>(shape_, seed);
-  }
-  std::unique_ptr<CudaProblem> on_cuda([[maybe_unused]] std::uint64_t seed) const override {
-#ifdef __CUDACC__
-    return std::make_unique<OnCuda>(shape_, seed);
-#else
-    return nullptr;
-#endif
-  }
-
- private:
-  Shape shape_;
 };
 
 const KernelRegistration<Reduction> registered{

@@ -3,9 +3,8 @@
 #include <chrono>
 
 #include "hw/cuda/kernels/check.hpp"
+#include "hw/cuda/kernels/shaped_code.hpp"
 #include "hw/cuda/kernels/throttle.hpp"
-#include "hw/cuda/problem.hpp"
-#include "hw/problem.hpp"
 #ifdef __CUDACC__
 #include "hw/cuda/device_memory.cuh"
 #endif
@@ -74,6 +73,10 @@ class OnCuda : public FormedProblem<Form> {
   DeviceArray<std::uint32_t> stamps_;
 };
 
+#else
+
+class OnCuda;
+
 #endif
 
 class OnHost : public HostProblem {
@@ -102,28 +105,15 @@ class OnHost : public HostProblem {
   std::vector<std::uint32_t> stamps_;
 };
 
-class Throttle : public KernelCode {
+class Throttle : public ShapedCode<Shape, OnHost, OnCuda> {
  public:
-  explicit Throttle(const Shape& shape) : shape_(shape) {}
+  using ShapedCode::ShapedCode;
   explicit Throttle(const ParameterValues& values)
-      : Throttle(Shape{values.integer("block_tasks"), values.integer("threads"), values.duration("time")}) {}
+      : ShapedCode({values.integer("block_tasks"), values.integer("threads"), values.duration("time")}) {}
 
   Dimensions grid() const override { return {shape_.block_tasks, 1, 1}; }
   Dimensions block() const override { return {shape_.threads, 1, 1}; }
   Bytes memory() const override { return {shape_.block_tasks * 4}; }
-  std::unique_ptr<HostProblem> on_host(std::uint64_t seed) const override {
-    return std::make_unique<OnHost>(shape_, seed);
-  }
-  std::unique_ptr<CudaProblem> on_cuda([[maybe_unused]] std::uint64_t seed) const override {
-#ifdef __CUDACC__
-    return std::make_unique<OnCuda>(shape_, seed);
-#else
-    return nullptr;
-#endif
-  }
-
- private:
-  Shape shape_;
 };
 
 using namespace literals;

@@ -1,7 +1,6 @@
 // VA: vector addition (FRS paper, Table I). Bound by memory bandwidth: 12 bytes an element.
 #include "hw/cuda/kernels/check.hpp"
-#include "hw/cuda/problem.hpp"
-#include "hw/problem.hpp"
+#include "hw/cuda/kernels/shaped_code.hpp"
 #ifdef __CUDACC__
 #include "hw/cuda/device_memory.cuh"
 #endif
@@ -88,6 +87,10 @@ class OnCuda : public FormedProblem<Form> {
   DeviceArray<float> a_, b_, c_;
 };
 
+#else
+
+class OnCuda;
+
 #endif
 
 class OnHost : public HostProblem {
@@ -117,29 +120,16 @@ class OnHost : public HostProblem {
   std::vector<float> a_, b_, c_;
 };
 
-class VectorAddition : public KernelCode {
+class VectorAddition : public ShapedCode<Shape, OnHost, OnCuda> {
  public:
   explicit VectorAddition(const ParameterValues& values)
-      : shape_{values.integer("elements"), values.integer("per_thread")} {
+      : ShapedCode({values.integer("elements"), values.integer("per_thread")}) {
     if (shape_.per_thread % 8 != 0) throw std::invalid_argument("per_thread must be a multiple of 8");
     (void)shape_.block_tasks();
   }
   Dimensions grid() const override { return {shape_.block_tasks(), 1, 1}; }
   Dimensions block() const override { return {kThreads, 1, 1}; }
   Bytes memory() const override { return {shape_.elements * 12}; }
-  std::unique_ptr<HostProblem> on_host(std::uint64_t seed) const override {
-    return std::make_unique<OnHost>(shape_, seed);
-  }
-  std::unique_ptr<CudaProblem> on_cuda([[maybe_unused]] std::uint64_t seed) const override {
-#ifdef __CUDACC__
-    return std::make_unique<OnCuda>(shape_, seed);
-#else
-    return nullptr;
-#endif
-  }
-
- private:
-  Shape shape_;
 };
 
 const KernelRegistration<VectorAddition> registered{
