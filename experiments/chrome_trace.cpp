@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
 
 namespace gangway {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kClients = 1, kGpu = 2;                                                // processes
+constexpr int kClients = 1, kGpu = 2, kBlocks = 3;                                   // processes
+constexpr int kMostLanes = 1 << 12;                                                  // of an SM
 constexpr int kOwner = 1, kCommands = 2, kCopyIn = 3, kCopyOut = 4, kScheduler = 5;  // threads of the GPU
 
 double microseconds(Time time) { return static_cast<double>(time.ns) / 1000; }
@@ -43,11 +47,21 @@ class Timeline : public TraceSink {
         return enter(r, "waiting");
       case Mark::submitted:
         return;
+      case Mark::issued:
+        if (!r.copy) native_.insert(r.launch);
+        return;
+      case Mark::queued:
+        if (!r.copy && is_native(r)) enter(r, "waiting");
+        return;
+      case Mark::held:
+      case Mark::dequeued:
+        return;
       case Mark::launch_ordered:
         launched_ = r.time;
         owner_ = Owner::coming;
         return;
       case Mark::started:
+        if (is_native(r)) return enter(r, "running");
         span(kGpu, kCommands, "launch", launched_, r);
         owned_ = r.time;
         owner_ = Owner::there;
@@ -59,7 +73,7 @@ class Timeline : public TraceSink {
         if (phase(r).name == "running") enter(r, "draining");
         return;
       case Mark::gone:
-        return gone(r);
+        return is_native(r) ? leave(r) : gone(r);
       case Mark::left:
         span(kGpu, kCommands, "pending work", command_, r);
         return;
@@ -73,9 +87,67 @@ class Timeline : public TraceSink {
     }
   }
 
-  const Json& events() const { return events_; }
+  void blocks(const BlockSpan& span) override {
+    for (const BlocksOnSm& here : span.where) {
+      spans_.push_back({here, span});
+      spans_.back().span.where = {};
+    }
+  }
+
+  // The run must be over.
+  const Json& events() {
+    if (!std::exchange(drawn_, true)) draw_blocks();
+    return events_;
+  }
 
  private:
+  struct SpanOnSm {
+    BlocksOnSm here;
+    BlockSpan span;
+  };
+
+  // A track shows one span at a time, so an SM has as many as it ran launches at once.
+  void draw_blocks() {
+    const auto key = [](const SpanOnSm& s) { return std::tuple(s.here.sm, s.span.began, s.span.launch); };
+    std::stable_sort(spans_.begin(), spans_.end(),
+                     [&](const SpanOnSm& a, const SpanOnSm& b) { return key(a) < key(b); });
+    if (!spans_.empty()) process(kBlocks, "blocks on SMs");
+    std::uint32_t sm = 0;
+    std::vector<Time> free_from;  // by lane
+    for (const auto& [here, span] : spans_) {
+      if (here.sm != sm) free_from.clear();
+      sm = here.sm;
+      const auto lane =
+          std::find_if(free_from.begin(), free_from.end(), [&](Time t) { return t <= span.began; });
+      const auto index = static_cast<std::uint32_t>(lane - free_from.begin());
+      if (index == kMostLanes) continue;
+      const int tid = static_cast<int>(sm * kMostLanes + index);
+      if (lane == free_from.end()) {
+        free_from.emplace_back();
+        thread(kBlocks, tid, fmt::format("SM {}", sm));
+      }
+      const Duration length{span.waves * span.length.ns};
+      free_from[index] = span.began + length;
+      const Client& client = workload_->clients[span.job.client.index];
+      const Kernel& kernel = client.kernels[span.kernel];
+      events_.push_back({{"ph", "X"},
+                         {"name", client.name + " " + kernel.name},
+                         {"pid", kBlocks},
+                         {"tid", tid},
+                         {"ts", microseconds(span.began)},
+                         {"dur", microseconds(Time{length.ns})},
+                         {"args",
+                          {{"client", client.name},
+                           {"job", span.job.number},
+                           {"kernel", kernel.name},
+                           {"launch", span.launch.value},
+                           {"sm", sm},
+                           {"blocks", here.count},
+                           {"threads", kernel.threads()},
+                           {"waves", span.waves}}}});
+    }
+  }
+
   struct Phase {
     std::string name;
     Time since;
@@ -85,6 +157,7 @@ class Timeline : public TraceSink {
   static int client_thread(std::size_t client) { return static_cast<int>(client) + 1; }
   static bool to_device(const Record& r) { return r.direction == Direction::restore; }
   static std::size_t engine(const Record& r) { return to_device(r) ? 0 : 1; }
+  bool is_native(const Record& r) const { return native_.contains(r.launch); }
   Phase& phase(const Record& r) { return phases_[r.job.client.index]; }
 
   void process(int pid, const std::string& name) {
@@ -196,6 +269,9 @@ class Timeline : public TraceSink {
   Time command_;   // when the eviction or reading under way was ordered
   bool evicting_ = false;
   bool scheduler_ = false;  // its track is there
+  std::set<LaunchId> native_;
+  std::vector<SpanOnSm> spans_;
+  bool drawn_ = false;
   Json events_ = Json::array();
 };
 
@@ -222,6 +298,8 @@ ChromeTrace::ChromeTrace(const Experiment& experiment, const Unit& unit, std::ui
 ChromeTrace::~ChromeTrace() = default;
 
 void ChromeTrace::record(const Record& record) { state_->timeline.record(record); }
+
+void ChromeTrace::blocks(const BlockSpan& span) { state_->timeline.blocks(span); }
 
 std::string ChromeTrace::text() const {
   const Json json{{"displayTimeUnit", "ms"},

@@ -16,7 +16,8 @@ class ChromeTrace : public TraceSink {
   ChromeTrace(const Experiment& experiment, const Unit& unit, std::uint32_t permutation);
   ~ChromeTrace() override;
   void record(const Record& record) override;
-  std::string text() const;
+  void blocks(const BlockSpan& span) override;
+  std::string text() const;  // the run must be over
 
  private:
   struct State;

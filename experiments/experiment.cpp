@@ -115,6 +115,8 @@ void read_settings(Mapping& m, Experiment& experiment) {
     experiment.standalone_transformed = s->one_of({"transformed", "original"}) == "transformed";
   if (auto s = m.maybe("sigma")) experiment.sample_sigma = s->one_of({"population", "sample"}) == "sample";
   if (auto horizon = m.maybe("horizon")) experiment.horizon = horizon->duration(Duration{1});
+  if (auto events = m.maybe("events"))
+    experiment.by_block = events->one_of({"cohorts", "blocks"}) == "blocks";
   if (auto watchdog = m.maybe("watchdog"))
     experiment.watchdog = watchdog->duration(kLeastWatchdog, kMostWatchdog);
 }

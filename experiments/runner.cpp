@@ -225,6 +225,10 @@ void check_capabilities(const Experiment& experiment, const WorldEntry& world) {
         throw InputError({"--world " + world.name, 0}, "mechanism", quote(mechanism),
                          expected_names(mechanism, known));
     }
+    for (const Client& client : point.workload->sample().clients)
+      if (client.native && !world.capabilities.has(Capability::native))
+        throw InputError({"--world " + world.name, 0}, "workload.clients." + client.name, "a native client",
+                         "clients under the policy, or another world");
     for (const ChosenPolicy& policy : point.policies) {
       const Capabilities missing =
           policy.entry->make(policy.values)->needs().missing_from(world.capabilities);

@@ -82,6 +82,11 @@ class StoppableSink : public TraceSink {
     next_.record(record);
     if (also_ != nullptr) also_->record(record);
   }
+  void blocks(const BlockSpan& span) override {
+    if (stopped()) throw Stopped{};
+    next_.blocks(span);
+    if (also_ != nullptr) also_->blocks(span);
+  }
   bool stopped() const override { return stop_.load(std::memory_order_relaxed); }
 
  private:
@@ -97,10 +102,10 @@ struct Stage {
         policy(point.policies[unit.policy]),
         workload(point.workload->draw(experiment.seed, unit.replication)),
         mechanism(point.mechanism.entry->make(point.mechanism.values)),
-        world(
-            entry.make({workload, point.device, *mechanism, experiment.standalone_transformed,
-                        experiment.horizon ? Time{} + *experiment.horizon : Time::max(), experiment.watchdog,
-                        point.mechanism.entry->name, experiment.seed + unit.replication})) {}
+        world(entry.make({workload, point.device, *mechanism, experiment.standalone_transformed,
+                          experiment.horizon ? Time{} + *experiment.horizon : Time::max(),
+                          experiment.watchdog, point.mechanism.entry->name,
+                          experiment.seed + unit.replication, experiment.by_block})) {}
 
   std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
                     TraceSink& trace) {

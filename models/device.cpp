@@ -31,15 +31,30 @@ CommandCosts read_commands(const Field& field) {
   return costs;
 }
 
+QueueOrder read_order(const Field& field) {
+  const std::string name = field.one_of({"became-head", "release-ready", "release-all"});
+  return name == "became-head"     ? QueueOrder::became_head
+         : name == "release-ready" ? QueueOrder::release_ready
+                                   : QueueOrder::release_all;
+}
+
 }  // namespace
 
 std::int64_t resident_blocks(const Device& device, const Kernel& kernel) {
   std::int64_t per_sm = std::min(device.sm.blocks, device.sm.threads / kernel.threads());
+  if (device.pool) return per_sm;
   if (kernel.registers > 0)
     per_sm = std::min(per_sm, device.sm.registers / (kernel.registers * kernel.threads()));
   if (kernel.shared_memory.count > 0)
     per_sm = std::min(per_sm, device.sm.shared_memory.count / kernel.shared_memory.count);
   return per_sm * device.sms;
+}
+
+Duration block_length(const Device& device, const Kernel& kernel) {
+  if (kernel.block_task_length) return *kernel.block_task_length;
+  const std::int64_t resident = std::max<std::int64_t>(1, resident_blocks(device, kernel));
+  const std::int64_t waves = (kernel.block_tasks.count + resident - 1) / resident;
+  return {(kernel.time.ns + waves - 1) / waves};
 }
 
 Device read_device(const Field& field) {
@@ -48,14 +63,32 @@ Device read_device(const Field& field) {
   Device device;
   device.name = m.need("name").identifier();
   if (auto source = m.maybe("source")) device.source = source->text();
-  device.sms = m.need("sms").integer(1, 100'000);
-  device.sm = read_sm(m.need("sm"));
-  device.memory = m.need("memory").bytes();
-  Mapping copy = m.need("copy").mapping();
-  device.h2d = read_engine(copy.need("h2d"));
-  device.d2h = read_engine(copy.need("d2h"));
-  copy.finish();
-  device.commands = read_commands(m.need("commands"));
+  device.pool = false;
+  if (auto layout = m.maybe("layout")) device.pool = layout->one_of({"pool", "sm"}) == "pool";
+  if (device.pool) {
+    device.sm.threads = m.need("m").integer(1, 1 << 30);
+    device.sm.blocks = device.sm.threads;
+  } else {
+    device.sms = m.need("sms").integer(1, 100'000);
+    device.sm = read_sm(m.need("sm"));
+    if (auto placement = m.maybe("placement"))
+      device.placement = placement->one_of({"most-room-first", "lowest-index-first"}) == "most-room-first"
+                             ? Placement::most_room_first
+                             : Placement::lowest_index_first;
+  }
+  if (auto order = m.maybe("queue_order")) device.queue_order = read_order(*order);
+  if (auto priorities = m.maybe("priorities")) device.priorities = priorities->integer(1, 1000);
+  if (auto channels = m.maybe("channels")) device.channels = channels->integer(1, 1'000'000);
+  if (auto rules = m.maybe("rules")) device.rules = read_rules(*rules);
+  device.memory = {std::int64_t{1} << 60};
+  if (auto memory = m.maybe("memory")) device.memory = memory->bytes();
+  if (auto engines = m.maybe("copy")) {
+    Mapping copy = engines->mapping();
+    device.h2d = read_engine(copy.need("h2d"));
+    device.d2h = read_engine(copy.need("d2h"));
+    copy.finish();
+  }
+  if (auto commands = m.maybe("commands")) device.commands = read_commands(*commands);
   m.finish();
   return device;
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "models/gpu_rules.hpp"
 #include "models/input/field.hpp"
 #include "models/workload.hpp"
 
@@ -26,11 +27,29 @@ struct CommandCosts {
   Duration pending_work;  // reading the task counter
 };
 
+// What decides which kernel of a primary queue is at its head (BOUNDS: V1, V2b, V2a).
+enum class QueueOrder {
+  became_head,    // by the time at which it became its stream's head: what the hardware does
+  release_ready,  // by the release of its job; only kernels at their stream's head are in the queue
+  release_all,    // by the release of its job; released kernels are in the queue and, at its head, block it
+                  // until they are their stream's head (YA.P1)
+};
+
+// Which SM with room for a block takes it; the lowest index where that leaves a choice.
+enum class Placement { most_room_first, lowest_index_first };
+
 struct Device {
   std::string name;
   std::string source;
+  bool pool =
+      false;  // layout: one pool of threads and nothing else, as in Yang and Anderson; `sms` is then 1
   std::int64_t sms = 1;
   MultiprocessorLimits sm;
+  Placement placement = Placement::most_room_first;  // room: how many more such blocks fit
+  QueueOrder queue_order = QueueOrder::became_head;
+  std::int64_t priorities = 1;           // primary queues; clients of higher priority share the highest
+  std::optional<std::int64_t> channels;  // none: one for each stream
+  RuleSet rules;
   Bytes memory;
   CopyEngine h2d, d2h;
   CommandCosts commands;
@@ -38,6 +57,10 @@ struct Device {
 
 // Blocks of the kernel that can be resident on the device at once; 0 when one block exceeds an SM.
 std::int64_t resident_blocks(const Device& device, const Kernel& kernel);
+
+// How long one block of the original kernel runs: as the file says, or such that the kernel alone on the
+// device, in whole waves of resident blocks, takes its time (rounded up to a ns).
+Duration block_length(const Device& device, const Kernel& kernel);
 
 // Reads a `kind: device` mapping. Throws InputError.
 Device read_device(const Field& field);

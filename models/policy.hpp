@@ -143,6 +143,7 @@ enum class Capability : std::uint32_t {
   access = 8,     // clients submit by themselves under direct, intercept or deny; admit and drain
   sampling = 16,  // sample, Activity, Overdue
   kill = 32,
+  native = 64,  // clients submit to the device's own queues
 };
 
 class Capabilities {
@@ -170,6 +171,7 @@ class Capabilities {
 class Policy {
  public:
   virtual ~Policy() = default;
+  // A policy that needs `native` hears of no client and orders nothing: the device decides.
   virtual Capabilities needs() const = 0;
   // Every fact of an instant comes first ...
   virtual void note(Time now, const Fact& fact, const View& view) = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "models/gpu_rules.hpp"
+
 namespace gangway {
 
 std::string name_of(Mark mark) {
@@ -26,6 +28,14 @@ std::string name_of(Mark mark) {
       return "gone";
     case Mark::left:
       return "left";
+    case Mark::issued:
+      return "issued";
+    case Mark::queued:
+      return "queued";
+    case Mark::held:
+      return "held";
+    case Mark::dequeued:
+      return "dequeued";
     case Mark::finished:
       return "finished";
     case Mark::decided:
@@ -51,9 +61,12 @@ std::string name_of(Why why) {
 }
 
 std::string describe(const Record& record, const std::string& client) {
-  return fmt::format("{} ns  {} job {} kernel {} launch {}: {}{} ({})", record.time.ns, client,
-                     record.job.number, record.kernel, record.launch.value, name_of(record.mark),
-                     record.mark == Mark::left ? ", " + name_of(record.why) : "", record.amount);
+  std::string more;
+  if (record.mark == Mark::left) more = ", " + name_of(record.why);
+  if (record.mark == Mark::held) more = " by " + name_of(static_cast<Rule>(record.amount));
+  return fmt::format("{} ns  {} job {} {} {} launch {}: {}{} ({})", record.time.ns, client, record.job.number,
+                     record.copy ? "copy" : "kernel", record.kernel, record.launch.value,
+                     name_of(record.mark), more, record.amount);
 }
 
 }  // namespace gangway

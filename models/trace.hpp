@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "models/identity.hpp"
@@ -20,8 +21,13 @@ enum class Mark : std::uint8_t {
   launch_ordered,  // amount: first block-task of the range
   started,         // first block runs
   evict_ordered,
-  gone,      // last block has ended; amount: block-tasks this launch did (0 in real worlds: `left` tells)
-  left,      // pending work was read, `why` is known; amount: block-tasks of the kernel done in all
+  gone,  // last block has ended; amount: block-tasks this launch did (0 in real worlds: `left` tells)
+  left,  // pending work was read, `why` is known; amount: block-tasks of the kernel done in all
+  // The device's own queues. `copy` tells copies from kernels.
+  issued,  // a native client's operation joined its stream's queue
+  queued,  // it joined a primary queue, or a copy engine's
+  held,  // a rule keeps it there (amount: the Rule): where it is, or from joining a queue; said once for each
+  dequeued,  // all its blocks are assigned and it left the primary queue; or a copy its engine's
   finished,  // the job is over
   decided,   // real worlds: the policy was told and has decided; amount: ns that took, orders included
   ended,     // the run is over; unfinished jobs stay so
@@ -37,12 +43,31 @@ struct Record {
   Why why = Why::completed;                  // left
   Direction direction = Direction::restore;  // copies: restore is host to device
   bool program_copy = true;                  // copies: of the client's program, not ordered by a policy
+  bool copy = false;                         // issued, queued, held, dequeued: of a copy
+};
+
+// Blocks of one launch that ran together: they began at once and ended at once.
+struct BlocksOnSm {
+  std::uint32_t sm = 0;
+  std::uint32_t count = 0;
+  friend constexpr auto operator<=>(const BlocksOnSm&, const BlocksOnSm&) = default;
+};
+struct BlockSpan {
+  LaunchId launch{};
+  JobId job{};
+  std::uint32_t kernel = 0;
+  Time began{};
+  Duration length{};
+  std::int64_t waves = 1;  // as many more of the same followed without a gap: each ends where the next begins
+  std::span<const BlocksOnSm> where{};  // valid during the call
 };
 
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
   virtual void record(const Record& record) = 0;
+  // Blocks have ended; told at the end of the last wave, by worlds that know blocks.
+  virtual void blocks(const BlockSpan&) {}
   // Whether nobody wants the rest of the run. Worlds in real time, which pass records on later, ask for it.
   virtual bool stopped() const { return false; }
 };

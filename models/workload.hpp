@@ -12,12 +12,19 @@
 
 namespace gangway {
 
+// A block of one job that takes another time than its kernel's blocks do.
+struct BlockException {
+  std::uint32_t job = 0;
+  std::int64_t block = 0;
+  Duration length;
+};
+
 struct Kernel {
   Origin origin;  // where the file says so, for errors
   std::string name;
   BlockCount block_tasks;  // blocks of the original grid
   Dimensions block{256, 1, 1};
-  Duration time;  // the original kernel alone on the device
+  Duration time;  // the original kernel alone on the device; 0 until complete() where the file does not say
   double transformation_overhead =
       1;  // time of the preemptible form over that of the original (FRS paper, VI-A)
   std::optional<Duration> declared_time;
@@ -26,6 +33,7 @@ struct Kernel {
   std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
   std::int64_t registers = 0;                 // per thread; 0: no limit on residency
   Bytes shared_memory;                        // per block
+  std::vector<BlockException> exceptions;     // by job and block; of native clients
   std::shared_ptr<const KernelCode> code;     // what the real worlds run; none: they throttle for as long
   std::string code_text;                      // as files write it
 
@@ -38,11 +46,14 @@ struct Repeat {
   std::optional<std::uint32_t> jobs = 1;  // none: endless
   std::optional<Duration> period;         // between releases, or
   std::optional<Duration> think;          // from a finish to the next release
+  std::vector<Duration> releases = {};    // or all of them, in order
 };
 
 struct Client {
   std::string name;
   std::int32_t priority = 0;
+  bool native = false;  // submits its operations to the device's own queues, not to the policy
+  std::string stream;   // of a native client; those that name the same share it; empty: its own
   std::optional<Duration> arrive;
   Bytes copy_in, copy_out;
   Bytes memory;
@@ -60,6 +71,7 @@ struct Jitter {
   double kernel_time = 0;  // relative: half-width (uniform) or sigma (normal, cut at 3 sigma)
   Duration arrival;        // added to each release, from 0 to this
   bool normal = false;
+  double block_time = 0;  // as kernel_time, of each block of native clients by itself
 };
 
 struct Workload {
@@ -69,6 +81,9 @@ struct Workload {
   Jitter jitter;
   std::vector<Client> clients;
 };
+
+// The stream that every other stream waits for, as CUDA's legacy default stream.
+inline constexpr const char* kNullStream = "default";
 
 // A client's job alone, without scheduling costs or jitter: the kernels, original or transformed. Copies are
 // not included.

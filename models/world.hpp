@@ -32,6 +32,7 @@ struct WorldSetup {
   Duration watchdog{10'000'000'000};   // a real launch may stay this long, and an eviction may take so long
   std::string mechanism_name = "flag-copy";  // for worlds that carry the commands out themselves
   std::uint64_t input_seed = 1;              // of the data that real kernels work on
+  bool by_block = false;  // simulation: each block an event of its own, for tests; results are the same
 };
 
 class World {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "models/device.hpp"
@@ -19,39 +20,49 @@ class CopyQueue {
     bool of_program = true;  // else ordered by a policy
   };
 
-  explicit CopyQueue(const CopyEngine& engine) : engine_(engine) {}
+  // RTSS17.C2: one copy at a time; without that rule all at once.
+  CopyQueue(const CopyEngine& engine, bool one_at_a_time) : engine_(engine), one_at_a_time_(one_at_a_time) {}
 
   void ask(const Copy& copy) { asked_.push_back(copy); }
 
-  // Ends the instant: queues what was asked for; true when a copy begins now, which then is current().
-  bool settle() {
-    if (asked_.empty() && (busy_ || waiting_.empty())) return false;
+  // At the end of an instant: the slot of a copy that begins now, until there is none.
+  std::optional<std::uint32_t> begin() {
     if (!asked_.empty()) {
       std::sort(asked_.begin(), asked_.end(), [](const Copy& a, const Copy& b) { return a.job < b.job; });
       waiting_.insert(waiting_.end(), asked_.begin(), asked_.end());
       asked_.clear();
     }
-    if (busy_ || waiting_.empty()) return false;
-    current_ = waiting_.front();
+    if (waiting_.empty() || (one_at_a_time_ && free_.size() < under_way_.size())) return std::nullopt;
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(under_way_.size()));
+      under_way_.emplace_back();
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    under_way_[slot] = waiting_.front();
     waiting_.pop_front();
-    return busy_ = true;
+    return slot;
   }
 
-  const Copy& current() const { return current_; }
-  Duration current_time() const { return engine_.latency + transfer_time(current_.size, engine_.bandwidth); }
-  void finish() { busy_ = false; }
+  const Copy& copy(std::uint32_t slot) const { return under_way_[slot]; }
+  Duration time_of(const Copy& copy) const {
+    return engine_.latency + transfer_time(copy.size, engine_.bandwidth);
+  }
+  void finish(std::uint32_t slot) { free_.push_back(slot); }
   void reset() {
     asked_.clear();
     waiting_.clear();
-    busy_ = false;
+    under_way_.clear();
+    free_.clear();
   }
 
  private:
   CopyEngine engine_;
+  bool one_at_a_time_;
   std::vector<Copy> asked_;
   std::deque<Copy> waiting_;
-  Copy current_;
-  bool busy_ = false;
+  std::vector<Copy> under_way_;      // by slot
+  std::vector<std::uint32_t> free_;  // slots
 };
 
 }  // namespace gangway

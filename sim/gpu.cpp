@@ -3,13 +3,23 @@
 #include <algorithm>
 
 namespace gangway {
+namespace {
+
+Duration busy_time(const RunningKernel& kernel, BlockRange range) {
+  return {mul_div_ceil((range.last - range.first).count, kernel.time.ns, kernel.block_tasks.count)};
+}
+
+BlockCount block_tasks_in(Duration work, const RunningKernel& kernel) {
+  return {mul_div_floor(work.ns, kernel.block_tasks.count, kernel.time.ns)};
+}
+
+}  // namespace
 
 const Gpu::Stay& Gpu::launch(Time now, LaunchId id, const RunningKernel& kernel, const CommandDelays& delays,
                              BlockRange range) {
   const Time started = now + delays.launch;
-  const Duration busy{
-      mul_div_ceil((range.last - range.first).count, kernel.time.ns, kernel.block_tasks.count)};
-  stay_ = Stay{id, kernel, &delays, range, started, started + busy, range.last, std::nullopt, false};
+  stay_ = Stay{id,         kernel,       &delays, range, started, started + busy_time(kernel, range),
+               range.last, std::nullopt, false};
   return *stay_;
 }
 
@@ -24,10 +34,39 @@ bool Gpu::evict(Time now) {
     return true;
   }
   if (stay_->gone <= seen + delays.drain_work) return false;  // done before the drain would end
-  const Duration work = (seen - stay_->started) + delays.drain_work;
-  stay_->done = stay_->range.first +
-                BlockCount{mul_div_floor(work.ns, stay_->kernel.block_tasks.count, stay_->kernel.time.ns)};
+  stay_->done =
+      stay_->range.first + block_tasks_in((seen - stay_->started) + delays.drain_work, stay_->kernel);
   stay_->gone = std::min(stay_->gone, seen + delays.drain);
+  return true;
+}
+
+void Gpu::share(std::int64_t blocks) {
+  blocks_ = blocks;
+  running_ = 0;
+  worked_ = 0;
+  stay_->started = stay_->gone = Time::max();
+}
+
+void Gpu::placed(Time now, std::int64_t running) {
+  if (stay_->started == Time::max()) stay_->started = now;
+  worked_ += static_cast<BlockTime>(running_) * (now - since_).ns;
+  since_ = now;
+  running_ = running;
+  const BlockTime all = static_cast<BlockTime>(blocks_) * busy_time(stay_->kernel, stay_->range).ns;
+  stay_->gone = now + Duration{static_cast<std::int64_t>((all - worked_ + running - 1) / running)};
+}
+
+bool Gpu::flag_seen(Time now) {
+  if (running_ == 0) {
+    stay_->done = stay_->range.first;
+    return true;
+  }
+  const CommandDelays& delays = *stay_->delays;
+  if (stay_->gone <= now + delays.drain_work) return false;
+  const BlockTime work = worked_ + static_cast<BlockTime>(running_) * ((now - since_) + delays.drain_work).ns;
+  stay_->done =
+      stay_->range.first + block_tasks_in({static_cast<std::int64_t>(work / blocks_)}, stay_->kernel);
+  stay_->gone = std::min(stay_->gone, now + delays.drain);
   return true;
 }
 

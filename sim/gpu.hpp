@@ -1,6 +1,9 @@
 // A GPU that runs persistent block-tasks for one owner at a time, with the three commands of the FRS paper
 // (III-B): launch, evict, read the pending work. sim/README.md states the arithmetic. The GPU only computes
 // when things happen; the world keeps the events.
+//
+// With the device to itself a launch has all its persistent blocks from its start to its end, and everything
+// follows when it is ordered. Where native clients share the device, the world tells how many blocks it has.
 #pragma once
 
 #include <optional>
@@ -38,8 +41,22 @@ class Gpu {
   Why why() const;
   void release() { stay_.reset(); }
 
+  // On a device that is shared: the launch's first blocks come later than its command. Until then it neither
+  // starts nor ends.
+  void share(std::int64_t blocks);
+  // So many of its blocks have places from now on; at least 1. The end of the stay is then known.
+  void placed(Time now, std::int64_t running);
+  // The blocks see the flag of the eviction that was ordered. Returns whether the end of the stay changed.
+  bool flag_seen(Time now);
+
  private:
+  __extension__ using BlockTime = __int128;  // block nanoseconds
+
   std::optional<Stay> stay_;
+  std::int64_t blocks_ = 1;   // of a shared launch, in all
+  std::int64_t running_ = 0;  // of those
+  BlockTime worked_ = 0;      // up to since_
+  Time since_;
 };
 
 }  // namespace gangway

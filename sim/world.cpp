@@ -19,26 +19,36 @@ constexpr std::uint32_t kMostFruitless = 100'000;
 
 constexpr std::size_t engine(Direction direction) { return direction == Direction::restore ? 0 : 1; }
 
-const Registration<WorldEntry> registered{
-    WorldEntry{{"sim", "discrete-event simulation", {}},
-               {Capability::evict, Capability::ranges, Capability::memory, Capability::access},
-               [](const WorldSetup& setup) -> std::unique_ptr<World> {
-                 return std::make_unique<SimulatedWorld>(setup);
-               }}};
+const Registration<WorldEntry> registered{WorldEntry{
+    {"sim", "discrete-event simulation", {}},
+    {Capability::evict, Capability::ranges, Capability::memory, Capability::access, Capability::native},
+    [](const WorldSetup& setup) -> std::unique_ptr<World> {
+      return std::make_unique<SimulatedWorld>(setup);
+    }}};
 
 }  // namespace
 
 SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
     : setup_(setup),
       book_(setup.workload),
-      copies_{CopyQueue(setup.device.h2d), CopyQueue(setup.device.d2h)},
+      copies_{CopyQueue(setup.device.h2d, setup.device.rules.on(Rule::C2)),
+              CopyQueue(setup.device.d2h, setup.device.rules.on(Rule::C2))},
       gate_(setup.workload.clients.size()) {
+  bool share = false;
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
     clients_.emplace_back(client, ClientId{c}, setup_.workload.jitter);
     delays_.push_back(delays_of(setup_, client));
     standalone_.push_back(standalone_of(setup_, client).ns);
+    if (client.native) share = true;
   }
+  if (share) share_device(false);
+}
+
+void SimulatedWorld::share_device(bool all_native) {
+  all_native_ = all_native;
+  blocks_.emplace(setup_.device, queue_, kBlocks, kKindBits, journal_, setup_.by_block);
+  native_.emplace(setup_, all_native, *blocks_, journal_, static_cast<NativeHost&>(*this));
 }
 
 void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> order) {
@@ -47,13 +57,17 @@ void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> o
   gpu_.release();
   gate_.reset();
   for (CopyQueue& copies : copies_) copies.reset();
+  if (native_) {
+    blocks_->reset();
+    native_->reset(seed);
+  }
+  shared_ = {};
   copies_changed_ = false;
   timers_.clear();
   free_timers_.clear();
   facts_.clear();
   now_ = {};
   launches_ = fruitless_ = 0;
-  history_.clear();
   for (std::size_t position = 0; position < order.size(); ++position) {
     ClientRun& client = clients_[order[position]];
     client.reset(seed, first_release(setup_.workload, client.client(), position));
@@ -66,8 +80,9 @@ void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> o
 std::uint64_t SimulatedWorld::run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                                   TraceSink& trace) {
   policy_ = &policy;
-  trace_ = &trace;
+  journal_.begin(trace);
   by_access_ = policy.needs().has(Capability::access);
+  if (policy.needs().has(Capability::native) && !all_native_) share_device(true);
   reset(seed, order);
   policy.decide(now_, book_, *this);  // before anything happens
   std::uint64_t events = 0;
@@ -76,6 +91,7 @@ std::uint64_t SimulatedWorld::run(Policy& policy, const RunSeed& seed, std::span
     events += play_instant();
   }
   now_ = queue_.empty() ? now_ : setup_.horizon;
+  if (blocks_) blocks_->flush();
   note({.time = now_, .mark = Mark::ended});
   return events;
 }
@@ -83,7 +99,7 @@ std::uint64_t SimulatedWorld::run(Policy& policy, const RunSeed& seed, std::span
 std::uint64_t SimulatedWorld::push(Time time, Kind kind, std::uint32_t index) {
   if (time > kEndOfClock)
     stop("something would happen more than 126 years after the start, beyond the clock");
-  return queue_.push(time, kind | (index << 3));
+  return queue_.push(time, kind | (index << kKindBits));
 }
 
 std::uint64_t SimulatedWorld::play_instant() {
@@ -91,6 +107,10 @@ std::uint64_t SimulatedWorld::play_instant() {
       100'000;  // far beyond what zero delays can chain; a policy that asks for more never ends
   std::uint64_t events = 0;
   int rounds = 0;
+  if (native_) {
+    if (nothing_but_a_wave()) return 1;
+    events = 1;
+  }
   do {
     while (!queue_.empty() && queue_.next_time() == now_) {
       handle(queue_.pop());
@@ -103,13 +123,24 @@ std::uint64_t SimulatedWorld::play_instant() {
   return events;
 }
 
+// The end of equal blocks whose places as many of the same kernel take at once, and nothing else in this
+// instant.
+bool SimulatedWorld::nothing_but_a_wave() {
+  const EventQueue::Event event = queue_.pop();
+  const Time end = std::min(setup_.horizon, kEndOfClock) + Duration{1};
+  const Time next = queue_.empty() ? end : std::min(queue_.next_time(), end);
+  if (kind_of(event) == kBlocks && next > now_ && blocks_->prolong(index_of(event), now_, next)) return true;
+  handle(event);
+  return false;
+}
+
 void SimulatedWorld::handle(const EventQueue::Event& event) {
-  const std::uint32_t index = event.id >> 3;
-  switch (static_cast<Kind>(event.id & 7)) {
+  const std::uint32_t index = index_of(event);
+  switch (kind_of(event)) {
     case kRelease:
       return release(ClientId{index});
     case kCopied:
-      return copied(static_cast<Direction>(index));
+      return copied(static_cast<Direction>(index & 1), index >> 1);
     case kStart:
       return started();
     case kGone:
@@ -123,23 +154,16 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
         tell(Timer{TimerId{event.sequence << EventQueue::kIdBits | index}});
       }
       return;
-    case kKinds:
-      break;
+    case kBlocks:
+      return blocks_->ended(index, now_);
+    case kFlagSeen:
+      return flag_seen(event.sequence);
   }
 }
 
 void SimulatedWorld::settle_queues() {
   copies_changed_ = false;
-  for (const Direction direction : {Direction::restore, Direction::save}) {
-    CopyQueue& copies = copies_[engine(direction)];
-    if (!copies.settle()) continue;
-    note({.time = now_,
-          .job = copies.current().job,
-          .mark = Mark::copy_begins,
-          .direction = direction,
-          .program_copy = copies.current().of_program});
-    push(now_ + copies.current_time(), kCopied, static_cast<std::uint32_t>(direction));
-  }
+  for (const Direction direction : {Direction::restore, Direction::save}) begin_copies(direction);
   if (!by_access_) return;
   if (gpu_.free())
     if (const auto client = gate_.take()) {
@@ -148,6 +172,52 @@ void SimulatedWorld::settle_queues() {
     }
   for (const ClientRun& client : clients_)
     if (const auto fact = gate_.drained(client.id(), now_)) tell(*fact);
+}
+
+void SimulatedWorld::begin_copies(Direction direction) {
+  CopyQueue& copies = copies_[engine(direction)];
+  while (const auto slot = copies.begin()) {
+    const CopyQueue::Copy& copy = copies.copy(*slot);
+    if (copy.of_program && is_native(copy.job.client)) native_->copy_begun(copy, direction, now_);
+    note({.time = now_,
+          .job = copy.job,
+          .mark = Mark::copy_begins,
+          .direction = direction,
+          .program_copy = copy.of_program});
+    push(now_ + copies.time_of(copy), kCopied, *slot << 1 | static_cast<std::uint32_t>(direction));
+  }
+}
+
+// Rules decide in this order: what ended leaves its queues, heads of streams join queues, blocks are
+// assigned.
+void SimulatedWorld::settle_blocks() {
+  for (;;) {
+    if (!blocks_->done.empty()) {
+      finished_grids_.swap(blocks_->done);
+      std::sort(finished_grids_.begin(), finished_grids_.end(),
+                [&](GridSlot a, GridSlot b) { return blocks_->grid(a).launch < blocks_->grid(b).launch; });
+      for (const GridSlot grid : finished_grids_)
+        if (shared_.grid == grid) {
+          blocks_->finish(grid, now_);
+          shared_ = {};
+          is_gone();
+        } else {
+          native_->done(grid, now_);
+        }
+      finished_grids_.clear();
+    }
+    native_->advance(now_);
+    if (copies_changed_) settle_queues();
+    if (blocks_->changed()) {
+      blocks_->assign(now_);
+      if (shared_.grid) got_blocks();
+      blocks_->started.clear();
+      for (const GridSlot grid : blocks_->assigned)
+        if (shared_.grid != grid) native_->assigned(grid);
+      blocks_->assigned.clear();
+    }
+    if (blocks_->done.empty() && !native_->changed() && !copies_changed_ && !blocks_->changed()) return;
+  }
 }
 
 void SimulatedWorld::tell_and_decide() {
@@ -167,7 +237,15 @@ void SimulatedWorld::release(ClientId id) {
   note(
       {.time = now_, .amount = standalone_[id.index], .job = client.last_released(), .mark = Mark::released});
   if (const auto due = client.next_release()) push(*due, kRelease, id.index);
-  begin_job(client);
+  if (is_native(id))
+    native_->release(client.last_released(), now_);
+  else
+    begin_job(client);
+}
+
+void SimulatedWorld::native_job_over(JobId job) {
+  note({.time = now_, .job = job, .mark = Mark::finished});
+  if (const auto due = clients_[job.client.index].after_finish(now_)) push(*due, kRelease, job.client.index);
 }
 
 void SimulatedWorld::begin_job(ClientRun& client) {
@@ -200,11 +278,11 @@ void SimulatedWorld::ask_for_copy(Direction direction, const CopyQueue::Copy& co
   copies_changed_ = true;
 }
 
-void SimulatedWorld::copied(Direction direction) {
+void SimulatedWorld::copied(Direction direction, std::uint32_t slot) {
   copies_changed_ = true;
   CopyQueue& copies = copies_[engine(direction)];
-  const CopyQueue::Copy copy = copies.current();
-  copies.finish();
+  const CopyQueue::Copy copy = copies.copy(slot);
+  copies.finish(slot);
   note({.time = now_,
         .job = copy.job,
         .mark = Mark::copy_ends,
@@ -212,6 +290,8 @@ void SimulatedWorld::copied(Direction direction) {
         .program_copy = copy.of_program});
   if (!copy.of_program)
     tell(Moved{copy.job, DeviceId{0}, direction, true});
+  else if (is_native(copy.job.client))
+    native_->copied(copy, direction, now_);
   else if (direction == Direction::restore)
     eligible(clients_[copy.job.client.index]);
   else
@@ -238,10 +318,16 @@ void SimulatedWorld::begin_launch(const RunningKernel& kernel, BlockRange range)
         .kernel = kernel.index,
         .mark = Mark::launch_ordered});
   push(stay.started, kStart);
-  gone_event_ = push(stay.gone, kGone);
+  if (!native_) {
+    gone_event_ = push(stay.gone, kGone);
+    return;
+  }
+  shared_ = {};
+  gpu_.share(persistent_blocks(stay));
 }
 
 void SimulatedWorld::started() {
+  if (native_ && !shared_.grid) return join_queue();
   const Gpu::Stay& stay = gpu_.stay();
   note({.time = now_,
         .launch = stay.launch,
@@ -252,7 +338,14 @@ void SimulatedWorld::started() {
 }
 
 void SimulatedWorld::gone(std::uint64_t sequence) {
-  if (sequence != gone_event_) return;  // an eviction changed the end
+  if (sequence != gone_event_) return;  // an eviction changed the end, or the number of blocks did
+  if (shared_.grid)
+    blocks_->close(*shared_.grid, now_);
+  else
+    is_gone();
+}
+
+void SimulatedWorld::is_gone() {
   Gpu::Stay& stay = gpu_.stay();
   stay.over = true;
   note({.time = now_,
@@ -302,6 +395,55 @@ void SimulatedWorld::report() {
   }
 }
 
+// --- On a device that native clients use, too
+// ------------------------------------------------------------------------------------------
+
+// As many as fit, but no more than there are block-tasks.
+std::int64_t SimulatedWorld::persistent_blocks(const Gpu::Stay& stay) const {
+  const Kernel& kernel = clients_[stay.kernel.job.client.index].client().kernels[stay.kernel.index];
+  return std::min(resident_blocks(setup_.device, kernel), (stay.range.last - stay.range.first).count);
+}
+
+// The launch command has reached the device: the persistent blocks queue like any others.
+void SimulatedWorld::join_queue() {
+  const Gpu::Stay& stay = gpu_.stay();
+  const Client& client = clients_[stay.kernel.job.client.index].client();
+  Grid grid;
+  grid.launch = stay.launch;
+  grid.job = stay.kernel.job;
+  grid.kernel = stay.kernel.index;
+  grid.released = now_;
+  grid.priority = client.priority;
+  grid.needs = needs_of(client.kernels[stay.kernel.index]);
+  grid.blocks = persistent_blocks(stay);
+  grid.persistent = true;
+  shared_.grid = blocks_->add(grid);
+  if (shared_.flagged) blocks_->close_unassigned(*shared_.grid);
+  blocks_->join(*shared_.grid, now_);
+}
+
+void SimulatedWorld::got_blocks() {
+  for (const GridSlot grid : blocks_->started)
+    if (grid == *shared_.grid && !by_access_) {
+      const Gpu::Stay& stay = gpu_.stay();
+      tell(Started{stay.launch, stay.kernel.job});
+    }
+  const std::int64_t running = blocks_->running(*shared_.grid);
+  if (shared_.flagged || running == shared_.running) return;
+  shared_.running = running;
+  gpu_.placed(now_, running);
+  gone_event_ = push(gpu_.stay().gone, kGone);
+}
+
+void SimulatedWorld::flag_seen(std::uint64_t sequence) {
+  if (sequence != shared_.flag_event) return;
+  shared_.flagged = true;
+  const bool changed = gpu_.flag_seen(now_);
+  if (!shared_.grid) return;
+  blocks_->close_unassigned(*shared_.grid);
+  if (changed && shared_.running > 0) gone_event_ = push(gpu_.stay().gone, kGone);
+}
+
 // --- Orders
 // -------------------------------------------------------------------------------------------------------------
 
@@ -325,6 +467,11 @@ void SimulatedWorld::evict(LaunchId launch) {
           .job = stay.kernel.job,
           .kernel = stay.kernel.index,
           .mark = Mark::evict_ordered});
+    if (native_) {
+      gpu_.stay().evict_ordered = now_;
+      shared_.flag_event = push(now_ + gpu_.stay().delays->seen, kFlagSeen);
+      return;
+    }
   }
   if (gpu_.evict(now_)) gone_event_ = push(gpu_.stay().gone, kGone);
 }
@@ -381,15 +528,10 @@ void SimulatedWorld::check_device(DeviceId device, const char* order) const {
   if (device.index != 0) impossible(fmt::format("a {} on device {}, of 1", order, device.index));
 }
 
-void SimulatedWorld::note(const Record& record) {
-  history_.add(record);
-  trace_->record(record);
-}
-
 void SimulatedWorld::impossible(const std::string& what) const { stop("the policy ordered " + what); }
 
 void SimulatedWorld::stop(const std::string& what) const {
-  throw RunError(history_.text(now_, what, setup_.workload));
+  throw RunError(journal_.history().text(now_, what, setup_.workload));
 }
 
 }  // namespace gangway

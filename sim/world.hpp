@@ -1,28 +1,32 @@
-// The simulated world: discrete events on one GPU. sim/README.md is its exact definition.
+// The simulated world: discrete events on one GPU. sim/README.md is its exact definition, and
+// sim/blocks/README.md that of a GPU that native clients use as well.
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "models/run/client_run.hpp"
-#include "models/run/history.hpp"
 #include "models/run/job_book.hpp"
 #include "models/world.hpp"
 #include "sim/access_gate.hpp"
+#include "sim/blocks/native_clients.hpp"
 #include "sim/copy_engine.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/gpu.hpp"
+#include "sim/journal.hpp"
 
 namespace gangway {
 
-class SimulatedWorld : public World, private Orders {
+class SimulatedWorld : public World, private Orders, private NativeHost {
  public:
   explicit SimulatedWorld(const WorldSetup& setup);
   std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                     TraceSink& trace) override;
 
  private:
-  enum Kind : std::uint32_t { kRelease, kCopied, kStart, kGone, kReport, kTimer, kKinds };
+  enum Kind : std::uint32_t { kRelease, kCopied, kStart, kGone, kReport, kTimer, kBlocks, kFlagSeen };
+  static constexpr unsigned kKindBits = 3;
 
   LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
   void evict(LaunchId launch) override;
@@ -36,31 +40,50 @@ class SimulatedWorld : public World, private Orders {
   TimerId wake_at(Time time) override;
   void cancel(TimerId timer) override;
 
+  LaunchId next_launch() override { return {++launches_}; }
+  void ask_for_copy(Direction direction, const CopyQueue::Copy& copy) override;
+  void native_job_over(JobId job) override;
+
   void reset(const RunSeed& seed, std::span<const std::uint32_t> order);
+  static Kind kind_of(const EventQueue::Event& event) {
+    return static_cast<Kind>(event.id & ((1u << kKindBits) - 1));
+  }
+  static std::uint32_t index_of(const EventQueue::Event& event) { return event.id >> kKindBits; }
   std::uint64_t play_instant();  // returns the number of events
+  bool nothing_but_a_wave();
   void handle(const EventQueue::Event& event);
   // The end of an instant's events: what was asked for at the same time is served in client order.
   void settle() {
     if (copies_changed_ || by_access_) settle_queues();
+    if (native_) settle_blocks();
   }
   void settle_queues();
+  void begin_copies(Direction direction);
+  void settle_blocks();
+  bool is_native(ClientId client) const { return all_native_ || clients_[client.index].client().native; }
   void tell_and_decide();
 
   void release(ClientId client);
   void begin_job(ClientRun& client);
   void eligible(ClientRun& client);
-  void ask_for_copy(Direction direction, const CopyQueue::Copy& copy);
-  void copied(Direction direction);
+  void copied(Direction direction, std::uint32_t slot);
   void started();
   void gone(std::uint64_t sequence);
+  void is_gone();
   void report();
   void finish_job(ClientRun& client);
   void begin_launch(const RunningKernel& kernel, BlockRange range);
+  // On a device that native clients use, too.
+  void share_device(bool all_native);
+  std::int64_t persistent_blocks(const Gpu::Stay& stay) const;
+  void join_queue();
+  void got_blocks();
+  void flag_seen(std::uint64_t sequence);
   void move(JobId job, DeviceId device, Direction direction);
   void check_device(DeviceId device, const char* order) const;
 
   std::uint64_t push(Time time, Kind kind, std::uint32_t index = 0);
-  void note(const Record& record);
+  void note(const Record& record) { journal_.note(record); }
   void tell(const Fact& fact) { facts_.push_back(fact); }
   [[noreturn]] void impossible(const std::string& what) const;  // the policy's fault
   [[noreturn]] void stop(const std::string& what) const;        // RunError with the history
@@ -76,6 +99,16 @@ class SimulatedWorld : public World, private Orders {
       0;  // the sequence number of the event that ends the stay; others are out of date
   std::array<CopyQueue, 2> copies_;  // by Direction
   bool copies_changed_ = false;      // since the last settling
+  bool all_native_ = false;
+  std::optional<BlockScheduler> blocks_;  // only where there are native clients
+  std::optional<NativeClients> native_;
+  struct SharedLaunch {
+    std::optional<GridSlot> grid;  // of its persistent blocks, from its start
+    std::uint64_t flag_event = 0;
+    bool flagged = false;
+    std::int64_t running = 0;
+  } shared_;
+  std::vector<GridSlot> finished_grids_;
   AccessGate gate_;
   std::vector<std::uint64_t> timers_;  // by slot: the timer's event, 0 when free
   std::vector<std::uint32_t> free_timers_;
@@ -85,8 +118,7 @@ class SimulatedWorld : public World, private Orders {
   std::uint32_t fruitless_ = 0;  // launches in a row that did no block-task
   Policy* policy_ = nullptr;
   bool by_access_ = false;
-  TraceSink* trace_ = nullptr;
-  History history_;
+  Journal journal_;
 };
 
 }  // namespace gangway

@@ -57,6 +57,7 @@ BlockCount read_block_tasks(Mapping& m, const KernelCode* code) {
 Duration read_time(Mapping& m, BlockCount block_tasks) {
   const auto time = m.maybe("time");
   const auto each = m.maybe("time_per_block_task");
+  if (!time && !each && m.maybe("block_task_length")) return {};  // follows from it: complete()
   if (time && each) each->fail("both time and time_per_block_task", "one of them");
   if (!each) return m.need("time").duration(1_ns);
   const Duration one = each->duration(1_ns);
@@ -68,6 +69,20 @@ template <typename T>
 std::optional<T> optional_duration(Mapping& m, const std::string& key, T least) {
   const auto field = m.maybe(key);
   return field ? std::optional<T>(field->duration(least)) : std::nullopt;
+}
+
+BlockException read_exception(const Field& field, const Kernel& kernel) {
+  Mapping m = field.mapping();
+  BlockException exception;
+  exception.job = static_cast<std::uint32_t>(m.need("job").integer(0, 1'000'000'000));
+  exception.block = m.need("block").integer(0, kernel.block_tasks.count - 1);
+  exception.length = m.need("length").duration(1_ns);
+  m.finish();
+  const auto id = [](const BlockException& e) { return std::pair(e.job, e.block); };
+  if (!kernel.exceptions.empty() && id(exception) <= id(kernel.exceptions.back()))
+    field.fail(fmt::format("job {}, block {}", exception.job, exception.block),
+               "exceptions in order of job and block");
+  return exception;
 }
 
 Kernel read_kernel(const Field& field) {
@@ -95,14 +110,32 @@ Kernel read_kernel(const Field& field) {
   kernel.block_task_length = optional_duration(m, "block_task_length", 1_ns);
   if (kernel.eviction_delay && kernel.block_task_length)
     field.fail("both eviction_delay and block_task_length", "one of them");
+  if (auto exceptions = m.maybe("exceptions"))
+    for (const Field& item : exceptions->items()) kernel.exceptions.push_back(read_exception(item, kernel));
   kernel.declared_time = optional_duration(m, "declared_time", 1_ns);
   m.finish();
   return kernel;
 }
 
+std::vector<Duration> read_releases(const Field& field) {
+  std::vector<Duration> releases;
+  for (const Field& item : field.items()) {
+    releases.push_back(item.duration());
+    if (releases.size() > 1 && releases.back() < releases[releases.size() - 2])
+      item.fail("a release not before the one before it");
+  }
+  return releases;
+}
+
 Repeat read_repeat(const Field& field) {
   Mapping m = field.mapping();
   Repeat repeat;
+  if (auto releases = m.maybe("releases")) {
+    repeat.releases = read_releases(*releases);
+    repeat.jobs = static_cast<std::uint32_t>(repeat.releases.size());
+    m.finish();
+    return repeat;
+  }
   const Field jobs = m.need("jobs");
   if (jobs.is_scalar() && jobs.node().scalar == "endless")
     repeat.jobs.reset();
@@ -126,7 +159,10 @@ Client read_client(const Field& field) {
   if (auto copy = m.maybe("copy_in")) client.copy_in = copy->bytes();
   if (auto copy = m.maybe("copy_out")) client.copy_out = copy->bytes();
   if (auto memory = m.maybe("memory")) client.memory = memory->bytes();
+  if (auto native = m.maybe("native")) client.native = native->boolean();
+  if (auto stream = m.maybe("stream")) client.stream = stream->identifier();
   if (auto repeat = m.maybe("repeat")) client.repeat = read_repeat(*repeat);
+  if (client.arrive && !client.repeat.releases.empty()) field.fail("both arrive and releases", "one of them");
   for (const Field& kernel : m.need("kernels").items()) client.kernels.push_back(read_kernel(kernel));
   m.finish();
   Duration all;
@@ -150,6 +186,7 @@ Jitter read_jitter(const Field& field) {
   Mapping m = field.mapping();
   Jitter jitter;
   if (auto time = m.maybe("kernel_time")) jitter.kernel_time = time->number(0, 0.3);
+  if (auto time = m.maybe("block_time")) jitter.block_time = time->number(0, 1);
   if (auto arrival = m.maybe("arrival")) jitter.arrival = arrival->duration();
   if (auto d = m.maybe("distribution")) jitter.normal = d->one_of({"uniform", "normal"}) == "normal";
   m.finish();
@@ -163,7 +200,12 @@ std::vector<Client> read_client_list(const Field& field, bool laid_out) {
     for (const Client& other : clients)
       if (other.name == client.name)
         item.fail(quote(client.name) + " a second time", "each client's name once");
-    if (laid_out && client.arrive) item.fail("both arrivals and a client's arrive", "one of them");
+    if (laid_out && (client.arrive || !client.repeat.releases.empty()))
+      item.fail("both arrivals and a client's arrive or releases", "one of them");
+    for (const Client& other : clients)
+      if (!client.stream.empty() && other.stream == client.stream && other.priority != client.priority)
+        item.fail(fmt::format("priority {} on stream {}", client.priority, client.stream),
+                  fmt::format("the {} of {}, which shares it", other.priority, other.name));
     clients.push_back(std::move(client));
   }
   return clients;
@@ -182,9 +224,13 @@ void check_fits(const Workload& workload, const Device& device, const Field& fie
                          fmt::format("a block of {} threads, {} registers each, {} of shared memory",
                                      kernel.threads(), kernel.registers, to_text(kernel.shared_memory)),
                          "a block that fits on one SM of " + device.name);
+    const bool copies = client.copy_in.count > 0 || client.copy_out.count > 0 || client.memory.count > 0;
+    if (copies && device.h2d.bandwidth.bytes_per_second == 0)
+      throw InputError(origin, field.path() + ".clients." + client.name, "copies or memory",
+                       "none, since " + device.name + " has no copy engines");
     for (const auto& [size, engine] :
          {std::pair(client.copy_in, device.h2d), std::pair(client.copy_out, device.d2h)})
-      if (transfer_time(size, engine.bandwidth) > Duration{100 * kDay.ns})
+      if (size.count > 0 && transfer_time(size, engine.bandwidth) > Duration{100 * kDay.ns})
         throw InputError(origin, field.path() + ".clients." + client.name, "a copy of " + to_text(size),
                          "a copy that " + device.name + " does in at most 100 days");
     memory = {std::min(memory.count + client.memory.count, std::int64_t{1} << 61)};
@@ -192,6 +238,24 @@ void check_fits(const Workload& workload, const Device& device, const Field& fie
   if (memory > device.memory)
     throw InputError(origin, field.path() + ".clients", to_text(memory) + " of client memory in all",
                      fmt::format("at most the {} of {}", to_text(device.memory), device.name));
+}
+
+// Times that follow from the length of a block: as many whole waves as it takes with the device to itself.
+void complete(Workload& workload, const Device& device, const std::string& path) {
+  for (Client& client : workload.clients) {
+    Duration all;
+    for (Kernel& kernel : client.kernels) {
+      if (kernel.time == Duration{}) {
+        const std::int64_t resident = resident_blocks(device, kernel);
+        const std::int64_t waves = (kernel.block_tasks.count + resident - 1) / resident;
+        kernel.time = {mul_div_floor(waves, kernel.block_task_length->ns, 1)};
+      }
+      all += kernel.time;
+      if (all > Duration{100 * kDay.ns})
+        throw InputError(kernel.origin, path + ".clients." + client.name + ".kernels." + kernel.name,
+                         "kernels of more than 100 days in all on " + device.name, "at most 100 days");
+    }
+  }
 }
 
 struct Parsed {
@@ -231,16 +295,20 @@ Parsed parse(const Field& field) {
 
 Workload read_clients(const Field& field) { return parse(field).workload; }
 
-WorkloadSource::WorkloadSource(const Field& field, const Device& device) {
+WorkloadSource::WorkloadSource(const Field& field, const Device& device) : device_(device) {
   Parsed parsed = parse(field);
   workload_ = std::move(parsed.workload);
   generator_ = std::move(parsed.generator);
   check_fits(workload_, device, field);
+  complete(workload_, device_, field.path());
 }
 
 Workload WorkloadSource::draw(std::uint64_t seed, std::uint32_t replication) const {
   Workload workload = workload_;
-  if (generator_) workload.clients = generator_->draw(seed, replication);
+  if (generator_) {
+    workload.clients = generator_->draw(seed, replication);
+    complete(workload, device_, "workload");
+  }
   return workload;
 }
 

@@ -46,6 +46,7 @@ class WorkloadSource {
   const Workload& sample() const { return workload_; }
 
  private:
+  Device device_;
   Workload workload_;
   std::shared_ptr<const Generator> generator_;
 };

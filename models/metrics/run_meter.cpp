@@ -7,11 +7,13 @@ namespace gangway {
 void RunMeter::reset() {
   for (auto& jobs : open_) jobs.clear();
   totals_ = {};
+  on_device_.clear();
   evict_ordered_.reset();
 }
 
 void RunMeter::record(const Record& record) {
-  const auto engine = static_cast<std::size_t>(record.direction);
+  // A client's copies in one direction are one after the other.
+  const std::size_t copying = 2 * record.job.client.index + static_cast<std::size_t>(record.direction);
   switch (record.mark) {
     case Mark::released: {
       JobResult job;
@@ -23,60 +25,82 @@ void RunMeter::record(const Record& record) {
       return;
     }
     case Mark::launch_ordered:
-      ++current(record).launches;
-      ++totals_.launches;
       evict_ordered_.reset();
+      return launched(record);
+    case Mark::issued:
+      if (!record.copy) launched(record);
       return;
     case Mark::started:
-      began_ = record.time;
-      if (!current(record).start) current(record).start = record.time;
-      return;
+      return started(record);
     case Mark::evict_ordered:
-      evict_ordered_ = record.time;
+      evict_ordered_ = {record.launch, record.time};
       return;
     case Mark::gone:
       return gone(record);
     case Mark::left:
       if (record.why != Why::evicted) return;
-      ++current(record).evictions;
+      ++job_of(record).evictions;
       ++totals_.evictions;
       totals_.eviction_delay += last_eviction_delay_;
       return;
     case Mark::copy_begins:
-      copy_began_[engine] = record.time;
+      copy_began_[copying] = record.time;
       return;
     case Mark::copy_ends:
-      if (record.program_copy) current(record).copying += record.time - copy_began_[engine];
+      if (record.program_copy) job_of(record).copying += record.time - copy_began_[copying];
       return;
     case Mark::finished:
       return finish(record);
     case Mark::ended:
       for (auto& jobs : open_) {
-        for (const JobResult& job : jobs) jobs_->job(job);
-        totals_.unfinished += static_cast<std::int64_t>(jobs.size());
+        for (const JobResult& job : jobs) {
+          if (job.finish) continue;
+          jobs_->job(job);
+          ++totals_.unfinished;
+        }
         jobs.clear();
       }
       return;
     case Mark::eligible:
     case Mark::submitted:
+    case Mark::queued:
+    case Mark::held:
+    case Mark::dequeued:
     case Mark::decided:
       return;
   }
 }
 
+void RunMeter::launched(const Record& record) {
+  ++job_of(record).launches;
+  ++totals_.launches;
+}
+
+void RunMeter::started(const Record& record) {
+  if (on_device_.empty()) busy_since_ = record.time;
+  on_device_.push_back({record.launch, record.time});
+  if (!job_of(record).start) job_of(record).start = record.time;
+}
+
 void RunMeter::gone(const Record& record) {
-  current(record).executing += record.time - began_;
-  totals_.executing += record.time - began_;
-  last_eviction_delay_ = evict_ordered_ ? record.time - *evict_ordered_ : Duration{};
+  const auto launch = std::find_if(on_device_.begin(), on_device_.end(),
+                                   [&](const Launch& l) { return l.id == record.launch; });
+  if (launch == on_device_.end()) return;
+  job_of(record).executing += record.time - launch->since;
+  on_device_.erase(launch);
+  if (on_device_.empty()) totals_.executing += record.time - busy_since_;
+  if (evict_ordered_ && evict_ordered_->id == record.launch)
+    last_eviction_delay_ = record.time - evict_ordered_->since;
 }
 
 void RunMeter::finish(const Record& record) {
-  JobResult& job = current(record);
+  JobResult& job = job_of(record);
   job.finish = record.time;
-  totals_.last_finish = std::max(totals_.last_finish, record.time);
+  totals_.last_finish = record.time;
   ++totals_.finished;
   jobs_->job(job);
-  open_[record.job.client.index].pop_front();
+  auto& jobs = open_[record.job.client.index];
+  while (!jobs.empty() && jobs.front().finish) jobs.pop_front();
 }
 
 }  // namespace gangway

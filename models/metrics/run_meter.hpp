@@ -16,7 +16,7 @@ struct JobResult {
   std::optional<Time> start;   // first block of the first kernel
   std::optional<Time> finish;  // none: unfinished when the run ended
   Duration standalone;
-  Duration executing;  // blocks on the device, draining included
+  Duration executing;  // blocks on the device, draining included; kernels one by one
   Duration copying;    // the program's own copies
   std::int64_t evictions = 0;
   std::int64_t launches = 0;
@@ -37,7 +37,7 @@ class JobSink {
 struct RunTotals {
   Time first_release = Time::max();
   Time last_finish;
-  Duration executing;
+  Duration executing;  // time with blocks of any kernel on the device
   std::int64_t evictions = 0;
   std::int64_t launches = 0;
   Duration eviction_delay;  // summed over evictions: from the order to the last block gone
@@ -53,23 +53,33 @@ struct RunTotals {
 
 class RunMeter : public TraceSink {
  public:
-  RunMeter(std::size_t clients, JobSink& jobs) : open_(clients), jobs_(&jobs) {}
+  RunMeter(std::size_t clients, JobSink& jobs) : open_(clients), jobs_(&jobs), copy_began_(2 * clients) {}
   void record(const Record& record) override;
   void reset();  // before the next run
   const RunTotals& totals() const { return totals_; }
 
  private:
-  JobResult& current(const Record& record) { return open_[record.job.client.index].front(); }
+  struct Launch {
+    LaunchId id;
+    Time since;
+  };
+  JobResult& job_of(const Record& record) {
+    auto& jobs = open_[record.job.client.index];
+    return jobs[record.job.number - jobs.front().id.number];
+  }
+  void launched(const Record& record);
+  void started(const Record& record);
   void gone(const Record& record);
   void finish(const Record& record);
 
-  std::vector<std::deque<JobResult>> open_;  // by client: jobs released and not finished; the first one runs
+  std::vector<std::deque<JobResult>> open_;  // by client: jobs from the first that is unfinished
   JobSink* jobs_;
   RunTotals totals_;
-  Time began_;  // the launch on the device, or its blocks
-  std::optional<Time> evict_ordered_;
+  std::vector<Launch> on_device_;  // with blocks there
+  Time busy_since_;                // while there are any
+  std::optional<Launch> evict_ordered_;
   Duration last_eviction_delay_;
-  std::vector<Time> copy_began_ = std::vector<Time>(2);
+  std::vector<Time> copy_began_;  // by client and direction
 };
 
 }  // namespace gangway

@@ -12,13 +12,13 @@ Stream stream(const RunSeed& seed, const char* name, ClientId client, std::uint3
   return {seed.seed, name, {seed.replication, seed.permutation, client.index, job}};
 }
 
-// The factor on a job's kernel times.
-double factor(const Jitter& jitter, Stream random) {
+}  // namespace
+
+double kernel_time_factor(const Jitter& jitter, const RunSeed& seed, JobId job) {
+  Stream random = stream(seed, "kernel_time", job.client, job.number);
   if (jitter.normal) return 1 + jitter.kernel_time * std::clamp(random.normal(), -3.0, 3.0);
   return 1 + jitter.kernel_time * (2 * random.uniform() - 1);
 }
-
-}  // namespace
 
 ClientRun::ClientRun(const Client& client, ClientId id, const Jitter& jitter)
     : client_(&client), id_(id), jitter_(&jitter) {
@@ -41,7 +41,13 @@ Time ClientRun::jittered(Time nominal) const {
 }
 
 std::optional<Time> ClientRun::next_release() {
-  if (!more() || (scheduled_ > 0 && !client_->repeat.period)) return std::nullopt;
+  const std::vector<Duration>& listed = client_->repeat.releases;
+  if (!more() || (scheduled_ > 0 && !client_->repeat.period && listed.empty())) return std::nullopt;
+  if (!listed.empty()) {
+    latest_ = std::max(latest_, jittered(Time{} + listed[scheduled_]));
+    ++scheduled_;
+    return latest_;
+  }
   const Duration period = client_->repeat.period.value_or(Duration{});
   latest_ = std::max(latest_, jittered(first_ + Duration{period.ns * scheduled_}));
   ++scheduled_;
@@ -60,7 +66,7 @@ bool ClientRun::begin() {
   active_ = true;
   kernel_ = 0;
   if (jitter_->kernel_time > 0) {
-    const double x = factor(*jitter_, stream(seed_, "kernel_time", id_, begun_));
+    const double x = kernel_time_factor(*jitter_, seed_, {id_, begun_});
     for (std::size_t k = 0; k < nominal_.size(); ++k)
       times_[k].ns = std::max<std::int64_t>(
           1, static_cast<std::int64_t>(std::floor(static_cast<double>(nominal_[k].ns) * x + 0.5)));

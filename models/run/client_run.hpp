@@ -16,6 +16,9 @@ struct RunningKernel {
   Duration time;  // all block-tasks, undisturbed, this job's jitter included
 };
 
+// The factor on the times of a job's kernels.
+double kernel_time_factor(const Jitter& jitter, const RunSeed& seed, JobId job);
+
 class ClientRun {
  public:
   // Both references must outlive this object.
@@ -32,7 +35,8 @@ class ClientRun {
   std::optional<Time> next_release();
   std::optional<Time> after_finish(Time now);
 
-  // A release is due: counted. begin() starts the next job's program if none runs and one is released.
+  // A release is due: counted. Native clients' jobs need no more than that. begin() starts the next job's
+  // program if none runs and one is released.
   void release() { ++released_; }
   bool begin();
   void finish() { active_ = false; }

@@ -38,7 +38,8 @@ class LogUniform : public Generator {
       client.name = fmt::format("c{:02}", c);
       client.arrive = arrive;
       arrive += spread(gap_, random.exponential());
-      client.repeat = {static_cast<std::uint32_t>(jobs_), std::nullopt, think_};
+      client.repeat.jobs = static_cast<std::uint32_t>(jobs_);
+      client.repeat.think = think_;
       const auto kernels = 1 + random.below(static_cast<std::uint64_t>(kernels_));
       for (std::uint64_t k = 0; k < kernels; ++k) client.kernels.push_back(kernel(k, random));
       clients.push_back(std::move(client));

@@ -1,0 +1,80 @@
+// The rules by which a GPU takes kernels and copies from its queues, by the names of those who found them:
+// YA: Yang and Anderson, Response-Time Bounds for Concurrent GPU Scheduling, III. RTSS17: Amert et al., GPU
+// Scheduling on the NVIDIA TX2, RTSS 2017. RTAS24: Bakita and Anderson, Demystifying NVIDIA GPU Internals,
+// RTAS 2024. The same letter means different things in different papers. Each rule can be switched off; what
+// then happens instead is said here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/input/field.hpp"
+
+namespace gangway {
+
+enum class Rule : std::uint8_t {
+  // An operation joins its stream's queue when it is issued, and a client issues all of a job's operations at
+  // its release. Off: the client waits for each operation before it issues the next.
+  G1,
+  // A kernel joins the primary queue when it is at the head of its stream queue (also YA.R2). Off: when it is
+  // issued.
+  G2,
+  // A kernel leaves the primary queue when all its blocks are assigned. Off: when all have ended.
+  G3,
+  // A kernel leaves its stream queue when all its blocks have ended. Off: when all are assigned.
+  G4,
+  // Only blocks of the kernel at the head of the primary queue are assigned (also YA.R1). Off: where the head
+  // has no room, those behind it are tried in order.
+  X1,
+  // A block is assigned only where what it needs is free; with R2 and R3 on their own, block slots. Off:
+  // nothing is a limit.
+  R1,
+  R2,  // ... threads of one SM. Off: threads are no limit.
+  R3,  // ... shared memory and registers of one SM. Off: these are no limit.
+  // A kernel joins the primary queue of its stream's priority. Off: all kernels join one queue.
+  A1,
+  // Blocks of a queue are assigned only while all queues of higher priority are empty, even if the kernel at
+  // the head there has no room. Off: a queue whose head has no room is passed over.
+  A2,
+  // A copy joins its engine's queue when it is at the head of its stream queue. Off: when it is issued.
+  C1,
+  // Only the copy at the head of an engine's queue is carried out, one at a time. Off: all at once, each at
+  // full speed.
+  C2,
+  C3,  // A copy leaves its engine's queue when it begins. Off: when it has ended; times are the same.
+  C4,  // A copy leaves its stream queue when it has ended. Off: when it begins.
+  // An operation of the NULL stream waits until every other stream is empty or has at its head what was
+  // issued later. Off: it does not wait.
+  N1,
+  // An operation of another stream waits while the NULL stream has an operation at its head that was issued
+  // before. Off: it does not wait.
+  N2,
+  // Operations of streams that share a channel join queues in the order in which they were issued. Off: every
+  // stream has a channel of its own.
+  B1,
+  // No switch but the queue's order by release time (YA.P1): a kernel waits for those that were released
+  // before.
+  P1,
+};
+inline constexpr int kRules = static_cast<int>(Rule::P1) + 1;
+
+// "RTSS17.X1".
+std::string name_of(Rule rule);
+
+class RuleSet {
+ public:
+  constexpr bool on(Rule rule) const { return (off_ >> static_cast<int>(rule) & 1) == 0; }
+  constexpr void set(Rule rule, bool on) {
+    const std::uint32_t bit = 1u << static_cast<int>(rule);
+    off_ = on ? off_ & ~bit : off_ | bit;
+  }
+  friend constexpr bool operator==(RuleSet, RuleSet) = default;
+
+ private:
+  std::uint32_t off_ = 0;
+};
+
+// Reads `{RTSS17: {A2: false}, YA: {R1: false}}`; what is not named is on. Throws InputError.
+RuleSet read_rules(const Field& field);
+
+}  // namespace gangway

@@ -1,0 +1,326 @@
+#include "sim/blocks/block_scheduler.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace gangway {
+
+Duration BlockLengths::of(std::int64_t block) {
+  const auto exception =
+      std::lower_bound(exceptions.begin(), exceptions.end(), block,
+                       [](const BlockException& e, std::int64_t b) { return e.block < b; });
+  const bool excepted = exception != exceptions.end() && exception->block == block;
+  Duration length = excepted ? exception->length : all;
+  if (jitter > 0) {
+    const double draw = normal ? std::clamp(random->normal(), -3.0, 3.0) : 2 * random->uniform() - 1;
+    if (!excepted)
+      length.ns = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(std::floor(static_cast<double>(all.ns) * (1 + jitter * draw) + 0.5)));
+  }
+  return length;
+}
+
+BlockScheduler::BlockScheduler(const Device& device, EventQueue& events, std::uint32_t event_id,
+                               unsigned shift, Journal& journal, bool by_block)
+    : rules_(device.rules),
+      order_(device.queue_order),
+      priorities_(device.priorities),
+      events_(events),
+      event_id_(event_id),
+      shift_(shift),
+      journal_(journal),
+      by_block_(by_block),
+      sms_(device),
+      queues_(device.rules.on(Rule::A1) ? static_cast<std::size_t>(device.priorities) : 1) {}
+
+void BlockScheduler::reset() {
+  sms_.reset();
+  for (Queue& queue : queues_) queue.clear();
+  grids_.clear();
+  free_grids_.clear();
+  cohorts_.clear();
+  free_cohorts_.clear();
+  joined_.clear();
+  started.clear();
+  assigned.clear();
+  done.clear();
+  changed_ = false;
+}
+
+GridSlot BlockScheduler::add(Grid grid) {
+  if (free_grids_.empty()) {
+    free_grids_.push_back(static_cast<GridSlot>(grids_.size()));
+    grids_.emplace_back();
+  }
+  const GridSlot slot = free_grids_.back();
+  free_grids_.pop_back();
+  grids_[slot] = {};
+  grids_[slot].grid = std::move(grid);
+  return slot;
+}
+
+void BlockScheduler::finish(GridSlot slot, Time now) {
+  Entry& entry = grids_[slot];
+  if (!entry.dequeued) {  // G3 is off
+    Queue& queue = queues_[queue_of(entry.grid)];
+    queue.erase(std::find(queue.begin(), queue.end(), slot));
+    dequeue(slot, now);
+    changed_ = true;
+  }
+  free_grids_.push_back(slot);
+}
+
+// --- Primary queues
+// ----------------------------------------------------------------------------------------------------------
+
+// RTSS17.A1: one queue for each priority. Client priorities count upwards from 0; CUDA cuts them likewise.
+std::size_t BlockScheduler::queue_of(const Grid& grid) const {
+  if (queues_.size() == 1) return 0;
+  const std::int64_t priority = std::clamp<std::int64_t>(grid.priority, 0, priorities_ - 1);
+  return static_cast<std::size_t>(priorities_ - 1 - priority);
+}
+
+// In queues by release time.
+bool BlockScheduler::before(const Grid& a, const Grid& b) const {
+  return std::tie(a.released, a.job.client, a.job.number, a.kernel) <
+         std::tie(b.released, b.job.client, b.job.number, b.kernel);
+}
+
+void BlockScheduler::join(GridSlot slot, Time now) {
+  Entry& entry = grids_[slot];
+  Queue& queue = queues_[queue_of(entry.grid)];
+  auto place = queue.end();
+  if (order_ != QueueOrder::became_head)
+    place = std::find_if(queue.begin(), queue.end(),
+                         [&](GridSlot other) { return before(entry.grid, grids_[other].grid); });
+  queue.insert(place, slot);
+  entry.queued = true;
+  joined_.push_back(slot);
+  changed_ = true;
+  note(entry, Mark::queued, now);
+}
+
+void BlockScheduler::make_ready(GridSlot slot) {
+  grids_[slot].grid.ready = true;
+  changed_ = true;
+}
+
+void BlockScheduler::assign(Time now) {
+  changed_ = false;
+  std::size_t served = 0;
+  bool blocked = false;
+  for (; served < queues_.size() && !blocked; ++served)
+    blocked = !serve(queues_[served], now) && rules_.on(Rule::A2);
+  for (; served < queues_.size(); ++served)
+    if (!queues_[served].empty()) hold(queues_[served].front(), Rule::A2, now);
+  for (const GridSlot slot : joined_) {
+    const Entry& entry = grids_[slot];
+    if (!entry.queued || entry.said != 0 || entry.dequeued) continue;
+    const Queue& queue = queues_[queue_of(entry.grid)];
+    if (queue.front() != slot) hold(slot, Rule::X1, now);
+  }
+  joined_.clear();
+}
+
+bool BlockScheduler::serve(Queue& queue, Time now) {
+  for (std::size_t i = 0; i < queue.size();) {
+    const GridSlot slot = queue[i];
+    Entry& entry = grids_[slot];
+    if (!entry.grid.ready) {
+      hold(slot, Rule::P1, now);
+    } else if (entry.assigned < entry.grid.blocks) {
+      place(slot, now);
+      if (entry.assigned < entry.grid.blocks)
+        hold_for_room(slot, now);
+      else if (rules_.on(Rule::G3)) {  // leaves the queue when all its blocks are assigned
+        queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(i));
+        dequeue(slot, now);
+        continue;
+      }
+    }
+    if (rules_.on(Rule::X1)) {  // nobody passes the head
+      if (i + 1 < queue.size()) hold(queue[i + 1], Rule::X1, now);
+      return false;
+    }
+    ++i;
+  }
+  return queue.empty();
+}
+
+void BlockScheduler::dequeue(GridSlot slot, Time now) {
+  Entry& entry = grids_[slot];
+  entry.dequeued = true;
+  note(entry, Mark::dequeued, now);
+}
+
+// Told once for each rule and grid, so that a trace is no longer for a grid that waits longer.
+void BlockScheduler::hold(GridSlot slot, Rule rule, Time now) {
+  Entry& entry = grids_[slot];
+  const std::uint32_t bit = 1u << static_cast<int>(rule);
+  if ((entry.said & bit) != 0) return;
+  entry.said |= bit;
+  note(entry, Mark::held, now, static_cast<std::int64_t>(rule));
+}
+
+void BlockScheduler::hold_for_room(GridSlot slot, Time now) {
+  constexpr auto kRoom =
+      1u << static_cast<int>(Rule::R1) | 1u << static_cast<int>(Rule::R2) | 1u << static_cast<int>(Rule::R3);
+  if ((grids_[slot].said & kRoom) == 0) hold(slot, sms_.obstacle(grids_[slot].grid.needs), now);
+}
+
+// --- Blocks
+// -----------------------------------------------------------------------------------------------------------------
+
+void BlockScheduler::place(GridSlot slot, Time now) {
+  Entry& entry = grids_[slot];
+  Grid& grid = entry.grid;
+  const auto note_start = [&] {
+    if (entry.started) return;
+    entry.started = true;
+    started.push_back(slot);
+    note(entry, Mark::started, now);
+  };
+  if (grid.lengths.vary() && !entry.closed) {  // which block goes where matters
+    for (; entry.assigned < grid.blocks; ++entry.assigned) {
+      where_.clear();
+      if (sms_.place(grid.needs, 1, where_) == 0) return;
+      note_start();
+      ++entry.running;
+      begin_one(slot, where_[0].sm, 1, grid.lengths.of(entry.assigned), now);
+    }
+  } else {
+    where_.clear();
+    const std::int64_t count = sms_.place(grid.needs, grid.blocks - entry.assigned, where_);
+    if (count == 0) return;
+    note_start();
+    entry.assigned += count;
+    entry.running += count;
+    begin(slot, where_, entry.closed ? Duration{} : grid.lengths.all, now);
+  }
+  if (entry.assigned == grid.blocks) assigned.push_back(slot);
+}
+
+void BlockScheduler::begin(GridSlot slot, std::span<const BlocksOnSm> where, Duration length, Time now) {
+  if (by_block_ && !grids_[slot].grid.persistent) {
+    for (const auto& [sm, count] : where)
+      for (std::uint32_t i = 0; i < count; ++i) begin_one(slot, sm, 1, length, now);
+    return;
+  }
+  if (where.size() == 1) return begin_one(slot, where[0].sm, where[0].count, length, now);
+  const std::uint32_t cohort = new_cohort();
+  std::uint32_t count = 0;
+  for (const BlocksOnSm& here : where) count += here.count;
+  places_[cohort].assign(where.begin(), where.end());
+  cohorts_[cohort] = {slot, count, 0, true, now, length, 1};
+  if (grids_[slot].grid.persistent && !grids_[slot].closed)
+    grids_[slot].open.push_back(cohort);
+  else
+    events_.push(now + length, event_id_ | cohort << shift_);
+}
+
+void BlockScheduler::begin_one(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length,
+                               Time now) {
+  const std::uint32_t cohort = new_cohort();
+  cohorts_[cohort] = {slot, count, sm, false, now, length, 1};
+  if (grids_[slot].grid.persistent && !grids_[slot].closed)
+    grids_[slot].open.push_back(cohort);
+  else
+    events_.push(now + length, event_id_ | cohort << shift_);
+}
+
+std::uint32_t BlockScheduler::new_cohort() {
+  if (free_cohorts_.empty()) {
+    if (cohorts_.size() >> (EventQueue::kIdBits - shift_) != 0)
+      throw RunError("more blocks are on the device at once than the simulator can tell apart");
+    free_cohorts_.push_back(static_cast<std::uint32_t>(cohorts_.size()));
+    cohorts_.emplace_back();
+    if (places_.size() < cohorts_.size()) places_.emplace_back();
+  }
+  const std::uint32_t cohort = free_cohorts_.back();
+  free_cohorts_.pop_back();
+  return cohort;
+}
+
+std::span<const BlocksOnSm> BlockScheduler::places(std::uint32_t cohort) {
+  const Cohort& blocks = cohorts_[cohort];
+  if (blocks.scattered) return places_[cohort];
+  one_ = {blocks.sm, blocks.count};
+  return {&one_, 1};
+}
+
+void BlockScheduler::tell(std::uint32_t cohort, std::int64_t waves) {
+  const Cohort& blocks = cohorts_[cohort];
+  const Grid& grid = grids_[blocks.grid].grid;
+  journal_.blocks({grid.launch, grid.job, grid.kernel, blocks.began, blocks.length, waves, places(cohort)});
+}
+
+bool BlockScheduler::prolong(std::uint32_t cohort, Time now, Time next) {
+  Cohort& blocks = cohorts_[cohort];
+  Entry& entry = grids_[blocks.grid];
+  if (by_block_ || blocks.length == Duration{} || entry.grid.lengths.vary() || entry.closed) return false;
+  // At least one block must be left, since the last ones have more consequences.
+  const std::int64_t left = entry.grid.blocks - entry.assigned - 1;
+  if (left < blocks.count) return false;
+  for (const Queue& queue : queues_) {
+    if (queue.empty()) continue;
+    if (queue.front() != blocks.grid || !entry.grid.ready) return false;
+    break;
+  }
+  const std::int64_t until_next = ((next - now).ns + blocks.length.ns - 1) / blocks.length.ns;
+  const std::int64_t waves = std::min(left / blocks.count, until_next);
+  if (waves < 1) return false;
+  blocks.waves += waves;
+  entry.assigned += waves * blocks.count;
+  events_.push(now + Duration{waves * blocks.length.ns}, event_id_ | cohort << shift_);
+  return true;
+}
+
+void BlockScheduler::ended(std::uint32_t cohort, Time) {
+  const Cohort blocks = cohorts_[cohort];
+  tell(cohort, blocks.waves);
+  sms_.release(grids_[blocks.grid].grid.needs, places(cohort));
+  cohorts_[cohort].count = 0;
+  free_cohorts_.push_back(cohort);
+  grids_[blocks.grid].running -= blocks.count;
+  changed_ = true;
+  finish_if_done(blocks.grid);
+}
+
+void BlockScheduler::finish_if_done(GridSlot slot) {
+  Entry& entry = grids_[slot];
+  if (entry.running > 0 || entry.assigned < entry.grid.blocks) return;
+  done.push_back(slot);
+}
+
+void BlockScheduler::close(GridSlot slot, Time now) {
+  Entry& entry = grids_[slot];
+  entry.closed = true;
+  for (const std::uint32_t cohort : entry.open) {
+    cohorts_[cohort].length = now - cohorts_[cohort].began;
+    tell(cohort, 1);
+    sms_.release(entry.grid.needs, places(cohort));
+    entry.running -= cohorts_[cohort].count;
+    cohorts_[cohort].count = 0;
+    free_cohorts_.push_back(cohort);
+  }
+  entry.open.clear();
+  changed_ = true;
+  finish_if_done(slot);
+}
+
+void BlockScheduler::flush() {
+  for (std::uint32_t cohort = 0; cohort < cohorts_.size(); ++cohort)
+    if (cohorts_[cohort].count > 0 && cohorts_[cohort].waves > 1) tell(cohort, cohorts_[cohort].waves - 1);
+}
+
+void BlockScheduler::note(const Entry& entry, Mark mark, Time now, std::int64_t amount) {
+  journal_.note({.time = now,
+                 .launch = entry.grid.launch,
+                 .amount = amount,
+                 .job = entry.grid.job,
+                 .kernel = entry.grid.kernel,
+                 .mark = mark});
+}
+
+}  // namespace gangway

@@ -1,0 +1,140 @@
+// The GPU at the level of thread blocks: primary queues, and the blocks of grids on SMs. sim/blocks/README.md
+// is its exact definition; models/gpu_rules.hpp names the rules. It only computes when things happen: the
+// world keeps the clock and calls it, in each instant after all its events.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "models/random.hpp"
+#include "sim/blocks/multiprocessors.hpp"
+#include "sim/event_queue.hpp"
+#include "sim/journal.hpp"
+
+namespace gangway {
+
+// How long the blocks of one grid run.
+struct BlockLengths {
+  Duration all;  // every block, but
+  double jitter = 0;
+  bool normal = false;
+  std::optional<Stream> random;                     // drawn from block by block where there is jitter
+  std::span<const BlockException> exceptions = {};  // of this job, by block
+
+  bool vary() const { return jitter > 0 || !exceptions.empty(); }
+  Duration of(std::int64_t block);
+};
+
+// One launch of a kernel on the device.
+struct Grid {
+  LaunchId launch;
+  JobId job;
+  std::uint32_t kernel = 0;
+  Time released;  // its job
+  std::int32_t priority = 0;
+  BlockNeeds needs;
+  std::int64_t blocks = 1;
+  BlockLengths lengths;
+  bool persistent = false;  // blocks stay until close()
+  bool ready = true;        // at the head of its stream, as far as the primary queue's order asks for that
+};
+
+using GridSlot = std::uint32_t;
+
+class BlockScheduler {
+ public:
+  // Events of the ends of blocks go into `events`, with ids of `event_id` + (slot << shift). `by_block`: each
+  // block is an event of its own; else equal blocks that begin together are one.
+  BlockScheduler(const Device& device, EventQueue& events, std::uint32_t event_id, unsigned shift,
+                 Journal& journal, bool by_block);
+  void reset();
+
+  GridSlot add(Grid grid);
+  const Grid& grid(GridSlot slot) const { return grids_[slot].grid; }
+  std::int64_t running(GridSlot slot) const { return grids_[slot].running; }
+  void finish(GridSlot slot, Time now);  // it is done: forgets it
+
+  // The grid joins its primary queue (RTSS17.G2, A1).
+  void join(GridSlot slot, Time now);
+  // It is its stream's head now; only of consequence in a queue by release_all.
+  void make_ready(GridSlot slot);
+  // Persistent blocks end now, and those not assigned yet when they are.
+  void close(GridSlot slot, Time now);
+  // Persistent blocks not assigned yet end when they are.
+  void close_unassigned(GridSlot slot) { grids_[slot].closed = true; }
+
+  // Assigns what can be assigned (X1, R1 to R3, A2, G3).
+  void assign(Time now);
+  bool changed() const { return changed_; }  // since the last assign()
+
+  // Whether the end of these blocks at `now` leaves everything as it is, their places being taken at once by
+  // as many of the same kernel; if so that has been done, as often as it happens before anything else does,
+  // at `next`.
+  bool prolong(std::uint32_t cohort, Time now, Time next);
+  void ended(std::uint32_t cohort, Time now);
+  // The run is over: tells of the waves that ended among blocks that still run.
+  void flush();
+
+  // Since they were cleared last: grids of which the first block began, that were assigned whole, that are
+  // done.
+  std::vector<GridSlot> started, assigned, done;
+
+ private:
+  struct Entry {
+    Grid grid;
+    std::int64_t assigned = 0, running = 0;
+    bool started = false, closed = false, queued = false, dequeued = false;
+    std::uint32_t said = 0;           // rules told to hold it
+    std::vector<std::uint32_t> open;  // cohorts of persistent blocks
+  };
+  struct Cohort {
+    GridSlot grid = 0;
+    std::uint32_t count = 0;  // 0: the slot is free
+    std::uint32_t sm = 0;     // where there is only one SM; else places_
+    bool scattered = false;
+    Time began;
+    Duration length;
+    std::int64_t waves = 1;
+  };
+  using Queue = std::vector<GridSlot>;
+
+  std::size_t queue_of(const Grid& grid) const;
+  bool before(const Grid& a, const Grid& b) const;
+  // Whether all of the queue could be assigned.
+  bool serve(Queue& queue, Time now);
+  void place(GridSlot slot, Time now);
+  void begin(GridSlot slot, std::span<const BlocksOnSm> where, Duration length, Time now);
+  void begin_one(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length, Time now);
+  std::uint32_t new_cohort();
+  std::span<const BlocksOnSm> places(std::uint32_t cohort);
+  void tell(std::uint32_t cohort, std::int64_t waves);
+  void finish_if_done(GridSlot slot);
+  void dequeue(GridSlot slot, Time now);
+  void hold(GridSlot slot, Rule rule, Time now);
+  void hold_for_room(GridSlot slot, Time now);  // only the first rule in its way is told
+  void note(const Entry& entry, Mark mark, Time now, std::int64_t amount = 0);
+
+  RuleSet rules_;
+  QueueOrder order_;
+  std::int64_t priorities_;
+  EventQueue& events_;
+  std::uint32_t event_id_;
+  unsigned shift_;
+  Journal& journal_;
+  bool by_block_;
+  bool changed_ = false;
+
+  Multiprocessors sms_;
+  std::vector<Queue> queues_;  // by priority, highest first
+  std::vector<Entry> grids_;
+  std::vector<GridSlot> free_grids_;
+  std::vector<Cohort> cohorts_;
+  std::vector<std::vector<BlocksOnSm>> places_;
+  std::vector<std::uint32_t> free_cohorts_;
+  std::vector<GridSlot> joined_;  // since the last assign()
+  std::vector<BlocksOnSm> where_;
+  BlocksOnSm one_;
+};
+
+}  // namespace gangway

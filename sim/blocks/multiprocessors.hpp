@@ -1,0 +1,63 @@
+// The room on a GPU's SMs, and which SM a block is placed on. A pool of threads is one SM without other
+// limits.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "models/device.hpp"
+#include "models/trace.hpp"
+
+namespace gangway {
+
+// What one block takes of its SM.
+struct BlockNeeds {
+  std::int64_t threads = 1;
+  std::int64_t registers = 0;
+  Bytes shared_memory;
+  friend bool operator==(const BlockNeeds&, const BlockNeeds&) = default;
+};
+BlockNeeds needs_of(const Kernel& kernel);
+
+class Multiprocessors {
+ public:
+  explicit Multiprocessors(const Device& device);
+  void reset();
+
+  // Places up to `most` (at least 1) blocks one after the other, each on the SM that the device's placement
+  // prefers, as long as there is room (RTSS17.R1 to R3). Returns how many; appends where, by SM.
+  std::int64_t place(const BlockNeeds& needs, std::int64_t most, std::vector<BlocksOnSm>& where);
+  void release(const BlockNeeds& needs, std::span<const BlocksOnSm> where);
+
+  // The rule that alone keeps the next such block from some SM; R1 where no single one does. There must be no
+  // room for it.
+  Rule obstacle(const BlockNeeds& needs) const;
+
+  // For tests: what is free.
+  struct Room {
+    std::int64_t threads = 0, blocks = 0, registers = 0, shared_memory = 0;
+  };
+  std::span<const Room> room() const { return room_; }
+
+ private:
+  std::int64_t fitting(const Room& room) const;  // blocks of head_
+  void adopt(const BlockNeeds& needs);
+  void take(std::uint32_t sm, std::int64_t count, std::vector<BlocksOnSm>& where);
+  void place_lowest_index_first(std::int64_t count, std::vector<BlocksOnSm>& where);
+  void place_most_room_first(std::int64_t count, std::vector<BlocksOnSm>& where);
+  std::span<const std::uint32_t> candidates();
+
+  Room empty_;
+  Placement placement_;
+  std::vector<Room> room_;
+  std::vector<std::uint32_t> all_;
+  // For the blocks placed last: how many more fit on each SM and in all. While listed_, open_ holds the SMs
+  // with room for any (and perhaps others), so that where all is full only what was freed is looked at.
+  BlockNeeds head_;
+  std::vector<std::int64_t> fit_;
+  std::int64_t fit_in_all_ = 0;
+  bool adopted_ = false, listed_ = false;
+  std::vector<std::uint32_t> open_;
+};
+
+}  // namespace gangway

@@ -1,0 +1,69 @@
+#include "sim/blocks/stream_queues.hpp"
+
+#include <algorithm>
+
+namespace gangway {
+
+StreamQueues::StreamQueues(std::size_t streams, std::optional<std::uint32_t> null, const Device& device)
+    : streams_(streams),
+      null_(null),
+      rules_(device.rules),
+      by_channel_(device.channels && static_cast<std::size_t>(*device.channels) < streams &&
+                  device.rules.on(Rule::B1)),
+      channels_(by_channel_ ? static_cast<std::size_t>(*device.channels) : 0) {}
+
+void StreamQueues::reset() {
+  for (Stream& stream : streams_) stream = {};
+  for (auto& channel : channels_) channel.clear();
+  issued_ = 0;
+  changed_ = false;
+}
+
+void StreamQueues::issue(std::uint32_t stream, Operation operation) {
+  operation.issued = ++issued_;
+  streams_[stream].queue.push_back(operation);
+  if (by_channel_) channels_[stream % channels_.size()].push_back(stream);
+  changed_ = true;
+}
+
+void StreamQueues::leave(std::uint32_t stream, JobId job, std::uint32_t place) {
+  Stream& s = streams_[stream];
+  const auto gone = std::find_if(s.queue.begin(), s.queue.end(),
+                                 [&](const Operation& o) { return o.job == job && o.place == place; });
+  gone->left = true;
+  while (!s.queue.empty() && s.queue.front().left) {
+    s.queue.pop_front();
+    --s.joined;
+  }
+  changed_ = true;
+}
+
+// The stream's first operation that has not joined a queue, if its place in the stream lets it.
+Operation* StreamQueues::next_of(std::uint32_t stream) {
+  Stream& s = streams_[stream];
+  if (s.joined == s.queue.size()) return nullptr;
+  Operation& next = s.queue[s.joined];
+  const bool only_as_head = rules_.on(next.copy ? Rule::C1 : Rule::G2);
+  return s.joined > 0 && only_as_head ? nullptr : &next;
+}
+
+std::optional<Rule> StreamQueues::obstacle(std::uint32_t stream, const Operation& operation) const {
+  if (by_channel_ && channels_[stream % channels_.size()].front() != stream) return Rule::B1;
+  return null_ ? null_obstacle(stream, operation) : std::nullopt;
+}
+
+std::optional<Rule> StreamQueues::null_obstacle(std::uint32_t stream, const Operation& operation) const {
+  const auto issued_before = [&](const Stream& other) {
+    return !other.queue.empty() && other.queue.front().issued < operation.issued;
+  };
+  if (stream == *null_) {
+    if (!rules_.on(Rule::N1)) return std::nullopt;
+    for (std::uint32_t other = 0; other < streams_.size(); ++other)
+      if (other != stream && issued_before(streams_[other])) return Rule::N1;
+    return std::nullopt;
+  }
+  if (rules_.on(Rule::N2) && issued_before(streams_[*null_])) return Rule::N2;
+  return std::nullopt;
+}
+
+}  // namespace gangway

@@ -1,0 +1,26 @@
+// Where a simulated run writes what happens: the trace, and the history for messages.
+#pragma once
+
+#include "models/run/history.hpp"
+
+namespace gangway {
+
+class Journal {
+ public:
+  void begin(TraceSink& trace) {
+    trace_ = &trace;
+    history_.clear();
+  }
+  void note(const Record& record) {
+    history_.add(record);
+    trace_->record(record);
+  }
+  void blocks(const BlockSpan& span) { trace_->blocks(span); }
+  const History& history() const { return history_; }
+
+ private:
+  TraceSink* trace_ = nullptr;
+  History history_;
+};
+
+}  // namespace gangway
