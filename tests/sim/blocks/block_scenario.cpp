@@ -1,0 +1,213 @@
+#include "tests/sim/blocks/block_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "models/random.hpp"
+#include "sim/world.hpp"
+
+namespace gangway::testing {
+namespace {
+
+class BlockRecorder : public TraceSink, public JobSink {
+ public:
+  explicit BlockRecorder(const Workload& workload)
+      : workload_(&workload), meter_(workload.clients.size(), *this) {}
+
+  void record(const Record& r) override {
+    meter_.record(r);
+    if (r.mark == Mark::held) {
+      run_.held.push_back(
+          fmt::format("{} {} {}", r.time.ns, name(r.job), name_of(static_cast<Rule>(r.amount))));
+      run_.held_launches.insert(r.launch);
+    } else {
+      run_.records.push_back(r);
+    }
+  }
+  void blocks(const BlockSpan& span) override {
+    for (const BlocksOnSm& here : span.where)
+      for (std::int64_t wave = 0; wave < span.waves; ++wave) {
+        BlockSpan one = span;
+        one.where = {};
+        one.waves = 1;
+        one.began = span.began + Duration{wave * span.length.ns};
+        counts_[{one.began, one.began + one.length, one.launch, here.sm}] += here.count;
+        examples_[one.launch] = one;
+      }
+  }
+  void job(const JobResult& result) override { run_.jobs.push_back(result); }
+
+  BlockRun take() {
+    for (const auto& [key, count] : counts_) {
+      const auto& [began, end, launch, sm] = key;
+      BlockSpan span = examples_[launch];
+      span.began = began;
+      span.length = end - began;
+      run_.spans.push_back(span);
+      run_.places.push_back({sm, count});
+      run_.blocks.push_back(fmt::format("{} {} [{},{}) x{} on {}", name(span.job), span.job.number, began.ns,
+                                        end.ns, count, sm));
+    }
+    run_.totals = meter_.totals();
+    return std::move(run_);
+  }
+
+ private:
+  const std::string& name(JobId job) const { return workload_->clients[job.client.index].name; }
+
+  const Workload* workload_;
+  BlockRun run_;
+  RunMeter meter_;
+  std::map<std::tuple<Time, Time, LaunchId, std::uint32_t>, std::uint32_t> counts_;
+  std::map<LaunchId, BlockSpan> examples_;
+};
+
+std::int64_t between(Stream& random, std::int64_t least, std::int64_t most) {
+  return least + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most - least + 1)));
+}
+
+void give_repeat(Client& client, Stream& random) {
+  const auto jobs = static_cast<std::uint32_t>(between(random, 2, 5));
+  switch (random.below(4)) {
+    case 0:
+      client.repeat.jobs = jobs;
+      client.repeat.period = Duration{between(random, 1, 30)};
+      break;
+    case 1:
+      client.repeat.jobs = jobs;
+      client.repeat.think = Duration{between(random, 0, 8)};
+      break;
+    case 2:
+      client.repeat.jobs = jobs;
+      client.arrive.reset();
+      for (std::int64_t t = 0; client.repeat.releases.size() < jobs; t += between(random, 0, 12))
+        client.repeat.releases.push_back(Duration{t});
+      break;
+    default:
+      break;
+  }
+}
+
+Kernel random_kernel(Stream& random, bool in_pool) {
+  Kernel kernel =
+      grid(between(random, 1, random.below(4) == 0 ? 60 : 9), between(random, 1, 6), between(random, 1, 9));
+  if (!in_pool) {
+    if (random.below(3) == 0) kernel.registers = between(random, 1, 8);
+    if (random.below(3) == 0) kernel.shared_memory = Bytes{between(random, 1, 9)};
+  }
+  if (random.below(8) == 0)
+    kernel.exceptions.push_back({static_cast<std::uint32_t>(random.below(2)),
+                                 between(random, 0, kernel.block_tasks.count - 1),
+                                 Duration{between(random, 1, 15)}});
+  return kernel;
+}
+
+Device random_device(Stream& random) {
+  Device device = random.below(2) == 0 ? pool(between(random, 6, 24)) : sms(between(random, 1, 5));
+  device.h2d = device.d2h = {Bandwidth{1'000'000'000}, Duration{between(random, 0, 4)}};
+  if (random.below(2) == 0) device.placement = Placement::lowest_index_first;
+  device.queue_order = static_cast<QueueOrder>(random.below(3));
+  device.priorities = between(random, 1, 3);
+  if (random.below(3) == 0) device.channels = between(random, 1, 3);
+  if (random.below(2) == 0)
+    for (int rule = 0; rule < kRules - 1; ++rule)
+      if (random.below(8) == 0) device.rules.set(static_cast<Rule>(rule), false);
+  return device;
+}
+
+}  // namespace
+
+Device pool(std::int64_t m) {
+  Device device;
+  device.name = "pool";
+  device.pool = true;
+  device.sm = {m, m, 0, {}};
+  device.memory = Bytes{1 << 30};
+  device.h2d = device.d2h = {Bandwidth{1'000'000'000}, Duration{}};
+  return device;
+}
+
+Device sms(std::int64_t count) {
+  Device device = pool(8);
+  device.name = "sms";
+  device.pool = false;
+  device.sms = count;
+  device.sm = {8, 4, 64, Bytes{16}};
+  return device;
+}
+
+Kernel grid(std::int64_t blocks, std::int64_t threads, std::int64_t length) {
+  Kernel kernel;
+  kernel.name = "k";
+  kernel.block_tasks = {blocks};
+  kernel.block = {threads, 1, 1};
+  kernel.block_task_length = Duration{length};
+  kernel.time = Duration{length};
+  return kernel;
+}
+
+Client native(const std::string& name, std::int64_t arrive, std::int64_t blocks, std::int64_t threads,
+              std::int64_t length) {
+  Client client;
+  client.name = name;
+  client.native = true;
+  client.arrive = Duration{arrive};
+  client.kernels.push_back(grid(blocks, threads, length));
+  return client;
+}
+
+BlockRun run_blocks(const Scenario& scenario, bool by_block, const std::string& policy, const RunSeed& seed) {
+  Workload workload;
+  workload.name = "blocks";
+  workload.clients = scenario.clients;
+  workload.jitter = scenario.jitter;
+  const auto mechanism = mechanism_from(scenario.mechanism);
+  const ChosenPolicy chosen = policy_from(policy);
+  SimulatedWorld world({.workload = workload,
+                        .device = scenario.device,
+                        .mechanism = *mechanism,
+                        .horizon = scenario.horizon,
+                        .by_block = by_block});
+  std::vector<std::uint32_t> order(workload.clients.size());
+  std::iota(order.begin(), order.end(), 0u);
+  BlockRecorder recorder(workload);
+  world.run(*chosen.entry->make(chosen.values), seed, order, recorder);
+  return recorder.take();
+}
+
+std::pair<std::int64_t, std::int64_t> times(const BlockRun& run, std::uint32_t client, std::uint32_t job) {
+  const auto found = std::find_if(run.jobs.begin(), run.jobs.end(), [&](const JobResult& j) {
+    return j.id == JobId{ClientId{client}, job};
+  });
+  if (found == run.jobs.end() || !found->finish) return {-1, -1};
+  return {found->start->ns, found->finish->ns};
+}
+
+Scenario random_block_scenario(std::uint64_t number) {
+  Stream random(number, "block scenario", {});
+  Scenario scenario;
+  scenario.device = random_device(random);
+  if (random.below(6) == 0) scenario.jitter.block_time = 0.5;
+  if (random.below(10) == 0) scenario.horizon = Time{between(random, 1, 80)};
+  const std::int64_t clients = between(random, 1, 6);
+  for (std::int64_t c = 0; c < clients; ++c) {
+    Client client = native(std::string(1, static_cast<char>('A' + c)), between(random, 0, 12), 1, 1, 1);
+    client.kernels.clear();
+    const std::int64_t kernels = between(random, 1, 3);
+    for (std::int64_t k = 0; k < kernels; ++k)
+      client.kernels.push_back(random_kernel(random, scenario.device.pool));
+    if (random.below(4) == 0) client.copy_in = Bytes{between(random, 1, 8)};
+    if (random.below(4) == 0) client.copy_out = Bytes{between(random, 1, 8)};
+    client.priority = static_cast<std::int32_t>(between(random, -1, 3));
+    if (random.below(5) == 0) client.stream = random.below(2) == 0 ? kNullStream : "shared";
+    if (!client.stream.empty()) client.priority = 0;
+    give_repeat(client, random);
+    scenario.clients.push_back(client);
+  }
+  return scenario;
+}
+
+}  // namespace gangway::testing

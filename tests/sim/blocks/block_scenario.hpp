@@ -1,0 +1,43 @@
+// Small workloads of native clients, in ns, and which block ran where and when.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/scenario.hpp"
+
+namespace gangway::testing {
+
+// m threads and nothing else; no delays.
+Device pool(std::int64_t m);
+// SMs of 8 threads, 4 block slots, 64 registers and 16 bytes of shared memory each; no delays.
+Device sms(std::int64_t count);
+
+// A native client with one kernel of `blocks` blocks of `threads` threads that run for `length` ns each.
+Client native(const std::string& name, std::int64_t arrive, std::int64_t blocks, std::int64_t threads,
+              std::int64_t length);
+Kernel grid(std::int64_t blocks, std::int64_t threads, std::int64_t length);
+
+struct BlockRun {
+  std::vector<Record> records;    // without those of `held`, which only say why
+  std::vector<std::string> held;  // "12 B RTSS17.R2"
+  std::set<LaunchId> held_launches;
+  std::vector<std::string>
+      blocks;  // "A 3 [0,10) x2 on 1": job 3's, two blocks on SM 1; sorted by text within a time
+  std::vector<BlockSpan> spans;    // one wave each, one SM each; `where` is empty
+  std::vector<BlocksOnSm> places;  // where those are
+  std::vector<JobResult> jobs;
+  RunTotals totals;
+};
+BlockRun run_blocks(const Scenario& scenario, bool by_block = false,
+                    const std::string& policy = "passthrough", const RunSeed& seed = {});
+
+// When the client's job began and finished.
+std::pair<std::int64_t, std::int64_t> times(const BlockRun& run, std::uint32_t client, std::uint32_t job = 0);
+
+// Everything that native clients can do, at random, on few and small SMs; rules are switched off now and
+// then.
+Scenario random_block_scenario(std::uint64_t number);
+
+}  // namespace gangway::testing
