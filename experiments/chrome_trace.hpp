@@ -17,6 +17,7 @@ class ChromeTrace : public TraceSink {
   ~ChromeTrace() override;
   void record(const Record& record) override;
   void blocks(const BlockSpan& span) override;
+  bool wants_blocks() const override { return true; }
   std::string text() const;  // the run must be over
 
  private:

@@ -83,10 +83,9 @@ class StoppableSink : public TraceSink {
     if (also_ != nullptr) also_->record(record);
   }
   void blocks(const BlockSpan& span) override {
-    if (stopped()) throw Stopped{};
-    next_.blocks(span);
     if (also_ != nullptr) also_->blocks(span);
   }
+  bool wants_blocks() const override { return also_ != nullptr && also_->wants_blocks(); }
   bool stopped() const override { return stop_.load(std::memory_order_relaxed); }
 
  private:

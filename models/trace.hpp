@@ -66,9 +66,12 @@ class TraceSink {
  public:
   virtual ~TraceSink() = default;
   virtual void record(const Record& record) = 0;
-  // Blocks have ended; told at the end of the last wave, by worlds that know blocks.
+  // Blocks have ended; told at the end of the last wave, by worlds that know blocks, if the sink wants to
+  // know.
   virtual void blocks(const BlockSpan&) {}
-  // Whether nobody wants the rest of the run. Worlds in real time, which pass records on later, ask for it.
+  virtual bool wants_blocks() const { return false; }
+  // Whether nobody wants the rest of the run. Worlds ask for it now and then, since records may come late or
+  // far between.
   virtual bool stopped() const { return false; }
 };
 

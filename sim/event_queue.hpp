@@ -31,9 +31,9 @@ class EventQueue {
   std::size_t size() const { return size_; }
 
   // When the first event is due. The queue must not be empty.
-  Time next_time() {
-    if (hole_) fill_from_the_end();
-    return time_of(slots_[kRoot]);
+  Time next_time() const {
+    const Key* const root = slots_.get() + kRoot;
+    return time_of(hole_ ? root[1 + least_of(root + 1)] : *root);  // the hole is left for the next push
   }
 
   // time >= 0, id < 2^24. Returns the event's sequence number, from 1.
@@ -72,7 +72,7 @@ class EventQueue {
   static constexpr Key kAboveAll = ~static_cast<Key>(0);
   static constexpr std::size_t kRoot = 3;  // puts every group of four children on a 64-byte boundary
   static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kCached = 1 << 11;  // so many entries stay in the first-level cache
+  static constexpr std::size_t kCached = 1 << 12;  // so many entries stay in the first-level cache
 
   struct Free {
     void operator()(Key* p) const { ::operator delete[](p, std::align_val_t{kLine}); }

@@ -9,17 +9,20 @@ class Journal {
  public:
   void begin(TraceSink& trace) {
     trace_ = &trace;
+    wants_blocks_ = trace.wants_blocks();
     history_.clear();
   }
   void note(const Record& record) {
     history_.add(record);
     trace_->record(record);
   }
+  bool wants_blocks() const { return wants_blocks_; }
   void blocks(const BlockSpan& span) { trace_->blocks(span); }
   const History& history() const { return history_; }
 
  private:
   TraceSink* trace_ = nullptr;
+  bool wants_blocks_ = false;
   History history_;
 };
 

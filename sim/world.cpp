@@ -16,6 +16,7 @@ std::vector<CommandDelays> delays_of(const WorldSetup& setup, const Client& clie
 // No single delay is above 10^18 ns, so no sum overflows below this.
 constexpr Time kEndOfClock{4'000'000'000'000'000'000};
 constexpr std::uint32_t kMostFruitless = 100'000;
+constexpr std::uint64_t kInstantsPerLook = 4096;  // whether anybody wants the rest of the run
 
 constexpr std::size_t engine(Direction direction) { return direction == Direction::restore ? 0 : 1; }
 
@@ -62,6 +63,8 @@ void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> o
     native_->reset(seed);
   }
   shared_ = {};
+  ended_copies_.clear();
+  native_releases_.clear();
   copies_changed_ = false;
   timers_.clear();
   free_timers_.clear();
@@ -85,10 +88,11 @@ std::uint64_t SimulatedWorld::run(Policy& policy, const RunSeed& seed, std::span
   if (policy.needs().has(Capability::native) && !all_native_) share_device(true);
   reset(seed, order);
   policy.decide(now_, book_, *this);  // before anything happens
-  std::uint64_t events = 0;
+  std::uint64_t events = 0, instants = 0;
   while (!queue_.empty() && queue_.next_time() <= setup_.horizon) {
     now_ = queue_.next_time();
     events += play_instant();
+    if (++instants % kInstantsPerLook == 0 && trace.stopped()) break;
   }
   now_ = queue_.empty() ? now_ : setup_.horizon;
   if (blocks_) blocks_->flush();
@@ -191,23 +195,12 @@ void SimulatedWorld::begin_copies(Direction direction) {
 // Rules decide in this order: what ended leaves its queues, heads of streams join queues, blocks are
 // assigned.
 void SimulatedWorld::settle_blocks() {
+  bool first = true;
   for (;;) {
-    if (!blocks_->done.empty()) {
-      finished_grids_.swap(blocks_->done);
-      std::sort(finished_grids_.begin(), finished_grids_.end(),
-                [&](GridSlot a, GridSlot b) { return blocks_->grid(a).launch < blocks_->grid(b).launch; });
-      for (const GridSlot grid : finished_grids_)
-        if (shared_.grid == grid) {
-          blocks_->finish(grid, now_);
-          shared_ = {};
-          is_gone();
-        } else {
-          native_->done(grid, now_);
-        }
-      finished_grids_.clear();
-    }
+    tell_native_clients();
     native_->advance(now_);
-    if (copies_changed_) settle_queues();
+    if (copies_changed_ || (by_access_ && first)) settle_queues();
+    first = false;
     if (blocks_->changed()) {
       blocks_->assign(now_);
       if (shared_.grid) got_blocks();
@@ -218,6 +211,29 @@ void SimulatedWorld::settle_blocks() {
     }
     if (blocks_->done.empty() && !native_->changed() && !copies_changed_ && !blocks_->changed()) return;
   }
+}
+
+// What happened to native clients in this instant: copies ended, in the order in which they began; jobs were
+// released, in the order of clients; kernels ended, in the order in which they were issued.
+void SimulatedWorld::tell_native_clients() {
+  for (const EndedCopy& ended : ended_copies_) native_->copied(ended.copy, ended.direction, now_);
+  ended_copies_.clear();
+  if (native_releases_.size() > 1) std::sort(native_releases_.begin(), native_releases_.end());
+  for (const JobId job : native_releases_) native_->release(job, now_);
+  native_releases_.clear();
+  if (blocks_->done.empty()) return;
+  finished_grids_.swap(blocks_->done);
+  std::sort(finished_grids_.begin(), finished_grids_.end(),
+            [&](GridSlot a, GridSlot b) { return blocks_->grid(a).launch < blocks_->grid(b).launch; });
+  for (const GridSlot grid : finished_grids_)
+    if (shared_.grid == grid) {
+      blocks_->finish(grid, now_);
+      shared_ = {};
+      is_gone();
+    } else {
+      native_->done(grid, now_);
+    }
+  finished_grids_.clear();
 }
 
 void SimulatedWorld::tell_and_decide() {
@@ -238,7 +254,7 @@ void SimulatedWorld::release(ClientId id) {
       {.time = now_, .amount = standalone_[id.index], .job = client.last_released(), .mark = Mark::released});
   if (const auto due = client.next_release()) push(*due, kRelease, id.index);
   if (is_native(id))
-    native_->release(client.last_released(), now_);
+    native_releases_.push_back(client.last_released());
   else
     begin_job(client);
 }
@@ -291,7 +307,7 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot) {
   if (!copy.of_program)
     tell(Moved{copy.job, DeviceId{0}, direction, true});
   else if (is_native(copy.job.client))
-    native_->copied(copy, direction, now_);
+    ended_copies_.push_back({copy, direction});
   else if (direction == Direction::restore)
     eligible(clients_[copy.job.client.index]);
   else

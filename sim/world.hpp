@@ -54,12 +54,15 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   void handle(const EventQueue::Event& event);
   // The end of an instant's events: what was asked for at the same time is served in client order.
   void settle() {
-    if (copies_changed_ || by_access_) settle_queues();
-    if (native_) settle_blocks();
+    if (native_)
+      settle_blocks();
+    else if (copies_changed_ || by_access_)
+      settle_queues();
   }
   void settle_queues();
   void begin_copies(Direction direction);
   void settle_blocks();
+  void tell_native_clients();
   bool is_native(ClientId client) const { return all_native_ || clients_[client.index].client().native; }
   void tell_and_decide();
 
@@ -109,6 +112,13 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
     std::int64_t running = 0;
   } shared_;
   std::vector<GridSlot> finished_grids_;
+  // Of native clients, in this instant.
+  struct EndedCopy {
+    CopyQueue::Copy copy;
+    Direction direction;
+  };
+  std::vector<EndedCopy> ended_copies_;
+  std::vector<JobId> native_releases_;
   AccessGate gate_;
   std::vector<std::uint64_t> timers_;  // by slot: the timer's event, 0 when free
   std::vector<std::uint32_t> free_timers_;

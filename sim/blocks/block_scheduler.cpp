@@ -1,7 +1,6 @@
 #include "sim/blocks/block_scheduler.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 namespace gangway {
@@ -16,7 +15,7 @@ Duration BlockLengths::of(std::int64_t block) {
     const double draw = normal ? std::clamp(random->normal(), -3.0, 3.0) : 2 * random->uniform() - 1;
     if (!excepted)
       length.ns = std::max<std::int64_t>(
-          1, static_cast<std::int64_t>(std::floor(static_cast<double>(all.ns) * (1 + jitter * draw) + 0.5)));
+          1, static_cast<std::int64_t>(static_cast<double>(all.ns) * (1 + jitter * draw) + 0.5));
   }
   return length;
 }
@@ -183,11 +182,11 @@ void BlockScheduler::place(GridSlot slot, Time now) {
   };
   if (grid.lengths.vary() && !entry.closed) {  // which block goes where matters
     for (; entry.assigned < grid.blocks; ++entry.assigned) {
-      where_.clear();
-      if (sms_.place(grid.needs, 1, where_) == 0) return;
+      const auto sm = sms_.place_one(grid.needs);
+      if (!sm) return;
       note_start();
       ++entry.running;
-      begin_one(slot, where_[0].sm, 1, grid.lengths.of(entry.assigned), now);
+      begin_one(slot, *sm, 1, grid.lengths.of(entry.assigned), now);
     }
   } else {
     where_.clear();
@@ -250,6 +249,7 @@ std::span<const BlocksOnSm> BlockScheduler::places(std::uint32_t cohort) {
 }
 
 void BlockScheduler::tell(std::uint32_t cohort, std::int64_t waves) {
+  if (!journal_.wants_blocks()) return;
   const Cohort& blocks = cohorts_[cohort];
   const Grid& grid = grids_[blocks.grid].grid;
   journal_.blocks({grid.launch, grid.job, grid.kernel, blocks.began, blocks.length, waves, places(cohort)});

@@ -6,7 +6,7 @@
 namespace gangway {
 namespace {
 
-constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
+constexpr std::int64_t kNoLimit = std::int64_t{1} << 40;
 
 // Most quotients are of small numbers, for which processors divide several times as fast.
 std::int64_t quotient(std::int64_t a, std::int64_t b) {
@@ -23,15 +23,15 @@ BlockNeeds needs_of(const Kernel& kernel) {
 Multiprocessors::Multiprocessors(const Device& device)
     : empty_{device.sm.threads, device.sm.blocks, device.sm.registers, device.sm.shared_memory.count},
       placement_(device.placement),
+      boundless_(!device.rules.on(Rule::R1) || (device.pool && !device.rules.on(Rule::R2))),
       room_(static_cast<std::size_t>(device.sms)),
       all_(room_.size()),
       fit_(room_.size()) {
   std::iota(all_.begin(), all_.end(), 0u);
   const RuleSet& rules = device.rules;
-  if (device.pool || !rules.on(Rule::R1)) empty_.blocks = kNoLimit;
-  if (!rules.on(Rule::R1) || !rules.on(Rule::R2)) empty_.threads = kNoLimit;
-  if (device.pool || !rules.on(Rule::R1) || !rules.on(Rule::R3))
-    empty_.registers = empty_.shared_memory = kNoLimit;
+  if (device.pool) empty_.blocks = kNoLimit;
+  if (!rules.on(Rule::R2)) empty_.threads = kNoLimit;
+  if (device.pool || !rules.on(Rule::R3)) empty_.registers = empty_.shared_memory = kNoLimit;
   reset();
 }
 
@@ -58,30 +58,57 @@ void Multiprocessors::adopt(const BlockNeeds& needs) {
 
 std::int64_t Multiprocessors::place(const BlockNeeds& needs, std::int64_t most,
                                     std::vector<BlocksOnSm>& where) {
+  if (boundless_) {  // all SMs have as much room for ever
+    where.push_back({0, static_cast<std::uint32_t>(most)});
+    return most;
+  }
   if (!adopted_ || !(needs == head_)) adopt(needs);
   const std::int64_t count = std::min(most, fit_in_all_);
   if (count == 0) return 0;
-  if (placement_ == Placement::lowest_index_first)
+  if (count == fit_in_all_)
+    fill(where);
+  else if (placement_ == Placement::lowest_index_first)
     place_lowest_index_first(count, where);
   else
     place_most_room_first(count, where);
-  if (fit_in_all_ == 0) {
-    listed_ = true;
-    open_.clear();
-  }
+  if (fit_in_all_ == 0) begin_list();
   return count;
+}
+
+std::optional<std::uint32_t> Multiprocessors::place_one(const BlockNeeds& needs) {
+  if (boundless_) return 0;
+  if (!adopted_ || !(needs == head_)) adopt(needs);
+  if (fit_in_all_ == 0) return std::nullopt;
+  std::uint32_t best = 0;
+  if (listed_ && open_.size() == 1) {  // mostly: the SM that a block has just left
+    best = open_.front();
+  } else {
+    const auto among = candidates();
+    const auto prefers = [&](std::uint32_t a, std::uint32_t b) {
+      return placement_ == Placement::most_room_first ? fit_[a] > fit_[b] : fit_[a] > 0 && fit_[b] == 0;
+    };
+    best = *std::min_element(among.begin(), among.end(), prefers);
+  }
+  take(best, 1);
+  if (fit_in_all_ == 0) begin_list();
+  return best;
+}
+
+void Multiprocessors::begin_list() {
+  listed_ = true;
+  open_.clear();
 }
 
 std::span<const std::uint32_t> Multiprocessors::candidates() {
   if (!listed_) return all_;
-  if (open_.size() > 1) {
+  if (open_.size() > 1 && !std::is_sorted(open_.begin(), open_.end(), std::less_equal<>())) {
     std::sort(open_.begin(), open_.end());
     open_.erase(std::unique(open_.begin(), open_.end()), open_.end());
   }
   return open_;
 }
 
-void Multiprocessors::take(std::uint32_t sm, std::int64_t count, std::vector<BlocksOnSm>& where) {
+void Multiprocessors::take(std::uint32_t sm, std::int64_t count) {
   Room& room = room_[sm];
   room.blocks -= count;
   room.threads -= count * head_.threads;
@@ -89,7 +116,11 @@ void Multiprocessors::take(std::uint32_t sm, std::int64_t count, std::vector<Blo
   room.shared_memory -= count * head_.shared_memory.count;
   fit_[sm] -= count;
   fit_in_all_ -= count;
-  where.push_back({sm, static_cast<std::uint32_t>(count)});
+}
+
+void Multiprocessors::fill(std::vector<BlocksOnSm>& where) {
+  for (const std::uint32_t sm : candidates())
+    if (fit_[sm] > 0) take(sm, fit_[sm], where);
 }
 
 void Multiprocessors::place_lowest_index_first(std::int64_t count, std::vector<BlocksOnSm>& where) {
@@ -103,21 +134,16 @@ void Multiprocessors::place_lowest_index_first(std::int64_t count, std::vector<B
 
 void Multiprocessors::place_most_room_first(std::int64_t count, std::vector<BlocksOnSm>& where) {
   const auto among = candidates();
-  if (count == 1) {
-    const auto best = std::max_element(among.begin(), among.end(),
-                                       [&](std::uint32_t a, std::uint32_t b) { return fit_[a] < fit_[b]; });
-    return take(*best, 1, where);
-  }
   // One by one, blocks level the SMs' room down. This finds the level that all of them reach, and gives what
   // is over then to the first SMs at that level.
-  std::int64_t low = 0, high = 0;  // `low` may take more than there are, `high` takes no more
+  std::int64_t low = 0,
+               high = 0;  // down to `low` there are more than enough, down to `high` not more than that
   for (const std::uint32_t sm : among) high = std::max(high, fit_[sm]);
   const auto above = [&](std::int64_t level) {
     std::int64_t sum = 0;
     for (const std::uint32_t sm : among) sum += std::max<std::int64_t>(0, fit_[sm] - level);
     return sum;
   };
-  if (above(0) <= count) high = 0;
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
     (above(middle) <= count ? high : low) = middle;
@@ -125,7 +151,7 @@ void Multiprocessors::place_most_room_first(std::int64_t count, std::vector<Bloc
   std::int64_t over = count - above(high);
   for (const std::uint32_t sm : among) {
     std::int64_t here = std::max<std::int64_t>(0, fit_[sm] - high);
-    if (over > 0 && fit_[sm] >= high && high > 0) {
+    if (over > 0 && fit_[sm] >= high) {
       ++here;
       --over;
     }
@@ -134,6 +160,7 @@ void Multiprocessors::place_most_room_first(std::int64_t count, std::vector<Bloc
 }
 
 void Multiprocessors::release(const BlockNeeds& needs, std::span<const BlocksOnSm> where) {
+  if (boundless_) return;
   const bool same = adopted_ && needs == head_;
   for (const auto& [sm, count] : where) {
     Room& room = room_[sm];

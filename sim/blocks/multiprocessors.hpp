@@ -2,6 +2,7 @@
 // limits.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,8 @@ class Multiprocessors {
   // Places up to `most` (at least 1) blocks one after the other, each on the SM that the device's placement
   // prefers, as long as there is room (RTSS17.R1 to R3). Returns how many; appends where, by SM.
   std::int64_t place(const BlockNeeds& needs, std::int64_t most, std::vector<BlocksOnSm>& where);
+  // The same for one block: its SM, or none.
+  std::optional<std::uint32_t> place_one(const BlockNeeds& needs);
   void release(const BlockNeeds& needs, std::span<const BlocksOnSm> where);
 
   // The rule that alone keeps the next such block from some SM; R1 where no single one does. There must be no
@@ -42,13 +45,20 @@ class Multiprocessors {
  private:
   std::int64_t fitting(const Room& room) const;  // blocks of head_
   void adopt(const BlockNeeds& needs);
-  void take(std::uint32_t sm, std::int64_t count, std::vector<BlocksOnSm>& where);
+  void take(std::uint32_t sm, std::int64_t count);
+  void take(std::uint32_t sm, std::int64_t count, std::vector<BlocksOnSm>& where) {
+    take(sm, count);
+    where.push_back({sm, static_cast<std::uint32_t>(count)});
+  }
+  void begin_list();                          // nothing has room
+  void fill(std::vector<BlocksOnSm>& where);  // all that fit
   void place_lowest_index_first(std::int64_t count, std::vector<BlocksOnSm>& where);
   void place_most_room_first(std::int64_t count, std::vector<BlocksOnSm>& where);
   std::span<const std::uint32_t> candidates();
 
   Room empty_;
   Placement placement_;
+  bool boundless_;  // rules that limit anything are off
   std::vector<Room> room_;
   std::vector<std::uint32_t> all_;
   // For the blocks placed last: how many more fit on each SM and in all. While listed_, open_ holds the SMs

@@ -1,6 +1,7 @@
 #include "sim/blocks/stream_queues.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace gangway {
 
@@ -10,20 +11,23 @@ StreamQueues::StreamQueues(std::size_t streams, std::optional<std::uint32_t> nul
       rules_(device.rules),
       by_channel_(device.channels && static_cast<std::size_t>(*device.channels) < streams &&
                   device.rules.on(Rule::B1)),
-      channels_(by_channel_ ? static_cast<std::size_t>(*device.channels) : 0) {}
+      channels_(by_channel_ ? static_cast<std::size_t>(*device.channels) : 0),
+      all_(streams) {
+  std::iota(all_.begin(), all_.end(), 0u);
+}
 
 void StreamQueues::reset() {
   for (Stream& stream : streams_) stream = {};
   for (auto& channel : channels_) channel.clear();
   issued_ = 0;
-  changed_ = false;
+  changed_.clear();
 }
 
 void StreamQueues::issue(std::uint32_t stream, Operation operation) {
   operation.issued = ++issued_;
   streams_[stream].queue.push_back(operation);
   if (by_channel_) channels_[stream % channels_.size()].push_back(stream);
-  changed_ = true;
+  changed_.push_back(stream);
 }
 
 void StreamQueues::leave(std::uint32_t stream, JobId job, std::uint32_t place) {
@@ -35,7 +39,17 @@ void StreamQueues::leave(std::uint32_t stream, JobId job, std::uint32_t place) {
     s.queue.pop_front();
     --s.joined;
   }
-  changed_ = true;
+  changed_.push_back(stream);
+}
+
+// What happened to a stream matters to others only through the NULL stream or a channel.
+std::span<const std::uint32_t> StreamQueues::streams_to_look_at() {
+  looked_at_.swap(changed_);
+  changed_.clear();
+  if (null_ || by_channel_) return all_;
+  std::sort(looked_at_.begin(), looked_at_.end());
+  looked_at_.erase(std::unique(looked_at_.begin(), looked_at_.end()), looked_at_.end());
+  return looked_at_;
 }
 
 // The stream's first operation that has not joined a queue, if its place in the stream lets it.

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "models/device.hpp"
@@ -41,9 +42,8 @@ class StreamQueues {
   // rule) when a rule keeps one from it for the first time.
   template <typename Join, typename Hold>
   void advance(Join join, Hold hold) {
-    while (changed_) {
-      changed_ = false;
-      for (std::uint32_t s = 0; s < streams_.size(); ++s)
+    while (!changed_.empty()) {
+      for (const std::uint32_t s : streams_to_look_at())
         while (Operation* next = next_of(s)) {
           if (const auto rule = obstacle(s, *next)) {
             const std::uint32_t bit = 1u << static_cast<int>(*rule);
@@ -52,19 +52,22 @@ class StreamQueues {
             break;
           }
           ++streams_[s].joined;
-          if (by_channel_) channels_[s % channels_.size()].pop_front();
-          changed_ = true;
+          if (by_channel_) {
+            channels_[s % channels_.size()].pop_front();
+            changed_.push_back(s);
+          }
           join(*next);
         }
     }
   }
-  bool changed() const { return changed_; }  // since the last advance()
+  bool changed() const { return !changed_.empty(); }  // since the last advance()
 
  private:
   struct Stream {
     std::deque<Operation> queue;
     std::size_t joined = 0;  // so many from the front have joined a queue
   };
+  std::span<const std::uint32_t> streams_to_look_at();
   Operation* next_of(std::uint32_t stream);
   std::optional<Rule> obstacle(std::uint32_t stream, const Operation& operation) const;
   std::optional<Rule> null_obstacle(std::uint32_t stream, const Operation& operation) const;
@@ -76,7 +79,7 @@ class StreamQueues {
   std::vector<std::deque<std::uint32_t>>
       channels_;  // the streams of their operations that have not joined, in order
   std::uint64_t issued_ = 0;
-  bool changed_ = false;
+  std::vector<std::uint32_t> changed_, looked_at_, all_;  // streams
 };
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-"""Speed as ratios measured in one run: the event queue against std::priority_queue, the FRS experiment against the same model in
+"""Speed as ratios measured in one run: the event queue against std::priority_queue, blocks against the bare queue, the FRS experiment against the same model in
 SimPy, two threads against two processes, and the peak memory. Prints each figure with its goal; nothing here is a test."""
 
 import json
@@ -51,6 +51,18 @@ def timers(build):
          "<= 5,000 ns", late["p99"] <= 5_000)
 
 
+def blocks(build):
+    figures = json.loads(subprocess.run([os.path.join(build, "tests/gangway_blocks_bench")], check=True, capture_output=True,
+                                        text=True).stdout)
+    each, bare = figures["per_block_ns"], figures["bare_queue_ns"]
+    show(f"a block's end, 2,112 resident ({each / bare:.1f} times the bare queue's {bare} ns)", f"{each} ns", "<= 90 ns", each <= 90)
+    small, large = figures["kernel_of_10k_us"], figures["kernel_of_10m_us"]
+    show(f"a kernel of 10 million blocks / of 10,000: {large} us / {small} us", f"{large / small:.2f}", "<= 2", large <= 2 * small)
+    for key, what, goal in (("waves_times_real_time", "64 streams, kernels of 100 waves", 10),
+                            ("unaligned_times_real_time", "64 streams, single waves out of step", 1)):
+        show(f"132 SMs, {what}: times real time", f"{figures[key]:,.1f}x", f">= {goal}x", figures[key] >= goal)
+
+
 def against_simpy(binary, scratch):
     jobs, seconds = best(5, lambda: run_experiment(binary, scratch, 1))
     rate = jobs / seconds
@@ -101,6 +113,7 @@ def main():
         memory(binary, scratch)
         queue(build)
         timers(build)
+        blocks(build)
         against_simpy(binary, scratch)
         two_processes(binary, scratch)
     print(f"{len(MISSED)} goals missed" if MISSED else "all goals reached")

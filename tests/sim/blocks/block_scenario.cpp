@@ -38,6 +38,7 @@ class BlockRecorder : public TraceSink, public JobSink {
         examples_[one.launch] = one;
       }
   }
+  bool wants_blocks() const override { return true; }
   void job(const JobResult& result) override { run_.jobs.push_back(result); }
 
   BlockRun take() {
