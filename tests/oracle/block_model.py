@@ -1,0 +1,323 @@
+"""The GPU of sim/blocks/README.md, tick by tick: every instant is played as the page says, nothing is skipped.
+
+This is the independent oracle of the block-level model: it was written from the page alone (and
+models/gpu_rules.hpp for what happens without a rule) and shares nothing with the C++ engine. Every block is
+placed by itself, by a look at all SMs. A tick is 1 ns, so workloads for it are a few hundred ns long.
+"""
+import collections
+import math
+
+from simpy_inputs import ceil_div, copy_time, quantity
+
+NO_LIMIT = 10**9
+RULES = ("G1", "G2", "G3", "G4", "X1", "R1", "R2", "R3", "A1", "A2", "C1", "C2", "C3", "C4", "N1", "N2", "B1")
+
+
+class Sm:
+    """What is free on one SM; the device of the layout `pool` is one SM that has nothing but threads."""
+
+    def __init__(self, threads, blocks, registers, shared_memory):
+        self.free = {"threads": threads, "blocks": blocks, "registers": registers, "shared": shared_memory}
+
+    def fits(self, need, limits):
+        """How many such blocks would fit."""
+        return min([self.free[what] // need[what] for what in limits if need[what]], default=NO_LIMIT)
+
+    def take(self, need, sign=1):
+        for what, amount in need.items():
+            self.free[what] -= sign * amount
+
+
+def multiprocessors(device):
+    if device.get("layout") == "pool":
+        return [Sm(device["m"], NO_LIMIT, NO_LIMIT, NO_LIMIT)]
+    sm = device["sm"]
+    return [Sm(sm["threads"], sm["blocks"], sm["registers"], quantity(sm["shared_memory"]))
+            for _ in range(device["sms"])]
+
+
+def limits_of(device):
+    return ["threads"] if device.get("layout") == "pool" else ["threads", "blocks", "registers", "shared"]
+
+
+class Kernel:
+    def __init__(self, spec, device):
+        threads = math.prod(spec["block"])
+        self.name = spec["name"]
+        self.blocks = spec["block_tasks"] if "block_tasks" in spec else math.prod(spec["grid"])
+        self.need = {"threads": threads, "blocks": 1, "registers": spec.get("registers", 0) * threads,
+                     "shared": quantity(spec["shared_memory"]) if "shared_memory" in spec else 0}
+        if "block_task_length" in spec:
+            self.length = quantity(spec["block_task_length"])
+        else:
+            fit = sum(sm.fits(self.need, limits_of(device)) for sm in multiprocessors(device))
+            time = (quantity(spec["time"]) if "time" in spec
+                    else self.blocks * quantity(spec["time_per_block_task"]))
+            self.length = ceil_div(time, ceil_div(self.blocks, fit))
+        self.exceptions = {(entry["job"], entry["block"]): quantity(entry["length"])
+                           for entry in spec.get("exceptions", [])}
+
+    def length_of(self, job, block):
+        return self.exceptions.get((job, block), self.length)
+
+
+class Client:
+    def __init__(self, index, spec, device, stream):
+        self.index, self.name, self.stream = index, spec["name"], stream
+        self.priority = min(max(spec.get("priority", 0), 0), device.get("priorities", 1) - 1)
+        self.kernels = [Kernel(kernel, device) for kernel in spec["kernels"]]
+        engines = device.get("copy", {})
+        self.program = [("kernel", kernel) for kernel in self.kernels]
+        if "copy_in" in spec:
+            self.program.insert(0, ("h2d", copy_time(spec["copy_in"], engines["h2d"])))
+        if "copy_out" in spec:
+            self.program.append(("d2h", copy_time(spec["copy_out"], engines["d2h"])))
+        repeat, arrive = spec.get("repeat", {"jobs": 1, "period": "0 ns"}), quantity(spec.get("arrive", "0 ns"))
+        self.think, self.jobs = None, repeat.get("jobs", 0)
+        if "releases" in repeat:
+            self.releases = [quantity(release) for release in repeat["releases"]]
+        elif "period" in repeat:
+            self.releases = [arrive + number * quantity(repeat["period"]) for number in range(self.jobs)]
+        else:
+            self.releases, self.think = [arrive], quantity(repeat["think"])
+
+
+class Job:
+    def __init__(self, client, number, release):
+        self.client, self.number, self.release = client, number, release
+        self.operations = [Operation(self, index, *step) for index, step in enumerate(client.program)]
+        self.start = self.finish = None
+
+
+class Operation:
+    """A kernel, or a copy by the engine `kind`."""
+
+    def __init__(self, job, index, kind, what):
+        self.job, self.index, self.kind = job, index, kind
+        self.kernel, self.length = (what, None) if kind == "kernel" else (None, what)
+        self.issued = self.joined = None  # numbers: the order in which that happened
+        self.joined_at = None
+        self.begun = self.ended = self.left = False
+        self.assigned = self.running = 0
+
+    def stream(self):
+        return self.job.client.stream
+
+    def all_assigned(self):
+        return self.assigned == self.kernel.blocks
+
+
+class BlockModel:
+    def __init__(self, workload, device, horizon=None):
+        off = [rule for rules in device.get("rules", {}).values() for rule, on in rules.items() if not on]
+        self.on = {rule: rule not in off for rule in RULES}
+        limits = limits_of(device) if self.on["R1"] else []
+        unlimited = ["threads"] * (not self.on["R2"]) + ["registers", "shared"] * (not self.on["R3"])
+        self.limits = [what for what in limits if what not in unlimited]
+        self.order = device.get("queue_order", "became-head")
+        self.placement = device.get("placement", "most-room-first")
+        self.sms = multiprocessors(device)
+        self.horizon = horizon
+
+        self.clients, numbers = [], {}
+        for index, spec in enumerate(workload["clients"]):
+            stream = numbers.setdefault(spec.get("stream", ("own", index)), len(numbers))
+            self.clients.append(Client(index, spec, device, stream))
+        self.null = numbers.get("default")
+        self.streams = [[] for _ in numbers]
+        self.channels = min(device.get("channels", len(numbers)), len(numbers))
+        if not self.on["B1"]:
+            self.channels = len(numbers)
+        self.queues = [[] for _ in range(device.get("priorities", 1))]  # by priority
+        self.engines = {"h2d": [], "d2h": []}  # the copies that wait
+
+        self.now = 0
+        self.jobs, self.due = [], [(release, client.index, number) for client in self.clients
+                                   for number, release in enumerate(client.releases)]
+        self.to_issue = [[] for _ in self.clients]
+        self.issued, self.joins = [], 0  # operations in the order of issue; how often one joined
+        self.open = []  # those issued of which something is still to happen
+        self.copies = []  # that run: (end, operation)
+        self.blocks = []  # that run: (end, operation, SM)
+        self.spans = collections.Counter()
+
+    # ---- time -----------------------------------------------------------------------------------
+
+    def run(self):
+        while self.due or self.copies or self.blocks:
+            if self.horizon is not None and self.now > self.horizon:
+                break
+            while self.events():
+                while any([self.leave(), self.join(), self.begin()]):
+                    pass
+            self.now += 1
+        return self
+
+    # ---- 1. events ------------------------------------------------------------------------------
+
+    def events(self):
+        """True when something happened."""
+        copies = [entry for entry in self.copies if entry[0] == self.now]
+        blocks = [entry for entry in self.blocks if entry[0] == self.now]
+        releases = sorted(entry for entry in self.due if entry[0] == self.now)  # in client order
+        for entry in copies:
+            self.copies.remove(entry)
+            entry[1].ended = True
+            self.issue(entry[1].job.client.index)  # without G1 the client waited for it
+        for entry in blocks:
+            self.blocks.remove(entry)
+            _, operation, sm = entry
+            self.sms[sm].take(operation.kernel.need, -1)
+            operation.running -= 1
+        for entry in releases:
+            self.due.remove(entry)
+            release, client, number = entry
+            job = Job(self.clients[client], number, release)
+            self.jobs.append(job)
+            self.to_issue[client] += job.operations
+            self.issue(client)
+        return bool(copies or blocks or releases)
+
+    def issue(self, client):
+        waiting = self.to_issue[client]
+        while waiting:
+            before = [operation for operation in self.issued if operation.job.client.index == client]
+            if not self.on["G1"] and before and not before[-1].ended:
+                return
+            operation = waiting.pop(0)
+            operation.issued = len(self.issued)
+            self.issued.append(operation)
+            self.open.append(operation)
+            self.streams[operation.stream()].append(operation)
+            if operation.kernel and self.order == "release-all":
+                self.queue_of(operation).append(operation)
+
+    # ---- 2. operations leave their streams, jobs finish -------------------------------------------
+
+    def leave(self):
+        changed = False
+        for operation in list(self.open):
+            if operation.kernel and operation.all_assigned() and not operation.running and not operation.ended:
+                operation.ended = changed = True
+            if not operation.left and self.may_leave(operation):
+                operation.left = changed = True
+                self.streams[operation.stream()].remove(operation)
+            queue = self.queue_of(operation) if operation.kernel else []
+            if operation.ended and operation in queue:  # without G3
+                queue.remove(operation)
+                changed = True
+            if operation.ended:
+                self.issue(operation.job.client.index)
+                self.finish(operation.job)
+                if operation.left:
+                    self.open.remove(operation)
+        return changed
+
+    def may_leave(self, operation):
+        if operation.kernel:
+            return operation.ended if self.on["G4"] else operation.all_assigned()
+        return operation.ended if self.on["C4"] else operation.begun
+
+    def finish(self, job):
+        if job.finish is None and all(operation.ended for operation in job.operations):
+            job.finish = self.now
+            client = job.client
+            if client.think is not None and job.number + 1 < client.jobs:
+                self.due.append((self.now + client.think, client.index, job.number + 1))
+
+    # ---- 3. operations join queues ----------------------------------------------------------------
+
+    def join(self):
+        changed, again = False, True
+        while again:
+            again = False
+            for stream in self.streams:
+                for operation in stream:
+                    if operation.joined is None and self.may_join(operation):
+                        operation.joined, operation.joined_at = self.joins, self.now
+                        self.joins += 1
+                        if not (operation.kernel and self.order == "release-all"):
+                            self.queue_of(operation).append(operation)
+                        again = changed = True
+        return changed
+
+    def queue_of(self, operation):
+        if not operation.kernel:
+            return self.engines[operation.kind]
+        return self.queues[operation.job.client.priority if self.on["A1"] else 0]
+
+    def may_join(self, operation):
+        needs_head = self.on["G2"] if operation.kernel else self.on["C1"]
+        if needs_head and self.streams[operation.stream()][0] is not operation:
+            return False
+        return not self.kept(operation)
+
+    def kept(self, operation):
+        """By B1, N1 or N2."""
+        stream = operation.stream()
+        heads = [queue[0] for queue in self.streams if queue]
+        earlier = [head for head in heads if head.issued < operation.issued]
+        if stream == self.null:
+            if self.on["N1"] and any(head.stream() != stream for head in earlier):
+                return True
+        elif self.on["N2"] and any(head.stream() == self.null for head in earlier):
+            return True
+        return any(other.stream() % self.channels == stream % self.channels and other.joined is None
+                   for other in self.issued[:operation.issued])
+
+    # ---- 4. copies begin, blocks are assigned -----------------------------------------------------
+
+    def begin(self):
+        changed = False
+        for engine, waiting in self.engines.items():
+            waiting.sort(key=lambda copy: (copy.joined_at, copy.job.client.index))
+            while waiting and not (self.on["C2"] and any(copy.kind == engine for _, copy in self.copies)):
+                copy = waiting.pop(0)
+                copy.begun = changed = True
+                self.copies.append((self.now + copy.length, copy))
+        while self.assign_one():
+            changed = True
+        return changed
+
+    def assign_one(self):
+        for queue in reversed(self.queues):
+            queue.sort(key=self.place_in_queue)
+            for operation in queue:
+                if not operation.all_assigned() and self.ready(operation) and self.assign(operation):
+                    if self.on["G3"] and operation.all_assigned():
+                        queue.remove(operation)
+                    return True
+                if self.on["X1"]:
+                    break
+            if queue and self.on["A2"]:
+                return False
+        return False
+
+    def place_in_queue(self, operation):
+        if self.order == "became-head":
+            return operation.joined
+        job = operation.job
+        return job.release, job.client.index, job.number, operation.index
+
+    def ready(self, operation):
+        return operation.joined is not None
+
+    def assign(self, operation):
+        kernel, job = operation.kernel, operation.job
+        fits = [sm.fits(kernel.need, self.limits) for sm in self.sms]
+        if not any(fits):
+            return False
+        if self.placement == "most-room-first":
+            sm = fits.index(max(fits))
+        else:
+            sm = next(index for index, fit in enumerate(fits) if fit)
+        self.sms[sm].take(kernel.need)
+        end = self.now + kernel.length_of(job.number, operation.assigned)
+        self.blocks.append((end, operation, sm))
+        if self.horizon is None or end <= self.horizon:  # a span is told of when it ends
+            self.spans[(job.client.name, job.number, kernel.name, sm, self.now, end)] += 1
+        operation.assigned += 1
+        operation.running += 1
+        if job.start is None:
+            job.start = self.now
+        return True
