@@ -69,7 +69,8 @@ def run_gangway(binary, spec, folder):
         return f"gangway exited with {done.returncode}: {' '.join(done.stdout.split())[-500:]}"
     jobs = jobs_of(out / "jobs.csv")
     count = math.prod(len(values) for values in spec["sweep"].values())
-    points = [(jobs[point], spans_of(out / "trace" / f"point-{point}-passthrough-r0-p0.json")) for point in range(count)]
+    points = [(jobs[point], spans_of(out / "trace" / f"point-{point}-passthrough-r0-p0.json"))
+              for point in range(count)]
     shutil.rmtree(out)
     return points
 
