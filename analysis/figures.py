@@ -1,7 +1,8 @@
 """Draws every figure that applies to the given result folders, as PNG and PDF.
 
-A folder with a swept parameter gets the sweep figure, one without gets the clients and metrics figures,
-and one with traces a Gantt chart. A trace file by itself gets its Gantt chart.
+A folder with a swept parameter gets the sweep figure, one without gets the clients and metrics figures, and one with
+traces a Gantt chart; where these tell of blocks, also blocks and queues over time. Clients with several jobs get their
+response times. A trace file by itself gets what comes from traces.
 """
 import sys
 from pathlib import Path
@@ -11,7 +12,11 @@ import command
 command.need_matplotlib()
 
 import bars
+import blocks
+import device_run
 import gantt
+import queues
+import responses
 import results
 import style
 import sweep
@@ -27,18 +32,37 @@ def draw(source, out):
 def _of_trace(file):
     trace = gantt.read(file)
     yield file.stem, gantt.draw([trace], trace.experiment)
+    runs = device_run.read_first_runs([file])
+    yield from _of_device(runs, trace.experiment, [''] * len(runs), f'{file.stem}-')
+
+
+def _of_device(runs, title, labels, prefix=''):
+    if runs:
+        yield from _pages(f'{prefix}blocks', blocks.draw(runs, title, labels))
+    if any(run.queues for run in runs):
+        yield from _pages(f'{prefix}queues', queues.draw(runs, title, labels))
+
+
+def _pages(name, figures):
+    for number, figure in enumerate(figures, 1):
+        yield (name if number == 1 else f'{name}-{number}'), figure
 
 
 def _of_folder(found):
     if found.swept:
-        for number, figure in enumerate(sweep.draw(found), 1):
-            yield ('sweep' if number == 1 else f'sweep-{number}'), figure
+        yield from _pages('sweep', sweep.draw(found))
     else:
         yield 'clients', bars.draw_clients(found)
         yield 'metrics', bars.draw_metrics(found)
-    traces = gantt.read_first_of_each_policy((found.path / 'trace').glob('*.json'))
+    files = list((found.path / 'trace').glob('*.json'))
+    traces = gantt.read_first_of_each_policy(files)
     if traces:
         yield 'gantt', gantt.draw(traces, found.title)
+    runs = device_run.read_first_runs(files)
+    yield from _of_device(runs, found.title, [found.label(run.run[0], run.policy) for run in runs])
+    times = results.read_responses(found.path)
+    if responses.applies(times):
+        yield from _pages('responses', responses.draw(times, found.title, {run: found.label(*run) for run in times}))
 
 
 def _places(sources, out):

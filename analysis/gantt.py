@@ -1,7 +1,4 @@
 """Gantt charts from the Chrome traces of `gangway trace`: one row per client, one panel per policy."""
-import json
-import math
-import re
 from dataclasses import dataclass, field
 
 from matplotlib.lines import Line2D
@@ -10,9 +7,9 @@ from matplotlib.patches import Patch
 
 import names
 import style
-from results import InputError, read_json
+import timeline
+from results import InputError
 
-_CLIENTS = 1  # the process of the trace that has a thread for each client
 _INCHES_PER_ROW = 0.15
 _DENSE_FROM = 300  # bars in a row, above which edges and marks would hide the bars, and a PDF of vectors opens slowly
 
@@ -51,50 +48,27 @@ class Trace:
 
 def read(file):
     """The clients' part of a trace."""
-    document = read_json(file)
-    about = _about(file, document)
-    if not isinstance(document.get('traceEvents'), list):
-        raise InputError(file, 'none', 'a list', 1, 'traceEvents')
-    return Trace(*about, _read_clients(file, document['traceEvents']))
+    about, _, events = timeline.read(file)
+    return Trace(*about, _read_clients(file, events))
 
 
 def read_first_of_each_policy(files):
     """One trace per policy, that of the first run, in the order of the policies."""
     first = {}
-    for (_, policy, _), file in sorted(((_peek(file), file) for file in files), key=lambda each: (each[0][2], each[1])):
+    abouts = ((timeline.peek(file), file) for file in files)
+    for (_, policy, _), file in sorted(abouts, key=lambda each: (each[0][2], each[1])):
         first.setdefault(policy, file)
     return [read(first[policy]) for policy in names.in_order(first)]
 
 
 def read_pairs(predicted, measured):
     """For each policy a trace of either side, of the first run that both have."""
-    sides = [{(about[1], about[2]): file for file in sorted(files) for about in [_peek(file)]}
+    sides = [{(about[1], about[2]): file for file in sorted(files) for about in [timeline.peek(file)]}
              for files in (predicted, measured)]
     first = {}
     for policy, run in sorted(sides[0].keys() & sides[1].keys()):
         first.setdefault(policy, run)
     return [[read(side[policy, first[policy]]) for side in sides] for policy in names.in_order(first)]
-
-
-def _peek(file):
-    """What a trace is about, without reading all of it where it says so early."""
-    with open(file, encoding='utf-8', errors='replace') as stream:
-        early = re.search(r'"otherData":\s*({[^{}]*})', stream.read(4096))
-    if early:
-        try:
-            return _about(file, {'otherData': json.loads(early[1])})
-        except json.JSONDecodeError:
-            pass  # the whole file tells where it is wrong
-    return _about(file, read_json(file))
-
-
-def _about(file, document):
-    """(experiment, policy, run) of a trace."""
-    about = document.get('otherData') if isinstance(document, dict) else None
-    if not isinstance(about, dict) or not about.get('policy'):
-        raise InputError(file, 'none', 'the name of a policy', 1, 'otherData.policy')
-    run = tuple(_whole(file, about, key) for key in ('point', 'replication', 'permutation'))
-    return str(about.get('experiment', '')), str(about['policy']), run
 
 
 def draw(traces, title, labels=None):
@@ -115,58 +89,26 @@ def draw(traces, title, labels=None):
     return figure
 
 
-def _whole(file, about, key):
-    value = about.get(key, 0)
-    if not isinstance(value, int):
-        raise InputError(file, repr(value), 'a whole number', 1, f'otherData.{key}')
-    return value
-
-
 def _read_clients(file, events):
-    for index, event in enumerate(events):
-        _check(file, index, event)
-    threads = _named(events, 'thread_name', 'name')
-    places = _named(events, 'thread_sort_index', 'sort_index')
+    threads = timeline.named(events, 'thread_name', 'name')
+    places = timeline.named(events, 'thread_sort_index', 'sort_index')
     clients = {thread: Client(str(name), places.get(thread, place))
                for place, (thread, name) in enumerate(sorted(threads.items()))}
     if not clients:
-        raise InputError(file, 'no client', f'named threads in process {_CLIENTS}', key='traceEvents')
+        raise InputError(file, 'no client', f'named threads in process {timeline.CLIENTS}', key='traceEvents')
     for index, event in enumerate(events):
-        if event.get('pid') == _CLIENTS and event.get('tid') in clients:
+        if event.get('pid') == timeline.CLIENTS and event.get('tid') in clients:
             _take(file, index, event, clients[event['tid']])
     return sorted(clients.values(), key=lambda client: client.place)
-
-
-def _check(file, index, event):
-    """Refuses what the rest of this module could not read."""
-    if not isinstance(event, dict):
-        raise InputError(file, repr(event), 'a mapping', key=f'traceEvents.{index}')
-    for key, kind, expected in (('name', str, 'a text'), ('tid', int, 'a whole number'),
-                                ('args', dict, 'a mapping')):
-        if not isinstance(event.get(key, kind()), kind):
-            raise InputError(file, repr(event[key]), expected, key=f'traceEvents.{index}.{key}')
-
-
-def _named(events, name, key):
-    """What metadata events of that name say about the clients' threads."""
-    return {event.get('tid'): event.get('args', {}).get(key, 0) for event in events
-            if event.get('ph') == 'M' and event.get('pid') == _CLIENTS and event.get('name') == name}
 
 
 def _take(file, index, event, client):
     kind, name = event.get('ph'), event.get('name')
     if kind == 'X' and name in _STATES:
-        span = _milliseconds(file, index, event, 'ts'), _milliseconds(file, index, event, 'dur')
+        span = timeline.milliseconds(file, index, event, 'ts'), timeline.milliseconds(file, index, event, 'dur')
         client.spans.setdefault(name, []).append(span)
     elif kind in ('i', 'I') and name in _MARKS:
-        client.marks.setdefault(name, []).append(_milliseconds(file, index, event, 'ts'))
-
-
-def _milliseconds(file, index, event, key):
-    value = event.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InputError(file, repr(value), 'microseconds', key=f'traceEvents.{index}.{key}')
-    return value / 1000
+        client.marks.setdefault(name, []).append(timeline.milliseconds(file, index, event, 'ts'))
 
 
 def _draw_trace(axes, trace):

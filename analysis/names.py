@@ -25,6 +25,7 @@ def metric(name):
 
 def parameter(path):
     """'policies.rr.params.quantum' as 'rr quantum', 'workload.arrivals.gap' as 'arrivals gap'."""
+    path = re.sub(r'\.([^.]+)\.kernels\.\1\.', r'.\1.', path)  # a client's only kernel often has its name
     parts = [part for part in path.replace('.kernels.', '.kernel.').split('.')
              if part not in ('policies', 'params', 'clients')]
     if len(parts) > 2 and parts[0] == 'workload':

@@ -49,6 +49,13 @@ def in_common_unit(texts):
     return [quantity.number_in(unit) for quantity in quantities], unit
 
 
+def unit_of_time(milliseconds):
+    """(unit as printed, how many of it a ms is) for an axis that long."""
+    if milliseconds >= 20_000:
+        return 's', 1e-3
+    return ('ms', 1) if milliseconds >= 1 else ('µs', 1e3)
+
+
 def shown(unit):
     """A unit as printed on an axis."""
     return 'µs' if unit == 'us' else unit

@@ -6,6 +6,8 @@ import operator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import names
+
 METRICS = ('antt', 'dntt', 'stp')
 _JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
 KINDS = ('tight', 'moderate', 'order', 'open')  # the classes of published values
@@ -81,6 +83,14 @@ class Results:
     def has_intervals(self):
         return any(value.half_width > 0 for row in self.summary for value in row.metrics.values())
 
+    def label(self, point, policy):
+        """What tells a run from the others: the swept parameters that differ, and the policy if there are several."""
+        rows = {(row.point, row.policy): row for row in self.summary}
+        varying = [index for index in range(len(self.swept)) if len({row.swept[index] for row in self.summary}) > 1]
+        swept = [f'{names.parameter(self.swept[index])} {rows[point, policy].swept[index]}' for index in varying
+                 if (point, policy) in rows]
+        return ', '.join(([policy] if len({row.policy for row in self.summary}) > 1 else []) + swept)
+
     def published_metrics(self):
         """The published values that stand beside a bar or line: absolute, for all clients together. A value that
         should be met and is ranked too comes once, as one to be met."""
@@ -147,38 +157,55 @@ def read(path):
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '')
 
 
+def read_responses(path):
+    """(point, policy) -> client -> {job: response time in ms}, of the first run of each; NaN for jobs that did not
+    finish; empty where the folder has no jobs.csv."""
+    file, found = Path(path) / 'jobs.csv', {}
+    for line, cells in _read_jobs(file, ['response_ns']):
+        point, policy, replication, permutation, client, job, response = cells
+        if (replication, permutation) == ('0', '0'):
+            row = Row(file, line, {'point': point, 'job': job, 'response_ns': response})
+            jobs = found.setdefault((row.index('point'), policy), {}).setdefault(client, {})
+            jobs[row.index('job')] = row.number('response_ns') / 1e6
+    return dict(sorted(found.items()))
+
+
+def _read_jobs(file, columns):
+    """(line, cells) of jobs.csv: what names the job, then the columns; none where there is no such file."""
+    if not file.exists():
+        return
+    with open(file, newline='', encoding='utf-8') as stream:
+        lines = csv.reader(stream, strict=True)
+        try:
+            header = next(lines, [])
+            for name in [*_JOB_KEY, *columns]:
+                if name not in header:
+                    raise InputError(file, 'no such column', 'one of that name', 1, name)
+            chosen = operator.itemgetter(*map(header.index, [*_JOB_KEY, *columns]))
+            for cells in lines:
+                if len(cells) != len(header):
+                    raise InputError(file, f'{len(cells)} cells', f'{len(header)} as in the first line', lines.line_num)
+                yield lines.line_num, chosen(cells)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise InputError(file, str(error), 'a CSV file') from None
+
+
 def read_job_ntts(path):
     """(point, policy, replication, permutation, client, job), as texts, -> NTT, of the jobs that finished; None where
     the folder has no jobs.csv."""
     file = Path(path) / 'jobs.csv'
     if not file.exists():
         return None
-    with open(file, newline='', encoding='utf-8') as stream:
-        try:
-            return _parse_job_ntts(file, csv.reader(stream, strict=True))
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise InputError(file, str(error), 'a CSV file') from None
-
-
-def _parse_job_ntts(file, lines):
-    """Without a Row for each line: there may be a million."""
-    columns = next(lines, [])
-    for name in [*_JOB_KEY, 'ntt']:
-        if name not in columns:
-            raise InputError(file, 'no such column', 'one of that name', 1, name)
-    key, ntt = operator.itemgetter(*map(columns.index, _JOB_KEY)), columns.index('ntt')
     ntts = {}
-    for cells in lines:
-        if len(cells) != len(columns):
-            raise InputError(file, f'{len(cells)} cells', f'{len(columns)} as in the first line', lines.line_num)
-        if cells[ntt]:
+    for line, (*key, ntt) in _read_jobs(file, ['ntt']):  # without a Row for each: there may be a million
+        if ntt:
             try:
-                value = float(cells[ntt])
+                value = float(ntt)
             except ValueError:
                 value = math.nan
             if not 0 < value < math.inf:
-                raise InputError(file, f"'{cells[ntt]}'", 'a number above 0', lines.line_num, 'ntt')
-            ntts[key(cells)] = value
+                raise InputError(file, f"'{ntt}'", 'a number above 0', line, 'ntt')
+            ntts[tuple(key)] = value
     return ntts
 
 
@@ -195,8 +222,8 @@ def read_json(file):
 
 
 def _read_summary(file):
-    names = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
-    columns, rows = read_table(file, ['point', 'policy', *names, 'evictions'])
+    metrics = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
+    columns, rows = read_table(file, ['point', 'policy', *metrics, 'evictions'])
     _refuse_empty(file, rows)
     swept = tuple(columns[columns.index('policy') + 1:columns.index('antt')])
     return swept, [Summary(row.index('point'), row.text('policy'), tuple(row.text(path) for path in swept),

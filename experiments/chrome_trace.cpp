@@ -34,6 +34,7 @@ class Timeline : public TraceSink {
   }
 
   void record(const Record& r) override {
+    if (r.time > counted_at_) show_counts();
     switch (r.mark) {
       case Mark::released:
         return instant(r, "arrived");
@@ -48,13 +49,17 @@ class Timeline : public TraceSink {
       case Mark::submitted:
         return;
       case Mark::issued:
-        if (!r.copy) native_.insert(r.launch);
-        return;
+        if (r.copy) return;
+        native_.insert(r.launch);
+        return count(r, 0, 1);
       case Mark::queued:
-        if (!r.copy && is_native(r)) enter(r, "waiting");
-        return;
+        if (r.copy) return;
+        if (is_native(r)) enter(r, "waiting");
+        return count(r, 1, 0);
       case Mark::held:
+        return;
       case Mark::dequeued:
+        if (!r.copy) count(r, -1, 0);
         return;
       case Mark::launch_ordered:
         launched_ = r.time;
@@ -73,7 +78,9 @@ class Timeline : public TraceSink {
         if (phase(r).name == "running") enter(r, "draining");
         return;
       case Mark::gone:
-        return is_native(r) ? leave(r) : gone(r);
+        if (!is_native(r)) return gone(r);
+        count(r, 0, -1);
+        return leave(r);
       case Mark::left:
         span(kGpu, kCommands, "pending work", command_, r);
         return;
@@ -83,6 +90,7 @@ class Timeline : public TraceSink {
       case Mark::decided:
         return decided(r);
       case Mark::ended:
+        if (counted_) count(r, 0, 0), show_counts();  // up to here they stayed as they are
         return ended(r.time);
     }
   }
@@ -146,6 +154,27 @@ class Timeline : public TraceSink {
                            {"threads", kernel.threads()},
                            {"waves", span.waves}}}});
     }
+  }
+
+  // Lengths of queues are shown as they are when all of an instant has happened.
+  void count(const Record& r, std::int64_t queued, std::int64_t in_streams) {
+    queued_ += queued;
+    in_streams_ += in_streams;
+    counted_ = counts_changed_ = true;
+    counted_at_ = r.time;
+  }
+  void show_counts() {
+    if (!std::exchange(counts_changed_, false)) return;
+    counter("primary queue", queued_);
+    counter("streams", in_streams_);
+  }
+  void counter(const char* name, std::int64_t kernels) {
+    events_.push_back({{"ph", "C"},
+                       {"name", name},
+                       {"pid", kGpu},
+                       {"tid", 0},
+                       {"ts", microseconds(counted_at_)},
+                       {"args", {{"kernels", kernels}}}});
   }
 
   struct Phase {
@@ -270,6 +299,9 @@ class Timeline : public TraceSink {
   bool evicting_ = false;
   bool scheduler_ = false;  // its track is there
   std::set<LaunchId> native_;
+  std::int64_t queued_ = 0, in_streams_ = 0;  // kernels: in primary queues; of native clients, in streams
+  Time counted_at_;                           // when one of them changed last
+  bool counted_ = false, counts_changed_ = false;
   std::vector<SpanOnSm> spans_;
   bool drawn_ = false;
   Json events_ = Json::array();
@@ -302,13 +334,17 @@ void ChromeTrace::record(const Record& record) { state_->timeline.record(record)
 void ChromeTrace::blocks(const BlockSpan& span) { state_->timeline.blocks(span); }
 
 std::string ChromeTrace::text() const {
+  const Device& device = experiment_.points[unit_.point].device;
   const Json json{{"displayTimeUnit", "ms"},
                   {"otherData",
                    {{"experiment", experiment_.name},
                     {"policy", label(experiment_, unit_)},
                     {"point", unit_.point},
                     {"replication", unit_.replication},
-                    {"permutation", permutation_}}},
+                    {"permutation", permutation_},
+                    {"layout", device.pool ? "pool" : "sm"},
+                    {"sms", device.sms},
+                    {"threads", device.sm.threads}}},
                   {"traceEvents", state_->timeline.events()}};
   return json.dump() + "\n";
 }

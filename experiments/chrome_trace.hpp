@@ -9,7 +9,8 @@ namespace gangway {
 
 // The timeline of the run whose records it is given: a track per client (copy in, waiting, running, draining,
 // copy out), GPU ownership, the scheduler's commands, the copy engines and, in real worlds, the scheduler's
-// decisions. Spans on one track never overlap. Times in microseconds.
+// decisions; the lengths of the device's own queues and the blocks on SMs, where there are any. Spans on one
+// track never overlap. Times in microseconds.
 class ChromeTrace : public TraceSink {
  public:
   // The experiment must outlive this object.

@@ -51,6 +51,36 @@ def write_trace(folder, policy, quantum=1.0, permutation=0):
     return file
 
 
+def write_blocks(folder, spans, releases=(), queues=(), **about):
+    """A Chrome trace of blocks: spans (client, job, sm, blocks, threads, begin, length[, waves]) and releases (client, time) in
+    ms, queues (name, time, kernels). about: layout, sms, threads."""
+    clients = sorted({client for client, *_ in spans})
+    events = [{'ph': 'M', 'name': 'process_name', 'pid': 3, 'tid': 0, 'args': {'name': 'blocks on SMs'}}]
+    events += [{'ph': 'M', 'name': 'thread_name', 'pid': 1, 'tid': tid, 'args': {'name': client}}
+               for tid, client in enumerate(clients, 1)]
+    for client, job, sm, blocks, threads, begin, length, *waves in spans:
+        args = {'client': client, 'job': job, 'kernel': client, 'launch': 1, 'sm': sm, 'blocks': blocks,
+                'threads': threads, 'waves': waves[0] if waves else 1}
+        events.append({'ph': 'X', 'name': client, 'pid': 3, 'tid': sm << 12, 'ts': begin * 1000, 'dur': length * 1000,
+                       'args': args})
+    events += [{'ph': 'i', 's': 't', 'name': 'arrived', 'pid': 1, 'tid': clients.index(client) + 1, 'ts': time * 1000,
+                'args': {'job': 0}} for client, time in releases]
+    events += [{'ph': 'C', 'name': name, 'pid': 2, 'tid': 0, 'ts': time * 1000, 'args': {'kernels': kernels}}
+               for name, time, kernels in queues]
+    other = {'experiment': 'blocks', 'policy': 'passthrough', 'point': 0, 'replication': 0, 'permutation': 0, **about}
+    (folder / 'trace').mkdir(parents=True, exist_ok=True)
+    file = folder / 'trace' / 'point-0-passthrough-r0-p0.json'
+    file.write_text(json.dumps({'displayTimeUnit': 'ms', 'otherData': other, 'traceEvents': events}))
+    return file
+
+
+def write_responses(folder, responses):
+    """jobs.csv of one policy: (point, client) -> response times in ms, None for a job that did not finish."""
+    rows = [[point, 'passthrough', run, 0, client, job, '' if time is None else round(time * 1e6) + int(run)]
+            for run in '01' for (point, client), times in responses.items() for job, time in enumerate(times)]
+    _write_csv(folder / 'jobs.csv', ['point', 'policy', 'replication', 'permutation', 'client', 'job', 'response_ns'], rows)
+
+
 def write_jobs(folder, factors, world='sim', left_out=()):
     """jobs.csv of a folder with bars: three jobs of each client, whose NTTs are `factors` times those of clients.csv."""
     rows = []

@@ -12,15 +12,19 @@ sys.path.insert(0, str(_ANALYSIS))
 
 import agreement  # noqa: E402  (the path comes first)
 import bars  # noqa: E402
+import blocks  # noqa: E402
 import calibration  # noqa: E402
 import compare  # noqa: E402
 import costs  # noqa: E402
+import device_run  # noqa: E402
 import figures  # noqa: E402
 import gantt  # noqa: E402
 import names  # noqa: E402
 import quantity  # noqa: E402
+import queues  # noqa: E402
 import readings  # noqa: E402
 import report  # noqa: E402
+import responses  # noqa: E402
 import results  # noqa: E402
 import style  # noqa: E402
 import sweep  # noqa: E402
@@ -158,6 +162,136 @@ class Gantt(InAFolder):
                  for policy in ('frs', 'sjf') for permutation in (3, 1)]
         self.assertEqual([(trace.policy, trace.run) for trace in gantt.read_first_of_each_policy(files)],
                          [('sjf', (0, 0, 1)), ('frs', (0, 0, 1))])
+
+
+class Blocks(InAFolder):
+    # Two wide blocks and then, when the first ends, three narrow ones in what is free.
+    SPANS = [('A', 0, 0, 1, 3, 0, 2), ('B', 0, 0, 1, 3, 0, 4), ('C', 0, 0, 3, 1, 2, 3)]
+
+    def read(self, spans, **more):
+        return device_run.read(synthetic.write_blocks(self.folder, spans, **more))
+
+    def places(self, spans, threads=8):
+        run = self.read(spans, layout='pool', sms=1, threads=threads)
+        return [(piece.span.client, piece.low, piece.high) for piece in blocks._lay(run, run.spans)]
+
+    def test_blocks_lie_on_the_lowest_free_threads(self):
+        self.assertEqual(self.places(self.SPANS), [('A', 0, 3), ('B', 3, 6), ('C', 0, 3)])
+
+    def test_of_a_gap_as_many_whole_blocks_as_fit(self):
+        spans = [*self.SPANS[:2], ('D', 0, 0, 2, 2, 2, 1)]
+        self.assertEqual(self.places(spans), [('A', 0, 3), ('B', 3, 6), ('D', 0, 2), ('D', 6, 8)])
+
+    def test_a_block_is_split_where_no_gap_holds_it_and_never_stands_above_the_device(self):
+        spans = [*self.SPANS[:2], ('D', 0, 0, 1, 5, 2, 1)]
+        self.assertEqual(self.places(spans), [('A', 0, 3), ('B', 3, 6), ('D', 0, 3), ('D', 6, 8)])
+
+    def test_a_device_is_no_smaller_than_what_ran_on_it(self):
+        self.assertEqual(self.read(self.SPANS[:2]).threads, 6)
+        self.assertEqual(self.places(self.SPANS[:2], threads=4), [('A', 0, 3), ('B', 3, 6)])  # a rule may be off
+
+    def test_rectangles_of_a_pool_with_what_they_are_called(self):
+        run = self.read(self.SPANS, layout='pool', sms=1, threads=8, releases=[('A', 0), ('B', 0), ('C', 1)])
+        page, = blocks.draw([run], 'title', ['point'])
+        axes, = page.axes
+        corners = [path.get_extents().extents.tolist() for polygons in axes.collections[:3] for path in polygons.get_paths()]
+        self.assertEqual(corners, [[0, 0, 2, 3], [0, 3, 4, 6], [2, 0, 5, 3]])
+        self.assertEqual([text.get_text() for text in axes.texts], ['A', 'B', 'C'])
+        self.assertEqual([line.get_xdata()[0] for line in axes.lines], [0, 0, 1])
+        self.assertEqual(len({line.get_ydata()[0] for line in axes.lines}), 2)  # of one instant above each other
+        self.assertEqual((axes.get_title('left'), axes.get_xlabel(), axes.get_ylabel()), ('point', 'time (ms)', 'threads'))
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()], ['A', 'B', 'C', 'release'])
+
+    def test_sms_above_each_other_and_jobs_by_number(self):
+        spans = [('A', 1, 0, 4, 512, 0, 5), ('A', 2, 1, 2, 1024, 0, 10, 2)]
+        page, = blocks.draw([self.read(spans, layout='sm', sms=2, threads=2048)], 'title', [''])
+        axes, = page.axes
+        corners = [path.get_extents().extents.tolist() for path in axes.collections[0].get_paths()]
+        self.assertEqual(corners, [[0, 0, 5, 2048], [0, 2048, 10, 4096]])
+        self.assertEqual([text.get_text() for text in axes.texts], ['1', '2'])
+        self.assertEqual([label.get_text() for label in axes.get_yticklabels()], ['0', '1'])
+
+    def test_many_blocks_are_summed_below_the_first_of_them(self):
+        spans = [('A' if number % 3 else 'B', number, 0, 1, 1 + number % 3, number, 1) for number in range(600)]
+        page, = blocks.draw([self.read(spans, layout='pool', sms=1, threads=4)], 'title', ['point'])
+        self.assertEqual([axes.get_title('left') for axes in page.axes],
+                         ['point: the first blocks', 'all of this run: threads in use by kernel'])
+
+    def test_what_is_summed_is_the_thread_time_whether_by_steps_or_by_means(self):
+        spans = [('A' if number % 3 else 'B', number, number % 132, 2, 128, number * 0.01, 0.5) for number in range(6000)]
+        for part in (spans[:300], spans):
+            run = self.read(part, layout='sm', sms=132, threads=2048)
+            times, used = blocks._threads_in_use(run)
+            for label in 'AB':
+                area = sum(threads * (after - before) for threads, before, after in zip(used[label], times, times[1:]))
+                self.assertAlmostEqual(area, sum(256 * 0.5 for client, *_ in part if client == label))
+        self.assertEqual(len(times), blocks._BINS + 1)
+        page, = blocks.draw([run], 'title', [''])
+        self.assertEqual([axes.get_title('left') for axes in page.axes],
+                         ['threads in use by kernel (means over 1/100 of the time)'])
+        self.assertEqual(page.axes[0].get_ylim()[1], 132 * 2048)
+
+    def test_lengths_of_queues_are_steps(self):
+        run = self.read(self.SPANS, queues=[('streams', 0, 3), ('streams', 2, 2), ('primary queue', 0, 1),
+                                            ('primary queue', 2, 0), ('streams', 5, 0)])
+        page, = queues.draw([run], 'title', ['point'])
+        self.assertEqual(page.axes[0].get_ylabel(), 'kernels')
+        self.assertEqual(queues._steps(run.queues['streams'], 6), ([0, 2, 5, 6], [3, 2, 0, 0]))
+
+    def test_of_many_steps_the_highest_in_each_part_of_the_time(self):
+        points = [(time, 7 if time == 1234 else time % 2) for time in range(4000)]
+        times, kernels = queues._steps(points, 4000)
+        self.assertEqual((len(times), set(kernels), kernels[1234 // 20]), (queues._BINS + 1, {1, 7}, 7))
+
+    def test_every_figure_the_same_bytes_when_drawn_again(self):
+        file = synthetic.write_blocks(self.folder, self.SPANS, [('A', 0)], [('streams', 0, 3), ('streams', 5, 0)])
+        outs = [self.folder / seed for seed in ('1', '2')]
+        processes = [start('figures.py', file, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = [f'{file.stem}{figure}.{suffix}' for figure in ('', '-blocks', '-queues') for suffix in ('png', 'pdf')]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            self.assertEqual(*((out / name).read_bytes() for out in outs), name)
+
+    def test_a_trace_without_blocks_has_no_such_figures(self):
+        self.assertEqual(device_run.read_first_runs([synthetic.write_trace(self.folder, 'rr')]), [])
+
+    def test_garbage_in_a_trace_is_refused(self):
+        text = synthetic.write_blocks(self.folder, self.SPANS).read_text()
+        for before, after, expected in [('"sm": 0', '"sm": "0"', "args.sm': found '0', expected a whole number from 0"),
+                                        ('"client": "B"', '"client": "Z"', "args.client': found 'Z', expected the name"),
+                                        ('"dur": 2000', '"dur": null', "dur': found None, expected microseconds")]:
+            (self.folder / 'bad.json').write_text(text.replace(before, after))
+            with self.assertRaises(results.InputError) as caught:
+                device_run.read(self.folder / 'bad.json')
+            self.assertIn(expected, str(caught.exception))
+
+
+class Responses(InAFolder):
+    GROWING = [1 + job for job in range(10)]
+
+    def draw(self, found):
+        synthetic.write_responses(self.folder, found)
+        times = results.read_responses(self.folder)
+        return responses.draw(times, 'title', {run: f'point {run[0]}' for run in times})
+
+    def test_a_line_for_each_point_and_the_growing_client_first(self):
+        page, = self.draw({(0, 'steady'): [2, 2, 2], (1, 'steady'): [2, 2, 2], (0, 'tau'): self.GROWING, (1, 'tau'): [1] * 10})
+        self.assertEqual([axes.get_title('left') for axes in page.axes], ['tau', 'steady'])
+        first = page.axes[0]
+        self.assertEqual([list(line.get_ydata()) for line in first.lines], [self.GROWING, [1] * 10])
+        self.assertEqual([text.get_text() for text in first.texts], ['1', '10'])
+        self.assertEqual((first.get_xlabel(), first.get_ylabel()), ('job', 'response time (ms)'))
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()], ['point 0', 'point 1'])
+
+    def test_clients_that_do_the_same_share_a_panel(self):
+        page, = self.draw({(0, f'noise{number}'): [1, 2, None] for number in range(4)})
+        self.assertEqual([axes.get_title('left') for axes in page.axes], ['noise0 … noise3 (4 alike)'])
+
+    def test_only_where_a_client_has_several_jobs(self):
+        synthetic.write_responses(self.folder, {(0, 'once'): [1], (0, 'twice'): [1, 2]})
+        self.assertFalse(responses.applies(results.read_responses(self.folder)))
+        self.assertFalse(responses.applies(results.read_responses(self.folder / 'absent')))
 
 
 class Comparisons(InAFolder):
@@ -403,6 +537,12 @@ class Words(unittest.TestCase):
             self.assertTrue(quantity.is_geometric(points), points)
         for points in ([1, 2, 3], [0, 1, 2, 4], [1, 2], [5, 10, 15, 20]):
             self.assertFalse(quantity.is_geometric(points), points)
+
+    def test_parameters_are_named_briefly(self):
+        for path, name in [(QUANTUM, 'rr quantum'), (GAP, 'arrivals gap'), ('device.queue_order', 'device queue order'),
+                           ('workload.clients.K4.kernels.K4.block_task_length', 'K4 block task length'),
+                           ('workload.clients.A.kernels.b.time', 'A kernel b time')]:
+            self.assertEqual(names.parameter(path), name)
 
     def test_a_policy_looks_the_same_whoever_stands_beside_it(self):
         few, many = style.styles(['frs', 'rr']), style.styles(['zeta', 'rr-long', 'rr', 'frs', 'alpha'])

@@ -4,7 +4,7 @@ import json
 import unittest
 from collections import defaultdict
 
-from program import BUSY, SMALL, ProgramTest, contents, table
+from program import BUSY, ROOT, SMALL, ProgramTest, contents, table
 
 
 def nanoseconds(microseconds):
@@ -74,6 +74,24 @@ class Traces(ProgramTest):
                     if row["outcome"] == "finished":
                         self.assertEqual(found.pop((*job, "finished")), [int(row["finish_ns"])])
                 self.assertFalse(found)
+
+    def test_lengths_of_queues_and_blocks_of_native_clients(self):
+        self.gangway("run", ROOT / "experiments/yang-anderson/fig2.yaml", "--out", self.out, "--trace")
+        trace = json.loads((self.out / "trace/point-0-passthrough-r0-p0.json").read_text())
+        self.check_tracks(trace)
+        self.assertEqual({key: trace["otherData"][key] for key in ("layout", "sms", "threads")},
+                         {"layout": "pool", "sms": 1, "threads": 4096})
+        lengths = defaultdict(list)
+        for event in trace["traceEvents"]:
+            if event["ph"] == "C":
+                lengths[event["name"]].append((event["ts"] / 1000, event["args"]["kernels"]))
+        self.assertEqual(lengths["streams"], [(0, 5), (3.8, 4), (6, 4), (9.8, 3), (12, 2), (15.8, 1), (17.2, 0)])
+        # At 3.8 the last block of K2 is assigned and K5 joins.
+        self.assertEqual(lengths["primary queue"], [(0, 3), (3.8, 3), (6, 1), (9.8, 1), (12, 0), (15.8, 0), (17.2, 0)])
+        blocks = [(e["args"]["client"], e["ts"] / 1000, e["dur"] / 1000, e["args"]["blocks"])
+                  for e in trace["traceEvents"] if e["ph"] == "X" and e["pid"] == 3]
+        self.assertEqual(sorted(blocks), [("K1", 0, 3.8, 1), ("K2", 0, 6, 6), ("K2", 3.8, 6, 1), ("K3", 6, 6, 1),
+                                          ("K4", 6, 11.2, 5), ("K5", 12, 3.8, 1)])
 
     def test_the_trace_command_writes_what_run_writes(self):
         self.play(BUSY)

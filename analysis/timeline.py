@@ -1,0 +1,71 @@
+"""Chrome traces of `gangway trace`: what one is about, and its events, refused where they cannot be read."""
+import json
+import math
+import re
+
+from results import InputError, read_json
+
+CLIENTS, GPU, BLOCKS = 1, 2, 3  # processes: a thread for each client; the GPU; SMs and what ran on them
+
+
+def read(file):
+    """((experiment, policy, run), what else it is about, events)"""
+    document = read_json(file)
+    about = _about(file, document)
+    events = document.get('traceEvents')
+    if not isinstance(events, list):
+        raise InputError(file, 'none', 'a list', 1, 'traceEvents')
+    for index, event in enumerate(events):
+        _check(file, index, event)
+    return about, document['otherData'], events
+
+
+def peek(file):
+    """What a trace is about, without reading all of it where it says so early."""
+    with open(file, encoding='utf-8', errors='replace') as stream:
+        early = re.search(r'"otherData":\s*({[^{}]*})', stream.read(4096))
+    if early:
+        try:
+            return _about(file, {'otherData': json.loads(early[1])})
+        except json.JSONDecodeError:
+            pass  # the whole file tells where it is wrong
+    return _about(file, read_json(file))
+
+
+def _about(file, document):
+    """(experiment, policy, run) of a trace."""
+    about = document.get('otherData') if isinstance(document, dict) else None
+    if not isinstance(about, dict) or not about.get('policy'):
+        raise InputError(file, 'none', 'the name of a policy', 1, 'otherData.policy')
+    run = tuple(_whole(file, about, key) for key in ('point', 'replication', 'permutation'))
+    return str(about.get('experiment', '')), str(about['policy']), run
+
+
+def _whole(file, about, key):
+    value = about.get(key, 0)
+    if not isinstance(value, int):
+        raise InputError(file, repr(value), 'a whole number', 1, f'otherData.{key}')
+    return value
+
+
+def _check(file, index, event):
+    """Refuses what the rest of this module could not read."""
+    if not isinstance(event, dict):
+        raise InputError(file, repr(event), 'a mapping', key=f'traceEvents.{index}')
+    for key, kind, expected in (('name', str, 'a text'), ('tid', int, 'a whole number'),
+                                ('args', dict, 'a mapping')):
+        if not isinstance(event.get(key, kind()), kind):
+            raise InputError(file, repr(event[key]), expected, key=f'traceEvents.{index}.{key}')
+
+
+def named(events, name, key):
+    """What metadata events of that name say about the clients' threads."""
+    return {event.get('tid'): event.get('args', {}).get(key, 0) for event in events
+            if event.get('ph') == 'M' and event.get('pid') == CLIENTS and event.get('name') == name}
+
+
+def milliseconds(file, index, event, key):
+    value = event.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise InputError(file, repr(value), 'microseconds', key=f'traceEvents.{index}.{key}')
+    return value / 1000
