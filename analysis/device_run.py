@@ -1,4 +1,5 @@
 """What a trace tells of the device's own queues and of the blocks on its SMs."""
+import itertools
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ import timeline
 from results import InputError
 
 _BLOCKS = b'"blocks on SMs"'  # the name of a process that only traces with blocks have
+_MOST_RUNS = 8  # that anyone looks at
 STREAMS, PRIMARY = 'streams', 'primary queue'  # counters of kernels
 
 
@@ -83,12 +85,12 @@ def read(file):
 
 
 def read_first_runs(files):
-    """Of each point and policy the first run, where it tells of blocks."""
+    """Of each point and policy the first run, where it tells of blocks; of many the first."""
     abouts = sorted(((timeline.peek(file), file) for file in files), key=lambda each: (*each[0][2], *each[0], each[1]))
     first = {}
     for (_, policy, (point, *_)), file in abouts:
         first.setdefault((point, policy), file)
-    return [read(file) for file in first.values() if has_blocks(file)]
+    return [read(file) for file in itertools.islice(filter(has_blocks, first.values()), _MOST_RUNS)]
 
 
 def _span(file, index, event, clients):

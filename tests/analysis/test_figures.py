@@ -253,6 +253,14 @@ class Blocks(InAFolder):
         for name in expected:
             self.assertEqual(*((out / name).read_bytes() for out in outs), name)
 
+    def test_the_first_run_of_each_point_and_of_many_points_the_first(self):
+        files = []
+        for point in (*range(11, 0, -1), 1):
+            file = synthetic.write_blocks(self.folder, self.SPANS, point=point, permutation=len(files))
+            files.append(file.rename(self.folder / f'{len(files)}.json'))
+        runs = device_run.read_first_runs(files)
+        self.assertEqual([run.run for run in runs], [(point, 0, 11 - point) for point in range(1, 9)])
+
     def test_a_trace_without_blocks_has_no_such_figures(self):
         self.assertEqual(device_run.read_first_runs([synthetic.write_trace(self.folder, 'rr')]), [])
 
