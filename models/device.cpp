@@ -31,13 +31,6 @@ CommandCosts read_commands(const Field& field) {
   return costs;
 }
 
-QueueOrder read_order(const Field& field) {
-  const std::string name = field.one_of({"became-head", "release-ready", "release-all"});
-  return name == "became-head"     ? QueueOrder::became_head
-         : name == "release-ready" ? QueueOrder::release_ready
-                                   : QueueOrder::release_all;
-}
-
 }  // namespace
 
 std::int64_t resident_blocks(const Device& device, const Kernel& kernel) {
@@ -76,7 +69,8 @@ Device read_device(const Field& field) {
                              ? Placement::most_room_first
                              : Placement::lowest_index_first;
   }
-  if (auto order = m.maybe("queue_order")) device.queue_order = read_order(*order);
+  if (auto order = m.maybe("queue_order"))
+    device.queue_order = queue_order_from(order->one_of(queue_order_names()));
   if (auto priorities = m.maybe("priorities")) device.priorities = priorities->integer(1, 1000);
   if (auto channels = m.maybe("channels")) device.channels = channels->integer(1, 1'000'000);
   if (auto rules = m.maybe("rules")) device.rules = read_rules(*rules);

@@ -5,6 +5,7 @@
 
 #include "models/gpu_rules.hpp"
 #include "models/input/field.hpp"
+#include "models/queue_order.hpp"
 #include "models/workload.hpp"
 
 namespace gangway {
@@ -25,14 +26,6 @@ struct CommandCosts {
   Duration evict;         // from the order until running blocks see the flag
   Duration notice;        // from the last block's end until the scheduler has seen it
   Duration pending_work;  // reading the task counter
-};
-
-// What decides which kernel of a primary queue is at its head (BOUNDS: V1, V2b, V2a).
-enum class QueueOrder {
-  became_head,    // by the time at which it became its stream's head: what the hardware does
-  release_ready,  // by the release of its job; only kernels at their stream's head are in the queue
-  release_all,    // by the release of its job; released kernels are in the queue and, at its head, block it
-                  // until they are their stream's head (YA.P1)
 };
 
 // Which SM with room for a block takes it; the lowest index where that leaves a choice.

@@ -424,7 +424,7 @@ std::int64_t SimulatedWorld::persistent_blocks(const Gpu::Stay& stay) const {
 void SimulatedWorld::join_queue() {
   const Gpu::Stay& stay = gpu_.stay();
   const Client& client = clients_[stay.kernel.job.client.index].client();
-  Grid grid;
+  LaunchedGrid grid;
   grid.launch = stay.launch;
   grid.job = stay.kernel.job;
   grid.kernel = stay.kernel.index;

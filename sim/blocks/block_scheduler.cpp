@@ -47,7 +47,7 @@ void BlockScheduler::reset() {
   changed_ = false;
 }
 
-GridSlot BlockScheduler::add(Grid grid) {
+GridSlot BlockScheduler::add(LaunchedGrid grid) {
   if (free_grids_.empty()) {
     free_grids_.push_back(static_cast<GridSlot>(grids_.size()));
     grids_.emplace_back();
@@ -74,14 +74,14 @@ void BlockScheduler::finish(GridSlot slot, Time now) {
 // ----------------------------------------------------------------------------------------------------------
 
 // RTSS17.A1: one queue for each priority. Client priorities count upwards from 0; CUDA cuts them likewise.
-std::size_t BlockScheduler::queue_of(const Grid& grid) const {
+std::size_t BlockScheduler::queue_of(const LaunchedGrid& grid) const {
   if (queues_.size() == 1) return 0;
   const std::int64_t priority = std::clamp<std::int64_t>(grid.priority, 0, priorities_ - 1);
   return static_cast<std::size_t>(priorities_ - 1 - priority);
 }
 
 // In queues by release time.
-bool BlockScheduler::before(const Grid& a, const Grid& b) const {
+bool BlockScheduler::before(const LaunchedGrid& a, const LaunchedGrid& b) const {
   return std::tie(a.released, a.job.client, a.job.number, a.kernel) <
          std::tie(b.released, b.job.client, b.job.number, b.kernel);
 }
@@ -173,7 +173,7 @@ void BlockScheduler::hold_for_room(GridSlot slot, Time now) {
 
 void BlockScheduler::place(GridSlot slot, Time now) {
   Entry& entry = grids_[slot];
-  Grid& grid = entry.grid;
+  LaunchedGrid& grid = entry.grid;
   const auto note_start = [&] {
     if (entry.started) return;
     entry.started = true;
@@ -251,7 +251,7 @@ std::span<const BlocksOnSm> BlockScheduler::places(std::uint32_t cohort) {
 void BlockScheduler::tell(std::uint32_t cohort, std::int64_t waves) {
   if (!journal_.wants_blocks()) return;
   const Cohort& blocks = cohorts_[cohort];
-  const Grid& grid = grids_[blocks.grid].grid;
+  const LaunchedGrid& grid = grids_[blocks.grid].grid;
   journal_.blocks({grid.launch, grid.job, grid.kernel, blocks.began, blocks.length, waves, places(cohort)});
 }
 

@@ -27,7 +27,7 @@ struct BlockLengths {
 };
 
 // One launch of a kernel on the device.
-struct Grid {
+struct LaunchedGrid {
   LaunchId launch;
   JobId job;
   std::uint32_t kernel = 0;
@@ -50,8 +50,8 @@ class BlockScheduler {
                  Journal& journal, bool by_block);
   void reset();
 
-  GridSlot add(Grid grid);
-  const Grid& grid(GridSlot slot) const { return grids_[slot].grid; }
+  GridSlot add(LaunchedGrid grid);
+  const LaunchedGrid& grid(GridSlot slot) const { return grids_[slot].grid; }
   std::int64_t running(GridSlot slot) const { return grids_[slot].running; }
   void finish(GridSlot slot, Time now);  // it is done: forgets it
 
@@ -82,7 +82,7 @@ class BlockScheduler {
 
  private:
   struct Entry {
-    Grid grid;
+    LaunchedGrid grid;
     std::int64_t assigned = 0, running = 0;
     bool started = false, closed = false, queued = false, dequeued = false;
     std::uint32_t said = 0;           // rules told to hold it
@@ -99,8 +99,8 @@ class BlockScheduler {
   };
   using Queue = std::vector<GridSlot>;
 
-  std::size_t queue_of(const Grid& grid) const;
-  bool before(const Grid& a, const Grid& b) const;
+  std::size_t queue_of(const LaunchedGrid& grid) const;
+  bool before(const LaunchedGrid& a, const LaunchedGrid& b) const;
   // Whether all of the queue could be assigned.
   bool serve(Queue& queue, Time now);
   void place(GridSlot slot, Time now);

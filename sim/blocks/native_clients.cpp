@@ -100,9 +100,9 @@ void NativeClients::issue(ClientState& state, Job& job, Time now) {
   streams_.issue(state.stream, operation);
 }
 
-Grid NativeClients::grid_of(const ClientState& state, const Operation& operation) const {
+LaunchedGrid NativeClients::grid_of(const ClientState& state, const Operation& operation) const {
   const Kernel& kernel = state.client->kernels[operation.kernel];
-  Grid grid;
+  LaunchedGrid grid;
   grid.launch = host_.next_launch();
   grid.job = operation.job;
   grid.kernel = operation.kernel;
@@ -169,18 +169,18 @@ void NativeClients::copied(const CopyQueue::Copy& copy, Direction direction, Tim
   over(copy.job, operation.place, rules_.on(Rule::C4), now);
 }
 
-std::uint32_t NativeClients::place_of_kernel(const Grid& grid) const {
+std::uint32_t NativeClients::place_of_kernel(const LaunchedGrid& grid) const {
   return grid.kernel + (clients_[grid.job.client.index].client->copy_in.count > 0 ? 1 : 0);
 }
 
 void NativeClients::assigned(GridSlot slot) {
   if (rules_.on(Rule::G4)) return;
-  const Grid& grid = blocks_.grid(slot);
+  const LaunchedGrid& grid = blocks_.grid(slot);
   streams_.leave(state_of(grid.job).stream, grid.job, place_of_kernel(grid));
 }
 
 void NativeClients::done(GridSlot slot, Time now) {
-  const Grid grid = blocks_.grid(slot);
+  const LaunchedGrid grid = blocks_.grid(slot);
   blocks_.finish(slot, now);
   journal_.note({.time = now,
                  .launch = grid.launch,

@@ -57,12 +57,12 @@ class NativeClients {
   static std::vector<Operation> program_of(const Client& client);
   StreamQueues make_streams(const WorldSetup& setup, bool all);
   void issue(ClientState& state, Job& job, Time now);
-  Grid grid_of(const ClientState& state, const Operation& operation) const;
+  LaunchedGrid grid_of(const ClientState& state, const Operation& operation) const;
   Operation& operation_of(const CopyQueue::Copy& copy, Direction direction);
   void over(JobId job, std::uint32_t place, bool leaves, Time now);
   void note(const Operation& operation, Mark mark, Time now, std::int64_t amount = 0);
   ClientState& state_of(JobId job) { return clients_[job.client.index]; }
-  std::uint32_t place_of_kernel(const Grid& grid) const;
+  std::uint32_t place_of_kernel(const LaunchedGrid& grid) const;
 
   const WorldSetup& setup_;
   BlockScheduler& blocks_;
