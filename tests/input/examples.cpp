@@ -1,0 +1,71 @@
+#include "tests/input/examples.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "models/input/document.hpp"
+#include "tests/catch.hpp"
+
+namespace gangway::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// The YAML examples on a page.
+std::vector<std::string> code_blocks(const std::string& page) {
+  const std::string opening = "```yaml\n";
+  std::vector<std::string> blocks;
+  for (std::size_t at = page.find(opening); at != std::string::npos; at = page.find(opening, at)) {
+    at += opening.size();
+    blocks.push_back(page.substr(at, page.find("```", at) - at));
+  }
+  return blocks;
+}
+
+std::vector<std::string> readme_examples() {
+  return code_blocks(read_text(fs::path(GANGWAY_SOURCE_DIR) / "experiments/README.md"));
+}
+
+std::vector<std::string> read_all() {
+  const fs::path root(GANGWAY_SOURCE_DIR);
+  std::vector<fs::path> files;
+  for (const char* folder : {"experiments", "workloads", "models/devices"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder))
+      if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> texts = readme_examples();
+  for (const fs::path& file : files) texts.push_back(read_text(file));
+  texts.push_back(whole_example());
+  texts.push_back(
+      "kind: workload\nversion: 1\nname: drawn\n"
+      "generator: {name: log-uniform, params: {clients: 4, kernels: 2, longest: 5 ms, gap: 0 ms}}\n");
+  return texts;
+}
+
+}  // namespace
+
+std::string whole_example() {
+  const auto blocks = readme_examples();
+  REQUIRE(blocks.size() == 3);
+  Node experiment = parse_yaml(blocks[2], "README.md");
+  experiment.put("workload", parse_yaml(blocks[0], "README.md"));
+  experiment.put("device", parse_yaml(blocks[1], "README.md"));
+  return experiment.json().dump(1);
+}
+
+const std::vector<std::string>& right_inputs() {
+  static const std::vector<std::string> texts = read_all();
+  return texts;
+}
+
+}  // namespace gangway::testing
