@@ -2,13 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "experiments/chrome_trace.hpp"
 #include "experiments/files.hpp"
+#include "experiments/manifest.hpp"
 #include "models/nearest.hpp"
 #include "models/world.hpp"
 
@@ -33,11 +32,6 @@ std::uint32_t policy_index(const Point& point, const std::string& label) {
   return static_cast<std::uint32_t>(found - labels.begin());
 }
 
-std::string world_of(const fs::path& manifest) {
-  std::ifstream in(manifest);
-  return nlohmann::json::parse(in, nullptr, false).value("world", "sim");
-}
-
 void check_below(const char* option, std::uint32_t value, std::size_t limit) {
   if (value >= limit)
     throw InputError({fmt::format("--{}", option), 0}, option, fmt::format("{}", value),
@@ -45,11 +39,9 @@ void check_below(const char* option, std::uint32_t value, std::size_t limit) {
 }
 
 int trace(const Arguments& arguments) {
-  const fs::path manifest = fs::path(arguments.folder) / "manifest.json";
-  if (!fs::exists(manifest))
-    throw InputError({arguments.folder, 0}, "folder", "no manifest.json",
-                     "a folder that `gangway run` finished");
-  const Experiment experiment = read_experiment(manifest.string(), {});
+  const Manifest manifest = read_manifest(arguments.folder);
+  const std::string manifest_file = (fs::path(arguments.folder) / "manifest.json").string();
+  const Experiment experiment = read_experiment(manifest_file, {});
   check_below("point", arguments.point, experiment.points.size());
   const Point& point = experiment.points[arguments.point];
   check_below("replication", arguments.replication, experiment.replications);
@@ -59,7 +51,7 @@ int trace(const Arguments& arguments) {
   const fs::path file =
       arguments.out.empty() ? fs::path(arguments.folder) / "trace" / name : fs::path(arguments.out);
   if (file.has_parent_path()) make_folder(file.parent_path());
-  const WorldEntry& world = Worlds::named(world_of(manifest), manifest.string(), "world");
+  const WorldEntry& world = Worlds::named(manifest.world, manifest_file, "world");
   if (!world.real_time)
     write_file(file, chrome_trace(experiment, world, unit, arguments.permutation));
   else if (const fs::path kept = fs::path(arguments.folder) / "trace" / name; !fs::exists(kept))

@@ -7,11 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <tuple>
 
-#include "experiments/files.hpp"
+#include "experiments/manifest.hpp"
 #include "experiments/published.hpp"
 #include "experiments/table.hpp"
 #include "models/error.hpp"
@@ -23,7 +22,6 @@ namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostNamed = 5;
 
@@ -76,33 +74,6 @@ struct Folder {
                    "each key once");
 }
 
-Json read_manifest(const fs::path& folder) {
-  const fs::path file = folder / "manifest.json";
-  std::error_code error;
-  if (!fs::is_directory(folder, error))
-    throw InputError(fmt::format("{}: found no folder, expected a result folder", folder.string()));
-  if (!fs::is_regular_file(file, error))
-    throw InputError(fmt::format("{}: found no manifest.json, expected a folder that `gangway run` finished",
-                                 folder.string()));
-  Json json = Json::parse(read_file(file), nullptr, false);
-  if (!json.is_object() || json.value("kind", Json()) != "result")
-    throw InputError({file.string(), 1}, "kind", "no manifest of a result",
-                     "the manifest.json that `gangway run` writes");
-  return json;
-}
-
-std::string text_of(const Json& json, const char* key) {
-  return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
-}
-
-// Whether the experiment wanted jobs.csv: yes unless it says otherwise.
-bool wants_jobs(const Json& manifest) {
-  const Json configuration = manifest.value("configuration", Json::object());
-  if (!configuration.is_object() || !configuration.contains("jobs")) return true;
-  const Json& jobs = configuration["jobs"];
-  return jobs != Json(false) && jobs != Json("false");
-}
-
 void read_summary(Folder& folder) {
   Table table(folder.path / "summary.csv");
   const std::size_t point = table.column("point"), policy = table.column("policy");
@@ -132,11 +103,10 @@ void read_clients(Folder& folder) {
 }
 
 Folder read_folder(const fs::path& path) {
-  const Json manifest = read_manifest(path);
+  const Manifest manifest = read_manifest(path);
   Folder folder;
   folder.path = path;
-  folder.about = {path.string(), text_of(manifest, "experiment"), text_of(manifest, "world"),
-                  wants_jobs(manifest)};
+  folder.about = {path.string(), manifest.experiment, manifest.world, manifest.has_jobs};
   read_summary(folder);
   read_clients(folder);
   return folder;

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/build.hpp"
+#include "experiments/manifest.hpp"
 
 namespace gangway {
 namespace {
@@ -48,13 +49,6 @@ std::string values(const Row& row) {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-// The manifest of a finished run, or nothing.
-Json read_manifest(const fs::path& file) {
-  std::error_code error;
-  if (!fs::exists(file, error)) return nullptr;
-  return Json::parse(read_file(file), nullptr, false);
-}
-
 }  // namespace
 
 ResultFolder::ResultFolder(fs::path path, const Experiment& experiment, const std::string& world, bool force)
@@ -73,16 +67,15 @@ ResultFolder::ResultFolder(fs::path path, const Experiment& experiment, const st
 
 // Decides what of the folder's content can be used.
 void ResultFolder::take_up(bool force) {
-  const Json manifest = read_manifest(path_ / "manifest.json");
+  const bool finished_here = fs::exists(path_ / "manifest.json");
+  const Manifest manifest = finished_here && !force ? read_manifest(path_) : Manifest{};
   const std::string whose = fs::exists(parts_ / "key") ? read_file(parts_ / "key") : "";
-  const bool finished_here = manifest.is_object();
-  const std::string identity =
-      finished_here ? manifest.value("identity", "") : whose.substr(0, whose.find(' '));
+  const std::string identity = finished_here ? manifest.identity : whose.substr(0, whose.find(' '));
   const bool other = !identity.empty() && identity != experiment_->identity;
   if (other && !force)
     throw InputError({path_.string(), 0}, "--out", "results of another configuration",
                      "an empty folder, or --force");
-  complete_ = !force && finished_here && manifest.value("key", "") == key_ && whose.empty();
+  complete_ = !force && finished_here && manifest.key == key_ && whose.empty();
   if (!complete_ && (force || finished_here || (!whose.empty() && whose != key_))) clear();
   if (!complete_) write_file(parts_ / "key", key_);
 }

@@ -51,6 +51,16 @@ class Again(ProgramTest):
                 for name in ("notes.txt", "parts/thesis.txt", "trace/photo.json"):
                     self.assertTrue((out / name).exists(), f"{name} is gone")
 
+    def test_a_manifest_of_somebody_else_stays(self):
+        for text in ("{\"identity\": 3}", "[]", "no JSON", ""):
+            with self.subTest(manifest=text):
+                (self.folder / "other").mkdir(exist_ok=True)
+                (self.folder / "other/manifest.json").write_text(text)
+                message = self.refused("run", self.experiment, "--out", "other")
+                self.assertIn("other/manifest.json:1: key 'kind': found no manifest of a result", message)
+                self.refused("trace", "other")
+                self.assert_same_files(contents(self.folder / "other", manifest=True), {"manifest.json": text.encode()})
+
     def test_traces_asked_for_later_are_written(self):
         self.gangway("run", self.experiment, "--out", self.out, "--trace")
         self.gangway("run", self.experiment, "--out", self.folder / "fresh", "--trace")
