@@ -26,9 +26,8 @@ struct Arguments {
 };
 
 std::vector<Client> clients_of(const std::string& given) {
-  const auto known = library("workloads");
-  const auto named = std::find_if(known.begin(), known.end(), [&](const auto& f) { return f.name == given; });
-  const Node node = read_yaml(named == known.end() ? given : named->path);
+  const Node name = Node::text(given, Origin{"--workload", 0});
+  const Node node = resolve(Field(name, "workload"), "workloads", "");
   const Workload workload = read_clients(Field(node, ""));
   for (const Client& client : workload.clients)
     for (const Kernel& kernel : client.kernels)

@@ -19,25 +19,6 @@ namespace fs = std::filesystem;
 
 const Origin kCommandLine{"--set", 0};
 
-// The tree that a name or a path stands for; a mapping stands for itself.
-Node resolve(const Field& field, const std::string& what, const fs::path& folder) {
-  if (!field.is_scalar()) return field.node();
-  const std::string& wanted = field.node().scalar;
-  std::vector<std::string> names;
-  for (const LibraryFile& file : library(what)) {
-    if (file.name == wanted) return read_yaml(file.path);
-    names.push_back(file.name);
-  }
-  if (wanted.find('/') != std::string::npos || wanted.ends_with(".yaml")) {
-    const fs::path path = folder / wanted;
-    if (!fs::exists(path))
-      field.fail(quote(path.string()) + ", which does not exist",
-                 "a file, or " + expected_names(wanted, names));
-    return read_yaml(path.string());
-  }
-  field.fail(expected_names(wanted, names));
-}
-
 std::string library_experiment(const std::string& name) {
   std::vector<std::string> names;
   for (const LibraryFile& file : library("experiments")) {

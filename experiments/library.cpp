@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "gangway_build_facts.hpp"
+#include "models/nearest.hpp"
 
 namespace gangway {
 namespace {
@@ -29,6 +29,24 @@ std::vector<LibraryFile> library(const std::string& what) {
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return files;
+}
+
+Node resolve(const Field& field, const std::string& what, const fs::path& folder) {
+  if (!field.is_scalar()) return field.node();
+  const std::string& wanted = field.node().scalar;
+  std::vector<std::string> names;
+  for (const LibraryFile& file : library(what)) {
+    if (file.name == wanted) return read_yaml(file.path);
+    names.push_back(file.name);
+  }
+  if (wanted.find('/') != std::string::npos || wanted.ends_with(".yaml")) {
+    const fs::path path = folder / wanted;
+    if (!fs::exists(path))
+      field.fail(quote(path.string()) + ", which does not exist",
+                 "a file, or " + expected_names(wanted, names));
+    return read_yaml(path.string());
+  }
+  field.fail(expected_names(wanted, names));
 }
 
 }  // namespace gangway

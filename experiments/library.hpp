@@ -1,8 +1,11 @@
 // The files that come with Gangway, by name.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "models/input/field.hpp"
 
 namespace gangway {
 
@@ -14,5 +17,9 @@ struct LibraryFile {
 // What there is of "devices", "workloads" or "experiments", sorted by name. Found below the folder in the
 // environment variable GANGWAY_DATA, or else where Gangway was built or installed from.
 std::vector<LibraryFile> library(const std::string& what);
+
+// What a name in the library, or the path of a file as seen from `folder`, stands for; a mapping stands for
+// itself. Throws InputError.
+Node resolve(const Field& field, const std::string& what, const std::filesystem::path& folder);
 
 }  // namespace gangway

@@ -241,6 +241,13 @@ Node Node::text(std::string value, const Node& where) {
   return node;
 }
 
+Node Node::text(std::string value, const Origin& where) {
+  Node place;
+  place.file = std::make_shared<const std::string>(where.file);
+  place.line = where.line;
+  return text(std::move(value), place);
+}
+
 const Node* Node::find(std::string_view key) const {
   for (const auto& [name, value] : entries)
     if (name == key) return &value;

@@ -26,6 +26,7 @@ class Node {
   int line = 0;
 
   static Node text(std::string value, const Node& where);
+  static Node text(std::string value, const Origin& where);
 
   Origin origin() const { return {file ? *file : std::string(), line}; }
   const Node* find(std::string_view key) const;
