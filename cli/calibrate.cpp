@@ -73,6 +73,7 @@ void print(const Calibration& c) {
 }
 
 int calibrate(const Arguments& arguments, const std::string& command) {
+  refuse_file(arguments.out);
   if (!arguments.force && holds_calibration(arguments.out))
     throw InputError({arguments.out, 0}, "--out", "a calibration", "another folder, or --force");
   const BackendEntry& backend = Backends::named(arguments.world, "--world", "world");

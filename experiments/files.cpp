@@ -76,4 +76,12 @@ void make_folder(const fs::path& path) {
     throw RunError("cannot make the folder " + path.string() + ": " + error.message());
 }
 
+void refuse_file(const fs::path& out) {
+  std::error_code error;
+  fs::path there = out;
+  while (there.has_relative_path() && !fs::exists(there, error)) there = there.parent_path();
+  if (fs::exists(there, error) && !fs::is_directory(there, error))
+    throw InputError({out.string(), 0}, "--out", "the file " + quote(there.string()), "a folder");
+}
+
 }  // namespace gangway

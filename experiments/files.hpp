@@ -30,4 +30,7 @@ void write_file(const std::filesystem::path& path, const std::string& text);
 std::string read_file(const std::filesystem::path& path);  // RunError when it cannot be read
 void make_folder(const std::filesystem::path& path);       // with parents; RunError when it cannot be made
 
+// Throws InputError where what was given as --out cannot be a folder, as it or what leads to it is a file.
+void refuse_file(const std::filesystem::path& out);
+
 }  // namespace gangway

@@ -56,6 +56,7 @@ ResultFolder::ResultFolder(fs::path path, const Experiment& experiment, const st
       parts_(path_ / "parts"),
       experiment_(&experiment),
       key_(experiment.identity + " " + world + " " + build_identity()) {
+  refuse_file(path_);
   lock();
   try {
     take_up(force);

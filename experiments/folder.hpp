@@ -30,8 +30,8 @@ struct RunAccount {
 class ResultFolder {
  public:
   // Opens or makes the folder and takes up what is there. A folder with another configuration is refused with
-  // InputError unless `force`, which removes its results; a folder that another process writes to is refused
-  // with RunError.
+  // InputError unless `force`, which removes its results, and so is a file; a folder that another process
+  // writes to is refused with RunError.
   ResultFolder(std::filesystem::path path, const Experiment& experiment, const std::string& world,
                bool force);
   ~ResultFolder();

@@ -181,10 +181,12 @@ class NoRoom(ProgramTest):
 
     def test_folders_that_cannot_be_made(self):
         self.file("file", "")
-        for out in ("file/results", "/proc/results", "/dev/null"):
-            with self.subTest(out=out):
-                message = self.refused("run", self.experiment, "--out", out, code=1)
-                self.assertIn(out, message)
+        for out, file in {"file": "file", "file/results": "file", "/dev/null": "/dev/null"}.items():
+            for call in (["run", self.experiment], ["calibrate", "--world", "host"]):
+                with self.subTest(out=out, call=call):
+                    message = self.refused(*call, "--out", out)
+                    self.assertEqual(message, f"error: {out}: key '--out': found the file '{file}', expected a folder")
+        self.assertIn("/proc/results", self.refused("run", self.experiment, "--out", "/proc/results", code=1))
         self.assertEqual((self.folder / "file").read_text(), "")
 
     @unittest.skipUnless(os.getuid() != 0, "root may write everywhere")
