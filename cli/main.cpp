@@ -2,12 +2,31 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "cli/commands.hpp"
 #include "experiments/build.hpp"
 #include "models/error.hpp"
+#include "models/nearest.hpp"
+
+namespace gangway {
+namespace {
+
+// CLI11 says only that there is no subcommand.
+void refuse_unknown(const CLI::App& app, const std::string& word) {
+  if (word.empty() || word.front() == '-') return;
+  const auto subcommands = app.get_subcommands({});
+  std::vector<std::string> known;
+  known.reserve(subcommands.size());
+  for (const CLI::App* sub : subcommands) known.push_back(sub->get_name());
+  if (std::find(known.begin(), known.end(), word) == known.end())
+    throw InputError({"gangway", 0}, "command", quote(word), expected_names(word, known));
+}
+
+}  // namespace
+}  // namespace gangway
 
 int main(int argc, char** argv) {
   using namespace gangway;
@@ -24,6 +43,7 @@ int main(int argc, char** argv) {
   add_calibrate(app, command, code);
   add_compare(app, code);
   try {
+    refuse_unknown(app, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0)
       throw RunError(std::string("cannot write to standard output: ") + std::strerror(errno));

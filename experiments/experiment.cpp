@@ -29,6 +29,7 @@ std::string library_experiment(const std::string& name) {
 }
 
 void apply(Node& root, const Override& change) {
+  if (change.value.empty()) throw InputError(kCommandLine, change.path, "nothing", "a value");
   place(root, change.path, kCommandLine) = parse_yaml(change.value, "--set " + change.path);
 }
 

@@ -42,8 +42,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
 }
 
 bool resembles(std::string_view a, std::string_view b) {
-  constexpr std::size_t kSlips = 2;
-  return b.size() > 2 * kSlips && a.size() <= b.size() + kSlips && edit_distance(a, b) <= kSlips;
+  const std::size_t slips = b.size() > 4 ? 2 : b.size() == 4 ? 1 : 0;
+  return slips > 0 && a.size() <= b.size() + slips && edit_distance(a, b) <= slips;
 }
 
 std::string expected_names(std::string_view found, const std::vector<std::string>& candidates) {

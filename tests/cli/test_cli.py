@@ -38,6 +38,10 @@ class Calls(ProgramTest):
                 self.refused(*arguments)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["small.yaml"])
 
+    def test_unknown_command(self):
+        self.assertIn("found 'rnu', expected one of", message := self.refused("rnu", "small.yaml"))
+        self.assertIn("did you mean 'run'?", message)
+
     def test_unknown_world(self):
         message = self.refused("run", self.file("small.yaml", SMALL), "--world", "simm")
         self.assertIn("did you mean 'sim'?", message)
@@ -119,6 +123,7 @@ class Run(ProgramTest):
             "workload.clients.VX.priority=1": "did you mean 'VA'?",
             "workload=frs-table2": "did you mean 'frs-table1'?",
             "device.sms=[": "no YAML",
+            "policies=": "key 'policies': found nothing, expected a value",
             "sed=3": "did you mean 'seed'?",
             "policies..params=1": "an empty name in the path",
             "seed": "no path=value",
