@@ -85,7 +85,11 @@ class RealWorlds(ProgramTest):
         file = self.file("real.yaml", text(permutations=150))
         command = [GANGWAY, "run", file, "--world", "host", "--out", self.folder / "out"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(0.3)
+        deadline = time.monotonic() + 30
+        while not (self.folder / "out/parts/key").exists():  # interruptions are caught from before that on
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        time.sleep(0.2)  # of two seconds at least
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
         _, errors = process.communicate(timeout=30)

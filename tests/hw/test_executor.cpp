@@ -159,23 +159,26 @@ TEST_CASE("a copy that a horizon cuts off does not reach into the next run") {
   Workload workload;
   workload.clients.push_back(throttle("large", 10, 1_us, 1));
   workload.clients.push_back(throttle("small", 10, 1_us, 1));
-  workload.clients[0].copy_in = Bytes{std::int64_t{1} << 30};
+  workload.clients[0].copy_in = Bytes{std::int64_t{1} << 40};
   workload.clients[1].copy_out = Bytes{1 << 16};
   const Device device = small_device();
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world(
-      {.workload = workload, .device = device, .mechanism = *mechanism, .horizon = Time{20'000'000}},
+      {.workload = workload, .device = device, .mechanism = *mechanism, .horizon = Time{100'000'000}},
       std::make_unique<HostBackend>(workload, 1));
   const ChosenPolicy chosen = policy_from("fcfs");
   const std::uint32_t order[] = {0, 1};
-  for (int run = 0; run < 3; ++run) {
-    struct Finished : TraceSink {
-      void record(const Record& r) override { count += r.mark == Mark::finished ? 1 : 0; }
-      int count = 0;
-    } sink;
-    world.run(*chosen.entry->make(chosen.values), {}, order, sink);
-    CHECK(sink.count == 1);
-  }
+  struct Finished : TraceSink {
+    void record(const Record& r) override {
+      if (r.mark == Mark::finished) ++(r.job.client.index == 0 ? large : small);
+    }
+    int large = 0, small = 0;
+  } finished;
+  // A busy machine may need longer than the horizon even for the small job, so more runs are allowed.
+  for (int run = 0; run < 20 && finished.small < 3; ++run)
+    world.run(*chosen.entry->make(chosen.values), {}, order, finished);
+  CHECK(finished.small == 3);
+  CHECK(finished.large == 0);
 }
 
 TEST_CASE("a run nobody wants any more ends soon and leaves the device free") {
