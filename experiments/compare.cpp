@@ -78,6 +78,7 @@ void read_summary(Folder& folder) {
   Table table(folder.path / "summary.csv");
   const std::size_t point = table.column("point"), policy = table.column("policy");
   std::vector<std::size_t> metrics;
+  metrics.reserve(kMetrics.size());
   for (const std::string& metric : kMetrics) metrics.push_back(table.column(metric));
   for (std::size_t c = policy + 1; c < metrics.front(); ++c) folder.swept.push_back(table.columns()[c]);
   while (table.next()) {
@@ -375,6 +376,7 @@ std::vector<std::string> in_order(std::vector<Ranked> ranked, double Ranked::*va
     return a.policy < b.policy;
   });
   std::vector<std::string> names;
+  names.reserve(ranked.size());
   for (const Ranked& each : ranked) names.push_back(each.policy);
   return names;
 }
