@@ -26,8 +26,10 @@ std::vector<std::uint32_t> shuffled(BlockCount block_tasks, std::uint32_t seed) 
 
 void carry_out(HostProblem& problem, const std::vector<std::uint32_t>& order) {
   std::atomic<std::size_t> next = 0;
+  constexpr int kWorkers = 3;
   std::vector<std::thread> workers;
-  for (int w = 0; w < 3; ++w)
+  workers.reserve(kWorkers);
+  for (int w = 0; w < kWorkers; ++w)
     workers.emplace_back([&] {
       for (std::size_t i = next++; i < order.size(); i = next++) problem.block_task(order[i]);
     });
