@@ -12,8 +12,8 @@ TEST_CASE("the 95% interval uses Student's t") {
   // Two values 1 apart: deviation sqrt(1/2), t(1) = 12.7062.
   CHECK(*half_width_95({1, 2}) == Approx(12.7062 * std::sqrt(0.5) / std::sqrt(2)).epsilon(1e-5));
   // t(19) = 2.09302
-  std::vector<double> twenty;
-  for (int i = 0; i < 20; ++i) twenty.push_back(i % 2);
+  std::vector<double> twenty(20, 0.0);
+  for (std::size_t i = 1; i < twenty.size(); i += 2) twenty[i] = 1;
   CHECK(*half_width_95(twenty) == Approx(2.09302 * deviation(twenty, true) / std::sqrt(20)).epsilon(1e-5));
   CHECK_FALSE(half_width_95({1}).has_value());
 }
