@@ -119,7 +119,12 @@ clients:
   - {name: t, kernels: [{name: t, code: {name: throttle, params: {block_tasks: 50, time: 20 us}}, time: 1 ms}]}
 """)
         out = self.folder / "calibration"
-        done = self.call("calibrate", "--world", "host", "--workload", file, "--out", out, "--name", "here")
+        for _ in range(3):
+            done = self.call("calibrate", "--world", "host", "--workload", file, "--out", out, "--name", "here")
+            if "too busy with other things" not in done.stderr:
+                break
+        else:
+            self.skipTest("nothing can be timed on this machine now")
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in ("device.yaml", "workload.yaml"):
             self.assertEqual(self.call("check", out / name).returncode, 0)
