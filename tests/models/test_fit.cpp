@@ -30,8 +30,8 @@ bool covers(const Estimate& estimate, double truth) {
 }
 
 std::vector<double> normals(int n, double centre, double sigma, Stream& random) {
-  std::vector<double> values;
-  for (int i = 0; i < n; ++i) values.push_back(centre + sigma * random.normal());
+  std::vector<double> values(static_cast<std::size_t>(n));
+  for (double& value : values) value = centre + sigma * random.normal();
   return values;
 }
 
@@ -229,8 +229,8 @@ TEST_CASE("the interval of a median holds it at least 95 times in 100, however s
   for (const int n : {10, 51}) {
     int held = 0;
     for (int run = 0; run < kRuns; ++run) {
-      std::vector<double> values;
-      for (int i = 0; i < n; ++i) values.push_back(std::exp(3 * random.normal()));
+      std::vector<double> values(static_cast<std::size_t>(n));
+      for (double& value : values) value = std::exp(3 * random.normal());
       held += covers(median_interval(values), 1) ? 1 : 0;
     }
     CAPTURE(n);
