@@ -119,12 +119,9 @@ clients:
   - {name: t, kernels: [{name: t, code: {name: throttle, params: {block_tasks: 50, time: 20 us}}, time: 1 ms}]}
 """)
         out = self.folder / "calibration"
-        for _ in range(3):
-            done = self.call("calibrate", "--world", "host", "--workload", file, "--out", out, "--name", "here")
-            if "too busy with other things" not in done.stderr:
-                break
-        else:
-            self.skipTest("nothing can be timed on this machine now")
+        done = self.call("calibrate", "--world", "host", "--workload", file, "--out", out, "--name", "here")
+        if done.returncode == 1 and "too busy with other things" in done.stderr:
+            self.skipTest("the machine is too busy to be measured")
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in ("device.yaml", "workload.yaml"):
             self.assertEqual(self.call("check", out / name).returncode, 0)
