@@ -15,7 +15,7 @@ using KernelKey = std::tuple<JobId, std::uint32_t>;
 std::string short_quantum(const std::string& policy) {
   // With fine block-tasks quanta can be as short as they come, for many evictions.
   std::string text = policy;
-  for (const char* quantum : {"12 us", "84 us"})
+  for (const char* quantum : {"14 us", "98 us"})
     if (const auto at = text.find(quantum); at != std::string::npos)
       text.replace(at, 5, quantum[0] == '1' ? "1 us" : "7 us");
   return text;
