@@ -11,6 +11,7 @@
 #include "experiments/library.hpp"
 #include "experiments/sweep.hpp"
 #include "models/nearest.hpp"
+#include "models/taskset.hpp"
 
 namespace gangway {
 namespace {
@@ -208,11 +209,13 @@ Experiment read_experiment(const std::string& given, const std::vector<Override>
 std::string check_file(const std::string& file) {
   const Node root = read_yaml(file);
   Mapping m = Field(root, "").mapping();
-  std::string kind = m.need("kind").one_of({"experiment", "workload", "device"});
+  std::string kind = m.need("kind").one_of({"experiment", "workload", "device", "taskset"});
   if (kind == "experiment")
     read_experiment(file, {});
   else if (kind == "workload")
     read_clients(Field(root, ""));
+  else if (kind == "taskset")
+    read_task_set(Field(root, ""));
   else
     read_device(Field(root, ""));
   return kind;

@@ -1,0 +1,322 @@
+#include "models/taskset.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace gangway {
+namespace {
+
+constexpr std::int64_t kMostThreads = 1 << 20;  // of a pool or a multiprocessor
+constexpr std::int64_t kMostMultiprocessors = 100'000;
+constexpr std::int64_t kMostChannels = 1024;
+constexpr std::int64_t kMostBlocks = 1'000'000'000;
+constexpr std::int64_t kLargestBlock = 1024;
+constexpr std::size_t kMostTasks = 1000;
+
+struct TimeUnit {
+  std::string_view name;
+  std::int64_t ns;
+};
+constexpr std::array<TimeUnit, 4> kUnits{{{"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}}};
+
+// Reads the times of one file, which agree on having units or none.
+class TimeReader {
+ public:
+  // At least 10^-15.
+  Rational positive(const Field& field) {
+    return read(field, Rational(1, 1'000'000'000'000'000), "above 0 and at most 10^15");
+  }
+  Rational any(const Field& field) { return read(field, 0, "from 0 to 10^15"); }
+  std::string unit() const { return unit_ == nullptr ? std::string() : std::string(unit_->name); }
+
+ private:
+  Rational read(const Field& field, const Rational& least, const char* range) {
+    const std::string form = fmt::format("{} {}", expected(), range);
+    if (!field.is_scalar()) field.fail(form);
+    std::string_view text = field.node().scalar;
+    const auto value = take_rational(text);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    const auto* unit =
+        std::find_if(kUnits.begin(), kUnits.end(), [&](const TimeUnit& u) { return u.name == text; });
+    if (!value || (!text.empty() && unit == kUnits.end())) field.fail(form);
+    agree(field, text.empty() ? nullptr : unit);
+    const Rational scaled = text.empty() ? *value : *value * Rational(unit->ns, unit_->ns);
+    if (scaled < least || scaled > Rational(1'000'000'000'000'000)) field.fail(form);
+    return scaled;
+  }
+
+  std::string expected() const {
+    if (!seen_) return "a plain number (12, 0.1, 1/3) or a time with a unit (3.8 ms)";
+    return unit_ == nullptr ? "a plain number (12, 0.1, 1/3)" : "a time with a unit (3.8 ms, 1/3 us)";
+  }
+
+  void agree(const Field& field, const TimeUnit* unit) {
+    if (!seen_) {
+      seen_ = true;
+      unit_ = unit;
+      first_ = field.path();
+    } else if ((unit == nullptr) != (unit_ == nullptr)) {
+      field.fail(fmt::format("{}, as for {}",
+                             unit_ == nullptr ? "a plain number without a unit" : "a time with a unit",
+                             first_));
+    }
+  }
+
+  bool seen_ = false;
+  const TimeUnit* unit_ = nullptr;  // none: plain numbers
+  std::string first_;               // where that was decided
+};
+
+ThreadLayout read_layout(Mapping& m) {
+  ThreadLayout layout;
+  if (m.need("layout").one_of({"pool", "sm"}) == "pool") {
+    layout.threads = m.need("m").integer(1, kMostThreads);
+  } else {
+    layout.kind = ThreadLayout::Kind::sm;
+    layout.sms = m.need("sms").integer(1, kMostMultiprocessors);
+    layout.threads = m.need("threads").integer(1, kMostThreads);
+  }
+  return layout;
+}
+
+struct SharedDevice {
+  ThreadLayout layout;
+  std::int64_t channels = 32;
+};
+
+SharedDevice read_device_of(const Field& field) {
+  Mapping m = field.mapping();
+  SharedDevice device;
+  device.layout = read_layout(m);
+  if (auto channels = m.maybe("channels")) device.channels = channels->integer(1, kMostChannels);
+  m.finish();
+  return device;
+}
+
+Grid read_grid(Mapping& m, const ThreadLayout& layout, TimeReader& times) {
+  Grid grid;
+  grid.work = times.positive(m.need("C"));
+  grid.blocks = m.need("g").integer(1, kMostBlocks);
+  const Field threads = m.need("b");
+  grid.threads = threads.integer(1, kLargestBlock);
+  if (grid.threads > layout.threads)
+    threads.fail(fmt::format("at most the {} threads of {}", layout.threads,
+                             layout.kind == ThreadLayout::Kind::pool ? "the device" : "an SM"));
+  return grid;
+}
+
+template <typename Item>
+void name_once(const std::vector<Item>& items, const std::string& name, const Field& field) {
+  for (const Item& item : items)
+    if (item.name == name) field.fail(quote(name) + " a second time", "each name once");
+}
+
+std::vector<Field> some_items(const Field& field) {
+  auto items = field.items();
+  if (items.size() > kMostTasks)
+    field.fail(fmt::format("{} items", items.size()), fmt::format("at most {}", kMostTasks));
+  return items;
+}
+
+SporadicTasks read_sporadic(Mapping& m, TimeReader& times) {
+  SporadicTasks set;
+  const SharedDevice device = read_device_of(m.need("device"));
+  set.layout = device.layout;
+  set.channels = device.channels;
+  if (auto order = m.maybe("order")) set.order = queue_order_from(order->one_of(queue_order_names()));
+  if (auto priorities = m.maybe("priorities")) set.priorities = priorities->boolean();
+  for (const Field& item : some_items(m.need("tasks"))) {
+    Mapping t = item.mapping();
+    SporadicTask task;
+    const Field name = t.need("name");
+    task.name = name.identifier();
+    name_once(set.tasks, task.name, name);
+    task.grid = read_grid(t, set.layout, times);
+    task.period = times.positive(t.need("T"));
+    if (auto priority = t.maybe("priority")) {
+      if (!set.priorities) priority->fail("a priority", "priorities: true, or no priority");
+      task.priority = static_cast<std::int32_t>(priority->integer(-1'000'000, 1'000'000));
+    }
+    t.finish();
+    set.tasks.push_back(std::move(task));
+  }
+  return set;
+}
+
+OneShotStream read_stream(const Field& item, OneShotKernels& set, TimeReader& times) {
+  Mapping s = item.mapping();
+  OneShotStream stream;
+  const Field name = s.need("name");
+  stream.name = name.identifier();
+  name_once(set.streams, stream.name, name);
+  for (const Field& entry : some_items(s.need("kernels"))) {
+    Mapping k = entry.mapping();
+    OneShotKernel kernel;
+    const Field kernel_name = k.need("name");
+    kernel.name = kernel_name.identifier();
+    for (const OneShotStream& other : set.streams) name_once(other.kernels, kernel.name, kernel_name);
+    name_once(stream.kernels, kernel.name, kernel_name);
+    kernel.grid = read_grid(k, set.layout, times);
+    if (auto at = k.maybe("at")) {
+      if (!set.listed || !stream.kernels.empty())
+        at->fail("a time for the first kernel of a stream, with submitted: listed");
+      kernel.at = times.any(*at);
+    }
+    if (stream.kernels.empty() && !set.streams.empty() && kernel.at < set.streams.back().kernels.front().at)
+      entry.fail("an earlier kernel", "streams in the order in which their first kernels are submitted");
+    k.finish();
+    stream.kernels.push_back(std::move(kernel));
+  }
+  s.finish();
+  return stream;
+}
+
+OneShotKernels read_one_shot(Mapping& m, TimeReader& times) {
+  OneShotKernels set;
+  const SharedDevice device = read_device_of(m.need("device"));
+  set.layout = device.layout;
+  set.channels = device.channels;
+  if (auto submitted = m.maybe("submitted"))
+    set.listed = submitted->one_of({"any-order", "listed"}) == "listed";
+  std::size_t kernels = 0;
+  const Field streams = m.need("streams");
+  for (const Field& item : some_items(streams)) {
+    set.streams.push_back(read_stream(item, set, times));
+    kernels += set.streams.back().kernels.size();
+  }
+  if (kernels > kMostTasks)
+    streams.fail(fmt::format("{} kernels", kernels), fmt::format("at most {}", kMostTasks));
+  return set;
+}
+
+OwningTasks read_owning(Mapping& m, TimeReader& times) {
+  OwningTasks set;
+  const bool priorities = m.need("scheduler").one_of({"fixed-priority", "round-robin"}) == "fixed-priority";
+  if (!priorities) set.quantum = times.positive(m.need("quantum"));
+  for (const Field& item : some_items(m.need("tasks"))) {
+    Mapping t = item.mapping();
+    OwningTask task;
+    const Field name = t.need("name");
+    task.name = name.identifier();
+    name_once(set.tasks, task.name, name);
+    task.run = times.positive(t.need("c"));
+    task.eviction = times.any(t.need("e"));
+    task.launch = times.any(t.need("l"));
+    if (priorities) {
+      if (auto jitter = t.maybe("J")) task.jitter = times.any(*jitter);
+      task.period = times.positive(t.need("T"));
+    } else if (auto period = t.maybe("T")) {
+      task.period = times.positive(*period);
+    }
+    t.finish();
+    set.tasks.push_back(std::move(task));
+  }
+  return set;
+}
+
+}  // namespace
+
+TaskSet read_task_set(const Field& field) {
+  Mapping m = field.mapping();
+  read_header(m, "taskset");
+  TaskSet set;
+  set.name = m.need("name").identifier();
+  if (auto source = m.maybe("source")) set.source = source->text();
+  TimeReader times;
+  if (field.node().find("scheduler") != nullptr)
+    set.tasks = read_owning(m, times);
+  else if (field.node().find("streams") != nullptr)
+    set.tasks = read_one_shot(m, times);
+  else
+    set.tasks = read_sporadic(m, times);
+  m.finish();
+  set.unit = times.unit();
+  return set;
+}
+
+namespace {
+
+class Writer {
+ public:
+  explicit Writer(const TaskSet& set)
+      : unit_(set.unit.empty() ? "" : " " + set.unit),
+        text_(fmt::format("kind: taskset\nversion: 1\nname: {}\n", set.name)) {
+    if (!set.source.empty()) text_ += fmt::format("source: {}\n", quoted(set.source));
+    std::visit([this](const auto& tasks) { write(tasks); }, set.tasks);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  // A double-quoted YAML scalar; what needs an escape in JSON needs the same one in YAML.
+  static std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (char c : text) {
+      if (c == '"' || c == '\\') out += '\\';
+      if (c == '\n')
+        out += "\\n";
+      else if (c == '\t')
+        out += "\\t";
+      else if (c == '\r')
+        out += "\\r";
+      else
+        out += c;
+    }
+    return out + "\"";
+  }
+
+  std::string time(const Rational& t) const { return t.text() + unit_; }
+
+  void device(const ThreadLayout& layout, std::int64_t channels) {
+    text_ += layout.kind == ThreadLayout::Kind::pool
+                 ? fmt::format("device: {{layout: pool, m: {}, channels: {}}}\n", layout.threads, channels)
+                 : fmt::format("device: {{layout: sm, sms: {}, threads: {}, channels: {}}}\n", layout.sms,
+                               layout.threads, channels);
+  }
+
+  std::string grid(const Grid& g) const {
+    return fmt::format("C: {}, g: {}, b: {}", time(g.work), g.blocks, g.threads);
+  }
+
+  void write(const SporadicTasks& set) {
+    device(set.layout, set.channels);
+    text_ +=
+        fmt::format("order: {}\n{}tasks:\n", name_of(set.order), set.priorities ? "priorities: true\n" : "");
+    for (const SporadicTask& task : set.tasks)
+      text_ += fmt::format("  - {{name: {}, {}, T: {}{}}}\n", task.name, grid(task.grid), time(task.period),
+                           task.priority ? fmt::format(", priority: {}", *task.priority) : "");
+  }
+
+  void write(const OneShotKernels& set) {
+    device(set.layout, set.channels);
+    text_ += fmt::format("submitted: {}\nstreams:\n", set.listed ? "listed" : "any-order");
+    for (const OneShotStream& stream : set.streams) {
+      text_ += fmt::format("  - name: {}\n    kernels:\n", stream.name);
+      for (std::size_t k = 0; k < stream.kernels.size(); ++k)
+        text_ +=
+            fmt::format("      - {{name: {}, {}{}}}\n", stream.kernels[k].name, grid(stream.kernels[k].grid),
+                        set.listed && k == 0 ? ", at: " + time(stream.kernels[k].at) : "");
+    }
+  }
+
+  void write(const OwningTasks& set) {
+    text_ += set.quantum ? fmt::format("scheduler: round-robin\nquantum: {}\n", time(*set.quantum))
+                         : "scheduler: fixed-priority\n";
+    text_ += "tasks:\n";
+    for (const OwningTask& task : set.tasks)
+      text_ +=
+          fmt::format("  - {{name: {}, c: {}, e: {}, l: {}{}{}}}\n", task.name, time(task.run),
+                      time(task.eviction), time(task.launch), set.quantum ? "" : ", J: " + time(task.jitter),
+                      task.period ? ", T: " + time(*task.period) : "");
+  }
+
+  std::string unit_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string to_yaml(const TaskSet& set) { return Writer(set).take(); }
+
+}  // namespace gangway
