@@ -1,0 +1,136 @@
+// T5: a bound on all unfinished work, and from it one on responses, under slack (C5): sigma_i > 0 for all
+// tasks. It uses no more of the queue than that a ready job that waits keeps M* threads busy.
+#include <algorithm>
+
+#include "models/bounds/sporadic.hpp"
+
+namespace gangway {
+namespace {
+
+using Task = SporadicAnalysis::Task;
+
+constexpr std::int64_t kMostSteps = 20'000;  // of the search for lambda, and of each response's
+
+class Backlog {
+ public:
+  // Only for sets in which something blocks and that have the slack.
+  explicit Backlog(const SporadicAnalysis& set) : set_(set), M_(*set.least_busy()) {
+    find_lambda();
+    for (const Task& task : set.tasks()) most_ += Rational::ceil_of(lambda_, task.T) * task.C;
+  }
+
+  std::vector<Figure> figures() const { return {{"lambda", lambda_, "", true}, {"B*", most_, "", true}}; }
+
+  // Of the fluid demand: largest for the first job of a pending interval.
+  Rational closed_form(const Task& task) const {
+    return (most_ + set_.work() + task.K) / (M_ - set_.utilisation() + task.u);
+  }
+
+  // Over the jobs of a pending interval; `at_most(k)` may know better than the k-th window.
+  template <typename AtMost>
+  Rational response(std::size_t i, AtMost at_most) const {
+    const Task& task = set_.tasks()[i];
+    Steps steps(kMostSteps);
+    Rational most;
+    Rational length;
+    for (std::int64_t k = 1;; ++k) {
+      if (!grow(i, k, length, steps)) return closed_form(task);  // which is never smaller
+      const Rational window = at_most(k, length);
+      most = std::max(most, window - task.T * (k - 1));
+      if (window <= task.T * k) return most;
+    }
+  }
+
+ private:
+  // The supremum of the lengths at which some net_i is positive: the greatest fixed point of the demand just
+  // below a length over M*, from an upper bound downwards. Every length on the way bounds it too, so giving
+  // up early is sound.
+  void find_lambda() {
+    Steps steps(kMostSteps);
+    for (std::size_t i = 0; i < set_.size(); ++i) {
+      const Task& task = set_.tasks()[i];
+      const Rational sigma = M_ - set_.utilisation() - task.K / task.T;
+      Rational length = (set_.work() + task.K) / sigma;
+      while (length > lambda_) {
+        Rational demand = Rational::ceil_of(length, task.T) * task.K;
+        for (const Task& other : set_.tasks()) demand += Rational::ceil_of(length, other.T) * other.C;
+        const Rational next = demand / M_;
+        if (next >= length || !steps.take()) break;
+        length = next;
+      }
+      lambda_ = std::max(lambda_, length);
+    }
+  }
+
+  // Lengthens `length` to L_{i,k}; it is at most that before.
+  bool grow(std::size_t i, std::int64_t k, Rational& length, Steps& steps) const {
+    const Task& task = set_.tasks()[i];
+    const Rational own = most_ + (task.C + task.K) * k;
+    for (;;) {
+      Rational demand = own;
+      for (std::size_t j = 0; j < set_.size(); ++j) {
+        if (j == i) continue;
+        const Task& other = set_.tasks()[j];
+        demand += std::max(Rational(1), Rational::ceil_of(length, other.T)) * other.C;
+      }
+      const Rational next = demand / M_;
+      if (next <= length) return true;
+      if (!steps.take()) return false;
+      length = next;
+    }
+  }
+
+  const SporadicAnalysis& set_;
+  Rational M_;
+  Rational lambda_, most_;  // most_ is B*
+};
+
+template <typename Response>
+BoundResult under_slack(const SporadicAnalysis& set, Response response) {
+  if (!set.least_busy()) return set.unblocked();
+  for (const Task& task : set.tasks()) {
+    const Rational sigma = Rational(*set.least_busy()) - set.utilisation() - task.K / task.T;
+    if (sigma <= Rational(0))
+      return nowhere(set.size(), {"sigma_j > 0 for every task", {{"sigma_j", sigma, task.name}}});
+  }
+  const Backlog backlog(set);
+  BoundResult result;
+  for (std::size_t i = 0; i < set.size(); ++i) result.tasks.emplace_back(response(backlog, i));
+  result.figures = backlog.figures();
+  return result;
+}
+
+BoundResult any_order(const SporadicAnalysis& set) {
+  return under_slack(set, [](const Backlog& backlog, std::size_t i) {
+    return backlog.response(i, [](std::int64_t, const Rational& length) { return length; });
+  });
+}
+
+// T1 says that each job of a pending interval takes H_i at most.
+BoundResult with_t1(const SporadicAnalysis& set) {
+  return under_slack(set, [&](const Backlog& backlog, std::size_t i) {
+    const Rational& H = set.tasks()[i].H;
+    return backlog.response(i,
+                            [&](std::int64_t k, const Rational& length) { return std::min(length, H * k); });
+  });
+}
+
+BoundResult closed_form(const SporadicAnalysis& set) {
+  return under_slack(
+      set, [&](const Backlog& backlog, std::size_t i) { return backlog.closed_form(set.tasks()[i]); });
+}
+
+const std::vector<QueueOrder> kBusyOrders{QueueOrder::became_head, QueueOrder::release_ready};
+
+const BoundRegistration registered{"T5", "backlog under slack, windows of several jobs", any_order,
+                                   kBusyOrders, true};
+const BoundRegistration registered_closed{"T5-closed", "backlog under slack, closed form", closed_form,
+                                          kBusyOrders, true};
+const BoundRegistration registered_with_t1{"T5-with-T1",
+                                           "backlog under slack, and k jobs take k H_i at most",
+                                           with_t1,
+                                           {QueueOrder::became_head},
+                                           true};
+
+}  // namespace
+}  // namespace gangway
