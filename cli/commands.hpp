@@ -11,6 +11,7 @@ class App;
 namespace gangway {
 
 void add_run(CLI::App& app, const std::string& command, int& code);
+void add_bound(CLI::App& app, int& code);
 void add_check(CLI::App& app, int& code);
 void add_compare(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);

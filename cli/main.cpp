@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   add_trace(app, code);
   add_calibrate(app, command, code);
   add_compare(app, code);
+  add_bound(app, code);
   try {
     refuse_unknown(app, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);

@@ -1,0 +1,45 @@
+// Every bound applied to a task set.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/bounds/bound.hpp"
+
+namespace gangway {
+
+// All times in the set's unit.
+struct AppliedBound {
+  const Bound* bound = nullptr;
+  BoundResult result;
+};
+
+struct BoundedTask {
+  std::string name;
+  std::optional<Rational> utilisation;             // C / T in threads, or c / T; none without a period
+  std::optional<std::int64_t> busy_while_blocked;  // M_h of a sporadic task
+  std::optional<std::size_t> tightest;             // which of the bounds is least
+};
+
+struct BoundReport {
+  std::vector<BoundedTask> tasks;          // or kernels of a one-shot set, stream by stream
+  std::vector<AppliedBound> bounds;        // those for this form of task set, by name
+  std::optional<Rational> utilisation;     // U: the sum; none where a task has no period
+  std::optional<std::int64_t> least_busy;  // M*; none: nothing ever blocks, or blocks are not shared
+  std::optional<std::int64_t> threads;     // m; none where one kernel owns the GPU
+
+  // Why a bound applies to no task, when it is the same for all.
+  static const Unmet* refused(const AppliedBound& applied);
+  // The tightest bound of a task; none when no bound applies.
+  const Rational* tightest(std::size_t task) const;
+};
+
+// A bound whose proof does not cover the set's queue order, layout, channels or priorities says so and
+// nothing else.
+BoundReport bound_responses(const TaskSet& set);
+
+nlohmann::ordered_json to_json(const TaskSet& set, const BoundReport& report);
+
+}  // namespace gangway
