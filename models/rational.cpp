@@ -119,16 +119,14 @@ std::strong_ordering Rational::compare(const Rational& a, const Rational& b) {
 
 bool Rational::whole() const { return big_ ? denominator(big_->value) == 1 : den_ == 1; }
 
-Rational Rational::floor_of(const Rational& a, const Rational& b) {
+Rational Rational::floor_wide(const Rational& a, const Rational& b) {
   if (!a.big_ && !b.big_) {
-    const Wide floor = floor_div(static_cast<Wide>(a.num_) * b.den_, static_cast<Wide>(a.den_) * b.num_);
+    const Wide floor = floor_div(static_cast<Wide>(a.num_) * b.den_, static_cast<Wide>(b.num_) * a.den_);
     if (fits(floor)) return Rational(static_cast<std::int64_t>(floor));
   }
   const BigRational quotient = wide(a).value / wide(b).value;
   return narrowed({BigRational(floor_div(numerator(quotient), denominator(quotient)))});
 }
-
-Rational Rational::ceil_of(const Rational& a, const Rational& b) { return -floor_of(-a, b); }
 
 Rational Rational::common_denominator(const Rational& a, const Rational& b) {
   const auto below = [](const Rational& x) {

@@ -55,7 +55,10 @@ class Rational {
       return Rational(product);
     return multiply(a, b);
   }
-  friend Rational operator/(const Rational& a, const Rational& b) { return divide(a, b); }
+  friend Rational operator/(const Rational& a, const Rational& b) {
+    if (both_whole(a, b) && b.num_ != 0 && a.num_ % b.num_ == 0) return Rational(a.num_ / b.num_);
+    return divide(a, b);
+  }
   Rational operator-() const { return Rational(0) - *this; }
   Rational& operator+=(const Rational& o) { return *this = *this + o; }
   Rational& operator-=(const Rational& o) { return *this = *this - o; }
@@ -68,8 +71,14 @@ class Rational {
 
   bool whole() const;
   // floor(a / b) and ceil(a / b) as whole numbers; b > 0.
-  static Rational floor_of(const Rational& a, const Rational& b);
-  static Rational ceil_of(const Rational& a, const Rational& b);
+  static Rational floor_of(const Rational& a, const Rational& b) {
+    if (both_whole(a, b)) return Rational(a.num_ / b.num_ - (a.num_ % b.num_ < 0 ? 1 : 0));
+    return floor_wide(a, b);
+  }
+  static Rational ceil_of(const Rational& a, const Rational& b) {
+    if (both_whole(a, b)) return Rational(a.num_ / b.num_ + (a.num_ % b.num_ > 0 ? 1 : 0));
+    return -floor_wide(-a, b);
+  }
   // The least positive whole number that makes both whole when it multiplies them.
   static Rational common_denominator(const Rational& a, const Rational& b);
   // The least positive whole number that both divide; a and b whole and positive.
@@ -94,6 +103,7 @@ class Rational {
   static Rational subtract(const Rational& a, const Rational& b);
   static Rational multiply(const Rational& a, const Rational& b);
   static Rational divide(const Rational& a, const Rational& b);
+  static Rational floor_wide(const Rational& a, const Rational& b);
   static std::strong_ordering compare(const Rational& a, const Rational& b);
   static Rational narrowed(Big value);
   static Big wide(const Rational& a);

@@ -46,20 +46,14 @@ void SporadicAnalysis::find_capacities() {
 void SporadicAnalysis::choose_scale() {
   const Rational largest = std::int64_t{1} << 40;
   Rational scale = 1;
-  for (const Task& task : tasks_) {
-    scale = Rational::common_multiple(scale, Rational::common_denominator(task.w, task.T));
-    if (scale > largest) break;
-  }
-  Rational with_capacities = scale;
-  for (const std::size_t h : by_capacity_) {
-    if (with_capacities > largest) break;
-    with_capacities = Rational::common_multiple(with_capacities, *tasks_[h].M);
-  }
-  if (with_capacities <= largest)
-    scale_ = with_capacities;
-  else if (scale <= largest)
-    scale_ = scale;
-  Rational longest_of_others;
+  const auto multiply = [&](const Rational& by) {
+    const Rational larger = Rational::common_multiple(scale, by);
+    if (larger <= largest) scale = larger;
+  };
+  for (const Task& task : tasks_) multiply(Rational::common_denominator(task.w, task.T));
+  if (least_busy_) multiply(*least_busy_);
+  for (const std::size_t h : by_capacity_) multiply(*tasks_[h].M);
+  scale_ = scale;
   for (Task& task : tasks_) {
     for (Rational* time : {&task.C, &task.T, &task.w}) *time = *time * scale_;
     if (least_busy_) task.K = task.w * std::max<std::int64_t>(0, *least_busy_ - task.b);

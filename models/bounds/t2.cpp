@@ -8,9 +8,9 @@ namespace gangway {
 namespace {
 
 // Responses can creep upwards for ever where no vector of them is a fixed point, and windows can close late.
-constexpr std::int64_t kMostSteps = 2'000;  // lengthenings in one evaluation of F_i
-constexpr std::int64_t kMostStepsInAll = 50'000;
-constexpr int kMostRaises = 100;  // of one response
+constexpr std::int64_t kMostSteps = 2'500;  // tasks looked at in one evaluation of F_i
+constexpr std::int64_t kMostStepsInAll = 25'000;
+constexpr int kMostRaises = 50;  // of one response
 
 class Windows {
  public:
@@ -45,6 +45,7 @@ class Windows {
   // F_i(R); none, and why, when no window closes.
   std::optional<Rational> response(std::size_t i) {
     const auto& task = set_.tasks()[i];
+    if (task.H <= task.T) return task.H;  // the first window closes
     if (!may_close(i)) return std::nullopt;
     std::optional<Rational> most;
     Rational length;
@@ -68,7 +69,6 @@ class Windows {
   // window of k jobs is as short as k T_i.
   bool may_close(std::size_t i) {
     const auto& task = set_.tasks()[i];
-    if (task.H <= task.T) return true;
     Rational work = task.C;
     for (std::size_t j = 0; j < set_.size(); ++j)
       if (j != i) work += share(i, j) * set_.tasks()[j].C;
@@ -111,7 +111,8 @@ class Windows {
       }
       const Rational next = set_.longest_wait(i, work, jobs, k);
       if (next <= length) return true;
-      if (!steps.take() || !steps_.take()) return false;
+      const auto cost = static_cast<std::int64_t>(set_.size());
+      if (!steps.take(cost) || !steps_.take(cost)) return false;
       length = next;
     }
   }

@@ -9,7 +9,7 @@ namespace {
 
 using Task = SporadicAnalysis::Task;
 
-constexpr std::int64_t kMostSteps = 100'000;  // releases looked at by the refinement
+constexpr std::int64_t kMostSteps = 500'000;  // tasks and sets of tasks looked at by the refinement
 
 std::optional<Unmet> unmet(const SporadicAnalysis& set) {
   for (const Task& task : set.tasks())
@@ -57,16 +57,16 @@ class WholeReleases {
   // so the counts are one more than the quotients rounded down, also at l = 0.
   std::optional<Rational> most_left() {
     start();
-    const Rational longest = last_length();
-    std::optional<Rational> most;
+    const Rational fluid = fluid_work();
+    const Rational slack = M_ - set_.utilisation();
+    Rational most;
     for (Rational length;;) {
-      Rational work = *std::max_element(works_.begin(), works_.end()) - M_ * length;
-      if (!most || work > *most) most = std::move(work);
+      most = std::max(most, *std::max_element(works_.begin(), works_.end()) - M_ * length);
       length = std::min(*std::min_element(next_.begin(), next_.end()),
                         *std::min_element(next_pending_.begin(), next_pending_.end()));
-      if (length >= longest) return most;
+      if (fluid - slack * length <= std::max(most, M_ * Y_)) return most;
+      if (!steps_.take(static_cast<std::int64_t>(set_.size() + sets_.size()))) return std::nullopt;
       for (std::size_t j = 0; j < set_.size(); ++j) {
-        if (!steps_.take()) return std::nullopt;
         const Task& task = set_.tasks()[j];
         if (next_[j] == length) {
           next_[j] += task.T;
@@ -100,8 +100,8 @@ class WholeReleases {
       if (sets_[s][j] == pending) works_[s] += work;
   }
 
-  // From this length on even the fluid demand leaves at most M* Y.
-  Rational last_length() const {
+  // What is left at length l is at most this less (M* - U) l.
+  Rational fluid_work() const {
     Rational pending;
     for (const auto& members : sets_) {
       Rational sum;
@@ -109,7 +109,7 @@ class WholeReleases {
         if (members[j]) sum += set_.tasks()[j].u * (Y_ + set_.tail_loss(set_.tasks()[j]));
       pending = std::max(pending, sum);
     }
-    return (set_.work() + pending - M_ * Y_) / (M_ - set_.utilisation());
+    return set_.work() + pending;
   }
 
   const SporadicAnalysis& set_;

@@ -9,12 +9,13 @@ namespace {
 
 using Task = SporadicAnalysis::Task;
 
-constexpr std::int64_t kMostSteps = 20'000;  // of the search for lambda, and of each response's
+// Tasks looked at: in the search for lambda, and for the windows of all tasks.
+constexpr std::int64_t kMostSteps = 200'000;
 
 class Backlog {
  public:
   // Only for sets in which something blocks and that have the slack.
-  explicit Backlog(const SporadicAnalysis& set) : set_(set), M_(*set.least_busy()) {
+  explicit Backlog(const SporadicAnalysis& set) : set_(set), M_(*set.least_busy()), steps_(kMostSteps) {
     find_lambda();
     for (const Task& task : set.tasks()) most_ += Rational::ceil_of(lambda_, task.T) * task.C;
   }
@@ -22,23 +23,31 @@ class Backlog {
   std::vector<Figure> figures() const { return {{"lambda", lambda_, "", true}, {"B*", most_, "", true}}; }
 
   // Of the fluid demand: largest for the first job of a pending interval.
-  Rational closed_form(const Task& task) const {
-    return (most_ + set_.work() + task.K) / (M_ - set_.utilisation() + task.u);
+  Rational closed_form(const Task& task) const { return fluid(task, 1); }
+
+  // The most that a job can take over the jobs of a pending interval, from the first on or from one for which
+  // it is known that earlier ones take less; `at_most(k)` may bound the k-th window in another way.
+  template <typename AtMost>
+  Rational response(std::size_t i, std::int64_t first, AtMost at_most) {
+    const Task& task = set_.tasks()[i];
+    std::optional<Rational> most;
+    Rational length;
+    for (std::int64_t k = first;; ++k) {
+      if (!grow(i, k, length)) return closed_form(task);  // which is never smaller
+      const Rational window = at_most(k, length);
+      const Rational response = window - task.T * (k - 1);
+      if (!most || response > *most) most = response;
+      if (window <= task.T * k || fluid(task, k + 1) <= *most) return *most;
+    }
   }
 
-  // Over the jobs of a pending interval; `at_most(k)` may know better than the k-th window.
-  template <typename AtMost>
-  Rational response(std::size_t i, AtMost at_most) const {
-    const Task& task = set_.tasks()[i];
-    Steps steps(kMostSteps);
-    Rational most;
-    Rational length;
-    for (std::int64_t k = 1;; ++k) {
-      if (!grow(i, k, length, steps)) return closed_form(task);  // which is never smaller
-      const Rational window = at_most(k, length);
-      most = std::max(most, window - task.T * (k - 1));
-      if (window <= task.T * k) return most;
-    }
+  // The last job of a pending interval for which k H_i is surely no longer than L_{i,k}; at least the first.
+  // Where H_i > T_i, k H_i - (k - 1) T_i grows with k, so no earlier job takes longer.
+  std::int64_t last_within_t1(const Task& task) const {
+    if (task.H <= task.T) return 1;
+    const Rational room = M_ - set_.utilisation() + task.u;  // L_{i,k} >= (B* + k (C_i + K_i)) / room
+    const auto k = Rational::floor_of(most_, task.H * room - task.C - task.K).integer();
+    return std::max<std::int64_t>(1, k.value_or(1));
   }
 
  private:
@@ -55,15 +64,23 @@ class Backlog {
         Rational demand = Rational::ceil_of(length, task.T) * task.K;
         for (const Task& other : set_.tasks()) demand += Rational::ceil_of(length, other.T) * other.C;
         const Rational next = demand / M_;
-        if (next >= length || !steps.take()) break;
+        if (next >= length || !steps.take(size())) break;
         length = next;
       }
       lambda_ = std::max(lambda_, length);
     }
   }
 
+  std::int64_t size() const { return static_cast<std::int64_t>(set_.size()); }
+
+  // No less than the response of the k-th job, and falling with k.
+  Rational fluid(const Task& task, std::int64_t k) const {
+    const Rational demand = most_ + set_.work() + (task.C + task.K) * k - task.C;
+    return demand / (M_ - set_.utilisation() + task.u) - task.T * (k - 1);
+  }
+
   // Lengthens `length` to L_{i,k}; it is at most that before.
-  bool grow(std::size_t i, std::int64_t k, Rational& length, Steps& steps) const {
+  bool grow(std::size_t i, std::int64_t k, Rational& length) {
     const Task& task = set_.tasks()[i];
     const Rational own = most_ + (task.C + task.K) * k;
     for (;;) {
@@ -75,7 +92,7 @@ class Backlog {
       }
       const Rational next = demand / M_;
       if (next <= length) return true;
-      if (!steps.take()) return false;
+      if (!steps_.take(size())) return false;
       length = next;
     }
   }
@@ -83,41 +100,44 @@ class Backlog {
   const SporadicAnalysis& set_;
   Rational M_;
   Rational lambda_, most_;  // most_ is B*
+  Steps steps_;
 };
 
 template <typename Response>
-BoundResult under_slack(const SporadicAnalysis& set, Response response) {
+BoundResult under_slack(const SporadicAnalysis& set, Response response, bool with_figures = false) {
   if (!set.least_busy()) return set.unblocked();
   for (const Task& task : set.tasks()) {
     const Rational sigma = Rational(*set.least_busy()) - set.utilisation() - task.K / task.T;
     if (sigma <= Rational(0))
       return nowhere(set.size(), {"sigma_j > 0 for every task", {{"sigma_j", sigma, task.name}}});
   }
-  const Backlog backlog(set);
+  Backlog backlog(set);
   BoundResult result;
   for (std::size_t i = 0; i < set.size(); ++i) result.tasks.emplace_back(response(backlog, i));
-  result.figures = backlog.figures();
+  if (with_figures) result.figures = backlog.figures();
   return result;
 }
 
 BoundResult any_order(const SporadicAnalysis& set) {
-  return under_slack(set, [](const Backlog& backlog, std::size_t i) {
-    return backlog.response(i, [](std::int64_t, const Rational& length) { return length; });
-  });
+  const auto response = [](Backlog& backlog, std::size_t i) {
+    return backlog.response(i, 1, [](std::int64_t, const Rational& length) { return length; });
+  };
+  return under_slack(set, response, true);
 }
 
 // T1 says that each job of a pending interval takes H_i at most.
 BoundResult with_t1(const SporadicAnalysis& set) {
-  return under_slack(set, [&](const Backlog& backlog, std::size_t i) {
-    const Rational& H = set.tasks()[i].H;
-    return backlog.response(i,
-                            [&](std::int64_t k, const Rational& length) { return std::min(length, H * k); });
+  return under_slack(set, [&](Backlog& backlog, std::size_t i) {
+    const Task& task = set.tasks()[i];
+    return backlog.response(i, backlog.last_within_t1(task), [&](std::int64_t k, const Rational& length) {
+      return std::min(length, task.H * k);
+    });
   });
 }
 
 BoundResult closed_form(const SporadicAnalysis& set) {
-  return under_slack(
-      set, [&](const Backlog& backlog, std::size_t i) { return backlog.closed_form(set.tasks()[i]); });
+  return under_slack(set,
+                     [&](Backlog& backlog, std::size_t i) { return backlog.closed_form(set.tasks()[i]); });
 }
 
 const std::vector<QueueOrder> kBusyOrders{QueueOrder::became_head, QueueOrder::release_ready};
