@@ -6,10 +6,12 @@
 
 #include "cli/commands.hpp"
 #include "experiments/library.hpp"
+#include "models/bounds/bound.hpp"
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
 #include "models/world.hpp"
 #include "workloads/source.hpp"
+#include "workloads/taskset_generator.hpp"
 
 namespace gangway {
 namespace {
@@ -42,6 +44,8 @@ Json listed(const std::string& what) {
   if (what == "mechanisms") return registered<MechanismEntry>();
   if (what == "generators") return registered<GeneratorEntry>();
   if (what == "kernels") return registered<KernelEntry>();
+  if (what == "bounds") return registered<Bound>();
+  if (what == "utilisations") return registered<UtilisationMethod>();
   if (what == "worlds") return registered<WorldEntry>();
   return files(what);
 }
@@ -64,10 +68,12 @@ void add_list(CLI::App& app, int& code) {
   auto json = std::make_shared<bool>(false);
   CLI::App* sub = app.add_subcommand("list", "show what there is");
   sub->add_option("what", *what,
-                  "policies, devices, workloads, experiments, kernels, mechanisms, generators or worlds")
+                  "policies, devices, workloads, experiments, kernels, mechanisms, generators, utilisations, "
+                  "bounds or "
+                  "worlds")
       ->required()
       ->check(CLI::IsMember({"policies", "devices", "workloads", "experiments", "kernels", "mechanisms",
-                             "generators", "worlds"}));
+                             "generators", "utilisations", "bounds", "worlds"}));
   sub->add_flag("--json", *json, "for programs");
   sub->callback([what, json, &code] {
     const Json list = listed(*what);

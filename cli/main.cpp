@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   add_calibrate(app, command, code);
   add_compare(app, code);
   add_bound(app, code);
+  add_taskset(app, code);
   try {
     refuse_unknown(app, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);

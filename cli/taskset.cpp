@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "experiments/taskset_files.hpp"
+
+namespace gangway {
+namespace {
+
+struct Arguments {
+  std::string method, out;
+  std::vector<std::string> sets;
+  std::uint64_t count = 1, seed = 1;
+};
+
+std::vector<std::pair<std::string, std::string>> parameters(const Arguments& arguments) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const std::string& set : arguments.sets) {
+    const std::size_t equals = set.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw InputError({"--set", 0}, set, "no name=value", "a parameter, =, and a value");
+    all.emplace_back(set.substr(0, equals), set.substr(equals + 1));
+  }
+  return all;
+}
+
+int draw(const Arguments& arguments) {
+  const TaskSetGenerator generator = task_set_generator(arguments.method, parameters(arguments));
+  if (arguments.out.empty()) {
+    if (arguments.count != 1)
+      throw InputError({"gangway taskset", 0}, "--out", "nothing", "a folder for more than one set");
+    fmt::print("{}", to_yaml(generator.draw(arguments.seed, 0)));
+    return 0;
+  }
+  write_task_sets(generator, arguments.seed, arguments.count, arguments.out);
+  fmt::print("{} task sets in {}\n", arguments.count, arguments.out);
+  return 0;
+}
+
+}  // namespace
+
+void add_taskset(CLI::App& app, int& code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* sub = app.add_subcommand("taskset", "draw random task sets");
+  sub->add_option("method", arguments->method, "how utilisations are drawn: see `gangway list utilisations`")
+      ->required();
+  sub->add_option("--count", arguments->count, "how many sets (default 1)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{10'000'000}));
+  sub->add_option("--seed", arguments->seed, "same seed, same sets (default 1)");
+  sub->add_option("--set", arguments->sets, "name=value: a parameter of the method")->allow_extra_args(false);
+  sub->add_option("--out", arguments->out,
+                  "folder for set-0.yaml, set-1.yaml, ...; without it one set goes to standard output");
+  sub->callback([arguments, &code] { code = draw(*arguments); });
+}
+
+}  // namespace gangway

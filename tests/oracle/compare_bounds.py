@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+"""Compare `gangway bound` with response_bounds.py on random task sets: every value exactly equal.
+
+    compare_bounds.py --gangway build/release/gangway [--sets 2000] [--seed 1]
+
+A set on which the two differ stays on disk, and its path is printed.
+"""
+import argparse
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+
+from response_bounds import Set, Task
+
+MOST_PIECES = 100  # beyond that, enumerating takes too long
+ORDERS = ("became-head", "release-ready")
+
+
+def draw_tasks(dice, threads, sms):
+    single = dice.random() < 0.5
+    target = Fraction(dice.choice((30, 60, 80, 95, 100)), 100) * threads * max(sms, 1)
+    tasks = []
+    for _ in range(dice.randint(1, 5)):
+        g = 1 if single else dice.choice((1, 1, 2, 3, 5, 9))
+        b = dice.randint(1, min(threads, dice.choice((1, 2, threads))))
+        T = Fraction(dice.choice((4, 5, 6, 8, 10, 12, 15, 20, 24, 30)), dice.choice((1, 1, 1, 3, 10)))
+        w = T * Fraction(dice.randint(1, 21), 20) * dice.choice((1, Fraction(1, 2), Fraction(1, 5), Fraction(1, 7)))
+        tasks.append(Task(w, T, g, b))
+    if dice.random() < 0.6:  # near a chosen utilisation, or exactly at it
+        factor = target / sum(t.u for t in tasks)
+        if dice.random() < 0.7:
+            factor = max(Fraction(round(factor * 20), 20), Fraction(1, 20))
+        if factor < 4:
+            tasks = [Task(t.w * factor, t.T, t.g, t.b) for t in tasks]
+    return tasks
+
+
+def draw(dice):
+    sms = dice.choice((0, 0, 0, 2, 3))
+    threads = dice.randint(2, 9)
+    return Set(draw_tasks(dice, threads, sms), threads, sms), dice.choice(ORDERS)
+
+
+def to_yaml(given, order):
+    device = f"{{layout: sm, sms: {given.sms}, threads: {given.threads}}}" if given.sms else f"{{layout: pool, m: {given.threads}}}"
+    rows = "".join(f"  - {{name: t{i}, C: {t.C}, T: {t.T}, g: {t.g}, b: {t.b}}}\n" for i, t in enumerate(given.tasks))
+    return f"kind: taskset\nversion: 1\nname: random\ndevice: {device}\norder: {order}\ntasks:\n{rows}"
+
+
+def expected(given, order):
+    """The bounds by name, one value per task: a fraction, or None; and lambda and B*, where T5 has them."""
+    n, T = range(len(given.tasks)), [t.T for t in given.tasks]
+    within = lambda values: [v if v <= t else None for v, t in zip(values, T)]
+    none = [None for _ in n]
+    H = [given.H(i) for i in n]
+    out = {"T1b": H if all(h <= t for h, t in zip(H, T)) else none}
+    out["T1"] = within(H) if order == "became-head" else none
+    out["T1-closed"] = within([given.H_closed(i) for i in n]) if order == "became-head" else none
+    out["T3"] = out["T3-closed"] = none
+    if order == "release-ready" and not given.sms and given.T3_holds():
+        if given.least is None:
+            out["T3"] = out["T3-closed"] = [t.w for t in given.tasks]
+        else:
+            integer, closed = given.Y_integer(), given.Y_closed()
+            out["T3-closed"] = [closed + given.K(i) / given.least for i in n]
+            out["T3"] = none if integer is None else [integer + given.K(i) / given.least for i in n]
+    out["T5"] = out["T5-closed"] = out["T5-with-T1"] = none
+    if given.least is None:
+        out["T5"] = out["T5-closed"] = within([t.w for t in given.tasks])
+        out["T5-with-T1"] = out["T5"] if order == "became-head" else none
+    elif given.T5_holds():
+        length = given.lambda_()
+        backlog = given.backlog(length)
+        out["T5"] = [given.T5(i, backlog) for i in n]
+        out["T5-closed"] = [given.T5_closed(i, backlog) for i in n]
+        if order == "became-head":
+            out["T5-with-T1"] = [given.T5(i, backlog, H[i]) for i in n]
+        out["lambda"], out["B*"] = [length], [backlog]
+    return out
+
+
+def affordable(given):
+    """Whether enumerating is over soon."""
+    if given.least is None:
+        return True
+    if given.T5_holds() and max(given.pieces(end) for end in given.ends()) > MOST_PIECES:
+        return False
+    if given.T3_holds() and given.U < given.least:
+        Y = given.Y_closed()
+        return given.pieces((given.all_work + given.U * 2 * Y) / (given.least - given.U)) < MOST_PIECES
+    return True
+
+
+def found(gangway, path):
+    done = subprocess.run([gangway, "bound", path, "--json"], capture_output=True, text=True, timeout=60, check=True)
+    report = json.loads(done.stdout)
+    value = lambda bound: Fraction(bound["exact"]) if "exact" in bound else None
+    out = {}
+    for task in report["tasks"]:
+        for bound in task["bounds"]:
+            out.setdefault(bound["bound"], []).append(value(bound))
+    for bound in report["bounds"]:
+        if bound["name"] == "T5":
+            out.update((figure["name"], [Fraction(figure["exact"])]) for figure in bound["figures"])
+    out["U"], out["M*"] = Fraction(report["U"]["exact"]), report["M*"]
+    out["M_h"] = [task["M_h"] for task in report["tasks"]]
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gangway", required=True)
+    parser.add_argument("--sets", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="gangway-bounds-"))
+    compared, failed, offered = 0, 0, {}
+    number = 0
+    while compared < args.sets:
+        number += 1
+        given, order = draw(random.Random(f"{args.seed}/{number}"))
+        if not affordable(given):
+            continue
+        compared += 1
+        path = folder / f"set-{number}.yaml"
+        path.write_text(to_yaml(given, order))
+        theirs, ours = found(args.gangway, path), expected(given, order)
+        ours.update({"U": given.U, "M*": given.least, "M_h": given.M})
+        wrong = [name for name in ours if ours[name] != theirs.get(name)]
+        for name in ("T1", "T1b", "T3", "T3-closed", "T5", "T5-with-T1"):
+            offered[name] = offered.get(name, 0) + any(value is not None for value in ours[name])
+        failed += bool(wrong)
+        if wrong:
+            print(f"{path}: {', '.join(f'{w}: {theirs.get(w)} instead of {ours[w]}' for w in wrong)}")
+        else:
+            path.unlink()
+    if not failed:
+        folder.rmdir()
+    print(f"{compared} sets, {failed} differ; sets with a bound:", ", ".join(f"{k} {v}" for k, v in offered.items()))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

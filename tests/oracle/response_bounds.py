@@ -1,0 +1,176 @@
+"""Theorems T1, T3 and T5 a second time, from their statements, in fractions and by brute force.
+
+Where the program searches (fixed points, bit sets, knapsacks by weight) this module enumerates: all sums, all
+subsets, all pieces between two releases. A set is a list of Task; None stands for infinity.
+"""
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import ceil, floor
+
+
+@dataclass(frozen=True)
+class Task:
+    w: Fraction
+    T: Fraction
+    g: int
+    b: int
+
+    @property
+    def C(self):
+        return self.g * self.b * self.w
+
+    @property
+    def u(self):
+        return self.C / self.T
+
+
+class Set:
+    """sms = 0 stands for one pool of `threads`; else so many multiprocessors of `threads` each."""
+
+    def __init__(self, tasks, threads, sms=0):
+        self.tasks, self.threads, self.sms = tasks, threads, sms
+        self.U = sum(t.u for t in tasks)
+        self.all_work = sum(t.C for t in tasks)
+        self.M = [self.busy_while_blocked(h) for h in range(len(tasks))]
+        finite = [x for x in self.M if x is not None]
+        self.least = min(finite) if finite else None
+
+    def busy_while_blocked(self, h):
+        sums = {0}
+        for j, t in enumerate(self.tasks):
+            most = t.g - 1 if j == h else t.g
+            sums = {s + k * t.b for s in sums for k in range(most + 1) if s + k * t.b <= self.threads}
+        possible = [s for s in sums if s > self.threads - self.tasks[h].b]
+        return max(self.sms, 1) * min(possible) if possible else None
+
+    def K(self, i):
+        return self.tasks[i].w * max(0, self.least - self.tasks[i].b) if self.least else Fraction(0)
+
+    # --- T1
+
+    def longest_blocked(self, h):
+        others = [t.w for j, t in enumerate(self.tasks) if j != h]
+        per_round = max(self.sms, 1) * (self.threads // self.tasks[h].b)
+        rounds = ceil(Fraction(self.tasks[h].g, per_round))
+        return max(others, default=Fraction(0)) + (rounds - 1) * self.tasks[h].w
+
+    def H(self, i):
+        """The linear program by its dual: least over the price of work of price * W + sum cap (1 - price weight)+."""
+        items = [(self.M[h], self.longest_blocked(h)) for h in range(len(self.tasks)) if self.M[h] is not None]
+        items.append((self.tasks[i].b, self.tasks[i].w))
+        prices = [Fraction(0)] + [Fraction(1, weight) for weight, _ in items]
+        return min(p * self.all_work + sum(cap * max(0, 1 - p * weight) for weight, cap in items) for p in prices)
+
+    def H_closed(self, i):
+        if self.least is None:
+            return self.tasks[i].w
+        return self.all_work / self.least + self.K(i) / self.least
+
+    # --- T3
+
+    def T3_holds(self):
+        return all(t.g == 1 and t.w <= t.T for t in self.tasks) and (self.least is None or self.U <= self.least)
+
+    def pending_sets(self):
+        n = range(len(self.tasks))
+        return [
+            S for size in range(len(self.tasks) + 1) for S in combinations(n, size)
+            if sum(self.tasks[j].b for j in S) <= self.least - 1
+        ]
+
+    def Y_closed(self):
+        kappa = [self.K(j) / self.least for j in range(len(self.tasks))]
+        return max(
+            (self.all_work + sum(self.tasks[j].u * kappa[j] for j in S)) / (self.least - sum(self.tasks[j].u for j in S))
+            for S in self.pending_sets()
+        )
+
+    def Y_integer(self):
+        """None where U = M*."""
+        if self.U == self.least:
+            return None
+        sets, Y = self.pending_sets(), self.all_work / self.least
+        while True:
+            left = self.left_over(Y, sets)
+            if left <= self.least * Y:
+                return Y
+            Y = left / self.least
+
+    def left_over(self, Y, sets):
+        R = [Y + self.K(j) / self.least for j in range(len(self.tasks))]
+        fluid = self.all_work + max(sum(self.tasks[j].u * R[j] for j in S) for S in sets)
+        end = fluid / (self.least - self.U)  # beyond it nothing is left over
+        lengths = {Fraction(0)}
+        for t, r in zip(self.tasks, R):
+            lengths.update(k * t.T for k in range(floor(end / t.T) + 1))
+            lengths.update(k * t.T - r for k in range(ceil(r / t.T), floor((end + r) / t.T) + 1))
+        best = None
+        for length in lengths:
+            if best is not None and fluid - (self.least - self.U) * length <= best:
+                continue
+            alone = [(floor(length / t.T) + 1) * t.C for t in self.tasks]
+            pending = [(floor((length + r) / t.T) + 1) * t.C for t, r in zip(self.tasks, R)]
+            extra = max(sum(pending[j] - alone[j] for j in S) for S in sets)
+            best = max(best or 0, sum(alone) + extra - self.least * length)
+        return best
+
+    # --- T5
+
+    def sigma(self, i):
+        return self.least - self.U - self.K(i) / self.tasks[i].T
+
+    def T5_holds(self):
+        return self.least is None or all(self.sigma(i) > 0 for i in range(len(self.tasks)))
+
+    def pieces(self, end):
+        """How many there are up to a length, about: what this costs."""
+        return sum(end / t.T for t in self.tasks)
+
+    def ends(self):
+        return [(self.all_work + self.K(i)) / self.sigma(i) for i in range(len(self.tasks))]
+
+    def lambda_(self):
+        """On each piece [p, q) between releases the demand is a constant D; net > 0 up to D / M*."""
+        longest = Fraction(0)
+        for i, end in enumerate(self.ends()):
+            borders = {k * t.T for t in self.tasks for k in range(ceil(end / t.T) + 1)}
+            borders = sorted(borders)
+            for p, q in zip(borders, borders[1:]):
+                demand = sum((floor(p / t.T) + 1) * t.C for t in self.tasks)
+                demand += (floor(p / self.tasks[i].T) + 1) * self.K(i)
+                if demand > self.least * p:
+                    longest = max(longest, min(q, demand / self.least))
+        return longest
+
+    def backlog(self, length):
+        return sum(ceil(length / t.T) * t.C for t in self.tasks)
+
+    def window(self, i, k, backlog):
+        """Least L > 0 with M* L >= demand(L), which is constant on (p, q] between releases of the others."""
+        own = backlog + k * (self.tasks[i].C + self.K(i))
+        others = [t for j, t in enumerate(self.tasks) if j != i]
+        p = max((floor(own / self.least / t.T) * t.T for t in others), default=Fraction(0))  # L is beyond own / M*
+        while True:
+            later = [(floor(p / t.T) + 1) * t.T for t in others]
+            q = min(later, default=None)
+            demand = own + sum((floor(p / t.T) + 1) * t.C for t in others)
+            least = max(p, demand / self.least)
+            if q is None or least <= q:
+                return least
+            p = q
+
+    def T5(self, i, backlog, H=None):
+        best, k = None, 1
+        while True:
+            length = self.window(i, k, backlog)
+            if H is not None:
+                length = min(length, k * H)
+            response = length - (k - 1) * self.tasks[i].T
+            best = response if best is None else max(best, response)
+            if length <= k * self.tasks[i].T:
+                return best
+            k += 1
+
+    def T5_closed(self, i, backlog):
+        return (backlog + self.all_work + self.K(i)) / (self.least - self.U + self.tasks[i].u)
