@@ -47,6 +47,9 @@ std::vector<std::string> read_all() {
   for (const fs::path& file : files) texts.push_back(read_text(file));
   texts.push_back(whole_example());
   texts.push_back(
+      "kind: taskset\nversion: 1\nname: ring\nscheduler: round-robin\nquantum: 4 ms\ntasks:\n"
+      "  - {name: a, c: 10 ms, e: 1 ms, l: 1/3 ms}\n  - {name: b, c: 3 ms, e: 0 us, l: 1 ms, T: 1 s}\n");
+  texts.push_back(
       "kind: workload\nversion: 1\nname: drawn\n"
       "generator: {name: log-uniform, params: {clients: 4, kernels: 2, longest: 5 ms, gap: 0 ms}}\n");
   return texts;
@@ -56,7 +59,7 @@ std::vector<std::string> read_all() {
 
 std::string whole_example() {
   const auto blocks = readme_examples();
-  REQUIRE(blocks.size() == 3);
+  REQUIRE(blocks.size() == 6);
   Node experiment = parse_yaml(blocks[2], "README.md");
   experiment.put("workload", parse_yaml(blocks[0], "README.md"));
   experiment.put("device", parse_yaml(blocks[1], "README.md"));
