@@ -1,0 +1,92 @@
+// Simulated task sets against hand-worked responses and against every bound that is proven.
+#include "experiments/responses.hpp"
+#include "models/bounds/report.hpp"
+#include "models/random.hpp"
+#include "tests/catch.hpp"
+#include "tests/scenario.hpp"
+
+namespace gangway::testing {
+namespace {
+
+TaskSet set_of(const std::string& yaml) {
+  const Node node = parse_yaml("kind: taskset\nversion: 1\nname: t\n" + yaml, "taskset");
+  return read_task_set(Field(node, ""));
+}
+
+std::int64_t between(Stream& random, std::int64_t least, std::int64_t most) {
+  return least + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most - least + 1)));
+}
+
+TaskSet random_set(std::uint64_t number) {
+  Stream random(number, "task set", {});
+  static const std::vector<std::string> orders{"became-head", "became-head", "release-ready", "release-all"};
+  const bool in_pool = random.below(4) != 0;
+  const std::int64_t threads = between(random, 2, 8), sms = in_pool ? 1 : between(random, 1, 3);
+  std::string yaml =
+      in_pool ? "device: {layout: pool, m: " + std::to_string(threads)
+              : "device: {layout: sm, sms: " + std::to_string(sms) + ", threads: " + std::to_string(threads);
+  yaml += "}\norder: " + orders[random.below(orders.size())] + "\ntasks:\n";
+  const std::int64_t tasks = between(random, 2, 5);
+  const bool single = random.below(2) == 0;
+  for (std::int64_t i = 0; i < tasks; ++i) {
+    const std::int64_t g = single ? 1 : between(random, 1, 5), b = between(random, 1, threads);
+    const std::int64_t w = between(random, 1, 4);
+    yaml += "  - {name: t" + std::to_string(i) + ", C: " + std::to_string(g * b * w) +
+            ", T: " + std::to_string(between(random, 3, 14)) + ", g: " + std::to_string(g) +
+            ", b: " + std::to_string(b) + "}\n";
+  }
+  return set_of(yaml);
+}
+
+}  // namespace
+
+TEST_CASE("two tasks that exclude each other wait for each other", "[responses]") {
+  const TaskSet set = set_of(
+      "device: {layout: pool, m: 4}\n"
+      "tasks: [{name: a, C: 8, T: 10, g: 1, b: 4}, {name: b, C: 6, T: 10, g: 1, b: 3}]\n");
+  const SimulatedResponses seen = simulate_responses(set, Rational(100), 1);
+  CHECK(seen.exact);
+  CHECK(seen.tasks[0]->value == Rational(4));
+  CHECK(seen.tasks[1]->value == Rational(4));
+}
+
+TEST_CASE("the first counterexample grows by 10 in every second job", "[responses]") {
+  const TaskSet set = set_of(
+      "device: {layout: pool, m: 2}\n"
+      "tasks: [{name: n1, C: 20, T: 60, g: 1, b: 1}, {name: n2, C: 20, T: 60, g: 1, b: 1},\n"
+      "        {name: n3, C: 20, T: 60, g: 1, b: 1}, {name: tau, C: 10, T: 14, g: 1, b: 1}]\n");
+  // U = 1.71 is below 2, yet the backlog grows by one job of 10 in 100.
+  const SimulatedResponses seen = simulate_responses(set, Rational(16'000), 1);
+  CHECK(seen.tasks[3]->value >= Rational(1'030));
+}
+
+TEST_CASE("times that no clock can hold are rounded to the safe side", "[responses]") {
+  const TaskSet set = set_of(
+      "device: {layout: pool, m: 4}\n"
+      "tasks: [{name: a, C: 1/999999937, T: 1/3, g: 1, b: 1}, {name: b, C: 1/7, T: 10, g: 3, b: 4}]\n");
+  const SimulatedResponses seen = simulate_responses(set, Rational(100), 1);
+  CHECK_FALSE(seen.exact);
+  CHECK(seen.tasks[1]->value <= Rational(1, 3));
+}
+
+TEST_CASE("no simulated response is above a proven bound", "[responses]") {
+  int bounded = 0;
+  for (int number = 0; number < cases(300, 40'000); ++number) {
+    INFO("set " << number);
+    const TaskSet set = random_set(static_cast<std::uint64_t>(number));
+    const BoundReport report = bound_responses(set);
+    const SimulatedResponses seen =
+        simulate_responses(set, Rational(300), static_cast<std::uint64_t>(number));
+    REQUIRE(seen.exact);
+    for (std::size_t i = 0; i < seen.tasks.size(); ++i)
+      for (const AppliedBound& applied : report.bounds)
+        if (const auto* bound = std::get_if<Rational>(&applied.result.tasks[i])) {
+          INFO(applied.bound->name << ", " << report.tasks[i].name);
+          REQUIRE(seen.tasks[i]->value <= *bound);
+          ++bounded;
+        }
+  }
+  CHECK(bounded > cases(300, 40'000));
+}
+
+}  // namespace gangway::testing
