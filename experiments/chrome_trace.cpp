@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
@@ -39,7 +40,7 @@ class Timeline : public TraceSink {
       case Mark::released:
         return instant(r, "arrived");
       case Mark::copy_begins:
-        copying_[engine(r)] = r;
+        copying_[{engine(r), r.job}] = r;
         if (r.program_copy) enter(r, to_device(r) ? "copy in" : "copy out");
         return;
       case Mark::copy_ends:
@@ -55,6 +56,7 @@ class Timeline : public TraceSink {
       case Mark::queued:
         if (r.copy) return;
         if (is_native(r)) enter(r, "waiting");
+        queues_known_ = true;
         return count(r, 1, 0);
       case Mark::held:
         return;
@@ -101,6 +103,9 @@ class Timeline : public TraceSink {
       spans_.back().span.where = {};
     }
   }
+
+  void uncertain(Duration clock) override { uncertain_ = clock; }
+  std::optional<Duration> uncertainty() const { return uncertain_; }
 
   // The run must be over.
   const Json& events() {
@@ -165,7 +170,7 @@ class Timeline : public TraceSink {
   }
   void show_counts() {
     if (!std::exchange(counts_changed_, false)) return;
-    counter("primary queue", queued_);
+    if (queues_known_) counter("primary queue", queued_);
     counter("streams", in_streams_);
   }
   void counter(const char* name, std::int64_t kernels) {
@@ -255,8 +260,9 @@ class Timeline : public TraceSink {
 
   void copied(const Record& r) {
     const std::string& client = workload_->clients[r.job.client.index].name;
-    span(kGpu, to_device(r) ? kCopyIn : kCopyOut, client, copying_[engine(r)]->time, r);
-    copying_[engine(r)].reset();
+    const auto begun = copying_.find({engine(r), r.job});
+    span(kGpu, to_device(r) ? kCopyIn : kCopyOut, client, begun->second.time, r);
+    copying_.erase(begun);
     if (r.program_copy) leave(r);
   }
 
@@ -280,18 +286,17 @@ class Timeline : public TraceSink {
       if (owner_ == Owner::there && (p.name == "running" || p.name == "draining")) gone(r);
       leave(r);
     }
-    for (const auto& begun : copying_)
-      if (begun) {
-        Record r = *begun;
-        r.time = now;
-        span(kGpu, to_device(r) ? kCopyIn : kCopyOut, workload_->clients[r.job.client.index].name,
-             begun->time, r);
-      }
+    for (const auto& [where, begun] : copying_) {
+      Record r = begun;
+      r.time = now;
+      span(kGpu, to_device(r) ? kCopyIn : kCopyOut, workload_->clients[r.job.client.index].name, begun.time,
+           r);
+    }
   }
 
   const Workload* workload_;
   std::vector<Phase> phases_;
-  std::optional<Record> copying_[2];  // what began the copy under way, by engine
+  std::map<std::pair<std::size_t, JobId>, Record> copying_;  // what began the copies under way, by engine
   enum class Owner { none, coming, there } owner_ = Owner::none;
   Time launched_;  // when the launch was ordered
   Time owned_;     // by the launch that runs
@@ -302,8 +307,10 @@ class Timeline : public TraceSink {
   std::int64_t queued_ = 0, in_streams_ = 0;  // kernels: in primary queues; of native clients, in streams
   Time counted_at_;                           // when one of them changed last
   bool counted_ = false, counts_changed_ = false;
+  bool queues_known_ = false;  // a real device does not tell of them
   std::vector<SpanOnSm> spans_;
   bool drawn_ = false;
+  std::optional<Duration> uncertain_;  // of times that the device's clock told
   Json events_ = Json::array();
 };
 
@@ -333,19 +340,23 @@ void ChromeTrace::record(const Record& record) { state_->timeline.record(record)
 
 void ChromeTrace::blocks(const BlockSpan& span) { state_->timeline.blocks(span); }
 
+void ChromeTrace::uncertain(Duration clock) { state_->timeline.uncertain(clock); }
+
 std::string ChromeTrace::text() const {
   const Device& device = experiment_.points[unit_.point].device;
-  const Json json{{"displayTimeUnit", "ms"},
-                  {"otherData",
-                   {{"experiment", experiment_.name},
-                    {"policy", label(experiment_, unit_)},
-                    {"point", unit_.point},
-                    {"replication", unit_.replication},
-                    {"permutation", permutation_},
-                    {"layout", device.pool ? "pool" : "sm"},
-                    {"sms", device.sms},
-                    {"threads", device.sm.threads}}},
-                  {"traceEvents", state_->timeline.events()}};
+  Json json{{"displayTimeUnit", "ms"},
+            {"otherData",
+             {{"experiment", experiment_.name},
+              {"policy", label(experiment_, unit_)},
+              {"point", unit_.point},
+              {"replication", unit_.replication},
+              {"permutation", permutation_},
+              {"layout", device.pool ? "pool" : "sm"},
+              {"sms", device.sms},
+              {"threads", device.sm.threads}}},
+            {"traceEvents", state_->timeline.events()}};
+  if (const auto clock = state_->timeline.uncertainty())
+    json["otherData"]["clock_uncertainty_ns"] = clock->ns;
   return json.dump() + "\n";
 }
 

@@ -19,6 +19,7 @@ class ChromeTrace : public TraceSink {
   void record(const Record& record) override;
   void blocks(const BlockSpan& span) override;
   bool wants_blocks() const override { return true; }
+  void uncertain(Duration clock) override;
   std::string text() const;  // the run must be over
 
  private:

@@ -225,17 +225,23 @@ void check_capabilities(const Experiment& experiment, const WorldEntry& world) {
         throw InputError({"--world " + world.name, 0}, "mechanism", quote(mechanism),
                          expected_names(mechanism, known));
     }
-    for (const Client& client : point.workload->sample().clients)
-      if (client.native && !world.capabilities.has(Capability::native))
-        throw InputError({"--world " + world.name, 0}, "workload.clients." + client.name, "a native client",
-                         "clients under the policy, or another world");
+    const auto& clients = point.workload->sample().clients;
+    const auto native =
+        std::find_if(clients.begin(), clients.end(), [](const Client& c) { return c.native; });
     for (const ChosenPolicy& policy : point.policies) {
-      const Capabilities missing =
-          policy.entry->make(policy.values)->needs().missing_from(world.capabilities);
+      const Capabilities needs = policy.entry->make(policy.values)->needs();
+      const Capabilities missing = needs.missing_from(world.capabilities);
       if (!missing.none())
         throw InputError({"--world " + world.name, 0}, "policies." + policy.label,
                          "a policy that needs " + missing.text(),
                          "a policy for this world, or another world");
+      if (native != clients.end() && !needs.has(Capability::native) &&
+          !world.capabilities.has(Capability::mixed))
+        throw InputError({"--world " + world.name, 0}, "workload.clients." + native->name,
+                         "a native client under the policy " + quote(policy.label),
+                         world.capabilities.has(Capability::native)
+                             ? "the policy 'passthrough', under which all are native, or another world"
+                             : "clients under the policy, or another world");
     }
   }
 }

@@ -86,6 +86,10 @@ class StoppableSink : public TraceSink {
     if (also_ != nullptr) also_->blocks(span);
   }
   bool wants_blocks() const override { return also_ != nullptr && also_->wants_blocks(); }
+  void uncertain(Duration clock) override {
+    next_.uncertain(clock);
+    if (also_ != nullptr) also_->uncertain(clock);
+  }
   bool stopped() const override { return stop_.load(std::memory_order_relaxed); }
 
  private:

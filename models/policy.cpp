@@ -5,13 +5,14 @@
 namespace gangway {
 
 std::string Capabilities::text() const {
-  constexpr std::array<std::pair<Capability, const char*>, 7> kNames{{{Capability::evict, "evict"},
+  constexpr std::array<std::pair<Capability, const char*>, 8> kNames{{{Capability::evict, "evict"},
                                                                       {Capability::ranges, "ranges"},
                                                                       {Capability::memory, "memory"},
                                                                       {Capability::access, "access"},
                                                                       {Capability::sampling, "sampling"},
                                                                       {Capability::kill, "kill"},
-                                                                      {Capability::native, "native"}}};
+                                                                      {Capability::native, "native"},
+                                                                      {Capability::mixed, "mixed"}}};
   std::string out;
   for (const auto& [capability, name] : kNames)
     if (has(capability)) out += (out.empty() ? "" : ", ") + std::string(name);

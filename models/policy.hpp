@@ -143,7 +143,8 @@ enum class Capability : std::uint32_t {
   access = 8,     // clients submit by themselves under direct, intercept or deny; admit and drain
   sampling = 16,  // sample, Activity, Overdue
   kill = 32,
-  native = 64,  // clients submit to the device's own queues
+  native = 64,  // clients submit to the device's own queues: all, or
+  mixed = 128,  // some, beside those that a policy manages
 };
 
 class Capabilities {

@@ -70,6 +70,8 @@ class TraceSink {
   // know.
   virtual void blocks(const BlockSpan&) {}
   virtual bool wants_blocks() const { return false; }
+  // Times that a device's clock told are this near the run's clock; told by worlds that have two clocks.
+  virtual void uncertain(Duration) {}
   // Whether nobody wants the rest of the run. Worlds ask for it now and then, since records may come late or
   // far between.
   virtual bool stopped() const { return false; }

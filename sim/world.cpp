@@ -20,12 +20,13 @@ constexpr std::uint64_t kInstantsPerLook = 4096;  // whether anybody wants the r
 
 constexpr std::size_t engine(Direction direction) { return direction == Direction::restore ? 0 : 1; }
 
-const Registration<WorldEntry> registered{WorldEntry{
-    {"sim", "discrete-event simulation", {}},
-    {Capability::evict, Capability::ranges, Capability::memory, Capability::access, Capability::native},
-    [](const WorldSetup& setup) -> std::unique_ptr<World> {
-      return std::make_unique<SimulatedWorld>(setup);
-    }}};
+const Registration<WorldEntry> registered{
+    WorldEntry{{"sim", "discrete-event simulation", {}},
+               {Capability::evict, Capability::ranges, Capability::memory, Capability::access,
+                Capability::native, Capability::mixed},
+               [](const WorldSetup& setup) -> std::unique_ptr<World> {
+                 return std::make_unique<SimulatedWorld>(setup);
+               }}};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
-// The device and the world `cuda`: the real-time executor on a real GPU.
+// The device and the world `cuda`: the real-time executor on a real GPU, or native clients on its own queues.
 #include "hw/cuda/backend.hpp"
 #include "hw/cuda/devices.hpp"
+#include "hw/cuda/native_world.hpp"
 #include "hw/executor.hpp"
 
 namespace gangway {
@@ -11,16 +12,40 @@ Machine machine() {
   return {facts.device, "CUDA " + facts.driver + " driver, " + facts.runtime + " runtime, " + facts.clocks};
 }
 
-constexpr const char* kSummary = "preemptible kernels on an NVIDIA GPU, in real time";
+// Which of the two depends on the policy, which a world hears of when it runs.
+class CudaWorld : public World {
+ public:
+  explicit CudaWorld(const WorldSetup& setup) : setup_(setup) {}
+
+  std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
+                    TraceSink& trace) override {
+    const bool native = policy.needs().has(Capability::native);
+    if (!world_ || native != native_) {
+      world_.reset();  // first: both may want much of the device's memory
+      world_ = native ? make_native_cuda_world(setup_) : managed();
+      native_ = native;
+    }
+    return world_->run(policy, seed, order, trace);
+  }
+
+ private:
+  std::unique_ptr<World> managed() const {
+    return std::make_unique<RealTimeWorld>(setup_, make_cuda_backend(RealTimeWorld::checked(setup_)));
+  }
+
+  const WorldSetup setup_;
+  std::unique_ptr<World> world_;
+  bool native_ = false;
+};
+
+constexpr const char* kSummary = "preemptible kernels, or native clients, on an NVIDIA GPU in real time";
 
 const Registration<BackendEntry> device{
     BackendEntry{{"cuda", kSummary, {}}, make_cuda_backend, [] { return describe_cuda_device(0); }, machine}};
 const Registration<WorldEntry> world{WorldEntry{
     {"cuda", kSummary, {}},
-    RealTimeWorld::kCapabilities,
-    [](const WorldSetup& setup) -> std::unique_ptr<World> {
-      return std::make_unique<RealTimeWorld>(setup, make_cuda_backend(RealTimeWorld::checked(setup)));
-    },
+    {Capability::evict, Capability::ranges, Capability::native},
+    [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<CudaWorld>(setup); },
     true,
     machine,
     cuda_mechanisms}};

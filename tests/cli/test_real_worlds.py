@@ -63,6 +63,23 @@ class RealWorlds(ProgramTest):
         self.assertFalse((self.folder / "out").exists())
 
     @unittest.skipIf("GANGWAY_GPU" in os.environ, "there is a GPU")
+    def test_native_clients_beside_those_of_a_policy_are_refused(self):
+        file = self.file("real.yaml", text().replace("{name: A, ", "{name: A, native: true, "))
+        for world, expected in (("cuda", "expected the policy 'passthrough', under which all are native"),
+                                ("host", "expected clients under the policy")):
+            done = self.call("run", file, "--world", world, "--out", self.folder / "out")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"--world {world}: key 'workload.clients.A': found a native client under the policy 'fcfs', " + expected,
+                          done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+            self.assertFalse((self.folder / "out").exists())
+
+    def test_passthrough_is_for_worlds_with_native_clients(self):
+        file = self.file("real.yaml", text(policies="passthrough"))
+        done = self.call("run", file, "--world", "host", "--out", self.folder / "out")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("found a policy that needs native, expected a policy for this world", done.stderr)
+
     def test_without_a_gpu_nothing_is_left(self):
         file = self.file("real.yaml", text())
         for call in (["run", file, "--world", "cuda"], ["calibrate"]):

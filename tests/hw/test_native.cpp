@@ -1,0 +1,192 @@
+// Native clients on a real device, as far as no device is needed: what is refused, what is issued when, and
+// what becomes of the device's stamps.
+#include <numeric>
+
+#include "hw/native/telling.hpp"
+#include "models/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/scenario.hpp"
+
+namespace gangway::testing {
+namespace {
+
+using namespace literals;
+
+struct Native {
+  Native() { device.priorities = 6; }
+
+  Client& client(const std::string& name) {
+    Client& made = workload.clients.emplace_back();
+    made.name = name;
+    made.arrive = Duration{};
+    Kernel kernel;
+    kernel.name = "k";
+    kernel.block_tasks = {2};
+    kernel.block_task_length = 100_us;
+    made.kernels.push_back(kernel);
+    return made;
+  }
+  NativePlan plan() const {
+    return NativePlan({.workload = workload, .device = device, .mechanism = *mechanism, .horizon = horizon});
+  }
+  NativePlan laid_out() const {
+    NativePlan made = plan();
+    std::vector<std::uint32_t> order(workload.clients.size());
+    std::iota(order.begin(), order.end(), 0u);
+    made.lay_out({}, order);
+    return made;
+  }
+  std::string refusal() const {
+    try {
+      plan();
+      return "";
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  }
+
+  Workload workload;
+  Device device = small_device();
+  std::unique_ptr<Mechanism> mechanism = mechanism_from("flag-copy");
+  Time horizon = Time::max();
+};
+
+// What a trace says, as lines.
+struct Told : TraceSink {
+  void record(const Record& r) override {
+    lines.push_back(std::to_string(r.time.ns) + " " + std::to_string(r.job.client.index) + " " +
+                    name_of(r.mark));
+  }
+  void blocks(const BlockSpan& span) override {
+    std::string where;
+    for (const auto& [sm, count] : span.where)
+      where += " " + std::to_string(count) + "@" + std::to_string(sm);
+    lines.push_back("blocks " + std::to_string(span.began.ns) + "+" + std::to_string(span.length.ns) + where);
+  }
+  bool wants_blocks() const override { return wanted; }
+  void uncertain(Duration clock) override { uncertainty = clock; }
+  bool wanted = true;
+  std::vector<std::string> lines;
+  Duration uncertainty;
+};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a native client's job that a real device cannot run is refused by key") {
+  Native native;
+  Client& a = native.client("a");
+  SECTION("nothing wrong") { CHECK(native.refusal().empty()); }
+  SECTION("endless") {
+    a.repeat = {std::nullopt, 1_ms, std::nullopt};
+    CHECK(has(native.refusal(), "'workload.clients.a.repeat.jobs': found endless"));
+  }
+  SECTION("think time") {
+    a.repeat = {2, std::nullopt, 1_ms};
+    CHECK(has(native.refusal(), "'workload.clients.a.repeat.think': found 1 ms"));
+  }
+  SECTION("a number of registers for which there is no kernel") {
+    a.kernels[0].registers = 48;
+    CHECK(has(native.refusal(), "found 48, expected none or one of 32, 64, 128, 255"));
+  }
+  SECTION("blocks of another length") {
+    a.kernels[0].exceptions.push_back({0, 1, 50_us});
+    CHECK(has(native.refusal(), "kernels.k.exceptions"));
+  }
+  SECTION("a copy too large") {
+    a.copy_out = {(std::int64_t{1} << 30) + 1};
+    CHECK(has(native.refusal(), "at most 1 GiB"));
+  }
+  SECTION("two priorities in one stream") {
+    a.stream = "s";
+    Client& b = native.client("b");
+    b.stream = "s";
+    b.priority = 3;
+    CHECK(has(native.refusal(), "'workload.clients.b.priority': found 3, expected one priority"));
+  }
+  SECTION("a priority in the NULL stream") {
+    a.stream = kNullStream;
+    a.priority = 1;
+    CHECK(has(native.refusal(), "expected 0 in the stream 'default'"));
+  }
+}
+
+TEST_CASE("streams are numbered by the clients that name them first, priorities cut as the device's") {
+  Native native;
+  native.client("a").priority = 9;
+  native.client("b").stream = "s";
+  native.client("c").stream = kNullStream;
+  native.client("d").stream = "s";
+  const NativePlan plan = native.laid_out();
+  REQUIRE(plan.streams().size() == 3);
+  CHECK(plan.streams()[0].priority == 5);
+  CHECK(plan.streams()[2].null);
+  CHECK(plan.operations()[3].stream == 1);
+}
+
+TEST_CASE("all operations of a job are issued at its release, in the order of time, then of clients") {
+  Native native;
+  Client& a = native.client("a");
+  a.copy_in = a.copy_out = {100};
+  a.repeat.releases = {0_us, 20_us};
+  a.repeat.jobs = 2;
+  native.client("b");
+  native.horizon = Time{15'000};
+  const NativePlan plan = native.laid_out();  // a's second release is beyond the horizon
+  REQUIRE(plan.releases().size() == 2);
+  const auto& program = plan.releases()[0].operations;
+  REQUIRE(program.size() == 3);
+  CHECK(program[0].copy);
+  CHECK(program[1].launch == LaunchId{1});
+  CHECK((program[2].copy && program[2].direction == Direction::save && program[2].copy_number == 1));
+  CHECK(plan.releases()[1].job == JobId{ClientId{1}, 0});
+  CHECK(plan.releases()[1].operations[0].first_stamp == 2);
+  CHECK(plan.stamps() == 4);
+  CHECK(plan.copies() == 2);
+}
+
+TEST_CASE("stamps become marks, and blocks that began and ended together one span") {
+  Native native;
+  Client& a = native.client("a");
+  a.copy_in = {100};
+  Client& b = native.client("b");
+  b.copy_in = {100};
+  const NativePlan plan = native.laid_out();
+  NativeMeasurement measured;
+  measured.issued = {Time{1}, Time{2}, Time{3}, Time{4}};
+  measured.operations = 4;
+  measured.releases = 2;
+  measured.copied = {Time{20}, Time{40}};
+  measured.uncertainty = 7_ns;
+  measured.blocks = {
+      {Time{25}, Time{125}, 3}, {Time{25}, Time{125}, 3}, {Time{45}, Time{145}, 0}, {Time{46}, Time{146}, 1}};
+  Told told;
+  tell(plan, measured, Time::max(), told);
+  CHECK(told.uncertainty == 7_ns);
+  // b's copy began, as far as anyone can tell, when a's had ended.
+  CHECK(told.lines ==
+        std::vector<std::string>{"0 0 released",      "0 1 released", "1 0 issued",     "1 0 copy begins",
+                                 "2 0 issued",        "3 1 issued",   "4 1 issued",     "20 0 copy ends",
+                                 "20 1 copy begins",  "25 0 started", "40 1 copy ends", "45 1 started",
+                                 "blocks 25+100 2@3", "125 0 gone",   "125 0 finished", "blocks 45+100 1@0",
+                                 "blocks 46+100 1@1", "146 1 gone",   "146 1 finished", "146 0 ended"});
+}
+
+TEST_CASE("what was measured after the horizon is not told, nor what was not issued") {
+  Native native;
+  native.client("a");
+  native.client("b");
+  native.horizon = Time{120};
+  const NativePlan plan = native.laid_out();
+  NativeMeasurement measured;
+  measured.issued = {Time{1}, Time{}};
+  measured.operations = measured.releases = 1;
+  measured.blocks = {{Time{25}, Time{110}, 3}, {Time{26}, Time{130}, 3}, {}, {}};
+  Told told;
+  tell(plan, measured, native.horizon, told);
+  CHECK(told.lines == std::vector<std::string>{"0 0 released", "1 0 issued", "25 0 started",
+                                               "blocks 25+85 1@3", "120 0 ended"});
+}
+
+}  // namespace gangway::testing
