@@ -18,6 +18,11 @@ def need_matplotlib():
         sys.exit(f'error: {sys.executable} has no matplotlib: try /usr/bin/python3 with the package python3-matplotlib')
 
 
+def parser_of_nothing(description):
+    """A parser that takes no arguments yet."""
+    return _Parser(description=description)
+
+
 def parser(description):
     """A parser for commands that take result folders."""
     made = _Parser(description=description)
