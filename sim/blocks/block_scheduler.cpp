@@ -1,6 +1,7 @@
 #include "sim/blocks/block_scheduler.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace gangway {
@@ -15,7 +16,7 @@ Duration BlockLengths::of(std::int64_t block) {
     const double draw = normal ? std::clamp(random->normal(), -3.0, 3.0) : 2 * random->uniform() - 1;
     if (!excepted)
       length.ns = std::max<std::int64_t>(
-          1, static_cast<std::int64_t>(static_cast<double>(all.ns) * (1 + jitter * draw) + 0.5));
+          1, static_cast<std::int64_t>(std::floor(static_cast<double>(all.ns) * (1 + jitter * draw) + 0.5)));
   }
   return length;
 }
@@ -47,7 +48,7 @@ void BlockScheduler::reset() {
   changed_ = false;
 }
 
-GridSlot BlockScheduler::add(LaunchedGrid grid) {
+GridSlot BlockScheduler::add(const LaunchedGrid& grid) {
   if (free_grids_.empty()) {
     free_grids_.push_back(static_cast<GridSlot>(grids_.size()));
     grids_.emplace_back();
@@ -55,7 +56,7 @@ GridSlot BlockScheduler::add(LaunchedGrid grid) {
   const GridSlot slot = free_grids_.back();
   free_grids_.pop_back();
   grids_[slot] = {};
-  grids_[slot].grid = std::move(grid);
+  grids_[slot].grid = grid;
   return slot;
 }
 

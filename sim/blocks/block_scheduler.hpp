@@ -50,7 +50,7 @@ class BlockScheduler {
                  Journal& journal, bool by_block);
   void reset();
 
-  GridSlot add(LaunchedGrid grid);
+  GridSlot add(const LaunchedGrid& grid);
   const LaunchedGrid& grid(GridSlot slot) const { return grids_[slot].grid; }
   std::int64_t running(GridSlot slot) const { return grids_[slot].running; }
   void finish(GridSlot slot, Time now);  // it is done: forgets it
