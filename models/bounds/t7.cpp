@@ -64,6 +64,8 @@ class Level {
 
 BoundResult compute(const OwningTasks& set) {
   if (set.quantum) return nowhere(set.tasks.size(), {"scheduler: fixed-priority", {}});
+  if (!std::all_of(set.tasks.begin(), set.tasks.end(), [](const OwningTask& t) { return t.period; }))
+    return nowhere(set.tasks.size(), {"T for every task", {}});
   BoundResult result;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) result.tasks.push_back(Level(set.tasks, i).response());
   return result;

@@ -497,6 +497,10 @@ TEST_CASE("T7: fixed priorities with evictions and relaunches") {
   CHECK(of(owning({{1, 0, 0, 0, 2}}, Rational(1))) == Texts{"-"});
 }
 
+TEST_CASE("T7 needs to know how often jobs come") {
+  CHECK(bounds(bound_responses({"set", "", "", owning({{10, 1, 1, 0, 0}})}), "T7") == Texts{"-"});
+}
+
 TEST_CASE("T8: round robin with evictions and relaunches") {
   const auto of = [](const OwningTasks& set) { return bounds(bound_responses({"set", "", "", set}), "T8"); };
   CHECK(of(owning({{10, 1, 1, 0, 0}, {3, 1, 1, 0, 0}, {7, 2, 1, 0, 0}}, Rational(4))) ==

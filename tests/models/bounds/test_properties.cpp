@@ -13,7 +13,13 @@ namespace {
 
 using namespace testing;
 
-constexpr double kMostSeconds = 5;  // of the processor
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kMostSeconds = 100;  // of the processor
+constexpr std::size_t kStrangeSets = 30;
+#else
+constexpr double kMostSeconds = 5;
+constexpr std::size_t kStrangeSets = 150;
+#endif
 
 std::size_t many(std::size_t few) { return std::getenv("GANGWAY_LONG") != nullptr ? 100 * few : few; }
 
@@ -80,7 +86,7 @@ Rational strange(Stream& random) {
 
 TEST_CASE("sets of strange numbers have bounds or reasons, in time") {
   Stream random(6, "strange", {});
-  for (std::size_t n = 0; n < many(150); ++n) {
+  for (std::size_t n = 0; n < many(kStrangeSets); ++n) {
     const bool pooled = random.below(2) == 0;
     const auto threads = 1 + static_cast<std::int64_t>(random.below(random.below(2) == 0 ? 16 : 5000));
     std::vector<Row> rows(1 + random.below(random.below(4) == 0 ? 32 : 5));
