@@ -25,6 +25,7 @@ namespace gangway {
 struct KernelFacts {
   BlockCount block_tasks;
   Duration declared;  // whole kernel, alone on the device, as declared (which may differ from the truth)
+  std::int32_t priority = 0;  // static; higher is more urgent
 };
 
 // A job that was announced with Arrived and has kernels left. Progress is known as the FRS paper's
@@ -32,7 +33,6 @@ struct KernelFacts {
 struct JobFacts {
   JobId id;
   Time arrived;
-  std::int32_t priority = 0;             // higher is more urgent
   Bytes memory;                          // device memory of the client
   std::span<const KernelFacts> kernels;  // in program order
   std::uint32_t kernel = 0;              // the current one; kernels.size() when none is left

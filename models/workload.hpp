@@ -27,6 +27,7 @@ struct Kernel {
   Duration time;  // the original kernel alone on the device; 0 until complete() where the file does not say
   double transformation_overhead =
       1;  // time of the preemptible form over that of the original (FRS paper, VI-A)
+  std::optional<std::int32_t> priority;  // none: its client's
   std::optional<Duration> declared_time;
   std::optional<Duration>
       eviction_delay;  // as measured, from the order to the last block gone (FRS paper, VI-B)
@@ -51,9 +52,10 @@ struct Repeat {
 
 struct Client {
   std::string name;
-  std::int32_t priority = 0;
-  bool native = false;  // submits its operations to the device's own queues, not to the policy
-  std::string stream;   // of a native client; those that name the same share it; empty: its own
+  std::int32_t priority = 0;  // higher is more urgent
+  bool privileged = false;    // its kernels may be more urgent than the client itself
+  bool native = false;        // submits its operations to the device's own queues, not to the policy
+  std::string stream;         // of a native client; those that name the same share it; empty: its own
   std::optional<Duration> arrive;
   Bytes copy_in, copy_out;
   Bytes memory;
@@ -84,6 +86,10 @@ struct Workload {
 
 // The stream that every other stream waits for, as CUDA's legacy default stream.
 inline constexpr const char* kNullStream = "default";
+
+// A kernel's static priority (EffiSha, 6.4): the client's, or its own, which counts as the client's where it
+// is higher and the client is not privileged.
+std::int32_t static_priority(const Client& client, const Kernel& kernel);
 
 // A client's job alone, without scheduling costs or jitter: the kernels, original or transformed. Copies are
 // not included.

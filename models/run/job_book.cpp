@@ -28,9 +28,8 @@ JobBook::JobBook(const Workload& workload) {
   for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
     const Client& client = workload.clients[c];
     for (const Kernel& kernel : client.kernels)
-      kernels_[c].push_back({kernel.block_tasks, kernel.declared()});
+      kernels_[c].push_back({kernel.block_tasks, kernel.declared(), static_priority(client, kernel)});
     jobs_[c].id.client = ClientId{c};
-    jobs_[c].priority = client.priority;
     jobs_[c].memory = client.memory;
     jobs_[c].kernels = kernels_[c];
   }
