@@ -32,6 +32,7 @@ struct Kernel {
   std::optional<Duration>
       eviction_delay;  // as measured, from the order to the last block gone (FRS paper, VI-B)
   std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
+  Duration host_work;                         // of the client's host thread, from the launch on
   std::int64_t registers = 0;                 // per thread; 0: no limit on residency
   Bytes shared_memory;                        // per block
   std::vector<BlockException> exceptions;     // by job and block; of native clients
@@ -40,7 +41,6 @@ struct Kernel {
 
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   Duration transformed() const;  // of the preemptible form, without jitter
-  Duration declared() const;     // what policies are told
 };
 
 struct Repeat {
@@ -90,9 +90,5 @@ inline constexpr const char* kNullStream = "default";
 // A kernel's static priority (EffiSha, 6.4): the client's, or its own, which counts as the client's where it
 // is higher and the client is not privileged.
 std::int32_t static_priority(const Client& client, const Kernel& kernel);
-
-// A client's job alone, without scheduling costs or jitter: the kernels, original or transformed. Copies are
-// not included.
-Duration kernels_alone(const Client& client, bool transformed);
 
 }  // namespace gangway

@@ -133,6 +133,7 @@ Kernel read_kernel(const Field& field, const std::optional<std::string>& setting
   if (auto exceptions = m.maybe("exceptions"))
     for (const Field& item : exceptions->items()) kernel.exceptions.push_back(read_exception(item, kernel));
   if (auto priority = m.maybe("priority")) kernel.priority = read_priority(*priority, setting);
+  kernel.host_work = optional_duration(m, "host_work", 0_ns).value_or(Duration{});
   kernel.declared_time = optional_duration(m, "declared_time", 1_ns);
   m.finish();
   return kernel;
