@@ -56,10 +56,20 @@ void resolve_references(Node& root, const std::vector<Override>& overrides, cons
     if (change.path != "workload" && change.path != "device") apply(root, change);
 }
 
-std::vector<ChosenPolicy> read_policies(const Field& field) {
-  std::vector<ChosenPolicy> policies;
+Contender read_contender(const Field& field, const ChosenMechanism& common) {
+  Node policy = field.node();
+  std::optional<ChosenMechanism> own;
+  if (const Node* mechanism = policy.find("mechanism")) {
+    own = choose<MechanismEntry>(Field(*mechanism, field.path() + ".mechanism"));
+    std::erase_if(policy.entries, [](const Node::Entry& entry) { return entry.key == "mechanism"; });
+  }
+  return {choose<PolicyEntry>(Field(policy, field.path()), true), own.value_or(common)};
+}
+
+std::vector<Contender> read_policies(const Field& field, const ChosenMechanism& mechanism) {
+  std::vector<Contender> policies;
   for (const Field& item : field.items()) {
-    policies.push_back(choose<PolicyEntry>(item, true));
+    policies.push_back(read_contender(item, mechanism));
     for (std::size_t i = 0; i + 1 < policies.size(); ++i)
       if (policies[i].label == policies.back().label)
         item.fail(quote(policies.back().label) + " a second time", "a label for one of them");
@@ -74,12 +84,9 @@ void read_permutations(const Field& field, Experiment& experiment) {
     experiment.permutations = static_cast<std::uint32_t>(field.integer(1, 1'000'000));
 }
 
-void check_mechanism(const Point& point, const Field& workload) {
-  const auto managed = [](const ChosenPolicy& policy) {
-    return !policy.entry->make(policy.values)->needs().has(Capability::native);
-  };
-  if (std::none_of(point.policies.begin(), point.policies.end(), managed)) return;
-  const auto mechanism = point.mechanism.entry->make(point.mechanism.values);
+void check_mechanism(const Contender& policy, const Point& point, const Field& workload) {
+  if (policy.entry->make(policy.values)->needs().has(Capability::native)) return;
+  const auto mechanism = policy.mechanism.entry->make(policy.mechanism.values);
   for (const Client& client : point.workload->sample().clients)
     for (const Kernel& kernel : client.kernels) {
       if (client.native) continue;
@@ -87,7 +94,7 @@ void check_mechanism(const Point& point, const Field& workload) {
         throw InputError(
             kernel.origin.line > 0 ? kernel.origin : workload.node().origin(),
             workload.path() + ".clients." + client.name + ".kernels." + kernel.name,
-            fmt::format("{} under the mechanism {}", refused->found, quote(point.mechanism.entry->name)),
+            fmt::format("{} under the mechanism {}", refused->found, quote(policy.mechanism.entry->name)),
             refused->expected);
     }
 }
@@ -97,8 +104,8 @@ Point read_point(Mapping& m) {
   point.device = read_device(m.need("device"));
   point.workload.emplace(m.need("workload"), point.device);
   point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
-  point.policies = read_policies(m.need("policies"));
-  check_mechanism(point, m.need("workload"));
+  point.policies = read_policies(m.need("policies"), point.mechanism);
+  for (const Contender& policy : point.policies) check_mechanism(policy, point, m.need("workload"));
   return point;
 }
 

@@ -15,13 +15,18 @@
 
 namespace gangway {
 
+// A policy as it is played: under the experiment's mechanism, or one of its own.
+struct Contender : ChosenPolicy {
+  ChosenMechanism mechanism;
+};
+
 // One combination of the swept parameters, ready to run.
 struct Point {
   std::vector<std::string> values;  // as text, one per swept path
   Device device;
   std::optional<WorkloadSource> workload;
   ChosenMechanism mechanism;
-  std::vector<ChosenPolicy> policies;  // sorted by label; labels are unique
+  std::vector<Contender> policies;  // sorted by label; labels are unique
 };
 
 struct Experiment {

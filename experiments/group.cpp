@@ -68,7 +68,8 @@ Row Group::client_row(std::size_t client) const {
   const auto values = [&](double ClientAverages::*member) {
     std::vector<double> out;
     for (const ReplicationMetrics& m : replications_)
-      if (m.clients[client].jobs > 0) out.push_back(m.clients[client].*member);
+      if (m.clients[client].jobs > 0 && std::isfinite(m.clients[client].*member))
+        out.push_back(m.clients[client].*member);
     return out;
   };
   double jobs = 0;
@@ -83,7 +84,8 @@ Row Group::client_row(std::size_t client) const {
           {"waiting_ns_mean", mean_of(values(&ClientAverages::waiting_ns))},
           {"evictions", mean_of(values(&ClientAverages::evictions))},
           {"standalone_ns", mean_of(values(&ClientAverages::standalone_ns))},
-          {"jobs", jobs}};
+          {"jobs", jobs},
+          {"eviction_delay_ns_mean", mean_of(values(&ClientAverages::eviction_delay_ns))}};
 }
 
 GroupRows Group::rows() const {

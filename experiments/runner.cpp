@@ -218,17 +218,17 @@ class Runner {
 
 void check_capabilities(const Experiment& experiment, const WorldEntry& world) {
   for (const Point& point : experiment.points) {
-    if (world.mechanisms != nullptr) {
-      const auto known = world.mechanisms();
-      const std::string& mechanism = point.mechanism.entry->name;
-      if (std::find(known.begin(), known.end(), mechanism) == known.end())
-        throw InputError({"--world " + world.name, 0}, "mechanism", quote(mechanism),
-                         expected_names(mechanism, known));
-    }
     const auto& clients = point.workload->sample().clients;
     const auto native =
         std::find_if(clients.begin(), clients.end(), [](const Client& c) { return c.native; });
-    for (const ChosenPolicy& policy : point.policies) {
+    for (const Contender& policy : point.policies) {
+      if (world.mechanisms != nullptr) {
+        const auto known = world.mechanisms();
+        const std::string& mechanism = policy.mechanism.entry->name;
+        if (std::find(known.begin(), known.end(), mechanism) == known.end())
+          throw InputError({"--world " + world.name, 0}, "mechanism", quote(mechanism),
+                           expected_names(mechanism, known));
+      }
       const Capabilities needs = policy.entry->make(policy.values)->needs();
       const Capabilities missing = needs.missing_from(world.capabilities);
       if (!missing.none())

@@ -46,7 +46,8 @@ class JobRows : public JobSink {
       fmt::format_to(out, ",{},{},{},{},", job.finish->ns, job.standalone.ns, job.response().ns, job.ntt());
     else
       fmt::format_to(out, ",,{},,,", job.standalone.ns);
-    fmt::format_to(out, "{},{},{}\n", job.evictions, job.launches, job.finish ? "finished" : "unfinished");
+    fmt::format_to(out, "{},{},{},{}\n", job.evictions, job.launches, job.finish ? "finished" : "unfinished",
+                   job.priority);
   }
 
   Unit unit_;
@@ -104,10 +105,10 @@ struct Stage {
       : point(experiment.points[unit.point]),
         policy(point.policies[unit.policy]),
         workload(point.workload->draw(experiment.seed, unit.replication)),
-        mechanism(point.mechanism.entry->make(point.mechanism.values)),
+        mechanism(policy.mechanism.entry->make(policy.mechanism.values)),
         world(entry.make({workload, point.device, *mechanism, experiment.standalone_transformed,
                           experiment.horizon ? Time{} + *experiment.horizon : Time::max(),
-                          experiment.watchdog, point.mechanism.entry->name,
+                          experiment.watchdog, policy.mechanism.entry->name,
                           experiment.seed + unit.replication, experiment.by_block})) {}
 
   std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
@@ -118,7 +119,7 @@ struct Stage {
   }
 
   const Point& point;
-  const ChosenPolicy& policy;
+  const Contender& policy;
   Workload workload;
   std::unique_ptr<Mechanism> mechanism;
   std::unique_ptr<World> world;

@@ -42,6 +42,6 @@ std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Wor
 inline constexpr const char* kJobColumns =
     "point,policy,replication,permutation,client,job,arrival_ns,start_ns,finish_ns,standalone_ns,response_ns,"
     "ntt,"
-    "evictions,launches,outcome\n";
+    "evictions,launches,outcome,priority\n";
 
 }  // namespace gangway

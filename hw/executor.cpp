@@ -216,6 +216,7 @@ void RealTimeWorld::release_due() {
     note({.time = *first,
           .amount = standalone_[client.id().index],
           .job = client.last_released(),
+          .priority = client.priority_of(client.last_released()),
           .mark = Mark::released});
     schedule(client.id(), client.next_release());
     if (std::find(released_.begin(), released_.end(), client.id().index) == released_.end())
@@ -236,7 +237,7 @@ void RealTimeWorld::eligible(ClientRun& client) {
   const JobId job = client.job();
   note({.time = now_, .job = job, .kernel = client.kernel(), .mark = Mark::eligible});
   if (client.kernel() > 0) return;
-  book_.arrived(job, now_);
+  book_.arrived(job, now_, client.priority_of(job));
   tell(Arrived{job});
 }
 

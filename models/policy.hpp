@@ -25,8 +25,9 @@ namespace gangway {
 struct KernelFacts {
   BlockCount block_tasks;
   Duration declared;  // whole kernel, alone on the device, as declared (which may differ from the truth)
-  std::int32_t priority = 0;  // static; higher is more urgent
-  BlockCount resident;        // how many of its blocks the device holds at once
+  std::int32_t priority = 0;        // static; higher is more urgent
+  BlockCount resident;              // how many of its blocks the device holds at once
+  std::optional<BlockCount> slice;  // block-tasks of a slice, where the workload declares it
 };
 
 // A job that was announced with Arrived and has kernels left. Progress is known as the FRS paper's

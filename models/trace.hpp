@@ -39,6 +39,7 @@ struct Record {
   std::int64_t amount = 0;
   JobId job{};
   std::uint32_t kernel = 0;
+  std::int32_t priority = 0;  // released: of the client, as this job has it
   Mark mark = Mark::ended;
   Why why = Why::completed;                  // left
   Direction direction = Direction::restore;  // copies: restore is host to device

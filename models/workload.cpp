@@ -6,9 +6,9 @@ namespace gangway {
 
 Duration Kernel::transformed() const { return scaled_nearest(time, transformation_overhead); }
 
-std::int32_t static_priority(const Client& client, const Kernel& kernel) {
-  const std::int32_t asked = kernel.priority.value_or(client.priority);
-  return client.privileged ? asked : std::min(asked, client.priority);
+std::int32_t static_priority(const Client& client, const Kernel& kernel, std::int32_t inherited) {
+  const std::int32_t asked = kernel.priority.value_or(inherited);
+  return client.privileged ? asked : std::min(asked, inherited);
 }
 
 }  // namespace gangway

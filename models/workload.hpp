@@ -28,6 +28,7 @@ struct Kernel {
   double transformation_overhead =
       1;  // time of the preemptible form over that of the original (FRS paper, VI-A)
   std::optional<std::int32_t> priority;  // none: its client's
+  std::optional<BlockCount> slice;       // block-tasks of one, as found by profiling
   std::optional<Duration> declared_time;
   std::optional<Duration>
       eviction_delay;  // as measured, from the order to the last block gone (FRS paper, VI-B)
@@ -52,10 +53,11 @@ struct Repeat {
 
 struct Client {
   std::string name;
-  std::int32_t priority = 0;  // higher is more urgent
-  bool privileged = false;    // its kernels may be more urgent than the client itself
-  bool native = false;        // submits its operations to the device's own queues, not to the policy
-  std::string stream;         // of a native client; those that name the same share it; empty: its own
+  std::int32_t priority = 0;                // higher is more urgent
+  std::optional<std::int32_t> priority_to;  // each job draws its own, from `priority` to this
+  bool privileged = false;                  // its kernels may be more urgent than the client itself
+  bool native = false;  // submits its operations to the device's own queues, not to the policy
+  std::string stream;   // of a native client; those that name the same share it; empty: its own
   std::optional<Duration> arrive;
   Bytes copy_in, copy_out;
   Bytes memory;
@@ -87,8 +89,8 @@ struct Workload {
 // The stream that every other stream waits for, as CUDA's legacy default stream.
 inline constexpr const char* kNullStream = "default";
 
-// A kernel's static priority (EffiSha, 6.4): the client's, or its own, which counts as the client's where it
-// is higher and the client is not privileged.
-std::int32_t static_priority(const Client& client, const Kernel& kernel);
+// A kernel's static priority (EffiSha, 6.4) in a job for which the client has the priority `inherited`: that,
+// or its own, unless it is higher and the client not privileged.
+std::int32_t static_priority(const Client& client, const Kernel& kernel, std::int32_t inherited);
 
 }  // namespace gangway

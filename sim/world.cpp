@@ -254,8 +254,11 @@ void SimulatedWorld::tell_and_decide() {
 void SimulatedWorld::release(ClientId id) {
   ClientRun& client = clients_[id.index];
   client.release();
-  note(
-      {.time = now_, .amount = standalone_[id.index], .job = client.last_released(), .mark = Mark::released});
+  note({.time = now_,
+        .amount = standalone_[id.index],
+        .job = client.last_released(),
+        .priority = client.priority_of(client.last_released()),
+        .mark = Mark::released});
   if (const auto due = client.next_release()) push(*due, kRelease, id.index);
   if (is_native(id))
     native_releases_.push_back(client.last_released());
@@ -279,7 +282,7 @@ void SimulatedWorld::begin_job(ClientRun& client) {
 void SimulatedWorld::eligible(ClientRun& client, bool arrives) {
   const JobId job = client.job();
   note({.time = now_, .job = job, .kernel = client.kernel(), .mark = Mark::eligible});
-  if (client.kernel() == 0) book_.arrived(job, now_);
+  if (client.kernel() == 0) book_.arrived(job, now_, client.priority_of(job));
   if (by_access_) {
     const auto intercepted = gate_.submit(client.id());
     note({.time = now_,

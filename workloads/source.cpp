@@ -85,27 +85,43 @@ BlockException read_exception(const Field& field, const Kernel& kernel) {
   return exception;
 }
 
-// A number, or one for each named setting, of which `setting` is the one that applies.
-std::int32_t read_priority(const Field& field, const std::optional<std::string>& setting) {
-  const auto number = [](const Field& f) {
-    return static_cast<std::int32_t>(f.integer(-1'000'000, 1'000'000));
-  };
-  if (!field.is_mapping()) return number(field);
-  Mapping settings = field.mapping();
-  std::vector<std::string> names;
-  std::optional<std::int32_t> chosen;
-  for (const Node::Entry& entry : field.node().entries) {
-    names.push_back(entry.key);
-    const std::int32_t priority = number(settings.need(entry.key));
-    if (entry.key == setting) chosen = priority;
-  }
-  if (!setting)
-    field.fail("a priority for each setting", "a number, or the workload's `priorities` to name the setting");
-  if (!chosen) field.fail("no priority for the setting " + quote(*setting), expected_names(*setting, names));
-  return *chosen;
+std::int32_t read_priority(const Field& field) {
+  return static_cast<std::int32_t>(field.integer(-1'000'000, 1'000'000));
 }
 
-Kernel read_kernel(const Field& field, const std::optional<std::string>& setting) {
+// What is given for each named setting, of which `setting` is the one that applies.
+Field of_setting(const Field& field, const std::optional<std::string>& setting) {
+  Mapping settings = field.mapping();
+  std::vector<std::string> names;
+  for (const Node::Entry& entry : field.node().entries) names.push_back(entry.key);
+  if (!setting)
+    field.fail("a priority for each setting", "a number, or the workload's `priorities` to name the setting");
+  if (std::find(names.begin(), names.end(), *setting) == names.end())
+    field.fail("no priority for the setting " + quote(*setting), expected_names(*setting, names));
+  return settings.need(*setting);
+}
+
+// A number, {from, to} to draw from, or one of these for each named setting.
+void read_client_priority(const Field& field, const std::optional<std::string>& setting, Client& client) {
+  if (!field.is_mapping()) {
+    client.priority = read_priority(field);
+    return;
+  }
+  if (field.node().find("from") == nullptr) {
+    Client ignored;
+    for (const Node::Entry& entry : field.node().entries)
+      if (entry.key != setting)
+        read_client_priority(Field(entry.value, field.path() + "." + entry.key), std::nullopt, ignored);
+    return read_client_priority(of_setting(field, setting), std::nullopt, client);
+  }
+  Mapping m = field.mapping();
+  client.priority = read_priority(m.need("from"));
+  const Field to = m.need("to");
+  client.priority_to = static_cast<std::int32_t>(to.integer(client.priority, 1'000'000));
+  m.finish();
+}
+
+Kernel read_kernel(const Field& field) {
   Mapping m = field.mapping();
   Kernel kernel;
   kernel.origin = field.node().origin();
@@ -132,7 +148,8 @@ Kernel read_kernel(const Field& field, const std::optional<std::string>& setting
     field.fail("both eviction_delay and block_task_length", "one of them");
   if (auto exceptions = m.maybe("exceptions"))
     for (const Field& item : exceptions->items()) kernel.exceptions.push_back(read_exception(item, kernel));
-  if (auto priority = m.maybe("priority")) kernel.priority = read_priority(*priority, setting);
+  if (auto slice = m.maybe("slice")) kernel.slice = BlockCount{slice->integer(1, kernel.block_tasks.count)};
+  if (auto priority = m.maybe("priority")) kernel.priority = read_priority(*priority);
   kernel.host_work = optional_duration(m, "host_work", 0_ns).value_or(Duration{});
   kernel.declared_time = optional_duration(m, "declared_time", 1_ns);
   m.finish();
@@ -171,11 +188,18 @@ Repeat read_repeat(const Field& field) {
   return repeat;
 }
 
-Client read_client(const Field& field, const std::optional<std::string>& setting) {
+// What the workload says for all clients that do not say it themselves.
+struct ForAll {
+  std::optional<std::string> priorities;
+  std::optional<Repeat> repeat;
+};
+
+Client read_client(const Field& field, const ForAll& all) {
   Mapping m = field.mapping();
   Client client;
+  if (all.repeat) client.repeat = *all.repeat;
   client.name = m.need("name").identifier();
-  if (auto priority = m.maybe("priority")) client.priority = read_priority(*priority, setting);
+  if (auto priority = m.maybe("priority")) read_client_priority(*priority, all.priorities, client);
   if (auto privileged = m.maybe("privileged")) client.privileged = privileged->boolean();
   client.arrive = optional_duration(m, "arrive", 0_ns);
   if (auto copy = m.maybe("copy_in")) client.copy_in = copy->bytes();
@@ -185,13 +209,12 @@ Client read_client(const Field& field, const std::optional<std::string>& setting
   if (auto stream = m.maybe("stream")) client.stream = stream->identifier();
   if (auto repeat = m.maybe("repeat")) client.repeat = read_repeat(*repeat);
   if (client.arrive && !client.repeat.releases.empty()) field.fail("both arrive and releases", "one of them");
-  for (const Field& kernel : m.need("kernels").items())
-    client.kernels.push_back(read_kernel(kernel, setting));
+  for (const Field& kernel : m.need("kernels").items()) client.kernels.push_back(read_kernel(kernel));
   m.finish();
-  Duration all;
+  Duration sum;
   for (const Kernel& kernel : client.kernels) {
-    all += kernel.time;
-    if (all > Duration{100 * kDay.ns}) field.fail("kernels of more than 100 days in all", "at most 100 days");
+    sum += kernel.time;
+    if (sum > Duration{100 * kDay.ns}) field.fail("kernels of more than 100 days in all", "at most 100 days");
   }
   return client;
 }
@@ -216,11 +239,10 @@ Jitter read_jitter(const Field& field) {
   return jitter;
 }
 
-std::vector<Client> read_client_list(const Field& field, bool laid_out,
-                                     const std::optional<std::string>& setting) {
+std::vector<Client> read_client_list(const Field& field, bool laid_out, const ForAll& all) {
   std::vector<Client> clients;
   for (const Field& item : field.items()) {
-    Client client = read_client(item, setting);
+    Client client = read_client(item, all);
     for (const Client& other : clients)
       if (other.name == client.name)
         item.fail(quote(client.name) + " a second time", "each client's name once");
@@ -306,9 +328,10 @@ Parsed parse(const Field& field) {
     }
     workload.clients = parsed.generator->draw(0, 0);
   } else {
-    std::optional<std::string> setting;
-    if (auto priorities = m.maybe("priorities")) setting = priorities->identifier();
-    workload.clients = read_client_list(m.need("clients"), workload.arrivals.has_value(), setting);
+    ForAll all;
+    if (auto priorities = m.maybe("priorities")) all.priorities = priorities->identifier();
+    if (auto repeat = m.maybe("repeat")) all.repeat = read_repeat(*repeat);
+    workload.clients = read_client_list(m.need("clients"), workload.arrivals.has_value(), all);
   }
   m.finish();
   const auto clients = static_cast<std::int64_t>(workload.clients.size());

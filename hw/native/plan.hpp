@@ -56,6 +56,7 @@ class NativePlan {
   }
   const std::vector<std::vector<NativeKernel>>& kernels() const { return kernels_; }  // by client
   Bytes longest_copy() const { return longest_copy_; }
+  std::int32_t priority(ClientId client) const { return setup_.workload.clients[client.index].priority; }
   std::int64_t standalone_ns(ClientId client) const { return standalone_[client.index]; }
 
   // Lays out one run: what is released up to the horizon, in order of time, then of clients. Allocates.

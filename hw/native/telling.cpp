@@ -161,6 +161,7 @@ class Telling {
       records_.push_back({.time = release.time,
                           .amount = plan_.standalone_ns(release.job.client),
                           .job = release.job,
+                          .priority = plan_.priority(release.job.client),
                           .mark = Mark::released});
       Time over = release.time;
       for (std::size_t k = 0; k < release.operations.size(); ++k)

@@ -14,6 +14,7 @@ void ReplicationMeter::job(const JobResult& result) {
   sums.waiting += static_cast<double>(result.waiting().ns);
   sums.standalone += static_cast<double>(result.standalone.ns);
   sums.evictions += result.evictions;
+  sums.eviction_delay += static_cast<double>(result.eviction_delay.ns);
   ++sums.jobs;
   if (sums.run_jobs++ == 0) sums.first = result.arrival;
   sums.last = *result.finish;
@@ -42,6 +43,7 @@ ReplicationMetrics ReplicationMeter::metrics() const {
   std::vector<double> ntts;
   std::vector<double> speeds;
   double waiting = 0;
+  const double none = std::numeric_limits<double>::quiet_NaN();
   for (const Sums& sums : clients_) {
     ClientAverages& c = m.clients.emplace_back();
     if (sums.jobs == 0) continue;
@@ -52,6 +54,7 @@ ReplicationMetrics ReplicationMeter::metrics() const {
          static_cast<double>(sums.evictions) / n,
          sums.standalone / n,
          sums.time_per_job / static_cast<double>(sums.runs),
+         sums.evictions > 0 ? sums.eviction_delay / static_cast<double>(sums.evictions) : none,
          sums.jobs};
     ntts.push_back(c.ntt);
     speeds.push_back(1 / c.ntt);
@@ -60,7 +63,6 @@ ReplicationMetrics ReplicationMeter::metrics() const {
     m.jobs += sums.jobs;
     waiting += sums.waiting;
   }
-  const double none = std::numeric_limits<double>::quiet_NaN();
   m.antt = ntts.empty() ? none : mean(ntts);
   m.dntt = ntts.empty() ? none : deviation(ntts, sample_sigma_);
   m.jain = ntts.empty() ? none : jain(speeds);

@@ -15,8 +15,9 @@ struct ClientAverages {
   double waiting_ns = 0;
   double evictions = 0;  // per job
   double standalone_ns = 0;
-  double time_per_job_ns = 0;  // first release to last finish over the jobs finished, averaged over runs
-  std::int64_t jobs = 0;       // finished
+  double time_per_job_ns = 0;    // first release to last finish over the jobs finished, averaged over runs
+  double eviction_delay_ns = 0;  // of one eviction; NaN when there was none
+  std::int64_t jobs = 0;         // finished
 };
 
 struct ReplicationMetrics {
@@ -45,6 +46,7 @@ class ReplicationMeter : public JobSink {
  private:
   struct Sums {
     double ntt = 0, response = 0, waiting = 0, standalone = 0, time_per_job = 0;
+    double eviction_delay = 0;
     std::int64_t evictions = 0, jobs = 0, runs = 0;
     // of the current run
     Time first, last;

@@ -20,6 +20,7 @@ void RunMeter::record(const Record& record) {
       job.id = record.job;
       job.arrival = record.time;
       job.standalone = {record.amount};
+      job.priority = record.priority;
       open_[record.job.client.index].push_back(job);
       totals_.first_release = std::min(totals_.first_release, record.time);
       return;
@@ -40,6 +41,7 @@ void RunMeter::record(const Record& record) {
     case Mark::left:
       if (record.why != Why::evicted) return;
       ++job_of(record).evictions;
+      job_of(record).eviction_delay += last_eviction_delay_;
       ++totals_.evictions;
       totals_.eviction_delay += last_eviction_delay_;
       return;

@@ -20,6 +20,8 @@ struct JobResult {
   Duration copying;    // the program's own copies
   std::int64_t evictions = 0;
   std::int64_t launches = 0;
+  Duration eviction_delay;  // summed over evictions: from the order to the last block gone
+  std::int32_t priority = 0;
 
   Duration response() const { return *finish - arrival; }
   Duration waiting() const { return response() - executing - copying; }

@@ -13,6 +13,7 @@ class Pkm : public OwnershipPolicy {
  public:
   explicit Pkm(const ParameterValues& values)
       : by_latency_(values.choice("slice") == "latency"),
+        declared_(values.choice("slice") == "declared"),
         latency_(values.duration("latency")),
         blocks_(values.integer("block_tasks")) {}
 
@@ -27,6 +28,7 @@ class Pkm : public OwnershipPolicy {
 
   // Whole waves of blocks, as a part of one takes as long as all of it.
   BlockCount slice_of(const KernelFacts& kernel) const {
+    if (declared_ && kernel.slice) return *kernel.slice;
     if (!by_latency_) return {blocks_};
     const std::int64_t wave = std::max<std::int64_t>(1, kernel.resident.count);
     const std::int64_t waves = (kernel.block_tasks.count + wave - 1) / wave;
@@ -35,7 +37,7 @@ class Pkm : public OwnershipPolicy {
     return {wave * std::clamp<std::int64_t>(in_time, 1, waves)};
   }
 
-  bool by_latency_;
+  bool by_latency_, declared_;
   Duration latency_;
   std::int64_t blocks_;
 };
@@ -43,11 +45,13 @@ class Pkm : public OwnershipPolicy {
 const PolicyRegistration<Pkm> registered{
     "pkm",
     "kernel slicing: the most urgent kernel's next slice",
-    {{"slice", "how large: as the latency allows, or so many block-tasks",
-      Parameter::Choice{{"latency", "block-tasks"}}},
+    {{"slice",
+      "how large: as the latency allows, so many block-tasks, or as the workload declares of each kernel",
+      Parameter::Choice{{"latency", "block-tasks", "declared"}}},
      {"latency", "how long a slice may run, but at least one wave of blocks",
       Parameter::Time{1_ms, 1_us, 100_s}},
-     {"block_tasks", "of one slice", Parameter::Integer{1, 1, 1'000'000'000}}}};
+     {"block_tasks", "of one slice, or of kernels that declare none",
+      Parameter::Integer{1, 1, 1'000'000'000}}}};
 
 }  // namespace
 }  // namespace gangway

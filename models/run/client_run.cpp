@@ -76,6 +76,13 @@ bool ClientRun::begin() {
   return true;
 }
 
+std::int32_t ClientRun::priority_of(JobId job) const {
+  const std::int32_t least = client_->priority;
+  if (!client_->priority_to) return least;
+  const auto levels = static_cast<std::uint64_t>(std::int64_t{*client_->priority_to} - least + 1);
+  return least + static_cast<std::int32_t>(stream(seed_, "priority", id_, job.number).below(levels));
+}
+
 RunningKernel ClientRun::running() const {
   return {job(), kernel_, client_->kernels[kernel_].block_tasks, times_[kernel_]};
 }

@@ -41,6 +41,9 @@ class ClientRun {
   bool begin();
   void finish() { active_ = false; }
 
+  // The client's priority for one of its jobs.
+  std::int32_t priority_of(JobId job) const;
+
   JobId job() const { return {id_, begun_ - 1}; }
   JobId last_released() const { return {id_, released_ - 1}; }
   std::uint32_t kernel() const { return kernel_; }

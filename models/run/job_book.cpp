@@ -27,7 +27,7 @@ Duration declared(const WorldSetup& setup, const Kernel& kernel) {
 
 }  // namespace
 
-JobBook::JobBook(const WorldSetup& setup) {
+JobBook::JobBook(const WorldSetup& setup) : workload_(&setup.workload) {
   const Workload& workload = setup.workload;
   jobs_.resize(workload.clients.size());
   kernels_.resize(workload.clients.size());
@@ -36,8 +36,9 @@ JobBook::JobBook(const WorldSetup& setup) {
     for (const Kernel& kernel : client.kernels)
       kernels_[c].push_back({kernel.block_tasks,
                              declared(setup, kernel),
-                             static_priority(client, kernel),
-                             {resident_blocks(setup.device, kernel)}});
+                             client.priority,
+                             {resident_blocks(setup.device, kernel)},
+                             kernel.slice});
     jobs_[c].id.client = ClientId{c};
     jobs_[c].memory = client.memory;
     jobs_[c].kernels = kernels_[c];
@@ -49,7 +50,11 @@ void JobBook::reset() {
   for (JobFacts& facts : jobs_) facts.kernel = static_cast<std::uint32_t>(facts.kernels.size());
 }
 
-void JobBook::arrived(JobId job, Time now) {
+void JobBook::arrived(JobId job, Time now, std::int32_t priority) {
+  const Client& client = workload_->clients[job.client.index];
+  std::vector<KernelFacts>& kernels = kernels_[job.client.index];
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    kernels[k].priority = static_priority(client, client.kernels[k], priority);
   JobFacts& facts = of(job);
   facts.id = job;
   facts.arrived = now;

@@ -13,12 +13,14 @@ class JobBook : public View {
  public:
   explicit JobBook(const WorldSetup& setup);
   void reset();  // a run begins: no job can be launched before it has arrived
-  void arrived(JobId job, Time now);
+  // `priority`: the client's, for this job.
+  void arrived(JobId job, Time now, std::int32_t priority);
   JobFacts& of(JobId job) { return jobs_[job.client.index]; }
   // Why these block-tasks of the job cannot be launched, or empty. Only what is the policy's fault.
   std::string refusal(JobId job, BlockRange range) const;
 
  private:
+  const Workload* workload_;
   std::vector<std::vector<KernelFacts>> kernels_;
 };
 

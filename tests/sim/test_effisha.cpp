@@ -49,7 +49,7 @@ TEST_CASE("a kernel inherits its client's priority, and only a privileged client
   CHECK(evictions(2, false) == 0);  // ignored (EffiSha, 6.4)
   CHECK(evictions(2, true) == 1);
   CHECK(evictions(0, false) == 0);
-  CHECK(static_priority(b, b.kernels[0]) == 0);
+  CHECK(static_priority(b, b.kernels[0], 1) == 0);
 }
 
 TEST_CASE("dprr: a quota by priority, then the inactive queue until the other is empty") {
