@@ -43,11 +43,15 @@ std::int64_t resident_blocks(const Device& device, const Kernel& kernel) {
   return per_sm * device.sms;
 }
 
+std::int64_t waves(const Device& device, const Kernel& kernel) {
+  const std::int64_t resident = std::max<std::int64_t>(1, resident_blocks(device, kernel));
+  return (kernel.block_tasks.count + resident - 1) / resident;
+}
+
 Duration block_length(const Device& device, const Kernel& kernel) {
   if (kernel.block_task_length) return *kernel.block_task_length;
-  const std::int64_t resident = std::max<std::int64_t>(1, resident_blocks(device, kernel));
-  const std::int64_t waves = (kernel.block_tasks.count + resident - 1) / resident;
-  return {(kernel.time.ns + waves - 1) / waves};
+  const std::int64_t count = waves(device, kernel);
+  return {(kernel.time.ns + count - 1) / count};
 }
 
 Device read_device(const Field& field) {

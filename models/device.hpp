@@ -51,6 +51,9 @@ struct Device {
 // Blocks of the kernel that can be resident on the device at once; 0 when one block exceeds an SM.
 std::int64_t resident_blocks(const Device& device, const Kernel& kernel);
 
+// How many times over the device is filled by the kernel's blocks when it has the device to itself.
+std::int64_t waves(const Device& device, const Kernel& kernel);
+
 // How long one block of the original kernel runs: as the file says, or such that the kernel alone on the
 // device, in whole waves of resident blocks, takes its time (rounded up to a ns).
 Duration block_length(const Device& device, const Kernel& kernel);

@@ -160,7 +160,7 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
       }
       return;
     case kBlocks:
-      return blocks_->ended(index, now_);
+      return blocks_->ended(index);
     case kFlagSeen:
       return flag_seen(event.sequence);
   }

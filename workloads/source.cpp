@@ -245,11 +245,8 @@ void complete(Workload& workload, const Device& device, const std::string& path)
   for (Client& client : workload.clients) {
     Duration all;
     for (Kernel& kernel : client.kernels) {
-      if (kernel.time == Duration{}) {
-        const std::int64_t resident = resident_blocks(device, kernel);
-        const std::int64_t waves = (kernel.block_tasks.count + resident - 1) / resident;
-        kernel.time = {mul_div_floor(waves, kernel.block_task_length->ns, 1)};
-      }
+      if (kernel.time == Duration{})
+        kernel.time = {mul_div_floor(waves(device, kernel), kernel.block_task_length->ns, 1)};
       all += kernel.time;
       if (all > Duration{100 * kDay.ns})
         throw InputError(kernel.origin, path + ".clients." + client.name + ".kernels." + kernel.name,

@@ -95,7 +95,6 @@ void BlockScheduler::join(GridSlot slot, Time now) {
     place = std::find_if(queue.begin(), queue.end(),
                          [&](GridSlot other) { return before(entry.grid, grids_[other].grid); });
   queue.insert(place, slot);
-  entry.queued = true;
   joined_.push_back(slot);
   changed_ = true;
   note(entry, Mark::queued, now);
@@ -116,7 +115,7 @@ void BlockScheduler::assign(Time now) {
     if (!queues_[served].empty()) hold(queues_[served].front(), Rule::A2, now);
   for (const GridSlot slot : joined_) {
     const Entry& entry = grids_[slot];
-    if (!entry.queued || entry.said != 0 || entry.dequeued) continue;
+    if (entry.said != 0 || entry.dequeued) continue;
     const Queue& queue = queues_[queue_of(entry.grid)];
     if (queue.front() != slot) hold(slot, Rule::X1, now);
   }
@@ -187,7 +186,7 @@ void BlockScheduler::place(GridSlot slot, Time now) {
       if (!sm) return;
       note_start();
       ++entry.running;
-      begin_one(slot, *sm, 1, grid.lengths.of(entry.assigned), now);
+      begin_on_sm(slot, *sm, 1, grid.lengths.of(entry.assigned), now);
     }
   } else {
     where_.clear();
@@ -204,29 +203,33 @@ void BlockScheduler::place(GridSlot slot, Time now) {
 void BlockScheduler::begin(GridSlot slot, std::span<const BlocksOnSm> where, Duration length, Time now) {
   if (by_block_ && !grids_[slot].grid.persistent) {
     for (const auto& [sm, count] : where)
-      for (std::uint32_t i = 0; i < count; ++i) begin_one(slot, sm, 1, length, now);
+      for (std::uint32_t i = 0; i < count; ++i) begin_on_sm(slot, sm, 1, length, now);
     return;
   }
-  if (where.size() == 1) return begin_one(slot, where[0].sm, where[0].count, length, now);
+  if (where.size() == 1) return begin_on_sm(slot, where[0].sm, where[0].count, length, now);
   const std::uint32_t cohort = new_cohort();
   std::uint32_t count = 0;
   for (const BlocksOnSm& here : where) count += here.count;
   places_[cohort].assign(where.begin(), where.end());
   cohorts_[cohort] = {slot, count, 0, true, now, length, 1};
-  if (grids_[slot].grid.persistent && !grids_[slot].closed)
-    grids_[slot].open.push_back(cohort);
-  else
-    events_.push(now + length, event_id_ | cohort << shift_);
+  start(cohort);
 }
 
-void BlockScheduler::begin_one(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length,
-                               Time now) {
+void BlockScheduler::begin_on_sm(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length,
+                                 Time now) {
   const std::uint32_t cohort = new_cohort();
   cohorts_[cohort] = {slot, count, sm, false, now, length, 1};
-  if (grids_[slot].grid.persistent && !grids_[slot].closed)
-    grids_[slot].open.push_back(cohort);
+  start(cohort);
+}
+
+// Its end is an event, unless it waits for close().
+void BlockScheduler::start(std::uint32_t cohort) {
+  const Cohort& blocks = cohorts_[cohort];
+  Entry& entry = grids_[blocks.grid];
+  if (entry.grid.persistent && !entry.closed)
+    entry.open.push_back(cohort);
   else
-    events_.push(now + length, event_id_ | cohort << shift_);
+    events_.push(blocks.began + blocks.length, event_id_ | cohort << shift_);
 }
 
 std::uint32_t BlockScheduler::new_cohort() {
@@ -277,15 +280,21 @@ bool BlockScheduler::prolong(std::uint32_t cohort, Time now, Time next) {
   return true;
 }
 
-void BlockScheduler::ended(std::uint32_t cohort, Time) {
-  const Cohort blocks = cohorts_[cohort];
-  tell(cohort, blocks.waves);
-  sms_.release(grids_[blocks.grid].grid.needs, places(cohort));
-  cohorts_[cohort].count = 0;
-  free_cohorts_.push_back(cohort);
-  grids_[blocks.grid].running -= blocks.count;
+void BlockScheduler::ended(std::uint32_t cohort) {
+  end(cohort);
   changed_ = true;
-  finish_if_done(blocks.grid);
+  finish_if_done(cohorts_[cohort].grid);
+}
+
+// Tells of the blocks and frees their room.
+void BlockScheduler::end(std::uint32_t cohort) {
+  Cohort& blocks = cohorts_[cohort];
+  Entry& entry = grids_[blocks.grid];
+  tell(cohort, blocks.waves);
+  sms_.release(entry.grid.needs, places(cohort));
+  entry.running -= blocks.count;
+  blocks.count = 0;
+  free_cohorts_.push_back(cohort);
 }
 
 void BlockScheduler::finish_if_done(GridSlot slot) {
@@ -299,11 +308,7 @@ void BlockScheduler::close(GridSlot slot, Time now) {
   entry.closed = true;
   for (const std::uint32_t cohort : entry.open) {
     cohorts_[cohort].length = now - cohorts_[cohort].began;
-    tell(cohort, 1);
-    sms_.release(entry.grid.needs, places(cohort));
-    entry.running -= cohorts_[cohort].count;
-    cohorts_[cohort].count = 0;
-    free_cohorts_.push_back(cohort);
+    end(cohort);
   }
   entry.open.clear();
   changed_ = true;

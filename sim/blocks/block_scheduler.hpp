@@ -72,7 +72,7 @@ class BlockScheduler {
   // as many of the same kernel; if so that has been done, as often as it happens before anything else does,
   // at `next`.
   bool prolong(std::uint32_t cohort, Time now, Time next);
-  void ended(std::uint32_t cohort, Time now);
+  void ended(std::uint32_t cohort);
   // The run is over: tells of the waves that ended among blocks that still run.
   void flush();
 
@@ -84,7 +84,7 @@ class BlockScheduler {
   struct Entry {
     LaunchedGrid grid;
     std::int64_t assigned = 0, running = 0;
-    bool started = false, closed = false, queued = false, dequeued = false;
+    bool started = false, closed = false, dequeued = false;
     std::uint32_t said = 0;           // rules told to hold it
     std::vector<std::uint32_t> open;  // cohorts of persistent blocks
   };
@@ -105,8 +105,10 @@ class BlockScheduler {
   bool serve(Queue& queue, Time now);
   void place(GridSlot slot, Time now);
   void begin(GridSlot slot, std::span<const BlocksOnSm> where, Duration length, Time now);
-  void begin_one(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length, Time now);
+  void begin_on_sm(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length, Time now);
+  void start(std::uint32_t cohort);
   std::uint32_t new_cohort();
+  void end(std::uint32_t cohort);
   std::span<const BlocksOnSm> places(std::uint32_t cohort);
   void tell(std::uint32_t cohort, std::int64_t waves);
   void finish_if_done(GridSlot slot);
