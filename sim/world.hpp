@@ -25,8 +25,8 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
                     TraceSink& trace) override;
 
  private:
-  enum Kind : std::uint32_t { kRelease, kCopied, kStart, kGone, kReport, kTimer, kBlocks, kFlagSeen };
-  static constexpr unsigned kKindBits = 3;
+  enum Kind : std::uint32_t { kRelease, kCopied, kStart, kGone, kReport, kTimer, kBlocks, kFlagSeen, kLook };
+  static constexpr unsigned kKindBits = 4;
 
   LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
   void evict(LaunchId launch) override;
@@ -60,6 +60,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
       settle_queues();
   }
   void settle_queues();
+  void settle_copies();
   void begin_copies(Direction direction);
   void settle_blocks();
   void tell_native_clients();
@@ -69,7 +70,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   void release(ClientId client);
   void begin_job(ClientRun& client);
   void eligible(ClientRun& client);
-  void copied(Direction direction, std::uint32_t slot);
+  void copied(Direction direction, std::uint32_t slot, std::uint64_t event);
   void started();
   void gone(std::uint64_t sequence);
   void is_gone();
@@ -116,6 +117,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   struct EndedCopy {
     CopyQueue::Copy copy;
     Direction direction;
+    CopyQueue::Beginning began;
   };
   std::vector<EndedCopy> ended_copies_;
   std::vector<JobId> native_releases_;

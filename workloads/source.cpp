@@ -246,7 +246,7 @@ void complete(Workload& workload, const Device& device, const std::string& path)
     Duration all;
     for (Kernel& kernel : client.kernels) {
       if (kernel.time == Duration{})
-        kernel.time = {mul_div_floor(waves(device, kernel), kernel.block_task_length->ns, 1)};
+        kernel.time = time_of_waves(device, kernel, *kernel.block_task_length);
       all += kernel.time;
       if (all > Duration{100 * kDay.ns})
         throw InputError(kernel.origin, path + ".clients." + client.name + ".kernels." + kernel.name,
