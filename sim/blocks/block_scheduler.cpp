@@ -328,27 +328,31 @@ void BlockScheduler::end(std::uint32_t cohort, Time now) {
   Entry& entry = grids_[blocks.grid];
   tell(cohort, std::exchange(blocks.waves, 0));
   entry.running -= blocks.count;
+  const Vacated vacated{cohort, entry.grid.needs, is_done(entry)};
   if (vacated_.none())
-    free(cohort, entry.grid.needs);
+    free(vacated);
   else
-    vacated_.push(now, {cohort, entry.grid.needs});
+    vacated_.push(now, vacated);
 }
 
-void BlockScheduler::free(std::uint32_t cohort, const BlockNeeds& needs) {
-  sms_.release(needs, places(cohort));
-  cohorts_[cohort].count = 0;
-  free_cohorts_.push_back(cohort);
+void BlockScheduler::free(const Vacated& blocks) {
+  sms_.release(blocks.needs, places(blocks.cohort));
+  cohorts_[blocks.cohort].count = 0;
+  free_cohorts_.push_back(blocks.cohort);
+  if (blocks.last) --resident_;
   changed_ = true;
 }
 
 void BlockScheduler::vacate(Time now) {
-  vacated_.take(now, [&](const Vacated& blocks) { free(blocks.cohort, blocks.needs); });
+  vacated_.take(now, [&](const Vacated& blocks) { free(blocks); });
+}
+
+bool BlockScheduler::is_done(const Entry& entry) {
+  return entry.running == 0 && entry.assigned == entry.grid.blocks;
 }
 
 void BlockScheduler::finish_if_done(GridSlot slot) {
-  Entry& entry = grids_[slot];
-  if (entry.running > 0 || entry.assigned < entry.grid.blocks) return;
-  --resident_;
+  if (!is_done(grids_[slot])) return;
   changed_ = true;
   done.push_back(slot);
 }

@@ -114,9 +114,15 @@ class BlockScheduler {
   void start(std::uint32_t cohort);
   std::uint32_t new_cohort();
   void end(std::uint32_t cohort, Time now);
-  void free(std::uint32_t cohort, const BlockNeeds& needs);
+  struct Vacated {
+    std::uint32_t cohort = 0;
+    BlockNeeds needs;
+    bool last = false;  // of their kernel
+  };
+  void free(const Vacated& blocks);
   std::span<const BlocksOnSm> places(std::uint32_t cohort);
   void tell(std::uint32_t cohort, std::int64_t waves);
+  static bool is_done(const Entry& entry);
   void finish_if_done(GridSlot slot);
   void dequeue(GridSlot slot, Time now);
   void hold(GridSlot slot, Rule rule, Time now);
@@ -143,12 +149,8 @@ class BlockScheduler {
   std::vector<Cohort> cohorts_;
   std::vector<std::vector<BlocksOnSm>> places_;
   std::vector<std::uint32_t> free_cohorts_;
-  struct Vacated {
-    std::uint32_t cohort;
-    BlockNeeds needs;
-  };
   DelayLine<Vacated> vacated_;
-  std::int64_t resident_ = 0;     // kernels that were admitted to a queue and are not done
+  std::int64_t resident_ = 0;     // kernels that were admitted to a queue and have not left the device
   std::vector<GridSlot> joined_;  // since the last assign()
   std::vector<BlocksOnSm> where_;
   std::vector<BlocksOnSm> told_;

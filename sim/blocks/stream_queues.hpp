@@ -80,9 +80,9 @@ class StreamQueues {
     std::uint64_t last_issued = 0;
   };
   struct Ended {
-    std::uint32_t stream;
+    std::uint32_t stream = 0;
     JobId job;
-    std::uint32_t place;
+    std::uint32_t place = 0;
   };
   std::size_t idlest_channel() const;
   void take_due(Time now);

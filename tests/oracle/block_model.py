@@ -115,7 +115,7 @@ class Operation:
         self.issued = self.joined = None  # numbers: the order in which that happened
         self.joined_at = self.ready_at = self.ended_at = self.channel = None
         self.work = None  # of a copy that began: what is left of it
-        self.begun = self.ended = self.left = self.let_in = False
+        self.begun = self.ended = self.left = False
         self.assigned = self.running = 0
 
     def stream(self):
@@ -154,7 +154,7 @@ class BlockModel:
             self.channels = len(numbers)
         self.dynamic = device.get("channel_assignment") == "dynamic" and self.channels < len(numbers)
         self.queues = [[] for _ in range(device.get("priorities", 1))]  # by priority
-        self.outside = []  # kernels that K1 keeps from their queue
+        self.outside, self.resident = [], []  # kernels that K1 keeps from their queue; those it let in
         self.engines = {"h2d": [], "d2h": []}  # the copies that wait
 
         self.now = 0
@@ -357,13 +357,13 @@ class BlockModel:
         return changed
 
     def let_in(self):
-        resident = sum(operation.let_in and not operation.ended for operation in self.open)
-        while self.outside and resident < self.most_resident:
+        here = lambda kernel: not kernel.ended or self.now < kernel.ended_at + self.room_delay
+        self.resident = [kernel for kernel in self.resident if here(kernel)]
+        while self.outside and len(self.resident) < self.most_resident:
             chosen = min(self.outside, key=lambda kernel: (-self.level(kernel), self.place_in_queue(kernel)))
             self.outside.remove(chosen)
-            chosen.let_in = True
             self.queue_of(chosen).append(chosen)
-            resident += 1
+            self.resident.append(chosen)
 
     def assign_one(self):
         for queue in reversed(self.queues):

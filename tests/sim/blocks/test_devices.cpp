@@ -97,6 +97,10 @@ TEST_CASE("K1: the highest priority is let in first, when a kernel with waves le
     CHECK(times(run, 2) == Interval{20, 30});
     CHECK(times(run, 1) == Interval{30, 40});
     CHECK(held(run, "2 H CUDA.K1"));
+    device.delays.block_end = 3_t;
+    CHECK(times(run_on(device, clients), 2) == Interval{26, 36});
+    CHECK(times(run_on(device, clients), 1) == Interval{39, 49});
+    device.delays.block_end = 0_t;
     CHECK(times(run_on(without(device, Rule::K1), clients), 2) == Interval{10, 20});
   }
 }
