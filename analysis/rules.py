@@ -152,16 +152,16 @@ def read_experiments(simulated, measured):
 
 
 def table(experiments):
-    lines = [f"{'experiment':22}{'rule':16}{'verdict':17}{'start: median':>15} {'p99':>7} {'max':>7}"
+    lines = [f"{'experiment':22}{'rule':27}{'verdict':17}{'start: median':>15} {'p99':>7} {'max':>7}"
              f"{'  end: median':>13} {'p99':>6} {'max':>7}  outside",
-             f"{'':22}{'':16}{'':17}{'(us; of n timelines)':>31}"]
+             f"{'':22}{'':27}{'':17}{'(us; of n timelines)':>31}"]
     for experiment in experiments:
         for verdict in judge(experiment):
             subject = verdict.subject if verdict.subject != experiment.name else ''
-            lines.append(f'{experiment.name:22}{subject:16}{verdict.holds:17}{verdict.with_rule.text():>54}'
+            lines.append(f'{experiment.name:22}{subject:27}{verdict.holds:17}{verdict.with_rule.text():>54}'
                          f'   n={len(experiment.measured)}')
             if verdict.without:
-                lines.append(f"{'':22}{'':16}{'   without':17}{verdict.without.text():>54}")
+                lines.append(f"{'':22}{'':27}{'   without':17}{verdict.without.text():>54}")
     return '\n'.join(lines)
 
 

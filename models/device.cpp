@@ -12,6 +12,8 @@ MultiprocessorLimits read_sm(const Field& field) {
   sm.blocks = m.need("blocks").integer(1, 1 << 20);
   sm.registers = m.need("registers").integer(1, 1 << 30);
   sm.shared_memory = m.need("shared_memory").bytes();
+  if (auto warp = m.maybe("warp")) sm.warp = warp->integer(1, 1024);
+  if (auto reserved = m.maybe("reserved_shared_memory")) sm.reserved_shared_memory = reserved->bytes();
   m.finish();
   return sm;
 }
@@ -19,6 +21,8 @@ MultiprocessorLimits read_sm(const Field& field) {
 CopyEngine read_engine(const Field& field) {
   Mapping m = field.mapping();
   CopyEngine engine{m.need("bandwidth").bandwidth(), m.need("latency").duration()};
+  if (auto latency = m.maybe("queued_latency")) engine.queued_latency = latency->duration();
+  if (auto speed = m.maybe("both_ways")) engine.both_ways = speed->number(0.01, 1);
   m.finish();
   return engine;
 }
@@ -38,23 +42,68 @@ PollCosts read_polls(const Field& field) {
   return costs;
 }
 
+NativeDelays read_delays(const Field& field) {
+  Mapping m = field.mapping();
+  NativeDelays delays;
+  for (const auto& [key, delay] : {std::pair("kernel_issue", &delays.kernel_issue),
+                                   {"copy_issue", &delays.copy_issue},
+                                   {"kernel_end", &delays.kernel_end},
+                                   {"copy_end", &delays.copy_end},
+                                   {"block_end", &delays.block_end}})
+    if (auto given = m.maybe(key)) *delay = given->duration();
+  m.finish();
+  return delays;
+}
+
+std::vector<std::uint32_t> read_sm_order(const Field& field, std::int64_t sms) {
+  std::vector<std::uint32_t> order;
+  std::vector<bool> seen(static_cast<std::size_t>(sms));
+  for (const Field& item : field.items()) {
+    const auto sm = static_cast<std::uint32_t>(item.integer(0, sms - 1));
+    if (seen[sm]) item.fail(std::to_string(sm) + " a second time", "each SM once");
+    seen[sm] = true;
+    order.push_back(sm);
+  }
+  if (order.size() != seen.size())
+    field.fail(std::to_string(order.size()) + " SMs", "all " + std::to_string(sms));
+  return order;
+}
+
 }  // namespace
 
+BlockNeeds needs_of(const Device& device, const Kernel& kernel) {
+  const std::int64_t warps = (kernel.threads() + device.sm.warp - 1) / device.sm.warp;
+  const std::int64_t threads = warps * device.sm.warp;
+  return {threads,
+          kernel.registers * threads,
+          {kernel.shared_memory.count + device.sm.reserved_shared_memory.count}};
+}
+
 std::int64_t resident_blocks(const Device& device, const Kernel& kernel) {
-  std::int64_t per_sm = std::min(device.sm.blocks, device.sm.threads / kernel.threads());
+  const BlockNeeds needs = needs_of(device, kernel);
+  std::int64_t per_sm = std::min(device.sm.blocks, device.sm.threads / needs.threads);
   if (device.pool) return per_sm;
-  if (kernel.registers > 0)
-    per_sm = std::min(per_sm, device.sm.registers / (kernel.registers * kernel.threads()));
-  if (kernel.shared_memory.count > 0)
-    per_sm = std::min(per_sm, device.sm.shared_memory.count / kernel.shared_memory.count);
+  if (needs.registers > 0) per_sm = std::min(per_sm, device.sm.registers / needs.registers);
+  if (needs.shared_memory.count > 0)
+    per_sm = std::min(per_sm, device.sm.shared_memory.count / needs.shared_memory.count);
   return per_sm * device.sms;
+}
+
+std::int64_t waves(const Device& device, const Kernel& kernel) {
+  const std::int64_t resident = std::max<std::int64_t>(1, resident_blocks(device, kernel));
+  return (kernel.block_tasks.count + resident - 1) / resident;
 }
 
 Duration block_length(const Device& device, const Kernel& kernel) {
   if (kernel.block_task_length) return *kernel.block_task_length;
-  const std::int64_t resident = std::max<std::int64_t>(1, resident_blocks(device, kernel));
-  const std::int64_t waves = (kernel.block_tasks.count + resident - 1) / resident;
-  return {(kernel.time.ns + waves - 1) / waves};
+  const std::int64_t count = waves(device, kernel);
+  const std::int64_t busy = kernel.time.ns - mul_div_floor(count - 1, device.delays.block_end.ns, 1);
+  return {std::max<std::int64_t>(1, (busy + count - 1) / count)};
+}
+
+Duration time_of_waves(const Device& device, const Kernel& kernel, Duration block_length) {
+  const Duration gap = device.delays.block_end;
+  return Duration{mul_div_floor(waves(device, kernel), (block_length + gap).ns, 1)} - gap;
 }
 
 Device read_device(const Field& field) {
@@ -75,11 +124,18 @@ Device read_device(const Field& field) {
       device.placement = placement->one_of({"most-room-first", "lowest-index-first"}) == "most-room-first"
                              ? Placement::most_room_first
                              : Placement::lowest_index_first;
+    if (auto order = m.maybe("sm_order")) device.sm_order = read_sm_order(*order, device.sms);
   }
   if (auto order = m.maybe("queue_order"))
     device.queue_order = queue_order_from(order->one_of(queue_order_names()));
   if (auto priorities = m.maybe("priorities")) device.priorities = priorities->integer(1, 1000);
   if (auto channels = m.maybe("channels")) device.channels = channels->integer(1, 1'000'000);
+  if (auto assignment = m.maybe("channel_assignment"))
+    device.channel_assignment = assignment->one_of({"fixed", "dynamic"}) == "fixed"
+                                    ? ChannelAssignment::fixed
+                                    : ChannelAssignment::dynamic;
+  if (auto kernels = m.maybe("resident_kernels")) device.resident_kernels = kernels->integer(1, 1'000'000);
+  if (auto delays = m.maybe("delays")) device.delays = read_delays(*delays);
   if (auto rules = m.maybe("rules")) device.rules = read_rules(*rules);
   device.memory = {std::int64_t{1} << 60};
   if (auto memory = m.maybe("memory")) device.memory = memory->bytes();

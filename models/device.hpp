@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/gpu_rules.hpp"
 #include "models/input/field.hpp"
@@ -13,11 +14,16 @@ namespace gangway {
 struct MultiprocessorLimits {
   std::int64_t threads = 2048, blocks = 32, registers = 65536;
   Bytes shared_memory;
+  std::int64_t warp = 1;              // blocks take whole multiples of so many threads
+  Bytes reserved_shared_memory = {};  // that a block takes beside what its kernel asks for
 };
 
 struct CopyEngine {
   Bandwidth bandwidth;
   Duration latency;
+  std::optional<Duration> queued_latency =
+      {};                // of a copy that begins when another ends; none: as of any other
+  double both_ways = 1;  // its speed while the other direction copies, too: above 0, to 1
 };
 
 // Delays of the scheduler's commands (FRS paper, II and III-B).
@@ -34,7 +40,22 @@ struct PollCosts {
   Duration device;  // one read of device memory, by a block between two block-tasks
 };
 
-// Which SM with room for a block takes it; the lowest index where that leaves a choice.
+// How long after one thing another can follow, for what native clients hand to the device's queues.
+struct NativeDelays {
+  // After an operation's issue it may join a queue.
+  Duration kernel_issue, copy_issue;
+  // After the end of its last block, or of the copy, an operation leaves its stream.
+  Duration kernel_end, copy_end;
+  // After a block's end its room is free.
+  Duration block_end;
+};
+
+// Which channel passes on what a stream issues: always the same, or, when nothing of the stream waits, one in
+// which nothing waits, or else the one to which any stream issued longest ago.
+enum class ChannelAssignment { fixed, dynamic };
+
+// Which SM with room for a block takes it; the first in the device's order where that
+// leaves a choice.
 enum class Placement { most_room_first, lowest_index_first };
 
 struct Device {
@@ -45,9 +66,13 @@ struct Device {
   std::int64_t sms = 1;
   MultiprocessorLimits sm;
   Placement placement = Placement::most_room_first;  // room: how many more such blocks fit
+  std::vector<std::uint32_t> sm_order;  // all SMs, those first that are preferred; empty: by number
   QueueOrder queue_order = QueueOrder::became_head;
   std::int64_t priorities = 1;           // primary queues; clients of higher priority share the highest
   std::optional<std::int64_t> channels;  // none: one for each stream
+  ChannelAssignment channel_assignment = ChannelAssignment::fixed;
+  std::optional<std::int64_t> resident_kernels;  // at most so many at once; none: no limit
+  NativeDelays delays;
   RuleSet rules;
   Bytes memory;
   CopyEngine h2d, d2h;
@@ -55,12 +80,26 @@ struct Device {
   std::optional<PollCosts> polls;  // none: not known
 };
 
+// What one block takes of its SM.
+struct BlockNeeds {
+  std::int64_t threads = 1;
+  std::int64_t registers = 0;
+  Bytes shared_memory;
+  friend bool operator==(const BlockNeeds&, const BlockNeeds&) = default;
+};
+BlockNeeds needs_of(const Device& device, const Kernel& kernel);
+
 // Blocks of the kernel that can be resident on the device at once; 0 when one block exceeds an SM.
 std::int64_t resident_blocks(const Device& device, const Kernel& kernel);
 
+// How many times over the device is filled by the kernel's blocks when it has the device to itself.
+std::int64_t waves(const Device& device, const Kernel& kernel);
+
 // How long one block of the original kernel runs: as the file says, or such that the kernel alone on the
-// device, in whole waves of resident blocks, takes its time (rounded up to a ns).
+// device, in whole waves of resident blocks, takes its time (rounded up to a ns, at least 1).
 Duration block_length(const Device& device, const Kernel& kernel);
+// The other way round: the time of a kernel of such blocks.
+Duration time_of_waves(const Device& device, const Kernel& kernel, Duration block_length);
 
 // Reads a `kind: device` mapping. Throws InputError.
 Device read_device(const Field& field);

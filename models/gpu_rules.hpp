@@ -1,8 +1,8 @@
 // The rules by which a GPU takes kernels and copies from its queues, by the names of those who found them:
 // YA: Yang and Anderson, Response-Time Bounds for Concurrent GPU Scheduling, III. RTSS17: Amert et al., GPU
 // Scheduling on the NVIDIA TX2, RTSS 2017. RTAS24: Bakita and Anderson, Demystifying NVIDIA GPU Internals,
-// RTAS 2024. The same letter means different things in different papers. Each rule can be switched off; what
-// then happens instead is said here.
+// RTAS 2024. CUDA: NVIDIA's programming guide. The same letter means different things in different papers.
+// Each rule can be switched off; what then happens instead is said here.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,9 @@ enum class Rule : std::uint8_t {
   // Operations of streams that share a channel join queues in the order in which they were issued. Off: every
   // stream has a channel of its own.
   B1,
+  // No more kernels than the device has room for are in primary queues or have blocks that run (the
+  // programming guide's "resident grids"). Off: any number.
+  K1,
   // No switch but the queue's order by release time (YA.P1): a kernel waits for those that were released
   // before.
   P1,

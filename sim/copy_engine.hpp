@@ -1,9 +1,10 @@
 // One direction of copying between host and device: first come, first served; copies asked for at the same
-// instant in client order.
+// instant in client order. sim/README.md and sim/blocks/README.md define how long copies take.
 #pragma once
 
-#include <algorithm>
+#include <cmath>
 #include <deque>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -21,47 +22,103 @@ class CopyQueue {
   };
 
   // RTSS17.C2: one copy at a time; without that rule all at once.
-  CopyQueue(const CopyEngine& engine, bool one_at_a_time) : engine_(engine), one_at_a_time_(one_at_a_time) {}
+  CopyQueue(const CopyEngine& engine, bool one_at_a_time)
+      : engine_(engine), one_at_a_time_(one_at_a_time), slow_(std::llround(engine.both_ways * kFull)) {}
 
-  void ask(const Copy& copy) { asked_.push_back(copy); }
+  void ask(const Copy& copy, Time now) {
+    auto place = waiting_.end();
+    while (place != waiting_.begin() && std::prev(place)->asked == now &&
+           copy.job < std::prev(place)->copy.job)
+      --place;
+    waiting_.insert(place, {copy, now});
+  }
 
-  // At the end of an instant: the slot of a copy that begins now, until there is none.
-  std::optional<std::uint32_t> begin() {
-    if (!asked_.empty()) {
-      std::sort(asked_.begin(), asked_.end(), [](const Copy& a, const Copy& b) { return a.job < b.job; });
-      waiting_.insert(waiting_.end(), asked_.begin(), asked_.end());
-      asked_.clear();
-    }
-    if (waiting_.empty() || (one_at_a_time_ && free_.size() < under_way_.size())) return std::nullopt;
+  // At the end of an instant: the slot of a copy that begins now, until there is none. Its end is known after
+  // pace().
+  std::optional<std::uint32_t> begin(Time now) {
+    if (waiting_.empty() || (one_at_a_time_ && !idle())) return std::nullopt;
     if (free_.empty()) {
-      free_.push_back(static_cast<std::uint32_t>(under_way_.size()));
-      under_way_.emplace_back();
+      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back();
     }
     const std::uint32_t slot = free_.back();
     free_.pop_back();
-    under_way_[slot] = waiting_.front();
+    const Copy copy = waiting_.front().copy;
+    slots_[slot] = {copy, {now, ++begun_}, static_cast<Work>(time_of(copy, now).ns) * kFull, now, 0, true};
     waiting_.pop_front();
     return slot;
   }
 
-  const Copy& copy(std::uint32_t slot) const { return under_way_[slot]; }
-  Duration time_of(const Copy& copy) const {
-    return engine_.latency + transfer_time(copy.size, engine_.bandwidth);
+  // After copies of either direction began or ended: whether the other direction copies, too, from now on.
+  // Calls push(end, slot), which returns the number of an event, for each copy whose end that changes.
+  template <typename Push>
+  void pace(Time now, bool both_ways, Push push) {
+    const std::int64_t speed = both_ways ? slow_ : kFull;
+    for (std::uint32_t s = 0; s < slots_.size(); ++s) {
+      Slot& slot = slots_[s];
+      if (!slot.busy || (slot.event != 0 && speed == speed_)) continue;
+      if (slot.event != 0) slot.left -= static_cast<Work>((now - slot.since).ns) * speed_;
+      slot.since = now;
+      slot.event = push(now + Duration{static_cast<std::int64_t>((slot.left + speed - 1) / speed)}, s);
+    }
+    speed_ = speed;
   }
-  void finish(std::uint32_t slot) { free_.push_back(slot); }
+
+  bool idle() const { return free_.size() == slots_.size(); }
+  const Copy& copy(std::uint32_t slot) const { return slots_[slot].copy; }
+  // Orders the copies of a queue, and those that began at different times, by their beginning.
+  struct Beginning {
+    Time time;
+    std::uint64_t number = 0;
+  };
+  Beginning beginning(std::uint32_t slot) const { return slots_[slot].began; }
+  // Whether that event is the copy's end: another one is out of date.
+  bool ends(std::uint32_t slot, std::uint64_t event) const {
+    return slots_[slot].busy && slots_[slot].event == event;
+  }
+  void finish(std::uint32_t slot, Time now) {
+    slots_[slot].busy = false;
+    free_.push_back(slot);
+    last_end_ = now;
+  }
   void reset() {
-    asked_.clear();
     waiting_.clear();
-    under_way_.clear();
+    slots_.clear();
     free_.clear();
+    speed_ = kFull;
+    last_end_.reset();
   }
 
  private:
+  __extension__ using Work = __int128;  // ns at full speed, times kFull
+  static constexpr std::int64_t kFull = 1'000'000;
+
+  struct Slot {
+    Copy copy;
+    Beginning began;
+    Work left = 0;            // at `since`
+    Time since;               // when its speed changed last
+    std::uint64_t event = 0;  // its end; 0: not known yet
+    bool busy = false;
+  };
+
+  Duration time_of(const Copy& copy, Time now) const {
+    const bool queued = engine_.queued_latency && last_end_ == now;
+    return (queued ? *engine_.queued_latency : engine_.latency) + transfer_time(copy.size, engine_.bandwidth);
+  }
+
   CopyEngine engine_;
   bool one_at_a_time_;
-  std::vector<Copy> asked_;
-  std::deque<Copy> waiting_;
-  std::vector<Copy> under_way_;      // by slot
+  std::int64_t slow_;
+  std::int64_t speed_ = kFull;
+  std::uint64_t begun_ = 0;
+  std::optional<Time> last_end_;
+  struct Waiting {
+    Copy copy;
+    Time asked;
+  };
+  std::deque<Waiting> waiting_;
+  std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;  // slots
 };
 

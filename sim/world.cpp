@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace gangway {
 namespace {
@@ -49,8 +51,9 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
 
 void SimulatedWorld::share_device(bool all_native) {
   all_native_ = all_native;
-  blocks_.emplace(setup_.device, queue_, kBlocks, kKindBits, journal_, setup_.by_block);
-  native_.emplace(setup_, all_native, *blocks_, journal_, static_cast<NativeHost&>(*this));
+  const Alarm alarm{queue_, kLook};
+  blocks_.emplace(setup_.device, queue_, kBlocks, kKindBits, alarm, journal_, setup_.by_block);
+  native_.emplace(setup_, all_native, *blocks_, alarm, journal_, static_cast<NativeHost&>(*this));
 }
 
 void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> order) {
@@ -146,7 +149,7 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
     case kRelease:
       return release(ClientId{index});
     case kCopied:
-      return copied(static_cast<Direction>(index & 1), index >> 1);
+      return copied(static_cast<Direction>(index & 1), index >> 1, event.sequence);
     case kStart:
       return started();
     case kGone:
@@ -166,12 +169,13 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
       return flag_seen(event.sequence);
     case kHostFree:
       return go_on(clients_[index], true);
+    case kLook:  // a delay is over: settle_blocks() sees which
+      return;
   }
 }
 
 void SimulatedWorld::settle_queues() {
-  copies_changed_ = false;
-  for (const Direction direction : {Direction::restore, Direction::save}) begin_copies(direction);
+  settle_copies();
   if (!by_access_) return;
   if (gpu_.free())
     if (const auto client = gate_.take()) {
@@ -182,9 +186,21 @@ void SimulatedWorld::settle_queues() {
     if (const auto fact = gate_.drained(client.id(), now_)) tell(*fact);
 }
 
+void SimulatedWorld::settle_copies() {
+  if (!std::exchange(copies_changed_, false)) return;
+  for (const Direction direction : {Direction::restore, Direction::save}) begin_copies(direction);
+  for (const Direction direction : {Direction::restore, Direction::save}) {
+    const Direction other = direction == Direction::restore ? Direction::save : Direction::restore;
+    const bool both_ways = !copies_[engine(other)].idle();
+    copies_[engine(direction)].pace(now_, both_ways, [&](Time end, std::uint32_t slot) {
+      return push(end, kCopied, slot << 1 | static_cast<std::uint32_t>(direction));
+    });
+  }
+}
+
 void SimulatedWorld::begin_copies(Direction direction) {
   CopyQueue& copies = copies_[engine(direction)];
-  while (const auto slot = copies.begin()) {
+  while (const auto slot = copies.begin(now_)) {
     const CopyQueue::Copy& copy = copies.copy(*slot);
     if (copy.of_program && is_native(copy.job.client)) native_->copy_begun(copy, direction, now_);
     note({.time = now_,
@@ -192,7 +208,6 @@ void SimulatedWorld::begin_copies(Direction direction) {
           .mark = Mark::copy_begins,
           .direction = direction,
           .program_copy = copy.of_program});
-    push(now_ + copies.time_of(copy), kCopied, *slot << 1 | static_cast<std::uint32_t>(direction));
   }
 }
 
@@ -202,6 +217,7 @@ void SimulatedWorld::settle_blocks() {
   bool first = true;
   for (;;) {
     tell_native_clients();
+    blocks_->vacate(now_);
     native_->advance(now_);
     if (copies_changed_ || (by_access_ && first)) settle_queues();
     first = false;
@@ -220,6 +236,11 @@ void SimulatedWorld::settle_blocks() {
 // What happened to native clients in this instant: copies ended, in the order in which they began; jobs were
 // released, in the order of clients; kernels ended, in the order in which they were issued.
 void SimulatedWorld::tell_native_clients() {
+  if (ended_copies_.size() > 1)
+    std::sort(ended_copies_.begin(), ended_copies_.end(), [](const EndedCopy& a, const EndedCopy& b) {
+      return std::tuple(a.began.time, engine(a.direction), a.began.number) <
+             std::tuple(b.began.time, engine(b.direction), b.began.number);
+    });
   for (const EndedCopy& ended : ended_copies_) native_->copied(ended.copy, ended.direction, now_);
   ended_copies_.clear();
   if (native_releases_.size() > 1) std::sort(native_releases_.begin(), native_releases_.end());
@@ -297,15 +318,16 @@ void SimulatedWorld::eligible(ClientRun& client, bool arrives) {
 }
 
 void SimulatedWorld::ask_for_copy(Direction direction, const CopyQueue::Copy& copy) {
-  copies_[engine(direction)].ask(copy);
+  copies_[engine(direction)].ask(copy, now_);
   copies_changed_ = true;
 }
 
-void SimulatedWorld::copied(Direction direction, std::uint32_t slot) {
-  copies_changed_ = true;
+void SimulatedWorld::copied(Direction direction, std::uint32_t slot, std::uint64_t event) {
   CopyQueue& copies = copies_[engine(direction)];
+  if (!copies.ends(slot, event)) return;
+  copies_changed_ = true;
   const CopyQueue::Copy copy = copies.copy(slot);
-  copies.finish(slot);
+  copies.finish(slot, now_);
   note({.time = now_,
         .job = copy.job,
         .mark = Mark::copy_ends,
@@ -314,7 +336,7 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot) {
   if (!copy.of_program)
     tell(Moved{copy.job, DeviceId{0}, direction, true});
   else if (is_native(copy.job.client))
-    ended_copies_.push_back({copy, direction});
+    ended_copies_.push_back({copy, direction, copies.beginning(slot)});
   else if (direction == Direction::restore)
     eligible(clients_[copy.job.client.index], true);
   else
@@ -461,7 +483,7 @@ void SimulatedWorld::join_queue() {
   grid.kernel = stay.kernel.index;
   grid.released = now_;
   grid.priority = client.priority;
-  grid.needs = needs_of(client.kernels[stay.kernel.index]);
+  grid.needs = needs_of(setup_.device, client.kernels[stay.kernel.index]);
   if (stay.delays->wave > 0) {  // blocks of the original kernel
     grid.blocks = (stay.range.last - stay.range.first).count;
     grid.lengths.all = wave_length(stay.kernel, stay.delays->wave);

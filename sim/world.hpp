@@ -34,6 +34,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
     kTimer,
     kBlocks,
     kFlagSeen,
+    kLook,
     kHostFree
   };
   static constexpr unsigned kKindBits = 4;
@@ -70,6 +71,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
       settle_queues();
   }
   void settle_queues();
+  void settle_copies();
   void begin_copies(Direction direction);
   void settle_blocks();
   void tell_native_clients();
@@ -79,7 +81,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   void release(ClientId client);
   void begin_job(ClientRun& client);
   void eligible(ClientRun& client, bool arrives);
-  void copied(Direction direction, std::uint32_t slot);
+  void copied(Direction direction, std::uint32_t slot, std::uint64_t event);
   void started();
   void gone(std::uint64_t sequence);
   void is_gone();
@@ -135,6 +137,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   struct EndedCopy {
     CopyQueue::Copy copy;
     Direction direction;
+    CopyQueue::Beginning began;
   };
   std::vector<EndedCopy> ended_copies_;
   std::vector<JobId> native_releases_;

@@ -89,35 +89,43 @@ std::int32_t read_priority(const Field& field) {
   return static_cast<std::int32_t>(field.integer(-1'000'000, 1'000'000));
 }
 
-// What is given for each named setting, of which `setting` is the one that applies.
-Field of_setting(const Field& field, const std::optional<std::string>& setting) {
-  Mapping settings = field.mapping();
+// Names of settings, and the one that applies.
+struct Settings {
   std::vector<std::string> names;
-  for (const Node::Entry& entry : field.node().entries) names.push_back(entry.key);
-  if (!setting)
-    field.fail("a priority for each setting", "a number, or the workload's `priorities` to name the setting");
-  if (std::find(names.begin(), names.end(), *setting) == names.end())
-    field.fail("no priority for the setting " + quote(*setting), expected_names(*setting, names));
-  return settings.need(*setting);
+  std::string use;
+};
+
+Settings read_settings(const Field& field) {
+  Mapping m = field.mapping();
+  Settings settings;
+  for (const Field& name : m.need("settings").items()) settings.names.push_back(name.identifier());
+  settings.use = m.need("use").one_of(settings.names);
+  m.finish();
+  return settings;
 }
 
-// A number, {from, to} to draw from, or one of these for each named setting.
-void read_client_priority(const Field& field, const std::optional<std::string>& setting, Client& client) {
+// A number, or {from, to} to draw from.
+void read_client_priority(const Field& field, Client& client) {
   if (!field.is_mapping()) {
     client.priority = read_priority(field);
     return;
-  }
-  if (field.node().find("from") == nullptr) {
-    Client ignored;
-    for (const Node::Entry& entry : field.node().entries)
-      if (entry.key != setting)
-        read_client_priority(Field(entry.value, field.path() + "." + entry.key), std::nullopt, ignored);
-    return read_client_priority(of_setting(field, setting), std::nullopt, client);
   }
   Mapping m = field.mapping();
   client.priority = read_priority(m.need("from"));
   const Field to = m.need("to");
   client.priority_to = static_cast<std::int32_t>(to.integer(client.priority, 1'000'000));
+  m.finish();
+}
+
+// One of these for each setting.
+void read_client_priorities(const Field& field, const std::optional<Settings>& settings, Client& client) {
+  if (!settings)
+    field.fail("priorities by setting", "`priorities: {settings, use}` in the workload, or one `priority`");
+  Mapping m = field.mapping();
+  for (const std::string& name : settings->names) {
+    Client other;
+    read_client_priority(m.need(name), name == settings->use ? client : other);
+  }
   m.finish();
 }
 
@@ -190,7 +198,7 @@ Repeat read_repeat(const Field& field) {
 
 // What the workload says for all clients that do not say it themselves.
 struct ForAll {
-  std::optional<std::string> priorities;
+  std::optional<Settings> priorities;
   std::optional<Repeat> repeat;
 };
 
@@ -199,7 +207,8 @@ Client read_client(const Field& field, const ForAll& all) {
   Client client;
   if (all.repeat) client.repeat = *all.repeat;
   client.name = m.need("name").identifier();
-  if (auto priority = m.maybe("priority")) read_client_priority(*priority, all.priorities, client);
+  if (auto priority = m.maybe("priority")) read_client_priority(*priority, client);
+  if (auto priorities = m.maybe("priorities")) read_client_priorities(*priorities, all.priorities, client);
   if (auto privileged = m.maybe("privileged")) client.privileged = privileged->boolean();
   client.arrive = optional_duration(m, "arrive", 0_ns);
   if (auto copy = m.maybe("copy_in")) client.copy_in = copy->bytes();
@@ -291,11 +300,7 @@ void complete(Workload& workload, const Device& device, const std::string& path)
   for (Client& client : workload.clients) {
     Duration all;
     for (Kernel& kernel : client.kernels) {
-      if (kernel.time == Duration{}) {
-        const std::int64_t resident = resident_blocks(device, kernel);
-        const std::int64_t waves = (kernel.block_tasks.count + resident - 1) / resident;
-        kernel.time = {mul_div_floor(waves, kernel.block_task_length->ns, 1)};
-      }
+      if (kernel.time == Duration{}) kernel.time = time_of_waves(device, kernel, *kernel.block_task_length);
       all += kernel.time;
       if (all > Duration{100 * kDay.ns})
         throw InputError(kernel.origin, path + ".clients." + client.name + ".kernels." + kernel.name,
@@ -329,7 +334,7 @@ Parsed parse(const Field& field) {
     workload.clients = parsed.generator->draw(0, 0);
   } else {
     ForAll all;
-    if (auto priorities = m.maybe("priorities")) all.priorities = priorities->identifier();
+    if (auto priorities = m.maybe("priorities")) all.priorities = read_settings(*priorities);
     if (auto repeat = m.maybe("repeat")) all.repeat = read_repeat(*repeat);
     workload.clients = read_client_list(m.need("clients"), workload.arrivals.has_value(), all);
   }

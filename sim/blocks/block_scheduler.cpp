@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace gangway {
 
@@ -22,25 +23,32 @@ Duration BlockLengths::of(std::int64_t block) {
 }
 
 BlockScheduler::BlockScheduler(const Device& device, EventQueue& events, std::uint32_t event_id,
-                               unsigned shift, Journal& journal, bool by_block)
+                               unsigned shift, Alarm alarm, Journal& journal, bool by_block)
     : rules_(device.rules),
       order_(device.queue_order),
       priorities_(device.priorities),
+      most_resident_(device.rules.on(Rule::K1) ? device.resident_kernels : std::nullopt),
+      turnover_(device.delays.block_end),
       events_(events),
       event_id_(event_id),
       shift_(shift),
       journal_(journal),
       by_block_(by_block),
       sms_(device),
-      queues_(device.rules.on(Rule::A1) ? static_cast<std::size_t>(device.priorities) : 1) {}
+      queues_(device.rules.on(Rule::A1) ? static_cast<std::size_t>(device.priorities) : 1),
+      outside_(most_resident_ ? queues_.size() : 0),
+      vacated_(device.delays.block_end, alarm) {}
 
 void BlockScheduler::reset() {
   sms_.reset();
   for (Queue& queue : queues_) queue.clear();
+  for (Queue& queue : outside_) queue.clear();
   grids_.clear();
   free_grids_.clear();
   cohorts_.clear();
   free_cohorts_.clear();
+  vacated_.clear();
+  resident_ = 0;
   joined_.clear();
   started.clear();
   assigned.clear();
@@ -89,16 +97,32 @@ bool BlockScheduler::before(const LaunchedGrid& a, const LaunchedGrid& b) const 
 
 void BlockScheduler::join(GridSlot slot, Time now) {
   Entry& entry = grids_[slot];
-  Queue& queue = queues_[queue_of(entry.grid)];
-  auto place = queue.end();
-  if (order_ != QueueOrder::became_head)
-    place = std::find_if(queue.begin(), queue.end(),
-                         [&](GridSlot other) { return before(entry.grid, grids_[other].grid); });
-  queue.insert(place, slot);
-  entry.queued = true;
+  entry.admitted = !most_resident_;
+  insert((entry.admitted ? queues_ : outside_)[queue_of(entry.grid)], slot);
   joined_.push_back(slot);
   changed_ = true;
   note(entry, Mark::queued, now);
+}
+
+void BlockScheduler::insert(Queue& queue, GridSlot slot) {
+  auto place = queue.end();
+  if (order_ != QueueOrder::became_head)
+    place = std::find_if(queue.begin(), queue.end(),
+                         [&](GridSlot other) { return before(grids_[slot].grid, grids_[other].grid); });
+  queue.insert(place, slot);
+}
+
+// CUDA.K1: those of the highest priority first, and of these, the first.
+void BlockScheduler::admit(Time now) {
+  for (std::size_t priority = 0; priority < outside_.size(); ++priority) {
+    Queue& waiting = outside_[priority];
+    for (; !waiting.empty() && resident_ < *most_resident_; ++resident_) {
+      grids_[waiting.front()].admitted = true;
+      insert(queues_[priority], waiting.front());
+      waiting.erase(waiting.begin());
+    }
+    for (const GridSlot slot : waiting) hold(slot, Rule::K1, now);
+  }
 }
 
 void BlockScheduler::make_ready(GridSlot slot) {
@@ -108,6 +132,7 @@ void BlockScheduler::make_ready(GridSlot slot) {
 
 void BlockScheduler::assign(Time now) {
   changed_ = false;
+  admit(now);
   std::size_t served = 0;
   bool blocked = false;
   for (; served < queues_.size() && !blocked; ++served)
@@ -116,7 +141,7 @@ void BlockScheduler::assign(Time now) {
     if (!queues_[served].empty()) hold(queues_[served].front(), Rule::A2, now);
   for (const GridSlot slot : joined_) {
     const Entry& entry = grids_[slot];
-    if (!entry.queued || entry.said != 0 || entry.dequeued) continue;
+    if (entry.said != 0 || entry.dequeued || !entry.admitted) continue;
     const Queue& queue = queues_[queue_of(entry.grid)];
     if (queue.front() != slot) hold(slot, Rule::X1, now);
   }
@@ -187,7 +212,7 @@ void BlockScheduler::place(GridSlot slot, Time now) {
       if (!sm) return;
       note_start();
       ++entry.running;
-      begin_one(slot, *sm, 1, grid.lengths.of(entry.assigned), now);
+      begin_on_sm(slot, *sm, 1, grid.lengths.of(entry.assigned), now);
     }
   } else {
     where_.clear();
@@ -204,29 +229,33 @@ void BlockScheduler::place(GridSlot slot, Time now) {
 void BlockScheduler::begin(GridSlot slot, std::span<const BlocksOnSm> where, Duration length, Time now) {
   if (by_block_ && !grids_[slot].grid.persistent) {
     for (const auto& [sm, count] : where)
-      for (std::uint32_t i = 0; i < count; ++i) begin_one(slot, sm, 1, length, now);
+      for (std::uint32_t i = 0; i < count; ++i) begin_on_sm(slot, sm, 1, length, now);
     return;
   }
-  if (where.size() == 1) return begin_one(slot, where[0].sm, where[0].count, length, now);
+  if (where.size() == 1) return begin_on_sm(slot, where[0].sm, where[0].count, length, now);
   const std::uint32_t cohort = new_cohort();
   std::uint32_t count = 0;
   for (const BlocksOnSm& here : where) count += here.count;
   places_[cohort].assign(where.begin(), where.end());
   cohorts_[cohort] = {slot, count, 0, true, now, length, 1};
-  if (grids_[slot].grid.persistent && !grids_[slot].closed)
-    grids_[slot].open.push_back(cohort);
-  else
-    events_.push(now + length, event_id_ | cohort << shift_);
+  start(cohort);
 }
 
-void BlockScheduler::begin_one(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length,
-                               Time now) {
+void BlockScheduler::begin_on_sm(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length,
+                                 Time now) {
   const std::uint32_t cohort = new_cohort();
   cohorts_[cohort] = {slot, count, sm, false, now, length, 1};
-  if (grids_[slot].grid.persistent && !grids_[slot].closed)
-    grids_[slot].open.push_back(cohort);
+  start(cohort);
+}
+
+// Its end is an event, unless it waits for close().
+void BlockScheduler::start(std::uint32_t cohort) {
+  const Cohort& blocks = cohorts_[cohort];
+  Entry& entry = grids_[blocks.grid];
+  if (entry.grid.persistent && !entry.closed)
+    entry.open.push_back(cohort);
   else
-    events_.push(now + length, event_id_ | cohort << shift_);
+    events_.push(blocks.began + blocks.length, event_id_ | cohort << shift_);
 }
 
 std::uint32_t BlockScheduler::new_cohort() {
@@ -253,7 +282,14 @@ void BlockScheduler::tell(std::uint32_t cohort, std::int64_t waves) {
   if (!journal_.wants_blocks()) return;
   const Cohort& blocks = cohorts_[cohort];
   const LaunchedGrid& grid = grids_[blocks.grid].grid;
-  journal_.blocks({grid.launch, grid.job, grid.kernel, blocks.began, blocks.length, waves, places(cohort)});
+  const auto where = places(cohort);
+  told_.assign(where.begin(), where.end());
+  for (BlocksOnSm& here : told_) here.sm = sms_.name_of(here.sm);
+  BlockSpan span{grid.launch, grid.job, grid.kernel, blocks.began, blocks.length, waves, told_};
+  if (turnover_ == Duration{}) return journal_.blocks(span);
+  span.waves = 1;
+  for (std::int64_t wave = 0; wave < waves; ++wave, span.began = span.began + blocks.length + turnover_)
+    journal_.blocks(span);
 }
 
 bool BlockScheduler::prolong(std::uint32_t cohort, Time now, Time next) {
@@ -268,29 +304,56 @@ bool BlockScheduler::prolong(std::uint32_t cohort, Time now, Time next) {
     if (queue.front() != blocks.grid || !entry.grid.ready) return false;
     break;
   }
-  const std::int64_t until_next = ((next - now).ns + blocks.length.ns - 1) / blocks.length.ns;
-  const std::int64_t waves = std::min(left / blocks.count, until_next);
+  // Waves begin when room is free, each before anything else happens.
+  const std::int64_t until_next = (next - now - turnover_).ns;
+  if (until_next <= 0) return false;
+  const std::int64_t step = (blocks.length + turnover_).ns;
+  const std::int64_t waves = std::min(left / blocks.count, (until_next + step - 1) / step);
   if (waves < 1) return false;
   blocks.waves += waves;
   entry.assigned += waves * blocks.count;
-  events_.push(now + Duration{waves * blocks.length.ns}, event_id_ | cohort << shift_);
+  events_.push(now + Duration{waves * step}, event_id_ | cohort << shift_);
   return true;
 }
 
-void BlockScheduler::ended(std::uint32_t cohort, Time) {
-  const Cohort blocks = cohorts_[cohort];
-  tell(cohort, blocks.waves);
-  sms_.release(grids_[blocks.grid].grid.needs, places(cohort));
-  cohorts_[cohort].count = 0;
-  free_cohorts_.push_back(cohort);
-  grids_[blocks.grid].running -= blocks.count;
+void BlockScheduler::ended(std::uint32_t cohort, Time now) {
+  const GridSlot slot = cohorts_[cohort].grid;
+  end(cohort, now);
+  finish_if_done(slot);
+}
+
+// Tells of the blocks and frees their room, at once or in a while.
+void BlockScheduler::end(std::uint32_t cohort, Time now) {
+  Cohort& blocks = cohorts_[cohort];
+  Entry& entry = grids_[blocks.grid];
+  tell(cohort, std::exchange(blocks.waves, 0));
+  entry.running -= blocks.count;
+  const Vacated vacated{cohort, entry.grid.needs, is_done(entry)};
+  if (vacated_.none())
+    free(vacated);
+  else
+    vacated_.push(now, vacated);
+}
+
+void BlockScheduler::free(const Vacated& blocks) {
+  sms_.release(blocks.needs, places(blocks.cohort));
+  cohorts_[blocks.cohort].count = 0;
+  free_cohorts_.push_back(blocks.cohort);
+  if (blocks.last) --resident_;
   changed_ = true;
-  finish_if_done(blocks.grid);
+}
+
+void BlockScheduler::vacate(Time now) {
+  vacated_.take(now, [&](const Vacated& blocks) { free(blocks); });
+}
+
+bool BlockScheduler::is_done(const Entry& entry) {
+  return entry.running == 0 && entry.assigned == entry.grid.blocks;
 }
 
 void BlockScheduler::finish_if_done(GridSlot slot) {
-  Entry& entry = grids_[slot];
-  if (entry.running > 0 || entry.assigned < entry.grid.blocks) return;
+  if (!is_done(grids_[slot])) return;
+  changed_ = true;
   done.push_back(slot);
 }
 
@@ -299,11 +362,7 @@ void BlockScheduler::close(GridSlot slot, Time now) {
   entry.closed = true;
   for (const std::uint32_t cohort : entry.open) {
     cohorts_[cohort].length = now - cohorts_[cohort].began;
-    tell(cohort, 1);
-    sms_.release(entry.grid.needs, places(cohort));
-    entry.running -= cohorts_[cohort].count;
-    cohorts_[cohort].count = 0;
-    free_cohorts_.push_back(cohort);
+    end(cohort, now);
   }
   entry.open.clear();
   changed_ = true;

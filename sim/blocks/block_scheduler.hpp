@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/random.hpp"
+#include "sim/blocks/delay_line.hpp"
 #include "sim/blocks/multiprocessors.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/journal.hpp"
@@ -45,9 +46,9 @@ using GridSlot = std::uint32_t;
 class BlockScheduler {
  public:
   // Events of the ends of blocks go into `events`, with ids of `event_id` + (slot << shift). `by_block`: each
-  // block is an event of its own; else equal blocks that begin together are one.
+  // block is an event of its own; else equal blocks that begin together are one. `alarm`: when to vacate().
   BlockScheduler(const Device& device, EventQueue& events, std::uint32_t event_id, unsigned shift,
-                 Journal& journal, bool by_block);
+                 Alarm alarm, Journal& journal, bool by_block);
   void reset();
 
   GridSlot add(const LaunchedGrid& grid);
@@ -64,7 +65,9 @@ class BlockScheduler {
   // Persistent blocks not assigned yet end when they are.
   void close_unassigned(GridSlot slot) { grids_[slot].closed = true; }
 
-  // Assigns what can be assigned (X1, R1 to R3, A2, G3).
+  // Frees the room of blocks that ended a while ago.
+  void vacate(Time now);
+  // Admits kernels to their queues (K1) and assigns what can be assigned (X1, R1 to R3, A2, G3).
   void assign(Time now);
   bool changed() const { return changed_; }  // since the last assign()
 
@@ -84,7 +87,7 @@ class BlockScheduler {
   struct Entry {
     LaunchedGrid grid;
     std::int64_t assigned = 0, running = 0;
-    bool started = false, closed = false, queued = false, dequeued = false;
+    bool started = false, closed = false, admitted = false, dequeued = false;
     std::uint32_t said = 0;           // rules told to hold it
     std::vector<std::uint32_t> open;  // cohorts of persistent blocks
   };
@@ -101,14 +104,25 @@ class BlockScheduler {
 
   std::size_t queue_of(const LaunchedGrid& grid) const;
   bool before(const LaunchedGrid& a, const LaunchedGrid& b) const;
+  void insert(Queue& queue, GridSlot slot);
+  void admit(Time now);
   // Whether all of the queue could be assigned.
   bool serve(Queue& queue, Time now);
   void place(GridSlot slot, Time now);
   void begin(GridSlot slot, std::span<const BlocksOnSm> where, Duration length, Time now);
-  void begin_one(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length, Time now);
+  void begin_on_sm(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length, Time now);
+  void start(std::uint32_t cohort);
   std::uint32_t new_cohort();
+  void end(std::uint32_t cohort, Time now);
+  struct Vacated {
+    std::uint32_t cohort = 0;
+    BlockNeeds needs;
+    bool last = false;  // of their kernel
+  };
+  void free(const Vacated& blocks);
   std::span<const BlocksOnSm> places(std::uint32_t cohort);
   void tell(std::uint32_t cohort, std::int64_t waves);
+  static bool is_done(const Entry& entry);
   void finish_if_done(GridSlot slot);
   void dequeue(GridSlot slot, Time now);
   void hold(GridSlot slot, Rule rule, Time now);
@@ -118,6 +132,8 @@ class BlockScheduler {
   RuleSet rules_;
   QueueOrder order_;
   std::int64_t priorities_;
+  std::optional<std::int64_t> most_resident_;
+  Duration turnover_;  // from a block's end until its room is free
   EventQueue& events_;
   std::uint32_t event_id_;
   unsigned shift_;
@@ -126,14 +142,18 @@ class BlockScheduler {
   bool changed_ = false;
 
   Multiprocessors sms_;
-  std::vector<Queue> queues_;  // by priority, highest first
+  std::vector<Queue> queues_;   // by priority, highest first
+  std::vector<Queue> outside_;  // likewise, kernels that are not admitted yet; none where any number may be
   std::vector<Entry> grids_;
   std::vector<GridSlot> free_grids_;
   std::vector<Cohort> cohorts_;
   std::vector<std::vector<BlocksOnSm>> places_;
   std::vector<std::uint32_t> free_cohorts_;
+  DelayLine<Vacated> vacated_;
+  std::int64_t resident_ = 0;     // kernels that were admitted to a queue and have not left the device
   std::vector<GridSlot> joined_;  // since the last assign()
   std::vector<BlocksOnSm> where_;
+  std::vector<BlocksOnSm> told_;
   BlocksOnSm one_;
 };
 

@@ -16,14 +16,11 @@ std::int64_t quotient(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-BlockNeeds needs_of(const Kernel& kernel) {
-  return {kernel.threads(), kernel.registers * kernel.threads(), kernel.shared_memory};
-}
-
 Multiprocessors::Multiprocessors(const Device& device)
     : empty_{device.sm.threads, device.sm.blocks, device.sm.registers, device.sm.shared_memory.count},
       placement_(device.placement),
       boundless_(!device.rules.on(Rule::R1) || (device.pool && !device.rules.on(Rule::R2))),
+      names_(device.sm_order),
       room_(static_cast<std::size_t>(device.sms)),
       all_(room_.size()),
       fit_(room_.size()) {

@@ -1,5 +1,5 @@
 // The room on a GPU's SMs, and which SM a block is placed on. A pool of threads is one SM without other
-// limits.
+// limits. SMs are numbered here in the device's order of preference; name_of() is what they are called.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,6 @@
 #include "models/trace.hpp"
 
 namespace gangway {
-
-// What one block takes of its SM.
-struct BlockNeeds {
-  std::int64_t threads = 1;
-  std::int64_t registers = 0;
-  Bytes shared_memory;
-  friend bool operator==(const BlockNeeds&, const BlockNeeds&) = default;
-};
-BlockNeeds needs_of(const Kernel& kernel);
 
 class Multiprocessors {
  public:
@@ -31,6 +22,8 @@ class Multiprocessors {
   // The same for one block: its SM, or none.
   std::optional<std::uint32_t> place_one(const BlockNeeds& needs);
   void release(const BlockNeeds& needs, std::span<const BlocksOnSm> where);
+
+  std::uint32_t name_of(std::uint32_t sm) const { return names_.empty() ? sm : names_[sm]; }
 
   // The rule that alone keeps the next such block from some SM; R1 where no single one does. There must be no
   // room for it.
@@ -59,6 +52,7 @@ class Multiprocessors {
   Room empty_;
   Placement placement_;
   bool boundless_;  // rules that limit anything are off
+  std::vector<std::uint32_t> names_;
   std::vector<Room> room_;
   std::vector<std::uint32_t> all_;
   // For the blocks placed last: how many more fit on each SM and in all. While listed_, open_ holds the SMs

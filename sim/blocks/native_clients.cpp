@@ -20,18 +20,18 @@ std::span<const BlockException> exceptions_of(const Kernel& kernel, std::uint32_
 
 }  // namespace
 
-NativeClients::NativeClients(const WorldSetup& setup, bool all, BlockScheduler& blocks, Journal& journal,
-                             NativeHost& host)
+NativeClients::NativeClients(const WorldSetup& setup, bool all, BlockScheduler& blocks, Alarm alarm,
+                             Journal& journal, NativeHost& host)
     : setup_(setup),
       blocks_(blocks),
       journal_(journal),
       host_(host),
       rules_(setup.device.rules),
       clients_(setup.workload.clients.size()),
-      streams_(make_streams(setup, all)) {}
+      streams_(make_streams(setup, all, alarm)) {}
 
 // Streams are numbered in the order of the clients that name them first.
-StreamQueues NativeClients::make_streams(const WorldSetup& setup, bool all) {
+StreamQueues NativeClients::make_streams(const WorldSetup& setup, bool all, Alarm alarm) {
   std::map<std::string, std::uint32_t> named;
   std::uint32_t streams = 0;
   for (std::size_t c = 0; c < clients_.size(); ++c) {
@@ -46,7 +46,7 @@ StreamQueues NativeClients::make_streams(const WorldSetup& setup, bool all) {
     if (!client.stream.empty()) named.emplace(client.stream, state.stream);
   }
   const auto null = named.find(kNullStream);
-  return {streams, null != named.end() ? std::optional(null->second) : std::nullopt, setup.device};
+  return {streams, null != named.end() ? std::optional(null->second) : std::nullopt, setup.device, alarm};
 }
 
 std::vector<Operation> NativeClients::program_of(const Client& client) {
@@ -97,7 +97,7 @@ void NativeClients::issue(ClientState& state, Job& job, Time now) {
     note(operation, Mark::issued, now);
     if (setup_.device.queue_order == QueueOrder::release_all) blocks_.join(operation.grid, now);
   }
-  streams_.issue(state.stream, operation);
+  streams_.issue(state.stream, operation, now);
 }
 
 LaunchedGrid NativeClients::grid_of(const ClientState& state, const Operation& operation) const {
@@ -108,7 +108,7 @@ LaunchedGrid NativeClients::grid_of(const ClientState& state, const Operation& o
   grid.kernel = operation.kernel;
   grid.released = operation.released;
   grid.priority = state.client->priority;
-  grid.needs = needs_of(kernel);
+  grid.needs = needs_of(setup_.device, kernel);
   grid.blocks = kernel.block_tasks.count;
   grid.ready = setup_.device.queue_order != QueueOrder::release_all;
   BlockLengths& lengths = grid.lengths;
@@ -132,8 +132,8 @@ LaunchedGrid NativeClients::grid_of(const ClientState& state, const Operation& o
 }
 
 void NativeClients::advance(Time now) {
-  if (!streams_.changed()) return;
   streams_.advance(
+      now,
       [&](const Operation& operation) {
         if (operation.copy) {
           note(operation, Mark::queued, now);
@@ -193,7 +193,7 @@ void NativeClients::done(GridSlot slot, Time now) {
 
 void NativeClients::over(JobId id, std::uint32_t place, bool leaves, Time now) {
   ClientState& state = state_of(id);
-  if (leaves) streams_.leave(state.stream, id, place);
+  if (leaves) streams_.ended(state.stream, id, place, state.program[place].copy, now);
   const auto job =
       std::find_if(state.jobs.begin(), state.jobs.end(), [&](const Job& j) { return j.id == id; });
   --job->left;

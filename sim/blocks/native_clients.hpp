@@ -24,8 +24,9 @@ class NativeHost {
 
 class NativeClients {
  public:
-  // `all`: clients that do not say so are native as well. The references must outlive this object.
-  NativeClients(const WorldSetup& setup, bool all, BlockScheduler& blocks, Journal& journal,
+  // `all`: clients that do not say so are native as well; `alarm`, when to advance(). The references must
+  // outlive this object.
+  NativeClients(const WorldSetup& setup, bool all, BlockScheduler& blocks, Alarm alarm, Journal& journal,
                 NativeHost& host);
   void reset(const RunSeed& seed);
 
@@ -55,7 +56,7 @@ class NativeClients {
   };
 
   static std::vector<Operation> program_of(const Client& client);
-  StreamQueues make_streams(const WorldSetup& setup, bool all);
+  StreamQueues make_streams(const WorldSetup& setup, bool all, Alarm alarm);
   void issue(ClientState& state, Job& job, Time now);
   LaunchedGrid grid_of(const ClientState& state, const Operation& operation) const;
   Operation& operation_of(const CopyQueue::Copy& copy, Direction direction);

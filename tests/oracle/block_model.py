@@ -10,7 +10,8 @@ import math
 from simpy_inputs import ceil_div, copy_time, quantity
 
 NO_LIMIT = 10**9
-RULES = ("G1", "G2", "G3", "G4", "X1", "R1", "R2", "R3", "A1", "A2", "C1", "C2", "C3", "C4", "N1", "N2", "B1")
+RULES = ("G1", "G2", "G3", "G4", "X1", "R1", "R2", "R3", "A1", "A2", "C1", "C2", "C3", "C4", "N1", "N2", "B1", "K1")
+FULL_SPEED = 10**6  # of copies
 
 
 class Sm:
@@ -36,24 +37,41 @@ def multiprocessors(device):
             for _ in range(device["sms"])]
 
 
+def given(spec, name):
+    """A quantity that the file may leave out."""
+    return quantity(spec[name]) if name in spec else 0
+
+
+def delay_of(device, name):
+    return given(device.get("delays", {}), name)
+
+
+def need_of(spec, device):
+    """What a block takes."""
+    sm = device.get("sm", {})
+    threads = math.prod(spec["block"])
+    threads += -threads % sm.get("warp", 1)
+    shared = given(spec, "shared_memory") + given(sm, "reserved_shared_memory")
+    return {"threads": threads, "blocks": 1, "registers": spec.get("registers", 0) * threads, "shared": shared}
+
+
 def limits_of(device):
     return ["threads"] if device.get("layout") == "pool" else ["threads", "blocks", "registers", "shared"]
 
 
 class Kernel:
     def __init__(self, spec, device):
-        threads = math.prod(spec["block"])
         self.name = spec["name"]
         self.blocks = spec["block_tasks"] if "block_tasks" in spec else math.prod(spec["grid"])
-        self.need = {"threads": threads, "blocks": 1, "registers": spec.get("registers", 0) * threads,
-                     "shared": quantity(spec["shared_memory"]) if "shared_memory" in spec else 0}
+        self.need = need_of(spec, device)
         if "block_task_length" in spec:
             self.length = quantity(spec["block_task_length"])
         else:
             fit = sum(sm.fits(self.need, limits_of(device)) for sm in multiprocessors(device))
             time = (quantity(spec["time"]) if "time" in spec
                     else self.blocks * quantity(spec["time_per_block_task"]))
-            self.length = ceil_div(time, ceil_div(self.blocks, fit))
+            waves = ceil_div(self.blocks, fit)
+            self.length = max(1, ceil_div(time - (waves - 1) * delay_of(device, "block_end"), waves))
         self.exceptions = {(entry["job"], entry["block"]): quantity(entry["length"])
                            for entry in spec.get("exceptions", [])}
 
@@ -66,12 +84,11 @@ class Client:
         self.index, self.name, self.stream = index, spec["name"], stream
         self.priority = min(max(spec.get("priority", 0), 0), device.get("priorities", 1) - 1)
         self.kernels = [Kernel(kernel, device) for kernel in spec["kernels"]]
-        engines = device.get("copy", {})
         self.program = [("kernel", kernel) for kernel in self.kernels]
         if "copy_in" in spec:
-            self.program.insert(0, ("h2d", copy_time(spec["copy_in"], engines["h2d"])))
+            self.program.insert(0, ("h2d", spec["copy_in"]))
         if "copy_out" in spec:
-            self.program.append(("d2h", copy_time(spec["copy_out"], engines["d2h"])))
+            self.program.append(("d2h", spec["copy_out"]))
         repeat, arrive = spec.get("repeat", {"jobs": 1, "period": "0 ns"}), quantity(spec.get("arrive", "0 ns"))
         self.think, self.jobs = None, repeat.get("jobs", 0)
         if "releases" in repeat:
@@ -94,9 +111,10 @@ class Operation:
 
     def __init__(self, job, index, kind, what):
         self.job, self.index, self.kind = job, index, kind
-        self.kernel, self.length = (what, None) if kind == "kernel" else (None, what)
+        self.kernel, self.size = (what, None) if kind == "kernel" else (None, what)
         self.issued = self.joined = None  # numbers: the order in which that happened
-        self.joined_at = None
+        self.joined_at = self.ready_at = self.ended_at = self.channel = None
+        self.work = None  # of a copy that began: what is left of it
         self.begun = self.ended = self.left = False
         self.assigned = self.running = 0
 
@@ -117,6 +135,12 @@ class BlockModel:
         self.order = device.get("queue_order", "became-head")
         self.placement = device.get("placement", "most-room-first")
         self.sms = multiprocessors(device)
+        self.sm_order = device.get("sm_order", range(len(self.sms)))
+        self.most_resident = device.get("resident_kernels", NO_LIMIT) if self.on["K1"] else NO_LIMIT
+        self.copying = device.get("copy", {})
+        self.issue_delay, self.end_delay = ({kind: delay_of(device, f"{kind}_{what}") for kind in ("kernel", "copy")}
+                                            for what in ("issue", "end"))
+        self.room_delay = delay_of(device, "block_end")
         self.horizon = horizon
 
         self.clients, numbers = [], {}
@@ -128,7 +152,9 @@ class BlockModel:
         self.channels = min(device.get("channels", len(numbers)), len(numbers))
         if not self.on["B1"]:
             self.channels = len(numbers)
+        self.dynamic = device.get("channel_assignment") == "dynamic" and self.channels < len(numbers)
         self.queues = [[] for _ in range(device.get("priorities", 1))]  # by priority
+        self.outside, self.resident = [], []  # kernels that K1 keeps from their queue; those it let in
         self.engines = {"h2d": [], "d2h": []}  # the copies that wait
 
         self.now = 0
@@ -137,38 +163,60 @@ class BlockModel:
         self.to_issue = [[] for _ in self.clients]
         self.issued, self.joins = [], 0  # operations in the order of issue; how often one joined
         self.open = []  # those issued of which something is still to happen
-        self.copies = []  # that run: (end, operation)
+        self.copies = []  # that run
+        self.copy_ended_at = {}  # by engine
         self.blocks = []  # that run: (end, operation, SM)
+        self.leaving = []  # what blocks had that ended: (when it is free, what, SM)
+        self.delays = []  # that run: their ends
         self.spans = collections.Counter()
 
     # ---- time -----------------------------------------------------------------------------------
 
     def run(self):
-        while self.due or self.copies or self.blocks:
+        while self.due or self.copies or self.blocks or self.delays:
             if self.horizon is not None and self.now > self.horizon:
                 break
             while self.events():
                 while any([self.leave(), self.join(), self.begin()]):
                     pass
+            self.copy_for_a_tick()
             self.now += 1
         return self
+
+    def copy_for_a_tick(self):
+        for copy in self.copies:
+            both = any(other.kind != copy.kind for other in self.copies)
+            share = self.copying[copy.kind].get("both_ways", 1) if both else 1
+            copy.work -= round(share * FULL_SPEED)
+
+    def after(self, delay):
+        if delay:
+            self.delays.append(self.now + delay)
+        return self.now + delay
 
     # ---- 1. events ------------------------------------------------------------------------------
 
     def events(self):
         """True when something happened."""
-        copies = [entry for entry in self.copies if entry[0] == self.now]
+        copies = [copy for copy in self.copies if copy.work <= 0]
+        over = [time for time in self.delays if time == self.now]
         blocks = [entry for entry in self.blocks if entry[0] == self.now]
         releases = sorted(entry for entry in self.due if entry[0] == self.now)  # in client order
-        for entry in copies:
-            self.copies.remove(entry)
-            entry[1].ended = True
-            self.issue(entry[1].job.client.index)  # without G1 the client waited for it
+        for copy in sorted(copies, key=lambda copy: (copy.begun_at, copy.kind == "d2h")):
+            self.copies.remove(copy)
+            self.end(copy)
+            self.copy_ended_at[copy.kind] = self.now
+            self.issue(copy.job.client.index)  # without G1 the client waited for it
         for entry in blocks:
             self.blocks.remove(entry)
             _, operation, sm = entry
-            self.sms[sm].take(operation.kernel.need, -1)
+            self.leaving.append((self.after(self.room_delay), operation.kernel.need, sm))
             operation.running -= 1
+        for time in over:
+            self.delays.remove(time)
+        for entry in [entry for entry in self.leaving if entry[0] == self.now]:
+            self.leaving.remove(entry)
+            self.sms[entry[2]].take(entry[1], -1)
         for entry in releases:
             self.due.remove(entry)
             release, client, number = entry
@@ -176,7 +224,11 @@ class BlockModel:
             self.jobs.append(job)
             self.to_issue[client] += job.operations
             self.issue(client)
-        return bool(copies or blocks or releases)
+        return bool(copies or blocks or releases or over)
+
+    def end(self, operation):
+        operation.ended, operation.ended_at = True, self.now
+        self.after(self.end_delay["kernel" if operation.kernel else "copy"])
 
     def issue(self, client):
         waiting = self.to_issue[client]
@@ -185,12 +237,26 @@ class BlockModel:
             if not self.on["G1"] and before and not before[-1].ended:
                 return
             operation = waiting.pop(0)
+            operation.channel = self.channel_for(operation.stream())
+            operation.ready_at = self.after(self.issue_delay["kernel" if operation.kernel else "copy"])
             operation.issued = len(self.issued)
             self.issued.append(operation)
             self.open.append(operation)
             self.streams[operation.stream()].append(operation)
             if operation.kernel and self.order == "release-all":
-                self.queue_of(operation).append(operation)
+                self.outside.append(operation)
+
+    def channel_for(self, stream):
+        if not self.dynamic:
+            return stream % self.channels
+        waiting = [operation for operation in self.issued if operation.joined is None]
+        of_stream = [operation.channel for operation in waiting if operation.stream() == stream]
+        if of_stream:
+            return of_stream[-1]
+        busy = {operation.channel for operation in waiting}
+        choice = [channel for channel in range(self.channels) if channel not in busy] or range(self.channels)
+        last = {operation.channel: operation.issued for operation in self.issued}
+        return min(choice, key=lambda channel: last.get(channel, -1))
 
     # ---- 2. operations leave their streams, jobs finish -------------------------------------------
 
@@ -198,7 +264,8 @@ class BlockModel:
         changed = False
         for operation in list(self.open):
             if operation.kernel and operation.all_assigned() and not operation.running and not operation.ended:
-                operation.ended = changed = True
+                self.end(operation)
+                changed = True
             if not operation.left and self.may_leave(operation):
                 operation.left = changed = True
                 self.streams[operation.stream()].remove(operation)
@@ -214,9 +281,10 @@ class BlockModel:
         return changed
 
     def may_leave(self, operation):
-        if operation.kernel:
-            return operation.ended if self.on["G4"] else operation.all_assigned()
-        return operation.ended if self.on["C4"] else operation.begun
+        if not self.on["G4" if operation.kernel else "C4"]:
+            return operation.all_assigned() if operation.kernel else operation.begun
+        delay = self.end_delay["kernel" if operation.kernel else "copy"]
+        return operation.ended and self.now >= operation.ended_at + delay
 
     def finish(self, job):
         if job.finish is None and all(operation.ended for operation in job.operations):
@@ -237,20 +305,23 @@ class BlockModel:
                         operation.joined, operation.joined_at = self.joins, self.now
                         self.joins += 1
                         if not (operation.kernel and self.order == "release-all"):
-                            self.queue_of(operation).append(operation)
+                            (self.outside if operation.kernel else self.queue_of(operation)).append(operation)
                         again = changed = True
         return changed
 
     def queue_of(self, operation):
         if not operation.kernel:
             return self.engines[operation.kind]
-        return self.queues[operation.job.client.priority if self.on["A1"] else 0]
+        return self.queues[self.level(operation)]
+
+    def level(self, operation):
+        return operation.job.client.priority if self.on["A1"] else 0
 
     def may_join(self, operation):
         needs_head = self.on["G2"] if operation.kernel else self.on["C1"]
         if needs_head and self.streams[operation.stream()][0] is not operation:
             return False
-        return not self.kept(operation)
+        return self.now >= operation.ready_at and not self.kept(operation)
 
     def kept(self, operation):
         """By B1, N1 or N2."""
@@ -262,7 +333,7 @@ class BlockModel:
                 return True
         elif self.on["N2"] and any(head.stream() == self.null for head in earlier):
             return True
-        return any(other.stream() % self.channels == stream % self.channels and other.joined is None
+        return any(other.channel == operation.channel and other.joined is None
                    for other in self.issued[:operation.issued])
 
     # ---- 4. copies begin, blocks are assigned -----------------------------------------------------
@@ -271,13 +342,28 @@ class BlockModel:
         changed = False
         for engine, waiting in self.engines.items():
             waiting.sort(key=lambda copy: (copy.joined_at, copy.job.client.index))
-            while waiting and not (self.on["C2"] and any(copy.kind == engine for _, copy in self.copies)):
+            while waiting and not (self.on["C2"] and any(copy.kind == engine for copy in self.copies)):
                 copy = waiting.pop(0)
                 copy.begun = changed = True
-                self.copies.append((self.now + copy.length, copy))
+                copy.begun_at = self.now
+                about = dict(self.copying[engine])
+                if "queued_latency" in about and self.copy_ended_at.get(engine) == self.now:
+                    about["latency"] = about["queued_latency"]
+                copy.work = copy_time(copy.size, about) * FULL_SPEED
+                self.copies.append(copy)
+        self.let_in()
         while self.assign_one():
             changed = True
         return changed
+
+    def let_in(self):
+        here = lambda kernel: not kernel.ended or self.now < kernel.ended_at + self.room_delay
+        self.resident = [kernel for kernel in self.resident if here(kernel)]
+        while self.outside and len(self.resident) < self.most_resident:
+            chosen = min(self.outside, key=lambda kernel: (-self.level(kernel), self.place_in_queue(kernel)))
+            self.outside.remove(chosen)
+            self.queue_of(chosen).append(chosen)
+            self.resident.append(chosen)
 
     def assign_one(self):
         for queue in reversed(self.queues):
@@ -304,13 +390,13 @@ class BlockModel:
 
     def assign(self, operation):
         kernel, job = operation.kernel, operation.job
-        fits = [sm.fits(kernel.need, self.limits) for sm in self.sms]
-        if not any(fits):
+        fits = {sm: self.sms[sm].fits(kernel.need, self.limits) for sm in self.sm_order}
+        if not any(fits.values()):
             return False
         if self.placement == "most-room-first":
-            sm = fits.index(max(fits))
+            sm = next(sm for sm, fit in fits.items() if fit == max(fits.values()))
         else:
-            sm = next(index for index, fit in enumerate(fits) if fit)
+            sm = next(sm for sm, fit in fits.items() if fit)
         self.sms[sm].take(kernel.need)
         end = self.now + kernel.length_of(job.number, operation.assigned)
         self.blocks.append((end, operation, sm))

@@ -5,12 +5,22 @@ fit on the smallest SM.
 """
 NAMES = "hgfedcba"  # that do not sort as they are listed: client order is that of the file
 RULES = {"RTSS17": ["G1", "G2", "G3", "G4", "X1", "R1", "R2", "R3", "A1", "A2", "C1", "C2", "C3", "C4", "N1", "N2"],
-         "RTAS24": ["B1"]}
+         "RTAS24": ["B1"], "CUDA": ["K1"]}
 BYTE_PER_NS = {"bandwidth": "1 GB/s", "latency": "0 ns"}
+DELAYS = ("kernel_issue", "copy_issue", "kernel_end", "copy_end", "block_end")
 
 
 def ns(value):
     return f"{value} ns"
+
+
+def engine(draw, latency):
+    spec = {**BYTE_PER_NS, "latency": ns(latency)}
+    if draw.random() < 0.3:
+        spec["queued_latency"] = ns(draw.choice([0, 1, 4]))
+    if draw.random() < 0.4:
+        spec["both_ways"] = draw.choice([0.3, 0.5, 0.75, 0.9])
+    return spec
 
 
 def device(draw, number):
@@ -23,13 +33,25 @@ def device(draw, number):
                         "registers": draw.choice([4096, 8192, 65536]),
                         "shared_memory": f"{draw.choice([1, 2, 3, 8])} KiB"},
                  "placement": draw.choice(["most-room-first", "lowest-index-first"])}
-    latency = draw.choice([0, 0, 1, 2])
-    spec["copy"] = {"h2d": BYTE_PER_NS, "d2h": {**BYTE_PER_NS, "latency": ns(latency)}}
+        if draw.random() < 0.3:
+            spec["sm"]["warp"] = draw.choice([16, 32, 64])
+        if draw.random() < 0.2:
+            spec["sm"]["shared_memory"] = draw.choice(["2 KiB", "3 KiB"])
+            spec["sm"]["reserved_shared_memory"] = draw.choice(["100 B", "512 B", "1 KiB"])
+        if draw.random() < 0.3:
+            spec["sm_order"] = draw.sample(range(spec["sms"]), spec["sms"])
+    spec["copy"] = {"h2d": engine(draw, 0), "d2h": engine(draw, draw.choice([0, 0, 1, 2]))}
     spec["queue_order"] = draw.choice(["became-head", "release-ready", "release-all"])
     if draw.random() < 0.6:
         spec["priorities"] = draw.randint(1, 3)
     if draw.random() < 0.5:
         spec["channels"] = draw.randint(1, 3)
+        spec["channel_assignment"] = draw.choice(["fixed", "dynamic", "dynamic"])
+    if draw.random() < 0.25:
+        spec["resident_kernels"] = draw.randint(1, 3)
+    if draw.random() < 0.4:
+        spec["delays"] = {delay: ns(draw.choice([1, 1, 2, 3, 7]))
+                          for delay in draw.sample(DELAYS, draw.randint(1, len(DELAYS)))}
     off = []
     if draw.random() < 0.5:
         off = draw.sample([(who, rule) for who, rules in RULES.items() for rule in rules], draw.choice([1, 1, 2, 3]))

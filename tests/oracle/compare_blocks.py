@@ -104,7 +104,7 @@ class Comparison:
         draw = random.Random(f"{seed}/{number}")
         workloads = [WorkloadDraw(draw).workload(index) for index in range(WORKLOADS)]
         devices = [device(draw, index) for index in range(DEVICES)]
-        horizon = draw.choice([None, None, None, None, draw.randint(5, 60)])
+        horizon = draw.choice([None, None, None, None, draw.randint(10, 60)])
         models = [[BlockModel(workload, gpu, horizon).run() for gpu in devices] for workload in workloads]
         for index, of_workload in enumerate(models):
             if not all(any(job.finish is not None for job in model.jobs) for model in of_workload):

@@ -106,6 +106,31 @@ Kernel random_kernel(Stream& random, bool in_pool) {
   return kernel;
 }
 
+// What devices may have beyond the papers' rules.
+void give_details(Device& device, Stream& random) {
+  if (!device.pool) {
+    if (random.below(4) == 0) device.sm.warp = random.below(2) == 0 ? 2 : 4;
+    if (random.below(4) == 0) device.sm.reserved_shared_memory = Bytes{between(random, 1, 4)};
+    if (random.below(4) == 0) {
+      device.sm_order.resize(static_cast<std::size_t>(device.sms));
+      std::iota(device.sm_order.begin(), device.sm_order.end(), 0u);
+      std::rotate(device.sm_order.begin(), device.sm_order.begin() + between(random, 0, device.sms - 1),
+                  device.sm_order.end());
+    }
+  }
+  if (random.below(2) == 0) device.channel_assignment = ChannelAssignment::dynamic;
+  if (random.below(4) == 0) device.resident_kernels = between(random, 1, 3);
+  for (CopyEngine* engine : {&device.h2d, &device.d2h}) {
+    if (random.below(4) == 0) engine->queued_latency = Duration{between(random, 0, 4)};
+    if (random.below(3) == 0) engine->both_ways = 0.25 * static_cast<double>(between(random, 1, 3));
+  }
+  if (random.below(2) == 0) return;
+  NativeDelays& delays = device.delays;
+  for (Duration* delay :
+       {&delays.kernel_issue, &delays.copy_issue, &delays.kernel_end, &delays.copy_end, &delays.block_end})
+    if (random.below(2) == 0) *delay = Duration{between(random, 1, 5)};
+}
+
 Device random_device(Stream& random) {
   Device device = random.below(2) == 0 ? pool(between(random, 6, 24)) : sms(between(random, 1, 5));
   device.h2d = device.d2h = {Bandwidth{1'000'000'000}, Duration{between(random, 0, 4)}};
@@ -113,6 +138,7 @@ Device random_device(Stream& random) {
   device.queue_order = static_cast<QueueOrder>(random.below(3));
   device.priorities = between(random, 1, 3);
   if (random.below(3) == 0) device.channels = between(random, 1, 3);
+  give_details(device, random);
   if (random.below(2) == 0)
     for (int rule = 0; rule < kRules - 1; ++rule)
       if (random.below(8) == 0) device.rules.set(static_cast<Rule>(rule), false);
@@ -179,7 +205,36 @@ BlockRun run_blocks(const Scenario& scenario, bool by_block, const std::string& 
   return recorder.take();
 }
 
-std::pair<std::int64_t, std::int64_t> times(const BlockRun& run, std::uint32_t client, std::uint32_t job) {
+BlockRun run_on(const Device& device, std::vector<Client> clients) {
+  return run_blocks({.clients = std::move(clients), .device = device});
+}
+
+bool held(const BlockRun& run, const std::string& line) {
+  return std::find(run.held.begin(), run.held.end(), line) != run.held.end();
+}
+
+Device without(Device device, Rule rule) {
+  device.rules.set(rule, false);
+  return device;
+}
+Client with(Client client, const Kernel& next) {
+  client.kernels.push_back(next);
+  return client;
+}
+Client on_stream(Client client, const std::string& stream) {
+  client.stream = stream;
+  return client;
+}
+Client with_copy_in(Client client, std::int64_t bytes) {
+  client.copy_in = Bytes{bytes};
+  return client;
+}
+Client with_copy_out(Client client, std::int64_t bytes) {
+  client.copy_out = Bytes{bytes};
+  return client;
+}
+
+Interval times(const BlockRun& run, std::uint32_t client, std::uint32_t job) {
   const auto found = std::find_if(run.jobs.begin(), run.jobs.end(), [&](const JobResult& j) {
     return j.id == JobId{ClientId{client}, job};
   });

@@ -30,11 +30,22 @@ struct BlockRun {
   std::vector<JobResult> jobs;
   RunTotals totals;
 };
+using Interval = std::pair<std::int64_t, std::int64_t>;
 BlockRun run_blocks(const Scenario& scenario, bool by_block = false,
                     const std::string& policy = "passthrough", const RunSeed& seed = {});
 
+BlockRun run_on(const Device& device, std::vector<Client> clients);
+
 // When the client's job began and finished.
-std::pair<std::int64_t, std::int64_t> times(const BlockRun& run, std::uint32_t client, std::uint32_t job = 0);
+Interval times(const BlockRun& run, std::uint32_t client, std::uint32_t job = 0);
+// Whether the run's `held` has the line.
+bool held(const BlockRun& run, const std::string& line);
+
+Device without(Device device, Rule rule);
+Client with(Client client, const Kernel& next);
+Client on_stream(Client client, const std::string& stream);
+Client with_copy_in(Client client, std::int64_t bytes);
+Client with_copy_out(Client client, std::int64_t bytes);
 
 // Everything that native clients can do, at random, on few and small SMs; rules are switched off now and
 // then.

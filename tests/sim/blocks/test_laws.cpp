@@ -25,7 +25,7 @@ void check_room(const Scenario& scenario, const BlockRun& run) {
   std::map<std::tuple<std::uint32_t, Time, bool>, Use> changes;
   for (std::size_t i = 0; i < run.spans.size(); ++i) {
     const BlockSpan& span = run.spans[i];
-    const BlockNeeds needs = needs_of(kernel_of(scenario, span));
+    const BlockNeeds needs = needs_of(scenario.device, kernel_of(scenario, span));
     for (const bool begins : {false, true}) {
       const std::int64_t count = begins ? run.places[i].count : -std::int64_t{run.places[i].count};
       Use& use = changes[{run.places[i].sm, begins ? span.began : span.began + span.length, begins}];

@@ -8,38 +8,10 @@
 namespace gangway::testing {
 namespace {
 
-using Interval = std::pair<std::int64_t, std::int64_t>;
-
-Device without(Device device, Rule rule) {
-  device.rules.set(rule, false);
-  return device;
-}
-
-BlockRun run_on(const Device& device, std::vector<Client> clients) {
-  return run_blocks({.clients = std::move(clients), .device = device});
-}
-
-bool held(const BlockRun& run, const std::string& line) {
-  return std::find(run.held.begin(), run.held.end(), line) != run.held.end();
-}
-
-Client with(Client client, const Kernel& next) {
-  client.kernels.push_back(next);
-  return client;
-}
 Client at_priority(Client client, std::int32_t priority) {
   client.priority = priority;
   return client;
 }
-Client on_stream(Client client, const std::string& stream) {
-  client.stream = stream;
-  return client;
-}
-Client with_copy_in(Client client, std::int64_t bytes) {
-  client.copy_in = Bytes{bytes};
-  return client;
-}
-
 // The layouts for which a rule about queues must hold alike.
 const std::vector<Device>& layouts() {
   static const std::vector<Device> both{pool(8), sms(1)};
