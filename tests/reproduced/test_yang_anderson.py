@@ -124,6 +124,17 @@ class Counterexamples(unittest.TestCase):
         for point in (1, 2, 3):  # release-ready, or a period of 203
             self.assertEqual(max(self.check(points[point], {0: 202, 10: 200, 999: 200})), 202 * UNIT)
 
+    def test_ce4(self):
+        t3 = 641.6  # what T3 would give; tests/models/bounds holds that it does not
+        for events in ("cohorts", "blocks"):
+            most_room, first_fit = run("ce4", events=events).values()
+            found = self.check(most_room, {0: 100, 100: 100, 500: 500, 642: 642, 999: 999})
+            self.assertEqual(found, [max(100, job) * UNIT for job in range(1000)])
+            self.assertGreater(found[-1], t3 * UNIT)
+            self.assertEqual(max(responses(first_fit, "tau1")), 100 * UNIT)
+        pool = {"device.sms": 1, "device.sm.threads": 9, "device.sm.blocks": 9}  # where T3 holds
+        self.assertEqual(max(responses(run("ce4", **pool)[0], "tau1")), 100 * UNIT)
+
 
 if __name__ == "__main__":
     unittest.main()
