@@ -69,6 +69,24 @@ std::vector<std::uint32_t> read_sm_order(const Field& field, std::int64_t sms) {
   return order;
 }
 
+void read_arbitration(Mapping& m, Device& device) {
+  if (auto slice = m.maybe("time_slice")) {
+    Mapping s = slice->mapping();
+    device.time_slice = {s.need("length").duration(Duration{1}), s.need("switch").duration()};
+    s.finish();
+  }
+  const auto given = m.maybe("arbitration");
+  if (!given) return;
+  const std::string name = given->one_of({"native-fifo", "native-priority", "native-timeslice"});
+  device.arbitration = name == "native-fifo"       ? Arbitration::fifo
+                       : name == "native-priority" ? Arbitration::priority
+                                                   : Arbitration::timeslice;
+  if (device.arbitration == Arbitration::timeslice && !device.time_slice)
+    given->fail("native-timeslice without a slice", "`time_slice: {length, switch}` beside it");
+  if (device.arbitration == Arbitration::priority && device.priorities < 2)
+    given->fail("native-priority on a device without priorities", "`priorities` of at least 2 beside it");
+}
+
 }  // namespace
 
 BlockNeeds needs_of(const Device& device, const Kernel& kernel) {
@@ -129,6 +147,7 @@ Device read_device(const Field& field) {
   if (auto order = m.maybe("queue_order"))
     device.queue_order = queue_order_from(order->one_of(queue_order_names()));
   if (auto priorities = m.maybe("priorities")) device.priorities = priorities->integer(1, 1000);
+  read_arbitration(m, device);
   if (auto channels = m.maybe("channels")) device.channels = channels->integer(1, 1'000'000);
   if (auto assignment = m.maybe("channel_assignment"))
     device.channel_assignment = assignment->one_of({"fixed", "dynamic"}) == "fixed"

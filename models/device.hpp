@@ -58,6 +58,16 @@ enum class ChannelAssignment { fixed, dynamic };
 // leaves a choice.
 enum class Placement { most_room_first, lowest_index_first };
 
+// What the device does by itself with several clients' kernels: native-fifo (one primary queue),
+// native-priority (one for each of its priorities), native-timeslice (contexts take turns, each with such
+// queues).
+enum class Arbitration { fifo, priority, timeslice };
+
+struct TimeSlice {
+  Duration length;
+  Duration context_switch;  // from the last block of one context to the first of the next
+};
+
 struct Device {
   std::string name;
   std::string source;
@@ -73,6 +83,8 @@ struct Device {
   ChannelAssignment channel_assignment = ChannelAssignment::fixed;
   std::optional<std::int64_t> resident_kernels;  // at most so many at once; none: no limit
   NativeDelays delays;
+  Arbitration arbitration = Arbitration::priority;
+  std::optional<TimeSlice> time_slice;
   RuleSet rules;
   Bytes memory;
   CopyEngine h2d, d2h;

@@ -21,7 +21,7 @@ constexpr std::array kKnown{
     Known{"RTSS17", "A2", Rule::A2}, Known{"RTSS17", "C1", Rule::C1}, Known{"RTSS17", "C2", Rule::C2},
     Known{"RTSS17", "C3", Rule::C3}, Known{"RTSS17", "C4", Rule::C4}, Known{"RTSS17", "N1", Rule::N1},
     Known{"RTSS17", "N2", Rule::N2}, Known{"RTAS24", "B1", Rule::B1}, Known{"YA", "R1", Rule::X1},
-    Known{"YA", "R2", Rule::G2},     Known{"CUDA", "K1", Rule::K1},
+    Known{"YA", "R2", Rule::G2},     Known{"CUDA", "K1", Rule::K1},   Known{"CUDA", "T1", Rule::T1},
 };
 
 }  // namespace

@@ -55,6 +55,10 @@ enum class Rule : std::uint8_t {
   // No more kernels than the device has room for are in primary queues or have blocks that run (the
   // programming guide's "resident grids"). Off: any number.
   K1,
+  // Blocks of one context at a time run, in turns, where the device's arbitration is native-timeslice. Off:
+  // all
+  // contexts share the device.
+  T1,
   // No switch but the queue's order by release time (YA.P1): a kernel waits for those that were released
   // before.
   P1,

@@ -57,6 +57,7 @@ struct Client {
   std::optional<std::int32_t> priority_to;  // each job draws its own, from `priority` to this
   bool privileged = false;                  // its kernels may be more urgent than the client itself
   bool native = false;  // submits its operations to the device's own queues, not to the policy
+  std::string context;  // whose turns it shares on a device that gives them to contexts; empty: its own
   std::string stream;   // of a native client; those that name the same share it; empty: its own
   std::optional<Duration> arrive;
   Bytes copy_in, copy_out;

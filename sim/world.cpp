@@ -52,7 +52,9 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
 void SimulatedWorld::share_device(bool all_native) {
   all_native_ = all_native;
   const Alarm alarm{queue_, kLook};
-  blocks_.emplace(setup_.device, queue_, kBlocks, kKindBits, alarm, journal_, setup_.by_block);
+  contexts_ = contexts_of(setup_.workload.clients, setup_.device);
+  const std::size_t contexts = *std::max_element(contexts_.begin(), contexts_.end()) + 1;
+  blocks_.emplace(setup_.device, queue_, kBlocks, kKindBits, alarm, contexts, journal_, setup_.by_block);
   native_.emplace(setup_, all_native, *blocks_, alarm, journal_, static_cast<NativeHost&>(*this));
 }
 
@@ -483,6 +485,7 @@ void SimulatedWorld::join_queue() {
   grid.kernel = stay.kernel.index;
   grid.released = now_;
   grid.priority = client.priority;
+  grid.context = contexts_[stay.kernel.job.client.index];
   grid.needs = needs_of(setup_.device, client.kernels[stay.kernel.index]);
   if (stay.delays->wave > 0) {  // blocks of the original kernel
     grid.blocks = (stay.range.last - stay.range.first).count;

@@ -126,6 +126,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   bool all_native_ = false;
   std::optional<BlockScheduler> blocks_;  // only where there are native clients
   std::optional<NativeClients> native_;
+  std::vector<std::uint32_t> contexts_;  // of clients
   struct SharedLaunch {
     std::optional<GridSlot> grid;  // of its persistent blocks, from its start
     std::uint64_t flag_event = 0;

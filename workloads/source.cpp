@@ -215,6 +215,7 @@ Client read_client(const Field& field, const ForAll& all) {
   if (auto copy = m.maybe("copy_out")) client.copy_out = copy->bytes();
   if (auto memory = m.maybe("memory")) client.memory = memory->bytes();
   if (auto native = m.maybe("native")) client.native = native->boolean();
+  if (auto context = m.maybe("context")) client.context = context->identifier();
   if (auto stream = m.maybe("stream")) client.stream = stream->identifier();
   if (auto repeat = m.maybe("repeat")) client.repeat = read_repeat(*repeat);
   if (client.arrive && !client.repeat.releases.empty()) field.fail("both arrive and releases", "one of them");
@@ -257,6 +258,10 @@ std::vector<Client> read_client_list(const Field& field, bool laid_out, const Fo
         item.fail(quote(client.name) + " a second time", "each client's name once");
     if (laid_out && (client.arrive || !client.repeat.releases.empty()))
       item.fail("both arrivals and a client's arrive or releases", "one of them");
+    for (const Client& other : clients)
+      if (!client.stream.empty() && other.stream == client.stream && other.context != client.context)
+        item.fail("another context than " + other.name + " on the stream " + client.stream,
+                  "one context for all clients of a stream");
     for (const Client& other : clients)
       if (!client.stream.empty() && other.stream == client.stream && other.priority != client.priority)
         item.fail(fmt::format("priority {} on stream {}", client.priority, client.stream),

@@ -23,7 +23,8 @@ Duration BlockLengths::of(std::int64_t block) {
 }
 
 BlockScheduler::BlockScheduler(const Device& device, EventQueue& events, std::uint32_t event_id,
-                               unsigned shift, Alarm alarm, Journal& journal, bool by_block)
+                               unsigned shift, Alarm alarm, std::size_t contexts, Journal& journal,
+                               bool by_block)
     : rules_(device.rules),
       order_(device.queue_order),
       priorities_(device.priorities),
@@ -35,9 +36,15 @@ BlockScheduler::BlockScheduler(const Device& device, EventQueue& events, std::ui
       journal_(journal),
       by_block_(by_block),
       sms_(device),
-      queues_(device.rules.on(Rule::A1) ? static_cast<std::size_t>(device.priorities) : 1),
+      levels_(device.rules.on(Rule::A1) && device.arbitration != Arbitration::fifo
+                  ? static_cast<std::size_t>(device.priorities)
+                  : 1),
+      queues_(levels_ * contexts),
       outside_(most_resident_ ? queues_.size() : 0),
-      vacated_(device.delays.block_end, alarm) {}
+      vacated_(device.delays.block_end, alarm) {
+  if (device.arbitration == Arbitration::timeslice && rules_.on(Rule::T1))
+    turns_.emplace(*device.time_slice, contexts, alarm);
+}
 
 void BlockScheduler::reset() {
   sms_.reset();
@@ -49,6 +56,8 @@ void BlockScheduler::reset() {
   free_cohorts_.clear();
   vacated_.clear();
   resident_ = 0;
+  on_device_ = 0;
+  if (turns_) turns_->reset();
   joined_.clear();
   started.clear();
   assigned.clear();
@@ -84,9 +93,9 @@ void BlockScheduler::finish(GridSlot slot, Time now) {
 
 // RTSS17.A1: one queue for each priority. Client priorities count upwards from 0; CUDA cuts them likewise.
 std::size_t BlockScheduler::queue_of(const LaunchedGrid& grid) const {
-  if (queues_.size() == 1) return 0;
   const std::int64_t priority = std::clamp<std::int64_t>(grid.priority, 0, priorities_ - 1);
-  return static_cast<std::size_t>(priorities_ - 1 - priority);
+  const std::size_t level = levels_ == 1 ? 0 : static_cast<std::size_t>(priorities_ - 1 - priority);
+  return grid.context * levels_ + level;
 }
 
 // In queues by release time.
@@ -114,11 +123,11 @@ void BlockScheduler::insert(Queue& queue, GridSlot slot) {
 
 // CUDA.K1: those of the highest priority first, and of these, the first.
 void BlockScheduler::admit(Time now) {
-  for (std::size_t priority = 0; priority < outside_.size(); ++priority) {
-    Queue& waiting = outside_[priority];
+  for (std::size_t q = 0; q < outside_.size(); ++q) {
+    Queue& waiting = outside_[q];
     for (; !waiting.empty() && resident_ < *most_resident_; ++resident_) {
       grids_[waiting.front()].admitted = true;
-      insert(queues_[priority], waiting.front());
+      insert(queues_[q], waiting.front());
       waiting.erase(waiting.begin());
     }
     for (const GridSlot slot : waiting) hold(slot, Rule::K1, now);
@@ -133,12 +142,13 @@ void BlockScheduler::make_ready(GridSlot slot) {
 void BlockScheduler::assign(Time now) {
   changed_ = false;
   admit(now);
-  std::size_t served = 0;
-  bool blocked = false;
-  for (; served < queues_.size() && !blocked; ++served)
-    blocked = !serve(queues_[served], now) && rules_.on(Rule::A2);
-  for (; served < queues_.size(); ++served)
-    if (!queues_[served].empty()) hold(queues_[served].front(), Rule::A2, now);
+  const auto context = turn(now);
+  if (context) serve(queues_of(*context), now);
+  if (turns_)
+    for (std::size_t c = 0; c < queues_.size() / levels_; ++c)
+      if (c != context)
+        for (const Queue& queue : queues_of(c))
+          if (!queue.empty()) hold(queue.front(), Rule::T1, now);
   for (const GridSlot slot : joined_) {
     const Entry& entry = grids_[slot];
     if (entry.said != 0 || entry.dequeued || !entry.admitted) continue;
@@ -146,6 +156,35 @@ void BlockScheduler::assign(Time now) {
     if (queue.front() != slot) hold(slot, Rule::X1, now);
   }
   joined_.clear();
+}
+
+std::optional<std::size_t> BlockScheduler::turn(Time now) {
+  if (!turns_) return 0;
+  const auto waits = [&](std::size_t context) { return has_work(queues_of(context)); };
+  return turns_->turn(now, waits, on_device_ > 0);
+}
+
+// Whether serve() would assign blocks on an empty device.
+bool BlockScheduler::has_work(std::span<const Queue> queues) const {
+  const auto can_begin = [&](GridSlot slot) {
+    return grids_[slot].grid.ready && grids_[slot].assigned < grids_[slot].grid.blocks;
+  };
+  for (const Queue& queue : queues) {
+    if (queue.empty()) continue;
+    const auto last = rules_.on(Rule::X1) ? queue.begin() + 1 : queue.end();
+    if (std::any_of(queue.begin(), last, can_begin)) return true;
+    if (rules_.on(Rule::A2)) return false;
+  }
+  return false;
+}
+
+void BlockScheduler::serve(std::span<Queue> queues, Time now) {
+  std::size_t served = 0;
+  bool blocked = false;
+  for (; served < queues.size() && !blocked; ++served)
+    blocked = !serve(queues[served], now) && rules_.on(Rule::A2);
+  for (; served < queues.size(); ++served)
+    if (!queues[served].empty()) hold(queues[served].front(), Rule::A2, now);
 }
 
 bool BlockScheduler::serve(Queue& queue, Time now) {
@@ -252,6 +291,7 @@ void BlockScheduler::begin_on_sm(GridSlot slot, std::uint32_t sm, std::uint32_t 
 void BlockScheduler::start(std::uint32_t cohort) {
   const Cohort& blocks = cohorts_[cohort];
   Entry& entry = grids_[blocks.grid];
+  on_device_ += blocks.count;
   if (entry.grid.persistent && !entry.closed)
     entry.open.push_back(cohort);
   else
@@ -298,8 +338,8 @@ bool BlockScheduler::prolong(std::uint32_t cohort, Time now, Time next) {
   if (by_block_ || blocks.length == Duration{} || entry.grid.lengths.vary() || entry.closed) return false;
   // At least one block must be left, since the last ones have more consequences.
   const std::int64_t left = entry.grid.blocks - entry.assigned - 1;
-  if (left < blocks.count) return false;
-  for (const Queue& queue : queues_) {
+  if (left < blocks.count || (turns_ && !turns_->open())) return false;
+  for (const Queue& queue : queues_of(entry.grid.context)) {
     if (queue.empty()) continue;
     if (queue.front() != blocks.grid || !entry.grid.ready) return false;
     break;
@@ -337,6 +377,7 @@ void BlockScheduler::end(std::uint32_t cohort, Time now) {
 
 void BlockScheduler::free(const Vacated& blocks) {
   sms_.release(blocks.needs, places(blocks.cohort));
+  on_device_ -= cohorts_[blocks.cohort].count;
   cohorts_[blocks.cohort].count = 0;
   free_cohorts_.push_back(blocks.cohort);
   if (blocks.last) --resident_;
@@ -345,6 +386,7 @@ void BlockScheduler::free(const Vacated& blocks) {
 
 void BlockScheduler::vacate(Time now) {
   vacated_.take(now, [&](const Vacated& blocks) { free(blocks); });
+  if (turns_ && turns_->due(now)) changed_ = true;
 }
 
 bool BlockScheduler::is_done(const Entry& entry) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/random.hpp"
+#include "sim/blocks/context_turns.hpp"
 #include "sim/blocks/delay_line.hpp"
 #include "sim/blocks/multiprocessors.hpp"
 #include "sim/event_queue.hpp"
@@ -34,6 +35,7 @@ struct LaunchedGrid {
   std::uint32_t kernel = 0;
   Time released;  // its job
   std::int32_t priority = 0;
+  std::uint32_t context = 0;
   BlockNeeds needs;
   std::int64_t blocks = 1;
   BlockLengths lengths;
@@ -47,8 +49,9 @@ class BlockScheduler {
  public:
   // Events of the ends of blocks go into `events`, with ids of `event_id` + (slot << shift). `by_block`: each
   // block is an event of its own; else equal blocks that begin together are one. `alarm`: when to vacate().
+  // `contexts`: of the grids to come; they take turns where the device has time slices.
   BlockScheduler(const Device& device, EventQueue& events, std::uint32_t event_id, unsigned shift,
-                 Alarm alarm, Journal& journal, bool by_block);
+                 Alarm alarm, std::size_t contexts, Journal& journal, bool by_block);
   void reset();
 
   GridSlot add(const LaunchedGrid& grid);
@@ -103,11 +106,16 @@ class BlockScheduler {
   using Queue = std::vector<GridSlot>;
 
   std::size_t queue_of(const LaunchedGrid& grid) const;
+  std::span<Queue> queues_of(std::size_t context) { return {&queues_[context * levels_], levels_}; }
+  // Whose blocks may be assigned now; none while none may.
+  std::optional<std::size_t> turn(Time now);
   bool before(const LaunchedGrid& a, const LaunchedGrid& b) const;
   void insert(Queue& queue, GridSlot slot);
   void admit(Time now);
   // Whether all of the queue could be assigned.
   bool serve(Queue& queue, Time now);
+  void serve(std::span<Queue> queues, Time now);
+  bool has_work(std::span<const Queue> queues) const;
   void place(GridSlot slot, Time now);
   void begin(GridSlot slot, std::span<const BlocksOnSm> where, Duration length, Time now);
   void begin_on_sm(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length, Time now);
@@ -142,8 +150,11 @@ class BlockScheduler {
   bool changed_ = false;
 
   Multiprocessors sms_;
-  std::vector<Queue> queues_;   // by priority, highest first
+  std::size_t levels_;          // of priority
+  std::vector<Queue> queues_;   // by context, and of each by priority, highest first
   std::vector<Queue> outside_;  // likewise, kernels that are not admitted yet; none where any number may be
+  std::optional<ContextTurns> turns_;
+  std::int64_t on_device_ = 0;  // blocks that have room
   std::vector<Entry> grids_;
   std::vector<GridSlot> free_grids_;
   std::vector<Cohort> cohorts_;

@@ -27,6 +27,7 @@ NativeClients::NativeClients(const WorldSetup& setup, bool all, BlockScheduler& 
       journal_(journal),
       host_(host),
       rules_(setup.device.rules),
+      contexts_(contexts_of(setup.workload.clients, setup.device)),
       clients_(setup.workload.clients.size()),
       streams_(make_streams(setup, all, alarm)) {}
 
@@ -40,6 +41,7 @@ StreamQueues NativeClients::make_streams(const WorldSetup& setup, bool all, Alar
     ClientState& state = clients_[c];
     state.client = &client;
     state.program = program_of(client);
+    state.context = contexts_[c];
     for (const Kernel& kernel : client.kernels) state.lengths.push_back(block_length(setup.device, kernel));
     const auto known = client.stream.empty() ? named.end() : named.find(client.stream);
     state.stream = known != named.end() ? known->second : streams++;
@@ -108,6 +110,7 @@ LaunchedGrid NativeClients::grid_of(const ClientState& state, const Operation& o
   grid.kernel = operation.kernel;
   grid.released = operation.released;
   grid.priority = state.client->priority;
+  grid.context = state.context;
   grid.needs = needs_of(setup_.device, kernel);
   grid.blocks = kernel.block_tasks.count;
   grid.ready = setup_.device.queue_order != QueueOrder::release_all;

@@ -49,7 +49,7 @@ class NativeClients {
   };
   struct ClientState {
     const Client* client = nullptr;
-    std::uint32_t stream = 0;
+    std::uint32_t stream = 0, context = 0;
     std::vector<Operation> program;
     std::vector<Duration> lengths;  // of blocks, by kernel
     std::deque<Job> jobs;           // released and not over
@@ -70,6 +70,7 @@ class NativeClients {
   Journal& journal_;
   NativeHost& host_;
   RuleSet rules_;
+  std::vector<std::uint32_t> contexts_;  // by client
   std::vector<ClientState> clients_;
   StreamQueues streams_;
   RunSeed seed_;

@@ -139,6 +139,10 @@ Device random_device(Stream& random) {
   device.priorities = between(random, 1, 3);
   if (random.below(3) == 0) device.channels = between(random, 1, 3);
   give_details(device, random);
+  if (random.below(4) == 0) {
+    device.arbitration = random.below(4) == 0 ? Arbitration::fifo : Arbitration::timeslice;
+    device.time_slice = TimeSlice{Duration{between(random, 1, 40)}, Duration{between(random, 0, 4)}};
+  }
   if (random.below(2) == 0)
     for (int rule = 0; rule < kRules - 1; ++rule)
       if (random.below(8) == 0) device.rules.set(static_cast<Rule>(rule), false);

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "models/random.hpp"
+#include "sim/blocks/context_turns.hpp"
 #include "sim/blocks/multiprocessors.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/blocks/block_scenario.hpp"
@@ -82,19 +83,39 @@ void check_named(const Scenario& scenario, const BlockRun& run) {
 // Where the head lets nobody pass, kernels of one priority begin in the order in which they queued.
 void check_order(const Scenario& scenario, const BlockRun& run) {
   if (!scenario.device.rules.on(Rule::X1) || scenario.device.queue_order != QueueOrder::became_head) return;
-  const bool one_queue = !scenario.device.rules.on(Rule::A1) || scenario.device.priorities == 1;
-  std::map<std::int64_t, std::vector<LaunchId>> queued, started;
+  const bool one_queue = !scenario.device.rules.on(Rule::A1) || scenario.device.priorities == 1 ||
+                         scenario.device.arbitration == Arbitration::fifo;
+  const auto contexts = contexts_of(scenario.clients, scenario.device);
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::vector<LaunchId>> queued, started;
   for (const Record& r : run.records) {
+    const std::uint32_t context = contexts[r.job.client.index];
     const std::int64_t priority =
         one_queue ? 0
                   : std::clamp<std::int64_t>(scenario.clients[r.job.client.index].priority, 0,
                                              scenario.device.priorities - 1);
-    if (r.mark == Mark::queued && !r.copy) queued[priority].push_back(r.launch);
-    if (r.mark == Mark::started) started[priority].push_back(r.launch);
+    if (r.mark == Mark::queued && !r.copy) queued[{context, priority}].push_back(r.launch);
+    if (r.mark == Mark::started) started[{context, priority}].push_back(r.launch);
   }
-  for (auto& [priority, launches] : queued) {
-    launches.resize(started[priority].size());
-    REQUIRE(launches == started[priority]);
+  for (auto& [queue, launches] : queued) {
+    launches.resize(started[queue].size());
+    REQUIRE(launches == started[queue]);
+  }
+}
+
+// Blocks of two contexts are never on the device at once, and not before a switch either.
+void check_turns(const Scenario& scenario, const BlockRun& run) {
+  const auto contexts = contexts_of(scenario.clients, scenario.device);
+  if (std::all_of(contexts.begin(), contexts.end(), [](auto c) { return c == 0; })) return;
+  const Duration gap = scenario.device.time_slice->context_switch + scenario.device.delays.block_end;
+  std::vector<BlockSpan> spans = run.spans;
+  std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.began < b.began; });
+  Time end;  // of all blocks so far
+  std::optional<std::uint32_t> last;
+  for (const BlockSpan& span : spans) {
+    const std::uint32_t context = contexts[span.job.client.index];
+    if (last && context != *last) REQUIRE(span.began >= end + gap);
+    last = context;
+    end = std::max(end, span.began + span.length);
   }
 }
 
@@ -108,6 +129,7 @@ TEST_CASE("room, blocks, order and the naming of rules hold for whatever native 
     check_room(scenario, run);
     check_blocks(scenario, run);
     check_named(scenario, run);
+    check_turns(scenario, run);
     check_order(scenario, run);
     // A kernel in a queue before it may run can block those that it waits for.
     const bool ends =

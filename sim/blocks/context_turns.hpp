@@ -1,0 +1,88 @@
+// Contexts that take turns on a device: native-timeslice. sim/blocks/README.md is the exact definition.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "models/device.hpp"
+#include "sim/blocks/delay_line.hpp"
+
+namespace gangway {
+
+// The context of each client, from 0: those that name one, or share a stream, share it; where the device has
+// no time slices, all do.
+std::vector<std::uint32_t> contexts_of(std::span<const Client> clients, const Device& device);
+
+class ContextTurns {
+ public:
+  ContextTurns(const TimeSlice& slice, std::size_t contexts, Alarm alarm)
+      : slice_(slice), contexts_(contexts), alarm_(alarm) {}
+  void reset();
+
+  // Whose blocks may be assigned now; none while the device drains or switches. `waits(c)`: whether context c
+  // has kernels with blocks to assign. `busy`: whether blocks are on the device.
+  template <typename Waits>
+  std::optional<std::size_t> turn(Time now, Waits waits, bool busy);
+  // Whether a turn or a switch is over since turn() was asked last.
+  bool due(Time now) const { return alarmed_ && *alarmed_ <= now; }
+  bool open() const { return open_; }
+
+ private:
+  template <typename Waits>
+  std::optional<std::size_t> other(Waits waits) const;
+  void begin(Time now, std::size_t context);
+  void pass(Time now);
+  void wake_at(Time time);
+
+  TimeSlice slice_;
+  std::size_t contexts_;
+  Alarm alarm_;
+  std::size_t active_ = 0;
+  bool used_ = false;       // somebody had a turn: the first costs no switch
+  bool idle_ = true;        // nobody wanted the device when turn() was asked last
+  bool contested_ = false;  // another context waited then
+  bool open_ = false;
+  Time from_, until_;  // of the turn
+  std::optional<Time> alarmed_;
+};
+
+template <typename Waits>
+std::optional<std::size_t> ContextTurns::turn(Time now, Waits waits, bool busy) {
+  if (due(now)) alarmed_.reset();
+  open_ = false;
+  const bool wanted = busy || waits(active_);
+  const auto follower = other(waits);
+  if (!wanted && !follower) {
+    idle_ = true;
+    return std::nullopt;
+  }
+  if (std::exchange(idle_, false)) {
+    if (wanted) begin(now, active_);
+  } else if (!contested_) {
+    pass(now);
+  }
+  contested_ = follower.has_value();
+  if (follower && (!wanted || now >= until_)) {
+    if (busy) return std::nullopt;  // its blocks drain
+    begin(now, *follower);
+  }
+  if (now < from_) {
+    wake_at(from_);
+    return std::nullopt;
+  }
+  if (follower) wake_at(until_);
+  open_ = true;
+  return active_;
+}
+
+// Whose turn it would be after the active one's.
+template <typename Waits>
+std::optional<std::size_t> ContextTurns::other(Waits waits) const {
+  for (std::size_t i = 1; i < contexts_; ++i)
+    if (const std::size_t c = (active_ + i) % contexts_; waits(c)) return c;
+  return std::nullopt;
+}
+
+}  // namespace gangway

@@ -1,0 +1,78 @@
+// native-timeslice, worked out by hand from sim/blocks/README.md.
+#include "tests/catch.hpp"
+#include "tests/sim/blocks/block_scenario.hpp"
+
+namespace gangway::testing {
+namespace {
+
+// Eight threads; slices of 15 ns, 3 ns from one context to the next.
+Device sliced() {
+  Device device = pool(8);
+  device.arbitration = Arbitration::timeslice;
+  device.time_slice = TimeSlice{Duration{15}, Duration{3}};
+  return device;
+}
+
+Lines blocks(const std::vector<Client>& clients, const Device& device) {
+  const Scenario scenario{.clients = clients, .device = device};
+  const Lines cohorts = run_blocks(scenario, false, "passthrough").blocks;
+  CHECK(run_blocks(scenario, true, "passthrough").blocks == cohorts);
+  return cohorts;
+}
+
+Client in(Client client, const std::string& context) {
+  client.context = context;
+  return client;
+}
+
+}  // namespace
+
+TEST_CASE("time slices: running blocks drain, then the next context has its turn", "[blocks]") {
+  // At 15 A's second block runs: it ends at 20, and B begins at 23. At 38 B's second one runs until 43.
+  CHECK(blocks({native("A", 0, 4, 8, 10), native("B", 0, 2, 8, 10)}, sliced()) ==
+        Lines{"A 0 [0,10) x1 on 0", "A 0 [10,20) x1 on 0", "B 0 [23,33) x1 on 0", "B 0 [33,43) x1 on 0",
+              "A 0 [46,56) x1 on 0", "A 0 [56,66) x1 on 0"});
+}
+
+TEST_CASE("time slices: who is alone runs on", "[blocks]") {
+  CHECK(blocks({native("A", 0, 4, 8, 10)}, sliced()) ==
+        Lines{"A 0 [0,10) x1 on 0", "A 0 [10,20) x1 on 0", "A 0 [20,30) x1 on 0", "A 0 [30,40) x1 on 0"});
+  SECTION("and one that comes waits for the end of the slice then") {
+    // Slices end at 15, 30, 45: B comes at 31, A's blocks end at 40 and 50.
+    CHECK(blocks({native("A", 0, 6, 8, 10), native("B", 31, 1, 8, 10)}, sliced()) ==
+          Lines{"A 0 [0,10) x1 on 0", "A 0 [10,20) x1 on 0", "A 0 [20,30) x1 on 0", "A 0 [30,40) x1 on 0",
+                "A 0 [40,50) x1 on 0", "B 0 [53,63) x1 on 0", "A 0 [66,76) x1 on 0"});
+  }
+}
+
+TEST_CASE("time slices: a context that has nothing to do yields at once", "[blocks]") {
+  CHECK(blocks({native("A", 0, 1, 8, 10), native("B", 2, 1, 8, 10)}, sliced()) ==
+        Lines{"A 0 [0,10) x1 on 0", "B 0 [13,23) x1 on 0"});
+  // From an idle device, too, another context has to be switched to.
+  CHECK(blocks({native("A", 0, 1, 8, 10), native("B", 50, 1, 8, 10)}, sliced()) ==
+        Lines{"A 0 [0,10) x1 on 0", "B 0 [53,63) x1 on 0"});
+  CHECK(blocks({native("A", 5, 1, 8, 10), native("B", 0, 1, 8, 10)}, sliced()) ==
+        Lines{"B 0 [0,10) x1 on 0", "A 0 [13,23) x1 on 0"});
+}
+
+TEST_CASE("time slices: contexts share nothing, clients of one context do", "[blocks]") {
+  const Client a = native("A", 0, 1, 4, 10), b = native("B", 0, 1, 4, 10);
+  CHECK(blocks({a, b}, sliced()) == Lines{"A 0 [0,10) x1 on 0", "B 0 [13,23) x1 on 0"});
+  CHECK(blocks({in(a, "one"), in(b, "one")}, sliced()) == Lines{"A 0 [0,10) x1 on 0", "B 0 [0,10) x1 on 0"});
+  Device off = sliced();
+  off.rules.set(Rule::T1, false);
+  CHECK(blocks({a, b}, off) == Lines{"A 0 [0,10) x1 on 0", "B 0 [0,10) x1 on 0"});
+}
+
+TEST_CASE("native-fifo: one queue, whatever the priorities", "[blocks]") {
+  Device device = pool(8);
+  device.priorities = 3;
+  Client a = native("A", 0, 1, 8, 10), b = native("B", 1, 1, 8, 10), c = native("C", 2, 1, 8, 10);
+  c.priority = 2;
+  device.arbitration = Arbitration::fifo;
+  CHECK(blocks({a, b, c}, device)[1] == "B 0 [10,20) x1 on 0");
+  device.arbitration = Arbitration::priority;
+  CHECK(blocks({a, b, c}, device)[1] == "C 0 [10,20) x1 on 0");
+}
+
+}  // namespace gangway::testing
