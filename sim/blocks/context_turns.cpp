@@ -24,6 +24,7 @@ std::vector<std::uint32_t> contexts_of(std::span<const Client> clients, const De
 
 void ContextTurns::reset() {
   active_ = 0;
+  line_.clear();
   used_ = contested_ = open_ = false;
   idle_ = true;
   from_ = until_ = {};
@@ -34,6 +35,7 @@ void ContextTurns::begin(Time now, std::size_t context) {
   from_ = used_ && context != active_ ? now + slice_.context_switch : now;
   until_ = from_ + slice_.length;
   active_ = context;
+  std::erase(line_, context);
   used_ = true;
 }
 

@@ -1,6 +1,7 @@
 // Contexts that take turns on a device: native-timeslice. sim/blocks/README.md is the exact definition.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -31,7 +32,7 @@ class ContextTurns {
 
  private:
   template <typename Waits>
-  std::optional<std::size_t> other(Waits waits) const;
+  void line_up(Waits waits);
   void begin(Time now, std::size_t context);
   void pass(Time now);
   void wake_at(Time time);
@@ -40,6 +41,7 @@ class ContextTurns {
   std::size_t contexts_;
   Alarm alarm_;
   std::size_t active_ = 0;
+  std::vector<std::size_t> line_;
   bool used_ = false;       // somebody had a turn: the first costs no switch
   bool idle_ = true;        // nobody wanted the device when turn() was asked last
   bool contested_ = false;  // another context waited then
@@ -53,7 +55,8 @@ std::optional<std::size_t> ContextTurns::turn(Time now, Waits waits, bool busy) 
   if (due(now)) alarmed_.reset();
   open_ = false;
   const bool wanted = busy || waits(active_);
-  const auto follower = other(waits);
+  line_up(waits);
+  const bool follower = !line_.empty();
   if (!wanted && !follower) {
     idle_ = true;
     return std::nullopt;
@@ -63,10 +66,10 @@ std::optional<std::size_t> ContextTurns::turn(Time now, Waits waits, bool busy) 
   } else if (!contested_) {
     pass(now);
   }
-  contested_ = follower.has_value();
+  contested_ = follower;
   if (follower && (!wanted || now >= until_)) {
     if (busy) return std::nullopt;  // its blocks drain
-    begin(now, *follower);
+    begin(now, line_.front());
   }
   if (now < from_) {
     wake_at(from_);
@@ -77,12 +80,13 @@ std::optional<std::size_t> ContextTurns::turn(Time now, Waits waits, bool busy) 
   return active_;
 }
 
-// Whose turn it would be after the active one's.
+// Contexts other than the active one stand in line from when they have work, at one instant in their order.
 template <typename Waits>
-std::optional<std::size_t> ContextTurns::other(Waits waits) const {
-  for (std::size_t i = 1; i < contexts_; ++i)
-    if (const std::size_t c = (active_ + i) % contexts_; waits(c)) return c;
-  return std::nullopt;
+void ContextTurns::line_up(Waits waits) {
+  std::erase_if(line_, [&](std::size_t c) { return !waits(c); });
+  for (std::size_t c = 0; c < contexts_; ++c)
+    if (c != active_ && std::find(line_.begin(), line_.end(), c) == line_.end() && waits(c))
+      line_.push_back(c);
 }
 
 }  // namespace gangway

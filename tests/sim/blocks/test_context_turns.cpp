@@ -45,6 +45,13 @@ TEST_CASE("time slices: who is alone runs on", "[blocks]") {
   }
 }
 
+TEST_CASE("time slices: contexts come in the order in which they began to wait", "[blocks]") {
+  // C comes while B has its turn: A has waited since 15.
+  CHECK(blocks({native("A", 0, 4, 8, 10), native("B", 0, 2, 8, 10), native("C", 30, 1, 8, 10)}, sliced()) ==
+        Lines{"A 0 [0,10) x1 on 0", "A 0 [10,20) x1 on 0", "B 0 [23,33) x1 on 0", "B 0 [33,43) x1 on 0",
+              "A 0 [46,56) x1 on 0", "A 0 [56,66) x1 on 0", "C 0 [69,79) x1 on 0"});
+}
+
 TEST_CASE("time slices: a context that has nothing to do yields at once", "[blocks]") {
   CHECK(blocks({native("A", 0, 1, 8, 10), native("B", 2, 1, 8, 10)}, sliced()) ==
         Lines{"A 0 [0,10) x1 on 0", "B 0 [13,23) x1 on 0"});
