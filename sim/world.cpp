@@ -118,7 +118,7 @@ std::uint64_t SimulatedWorld::play_instant() {
       100'000;  // far beyond what zero delays can chain; a policy that asks for more never ends
   std::uint64_t events = 0;
   int rounds = 0;
-  if (native_) {
+  if (native_ && !setup_.by_block) {
     if (nothing_but_a_wave()) return 1;
     events = 1;
   }

@@ -137,7 +137,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   // Of native clients, in this instant.
   struct EndedCopy {
     CopyQueue::Copy copy;
-    Direction direction;
+    Direction direction = Direction::restore;
     CopyQueue::Beginning began;
   };
   std::vector<EndedCopy> ended_copies_;

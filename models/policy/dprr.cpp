@@ -62,7 +62,8 @@ class Dprr : public OwnershipPolicy {
 
   void left(Time now, BlockCount) override {
     Standing& s = standing(owner().waiting);
-    const Duration used = owner().started ? now - *owner().started : Duration{};
+    const Duration used =
+        owner().started ? now - std::max(*owner().started, quota_renewed_) : Duration{};
     s.since = now;
     if (displaced_ && used < owner_quota_) {
       s.queue = active_;
@@ -74,7 +75,8 @@ class Dprr : public OwnershipPolicy {
     }
   }
 
-  Duration renewed_quantum(Time, const View& view) override {
+  Duration renewed_quantum(Time now, const View& view) override {
+    quota_renewed_ = now;
     owner_priority_ = view.job(owner().waiting.job).current().priority;
     owner_quota_ = full_quota(view, owner().waiting);
     return owner_quota_;
@@ -132,6 +134,7 @@ class Dprr : public OwnershipPolicy {
   int active_ = 0;
   std::int64_t owner_priority_ = 0;  // dynamic, when it was chosen
   Duration owner_quota_;
+  Time quota_renewed_;  // the last time
   bool displaced_ = false;  // the owner, by an arrival
 };
 

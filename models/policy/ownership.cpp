@@ -7,9 +7,9 @@ void OwnershipPolicy::prepare(std::size_t) {}
 bool OwnershipPolicy::displaced(Time, const View&) { return false; }
 void OwnershipPolicy::left(Time, BlockCount) {}
 
-void OwnershipPolicy::note(Time now, const Fact& fact, const View&) {
+void OwnershipPolicy::note(Time now, const Fact& fact, const View& view) {
   if (const auto* arrived = std::get_if<Arrived>(&fact)) {
-    waiting_.push_back({arrived->job, now, now, {}});
+    waiting_.push_back({arrived->job, view.job(arrived->job).arrived, now, {}});
   } else if (const auto* over = std::get_if<Left>(&fact)) {
     on(now, *over);
   } else if (const auto* started = std::get_if<Started>(&fact)) {

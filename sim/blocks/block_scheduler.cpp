@@ -1,7 +1,6 @@
 #include "sim/blocks/block_scheduler.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -15,9 +14,10 @@ Duration BlockLengths::of(std::int64_t block) {
   Duration length = excepted ? exception->length : all;
   if (jitter > 0) {
     const double draw = normal ? std::clamp(random->normal(), -3.0, 3.0) : 2 * random->uniform() - 1;
+    // Cut as by floor: what is below 0 is 1 in the end.
     if (!excepted)
       length.ns = std::max<std::int64_t>(
-          1, static_cast<std::int64_t>(std::floor(static_cast<double>(all.ns) * (1 + jitter * draw) + 0.5)));
+          1, static_cast<std::int64_t>(static_cast<double>(all.ns) * (1 + jitter * draw) + 0.5));
   }
   return length;
 }
@@ -141,7 +141,7 @@ void BlockScheduler::make_ready(GridSlot slot) {
 
 void BlockScheduler::assign(Time now) {
   changed_ = false;
-  admit(now);
+  if (most_resident_) admit(now);
   const auto context = turn(now);
   if (context) serve(queues_of(*context), now);
   if (turns_)
@@ -382,11 +382,6 @@ void BlockScheduler::free(const Vacated& blocks) {
   free_cohorts_.push_back(blocks.cohort);
   if (blocks.last) --resident_;
   changed_ = true;
-}
-
-void BlockScheduler::vacate(Time now) {
-  vacated_.take(now, [&](const Vacated& blocks) { free(blocks); });
-  if (turns_ && turns_->due(now)) changed_ = true;
 }
 
 bool BlockScheduler::is_done(const Entry& entry) {

@@ -69,7 +69,9 @@ class BlockScheduler {
   void close_unassigned(GridSlot slot) { grids_[slot].closed = true; }
 
   // Frees the room of blocks that ended a while ago.
-  void vacate(Time now);
+  void vacate(Time now) {
+    vacated_.take(now, [&](const Vacated& blocks) { free(blocks); });
+  }
   // Admits kernels to their queues (K1) and assigns what can be assigned (X1, R1 to R3, A2, G3).
   void assign(Time now);
   bool changed() const { return changed_; }  // since the last assign()
