@@ -1,7 +1,7 @@
 """The simulated world of sim/README.md, in SimPy.
 
 This is the independent oracle: it was written from the pages alone (with simpy_inputs.py for the files,
-simpy_mechanisms.py for the mechanisms, simpy_policies.py for the policies) and
+simpy_mechanisms.py for the mechanisms, simpy_policies.py and simpy_priorities.py for the policies) and
 shares nothing with the C++ engine. Time is whole nanoseconds; whatever the pages define in integers is
 computed in integers.
 """
@@ -14,6 +14,7 @@ import simpy
 from simpy_inputs import Client, name_and_params, quantity
 from simpy_mechanisms import mechanism as make_mechanism
 from simpy_policies import POLICIES
+from simpy_priorities import PRIORITY_POLICIES
 
 # Priorities within one instant. SimPy's own events have 0 (interrupts) and 1 (all others). Copies are
 # granted after those, so that requests of one instant are seen together, and decisions come last.
@@ -264,7 +265,7 @@ class Model:
         name, params = name_and_params(policy)
         env, jobs = simpy.Environment(), []
         stop = env.timeout(horizon_ns) if horizon_ns is not None else None
-        scheduler = Scheduler(env, self.mechanism, POLICIES[name](**params))
+        scheduler = Scheduler(env, self.mechanism, {**POLICIES, **PRIORITY_POLICIES}[name](**params))
         engines = (CopyEngine(env), CopyEngine(env))
         for client, arrive in zip(self.clients, self._arrivals(order)):
             env.process(run_client(env, client, arrive, scheduler, engines, jobs))

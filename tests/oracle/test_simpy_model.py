@@ -128,6 +128,66 @@ def test_sjf_derived_drain_and_two_kernels():
     check([two, client("B", 100, 200, 2)], "sjf", [("A", 0, 0, 0, 1700, 1, 3), ("B", 0, 100, 500, 700, 0, 1)])
 
 
+def test_piv_keeps_place_or_goes_behind():
+    # D (since 100) is not more urgent than A, B at 300 is: A leaves with 3 tasks. C has B's priority and waits.
+    # B 300..500, C 500..700. Then A, which arrived first, 700..1400; or D, which has waited longer, 700..800.
+    clients = [client("A", 0, 1000, 10), client("B", 300, 200, 2, priority=1), client("C", 400, 200, 2, priority=1),
+               client("D", 100, 100, 1)]
+    check(clients, "piv", [("A", 0, 0, 0, 1400, 1, 2), ("B", 0, 300, 300, 500, 0, 1), ("C", 0, 400, 500, 700, 0, 1),
+                           ("D", 0, 100, 1400, 1500, 0, 1)], mechanism="ideal")
+    check(clients, {"name": "piv", "params": {"evicted": "tail"}},
+          [("A", 0, 0, 0, 1500, 1, 2), ("B", 0, 300, 300, 500, 0, 1), ("C", 0, 400, 500, 700, 0, 1),
+           ("D", 0, 100, 700, 800, 0, 1)], mechanism="ideal")
+
+
+def test_piv_heeds_only_the_privileged():
+    # B's kernel says 5, its client 0. If B is privileged it evicts A at 300; A's kernel may always be less urgent.
+    urgent = client("B", 300, 200, 2, priority=0)
+    urgent["kernels"][0]["priority"] = 5
+    modest = client("A", 0, 1000, 10, priority=9)
+    modest["kernels"][0]["priority"] = 0
+    check([modest, urgent], "piv", [("A", 0, 0, 0, 1000, 0, 1), ("B", 0, 300, 1000, 1200, 0, 1)], mechanism="ideal")
+    check([modest, {**urgent, "privileged": True}], "piv",
+          [("A", 0, 0, 0, 1200, 1, 2), ("B", 0, 300, 300, 500, 0, 1)], mechanism="ideal")
+
+
+def test_dprr_quotas_and_aging():
+    # Quotas are (p + 1) * 100. B (2) for 300, inactive. A for 100, and B's queue becomes active. B 400..700, 6 tasks.
+    # A 700..800, B 800..900 (done), A: its quota is renewed at 1000 and 1100, done at 1200.
+    clients = [client("A", 0, 500, 5), client("B", 0, 700, 7, priority=2)]
+    params = {"quota": "100 ns", "aging": "200 ns"}
+    check(clients, {"name": "dprr", "params": params},
+          [("A", 0, 0, 300, 1200, 2, 3), ("B", 0, 0, 0, 900, 2, 3)], mechanism="ideal")
+    # At 300 A has aged by one level: 200. At 500 B too, 3 + 1 times 100: done at 900.
+    check(clients, {"name": "dprr", "params": {**params, "quota_priority": "dynamic"}},
+          [("A", 0, 0, 300, 1200, 1, 2), ("B", 0, 0, 0, 900, 1, 2)], mechanism="ideal")
+
+
+def test_dprr_displaced_owner_gets_its_rest():
+    # Quotas of 1000. At 400 B displaces A, which keeps 600 and its place before C: B 400..500, A 500..1100, now
+    # its quota is over. C 1100..1200, A 1200..1700. Undisturbed A runs to 1000, then B, C, and A from 1200 as well.
+    clients = [client("A", 0, 1500, 15), client("B", 400, 100, 1, priority=1), client("C", 450, 100, 1)]
+    params = {"quota": "1 us", "swap": "when-needed"}
+    check(clients, {"name": "dprr", "params": {**params, "arrival_preempts": "yes"}},
+          [("A", 0, 0, 0, 1700, 2, 3), ("B", 0, 400, 400, 500, 0, 1), ("C", 0, 450, 1100, 1200, 0, 1)],
+          mechanism="ideal")
+    check(clients, {"name": "dprr", "params": params},
+          [("A", 0, 0, 0, 1700, 1, 2), ("B", 0, 400, 1000, 1100, 0, 1), ("C", 0, 450, 1100, 1200, 0, 1)],
+          mechanism="ideal")
+
+
+def test_pkm_slices():
+    # A: 4 of its 10 blocks fit, so 3 waves of ceil(290 / 3) = 97. By latency 2 waves go in 200 ns: 8 tasks, from
+    # 10 + 2 to 206, reported 209. B is more urgent, one wave of 100: 221..321, 324. A's last 2 tasks 336..433, 436.
+    clients = [client("A", 0, 290, 10, registers=128), client("B", 50, 100, 4, priority=1)]
+    dev, mechanism = device(10, 20, 3, 5), {"name": "slice", "params": {"slice_cost": "2 ns"}}
+    check(clients, {"name": "pkm", "params": {"latency": "200 ns"}},
+          [("A", 0, 0, 12, 436, 0, 2), ("B", 0, 50, 221, 324, 0, 1)], dev, mechanism)
+    # 5 tasks are two waves as well: A 12..206, B until 324, A 336..530, 533.
+    check(clients, {"name": "pkm", "params": {"slice": "block-tasks", "block_tasks": 5}},
+          [("A", 0, 0, 12, 533, 0, 2), ("B", 0, 50, 221, 324, 0, 1)], dev, mechanism)
+
+
 def polled(mechanism, expected, **more):
     """A, 8 of its 16 blocks resident, loses the GPU at 510 to B, which has one block-task."""
     check([client("A", 0, 1600, 16, **more), client("B", 10, 100, 1)], {"name": "rr", "params": {"quantum": "500 ns"}},
