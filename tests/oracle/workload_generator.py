@@ -62,7 +62,7 @@ def device(draw):
 
 def mechanism(draw, room):
     """One for kernels of which at least `room` blocks fit on the device: proxies need one for themselves."""
-    names = ["flag-copy", "flag-copy", "write-value", "ideal", "basic", "slice"] + ["proxy", "proxy-adaptive"] * (room > 1)
+    names = ["flag-copy", "write-value", "ideal", "basic", "slice"] + ["proxy", "proxy-adaptive", "proxy-adaptive"] * (room > 1)
     name = draw.choice(names)
 
     def some(**choices):
@@ -84,9 +84,9 @@ class WorkloadDraw:
         self.copies = draw.random() < 0.5
         self.repeats = draw.random() < 0.6
         self.evictions = draw.choice(["explicit", "length", "derived", "mixed", "mixed"])
-        self.priorities = draw.choice([[0], [0, 1], [-1, 0, 0, 2], list(range(-3, 9))])
+        self.priorities = draw.choice([[0], [0, 1], [0, 0, 3], [-1, 0, 0, 2], list(range(-3, 9))])
         self.setting = draw.choice(["calm", "urgent"]) if draw.random() < 0.2 else None
-        self.host_work = draw.random() < 0.4
+        self.host_work = draw.random() < 0.5
 
     def some(self, probability):
         return self.draw.random() < probability
@@ -112,7 +112,7 @@ class WorkloadDraw:
         if self.some(0.3):
             spec["priority"] = draw.choice(self.priorities)
         if self.host_work and self.some(0.6):
-            spec["host_work"] = ns(draw.choice([0, 1, time // 2, time, draw.choice(self.times), 5 * time]))
+            spec["host_work"] = ns(draw.choice([0, 1, time // 2, time, draw.choice(self.times), 5 * time, 30 * time]))
         self._eviction(spec, time)
         return spec
 
@@ -194,11 +194,12 @@ class Case:
         such quanta go well all the same, and are kept; the last resort is one that lets all progress.
         """
         safe = max(self.task, self.work // 1000, LEAST_LENGTH)
-        short = max(self.work // draw.choice([2, 10, 100, 1000]), LEAST_LENGTH)
+        parts = [2, 5, 10] if label == "dprr-preempts" else [2, 10, 100, 1000]  # owners displaced before their time
+        short = max(self.work // draw.choice(parts), LEAST_LENGTH)
         more = self._more(draw, label)
         for length in (short, safe, safe * len(self.model.clients)):
             entry = policy(label, more, length)
-            rows = self.model.run(entry, horizon_ns=self._horizon())
+            rows = self.model.run(entry, horizon_ns=self._horizon(100 if entry["name"] == "pkm" else 10))
             if sum(row["finish_ns"] is not None for row in rows) == sum(c.jobs for c in self.model.clients):
                 self.policies.append(entry)
                 self.schedules[label] = rows
@@ -215,16 +216,21 @@ class Case:
             return {}
         aging = max(self.work // draw.choice([5, 50, 500]), LEAST_LENGTH)
         choices = {"quota_priority": ["static", "dynamic"], "aging": [ns(aging)], "most_aged": [0, 1, 3, 20],
-                   "arrivals": ["active", "active", "inactive"], "swap": ["when-empty", "when-needed"]}
+                   "swap": ["when-empty", "when-needed"]}
+        if label != "dprr-preempts":  # which inactive arrivals never do
+            choices["arrivals"] = ["active", "inactive"]
         return {key: draw.choice(values) for key, values in choices.items()}
 
-    def _horizon(self):
-        """Later than anything but a starving kernel ends: a generous number of evictions, one by one."""
+    def _horizon(self, times):
+        """Later than anything but a starving kernel ends: a generous number of evictions, one by one.
+
+        Slices of less than a wave each take as long as one.
+        """
         costs = self.model.mechanism
         drain = max(k.see + k.drain for client in self.model.clients for k in client.kernels)
         waits = sum(c.arrive + c.jobs * (c.alone("transformed") + (c.period or c.think)) for c in self.model.clients)
         gap = quantity(self.workload.get("arrivals", {}).get("gap", "0 ns")) * len(self.model.clients)
-        return 100 * self.work + waits + gap + 3000 * (costs.launch + costs.report + drain + LEAST_LENGTH)
+        return times * self.work + waits + gap + 3000 * (costs.launch + costs.report + drain + LEAST_LENGTH)
 
     def experiment(self, seed):
         return {"kind": "experiment", "version": 1, "name": f"oracle-{seed}",
