@@ -38,30 +38,33 @@ def name_and_params(spec):
 
 
 class Kernel:
-    __slots__ = ("tasks", "time", "declared", "see", "drain", "drain_work")
+    """A kernel of the workload file with everything parsed; `fit` of its blocks are on the device at once."""
+    __slots__ = ("tasks", "fit", "resident", "original", "transformed", "time", "declared", "eviction_delay", "task_length",
+                 "see", "drain", "drain_work", "host_work", "priority")
 
-    def __init__(self, spec, device, mechanism):
+    def __init__(self, spec, device, mechanism, client_priority, privileged):
         self.tasks = spec["block_tasks"] if "block_tasks" in spec else math.prod(spec["grid"])
+        self.fit = persistent_blocks(spec, device)
+        self.resident = min(self.fit, self.tasks)
         overhead = share(spec.get("transformation_overhead", 1))
-        time = (quantity(spec["time"]) if "time" in spec
-                else quantity(spec["time_per_block_task"]) * self.tasks)
-        self.time = round_half_up(time * overhead)
-        told = quantity(spec["declared_time"]) if "declared_time" in spec else time
-        self.declared = round_half_up(told * overhead)
-        see, drain = self._delays(spec, device, mechanism.evict)
-        self.see = math.floor(see * mechanism.delay_scale)
-        self.drain = math.floor(drain * mechanism.delay_scale)
+        self.original = (quantity(spec["time"]) if "time" in spec
+                         else quantity(spec["time_per_block_task"]) * self.tasks)
+        self.transformed = round_half_up(self.original * overhead)
+        self.eviction_delay = quantity(spec["eviction_delay"]) if "eviction_delay" in spec else None
+        self.task_length = (quantity(spec["block_task_length"]) if "block_task_length" in spec
+                            else ceil_div(self.transformed * self.resident, self.tasks))
+        self.host_work = quantity(spec.get("host_work", "0 ns"))
+        priority = spec.get("priority", client_priority)
+        self.priority = priority if privileged else min(priority, client_priority)
+
+        self.time = mechanism.running_time(self)
+        self.declared = (round_half_up(quantity(spec["declared_time"]) * overhead) if "declared_time" in spec
+                         else self.time)
+        self.see, self.drain = mechanism.delays(self)
         self.drain_work = math.floor(self.drain * mechanism.useful)
 
-    def _delays(self, spec, device, evict):
-        """From the order until the blocks see the flag, and from then until the last one is gone."""
-        if "eviction_delay" in spec:
-            delay = quantity(spec["eviction_delay"])
-            return min(evict, delay), delay - min(evict, delay)
-        if "block_task_length" in spec:
-            return evict, quantity(spec["block_task_length"])
-        resident = min(persistent_blocks(spec, device), self.tasks)
-        return evict, ceil_div(self.time * resident, self.tasks)
+    def alone(self, standalone):
+        return max(self.host_work, self.original if standalone == "original" else self.time)
 
 
 def persistent_blocks(spec, device):
@@ -75,26 +78,14 @@ def persistent_blocks(spec, device):
     return min(limits) * device["sms"]
 
 
-class Mechanism:
-    def __init__(self, spec, device):
-        name, params = name_and_params(spec)
-        if name not in ("flag-copy", "ideal"):
-            raise ValueError(f"the oracle does not know the mechanism {name}")
-        ideal = name == "ideal"
-        costs = {} if ideal else device.get("commands") or {}
-        self.launch, self.evict, notice, pending = (
-            quantity(costs.get(key, "0 ns")) for key in ("launch", "evict", "notice", "pending_work"))
-        self.report = notice + pending
-        self.useful = share(params.get("useful", "0.5"))
-        # A scale of nothing is how `ideal` has no drain.
-        self.delay_scale = Fraction(0) if ideal else share(params.get("delay_scale", 1))
-
-
 class Client:
-    """A client of the workload file with everything parsed."""
+    """A client of the workload file with everything parsed; `setting` is the file's `priorities`."""
 
-    def __init__(self, index, spec, device, mechanism):
+    def __init__(self, index, spec, device, mechanism, setting=None):
         self.index, self.name = index, spec["name"]
+        priority = spec.get("priority", 0)
+        if isinstance(priority, dict):
+            priority = priority[setting]
         self.arrive = quantity(spec.get("arrive", "0 ns"))
         repeat = spec.get("repeat") or {"jobs": 1}
         self.jobs = None if repeat["jobs"] == "endless" else repeat["jobs"]
@@ -102,10 +93,15 @@ class Client:
         self.think = quantity(repeat.get("think", "0 ns"))
         self.copy_in = copy_time(spec.get("copy_in"), device.get("copy", {}).get("h2d"))
         self.copy_out = copy_time(spec.get("copy_out"), device.get("copy", {}).get("d2h"))
-        self.kernels = [Kernel(kernel, device, mechanism) for kernel in spec["kernels"]]
+        self.kernels = [Kernel(kernel, device, mechanism, priority, spec.get("privileged", False))
+                        for kernel in spec["kernels"]]
         declared = [kernel.declared for kernel in self.kernels]
         self.total = sum(declared)
         self.later = [sum(declared[stage + 1:]) for stage in range(len(declared))]
+
+    def alone(self, standalone):
+        """The time of a job alone with no scheduling cost."""
+        return self.copy_in + self.copy_out + sum(kernel.alone(standalone) for kernel in self.kernels)
 
 
 def copy_time(size, engine):

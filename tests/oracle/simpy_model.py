@@ -1,8 +1,9 @@
 """The simulated world of sim/README.md, in SimPy.
 
-This is the independent oracle: it was written from the pages alone (with simpy_inputs.py for the files
-and simpy_policies.py for the policies) and shares nothing with the C++ engine. Time is whole
-nanoseconds; whatever the pages define in integers is computed in integers.
+This is the independent oracle: it was written from the pages alone (with simpy_inputs.py for the files,
+simpy_mechanisms.py for the mechanisms, simpy_policies.py and simpy_priorities.py for the policies) and
+shares nothing with the C++ engine. Time is whole nanoseconds; whatever the pages define in integers is
+computed in integers.
 """
 import heapq
 import itertools
@@ -10,8 +11,10 @@ import operator
 
 import simpy
 
-from simpy_inputs import Client, Mechanism, ceil_div, name_and_params, quantity
+from simpy_inputs import Client, name_and_params, quantity
+from simpy_mechanisms import mechanism as make_mechanism
 from simpy_policies import POLICIES
+from simpy_priorities import PRIORITY_POLICIES
 
 # Priorities within one instant. SimPy's own events have 0 (interrupts) and 1 (all others). Copies are
 # granted after those, so that requests of one instant are seen together, and decisions come last.
@@ -31,15 +34,20 @@ def trigger_late(env, event, priority):
 
 class Job:
     __slots__ = ("client", "number", "release", "stage", "done", "finished", "start", "finish", "launches",
-                 "evictions", "arrived", "wait_since", "waited", "rank")
+                 "evictions", "host_until", "ready", "arrived", "wait_since", "waited", "rank")
 
     def __init__(self, client, number, release, finished):
         self.client, self.number, self.release, self.finished = client, number, release, finished
         self.stage = self.done = self.launches = self.evictions = self.waited = 0
-        self.start = self.finish = self.arrived = self.wait_since = self.rank = None
+        self.start = self.finish = self.host_until = self.arrived = self.wait_since = self.rank = None
+        self.ready = True  # not, while the host thread is busy longer than the kernel
 
     def more(self):
         return self.stage < len(self.client.kernels)
+
+    @property
+    def kernel(self):
+        return self.client.kernels[self.stage]
 
     def row(self):
         return {"client": self.client.name, "job": self.number, "arrival_ns": self.release,
@@ -48,14 +56,12 @@ class Job:
 
 
 class Launch:
-    """One launch of all the block-tasks that are left of a job's current kernel."""
+    """One launch of block-tasks of a job's current kernel."""
     __slots__ = ("job", "kernel", "tasks", "start", "end", "evicting", "gone", "did")
 
-    def __init__(self, job, start):
-        self.job, self.kernel = job, job.client.kernels[job.stage]
-        self.tasks = self.kernel.tasks - job.done
-        self.start = start
-        self.end = start + ceil_div(self.tasks * self.kernel.time, self.kernel.tasks)
+    def __init__(self, job, tasks, start, duration):
+        self.job, self.kernel, self.tasks = job, job.kernel, tasks
+        self.start, self.end = start, start + duration
         self.evicting = self.gone = False
         self.did = self.tasks
 
@@ -69,14 +75,22 @@ class Gpu:
         self.order = env.event()
         self.process = env.process(self._serve())
 
-    def launch(self, job):
+    def launch(self, job, tasks):
         job.launches += 1
-        self.current = Launch(job, self.env.now + self.mechanism.launch)
+        duration = self.mechanism.duration(job.kernel, tasks)
+        self.current = Launch(job, tasks, self.env.now + self._host_thread(job) + self.mechanism.launch, duration)
         self.order.succeed(self.current)
+
+    def _host_thread(self, job):
+        """How long the launch waits for the client's host thread, which the kernel's first launch sets to work."""
+        if job.host_until is None:
+            job.host_until = self.env.now + job.kernel.host_work
+            return 0
+        return self.mechanism.relaunch_delay(max(job.host_until - self.env.now, 0))
 
     def evict(self):
         launch = self.current
-        if not (launch.gone or launch.evicting):
+        if self.mechanism.evicts and not (launch.gone or launch.evicting):
             launch.evicting = True
             self.process.interrupt()
 
@@ -116,14 +130,29 @@ class Gpu:
         yield env.timeout(gone - env.now)
 
     def _report(self, launch):
-        job = launch.job
+        job, kernel = launch.job, launch.kernel
         self.current = None
-        if launch.did == launch.tasks:
-            job.stage, job.done = job.stage + 1, 0
-        else:
-            job.done += launch.did
-            job.evictions += 1
+        job.done += launch.did
+        job.evictions += launch.did < launch.tasks
+        completed = job.done == kernel.tasks
+        late = completed and job.host_until > self.env.now
+        if completed:
+            job.stage, job.done, job.ready = job.stage + 1, 0, not late
         self.tell(LEFT, job, launch)
+        if late:
+            self.env.process(self._wait_for_host(job))
+        elif completed:
+            self._after_kernel(job)
+
+    def _wait_for_host(self, job):
+        yield self.env.timeout(job.host_until - self.env.now)
+        job.ready = True
+        if job.more():
+            self.tell(ARRIVED, job)
+        self._after_kernel(job)
+
+    def _after_kernel(self, job):
+        job.host_until = None
         if not job.more():
             job.finished.succeed()
 
@@ -216,8 +245,8 @@ class Model:
     """A workload on a device, parsed once; run it as often as you like."""
 
     def __init__(self, workload, device, mechanism="flag-copy"):
-        self.mechanism = Mechanism(mechanism, device)
-        self.clients = [Client(index, spec, device, self.mechanism)
+        self.mechanism = make_mechanism(mechanism, device)
+        self.clients = [Client(index, spec, device, self.mechanism, workload.get("priorities"))
                         for index, spec in enumerate(workload["clients"])]
         self.arrivals = workload.get("arrivals")
 
@@ -236,7 +265,7 @@ class Model:
         name, params = name_and_params(policy)
         env, jobs = simpy.Environment(), []
         stop = env.timeout(horizon_ns) if horizon_ns is not None else None
-        scheduler = Scheduler(env, self.mechanism, POLICIES[name](**params))
+        scheduler = Scheduler(env, self.mechanism, {**POLICIES, **PRIORITY_POLICIES}[name](**params))
         engines = (CopyEngine(env), CopyEngine(env))
         for client, arrive in zip(self.clients, self._arrivals(order)):
             env.process(run_client(env, client, arrive, scheduler, engines, jobs))

@@ -15,11 +15,11 @@ class Policy:
 
     def left(self, launch):
         self.owner, self.evicting, self.world.timer = None, False, None
-        if launch.job.more():
+        if launch.job.ready and launch.job.more():
             self._wait(launch.job)
 
     def arrived(self, job):
-        job.arrived = self.env.now
+        job.arrived, job.waited = self.env.now, 0
         job.rank = (job.arrived, job.client.index)  # decides all ties
         self._wait(job)
 
@@ -45,7 +45,11 @@ class Policy:
         self.waiting.remove(job)
         job.waited += self.env.now - job.wait_since
         self.owner = job
-        self.world.gpu.launch(job)
+        self.world.gpu.launch(job, self.block_tasks(job))
+
+    def block_tasks(self, job):
+        """How many block-tasks of the chosen job's kernel are launched."""
+        return job.kernel.tasks - job.done
 
     def choose(self):
         raise NotImplementedError
@@ -70,7 +74,7 @@ class Declared:
         return job.client.total
 
     def left(self, job):
-        kernel = job.client.kernels[job.stage]
+        kernel = job.kernel
         return (kernel.tasks - job.done) * kernel.declared // kernel.tasks + job.client.later[job.stage]
 
 

@@ -3,18 +3,19 @@
 from simpy_model import simulate
 
 
-def device(launch=0, evict=0, notice=0, pending=0):
+def device(launch=0, evict=0, notice=0, pending=0, polls=None):
     costs = {"launch": launch, "evict": evict, "notice": notice, "pending_work": pending}
     copy = {"bandwidth": "1 GB/s", "latency": "5 ns"}  # one byte per ns
     return {"sms": 2, "sm": {"threads": 1024, "blocks": 8, "registers": 65536, "shared_memory": "48 KiB"},
-            "copy": {"h2d": copy, "d2h": copy}, "commands": {key: f"{ns} ns" for key, ns in costs.items()}}
+            "copy": {"h2d": copy, "d2h": copy}, "commands": {key: f"{ns} ns" for key, ns in costs.items()},
+            **({"polls": polls} if polls else {})}
 
 
 def client(name, arrive, time, tasks, **more):
     """A client with one kernel; keys of a kernel in `more` go to the kernel."""
     kernel = {"block_tasks": tasks, "block": [256], "time": f"{time} ns"}
     kernel.update({key: more.pop(key) for key in list(more)
-                   if key in ("eviction_delay", "block_task_length", "declared_time", "registers")})
+                   if key in ("eviction_delay", "block_task_length", "declared_time", "registers", "host_work")})
     return {"name": name, "arrive": f"{arrive} ns", "kernels": [kernel], **more}
 
 
@@ -125,6 +126,105 @@ def test_sjf_derived_drain_and_two_kernels():
     two = client("A", 0, 1000, 10, registers=128)
     two["kernels"].append({"block_tasks": 3, "block": [256], "time": "300 ns"})
     check([two, client("B", 100, 200, 2)], "sjf", [("A", 0, 0, 0, 1700, 1, 3), ("B", 0, 100, 500, 700, 0, 1)])
+
+
+def test_piv_keeps_place_or_goes_behind():
+    # D (since 100) is not more urgent than A, B at 300 is: A leaves with 3 tasks. C has B's priority and waits.
+    # B 300..500, C 500..700. Then A, which arrived first, 700..1400; or D, which has waited longer, 700..800.
+    clients = [client("A", 0, 1000, 10), client("B", 300, 200, 2, priority=1), client("C", 400, 200, 2, priority=1),
+               client("D", 100, 100, 1)]
+    check(clients, "piv", [("A", 0, 0, 0, 1400, 1, 2), ("B", 0, 300, 300, 500, 0, 1), ("C", 0, 400, 500, 700, 0, 1),
+                           ("D", 0, 100, 1400, 1500, 0, 1)], mechanism="ideal")
+    check(clients, {"name": "piv", "params": {"evicted": "tail"}},
+          [("A", 0, 0, 0, 1500, 1, 2), ("B", 0, 300, 300, 500, 0, 1), ("C", 0, 400, 500, 700, 0, 1),
+           ("D", 0, 100, 700, 800, 0, 1)], mechanism="ideal")
+
+
+def test_piv_heeds_only_the_privileged():
+    # B's kernel says 5, its client 0. If B is privileged it evicts A at 300; A's kernel may always be less urgent.
+    urgent = client("B", 300, 200, 2, priority=0)
+    urgent["kernels"][0]["priority"] = 5
+    modest = client("A", 0, 1000, 10, priority=9)
+    modest["kernels"][0]["priority"] = 0
+    check([modest, urgent], "piv", [("A", 0, 0, 0, 1000, 0, 1), ("B", 0, 300, 1000, 1200, 0, 1)], mechanism="ideal")
+    check([modest, {**urgent, "privileged": True}], "piv",
+          [("A", 0, 0, 0, 1200, 1, 2), ("B", 0, 300, 300, 500, 0, 1)], mechanism="ideal")
+
+
+def test_dprr_quotas_and_aging():
+    # Quotas are (p + 1) * 100. B (2) for 300, inactive. A for 100, and B's queue becomes active. B 400..700, 6 tasks.
+    # A 700..800, B 800..900 (done), A: its quota is renewed at 1000 and 1100, done at 1200.
+    clients = [client("A", 0, 500, 5), client("B", 0, 700, 7, priority=2)]
+    params = {"quota": "100 ns", "aging": "200 ns"}
+    check(clients, {"name": "dprr", "params": params},
+          [("A", 0, 0, 300, 1200, 2, 3), ("B", 0, 0, 0, 900, 2, 3)], mechanism="ideal")
+    # At 300 A has aged by one level: 200. At 500 B too, 3 + 1 times 100: done at 900.
+    check(clients, {"name": "dprr", "params": {**params, "quota_priority": "dynamic"}},
+          [("A", 0, 0, 300, 1200, 1, 2), ("B", 0, 0, 0, 900, 1, 2)], mechanism="ideal")
+
+
+def test_dprr_displaced_owner_gets_its_rest():
+    # Quotas of 1000. At 400 B displaces A, which keeps 600 and its place before C: B 400..500, A 500..1100, now
+    # its quota is over. C 1100..1200, A 1200..1700. Undisturbed A runs to 1000, then B, C, and A from 1200 as well.
+    clients = [client("A", 0, 1500, 15), client("B", 400, 100, 1, priority=1), client("C", 450, 100, 1)]
+    params = {"quota": "1 us", "swap": "when-needed"}
+    check(clients, {"name": "dprr", "params": {**params, "arrival_preempts": "yes"}},
+          [("A", 0, 0, 0, 1700, 2, 3), ("B", 0, 400, 400, 500, 0, 1), ("C", 0, 450, 1100, 1200, 0, 1)],
+          mechanism="ideal")
+    check(clients, {"name": "dprr", "params": params},
+          [("A", 0, 0, 0, 1700, 1, 2), ("B", 0, 400, 1000, 1100, 0, 1), ("C", 0, 450, 1100, 1200, 0, 1)],
+          mechanism="ideal")
+
+
+def test_pkm_slices():
+    # A: 4 of its 10 blocks fit, so 3 waves of ceil(290 / 3) = 97. By latency 2 waves go in 200 ns: 8 tasks, from
+    # 10 + 2 to 206, reported 209. B is more urgent, one wave of 100: 221..321, 324. A's last 2 tasks 336..433, 436.
+    clients = [client("A", 0, 290, 10, registers=128), client("B", 50, 100, 4, priority=1)]
+    dev, mechanism = device(10, 20, 3, 5), {"name": "slice", "params": {"slice_cost": "2 ns"}}
+    check(clients, {"name": "pkm", "params": {"latency": "200 ns"}},
+          [("A", 0, 0, 12, 436, 0, 2), ("B", 0, 50, 221, 324, 0, 1)], dev, mechanism)
+    # 5 tasks are two waves as well: A 12..206, B until 324, A 336..530, 533.
+    check(clients, {"name": "pkm", "params": {"slice": "block-tasks", "block_tasks": 5}},
+          [("A", 0, 0, 12, 533, 0, 2), ("B", 0, 50, 221, 324, 0, 1)], dev, mechanism)
+
+
+def polled(mechanism, expected, **more):
+    """A, 8 of its 16 blocks resident, loses the GPU at 510 to B, which has one block-task."""
+    check([client("A", 0, 1600, 16, **more), client("B", 10, 100, 1)], {"name": "rr", "params": {"quantum": "500 ns"}},
+          expected, device(10, 20, 3, 5, {"host": "60 ns", "device": "20 ns"}), mechanism)
+
+
+def test_polling_mechanisms():
+    # A block-task of A lasts 800. basic: A takes 1600 + 16 * 60 / 8 = 1720, the drain is 800 + 60, half of it useful:
+    # gone at 1370 with 500 + 430 ns of work, 8 tasks, 1373. B takes 160: 1383..1543, 1546. A 1556..2416, 2419.
+    polled("basic", [("A", 0, 0, 10, 2419, 1, 2), ("B", 0, 10, 1383, 1546, 0, 1)])
+    # proxy: 7 work: ceil(12800 / 7) + ceil(320 / 7) = 1875; B 100 + 20. Seen at 600, gone 820 later with 590 + 410 ns,
+    # 8 tasks, 1423. B 1433..1553, 1556. A 1566..2504, 2507.
+    polled("proxy", [("A", 0, 0, 10, 2507, 1, 2), ("B", 0, 10, 1433, 1556, 0, 1)])
+    # Every second block-task: 1829 + ceil(320 / 14) = 1852, the end at 1862 comes before the drain of 1620 is over.
+    # 590 + 810 ns, 12 tasks, 1865. B 1875..1995, 1998. A 2008..2471, 2474.
+    polled({"name": "proxy-adaptive", "params": {"L": "16 us"}},
+           [("A", 0, 0, 10, 2474, 1, 2), ("B", 0, 10, 1875, 1998, 0, 1)])
+
+
+def test_busy_host_threads_launch_later():
+    # As above, but A's host thread works from 0 to 2000. At 1556 it is busy for another 444: signalled after 50, it
+    # launches, 1616..2554, 2557; or when it is through, 2010..2948, 2951.
+    for relaunch, finish in (("signal", 2557), ("wait", 2951)):
+        polled({"name": "proxy", "params": {"relaunch": relaunch, "signal_after": "50 ns"}},
+               [("A", 0, 0, 10, finish, 1, 2), ("B", 0, 10, 1433, 1556, 0, 1)], host_work="2 us")
+
+
+def test_kernels_end_with_their_host_work():
+    # A's first kernel ends at 100, its host thread is through at 300: B 100..200, A's second kernel 300..400, its
+    # host thread until 800. C arrived at 250: 250..450, so it owns the GPU at 300 and A's second kernel is 450..550;
+    # its host thread works from the launch, 450..950.
+    two = client("A", 0, 100, 1, host_work="300 ns")
+    two["kernels"].append({"block_tasks": 3, "block": [256], "time": "100 ns", "host_work": "500 ns"})
+    rows = [("A", 0, 0, 0, 800, 0, 2), ("B", 0, 50, 100, 200, 0, 1)]
+    check([two, client("B", 50, 100, 1)], "fcfs", rows, mechanism="ideal")
+    check([two, client("B", 50, 100, 1), client("C", 250, 200, 1)], "fcfs",
+          [("A", 0, 0, 0, 950, 0, 2), rows[1], ("C", 0, 250, 250, 450, 0, 1)], mechanism="ideal")
 
 
 if __name__ == "__main__":

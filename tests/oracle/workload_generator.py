@@ -2,7 +2,7 @@
 
 Values come from small pools, so that equal times, equal arrivals and events at one instant are common.
 """
-from simpy_inputs import quantity
+from simpy_inputs import persistent_blocks, quantity
 from simpy_model import prepare
 
 TASKS = [1, 1, 2, 3, 7, 10, 33, 64, 500, 1000, 4096, 65536]
@@ -24,8 +24,15 @@ VARIANTS = {
     "cfs-cumulative": ("cfs", {"order": "cumulative"}, "epoch"),
     "frs-done": ("frs", {"denominator": "done"}, "minimum_quantum"),
     "frs-learnt": ("frs", {"time_per_task": "learnt"}, "minimum_quantum"),
+    "piv": ("piv", {}, None),
+    "piv-tail": ("piv", {"evicted": "tail"}, None),
+    "dprr": ("dprr", {}, "quota"),
+    "dprr-preempts": ("dprr", {"arrival_preempts": "yes"}, "quota"),
+    "pkm": ("pkm", {}, "latency"),
+    "pkm-block-tasks": ("pkm", {"slice": "block-tasks"}, None),
 }
 LEAST_LENGTH = 1000
+POLICIES_EACH = 9  # of a workload
 
 
 def ns(value):
@@ -46,20 +53,28 @@ def device(draw):
 
     return {"kind": "device", "version": 1, "name": "random-gpu", "source": "made up by compare.py",
             "sms": draw.choice([1, 2, 5, 28]),
-            "sm": {"threads": draw.choice([1024, 2048]), "blocks": draw.choice([8, 16, 32]),
+            "sm": {"threads": draw.choice([1024, 2048]), "blocks": draw.choice([2, 8, 16, 32]),
                    "registers": 65536, "shared_memory": draw.choice(["48 KiB", "96 KiB"])},
             "memory": "12 GiB", "copy": {"h2d": engine(), "d2h": engine()},
-            "commands": {key: cost() for key in ("launch", "evict", "notice", "pending_work")}}
+            "commands": {key: cost() for key in ("launch", "evict", "notice", "pending_work")},
+            "polls": {"host": ns(draw.choice([0, 1, 77, 1000, 5000])), "device": ns(draw.choice([0, 1, 33, 300]))}}
 
 
-def mechanism(draw):
-    params = {}
-    if draw.random() < 0.5:
-        params["useful"] = draw.choice([0, 0.25, 0.3, 0.5, 1])
-    if draw.random() < 0.5:
-        params["delay_scale"] = draw.choice([0.5, 1, 1.7, 2])
-    return draw.choice(["flag-copy", "flag-copy", {"name": "flag-copy", "params": params},
-                        {"name": "flag-copy", "params": params}, "ideal"])
+def mechanism(draw, room):
+    """One for kernels of which at least `room` blocks fit on the device: proxies need one for themselves."""
+    names = ["flag-copy", "write-value", "ideal", "basic", "slice"] + ["proxy", "proxy-adaptive", "proxy-adaptive"] * (room > 1)
+    name = draw.choice(names)
+
+    def some(**choices):
+        return {key: draw.choice(values) for key, values in choices.items() if draw.random() < 0.5}
+
+    flags = some(useful=[0, 0.25, 0.3, 0.5, 1], delay_scale=[0.5, 1, 1.7, 2])
+    polls = some(useful=[0, 0.25, 0.3, 0.5, 1], relaunch=["signal", "wait"], signal_after=["0 ns", "1 us", "30 us", "5 ms"])
+    interval = some(r=[1, 3, 10, 1000], L=["1 us", "10 us", "333 us", "4 ms"], interval=["several-per-slice", "as-printed"],
+                    first_block_task=[0.01, 0.5, 1, 1.37, 20])
+    params = {"flag-copy": flags, "write-value": flags, "ideal": {}, "basic": polls, "proxy": polls,
+              "proxy-adaptive": {**polls, **interval}, "slice": some(slice_cost=["0 ns", "1 ns", "5 us"])}[name]
+    return {"name": name, "params": params} if params else name
 
 
 class WorkloadDraw:
@@ -69,6 +84,9 @@ class WorkloadDraw:
         self.copies = draw.random() < 0.5
         self.repeats = draw.random() < 0.6
         self.evictions = draw.choice(["explicit", "length", "derived", "mixed", "mixed"])
+        self.priorities = draw.choice([[0], [0, 1], [0, 0, 3], [-1, 0, 0, 2], list(range(-3, 9))])
+        self.setting = draw.choice(["calm", "urgent"]) if draw.random() < 0.2 else None
+        self.host_work = draw.random() < 0.5
 
     def some(self, probability):
         return self.draw.random() < probability
@@ -91,6 +109,10 @@ class WorkloadDraw:
             spec["shared_memory"] = draw.choice(["0 B", "1 KiB", "4 KiB", "20 KiB", "48 KiB"])
         if self.some(0.25):
             spec["declared_time"] = ns(draw.choice(self.times))
+        if self.some(0.3):
+            spec["priority"] = draw.choice(self.priorities)
+        if self.host_work and self.some(0.6):
+            spec["host_work"] = ns(draw.choice([0, 1, time // 2, time, draw.choice(self.times), 5 * time, 30 * time]))
         self._eviction(spec, time)
         return spec
 
@@ -111,6 +133,12 @@ class WorkloadDraw:
     def client(self, name):
         draw, spec = self.draw, {"name": name}
         spec["arrive"] = ns(draw.choice([0, 0, self.unit, *self.times]))
+        if self.some(0.8):
+            spec["priority"] = draw.choice(self.priorities)
+            if self.setting and self.some(0.7):
+                spec["priority"] = {name: draw.choice(self.priorities) for name in ("calm", "urgent")}
+        if self.some(0.4):
+            spec["privileged"] = draw.choice([True, True, False])
         if self.copies and self.some(0.7):
             spec["copy_in"] = draw.choice(["1 B", "10 kB", "64 KiB", "64 KiB", "1 MiB"])
         if self.copies and self.some(0.7):
@@ -130,14 +158,15 @@ class WorkloadDraw:
             spec["arrivals"] = {"gap": ns(gap), "order": "listed"}
             for client in clients:
                 del client["arrive"]
+        if self.setting:
+            spec["priorities"] = self.setting
         return {**spec, "clients": clients}
 
 
-def policy(draw, label, length):
-    """An entry of the experiment's `policies`."""
+def policy(label, more, length):
+    """An entry of the experiment's `policies`, with these parameters more."""
     name, params, timed = VARIANTS[label]
-    if timed:
-        params = {**params, timed: ns(length)}
+    params = {**params, **more, **({timed: ns(length)} if timed else {})}
     return {"name": name, "label": label, **({"params": params} if params else {})}
 
 
@@ -145,13 +174,17 @@ class Case:
     """One experiment, with the schedule that the model has for each of its policies."""
 
     def __init__(self, draw):
-        self.workload, self.device, self.mechanism = WorkloadDraw(draw).workload(), device(draw), mechanism(draw)
+        self.workload, self.device = WorkloadDraw(draw).workload(), device(draw)
+        self.mechanism = mechanism(draw, min(persistent_blocks(kernel, self.device)
+                                             for client in self.workload["clients"] for kernel in client["kernels"]))
         self.model = prepare(self.workload, self.device, self.mechanism)
+        self.standalone = draw.choice(["transformed", "original"])
         jobs = [(client, kernel) for client in self.model.clients for kernel in client.kernels]
-        self.work = sum(client.jobs * kernel.time for client, kernel in jobs)
+        self.work = sum(client.jobs * self.model.mechanism.duration(kernel, kernel.tasks) for client, kernel in jobs)
         self.task = max(-(-kernel.time // kernel.tasks) for _, kernel in jobs)
+        self.largest = max((kernel for _, kernel in jobs), key=lambda kernel: kernel.tasks)
         self.policies, self.schedules = [], {}
-        for label in VARIANTS:
+        for label in draw.sample(list(VARIANTS), POLICIES_EACH):
             self._settle(draw, label)
 
     def _settle(self, draw, label):
@@ -161,27 +194,47 @@ class Case:
         such quanta go well all the same, and are kept; the last resort is one that lets all progress.
         """
         safe = max(self.task, self.work // 1000, LEAST_LENGTH)
-        short = max(self.work // draw.choice([2, 10, 100, 1000]), LEAST_LENGTH)
+        parts = [2, 5, 10] if label == "dprr-preempts" else [2, 10, 100, 1000]  # owners displaced before their time
+        short = max(self.work // draw.choice(parts), LEAST_LENGTH)
+        more = self._more(draw, label)
         for length in (short, safe, safe * len(self.model.clients)):
-            entry = policy(draw, label, length)
-            rows = self.model.run(entry, horizon_ns=self._horizon())
+            entry = policy(label, more, length)
+            rows = self.model.run(entry, horizon_ns=self._horizon(100 if entry["name"] == "pkm" else 10))
             if sum(row["finish_ns"] is not None for row in rows) == sum(c.jobs for c in self.model.clients):
                 self.policies.append(entry)
                 self.schedules[label] = rows
                 return
         raise RuntimeError(f"no length of time for {label} lets every job finish")
 
-    def _horizon(self):
-        """Later than anything but a starving kernel ends: a generous number of evictions, one by one."""
+    def _more(self, draw, label):
+        """Those of the policy's parameters that cannot keep a kernel from finishing."""
+        if label == "pkm-block-tasks":
+            tasks, fit = self.largest.tasks, self.largest.fit
+            size = draw.choice([1, fit // 2, fit, fit + 1, 5 * fit, tasks // 17, tasks // 5, tasks])
+            return {"block_tasks": max(size, -(-tasks // 60))}
+        if not label.startswith("dprr"):
+            return {}
+        aging = max(self.work // draw.choice([5, 50, 500]), LEAST_LENGTH)
+        choices = {"quota_priority": ["static", "dynamic"], "aging": [ns(aging)], "most_aged": [0, 1, 3, 20],
+                   "swap": ["when-empty", "when-needed"]}
+        if label != "dprr-preempts":  # which inactive arrivals never do
+            choices["arrivals"] = ["active", "inactive"]
+        return {key: draw.choice(values) for key, values in choices.items()}
+
+    def _horizon(self, times):
+        """Later than anything but a starving kernel ends: a generous number of evictions, one by one.
+
+        Slices of less than a wave each take as long as one.
+        """
         costs = self.model.mechanism
         drain = max(k.see + k.drain for client in self.model.clients for k in client.kernels)
-        waits = sum(c.arrive + c.jobs * (c.copy_in + c.copy_out + (c.period or c.think)) for c in self.model.clients)
+        waits = sum(c.arrive + c.jobs * (c.alone("transformed") + (c.period or c.think)) for c in self.model.clients)
         gap = quantity(self.workload.get("arrivals", {}).get("gap", "0 ns")) * len(self.model.clients)
-        return 10 * self.work + waits + gap + 3000 * (costs.launch + costs.report + drain + LEAST_LENGTH)
+        return times * self.work + waits + gap + 3000 * (costs.launch + costs.report + drain + LEAST_LENGTH)
 
     def experiment(self, seed):
         return {"kind": "experiment", "version": 1, "name": f"oracle-{seed}",
                 "title": "A random workload for the comparison with the SimPy model",
                 "workload": self.workload, "device": self.device, "mechanism": self.mechanism,
-                "standalone": "transformed", "policies": self.policies,
+                "standalone": self.standalone, "policies": self.policies,
                 "permutations": 1, "replications": 1, "seed": 1, "jobs": True}

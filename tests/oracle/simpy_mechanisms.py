@@ -1,0 +1,128 @@
+"""The mechanisms of sim/README.md: what launches and evictions cost, and how they change a kernel."""
+import math
+from fractions import Fraction
+
+from simpy_inputs import ceil_div, name_and_params, quantity, round_half_up, share
+
+
+class FlagCopy:
+    """`flag-copy`, and what the others have in common with it."""
+    evicts, pending_work = True, True
+
+    def __init__(self, params, device):
+        costs = device.get("commands") or {}
+        self.launch, self.evict, self.report, pending = (
+            quantity(costs.get(key, "0 ns")) for key in ("launch", "evict", "notice", "pending_work"))
+        self.report += pending if self.pending_work else 0
+        self.useful = share(params.get("useful", "0.5"))
+        self.scale = share(params.get("delay_scale", 1))
+
+    def running_time(self, kernel):
+        """T', which the transformed kernel takes for all its block-tasks."""
+        return kernel.transformed
+
+    def delays(self, kernel):
+        """From the order until blocks see the flag, and from then until the last one is gone."""
+        see, drain = self.measured_or(kernel, self.evict, kernel.task_length)
+        return math.floor(see * self.scale), math.floor(drain * self.scale)
+
+    def measured_or(self, kernel, see, drain):
+        if kernel.eviction_delay is None:
+            return see, drain
+        see = min(see, kernel.eviction_delay)
+        return see, kernel.eviction_delay - see
+
+    def duration(self, kernel, tasks):
+        return ceil_div(tasks * kernel.time, kernel.tasks)
+
+    def relaunch_delay(self, busy):
+        """By how much a later launch of a kernel is put off while its host thread is busy for so long."""
+        return 0
+
+
+class WriteValue(FlagCopy):
+    pending_work = False
+
+
+class Ideal(FlagCopy):
+    def __init__(self, params, device):
+        super().__init__(params, {})
+        self.scale = Fraction(0)  # no drain
+
+
+class Polling(FlagCopy):
+    pending_work = False
+
+    def __init__(self, params, device):
+        super().__init__(params, device)
+        polls = device["polls"]
+        self.host, self.device = (quantity(polls[key]) for key in ("host", "device"))
+        self.signal = params.get("relaunch", "signal") == "signal"
+        self.signal_after = quantity(params.get("signal_after", "100 us"))
+
+    def delays(self, kernel):
+        return self.measured_or(kernel, *self.polled(kernel))
+
+    def relaunch_delay(self, busy):
+        return min(busy, self.signal_after) if self.signal else busy
+
+
+class Basic(Polling):
+    def running_time(self, kernel):
+        reads = kernel.tasks * self.host
+        return max(kernel.transformed + ceil_div(reads, kernel.resident), reads)
+
+    def polled(self, kernel):
+        return 0, max(kernel.task_length + self.host, kernel.resident * self.host)
+
+
+class Proxy(Polling):
+    def every(self, kernel):
+        """Each block looks at the flag before every so many of its block-tasks."""
+        return 1
+
+    def running_time(self, kernel):
+        if kernel.fit < 2:
+            raise ValueError("no room for the proxy")
+        workers = min(kernel.fit - 1, kernel.tasks)
+        return (ceil_div(kernel.transformed * kernel.resident, workers)
+                + ceil_div(kernel.tasks * self.device, workers * self.every(kernel)))
+
+    def polled(self, kernel):
+        return self.host + self.host // 2, self.every(kernel) * kernel.task_length + self.device
+
+
+class ProxyAdaptive(Proxy):
+    def __init__(self, params, device):
+        super().__init__(params, device)
+        self.r, self.slice = params.get("r", 10), quantity(params.get("L", "1 ms"))
+        self.printed = params.get("interval") == "as-printed"
+        self.first = share(params.get("first_block_task", 1))
+
+    def every(self, kernel):
+        first = max(round_half_up(kernel.task_length * self.first), 1)
+        tasks = (self.r * self.slice if self.printed else self.slice // self.r) // first
+        return min(max(tasks, 1), kernel.tasks)
+
+
+class Slice(FlagCopy):
+    evicts, pending_work = False, False
+
+    def __init__(self, params, device):
+        super().__init__(params, device)
+        self.launch += quantity(params.get("slice_cost", "0 ns"))
+
+    def running_time(self, kernel):
+        return kernel.original
+
+    def duration(self, kernel, tasks):
+        return ceil_div(tasks, kernel.fit) * ceil_div(kernel.original, ceil_div(kernel.tasks, kernel.fit))
+
+
+MECHANISMS = {"flag-copy": FlagCopy, "write-value": WriteValue, "ideal": Ideal, "basic": Basic, "proxy": Proxy,
+              "proxy-adaptive": ProxyAdaptive, "slice": Slice}
+
+
+def mechanism(spec, device):
+    name, params = name_and_params(spec)
+    return MECHANISMS[name](params, device)
