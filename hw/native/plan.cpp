@@ -45,6 +45,8 @@ void NativePlan::refuse(const Client& client) const {
     unable("repeat.think", to_text(*client.repeat.think), "a period or releases of a native client");
   if (std::max(client.copy_in, client.copy_out) > kLongestCopy)
     unable("copy_in", "a copy of more than 1 GiB", "at most 1 GiB for a native client");
+  if (!client.context.empty())
+    unable("context", quote(client.context), "none: all native clients are in one");
   for (const Kernel& kernel : client.kernels) {
     const std::string place = "kernels." + kernel.name;
     if (kernel.block_tasks.count >= kMostBlockTasks)

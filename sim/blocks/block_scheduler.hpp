@@ -71,6 +71,7 @@ class BlockScheduler {
   // Frees the room of blocks that ended a while ago.
   void vacate(Time now) {
     vacated_.take(now, [&](const Vacated& blocks) { free(blocks); });
+    if (turns_ && turns_->due(now)) changed_ = true;
   }
   // Admits kernels to their queues (K1) and assigns what can be assigned (X1, R1 to R3, A2, G3).
   void assign(Time now);

@@ -84,8 +84,8 @@ class Client:
     def __init__(self, index, spec, device, mechanism, setting=None):
         self.index, self.name = index, spec["name"]
         priority = spec.get("priority", 0)
-        if isinstance(priority, dict):
-            priority = priority[setting]
+        if "priorities" in spec:
+            priority = spec["priorities"][setting["use"]]
         self.arrive = quantity(spec.get("arrive", "0 ns"))
         repeat = spec.get("repeat") or {"jobs": 1}
         self.jobs = None if repeat["jobs"] == "endless" else repeat["jobs"]

@@ -19,8 +19,10 @@ class Policy:
             self._wait(launch.job)
 
     def arrived(self, job):
-        job.arrived, job.waited = self.env.now, 0
-        job.rank = (job.arrived, job.client.index)  # decides all ties
+        job.waited = 0
+        if job.arrived is None:  # it may come again, for a later kernel
+            job.arrived = self.env.now
+            job.rank = (job.arrived, job.client.index)  # decides all ties
         self._wait(job)
 
     def started(self, job):

@@ -98,7 +98,7 @@ class Dprr(Quantum):
             super().started(job)
 
     def renewed(self):
-        self.dynamic = self.owner.kernel.priority
+        self.dynamic, self.since = self.owner.kernel.priority, self.env.now
         self.quantum = self._quota(self.dynamic)
         return self.quantum
 

@@ -136,7 +136,8 @@ class WorkloadDraw:
         if self.some(0.8):
             spec["priority"] = draw.choice(self.priorities)
             if self.setting and self.some(0.7):
-                spec["priority"] = {name: draw.choice(self.priorities) for name in ("calm", "urgent")}
+                del spec["priority"]
+                spec["priorities"] = {name: draw.choice(self.priorities) for name in ("calm", "urgent")}
         if self.some(0.4):
             spec["privileged"] = draw.choice([True, True, False])
         if self.copies and self.some(0.7):
@@ -159,7 +160,7 @@ class WorkloadDraw:
             for client in clients:
                 del client["arrive"]
         if self.setting:
-            spec["priorities"] = self.setting
+            spec["priorities"] = {"settings": ["calm", "urgent"], "use": self.setting}
         return {**spec, "clients": clients}
 
 
