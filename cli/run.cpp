@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <sstream>
 
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "experiments/runner.hpp"
+#include "experiments/study_runner.hpp"
 #include "models/nearest.hpp"
 
 namespace gangway {
@@ -42,8 +44,9 @@ std::string with_interval(const Row& row, std::size_t column) {
                   : cell(row[column].second);
 }
 
+constexpr std::size_t kMostRows = 60;
+
 void print_table(const Experiment& experiment, const RunReport& report) {
-  constexpr std::size_t kMostRows = 60;
   fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7}", "point", "policy", "ANTT", "DNTT", "STP",
              "evictions", "util");
   for (const std::string& path : experiment.swept) fmt::print("  {}", path);
@@ -72,7 +75,42 @@ void print_verdicts(const RunReport& report) {
                report.verdicts.size() - pass - miss);
 }
 
+void print_study(const StudyReport& report) {
+  std::size_t rows = 0;
+  std::istringstream lines(report.summary);
+  for (std::string line; std::getline(lines, line) && rows <= kMostRows; ++rows) fmt::print("{}\n", line);
+}
+
+int run_study(const Arguments& arguments, const std::string& command, Configuration configuration) {
+  if (arguments.world != "sim" || arguments.trace)
+    throw InputError({arguments.trace ? "--trace" : "--world", 0}, "kind", "'study'",
+                     "an experiment; task sets are simulated and leave no timeline");
+  const Study study = read_study(std::move(configuration), overrides(arguments));
+  StudyOptions options;
+  options.out = arguments.out.empty() ? "out/" + study.name : arguments.out;
+  options.threads = arguments.jobs;
+  options.force = arguments.force;
+  options.command = command;
+  options.progress = isatty(STDERR_FILENO) != 0;
+  const StudyReport report = run_study(study, options, catch_interrupts());
+  if (report.was_complete) {
+    fmt::print("{} holds these results already\n", options.out.string());
+    return 0;
+  }
+  if (report.interrupted) {
+    fmt::print(stderr, "interrupted: {} of {} results kept in {}; the same command goes on from there\n",
+               report.groups_done, report.groups, options.out.string());
+    return 130;
+  }
+  print_study(report);
+  fmt::print("{} task sets, {} jobs in {:.2f} s ({} threads); results in {}\n", report.sets, report.jobs,
+             report.seconds, report.threads, options.out.string());
+  return 0;
+}
+
 int run(const Arguments& arguments, const std::string& command) {
+  Configuration configuration = read_configuration(arguments.file);
+  if (configuration.kind == "study") return run_study(arguments, command, std::move(configuration));
   const WorldEntry& world = Worlds::named(arguments.world, "--world", "world");
   const Experiment experiment = read_experiment(arguments.file, overrides(arguments));
   RunOptions options;
@@ -108,7 +146,7 @@ void add_run(CLI::App& app, const std::string& command, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("run", "run an experiment and fill a result folder");
   sub->add_option("experiment", arguments->file,
-                  "experiment file, or the name of one that comes with Gangway")
+                  "experiment or study file, or the name of one that comes with Gangway")
       ->required();
   sub->add_option("--world", arguments->world, "sim (default), or another world of `gangway list worlds`");
   sub->add_option("--out", arguments->out, "result folder (default out/<experiment name>)");

@@ -36,4 +36,21 @@ Rational simulation_horizon(const TaskSet& set, std::string_view text);
 // kernels own the GPU, and for more than 20 million jobs.
 SimulatedResponses simulate_responses(const TaskSet& set, const Rational& horizon, std::uint64_t seed);
 
+// How a task fared in one long run.
+struct LongRun {
+  struct Task {
+    Rational largest;      // response, in the set's unit
+    bool met = true;       // no response above the period
+    bool growing = false;  // the largest response of each quarter of its jobs is above that of the quarter
+                           // before, and that of the last is at least twice that of the first
+  };
+  std::vector<Task> tasks;  // in the file's order
+  std::uint64_t jobs = 0, events = 0;
+};
+
+// Plays the tasks periodically from random offsets, with full block times, for as long as it takes to release
+// `jobs` for each task on average. The same seed gives the same result. Throws InputError for more than 20
+// million jobs in all and for other than sporadic sets.
+LongRun simulate_periodically(const TaskSet& set, std::uint64_t jobs, std::uint64_t seed);
+
 }  // namespace gangway
