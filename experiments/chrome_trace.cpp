@@ -8,12 +8,14 @@
 #include <set>
 #include <tuple>
 
+#include "experiments/state_tracks.hpp"
+
 namespace gangway {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kClients = 1, kGpu = 2, kBlocks = 3;                                   // processes
+constexpr int kClients = 1, kGpu = 2, kBlocks = 3, kStates = 4;                      // processes
 constexpr int kMostLanes = 1 << 12;                                                  // of an SM
 constexpr int kOwner = 1, kCommands = 2, kCopyIn = 3, kCopyOut = 4, kScheduler = 5;  // threads of the GPU
 
@@ -23,7 +25,8 @@ double microseconds(Time time) { return static_cast<double>(time.ns) / 1000; }
 // one owner.
 class Timeline : public TraceSink {
  public:
-  explicit Timeline(const Workload& workload) : workload_(&workload), phases_(workload.clients.size()) {
+  explicit Timeline(const Workload& workload)
+      : workload_(&workload), phases_(workload.clients.size()), states_(workload, kStates) {
     process(kClients, "clients");
     process(kGpu, "GPU 0");
     for (std::size_t c = 0; c < workload.clients.size(); ++c)
@@ -36,6 +39,7 @@ class Timeline : public TraceSink {
 
   void record(const Record& r) override {
     if (r.time > counted_at_) show_counts();
+    states_.record(r);
     switch (r.mark) {
       case Mark::released:
         return instant(r, "arrived");
@@ -109,7 +113,11 @@ class Timeline : public TraceSink {
 
   // The run must be over.
   const Json& events() {
-    if (!std::exchange(drawn_, true)) draw_blocks();
+    if (!std::exchange(drawn_, true)) {
+      draw_blocks();
+      const Json& states = states_.events();
+      events_.insert(events_.end(), states.begin(), states.end());
+    }
     return events_;
   }
 
@@ -296,6 +304,7 @@ class Timeline : public TraceSink {
 
   const Workload* workload_;
   std::vector<Phase> phases_;
+  StateTracks states_;
   std::map<std::pair<std::size_t, JobId>, Record> copying_;  // what began the copies under way, by engine
   enum class Owner { none, coming, there } owner_ = Owner::none;
   Time launched_;  // when the launch was ordered

@@ -57,12 +57,31 @@ void read_permutations(const Field& field, Experiment& experiment) {
     experiment.permutations = static_cast<std::uint32_t>(field.integer(1, 1'000'000));
 }
 
+void check_mechanism(const Point& point, const Field& workload) {
+  const auto managed = [](const ChosenPolicy& policy) {
+    return !policy.entry->make(policy.values)->needs().has(Capability::native);
+  };
+  if (std::none_of(point.policies.begin(), point.policies.end(), managed)) return;
+  const auto mechanism = point.mechanism.entry->make(point.mechanism.values);
+  for (const Client& client : point.workload->sample().clients)
+    for (const Kernel& kernel : client.kernels) {
+      if (client.native) continue;
+      if (const auto refused = mechanism->refusal(kernel, point.device))
+        throw InputError(
+            kernel.origin.line > 0 ? kernel.origin : workload.node().origin(),
+            workload.path() + ".clients." + client.name + ".kernels." + kernel.name,
+            fmt::format("{} under the mechanism {}", refused->found, quote(point.mechanism.entry->name)),
+            refused->expected);
+    }
+}
+
 Point read_point(Mapping& m) {
   Point point;
   point.device = read_device(m.need("device"));
   point.workload.emplace(m.need("workload"), point.device);
   point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
   point.policies = read_policies(m.need("policies"));
+  check_mechanism(point, m.need("workload"));
   return point;
 }
 

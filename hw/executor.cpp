@@ -20,19 +20,23 @@ constexpr std::uint32_t kMostFruitless = 100'000;
 
 const WorldSetup& RealTimeWorld::checked(const WorldSetup& setup) {
   for (const Client& client : setup.workload.clients)
-    for (const Kernel& kernel : client.kernels)
+    for (const Kernel& kernel : client.kernels) {
       if (kernel.block_tasks.count >= kMostBlockTasks)
         throw InputError(kernel.origin, kernel.name, fmt::format("{} block-tasks", kernel.block_tasks.count),
                          fmt::format("fewer than {} in a world in real time", kMostBlockTasks));
+      if (kernel.host_work > Duration{})
+        throw InputError(kernel.origin, kernel.name + ".host_work", to_text(kernel.host_work),
+                         "none, or the world sim");
+    }
   return setup;
 }
 
 RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> backend)
-    : setup_(setup), backend_(std::move(backend)), book_(setup.workload) {
+    : setup_(setup), backend_(std::move(backend)), book_(setup) {
   const std::size_t count = setup_.workload.clients.size();
   for (std::uint32_t c = 0; c < count; ++c) {
     const Client& client = setup_.workload.clients[c];
-    clients_.emplace_back(client, ClientId{c}, setup_.workload.jitter);
+    clients_.emplace_back(setup_, ClientId{c});
     standalone_.push_back(standalone_of(setup_, client).ns);
   }
   releases_.resize(count);

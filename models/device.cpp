@@ -31,6 +31,13 @@ CommandCosts read_commands(const Field& field) {
   return costs;
 }
 
+PollCosts read_polls(const Field& field) {
+  Mapping m = field.mapping();
+  PollCosts costs{m.need("host").duration(), m.need("device").duration()};
+  m.finish();
+  return costs;
+}
+
 }  // namespace
 
 std::int64_t resident_blocks(const Device& device, const Kernel& kernel) {
@@ -83,6 +90,7 @@ Device read_device(const Field& field) {
     copy.finish();
   }
   if (auto commands = m.maybe("commands")) device.commands = read_commands(*commands);
+  if (auto polls = m.maybe("polls")) device.polls = read_polls(*polls);
   m.finish();
   return device;
 }

@@ -28,6 +28,12 @@ struct CommandCosts {
   Duration pending_work;  // reading the task counter
 };
 
+// What reading an eviction flag costs (EffiSha, 6.3).
+struct PollCosts {
+  Duration host;    // one read of host memory; the reads of all blocks go one after the other
+  Duration device;  // one read of device memory, by a block between two block-tasks
+};
+
 // Which SM with room for a block takes it; the lowest index where that leaves a choice.
 enum class Placement { most_room_first, lowest_index_first };
 
@@ -46,6 +52,7 @@ struct Device {
   Bytes memory;
   CopyEngine h2d, d2h;
   CommandCosts commands;
+  std::optional<PollCosts> polls;  // none: not known
 };
 
 // Blocks of the kernel that can be resident on the device at once; 0 when one block exceeds an SM.

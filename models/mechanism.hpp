@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "models/device.hpp"
 #include "models/registry.hpp"
@@ -18,13 +20,28 @@ struct CommandDelays {
   Duration drain_work;  // the useful part of the drain
   Duration notice;
   Duration pending_work;
+  Duration host_wait = {};  // the most that a launch after the first waits for the client's host thread,
+                            // which does other work
+  std::int64_t wave = 0;  // block-tasks are blocks that end together, so many at once, and cannot be evicted;
+                          // 0: they end evenly over the kernel's time
 };
 
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
   virtual CommandDelays delays(const Kernel& kernel, const Device& device) const = 0;
+  // The kernel in the form that the mechanism needs, alone on the device and not evicted, without jitter.
+  virtual Duration running_time(const Kernel& kernel, const Device&) const { return kernel.transformed(); }
+  // Why the kernel cannot run under this mechanism on this device, if it cannot.
+  struct Refusal {
+    std::string found, expected;
+  };
+  virtual std::optional<Refusal> refusal(const Kernel&, const Device&) const { return std::nullopt; }
 };
+
+// How long a block of the kernel's preemptible form is busy with one block-task: as the file says, or as its
+// persistent blocks share the block-tasks evenly.
+Duration block_task_length(const Kernel& kernel, const Device& device);
 
 struct MechanismEntry : Described {
   std::unique_ptr<Mechanism> (*make)(const ParameterValues&) = nullptr;

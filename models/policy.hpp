@@ -25,6 +25,8 @@ namespace gangway {
 struct KernelFacts {
   BlockCount block_tasks;
   Duration declared;  // whole kernel, alone on the device, as declared (which may differ from the truth)
+  std::int32_t priority = 0;  // static; higher is more urgent
+  BlockCount resident;        // how many of its blocks the device holds at once
 };
 
 // A job that was announced with Arrived and has kernels left. Progress is known as the FRS paper's
@@ -32,7 +34,6 @@ struct KernelFacts {
 struct JobFacts {
   JobId id;
   Time arrived;
-  std::int32_t priority = 0;             // higher is more urgent
   Bytes memory;                          // device memory of the client
   std::span<const KernelFacts> kernels;  // in program order
   std::uint32_t kernel = 0;              // the current one; kernels.size() when none is left
@@ -66,9 +67,10 @@ struct Left {  // a launch is over and its pending work was read
   JobId job;
   Why why = Why::completed;
   std::optional<BlockCount> done;  // block-tasks of the kernel done in all, where the mechanism can tell
-  bool job_over = false;           // nothing of the job is left to launch
+  bool job_over = false;           // nothing of the job is left to launch, unless it is told to arrive again
 };
-struct Arrived {  // the job's first kernel is eligible
+struct Arrived {  // the job's first kernel is eligible, or a later one for which its host thread was not
+                  // ready
   JobId job;
 };
 struct Started {  // the first block of a launch runs: quanta count from here

@@ -1,16 +1,14 @@
 #include "models/workload.hpp"
 
+#include <algorithm>
+
 namespace gangway {
 
 Duration Kernel::transformed() const { return scaled_nearest(time, transformation_overhead); }
-Duration Kernel::declared() const {
-  return scaled_nearest(declared_time.value_or(time), transformation_overhead);
-}
 
-Duration kernels_alone(const Client& client, bool transformed) {
-  Duration sum;
-  for (const Kernel& kernel : client.kernels) sum += transformed ? kernel.transformed() : kernel.time;
-  return sum;
+std::int32_t static_priority(const Client& client, const Kernel& kernel) {
+  const std::int32_t asked = kernel.priority.value_or(client.priority);
+  return client.privileged ? asked : std::min(asked, client.priority);
 }
 
 }  // namespace gangway

@@ -27,10 +27,12 @@ struct Kernel {
   Duration time;  // the original kernel alone on the device; 0 until complete() where the file does not say
   double transformation_overhead =
       1;  // time of the preemptible form over that of the original (FRS paper, VI-A)
+  std::optional<std::int32_t> priority;  // none: its client's
   std::optional<Duration> declared_time;
   std::optional<Duration>
       eviction_delay;  // as measured, from the order to the last block gone (FRS paper, VI-B)
   std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
+  Duration host_work;                         // of the client's host thread, from the launch on
   std::int64_t registers = 0;                 // per thread; 0: no limit on residency
   Bytes shared_memory;                        // per block
   std::vector<BlockException> exceptions;     // by job and block; of native clients
@@ -39,7 +41,6 @@ struct Kernel {
 
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   Duration transformed() const;  // of the preemptible form, without jitter
-  Duration declared() const;     // what policies are told
 };
 
 struct Repeat {
@@ -51,9 +52,10 @@ struct Repeat {
 
 struct Client {
   std::string name;
-  std::int32_t priority = 0;
-  bool native = false;  // submits its operations to the device's own queues, not to the policy
-  std::string stream;   // of a native client; those that name the same share it; empty: its own
+  std::int32_t priority = 0;  // higher is more urgent
+  bool privileged = false;    // its kernels may be more urgent than the client itself
+  bool native = false;        // submits its operations to the device's own queues, not to the policy
+  std::string stream;         // of a native client; those that name the same share it; empty: its own
   std::optional<Duration> arrive;
   Bytes copy_in, copy_out;
   Bytes memory;
@@ -85,8 +87,8 @@ struct Workload {
 // The stream that every other stream waits for, as CUDA's legacy default stream.
 inline constexpr const char* kNullStream = "default";
 
-// A client's job alone, without scheduling costs or jitter: the kernels, original or transformed. Copies are
-// not included.
-Duration kernels_alone(const Client& client, bool transformed);
+// A kernel's static priority (EffiSha, 6.4): the client's, or its own, which counts as the client's where it
+// is higher and the client is not privileged.
+std::int32_t static_priority(const Client& client, const Kernel& kernel);
 
 }  // namespace gangway

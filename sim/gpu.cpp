@@ -5,8 +5,13 @@
 namespace gangway {
 namespace {
 
-Duration busy_time(const RunningKernel& kernel, BlockRange range) {
-  return {mul_div_ceil((range.last - range.first).count, kernel.time.ns, kernel.block_tasks.count)};
+std::int64_t waves(BlockCount blocks, std::int64_t wave) { return (blocks.count + wave - 1) / wave; }
+
+// `wave`: blocks that end together, or 0.
+Duration busy_time(const RunningKernel& kernel, BlockRange range, std::int64_t wave) {
+  const BlockCount tasks = range.last - range.first;
+  if (wave == 0) return {mul_div_ceil(tasks.count, kernel.time.ns, kernel.block_tasks.count)};
+  return {mul_div_floor(waves(tasks, wave), wave_length(kernel, wave).ns, 1)};
 }
 
 BlockCount block_tasks_in(Duration work, const RunningKernel& kernel) {
@@ -15,16 +20,21 @@ BlockCount block_tasks_in(Duration work, const RunningKernel& kernel) {
 
 }  // namespace
 
+Duration wave_length(const RunningKernel& kernel, std::int64_t wave) {
+  return {mul_div_ceil(1, kernel.time.ns, waves(kernel.block_tasks, wave))};
+}
+
 const Gpu::Stay& Gpu::launch(Time now, LaunchId id, const RunningKernel& kernel, const CommandDelays& delays,
-                             BlockRange range) {
-  const Time started = now + delays.launch;
-  stay_ = Stay{id,         kernel,       &delays, range, started, started + busy_time(kernel, range),
-               range.last, std::nullopt, false};
+                             BlockRange range, Duration wait) {
+  const Time started = now + wait + delays.launch;
+  stay_ =
+      Stay{id,         kernel,       &delays, range, started, started + busy_time(kernel, range, delays.wave),
+           range.last, std::nullopt, false};
   return *stay_;
 }
 
 bool Gpu::evict(Time now) {
-  if (stay_->over || stay_->evict_ordered) return false;
+  if (stay_->over || stay_->evict_ordered || stay_->delays->wave > 0) return false;
   stay_->evict_ordered = now;
   const CommandDelays& delays = *stay_->delays;
   const Time seen = now + delays.seen;
@@ -52,7 +62,7 @@ void Gpu::placed(Time now, std::int64_t running) {
   worked_ += static_cast<BlockTime>(running_) * (now - since_).ns;
   since_ = now;
   running_ = running;
-  const BlockTime all = static_cast<BlockTime>(blocks_) * busy_time(stay_->kernel, stay_->range).ns;
+  const BlockTime all = static_cast<BlockTime>(blocks_) * busy_time(stay_->kernel, stay_->range, 0).ns;
   stay_->gone = now + Duration{static_cast<std::int64_t>((all - worked_ + running - 1) / running)};
 }
 

@@ -14,6 +14,9 @@
 
 namespace gangway {
 
+// How long each block of a kernel runs that is launched as such, `wave` of them at once.
+Duration wave_length(const RunningKernel& kernel, std::int64_t wave);
+
 class Gpu {
  public:
   struct Stay {
@@ -33,9 +36,11 @@ class Gpu {
   const Stay& stay() const { return *stay_; }
 
   // The device must be free; `delays` must outlive the stay. started and gone of the stay are then known.
+  // `wait`: until the client's host thread gives the command.
   const Stay& launch(Time now, LaunchId id, const RunningKernel& kernel, const CommandDelays& delays,
-                     BlockRange range);
-  // Returns whether the end of the stay changed. Without effect when it is over or an eviction is under way.
+                     BlockRange range, Duration wait = {});
+  // Returns whether the end of the stay changed. Without effect when it is over, an eviction is under way or
+  // nothing can be evicted.
   bool evict(Time now);
   // Why the stay ended, once it is over.
   Why why() const;

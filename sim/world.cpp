@@ -32,14 +32,14 @@ const Registration<WorldEntry> registered{
 
 SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
     : setup_(setup),
-      book_(setup.workload),
+      book_(setup_),
       copies_{CopyQueue(setup.device.h2d, setup.device.rules.on(Rule::C2)),
               CopyQueue(setup.device.d2h, setup.device.rules.on(Rule::C2))},
       gate_(setup.workload.clients.size()) {
   bool share = false;
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
-    clients_.emplace_back(client, ClientId{c}, setup_.workload.jitter);
+    clients_.emplace_back(setup_, ClientId{c});
     delays_.push_back(delays_of(setup_, client));
     standalone_.push_back(standalone_of(setup_, client).ns);
     if (client.native) share = true;
@@ -70,6 +70,7 @@ void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> o
   timers_.clear();
   free_timers_.clear();
   facts_.clear();
+  hosts_.assign(clients_.size(), {});
   now_ = {};
   launches_ = fruitless_ = 0;
   for (std::size_t position = 0; position < order.size(); ++position) {
@@ -163,6 +164,8 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
       return blocks_->ended(index, now_);
     case kFlagSeen:
       return flag_seen(event.sequence);
+    case kHostFree:
+      return go_on(clients_[index], true);
   }
 }
 
@@ -270,10 +273,10 @@ void SimulatedWorld::begin_job(ClientRun& client) {
   if (client.client().copy_in.count > 0)
     ask_for_copy(Direction::restore, {client.job(), client.client().copy_in, true});
   else
-    eligible(client);
+    eligible(client, true);
 }
 
-void SimulatedWorld::eligible(ClientRun& client) {
+void SimulatedWorld::eligible(ClientRun& client, bool arrives) {
   const JobId job = client.job();
   note({.time = now_, .job = job, .kernel = client.kernel(), .mark = Mark::eligible});
   if (client.kernel() == 0) book_.arrived(job, now_);
@@ -285,7 +288,7 @@ void SimulatedWorld::eligible(ClientRun& client) {
           .kernel = client.kernel(),
           .mark = Mark::submitted});
     if (intercepted) tell(*intercepted);
-  } else if (client.kernel() == 0) {
+  } else if (arrives) {
     tell(Arrived{job});
   }
 }
@@ -310,7 +313,7 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot) {
   else if (is_native(copy.job.client))
     ended_copies_.push_back({copy, direction});
   else if (direction == Direction::restore)
-    eligible(clients_[copy.job.client.index]);
+    eligible(clients_[copy.job.client.index], true);
   else
     finish_job(clients_[copy.job.client.index]);
 }
@@ -327,7 +330,8 @@ void SimulatedWorld::finish_job(ClientRun& client) {
 
 void SimulatedWorld::begin_launch(const RunningKernel& kernel, BlockRange range) {
   const Gpu::Stay& stay =
-      gpu_.launch(now_, LaunchId{++launches_}, kernel, delays_[kernel.job.client.index][kernel.index], range);
+      gpu_.launch(now_, LaunchId{++launches_}, kernel, delays_[kernel.job.client.index][kernel.index], range,
+                  host_wait(kernel));
   note({.time = now_,
         .launch = stay.launch,
         .amount = range.first.count,
@@ -341,6 +345,20 @@ void SimulatedWorld::begin_launch(const RunningKernel& kernel, BlockRange range)
   }
   shared_ = {};
   gpu_.share(persistent_blocks(stay));
+}
+
+// How long the client's host thread keeps this launch waiting. It launches a kernel when it comes to it, and
+// then goes on with other work; so launches after the first can find it busy (EffiSha, 6.3, asynchronous
+// checking).
+Duration SimulatedWorld::host_wait(const RunningKernel& kernel) {
+  HostThread& host = hosts_[kernel.job.client.index];
+  if (!host.launched || host.job != kernel.job || host.kernel != kernel.index) {
+    const Kernel& launched = clients_[kernel.job.client.index].client().kernels[kernel.index];
+    host = {kernel.job, kernel.index, true, now_ + launched.host_work};
+    return {};
+  }
+  const Duration most = delays_[kernel.job.client.index][kernel.index].host_wait;
+  return std::clamp(host.free - now_, Duration{}, most);
 }
 
 void SimulatedWorld::started() {
@@ -399,17 +417,26 @@ void SimulatedWorld::report() {
   if (fruitless_ == kMostFruitless)
     stop(fmt::format("no block-task was done in {} launches, as when a quantum is shorter than a block-task",
                      fruitless_));
+  const Time host_free = hosts_[client.id().index].free;
+  const bool wait = why == Why::completed && host_free > now_;
   if (by_access_)
     gate_.ran(client.id());
   else
-    tell(Left{stay.launch, stay.kernel.job, why, stay.done, job_over});
-  if (!job_over) {
-    if (why == Why::completed || by_access_) eligible(client);
-  } else if (client.client().copy_out.count > 0) {
-    ask_for_copy(Direction::save, {stay.kernel.job, client.client().copy_out, true});
-  } else {
+    tell(Left{stay.launch, stay.kernel.job, why, stay.done, job_over || wait});
+  if (wait)
+    push(host_free, kHostFree, client.id().index);
+  else if (why == Why::completed || by_access_)
+    go_on(client, false);
+}
+
+// The host thread has passed the end of a kernel; `late`: some time after it.
+void SimulatedWorld::go_on(ClientRun& client, bool late) {
+  if (!book_.of(client.job()).finished())
+    eligible(client, late);
+  else if (client.client().copy_out.count > 0)
+    ask_for_copy(Direction::save, {client.job(), client.client().copy_out, true});
+  else
     finish_job(client);
-  }
 }
 
 // --- On a device that native clients use, too
@@ -432,8 +459,13 @@ void SimulatedWorld::join_queue() {
   grid.released = now_;
   grid.priority = client.priority;
   grid.needs = needs_of(client.kernels[stay.kernel.index]);
-  grid.blocks = persistent_blocks(stay);
-  grid.persistent = true;
+  if (stay.delays->wave > 0) {  // blocks of the original kernel
+    grid.blocks = (stay.range.last - stay.range.first).count;
+    grid.lengths.all = wave_length(stay.kernel, stay.delays->wave);
+  } else {
+    grid.blocks = persistent_blocks(stay);
+    grid.persistent = true;
+  }
   shared_.grid = blocks_->add(grid);
   if (shared_.flagged) blocks_->close_unassigned(*shared_.grid);
   blocks_->join(*shared_.grid, now_);
@@ -445,6 +477,7 @@ void SimulatedWorld::got_blocks() {
       const Gpu::Stay& stay = gpu_.stay();
       tell(Started{stay.launch, stay.kernel.job});
     }
+  if (gpu_.stay().delays->wave > 0) return;  // its end is that of its last block
   const std::int64_t running = blocks_->running(*shared_.grid);
   if (shared_.flagged || running == shared_.running) return;
   shared_.running = running;
@@ -484,7 +517,7 @@ void SimulatedWorld::evict(LaunchId launch) {
           .job = stay.kernel.job,
           .kernel = stay.kernel.index,
           .mark = Mark::evict_ordered});
-    if (native_) {
+    if (native_ && stay.delays->wave == 0) {
       gpu_.stay().evict_ordered = now_;
       shared_.flag_event = push(now_ + gpu_.stay().delays->seen, kFlagSeen);
       return;

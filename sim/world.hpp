@@ -25,8 +25,18 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
                     TraceSink& trace) override;
 
  private:
-  enum Kind : std::uint32_t { kRelease, kCopied, kStart, kGone, kReport, kTimer, kBlocks, kFlagSeen };
-  static constexpr unsigned kKindBits = 3;
+  enum Kind : std::uint32_t {
+    kRelease,
+    kCopied,
+    kStart,
+    kGone,
+    kReport,
+    kTimer,
+    kBlocks,
+    kFlagSeen,
+    kHostFree
+  };
+  static constexpr unsigned kKindBits = 4;
 
   LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
   void evict(LaunchId launch) override;
@@ -68,13 +78,15 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
 
   void release(ClientId client);
   void begin_job(ClientRun& client);
-  void eligible(ClientRun& client);
+  void eligible(ClientRun& client, bool arrives);
   void copied(Direction direction, std::uint32_t slot);
   void started();
   void gone(std::uint64_t sequence);
   void is_gone();
   void report();
+  void go_on(ClientRun& client, bool late);
   void finish_job(ClientRun& client);
+  Duration host_wait(const RunningKernel& kernel);
   void begin_launch(const RunningKernel& kernel, BlockRange range);
   // On a device that native clients use, too.
   void share_device(bool all_native);
@@ -96,6 +108,13 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   std::vector<ClientRun> clients_;
   std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
   std::vector<std::int64_t> standalone_;
+  struct HostThread {
+    JobId job;  // of the kernel it launched last
+    std::uint32_t kernel = 0;
+    bool launched = false;
+    Time free;  // from its other work
+  };
+  std::vector<HostThread> hosts_;  // by client
   EventQueue queue_;
   Gpu gpu_;
   std::uint64_t gone_event_ =

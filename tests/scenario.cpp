@@ -116,4 +116,28 @@ Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed) {
 
 int cases(int fast, int slow) { return std::getenv("GANGWAY_LONG") != nullptr ? slow : fast; }
 
+Scenario hundreds(std::vector<Client> clients) {
+  Scenario scenario{std::move(clients)};
+  scenario.device.commands = {Duration{1000}, Duration{200}, Duration{100}, Duration{400}};
+  for (Client& c : scenario.clients) {
+    c.arrive = Duration{c.arrive->ns * 100};
+    for (Kernel& k : c.kernels) {
+      k.time.ns *= 100;
+      k.block_task_length = Duration{600};
+    }
+  }
+  return scenario;
+}
+
+Lines in_hundreds(const Played& played) {
+  Lines lines;
+  for (const std::string& line : played.lines) {
+    const std::size_t space = line.find(' ');
+    const long ns = std::stol(line.substr(0, space));
+    lines.push_back((ns % 100 == 0 ? std::to_string(ns / 100) : std::to_string(ns) + "ns") +
+                    line.substr(space));
+  }
+  return lines;
+}
+
 }  // namespace gangway::testing

@@ -43,6 +43,11 @@ Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed = {});
 // Only launches, starts, evictions, ends and reports, as "TIME CLIENT WHAT [NUMBER]".
 using Lines = std::vector<std::string>;
 
+// Policies take no quantum below 1 us, so round robin and its kin are worked out in units of 100 ns: the same
+// device and clients in these units, and the lines back in them (a time that is no multiple shows).
+Scenario hundreds(std::vector<Client> clients);
+Lines in_hundreds(const Played& played);
+
 // GANGWAY_LONG set: the long mode of tests with random cases.
 int cases(int fast, int slow);
 

@@ -85,7 +85,27 @@ BlockException read_exception(const Field& field, const Kernel& kernel) {
   return exception;
 }
 
-Kernel read_kernel(const Field& field) {
+// A number, or one for each named setting, of which `setting` is the one that applies.
+std::int32_t read_priority(const Field& field, const std::optional<std::string>& setting) {
+  const auto number = [](const Field& f) {
+    return static_cast<std::int32_t>(f.integer(-1'000'000, 1'000'000));
+  };
+  if (!field.is_mapping()) return number(field);
+  Mapping settings = field.mapping();
+  std::vector<std::string> names;
+  std::optional<std::int32_t> chosen;
+  for (const Node::Entry& entry : field.node().entries) {
+    names.push_back(entry.key);
+    const std::int32_t priority = number(settings.need(entry.key));
+    if (entry.key == setting) chosen = priority;
+  }
+  if (!setting)
+    field.fail("a priority for each setting", "a number, or the workload's `priorities` to name the setting");
+  if (!chosen) field.fail("no priority for the setting " + quote(*setting), expected_names(*setting, names));
+  return *chosen;
+}
+
+Kernel read_kernel(const Field& field, const std::optional<std::string>& setting) {
   Mapping m = field.mapping();
   Kernel kernel;
   kernel.origin = field.node().origin();
@@ -112,6 +132,8 @@ Kernel read_kernel(const Field& field) {
     field.fail("both eviction_delay and block_task_length", "one of them");
   if (auto exceptions = m.maybe("exceptions"))
     for (const Field& item : exceptions->items()) kernel.exceptions.push_back(read_exception(item, kernel));
+  if (auto priority = m.maybe("priority")) kernel.priority = read_priority(*priority, setting);
+  kernel.host_work = optional_duration(m, "host_work", 0_ns).value_or(Duration{});
   kernel.declared_time = optional_duration(m, "declared_time", 1_ns);
   m.finish();
   return kernel;
@@ -149,12 +171,12 @@ Repeat read_repeat(const Field& field) {
   return repeat;
 }
 
-Client read_client(const Field& field) {
+Client read_client(const Field& field, const std::optional<std::string>& setting) {
   Mapping m = field.mapping();
   Client client;
   client.name = m.need("name").identifier();
-  if (auto priority = m.maybe("priority"))
-    client.priority = static_cast<std::int32_t>(priority->integer(-1'000'000, 1'000'000));
+  if (auto priority = m.maybe("priority")) client.priority = read_priority(*priority, setting);
+  if (auto privileged = m.maybe("privileged")) client.privileged = privileged->boolean();
   client.arrive = optional_duration(m, "arrive", 0_ns);
   if (auto copy = m.maybe("copy_in")) client.copy_in = copy->bytes();
   if (auto copy = m.maybe("copy_out")) client.copy_out = copy->bytes();
@@ -163,7 +185,8 @@ Client read_client(const Field& field) {
   if (auto stream = m.maybe("stream")) client.stream = stream->identifier();
   if (auto repeat = m.maybe("repeat")) client.repeat = read_repeat(*repeat);
   if (client.arrive && !client.repeat.releases.empty()) field.fail("both arrive and releases", "one of them");
-  for (const Field& kernel : m.need("kernels").items()) client.kernels.push_back(read_kernel(kernel));
+  for (const Field& kernel : m.need("kernels").items())
+    client.kernels.push_back(read_kernel(kernel, setting));
   m.finish();
   Duration all;
   for (const Kernel& kernel : client.kernels) {
@@ -193,10 +216,11 @@ Jitter read_jitter(const Field& field) {
   return jitter;
 }
 
-std::vector<Client> read_client_list(const Field& field, bool laid_out) {
+std::vector<Client> read_client_list(const Field& field, bool laid_out,
+                                     const std::optional<std::string>& setting) {
   std::vector<Client> clients;
   for (const Field& item : field.items()) {
-    Client client = read_client(item);
+    Client client = read_client(item, setting);
     for (const Client& other : clients)
       if (other.name == client.name)
         item.fail(quote(client.name) + " a second time", "each client's name once");
@@ -282,7 +306,9 @@ Parsed parse(const Field& field) {
     }
     workload.clients = parsed.generator->draw(0, 0);
   } else {
-    workload.clients = read_client_list(m.need("clients"), workload.arrivals.has_value());
+    std::optional<std::string> setting;
+    if (auto priorities = m.maybe("priorities")) setting = priorities->identifier();
+    workload.clients = read_client_list(m.need("clients"), workload.arrivals.has_value(), setting);
   }
   m.finish();
   const auto clients = static_cast<std::int64_t>(workload.clients.size());

@@ -52,6 +52,8 @@ void NativePlan::refuse(const Client& client) const {
              fmt::format("fewer than {}", kMostBlockTasks));
     if (kernel.code)
       unable(place + ".code", kernel.code_text, "none: blocks of native clients only keep busy");
+    if (kernel.host_work > Duration{})
+      unable(place + ".host_work", to_text(kernel.host_work), "none, or the world sim");
     if (!kernel.exceptions.empty())
       unable(place + ".exceptions", "blocks of another length", "none, or the world sim");
     if (kernel.registers > 0 && std::find(std::begin(kNativeRegisters), std::end(kNativeRegisters),
@@ -89,9 +91,8 @@ void NativePlan::lay_out(const RunSeed& seed, std::span<const std::uint32_t> ord
   operations_.clear();
   stamps_ = launches_ = 0;
   copies_ = 0;
-  const auto& clients = setup_.workload.clients;
   for (std::size_t position = 0; position < order.size(); ++position) {
-    ClientRun client(clients[order[position]], ClientId{order[position]}, setup_.workload.jitter);
+    ClientRun client(setup_, ClientId{order[position]});
     client.reset(seed, first_release(setup_.workload, client.client(), position));
     for (auto due = client.next_release(); due && *due <= setup_.horizon; due = client.next_release()) {
       client.release();

@@ -3,16 +3,6 @@
 #include <algorithm>
 
 namespace gangway {
-namespace {
-
-// Persistent blocks share the block-tasks evenly, so each is busy with one for this long.
-Duration derived_length(const Kernel& kernel, const Device& device) {
-  const std::int64_t resident = std::min(resident_blocks(device, kernel), kernel.block_tasks.count);
-  return {mul_div_ceil(kernel.transformed().ns, resident, kernel.block_tasks.count)};
-}
-
-}  // namespace
-
 CommandDelays FlagMechanism::delays(const Kernel& kernel, const Device& device) const {
   Duration seen = device.commands.evict;
   Duration drain;
@@ -20,7 +10,7 @@ CommandDelays FlagMechanism::delays(const Kernel& kernel, const Device& device) 
     seen = std::min(seen, *kernel.eviction_delay);
     drain = *kernel.eviction_delay - seen;
   } else {
-    drain = kernel.block_task_length.value_or(derived_length(kernel, device));
+    drain = block_task_length(kernel, device);
   }
   seen = scaled_down(seen, scale_);
   drain = scaled_down(drain, scale_);

@@ -53,7 +53,9 @@ void OwnershipPolicy::take(Time now, const View& view, Orders& orders) {
   const JobFacts& job = view.job(owner.waiting.job);
   owner.kernel = job.kernel;
   owner.first = job.done;
-  owner.launch = orders.launch(job.id, DeviceId{0}, {job.done, job.current().block_tasks});
+  BlockCount last = job.current().block_tasks;
+  if (choice.slice && *choice.slice < last - job.done) last = job.done + *choice.slice;
+  owner.launch = orders.launch(job.id, DeviceId{0}, {job.done, last});
   owner_ = owner;
   quantum_ = choice.quantum;
 }

@@ -32,8 +32,9 @@ class OwnershipPolicy : public Policy {
     bool evicting = false;
   };
   struct Choice {
-    std::size_t index = 0;            // into waiting()
-    std::optional<Duration> quantum;  // none: until it completes
+    std::size_t index = 0;              // into waiting()
+    std::optional<Duration> quantum;    // none: until it completes
+    std::optional<BlockCount> slice{};  // block-tasks to launch at most; none: all that are left
   };
 
   // In the order of beginning to wait; not empty when choose() is called.

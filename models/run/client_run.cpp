@@ -20,9 +20,10 @@ double kernel_time_factor(const Jitter& jitter, const RunSeed& seed, JobId job) 
   return 1 + jitter.kernel_time * (2 * random.uniform() - 1);
 }
 
-ClientRun::ClientRun(const Client& client, ClientId id, const Jitter& jitter)
-    : client_(&client), id_(id), jitter_(&jitter) {
-  for (const Kernel& kernel : client.kernels) nominal_.push_back(kernel.transformed());
+ClientRun::ClientRun(const WorldSetup& setup, ClientId id)
+    : client_(&setup.workload.clients[id.index]), id_(id), jitter_(&setup.workload.jitter) {
+  for (const Kernel& kernel : client_->kernels)
+    nominal_.push_back(setup.mechanism.running_time(kernel, setup.device));
   times_ = nominal_;
 }
 

@@ -21,8 +21,8 @@ double kernel_time_factor(const Jitter& jitter, const RunSeed& seed, JobId job);
 
 class ClientRun {
  public:
-  // Both references must outlive this object.
-  ClientRun(const Client& client, ClientId id, const Jitter& jitter);
+  // Both references must outlive this object, and so must what the setup refers to.
+  ClientRun(const WorldSetup& setup, ClientId id);
 
   // Begins a run: nothing released yet. `first` is the first release without jitter.
   void reset(const RunSeed& seed, Time first);
@@ -55,7 +55,7 @@ class ClientRun {
   const Client* client_;
   ClientId id_;
   const Jitter* jitter_;
-  std::vector<Duration> nominal_;  // transformed times
+  std::vector<Duration> nominal_;  // in the form that the mechanism needs
   std::vector<Duration> times_;    // of the current job
   RunSeed seed_;
   Time first_;

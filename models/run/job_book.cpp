@@ -20,17 +20,25 @@ ClientId client_of(const Fact& fact) {
       fact);
 }
 
+Duration declared(const WorldSetup& setup, const Kernel& kernel) {
+  if (kernel.declared_time) return scaled_nearest(*kernel.declared_time, kernel.transformation_overhead);
+  return setup.mechanism.running_time(kernel, setup.device);
+}
+
 }  // namespace
 
-JobBook::JobBook(const Workload& workload) {
+JobBook::JobBook(const WorldSetup& setup) {
+  const Workload& workload = setup.workload;
   jobs_.resize(workload.clients.size());
   kernels_.resize(workload.clients.size());
   for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
     const Client& client = workload.clients[c];
     for (const Kernel& kernel : client.kernels)
-      kernels_[c].push_back({kernel.block_tasks, kernel.declared()});
+      kernels_[c].push_back({kernel.block_tasks,
+                             declared(setup, kernel),
+                             static_priority(client, kernel),
+                             {resident_blocks(setup.device, kernel)}});
     jobs_[c].id.client = ClientId{c};
-    jobs_[c].priority = client.priority;
     jobs_[c].memory = client.memory;
     jobs_[c].kernels = kernels_[c];
   }
@@ -61,7 +69,12 @@ std::string JobBook::refusal(JobId job, BlockRange range) const {
 }
 
 Duration standalone_of(const WorldSetup& setup, const Client& client) {
-  Duration sum = kernels_alone(client, setup.standalone_transformed);
+  Duration sum;
+  for (const Kernel& kernel : client.kernels) {
+    const Duration alone =
+        setup.standalone_transformed ? setup.mechanism.running_time(kernel, setup.device) : kernel.time;
+    sum += std::max(alone, kernel.host_work);
+  }
   if (client.copy_in.count > 0)
     sum += setup.device.h2d.latency + transfer_time(client.copy_in, setup.device.h2d.bandwidth);
   if (client.copy_out.count > 0)

@@ -11,7 +11,7 @@ namespace gangway {
 // The jobs as policies see them.
 class JobBook : public View {
  public:
-  explicit JobBook(const Workload& workload);
+  explicit JobBook(const WorldSetup& setup);
   void reset();  // a run begins: no job can be launched before it has arrived
   void arrived(JobId job, Time now);
   JobFacts& of(JobId job) { return jobs_[job.client.index]; }

@@ -34,6 +34,8 @@ Scenario random_scenario(std::uint64_t number, const Variety& variety) {
     Client client;
     client.name = std::string(1, static_cast<char>('A' + c));
     client.arrive = Duration{between(random, 0, 10) * 1000};
+    client.priority =
+        static_cast<std::int32_t>(Stream(number, "priority", {static_cast<std::uint64_t>(c)}).below(4));
     const std::int64_t kernels = variety.several_kernels ? between(random, 1, 3) : 1;
     for (std::int64_t k = 0; k < kernels; ++k)
       client.kernels.push_back(random_kernel(random, variety.coarse));
@@ -64,7 +66,12 @@ const std::vector<std::string>& all_policies() {
       "{name: cfs, params: {epoch: 98 us, order: cumulative}}",
       "{name: frs, params: {minimum_quantum: 14 us}}",
       "{name: frs, params: {minimum_quantum: 14 us, denominator: done}}",
-      "{name: frs, params: {minimum_quantum: 14 us, time_per_task: learnt}}"};
+      "{name: frs, params: {minimum_quantum: 14 us, time_per_task: learnt}}",
+      "piv",
+      "{name: piv, params: {evicted: tail}}",
+      "{name: dprr, params: {quota: 14 us, aging: 5 us}}",
+      "{name: dprr, params: {quota: 14 us, aging: 2 us, arrival_preempts: yes, swap: when-needed}}",
+      "{name: dprr, params: {quota: 14 us, quota_priority: dynamic, arrivals: inactive}}"};
   return policies;
 }
 

@@ -132,6 +132,33 @@ TEST_CASE("sjf launches the shortest of those that wait, srt the one with least 
   }
 }
 
+TEST_CASE("piv launches the most urgent of those that wait") {
+  for (int i = 0; i < cases(500, 50'000); ++i) {
+    const Scenario scenario = random_scenario(static_cast<std::uint64_t>(i));
+    std::map<std::uint32_t, std::int64_t> urgency;
+    for (std::uint32_t c = 0; c < scenario.clients.size(); ++c) urgency[c] = -scenario.clients[c].priority;
+    INFO("scenario " << i);
+    Backlog backlog(scenario);
+    std::optional<std::uint32_t> owner;
+    bool evicting = false;
+    const Played played = play(scenario, "piv");
+    for (std::size_t k = 0; k < played.records.size(); ++k) {
+      const Record& r = played.records[k];
+      if (r.mark == Mark::launch_ordered) {
+        REQUIRE(urgency[r.job.client.index] == Backlog::least(urgency, backlog.waiting_, r.job.client.index));
+        owner = r.job.client.index;
+        evicting = false;
+      }
+      if (r.mark == Mark::evict_ordered) evicting = true;
+      if (r.mark == Mark::gone) owner.reset();
+      backlog.on(r);
+      const bool instant_over = k + 1 == played.records.size() || played.records[k + 1].time > r.time;
+      if (owner && !evicting && instant_over)
+        REQUIRE(urgency[*owner] == Backlog::least(urgency, backlog.waiting_, *owner));
+    }
+  }
+}
+
 TEST_CASE("rr: turns of two clients that are always ready differ by at most one") {
   for (int i = 0; i < cases(200, 20'000); ++i) {
     Scenario scenario = random_scenario(static_cast<std::uint64_t>(i), {false, false, false, false});

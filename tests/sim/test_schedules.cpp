@@ -80,36 +80,6 @@ TEST_CASE("rr: alone, a kernel gets one quantum after the other") {
         Lines{"0 A launch", "10 A start", "110 A gone 100", "115 A completed", "115 A finished"});
 }
 
-namespace {
-
-// Policies take no quantum below 1 us, so round robin and its kin are worked out in units of 100 ns.
-Scenario hundreds(std::vector<Client> clients) {
-  Scenario scenario{std::move(clients)};
-  scenario.device.commands = {Duration{1000}, Duration{200}, Duration{100}, Duration{400}};
-  for (Client& c : scenario.clients) {
-    c.arrive = Duration{c.arrive->ns * 100};
-    for (Kernel& k : c.kernels) {
-      k.time.ns *= 100;
-      k.block_task_length = Duration{600};
-    }
-  }
-  return scenario;
-}
-
-// Times back in hundreds; a time that is none shows.
-Lines in_hundreds(const Played& played) {
-  Lines lines;
-  for (const std::string& line : played.lines) {
-    const std::size_t space = line.find(' ');
-    const long ns = std::stol(line.substr(0, space));
-    lines.push_back((ns % 100 == 0 ? std::to_string(ns / 100) : std::to_string(ns) + "ns") +
-                    line.substr(space));
-  }
-  return lines;
-}
-
-}  // namespace
-
 TEST_CASE("rr: the quantum counts from the first block, the evicted goes to the end of the queue") {
   // C arrives at 53, the instant A is reported: who left the GPU enters the queue first.
   CHECK(in_hundreds(play(hundreds({client("A", 0, 100), client("B", 0, 20), client("C", 53, 10)}),

@@ -42,6 +42,20 @@ TEST_CASE("a native client that never comes in the way changes nothing", "[block
     }
 }
 
+TEST_CASE("slices are waves of blocks, as they are on the device", "[blocks]") {
+  for (int number = 0; number < cases(300, 10'000); ++number)
+    for (const char* slice : {"slice: block-tasks, block_tasks: 7", "latency: 2 us"}) {
+      INFO("scenario " << number << ", " << slice);
+      const std::string policy = std::string("{name: pkm, params: {") + slice + "}}";
+      Scenario scenario = random_scenario(static_cast<std::uint64_t>(number));
+      scenario.mechanism = "slice";
+      const Played alone = play(scenario, policy);
+      scenario.clients.push_back(native("Z", 1'000'000'000'000, 1, 1, 1));
+      const Played shared = play(scenario, policy);
+      REQUIRE(lines_without(shared, "Z") == lines_without(alone, "Z"));
+    }
+}
+
 TEST_CASE("a launch with half of its blocks works at half its speed", "[blocks]") {
   // N has four of eight threads for 20 ns: 20 ns at 2/4, and 30 at full speed.
   const Scenario scenario{

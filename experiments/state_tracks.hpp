@@ -1,0 +1,37 @@
+// A trace's tracks of kernel states: for each client that a policy manages, which state its kernel is in.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "models/kernel_state.hpp"
+#include "models/workload.hpp"
+
+namespace gangway {
+
+class StateTracks {
+ public:
+  // The workload must outlive this object. `process`: the trace's number for these tracks.
+  StateTracks(const Workload& workload, int process);
+  void record(const Record& record);
+  // Chrome trace events of all that has been recorded; none where no policy managed a kernel.
+  const nlohmann::ordered_json& events() const { return events_; }
+
+ private:
+  struct Track {
+    KernelState state = KernelState::done;
+    Record since;
+    bool named = false;
+    bool native = false;
+  };
+  void enter(Track& track, KernelState state, const Record& record);
+  void close(Track& track, Time now);
+  void name(int thread, const std::string& kind, const std::string& name);
+
+  const Workload* workload_;
+  int process_;
+  std::vector<Track> tracks_;  // by client
+  nlohmann::ordered_json events_ = nlohmann::ordered_json::array();
+};
+
+}  // namespace gangway

@@ -1,0 +1,155 @@
+// Dynamic priority-based round robin (EffiSha, 7): kernels of the active queue get a quota each, in the order
+// of priorities that grow while they wait there; who has used it up goes to the inactive queue. When the
+// active queue is empty the two change places. What the paper leaves open is a parameter.
+#include <algorithm>
+#include <limits>
+
+#include "models/policy/ownership.hpp"
+
+namespace gangway {
+namespace {
+
+using namespace literals;
+
+class Dprr : public OwnershipPolicy {
+ public:
+  explicit Dprr(const ParameterValues& values)
+      : quota_(values.duration("quota")),
+        quota_grows_(values.choice("quota_priority") == "dynamic"),
+        aging_(values.duration("aging")),
+        most_aged_(values.integer("most_aged")),
+        arrivals_active_(values.choice("arrivals") == "active"),
+        arrivals_preempt_(values.choice("arrival_preempts") == "yes"),
+        swap_when_empty_(values.choice("swap") == "when-empty") {}
+
+ private:
+  // A kernel's place in the queues; of each client, the last kernel that waited.
+  struct Standing {
+    JobId job;
+    std::uint32_t kernel = 0;
+    bool known = false;
+    int queue = 0;
+    Time since;                     // when it came into its queue
+    Duration aged;                  // in earlier waits in the active queue, since it last had a fresh quota
+    std::optional<Duration> quota;  // what an arrival left it
+  };
+
+  void prepare(std::size_t clients) override { standings_.assign(clients, {}); }
+
+  Choice choose(Time now, const View& view) override {
+    admit(view);
+    if (none_active()) swap(now);
+    const std::size_t best = least([&](const Waiting& w) {
+      const Standing& s = standing(w);
+      return std::pair(s.queue != active_, -priority(now, view, w));
+    });
+    const Waiting& chosen = waiting()[best];
+    Standing& s = standing(chosen);
+    owner_priority_ = priority(now, view, chosen);
+    owner_quota_ = s.quota.value_or(full_quota(view, chosen));
+    s.aged += now - s.since;
+    s.queue = kOwner;
+    displaced_ = false;
+    if (swap_when_empty_ && none_active()) swap(now);
+    return {best, owner_quota_};
+  }
+
+  bool displaced(Time, const View& view) override {
+    const std::int64_t newcomer = admit(view);
+    displaced_ = arrivals_preempt_ && newcomer > owner_priority_;
+    return displaced_;
+  }
+
+  void left(Time now, BlockCount) override {
+    Standing& s = standing(owner().waiting);
+    const Duration used = owner().started ? now - *owner().started : Duration{};
+    s.since = now;
+    if (displaced_ && used < owner_quota_) {
+      s.queue = active_;
+      s.quota = owner_quota_ - used;
+    } else {
+      s.queue = inactive();
+      s.quota.reset();
+      s.aged = {};
+    }
+  }
+
+  Duration renewed_quantum(Time, const View& view) override {
+    owner_priority_ = view.job(owner().waiting.job).current().priority;
+    owner_quota_ = full_quota(view, owner().waiting);
+    return owner_quota_;
+  }
+
+  // Kernels that began to wait come into a queue. Returns the greatest priority among those of them that are
+  // active.
+  std::int64_t admit(const View& view) {
+    std::int64_t greatest = std::numeric_limits<std::int64_t>::min();
+    for (const Waiting& w : waiting()) {
+      Standing& s = standing(w);
+      const std::uint32_t kernel = view.job(w.job).kernel;
+      if (s.known && s.job == w.job && s.kernel == kernel) continue;
+      s = {w.job, kernel, true, arrivals_active_ ? active_ : inactive(), w.since, {}, {}};
+      if (arrivals_active_) greatest = std::max<std::int64_t>(greatest, view.job(w.job).current().priority);
+    }
+    return greatest;
+  }
+
+  bool none_active() const {
+    return std::none_of(waiting().begin(), waiting().end(),
+                        [&](const Waiting& w) { return standing(w).queue == active_; });
+  }
+
+  void swap(Time now) {
+    active_ = inactive();
+    for (const Waiting& w : waiting())
+      if (standing(w).queue == active_) standing(w).since = now;
+  }
+
+  std::int64_t priority(Time now, const View& view, const Waiting& w) const {
+    const Standing& s = standing(w);
+    const Duration waited = s.queue == active_ ? s.aged + (now - s.since) : s.aged;
+    return view.job(w.job).current().priority + std::min(most_aged_, waited.ns / aging_.ns);
+  }
+
+  Duration full_quota(const View& view, const Waiting& w) const {
+    const std::int64_t p = quota_grows_ ? owner_priority_ : view.job(w.job).current().priority;
+    return {quota_.ns * (std::max<std::int64_t>(p, 0) + 1)};
+  }
+
+  int inactive() const { return 1 - active_; }
+  Standing& standing(const Waiting& w) { return standings_[w.job.client.index]; }
+  const Standing& standing(const Waiting& w) const { return standings_[w.job.client.index]; }
+
+  static constexpr int kOwner = 2;  // in neither queue
+
+  Duration quota_;
+  bool quota_grows_;
+  Duration aging_;
+  std::int64_t most_aged_;
+  bool arrivals_active_, arrivals_preempt_, swap_when_empty_;
+
+  std::vector<Standing> standings_;  // by client
+  int active_ = 0;
+  std::int64_t owner_priority_ = 0;  // dynamic, when it was chosen
+  Duration owner_quota_;
+  bool displaced_ = false;  // the owner, by an arrival
+};
+
+const PolicyRegistration<Dprr> registered{
+    "dprr",
+    "dynamic priority-based round robin: quotas by priority, in two queues",
+    {{"quota", "time for each level of priority, and once more", Parameter::Time{500_us, 1_us, 10_s}},
+     {"quota_priority", "which priority the quota follows", Parameter::Choice{{"static", "dynamic"}}},
+     {"aging", "waiting time in the active queue that raises the priority by one",
+      Parameter::Time{1_ms, 1_us, 100_s}},
+     {"most_aged", "by how much waiting can raise the priority", Parameter::Integer{20, 0, 1'000'000}},
+     {"arrivals", "the queue that new kernels join; inactive bounds every wait",
+      Parameter::Choice{{"active", "inactive"}}},
+     {"arrival_preempts", "whether a more urgent arrival displaces the owner",
+      Parameter::Choice{{"no", "yes"}}},
+     {"swap",
+      "when the queues change places: when the active one is empty, or when a kernel is needed from it",
+      Parameter::Choice{{"when-empty", "when-needed"}}}}};
+
+}  // namespace
+}  // namespace gangway
