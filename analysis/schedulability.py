@@ -7,10 +7,10 @@ import style
 import studies
 
 _WHAT = {'bounded': 'share of sets with all tasks bounded', 'in_time': 'share of sets with all deadlines met'}
-# The closed forms are never better than what they are closed forms of, but for T3 at a utilisation of exactly M*.
+# Of the closed forms only T3's applies where what it is a closed form of does not: there are too many sets of pending tasks.
 _LOOKS = {
     'T1': (style.BLUE, 'o', '-'), 'T1b': (style.SKY, 's', '--'), 'T2': (style.GREEN, '^', '-'),
-    'T3': (style.ORANGE, 'v', '-'), 'T4': (style.PURPLE, 'D', '-'), 'T5': (style.VERMILLION, 'x', '--'),
+    'T3': (style.ORANGE, 'v', '-'), 'T3-closed': (style.ORANGE, '<', ':'), 'T4': (style.PURPLE, 'D', '-'), 'T5': (style.VERMILLION, 'x', '--'),
     'T5-with-T1': (style.GREY, '+', ':'), 'T7': (style.BLUE, 'o', '-'), 'T8': (style.GREEN, '^', '-'),
 }
 _ANY = 'any theorem'
@@ -52,13 +52,14 @@ def draw(study, what):
     for axes_of_row, order in zip(grid, orders):
         for axes, column in zip(axes_of_row, columns):
             _panel(axes, study, order, column, what, drawn)
-        axes_of_row[0].set_ylabel(order or _WHAT[what])
+        axes_of_row[0].set_ylabel(order if len(orders) > 1 else _WHAT[what].replace(' with ', '\nwith '))
     for axes, column in zip(grid[0], columns):
-        axes.set_title(study.describe(column))
+        axes.set_title(study.describe(column) + (f'\n{orders[0]}' if len(orders) == 1 and orders[0] else ''))
     for axes in grid[-1]:
         axes.set_xlabel(study.utilisation_label())
         axes.xaxis.set_major_locator(MultipleLocator(0.2))
-    figure.supylabel(_WHAT[what] if orders != [''] else '', fontsize=8, x=0.005)
+    if len(orders) > 1:
+        figure.supylabel(_WHAT[what], fontsize=8, x=0.005)
     style.lay_out(figure, study.title, [drawn[name] for name in sorted(drawn, key=_rank)])
     return figure
 
@@ -80,6 +81,7 @@ def _panel(axes, study, order, column, what, drawn):
     if what == 'in_time' and met:
         _line(axes, met, 'met in a long run', ('#4D4D4D', '*', (0, (1, 1))), drawn)
     axes.set_ylim(-0.03, 1.03)
+    axes.yaxis.set_major_locator(MultipleLocator(0.2))
     axes.grid(True)
 
 

@@ -8,6 +8,7 @@ from results import InputError, read_json, read_table
 
 TIGHTEST = 'tightest'
 BLOCKS = 'generator.params.most_threads'
+_NAMES = {'owners.params.eviction': 'evictions of up to'}
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,9 @@ class Study:
         return 'U / m' if self.utilisation.startswith('generator.') else 'U'
 
     def name(self, path):
-        return 'largest block' if path == BLOCKS and self._threads() else names.parameter(path)
+        if path == BLOCKS and self._threads():
+            return 'largest block'
+        return _NAMES.get(path) or names.parameter(path).removeprefix('generator ').removeprefix('owners ')
 
     def value(self, path, text):
         """A swept value as people read it: a block's threads as a share of the pool's, 'm/64'."""

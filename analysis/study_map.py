@@ -18,7 +18,7 @@ def draw(study):
     other = next(path for path in study.swept if path != study.utilisation)
     x, y = study.values(study.utilisation), study.values(other)
     figure, grid = pyplot.subplots(len(orders), len(_PANELS), sharex=True, sharey=True, squeeze=False,
-                                   figsize=(style.WIDTH, 0.8 + 2.0 * len(orders)), layout=None)
+                                   figsize=(style.WIDTH, 0.8 + 2.0 * len(orders)))
     for axes_of_row, order in zip(grid, orders):
         for axes, (key, name) in zip(axes_of_row, _PANELS.items()):
             cells = [[None] * len(x) for _ in y]
@@ -26,8 +26,8 @@ def draw(study):
                 if row.order == order:
                     value = row.unknown if key == 'unknown' else row.shares[key].mean
                     cells[y.index(study.at(row, other))][x.index(study.at(row, study.utilisation))] = value
-            image = axes.imshow(cells, origin='lower', aspect='auto', cmap='Greys', vmin=0, vmax=1)
-            axes.set_title(name if len(orders) == 1 else f'{name}, {order}')
+            axes.imshow(cells, origin='lower', aspect='auto', cmap='Greys', vmin=0, vmax=1)
+            axes.set_title(f'{name}, % of sets' + (f'\n{order}' if order else ''))
             axes.set_xticks(range(1, len(x), 2), [f'{float(text):g}' for text in x[1::2]])
             axes.set_yticks(range(len(y)), [study.value(other, text) for text in y])
             for spine in axes.spines.values():
@@ -35,12 +35,10 @@ def draw(study):
             for row_index, row_of_cells in enumerate(cells):
                 for column, value in enumerate(row_of_cells):
                     if value:
-                        axes.text(column, row_index, f'{100 * value:.0f}', ha='center', va='center', fontsize=5,
+                        axes.text(column, row_index, f'{100 * value:.0f}' if value >= 0.01 else '<1', ha='center', va='center', fontsize=5,
                                   color='white' if value > 0.5 else 'black')
         axes_of_row[0].set_ylabel(study.name(other))
     for axes in grid[-1]:
         axes.set_xlabel(study.utilisation_label())
     style.lay_out(figure, study.title, [])
-    bar = figure.colorbar(image, ax=grid, fraction=0.025, pad=0.015)
-    bar.set_label('share of sets (numbers in %)')
     return figure

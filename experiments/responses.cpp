@@ -7,6 +7,8 @@
 #include <functional>
 #include <numeric>
 
+#include "experiments/owner_responses.hpp"
+#include "experiments/release_patterns.hpp"
 #include "experiments/simulated_taskset.hpp"
 #include "models/error.hpp"
 #include "models/metrics/run_meter.hpp"
@@ -51,63 +53,14 @@ class Largest : public JobSink, public TraceSink {
   std::uint64_t jobs = 0;
 };
 
-void shuffle(std::vector<std::uint32_t>& order, Stream& random) {
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-}
-
 // --- Sporadic tasks
 // -------------------------------------------------------------------------------------------------
 
-// One way of releasing jobs: the first release and the gaps after it, at least the period.
-struct Pattern {
-  const char* name;
-  bool shorter_blocks;
-  std::int64_t (*first)(std::int64_t period, Stream& random);
-  std::int64_t (*gap)(std::int64_t period, Stream& random);
-};
-
-std::int64_t share_of(std::int64_t ticks, double share) {
-  return static_cast<std::int64_t>(static_cast<double>(ticks) * share);
-}
-std::int64_t at_zero(std::int64_t, Stream&) { return 0; }
-std::int64_t anywhere(std::int64_t period, Stream& random) {
-  return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(period)));
-}
-std::int64_t periodic(std::int64_t period, Stream&) { return period; }
-std::int64_t sporadic(std::int64_t period, Stream& random) {
-  return period + share_of(period, 0.5 * random.exponential());
-}
-// Ten or so without a pause, then a long one.
-std::int64_t bursty(std::int64_t period, Stream& random) {
-  return random.below(10) == 0 ? period + share_of(period, 5 * random.exponential()) : period;
-}
-std::int64_t nearly_periodic(std::int64_t period, Stream& random) {
-  return period + share_of(period, 0.03 * random.uniform());
-}
-
-constexpr std::array kPatterns{
-    Pattern{"synchronous", false, at_zero, periodic},
-    Pattern{"synchronous, shorter blocks", true, at_zero, periodic},
-    Pattern{"offsets", false, anywhere, periodic},
-    Pattern{"offsets, shorter blocks", true, anywhere, periodic},
-    Pattern{"sporadic", false, anywhere, sporadic},
-    Pattern{"bursts", false, at_zero, bursty},
-    Pattern{"bursts, shorter blocks", true, anywhere, bursty},
-    Pattern{"nearly periodic", false, at_zero, nearly_periodic},
-    Pattern{"nearly periodic, shorter blocks", true, anywhere, nearly_periodic},
-};
 constexpr std::uint64_t kRounds = 3;  // of every pattern, with another order at ties
-
-std::vector<Duration> releases_of(const Pattern& pattern, std::int64_t period, std::int64_t horizon,
-                                  Stream random) {
-  std::vector<Duration> releases;
-  for (std::int64_t t = pattern.first(period, random); t < horizon; t += pattern.gap(period, random))
-    releases.push_back(Duration{t});
-  return releases;
-}
 
 SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, const Rational& horizon,
                             std::uint64_t seed) {
+  const auto& patterns = release_patterns();
   std::vector<Rational> times{horizon};
   Rational jobs;
   for (const SporadicTask& task : set.tasks) {
@@ -115,10 +68,10 @@ SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, c
     times.push_back(task.period);
     jobs += Rational::ceil_of(horizon, task.period);
   }
-  if (!(jobs * static_cast<std::int64_t>(kRounds * kPatterns.size()) <= Rational(kMostJobs)))
+  if (!(jobs * static_cast<std::int64_t>(kRounds * patterns.size()) <= Rational(kMostJobs)))
     throw InputError(
         kHere, "horizon", jobs.text() + " jobs for each pattern of releases",
-        fmt::format("at most {}", kMostJobs / static_cast<std::int64_t>(kRounds * kPatterns.size())));
+        fmt::format("at most {}", kMostJobs / static_cast<std::int64_t>(kRounds * patterns.size())));
   const Ticks ticks(times, horizon, Ticks::Prefer::fine, unit, kHere, "horizon");
   SimulatedResponses out;
   out.exact = ticks.exact();
@@ -126,8 +79,8 @@ SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, c
   std::vector<std::uint32_t> order(set.tasks.size());
   std::iota(order.begin(), order.end(), 0u);
   for (std::uint64_t round = 0; round < kRounds; ++round)
-    for (std::uint64_t p = 0; p < kPatterns.size(); ++p) {
-      const Pattern& pattern = kPatterns[p];
+    for (std::uint64_t p = 0; p < patterns.size(); ++p) {
+      const ReleasePattern& pattern = patterns[p];
       Stream random(seed, "order at ties", {round, p});
       if (round > 0) shuffle(order, random);
       Workload workload;
@@ -142,7 +95,7 @@ SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, c
         client.repeat.jobs = static_cast<std::uint32_t>(client.repeat.releases.size());
         if (!client.repeat.releases.empty()) workload.clients.push_back(std::move(client));
       }
-      if (pattern.shorter_blocks) shorten(workload);
+      if (pattern.shorter) shorten(workload);
       Device device = device_of(set.layout, set.order, set.channels,
                                 round % 2 == 0 ? Placement::most_room_first : Placement::lowest_index_first);
       if (set.priorities) device.priorities = 1000;
@@ -232,8 +185,7 @@ SimulatedResponses simulate_responses(const TaskSet& set, const Rational& horizo
   if (const auto* sporadic = std::get_if<SporadicTasks>(&set.tasks))
     return simulate(*sporadic, set.unit, horizon, seed);
   if (const auto* once = std::get_if<OneShotKernels>(&set.tasks)) return simulate(*once, set.unit, seed);
-  throw InputError(kHere, "tasks", "kernels that own the GPU",
-                   "kernels that share it, which can be simulated block by block");
+  return simulate_owners(std::get<OwningTasks>(set.tasks), set.unit, horizon, seed);
 }
 
 }  // namespace gangway

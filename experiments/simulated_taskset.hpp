@@ -28,9 +28,10 @@ class Ticks {
 
   bool exact() const { return exact_; }
   const Rational& scale() const { return scale_; }  // ticks in one of the set's units of time
-  // To the safe side where they are not exact: block times down, periods up.
+  // To the safe side where they are not exact: block times down, to no less than a tick, and periods up.
   std::int64_t down(const Rational& time) const { return rounded_down(time, 1); }
   std::int64_t down_to_even(const Rational& time) const { return rounded_down(time, 2); }
+  std::int64_t floor(const Rational& time) const { return *Rational::floor_of(time * scale_, 1).integer(); }
   std::int64_t up(const Rational& time) const { return *Rational::ceil_of(time * scale_, 1).integer(); }
   Rational time(Duration ticks) const { return Rational(ticks.ns) / scale_; }
 

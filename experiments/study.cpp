@@ -13,10 +13,15 @@ namespace {
 
 constexpr std::int64_t kMostSets = 1'000'000;
 
-std::shared_ptr<const TaskSetGenerator> read_generator(const Field& field) {
-  const auto chosen = choose<UtilisationMethod>(field);
+template <typename Generator>
+std::shared_ptr<const Generator> read_generator(const Field& field,
+                                                const std::vector<Parameter>& parameters) {
+  Mapping m = field.mapping();
+  const UtilisationMethod& method = UtilisationMethods::get(m.need("name"));
+  const ParameterValues values(parameters, m.maybe("params"));
+  m.finish();
   try {
-    return std::make_shared<const TaskSetGenerator>(*chosen.entry, chosen.values);
+    return std::make_shared<const Generator>(method, values);
   } catch (const std::invalid_argument& wrong) {
     field.fail(wrong.what(), "parameters that fit together");
   }
@@ -24,13 +29,15 @@ std::shared_ptr<const TaskSetGenerator> read_generator(const Field& field) {
 
 StudyPoint read_point(Mapping& m) {
   StudyPoint point;
-  const auto generator = m.maybe("generator");
-  const auto given = m.maybe("task_sets");
-  if (generator.has_value() == given.has_value())
-    m.self().fail(generator ? "both generator and task_sets" : "neither generator nor task_sets",
-                  "one of them");
-  if (generator) {
-    point.generator = read_generator(*generator);
+  const auto generator = m.maybe("generator"), owners = m.maybe("owners"), given = m.maybe("task_sets");
+  const int sources = (generator ? 1 : 0) + (owners ? 1 : 0) + (given ? 1 : 0);
+  if (sources != 1)
+    m.self().fail(
+        sources == 0 ? "neither generator nor owners nor task_sets" : "several sources of task sets",
+        "one of generator, owners and task_sets");
+  if (!given) {
+    if (generator) point.generator = read_generator<TaskSetGenerator>(*generator, task_set_parameters());
+    if (owners) point.owners = read_generator<OwnerSetGenerator>(*owners, owner_set_parameters());
     point.sets = static_cast<std::uint64_t>(m.need("sets").integer(1, kMostSets));
   } else {
     for (const Field& set : given->items()) point.given.push_back(read_task_set(set));
@@ -45,6 +52,7 @@ StudyPoint read_point(Mapping& m) {
       for (std::size_t i = 0; i + 1 < point.orders.size(); ++i)
         if (point.orders[i] == point.orders.back()) order.fail("another order");
     }
+  if (!point.orders.empty() && owners) owners->fail("orders for kernels that own the GPU", "no orders");
   if (!point.orders.empty())
     for (const TaskSet& set : point.given)
       if (!std::holds_alternative<SporadicTasks>(set.tasks))
@@ -72,9 +80,9 @@ void read_settings(Mapping& m, Study& study) {
 
 void check_swept(const SweptPath& swept) {
   const std::string first = swept.path.substr(0, swept.path.find('.'));
-  if (first != "generator" && first != "orders")
+  if (first != "generator" && first != "owners" && first != "orders")
     throw InputError(swept.values.front().origin(), "sweep." + swept.path, quote(first),
-                     "a path that begins with generator or orders");
+                     "a path that begins with generator, owners or orders");
 }
 
 // Task sets by name of a file, as seen from the study's folder.
@@ -94,7 +102,9 @@ void resolve_sets(Node& root, const std::filesystem::path& folder) {
 }  // namespace
 
 TaskSet StudyPoint::set(std::uint64_t seed, std::uint64_t number, std::size_t order) const {
-  TaskSet set = generator ? generator->draw(seed, number) : given[number];
+  TaskSet set = generator ? generator->draw(seed, number)
+                : owners  ? owners->draw(seed, number)
+                          : given[number];
   if (!orders.empty()) std::get<SporadicTasks>(set.tasks).order = orders[order];
   return set;
 }

@@ -9,14 +9,15 @@
 
 #include "experiments/configuration.hpp"
 #include "models/taskset.hpp"
-#include "workloads/taskset_generator.hpp"
+#include "workloads/owner_set_generator.hpp"
 
 namespace gangway {
 
 // One combination of the swept parameters.
 struct StudyPoint {
   std::vector<std::string> values;                    // as text, one per swept path
-  std::shared_ptr<const TaskSetGenerator> generator;  // none: the sets below
+  std::shared_ptr<const TaskSetGenerator> generator;  // or
+  std::shared_ptr<const OwnerSetGenerator> owners;    // or the sets below
   std::vector<TaskSet> given;
   std::vector<QueueOrder> orders;  // in each of which every set is judged; none: the set's own
   std::uint64_t sets = 0;

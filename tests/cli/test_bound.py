@@ -87,6 +87,8 @@ class Bound(ProgramTest):
         self.refused("bound", path, "--search", 1, "--steps", 5)
         owners = "kind: taskset\nversion: 1\nname: o\nscheduler: fixed-priority\ntasks: [{name: a, c: 2, e: 1, l: 1, T: 12}]\n"
         self.assertIn("kernels that own the GPU", self.refused("bound", self.file("owners.yaml", owners), "--steps", 5))
+        found = json.loads(self.gangway("bound", "owners.yaml", "--simulate", 500, "--json").stdout)["tasks"][0]
+        self.assertEqual((found["simulated"]["exact"], found["tightest"]["exact"]), ("3", "3"))
 
     def test_wrong_files_and_calls(self):
         self.assertIn("found '0', expected", self.refused("bound", self.file("bad.yaml", SET.replace("C: 1 ms", "C: 0"))))

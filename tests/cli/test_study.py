@@ -108,8 +108,8 @@ class Study(ProgramTest):
         self.assertIn("--trace", self.refused("run", self.study, "--trace"))
         self.assertIn("did you mean 'sets'?", change("sets: 12", "set: 12"))
         self.assertIn("did you mean 'uunifast-discard'?", change("uunifast-discard", "uunifast"))
-        self.assertIn("a path that begins with generator or orders", change("  generator.params.utilisation", "  device.m"))
-        self.assertIn("both generator and task_sets", change("sets: 12", "sets: 12\ntask_sets: []"))
+        self.assertIn("a path that begins with generator, owners or orders", change("  generator.params.utilisation", "  device.m"))
+        self.assertIn("several sources of task sets", change("sets: 12", "sets: 12\ntask_sets: []"))
         self.assertIn("another order", change("release-ready", "became-head"))
         self.assertIn("parameters that fit together", change("[0.3, 0.9]", "[0.3, 9]"))
         once = "{kind: taskset, version: 1, name: s, device: {layout: pool, m: 2}, streams: [{name: s, kernels: [{name: k, C: 1, g: 1, b: 1}]}]}"
