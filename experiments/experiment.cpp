@@ -202,7 +202,7 @@ Experiment read_experiment(const std::string& given, const std::vector<Override>
 std::string check_file(const std::string& file) {
   const Node root = read_yaml(file);
   Mapping m = Field(root, "").mapping();
-  std::string kind = m.need("kind").one_of({"experiment", "study", "workload", "device", "taskset"});
+  std::string kind = m.need("kind").one_of({"experiment", "workload", "device", "taskset", "study"});
   if (kind == "experiment")
     read_experiment(file, {});
   else if (kind == "study")
