@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <sstream>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
@@ -75,10 +77,36 @@ void print_verdicts(const RunReport& report) {
                report.verdicts.size() - pass - miss);
 }
 
-void print_study(const StudyReport& report) {
-  std::size_t rows = 0;
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream text(line);
+  for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
+  if (line.ends_with(',')) cells.emplace_back();
+  return cells;
+}
+
+// The columns of summary.csv without the intervals, which would make lines too long; shares in three
+// decimals.
+void print_study(const Study& study, const StudyReport& report) {
   std::istringstream lines(report.summary);
-  for (std::string line; std::getline(lines, line) && rows <= kMostRows; ++rows) fmt::print("{}\n", line);
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> names = cells_of(line);
+  const std::size_t first_share = 2 + study.swept.size();
+  for (std::size_t row = 0; row <= kMostRows; ++row) {
+    std::vector<std::string> cells = cells_of(line);
+    if (cells.size() != names.size()) return;  // a swept value with commas: summary.csv has it
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (names[c].ends_with("_low") || names[c].ends_with("_high")) continue;
+      if (row > 0 && c > first_share && !cells[c].empty())
+        cells[c] = fmt::format("{:.3f}", std::stod(cells[c]));
+      const std::size_t width = std::max<std::size_t>(names[c].size(), names[c] == "order" ? 13 : 7);
+      fmt::print("{}{:>{}}", c > 0 ? "  " : "", cells[c].empty() ? "-" : cells[c], width);
+    }
+    fmt::print("\n");
+    if (!std::getline(lines, line)) return;
+  }
+  fmt::print("... more rows in summary.csv\n");
 }
 
 int run_study(const Arguments& arguments, const std::string& command, Configuration configuration) {
@@ -102,7 +130,7 @@ int run_study(const Arguments& arguments, const std::string& command, Configurat
                report.groups_done, report.groups, options.out.string());
     return 130;
   }
-  print_study(report);
+  print_study(study, report);
   fmt::print("{} task sets, {} jobs in {:.2f} s ({} threads); results in {}\n", report.sets, report.jobs,
              report.seconds, report.threads, options.out.string());
   return 0;

@@ -73,7 +73,6 @@ std::optional<JudgedSet> judge(const Study& study, const StudyPoint& point, std:
   const std::uint64_t seed = random.next();  // one for each set, the same in all orders
   if (study.simulated_jobs) {
     const LongRun run = simulate_periodically(set, *study.simulated_jobs, seed);
-    judged.met = judged.growing = false;
     judged.met = std::all_of(run.tasks.begin(), run.tasks.end(), [](const auto& t) { return t.met; });
     judged.growing = std::any_of(run.tasks.begin(), run.tasks.end(), [](const auto& t) { return t.growing; });
     for (std::size_t i = 0; i < seen.size(); ++i) seen[i].simulated = run.tasks[i].largest;
