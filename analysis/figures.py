@@ -2,7 +2,8 @@
 
 A folder with a swept parameter gets the sweep figure, one without gets the clients and metrics figures, and one with
 traces a Gantt chart; where these tell of blocks, also blocks and queues over time. Clients with several jobs get their
-response times. A trace file by itself gets what comes from traces.
+response times. A study's folder gets the shares of its task sets, a map, and how near responses come to bounds. A trace
+file by itself gets what comes from traces.
 """
 import sys
 from pathlib import Path
@@ -18,15 +19,25 @@ import gantt
 import queues
 import responses
 import results
+import schedulability
+import studies
+import study_map
 import style
 import sweep
+import tightness
 
 
 def draw(source, out):
     """Draws the figures of a result folder or trace file into the folder `out`; yields the paths of the files."""
     style.prepare()
-    for name, figure in _of_trace(source) if source.suffix == '.json' else _of_folder(results.read(source)):
+    for name, figure in _figures_of(source):
         yield from style.save(figure, out, name)
+
+
+def _figures_of(source):
+    if source.suffix == '.json':
+        return _of_trace(source)
+    return _of_study(studies.read(source)) if studies.is_study(source) else _of_folder(results.read(source))
 
 
 def _of_trace(file):
@@ -63,6 +74,16 @@ def _of_folder(found):
     times = results.read_responses(found.path)
     if responses.applies(times):
         yield from _pages('responses', responses.draw(times, found.title, {run: found.label(*run) for run in times}))
+
+
+def _of_study(study):
+    if schedulability.applies(study):
+        yield 'bounded', schedulability.draw(study, 'bounded')
+        yield 'in-time', schedulability.draw(study, 'in_time')
+    if study_map.applies(study):
+        yield 'map', study_map.draw(study)
+    if tightness.applies(study):
+        yield 'tightness', tightness.draw(study)
 
 
 def _places(sources, out):

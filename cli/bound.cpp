@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
+#include "experiments/files.hpp"
 #include "experiments/responses.hpp"
+#include "experiments/worst_case.hpp"
 #include "models/bounds/report.hpp"
 
 namespace gangway {
@@ -19,6 +22,12 @@ std::string text_of(const Rational& value, const std::string& unit) {
              ? decimal
              : fmt::format("{} = {}", value.text(), decimal);
 }
+
+// What was played besides.
+struct Seen {
+  std::optional<SimulatedResponses> simulated;
+  std::optional<SearchedResponses> searched;
+};
 
 std::string text_of(const Figure& figure, const std::string& unit) {
   return fmt::format("{}{} = {}", figure.name, figure.of.empty() ? "" : " of " + figure.of,
@@ -46,18 +55,26 @@ void print_unmet(const Unmet& why, const std::string& unit) {
   fmt::print("-  needs {}{}{}\n", why.condition, why.numbers.empty() ? "" : "; ", text_of(why.numbers, unit));
 }
 
-// The largest response seen, and what share it is of the tightest bound.
-void print_seen(const BoundReport& report, const SimulatedResponses& simulated, std::size_t i,
-                const std::string& unit) {
-  const auto& seen = simulated.tasks[i];
-  if (!seen) {
-    fmt::print("  {:<11} nothing finished\n", "simulated");
-    return;
-  }
-  fmt::print("  {:<11} {}, {}, job {}", "simulated", text_of(seen->value, unit), seen->pattern, seen->job);
+// What was seen of the task, and what share it is of the tightest bound.
+void print_seen(const BoundReport& report, std::size_t i, const char* how, const Rational& seen,
+                const std::string& where, const std::string& unit) {
+  fmt::print("  {:<11} {}, {}", how, text_of(seen, unit), where);
   if (const Rational* bound = report.tightest(i))
-    fmt::print(": {:.3f} of the bound", (seen->value / *bound).number());
+    fmt::print(": {:.3f} of the bound", (seen / *bound).number());
   fmt::print("\n");
+}
+
+void print_seen(const BoundReport& report, const Seen& seen, std::size_t i, const std::string& unit) {
+  if (seen.simulated) {
+    if (const auto& largest = seen.simulated->tasks[i])
+      print_seen(report, i, "simulated", largest->value,
+                 fmt::format("{}, job {}", largest->pattern, largest->job), unit);
+    else
+      fmt::print("  {:<11} nothing finished\n", "simulated");
+  }
+  if (seen.searched)
+    if (const auto& worst = seen.searched->tasks[i])
+      print_seen(report, i, "searched", worst->response, fmt::format("job {}", worst->job), unit);
 }
 
 void print_task(const BoundReport& report, std::size_t i, const std::string& unit) {
@@ -94,63 +111,121 @@ void print_set(const BoundReport& report, const std::string& unit) {
   }
 }
 
-void print(const TaskSet& set, const BoundReport& report,
-           const std::optional<SimulatedResponses>& simulated) {
+void print(const TaskSet& set, const BoundReport& report, const Seen& seen, std::uint64_t seed) {
   print_totals(set, report);
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     print_task(report, i, set.unit);
-    if (simulated) print_seen(report, *simulated, i, set.unit);
+    print_seen(report, seen, i, set.unit);
   }
   print_set(report, set.unit);
-  if (simulated)
-    fmt::print("\n{} jobs simulated{}\n", simulated->jobs,
-               simulated->exact ? "" : ", with block times rounded down and periods up to 10^-6");
+  const auto rounded = [](bool exact) {
+    return exact ? "" : ", with block times rounded down and periods up to 10^-6";
+  };
+  if (seen.simulated)
+    fmt::print("\n{} jobs simulated{}\n", seen.simulated->jobs, rounded(seen.simulated->exact));
+  if (seen.searched)
+    fmt::print("\n{} simulations for each task, {} jobs{}; the same once more: --steps {} --seed {}\n",
+               seen.searched->steps, seen.searched->jobs, rounded(seen.searched->exact), seen.searched->steps,
+               seed);
 }
 
-nlohmann::ordered_json json_of(const TaskSet& set, const BoundReport& report,
-                               const std::optional<SimulatedResponses>& simulated) {
-  nlohmann::ordered_json json = to_json(set, report);
-  if (!simulated) return json;
-  for (std::size_t i = 0; i < simulated->tasks.size(); ++i) {
-    auto& entry = json["tasks"][i]["simulated"];
-    const auto& seen = simulated->tasks[i];
-    if (!seen) continue;
-    entry = {{"exact", seen->value.text()},
-             {"value", seen->value.number()},
-             {"pattern", seen->pattern},
-             {"job", seen->job}};
-    if (const Rational* bound = report.tightest(i)) entry["ratio"] = (seen->value / *bound).number();
-  }
-  json["simulation"] = {{"jobs", simulated->jobs}, {"exact", simulated->exact}};
+nlohmann::ordered_json json_of(const BoundReport& report, std::size_t i, const Rational& seen) {
+  nlohmann::ordered_json json{{"exact", seen.text()}, {"value", seen.number()}};
+  if (const Rational* bound = report.tightest(i)) json["ratio"] = (seen / *bound).number();
   return json;
+}
+
+nlohmann::ordered_json json_of(const TaskSet& set, const BoundReport& report, const Seen& seen) {
+  nlohmann::ordered_json json = to_json(set, report);
+  for (std::size_t i = 0; i < report.tasks.size(); ++i) {
+    auto& task = json["tasks"][i];
+    if (seen.simulated) {
+      task["simulated"] = nullptr;
+      if (const auto& largest = seen.simulated->tasks[i]) {
+        task["simulated"] = json_of(report, i, largest->value);
+        task["simulated"].update({{"pattern", largest->pattern}, {"job", largest->job}});
+      }
+    }
+    if (seen.searched) {
+      task["searched"] = nullptr;
+      if (const auto& worst = seen.searched->tasks[i]) {
+        task["searched"] = json_of(report, i, worst->response);
+        task["searched"].update({{"simulated_ns", worst->simulated.ns}, {"job", worst->job}});
+      }
+    }
+  }
+  if (seen.simulated) json["simulation"] = {{"jobs", seen.simulated->jobs}, {"exact", seen.simulated->exact}};
+  if (seen.searched)
+    json["search"] = {{"steps", seen.searched->steps},
+                      {"jobs", seen.searched->jobs},
+                      {"ns_per_unit", seen.searched->scale.text()},
+                      {"exact", seen.searched->exact}};
+  return json;
+}
+
+struct Arguments {
+  std::string file, horizon, save;
+  double seconds = 0;
+  std::uint64_t steps = 0, seed = 1;
+  bool json = false;
+};
+
+// Every response must stay within its bounds, whatever was asked for.
+void hold_against(const BoundReport& report, const Seen& seen) {
+  for (std::size_t i = 0; i < report.tasks.size(); ++i) {
+    if (seen.simulated && seen.simulated->tasks[i])
+      check_observation(report, i, seen.simulated->tasks[i]->value);
+    if (seen.searched && seen.searched->tasks[i])
+      check_observation(report, i, seen.searched->tasks[i]->response);
+  }
+}
+
+int bound(const Arguments& arguments) {
+  const bool search = arguments.seconds > 0 || arguments.steps > 0;
+  if (!search && !arguments.save.empty())
+    throw InputError({"--save", 0}, "--search", "nothing", "--search or --steps, which find what is saved");
+  const Node root = read_yaml(arguments.file);
+  const TaskSet set = read_task_set(Field(root, ""));
+  const BoundReport report = bound_responses(set);
+  Seen seen;
+  if (!arguments.horizon.empty())
+    seen.simulated = simulate_responses(set, simulation_horizon(set, arguments.horizon), arguments.seed);
+  if (search) {
+    SearchLimits limits{std::nullopt, arguments.steps};
+    if (arguments.seconds > 0) limits.seconds = arguments.seconds;
+    if (!arguments.save.empty()) make_empty_folder(arguments.save, "--save");
+    seen.searched = search_worst_case(set, limits, arguments.seed, catch_interrupts());
+    if (!arguments.save.empty()) save_worst_cases(set, *seen.searched, arguments.save);
+  }
+  if (arguments.json)
+    fmt::print("{}\n", json_of(set, report, seen).dump(1));
+  else
+    print(set, report, seen, arguments.seed);
+  hold_against(report, seen);
+  return seen.searched && seen.searched->interrupted ? 130 : 0;
 }
 
 }  // namespace
 
 void add_bound(CLI::App& app, int& code) {
-  auto file = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  auto horizon = std::make_shared<std::string>();
-  auto seed = std::make_shared<std::uint64_t>(1);
+  auto arguments = std::make_shared<Arguments>();
   CLI::App* sub =
       app.add_subcommand("bound", "response-time bounds of a task set, and why others do not apply");
-  sub->add_option("taskset", *file, "task set file")->required();
-  sub->add_option("--simulate", *horizon,
+  sub->add_option("taskset", arguments->file, "task set file")->required();
+  sub->add_option("--simulate", arguments->horizon,
                   "also the largest responses seen in simulation, of jobs released up to this time");
-  sub->add_option("--seed", *seed, "of the simulated releases");
-  sub->add_flag("--json", *json, "for programs");
-  sub->callback([file, json, horizon, seed, &code] {
-    const Node root = read_yaml(*file);
-    const TaskSet set = read_task_set(Field(root, ""));
-    const BoundReport report = bound_responses(set);
-    std::optional<SimulatedResponses> simulated;
-    if (!horizon->empty()) simulated = simulate_responses(set, simulation_horizon(set, *horizon), *seed);
-    if (*json)
-      fmt::print("{}\n", json_of(set, report, simulated).dump(1));
-    else
-      print(set, report, simulated);
-    code = 0;
-  });
+  auto* seconds = sub->add_option("--search", arguments->seconds,
+                                  "also the largest responses that a search for so many seconds finds")
+                      ->check(CLI::Range(0.001, 1e9));
+  sub->add_option("--steps", arguments->steps,
+                  "search with so many simulations for each task, the same on any machine")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}))
+      ->excludes(seconds);
+  sub->add_option("--save", arguments->save,
+                  "folder for what the search found: TASK.yaml, an experiment for `gangway run`");
+  sub->add_option("--seed", arguments->seed, "of what is simulated (default 1)");
+  sub->add_flag("--json", arguments->json, "for programs");
+  sub->callback([arguments, &code] { code = bound(*arguments); });
 }
 
 }  // namespace gangway

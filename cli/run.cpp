@@ -2,11 +2,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <sstream>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "experiments/runner.hpp"
+#include "experiments/study_runner.hpp"
 #include "models/nearest.hpp"
 
 namespace gangway {
@@ -42,8 +46,9 @@ std::string with_interval(const Row& row, std::size_t column) {
                   : cell(row[column].second);
 }
 
+constexpr std::size_t kMostRows = 60;
+
 void print_table(const Experiment& experiment, const RunReport& report) {
-  constexpr std::size_t kMostRows = 60;
   fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7}", "point", "policy", "ANTT", "DNTT", "STP",
              "evictions", "util");
   for (const std::string& path : experiment.swept) fmt::print("  {}", path);
@@ -72,7 +77,68 @@ void print_verdicts(const RunReport& report) {
                report.verdicts.size() - pass - miss);
 }
 
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream text(line);
+  for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
+  if (line.ends_with(',')) cells.emplace_back();
+  return cells;
+}
+
+// The columns of summary.csv without the intervals, which would make lines too long; shares in three
+// decimals.
+void print_study(const Study& study, const StudyReport& report) {
+  std::istringstream lines(report.summary);
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> names = cells_of(line);
+  const std::size_t first_share = 2 + study.swept.size();
+  for (std::size_t row = 0; row <= kMostRows; ++row) {
+    std::vector<std::string> cells = cells_of(line);
+    if (cells.size() != names.size()) return;  // a swept value with commas: summary.csv has it
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (names[c].ends_with("_low") || names[c].ends_with("_high")) continue;
+      if (row > 0 && c > first_share && !cells[c].empty())
+        cells[c] = fmt::format("{:.3f}", std::stod(cells[c]));
+      const std::size_t width = std::max<std::size_t>(names[c].size(), names[c] == "order" ? 13 : 7);
+      fmt::print("{}{:>{}}", c > 0 ? "  " : "", cells[c].empty() ? "-" : cells[c], width);
+    }
+    fmt::print("\n");
+    if (!std::getline(lines, line)) return;
+  }
+  fmt::print("... more rows in summary.csv\n");
+}
+
+int run_study(const Arguments& arguments, const std::string& command, Configuration configuration) {
+  if (arguments.world != "sim" || arguments.trace)
+    throw InputError({arguments.trace ? "--trace" : "--world", 0}, "kind", "'study'",
+                     "an experiment; task sets are simulated and leave no timeline");
+  const Study study = read_study(std::move(configuration), overrides(arguments));
+  StudyOptions options;
+  options.out = arguments.out.empty() ? "out/" + study.name : arguments.out;
+  options.threads = arguments.jobs;
+  options.force = arguments.force;
+  options.command = command;
+  options.progress = isatty(STDERR_FILENO) != 0;
+  const StudyReport report = run_study(study, options, catch_interrupts());
+  if (report.was_complete) {
+    fmt::print("{} holds these results already\n", options.out.string());
+    return 0;
+  }
+  if (report.interrupted) {
+    fmt::print(stderr, "interrupted: {} of {} results kept in {}; the same command goes on from there\n",
+               report.groups_done, report.groups, options.out.string());
+    return 130;
+  }
+  print_study(study, report);
+  fmt::print("{} task sets, {} jobs in {:.2f} s ({} threads); results in {}\n", report.sets, report.jobs,
+             report.seconds, report.threads, options.out.string());
+  return 0;
+}
+
 int run(const Arguments& arguments, const std::string& command) {
+  Configuration configuration = read_configuration(arguments.file);
+  if (configuration.kind == "study") return run_study(arguments, command, std::move(configuration));
   const WorldEntry& world = Worlds::named(arguments.world, "--world", "world");
   const Experiment experiment = read_experiment(arguments.file, overrides(arguments));
   RunOptions options;
@@ -108,7 +174,7 @@ void add_run(CLI::App& app, const std::string& command, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("run", "run an experiment and fill a result folder");
   sub->add_option("experiment", arguments->file,
-                  "experiment file, or the name of one that comes with Gangway")
+                  "experiment or study file, or the name of one that comes with Gangway")
       ->required();
   sub->add_option("--world", arguments->world, "sim (default), or another world of `gangway list worlds`");
   sub->add_option("--out", arguments->out, "result folder (default out/<experiment name>)");

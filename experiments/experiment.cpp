@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/uuid/name_generator_sha1.hpp>
-#include <boost/uuid/uuid_io.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "experiments/library.hpp"
+#include "experiments/study.hpp"
 #include "experiments/sweep.hpp"
 #include "models/nearest.hpp"
 #include "models/taskset.hpp"
@@ -17,22 +16,6 @@ namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
-
-const Origin kCommandLine{"--set", 0};
-
-std::string library_experiment(const std::string& name) {
-  std::vector<std::string> names;
-  for (const LibraryFile& file : library("experiments")) {
-    if (file.name == name) return file.path;
-    names.push_back(file.name);
-  }
-  throw InputError({name, 0}, "", "no such file", "an experiment file, or " + expected_names(name, names));
-}
-
-void apply(Node& root, const Override& change) {
-  if (change.value.empty()) throw InputError(kCommandLine, change.path, "nothing", "a value");
-  place(root, change.path, kCommandLine) = parse_yaml(change.value, "--set " + change.path);
-}
 
 // `set:` changes values inside the files that the experiment names.
 void apply_set(Node& root) {
@@ -165,11 +148,6 @@ void check_published(const PublishedValue& value, const Experiment& experiment, 
   check(value.client, clients, "client");
 }
 
-std::string identity_of(const std::string& configuration) {
-  const boost::uuids::name_generator_sha1 hash(boost::uuids::ns::oid());
-  return boost::uuids::to_string(hash(configuration));
-}
-
 void check_swept(const SweptPath& swept) {
   const std::string first = swept.path.substr(0, swept.path.find('.'));
   const std::vector<std::string> known{"workload", "device", "mechanism", "policies"};
@@ -219,13 +197,9 @@ Experiment interpret(const Node& root) {
 }  // namespace
 
 Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides) {
-  const std::string file = fs::exists(given) ? given : library_experiment(given);
-  Node root = read_yaml(file);
-  // A result folder's manifest holds the resolved configuration.
-  if (const Node* kept = root.find("configuration"); kept != nullptr && file.ends_with("manifest.json"))
-    root = Node(*kept);
-  Field(root, "").mapping();
-  resolve_references(root, overrides, fs::path(file).parent_path());
+  Configuration configuration = read_configuration(given);
+  Node& root = configuration.root;
+  resolve_references(root, overrides, configuration.folder);
   Experiment experiment = interpret(root);
   experiment.configuration = root.json().dump();
   experiment.identity = identity_of(experiment.configuration);
@@ -235,9 +209,11 @@ Experiment read_experiment(const std::string& given, const std::vector<Override>
 std::string check_file(const std::string& file) {
   const Node root = read_yaml(file);
   Mapping m = Field(root, "").mapping();
-  std::string kind = m.need("kind").one_of({"experiment", "workload", "device", "taskset"});
+  std::string kind = m.need("kind").one_of({"experiment", "workload", "device", "taskset", "study"});
   if (kind == "experiment")
     read_experiment(file, {});
+  else if (kind == "study")
+    read_study(read_configuration(file), {});
   else if (kind == "workload")
     read_clients(Field(root, ""));
   else if (kind == "taskset")

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/configuration.hpp"
 #include "experiments/published.hpp"
 #include "models/device.hpp"
 #include "models/mechanism.hpp"
@@ -47,10 +48,6 @@ struct Experiment {
   std::vector<PublishedValue> published;
   std::string configuration;  // the resolved file as JSON
   std::string identity;       // a hash of it
-};
-
-struct Override {
-  std::string path, value;
 };
 
 // Reads an experiment: a file, the name of one that comes with Gangway, or the manifest.json of a result

@@ -76,12 +76,19 @@ void make_folder(const fs::path& path) {
     throw RunError("cannot make the folder " + path.string() + ": " + error.message());
 }
 
-void refuse_file(const fs::path& out) {
+void refuse_file(const fs::path& out, const char* option) {
   std::error_code error;
   fs::path there = out;
   while (there.has_relative_path() && !fs::exists(there, error)) there = there.parent_path();
   if (fs::exists(there, error) && !fs::is_directory(there, error))
-    throw InputError({out.string(), 0}, "--out", "the file " + quote(there.string()), "a folder");
+    throw InputError({out.string(), 0}, option, "the file " + quote(there.string()), "a folder");
+}
+
+void make_empty_folder(const fs::path& path, const char* option) {
+  refuse_file(path, option);
+  make_folder(path);
+  if (!fs::is_empty(path))
+    throw InputError({path.string(), 0}, option, "a folder that holds something", "an empty folder");
 }
 
 }  // namespace gangway

@@ -31,6 +31,10 @@ std::string read_file(const std::filesystem::path& path);  // RunError when it c
 void make_folder(const std::filesystem::path& path);       // with parents; RunError when it cannot be made
 
 // Throws InputError where what was given as --out cannot be a folder, as it or what leads to it is a file.
-void refuse_file(const std::filesystem::path& out);
+void refuse_file(const std::filesystem::path& out, const char* option = "--out");
+
+// Makes a folder, with parents, for files that `option` asks for. Throws InputError where there is a file, or
+// a folder that holds anything.
+void make_empty_folder(const std::filesystem::path& path, const char* option);
 
 }  // namespace gangway

@@ -10,36 +10,20 @@
 #include "experiments/experiment.hpp"
 #include "experiments/files.hpp"
 #include "experiments/group.hpp"
+#include "experiments/manifest.hpp"
+#include "experiments/result_parts.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
 
-// How this run came about; goes to the manifest.
-struct RunAccount {
-  std::string command;
-  std::string world;
-  Machine machine;  // of a real world
-  unsigned threads = 1;
-  std::string start, end;  // UTC, ISO 8601
-  double seconds = 0;
-  std::uint64_t events = 0;  // of the parts computed now
-  std::int64_t jobs = 0;     // likewise
-  bool resumed = false;
-};
-
 class ResultFolder {
  public:
-  // Opens or makes the folder and takes up what is there. A folder with another configuration is refused with
-  // InputError unless `force`, which removes its results, and so is a file; a folder that another process
-  // writes to is refused with RunError.
+  // As ResultParts opens it.
   ResultFolder(std::filesystem::path path, const Experiment& experiment, const std::string& world,
                bool force);
-  ~ResultFolder();
-  ResultFolder(const ResultFolder&) = delete;
-  ResultFolder& operator=(const ResultFolder&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
-  bool complete() const { return complete_; }  // nothing is left to do
+  const std::filesystem::path& path() const { return parts_.path(); }
+  bool complete() const { return parts_.complete(); }  // nothing is left to do
 
   std::optional<GroupRows> part(std::size_t group) const;
   std::filesystem::path job_part(std::size_t group) const;
@@ -50,11 +34,6 @@ class ResultFolder {
   std::vector<Verdict> finish(const std::vector<GroupRows>& groups, const RunAccount& account);
 
  private:
-  void lock();
-  void unlock();
-  void take_up(bool force);
-  void clear() const;
-  void clear_parts() const;
   std::string text_of_summary(const std::vector<GroupRows>& groups) const;
   std::string text_of_clients(const std::vector<GroupRows>& groups) const;
   std::string text_of_published(const std::vector<Verdict>& verdicts) const;
@@ -62,11 +41,8 @@ class ResultFolder {
   template <typename Visit>
   void each_group(const std::vector<GroupRows>& groups, Visit visit) const;
 
-  std::filesystem::path path_, parts_;
   const Experiment* experiment_;
-  std::string key_;  // configuration, world and build
-  bool complete_ = false;
-  int lock_ = -1;
+  ResultParts parts_;
 };
 
 }  // namespace gangway

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/build.hpp"
 #include "experiments/files.hpp"
 #include "models/error.hpp"
 
@@ -11,7 +12,7 @@ namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 std::string text_of(const Json& json, const char* key) {
   return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
@@ -25,7 +26,40 @@ bool wants_jobs(const Json& manifest) {
   return jobs != Json(false) && jobs != Json("false");
 }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
 }  // namespace
+
+Json manifest_json(const std::string& name, const std::string& identity, const std::string& key,
+                   std::uint64_t seed, const std::string& configuration, const RunAccount& account) {
+  Json json{
+      {"kind", "result"},
+      {"version", 1},
+      {"experiment", name},
+      {"identity", identity},
+      {"key", key},
+      {"world", account.world},
+      {"seed", seed},
+      {"gangway", build_version()},
+      {"commit", build_commit()},
+      {"compiler", build_compiler()},
+      {"command", account.command},
+      {"host",
+       {{"cpu", host_cpu()},
+        {"gpu", text_or_null(account.machine.gpu)},
+        {"driver", text_or_null(account.machine.driver)}}},
+      {"threads", account.threads},
+      {"start", account.start},
+      {"end", account.end},
+      {"seconds", account.seconds},
+      {"resumed", account.resumed},
+      {"events", account.events},
+      {"jobs", account.jobs},
+      {"events_per_second", account.seconds > 0 ? static_cast<double>(account.events) / account.seconds : 0},
+      {"jobs_per_second", account.seconds > 0 ? static_cast<double>(account.jobs) / account.seconds : 0}};
+  json["configuration"] = Json::parse(configuration);
+  return json;
+}
 
 Manifest read_manifest(const fs::path& folder) {
   const fs::path file = folder / "manifest.json";

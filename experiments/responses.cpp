@@ -7,75 +7,18 @@
 #include <functional>
 #include <numeric>
 
+#include "experiments/owner_responses.hpp"
+#include "experiments/release_patterns.hpp"
+#include "experiments/simulated_taskset.hpp"
 #include "models/error.hpp"
-#include "models/mechanism.hpp"
 #include "models/metrics/run_meter.hpp"
-#include "models/policy.hpp"
 #include "models/random.hpp"
-#include "models/world.hpp"
 
 namespace gangway {
 namespace {
 
 const Origin kHere{"--simulate", 0};
 constexpr std::int64_t kMostJobs = 20'000'000;
-constexpr std::int64_t kFinest = 1'000'000'000;             // ticks of a unit, beyond which times are rounded
-constexpr std::int64_t kRounded = 1'000'000;                // ticks of a unit then
-constexpr std::int64_t kMostTicks = 1'000'000'000'000'000;  // of a run
-
-// Times of a set as whole numbers of ticks, each simulated as a nanosecond.
-class Ticks {
- public:
-  Ticks(const std::vector<Rational>& times, const Rational& longest) {
-    for (const Rational& time : times)
-      scale_ = Rational::common_multiple(scale_, Rational::common_denominator(time, 1));
-    // Finer, so that shorter blocks have many lengths; even, so that half of one is whole.
-    for (const std::int64_t finer : {1000, 2}) {
-      const Rational scale = scale_ * finer;
-      exact_ = scale <= Rational(kFinest) && longest * scale <= Rational(kMostTicks);
-      if (!exact_) continue;
-      scale_ = scale;
-      return;
-    }
-    scale_ = Rational(kRounded);
-    if (!(longest * scale_ <= Rational(kMostTicks)))
-      throw InputError(kHere, "horizon", longest.text(), "at most 10^9 of the set's units of time");
-  }
-  bool exact() const { return exact_; }
-  std::int64_t down_to_even(const Rational& time) const {
-    return std::max<std::int64_t>(2, 2 * *Rational::floor_of(time * scale_, 2).integer());
-  }
-  std::int64_t up(const Rational& time) const { return *Rational::ceil_of(time * scale_, 1).integer(); }
-  Rational time(Duration ticks) const { return Rational(ticks.ns) / scale_; }
-
- private:
-  Rational scale_ = 1;
-  bool exact_ = true;
-};
-
-Device device_of(const ThreadLayout& layout, QueueOrder order, std::int64_t channels, Placement placement) {
-  Device device;
-  device.name = "task set";
-  device.pool = layout.kind == ThreadLayout::Kind::pool;
-  device.sms = layout.sms;
-  device.sm.threads = device.sm.blocks = layout.threads;
-  device.sm.registers = 1;
-  device.queue_order = order;
-  device.channels = channels;
-  device.placement = placement;
-  device.memory = Bytes{1};
-  return device;
-}
-
-Kernel kernel_of(const Grid& grid, const Ticks& ticks) {
-  Kernel kernel;
-  kernel.name = "k";
-  kernel.block_tasks = {grid.blocks};
-  kernel.block = {grid.threads, 1, 1};
-  kernel.time = {ticks.down_to_even(grid.block_time())};
-  kernel.block_task_length = kernel.time;
-  return kernel;
-}
 
 // Blocks take any time up to their longest: half of it, give or take a half.
 void shorten(Workload& workload) {
@@ -110,74 +53,14 @@ class Largest : public JobSink, public TraceSink {
   std::uint64_t jobs = 0;
 };
 
-void play(const Workload& workload, const Device& device, std::uint64_t seed, TraceSink& sink) {
-  const MechanismEntry& known = Mechanisms::named("ideal", "simulation", "mechanism");
-  const auto mechanism = known.make(ParameterValues(known.parameters, std::nullopt));
-  const PolicyEntry& passthrough = Policies::named("passthrough", "simulation", "policy");
-  const auto policy = passthrough.make(ParameterValues(passthrough.parameters, std::nullopt));
-  const auto world = Worlds::named("sim", "simulation", "world")
-                         .make({.workload = workload, .device = device, .mechanism = *mechanism});
-  std::vector<std::uint32_t> order(workload.clients.size());
-  std::iota(order.begin(), order.end(), 0u);
-  world->run(*policy, {.seed = seed}, order, sink);
-}
-
-void shuffle(std::vector<std::uint32_t>& order, Stream& random) {
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-}
-
 // --- Sporadic tasks
 // -------------------------------------------------------------------------------------------------
 
-// One way of releasing jobs: the first release and the gaps after it, at least the period.
-struct Pattern {
-  const char* name;
-  bool shorter_blocks;
-  std::int64_t (*first)(std::int64_t period, Stream& random);
-  std::int64_t (*gap)(std::int64_t period, Stream& random);
-};
-
-std::int64_t share_of(std::int64_t ticks, double share) {
-  return static_cast<std::int64_t>(static_cast<double>(ticks) * share);
-}
-std::int64_t at_zero(std::int64_t, Stream&) { return 0; }
-std::int64_t anywhere(std::int64_t period, Stream& random) {
-  return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(period)));
-}
-std::int64_t periodic(std::int64_t period, Stream&) { return period; }
-std::int64_t sporadic(std::int64_t period, Stream& random) {
-  return period + share_of(period, 0.5 * random.exponential());
-}
-// Ten or so without a pause, then a long one.
-std::int64_t bursty(std::int64_t period, Stream& random) {
-  return random.below(10) == 0 ? period + share_of(period, 5 * random.exponential()) : period;
-}
-std::int64_t nearly_periodic(std::int64_t period, Stream& random) {
-  return period + share_of(period, 0.03 * random.uniform());
-}
-
-constexpr std::array kPatterns{
-    Pattern{"synchronous", false, at_zero, periodic},
-    Pattern{"synchronous, shorter blocks", true, at_zero, periodic},
-    Pattern{"offsets", false, anywhere, periodic},
-    Pattern{"offsets, shorter blocks", true, anywhere, periodic},
-    Pattern{"sporadic", false, anywhere, sporadic},
-    Pattern{"bursts", false, at_zero, bursty},
-    Pattern{"bursts, shorter blocks", true, anywhere, bursty},
-    Pattern{"nearly periodic", false, at_zero, nearly_periodic},
-    Pattern{"nearly periodic, shorter blocks", true, anywhere, nearly_periodic},
-};
 constexpr std::uint64_t kRounds = 3;  // of every pattern, with another order at ties
 
-std::vector<Duration> releases_of(const Pattern& pattern, std::int64_t period, std::int64_t horizon,
-                                  Stream random) {
-  std::vector<Duration> releases;
-  for (std::int64_t t = pattern.first(period, random); t < horizon; t += pattern.gap(period, random))
-    releases.push_back(Duration{t});
-  return releases;
-}
-
-SimulatedResponses simulate(const SporadicTasks& set, const Rational& horizon, std::uint64_t seed) {
+SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, const Rational& horizon,
+                            std::uint64_t seed) {
+  const auto& patterns = release_patterns();
   std::vector<Rational> times{horizon};
   Rational jobs;
   for (const SporadicTask& task : set.tasks) {
@@ -185,19 +68,19 @@ SimulatedResponses simulate(const SporadicTasks& set, const Rational& horizon, s
     times.push_back(task.period);
     jobs += Rational::ceil_of(horizon, task.period);
   }
-  if (!(jobs * static_cast<std::int64_t>(kRounds * kPatterns.size()) <= Rational(kMostJobs)))
+  if (!(jobs * static_cast<std::int64_t>(kRounds * patterns.size()) <= Rational(kMostJobs)))
     throw InputError(
         kHere, "horizon", jobs.text() + " jobs for each pattern of releases",
-        fmt::format("at most {}", kMostJobs / static_cast<std::int64_t>(kRounds * kPatterns.size())));
-  const Ticks ticks(times, horizon);
+        fmt::format("at most {}", kMostJobs / static_cast<std::int64_t>(kRounds * patterns.size())));
+  const Ticks ticks(times, horizon, Ticks::Prefer::fine, unit, kHere, "horizon");
   SimulatedResponses out;
   out.exact = ticks.exact();
   out.tasks.resize(set.tasks.size());
   std::vector<std::uint32_t> order(set.tasks.size());
   std::iota(order.begin(), order.end(), 0u);
   for (std::uint64_t round = 0; round < kRounds; ++round)
-    for (std::uint64_t p = 0; p < kPatterns.size(); ++p) {
-      const Pattern& pattern = kPatterns[p];
+    for (std::uint64_t p = 0; p < patterns.size(); ++p) {
+      const ReleasePattern& pattern = patterns[p];
       Stream random(seed, "order at ties", {round, p});
       if (round > 0) shuffle(order, random);
       Workload workload;
@@ -206,18 +89,18 @@ SimulatedResponses simulate(const SporadicTasks& set, const Rational& horizon, s
         Client client;
         client.name = task.name;
         client.priority = task.priority.value_or(0);
-        client.kernels.push_back(kernel_of(task.grid, ticks));
+        client.kernels.push_back(kernel_of(task.grid, {ticks.down_to_even(task.grid.block_time())}));
         client.repeat.releases = releases_of(pattern, ticks.up(task.period), ticks.up(horizon),
                                              Stream(seed, "releases", {round, p, i}));
         client.repeat.jobs = static_cast<std::uint32_t>(client.repeat.releases.size());
         if (!client.repeat.releases.empty()) workload.clients.push_back(std::move(client));
       }
-      if (pattern.shorter_blocks) shorten(workload);
+      if (pattern.shorter) shorten(workload);
       Device device = device_of(set.layout, set.order, set.channels,
                                 round % 2 == 0 ? Placement::most_room_first : Placement::lowest_index_first);
       if (set.priorities) device.priorities = 1000;
       Largest largest(workload.clients.size());
-      play(workload, device, seed + round, largest);
+      NativeRuns(workload, device).play(seed + round, largest);
       out.jobs += largest.jobs;
       for (std::size_t c = 0; c < workload.clients.size(); ++c) {
         if (!largest.worst[c]) continue;
@@ -237,7 +120,7 @@ SimulatedResponses simulate(const SporadicTasks& set, const Rational& horizon, s
 
 constexpr std::uint64_t kOrders = 200;
 
-SimulatedResponses simulate(const OneShotKernels& set, std::uint64_t seed) {
+SimulatedResponses simulate(const OneShotKernels& set, const std::string& unit, std::uint64_t seed) {
   std::vector<Rational> times;
   std::vector<std::size_t> first;  // kernel of a stream among all
   std::size_t kernels = 0;
@@ -251,7 +134,7 @@ SimulatedResponses simulate(const OneShotKernels& set, std::uint64_t seed) {
       longest += kernel.grid.block_time() * kernel.grid.blocks + kernel.at;
     }
   }
-  const Ticks ticks(times, longest);
+  const Ticks ticks(times, longest, Ticks::Prefer::fine, unit, kHere, "horizon");
   SimulatedResponses out;
   out.exact = ticks.exact();
   out.tasks.resize(kernels);
@@ -266,7 +149,7 @@ SimulatedResponses simulate(const OneShotKernels& set, std::uint64_t seed) {
       client.name = set.streams[s].name;
       client.arrive = Duration{ticks.up(set.streams[s].kernels.front().at)};
       for (const OneShotKernel& kernel : set.streams[s].kernels)
-        client.kernels.push_back(kernel_of(kernel.grid, ticks));
+        client.kernels.push_back(kernel_of(kernel.grid, {ticks.down_to_even(kernel.grid.block_time())}));
       workload.clients.push_back(std::move(client));
     }
     if (round % 2 == 1) shorten(workload);
@@ -277,8 +160,9 @@ SimulatedResponses simulate(const OneShotKernels& set, std::uint64_t seed) {
       if (!worst || value > worst->value)
         worst = {value, fmt::format("order {}{}", round, round % 2 == 1 ? ", shorter blocks" : ""), 0};
     };
-    play(workload, device_of(set.layout, QueueOrder::became_head, set.channels, Placement::most_room_first),
-         seed + round, largest);
+    const Device device =
+        device_of(set.layout, QueueOrder::became_head, set.channels, Placement::most_room_first);
+    NativeRuns(workload, device).play(seed + round, largest);
     out.jobs += largest.jobs;
   }
   return out;
@@ -299,10 +183,9 @@ Rational simulation_horizon(const TaskSet& set, std::string_view text) {
 
 SimulatedResponses simulate_responses(const TaskSet& set, const Rational& horizon, std::uint64_t seed) {
   if (const auto* sporadic = std::get_if<SporadicTasks>(&set.tasks))
-    return simulate(*sporadic, horizon, seed);
-  if (const auto* once = std::get_if<OneShotKernels>(&set.tasks)) return simulate(*once, seed);
-  throw InputError(kHere, "tasks", "kernels that own the GPU",
-                   "kernels that share it, which can be simulated block by block");
+    return simulate(*sporadic, set.unit, horizon, seed);
+  if (const auto* once = std::get_if<OneShotKernels>(&set.tasks)) return simulate(*once, set.unit, seed);
+  return simulate_owners(std::get<OwningTasks>(set.tasks), set.unit, horizon, seed);
 }
 
 }  // namespace gangway

@@ -27,9 +27,7 @@ TaskSetGenerator task_set_generator(const std::string& method,
 
 void write_task_sets(const TaskSetGenerator& generator, std::uint64_t seed, std::uint64_t count,
                      const std::filesystem::path& folder) {
-  make_folder(folder);
-  if (!std::filesystem::is_empty(folder))
-    throw InputError({folder.string(), 0}, "--out", "a folder that holds something", "an empty folder");
+  make_empty_folder(folder, "--out");
   for (std::uint64_t number = 0; number < count; ++number)
     write_file(folder / fmt::format("set-{}.yaml", number), to_yaml(generator.draw(seed, number)));
 }

@@ -184,6 +184,17 @@ BoundReport bound_responses(const TaskSet& set) {
   return report;
 }
 
+void check_observation(const BoundReport& report, std::size_t task, const Rational& seen) {
+  for (const AppliedBound& applied : report.bounds) {
+    const auto* bound = std::get_if<Rational>(&applied.result.tasks[task]);
+    if (bound != nullptr && seen > *bound)
+      throw RunError(
+          fmt::format("a response of {} was seen to be {}, above {}, which {} says it cannot exceed: "
+                      "the theorem or its program is wrong",
+                      report.tasks[task].name, seen.text(), bound->text(), applied.bound->name));
+  }
+}
+
 nlohmann::ordered_json to_json(const TaskSet& set, const BoundReport& report) {
   Json json{{"name", set.name}, {"unit", set.unit}};
   json["m"] = or_null(report.threads);

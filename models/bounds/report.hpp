@@ -40,6 +40,10 @@ struct BoundReport {
 // nothing else.
 BoundReport bound_responses(const TaskSet& set);
 
+// Throws RunError when a response of the task that was seen, in the set's unit, is above any of its bounds:
+// then a proof or the program is wrong.
+void check_observation(const BoundReport& report, std::size_t task, const Rational& seen);
+
 nlohmann::ordered_json to_json(const TaskSet& set, const BoundReport& report);
 
 }  // namespace gangway

@@ -59,6 +59,16 @@ std::optional<double> half_width_95(const std::vector<double>& values) {
   return student_t_975(n - 1) * deviation(values, true) / std::sqrt(n);
 }
 
+ShareInterval wilson_95(std::int64_t hits, std::int64_t n) {
+  constexpr double kZ = 1.959963984540054;  // the 97.5% quantile of the normal distribution
+  const auto total = static_cast<double>(n);
+  const double share = static_cast<double>(hits) / total;
+  const double scale = 1 + kZ * kZ / total;
+  const double middle = (share + kZ * kZ / (2 * total)) / scale;
+  const double half = kZ * std::sqrt(share * (1 - share) / total + kZ * kZ / (4 * total * total)) / scale;
+  return {hits == 0 ? 0 : middle - half, hits == n ? 1 : middle + half};
+}
+
 void Percentiles::add(Duration value) {
   ++count_;
   if (!buckets_.empty()) return count(value.ns, 1);

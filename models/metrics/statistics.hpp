@@ -21,6 +21,13 @@ double student_t_975(double degrees);
 // Half-width of the 95% Student-t interval of the mean; none below two values.
 std::optional<double> half_width_95(const std::vector<double>& values);
 
+// A 95% interval of a share that was seen `hits` times in `n` > 0 (Wilson 1927): never beyond 0 or 1, and of
+// some width also where all or none were hits.
+struct ShareInterval {
+  double low = 0, high = 1;
+};
+ShareInterval wilson_95(std::int64_t hits, std::int64_t n);
+
 // Percentiles of many times in bounded memory: exact up to 2^18 values; beyond that, values are counted in
 // buckets no wider than 1/1024 of the value, and a percentile is its bucket's lower end.
 class Percentiles {

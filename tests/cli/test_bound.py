@@ -5,7 +5,7 @@ import re
 import unittest
 from fractions import Fraction
 
-from program import ROOT, ProgramTest
+from program import ROOT, ProgramTest, table
 
 PAGE = ROOT / "models/bounds/README.md"
 SET = """\
@@ -29,6 +29,13 @@ class Bound(ProgramTest):
         done = self.gangway("bound", self.file("detector.yaml", example))
         self.assertEqual(done.stdout.rstrip("\n").split("\n"), expected)
 
+    def test_the_search_of_the_page(self):
+        text = PAGE.read_text()
+        example = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1]
+        output = re.search(r"    \$ gangway bound detector.yaml --steps 5000 --save worst \| grep searched\n((?:    .*\n)*)", text)[1]
+        found = self.gangway("bound", self.file("detector.yaml", example), "--steps", 5000, "--save", "worst").stdout
+        self.assertEqual([f"    {line}" for line in found.split("\n") if "searched" in line], output.rstrip("\n").split("\n"))
+
     def test_every_bound_has_a_section_on_the_page(self):
         text = PAGE.read_text()
         for bound in json.loads(self.gangway("list", "bounds", "--json").stdout):
@@ -48,6 +55,40 @@ class Bound(ProgramTest):
         text = SET.replace("T: 3 ms", "T: 2.9 ms")
         out = self.gangway("bound", self.file("set.yaml", text)).stdout
         self.assertIn("needs H_i <= T_i; H_i of a = 3 ms, T_i of a = 29/10 = 2.9 ms", out)
+
+    def test_what_the_search_finds_is_replayed_to_the_nanosecond(self):
+        text = SET.replace("m: 2", "m: 3").replace("C: 1 ms, T: 3 ms, g: 1", "C: 4.5 ms, T: 4 ms, g: 3").replace("2000 us", "1/3 ms")
+        report = json.loads(self.gangway("bound", self.file("set.yaml", text), "--steps", 600, "--save", "worst", "--json").stdout)
+        self.assertEqual((report["search"]["steps"], report["search"]["ns_per_unit"]), (600, "6000"))
+        for task in report["tasks"]:
+            self.gangway("check", f"worst/{task['name']}.yaml")
+            self.gangway("run", f"worst/{task['name']}.yaml", "--out", f"out-{task['name']}")
+            jobs = [row for row in table(self.folder / f"out-{task['name']}/jobs.csv") if row["client"] == task["name"]]
+            found = task["searched"]
+            self.assertEqual(max(int(job["response_ns"]) for job in jobs), found["simulated_ns"])
+            self.assertEqual(int(jobs[found["job"]]["response_ns"]), found["simulated_ns"])
+            self.assertEqual(Fraction(found["exact"]) * 6000, found["simulated_ns"])
+            self.assertGreaterEqual(Fraction(task["tightest"]["exact"]), Fraction(found["exact"]))
+
+    def test_units_that_are_real_stay_real(self):
+        self.gangway("bound", self.file("set.yaml", SET), "--search", 0.01, "--save", "worst")
+        self.assertIn("1 ms of the task set is 1000000 ns here", (self.folder / "worst/b.yaml").read_text())
+        self.assertIn("block_task_length: 2000000 ns", (self.folder / "worst/b.yaml").read_text())
+
+    def test_wrong_calls_of_the_search(self):
+        path = self.file("set.yaml", SET)
+        (self.folder / "full").mkdir()
+        self.file("full/x", "")
+        self.assertIn("--search or --steps", self.refused("bound", path, "--save", "worst"))
+        self.assertIn("an empty folder", self.refused("bound", path, "--steps", 5, "--save", "full"))
+        self.assertIn("--save", self.refused("bound", path, "--steps", 5, "--save", "full/x"))
+        self.refused("bound", path, "--steps", 0)
+        self.refused("bound", path, "--search", 0)
+        self.refused("bound", path, "--search", 1, "--steps", 5)
+        owners = "kind: taskset\nversion: 1\nname: o\nscheduler: fixed-priority\ntasks: [{name: a, c: 2, e: 1, l: 1, T: 12}]\n"
+        self.assertIn("kernels that own the GPU", self.refused("bound", self.file("owners.yaml", owners), "--steps", 5))
+        found = json.loads(self.gangway("bound", "owners.yaml", "--simulate", 500, "--json").stdout)["tasks"][0]
+        self.assertEqual((found["simulated"]["exact"], found["tightest"]["exact"]), ("3", "3"))
 
     def test_wrong_files_and_calls(self):
         self.assertIn("found '0', expected", self.refused("bound", self.file("bad.yaml", SET.replace("C: 1 ms", "C: 0"))))

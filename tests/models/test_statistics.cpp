@@ -99,6 +99,17 @@ TEST_CASE("a replication averages clients first: NTT, ANTT, DNTT, STP") {
   CHECK(m.jobs == 4);
 }
 
+TEST_CASE("Wilson's interval of a share") {
+  // The roots of the score equation, by bisection.
+  CHECK(wilson_95(10, 50).low == Approx(0.1124375).epsilon(1e-6));
+  CHECK(wilson_95(10, 50).high == Approx(0.3303711).epsilon(1e-6));
+  CHECK(wilson_95(0, 20).low == 0);
+  CHECK(wilson_95(0, 20).high == Approx(0.1611252).epsilon(1e-6));
+  CHECK(wilson_95(20, 20).low == Approx(1 - 0.1611252).epsilon(1e-6));
+  CHECK(wilson_95(20, 20).high == 1);
+  CHECK(wilson_95(1, 3).low == Approx(0.0614919).epsilon(1e-6));
+}
+
 TEST_CASE("random streams depend on name and every coordinate, and are uniform") {
   const auto first = [](std::uint64_t seed, const char* name, std::uint64_t a, std::uint64_t b) {
     return Stream(seed, name, {a, b}).next();

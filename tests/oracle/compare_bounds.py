@@ -17,6 +17,8 @@ from fractions import Fraction
 from response_bounds import Set, Task
 
 MOST_PIECES = 100  # beyond that, enumerating takes too long
+FAR, NEAR = 1000, 10  # jobs of a window of T2 that are looked at: where the program found one that closes, and else
+GIVEN_UP = "within the steps allowed"
 ORDERS = ("became-head", "release-ready")
 
 
@@ -51,13 +53,14 @@ def to_yaml(given, order):
     return f"kind: taskset\nversion: 1\nname: random\ndevice: {device}\norder: {order}\ntasks:\n{rows}"
 
 
-def expected(given, order):
-    """The bounds by name, one value per task: a fraction, or None; and lambda and B*, where T5 has them."""
+def expected(given, order, theirs):
+    """The bounds by name, one value per task: a fraction, or None; and lambda and B*, where T5 has them. What the program found
+    says only how far to look for windows of T2, and where it gave up."""
     n, T = range(len(given.tasks)), [t.T for t in given.tasks]
     within = lambda values: [v if v <= t else None for v, t in zip(values, T)]
     none = [None for _ in n]
     H = [given.H(i) for i in n]
-    out = {"T1b": H if all(h <= t for h, t in zip(H, T)) else none}
+    out = {"H": H, "T1b": H if all(h <= t for h, t in zip(H, T)) else none}
     out["T1"] = within(H) if order == "became-head" else none
     out["T1-closed"] = within([given.H_closed(i) for i in n]) if order == "became-head" else none
     out["T3"] = out["T3-closed"] = none
@@ -68,6 +71,15 @@ def expected(given, order):
             integer, closed = given.Y_integer(), given.Y_closed()
             out["T3-closed"] = [closed + given.K(i) / given.least for i in n]
             out["T3"] = none if integer is None else [integer + given.K(i) / given.least for i in n]
+    out["T4"] = none
+    if order == "release-ready" and not given.sms and given.T4_holds():
+        out["T4"] = within([t.w for t in given.tasks])
+        if given.least is not None:
+            out["T4"] = [given.Y_closed() + given.K(i) / given.least for i in n]
+    if order != "became-head":
+        out["T2"] = none
+    elif not theirs["gave up"]:
+        out["T2"] = given.T2([NEAR if value is None else FAR for value in theirs["T2"]])
     out["T5"] = out["T5-closed"] = out["T5-with-T1"] = none
     if given.least is None:
         out["T5"] = out["T5-closed"] = within([t.w for t in given.tasks])
@@ -100,9 +112,11 @@ def found(gangway, path):
     report = json.loads(done.stdout)
     value = lambda bound: Fraction(bound["exact"]) if "exact" in bound else None
     out = {}
+    out["gave up"] = False
     for task in report["tasks"]:
         for bound in task["bounds"]:
             out.setdefault(bound["bound"], []).append(value(bound))
+            out["gave up"] |= bound["bound"] == "T2" and GIVEN_UP in bound.get("needs", "")
     for bound in report["bounds"]:
         if bound["name"] == "T5":
             out.update((figure["name"], [Fraction(figure["exact"])]) for figure in bound["figures"])
@@ -118,7 +132,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="gangway-bounds-"))
-    compared, failed, offered = 0, 0, {}
+    compared, failed, offered, beyond, gave_up = 0, 0, {}, 0, 0
     number = 0
     while compared < args.sets:
         number += 1
@@ -128,11 +142,14 @@ def main():
         compared += 1
         path = folder / f"set-{number}.yaml"
         path.write_text(to_yaml(given, order))
-        theirs, ours = found(args.gangway, path), expected(given, order)
+        theirs = found(args.gangway, path)
+        ours = expected(given, order, theirs)
         ours.update({"U": given.U, "M*": given.least, "M_h": given.M})
-        wrong = [name for name in ours if ours[name] != theirs.get(name)]
-        for name in ("T1", "T1b", "T3", "T3-closed", "T5", "T5-with-T1"):
-            offered[name] = offered.get(name, 0) + any(value is not None for value in ours[name])
+        wrong = [name for name in ours if name != "H" and ours[name] != theirs.get(name)]
+        for name in ("T1", "T1b", "T2", "T3", "T3-closed", "T4", "T5", "T5-with-T1"):
+            offered[name] = offered.get(name, 0) + any(value is not None for value in ours.get(name, []))
+        beyond += any(value is not None and value > h for value, h in zip(ours.get("T2", []), ours["H"]))
+        gave_up += theirs["gave up"]
         failed += bool(wrong)
         if wrong:
             print(f"{path}: {', '.join(f'{w}: {theirs.get(w)} instead of {ours[w]}' for w in wrong)}")
@@ -141,6 +158,7 @@ def main():
     if not failed:
         folder.rmdir()
     print(f"{compared} sets, {failed} differ; sets with a bound:", ", ".join(f"{k} {v}" for k, v in offered.items()))
+    print(f"T2 above H in {beyond}, given up by the program in {gave_up}")
     return 1 if failed else 0
 
 

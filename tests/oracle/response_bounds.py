@@ -1,4 +1,4 @@
-"""Theorems T1, T3 and T5 a second time, from their statements, in fractions and by brute force.
+"""Theorems T1 to T5 a second time, from their statements, in fractions and by brute force.
 
 Where the program searches (fixed points, bit sets, knapsacks by weight) this module enumerates: all sums, all
 subsets, all pieces between two releases. A set is a list of Task; None stands for infinity.
@@ -35,6 +35,7 @@ class Set:
         self.M = [self.busy_while_blocked(h) for h in range(len(tasks))]
         finite = [x for x in self.M if x is not None]
         self.least = min(finite) if finite else None
+        self.D = [self.longest_blocked(h) for h in range(len(tasks))]
 
     def busy_while_blocked(self, h):
         sums = {0}
@@ -57,7 +58,7 @@ class Set:
 
     def H(self, i):
         """The linear program by its dual: least over the price of work of price * W + sum cap (1 - price weight)+."""
-        items = [(self.M[h], self.longest_blocked(h)) for h in range(len(self.tasks)) if self.M[h] is not None]
+        items = [(self.M[h], self.D[h]) for h in range(len(self.tasks)) if self.M[h] is not None]
         items.append((self.tasks[i].b, self.tasks[i].w))
         prices = [Fraction(0)] + [Fraction(1, weight) for weight, _ in items]
         return min(p * self.all_work + sum(cap * max(0, 1 - p * weight) for weight, cap in items) for p in prices)
@@ -66,6 +67,53 @@ class Set:
         if self.least is None:
             return self.tasks[i].w
         return self.all_work / self.least + self.K(i) / self.least
+
+    # --- T2
+
+    def knapsack(self, i, work, jobs, k):
+        """As H, of so much work: jobs[h] jobs of each task may wait, and k own ones end."""
+        items = [(self.M[h], jobs[h] * self.D[h]) for h in range(len(self.tasks)) if self.M[h] is not None]
+        items.append((self.tasks[i].b, k * self.tasks[i].w))
+        prices = [Fraction(0)] + [Fraction(1, weight) for weight, _ in items]
+        return min(p * work + sum(cap * max(0, 1 - p * weight) for weight, cap in items) for p in prices)
+
+    def T2_window(self, i, k, R):
+        """L_{i,k}. The demand is constant on (p, q] between the lengths at which another job counts."""
+        others = [j for j in range(len(self.tasks)) if j != i]
+        known = [j for j in others if R[j] is not None]
+        p = Fraction(0)
+        while True:
+            jobs = [k] * len(self.tasks)
+            for j in known:  # just above p
+                jobs[j] = min(k, max(1, floor((p + R[j]) / self.tasks[j].T) + 1))
+            work = sum(jobs[j] * self.tasks[j].C for j in range(len(self.tasks)))
+            least = max(p, self.knapsack(i, work, jobs, k))
+            q = min((jobs[j] * self.tasks[j].T - R[j] for j in known if jobs[j] < k), default=None)
+            if q is None or least <= q:
+                return least
+            p = q
+
+    def T2_response(self, i, R, most_jobs):
+        """F_i(R); None when no window of so many jobs closes."""
+        best = None
+        for k in range(1, most_jobs + 1):
+            length = self.T2_window(i, k, R)
+            response = length - (k - 1) * self.tasks[i].T
+            best = response if best is None else max(best, response)
+            if length <= k * self.tasks[i].T:
+                return best
+        return None
+
+    def T2(self, most_jobs, most_rounds=60):
+        """The least R >= F(R) from H upwards; None stands for infinity. most_jobs: how far to look, by task."""
+        n = range(len(self.tasks))
+        R = [self.H(i) for i in n]
+        for _ in range(most_rounds):
+            F = [None if R[i] is None else self.T2_response(i, R, most_jobs[i]) for i in n]
+            if F == R:
+                return R
+            R = [None if new is None else max(old, new) for old, new in zip(R, F)]
+        raise RuntimeError("T2 does not settle")
 
     # --- T3
 
@@ -80,7 +128,10 @@ class Set:
         ]
 
     def Y_closed(self):
+        """None where a set of pending tasks alone has a utilisation of M* or more (not with T3's condition)."""
         kappa = [self.K(j) / self.least for j in range(len(self.tasks))]
+        if any(sum(self.tasks[j].u for j in S) >= self.least for S in self.pending_sets()):
+            return None
         return max(
             (self.all_work + sum(self.tasks[j].u * kappa[j] for j in S)) / (self.least - sum(self.tasks[j].u for j in S))
             for S in self.pending_sets()
@@ -114,6 +165,18 @@ class Set:
             extra = max(sum(pending[j] - alone[j] for j in S) for S in sets)
             best = max(best or 0, sum(alone) + extra - self.least * length)
         return best
+
+    # --- T4
+
+    def T4_holds(self):
+        if self.least is None:
+            return True
+        kappa = [self.K(j) / self.least for j in range(len(self.tasks))]
+        longest = max(t.w for t in self.tasks)
+        loss = sum(t.u * k for t, k in zip(self.tasks, kappa))
+        return self.U <= self.least and self.Y_closed() is not None and all(
+            t.T >= k and t.T * self.least >= self.threads * longest + self.U * (t.T - k) + loss + self.least * k
+            for t, k in zip(self.tasks, kappa))
 
     # --- T5
 

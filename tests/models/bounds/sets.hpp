@@ -22,6 +22,16 @@ inline ThreadLayout multiprocessors(std::int64_t sms, std::int64_t threads) {
   return {ThreadLayout::Kind::sm, sms, threads};
 }
 
+// Thirteen small sets, A to M, on one pool of m threads; and the largest response of each task over all whole
+// offsets and all orders at ties, strictly periodic and with full block times.
+struct KnownSet {
+  std::string name;
+  std::int64_t m;
+  std::vector<Row> rows;
+  std::vector<std::int64_t> largest;
+};
+const std::vector<KnownSet>& thirteen_sets();
+
 // One text per task: the bound as a fraction, or "-".
 std::vector<std::string> bounds(const BoundReport& report, const std::string& name);
 // Likewise of the tightest.

@@ -1,0 +1,51 @@
+#include "experiments/configuration.hpp"
+
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
+
+#include "experiments/library.hpp"
+#include "experiments/sweep.hpp"
+#include "models/nearest.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Origin kCommandLine{"--set", 0};
+
+std::string library_experiment(const std::string& name) {
+  std::vector<std::string> names;
+  for (const LibraryFile& file : library("experiments")) {
+    if (file.name == name) return file.path;
+    names.push_back(file.name);
+  }
+  throw InputError({name, 0}, "", "no such file", "an experiment file, or " + expected_names(name, names));
+}
+
+}  // namespace
+
+Configuration read_configuration(const std::string& given) {
+  const std::string file = fs::exists(given) ? given : library_experiment(given);
+  Configuration configuration{read_yaml(file), fs::path(file).parent_path(), ""};
+  // A result folder's manifest holds the resolved configuration.
+  if (const Node* kept = configuration.root.find("configuration");
+      kept != nullptr && file.ends_with("manifest.json"))
+    configuration.root = Node(*kept);
+  Field(configuration.root, "").mapping();
+  if (const Node* kind = configuration.root.find("kind"); kind != nullptr && kind->kind == Node::Kind::scalar)
+    configuration.kind = kind->scalar;
+  return configuration;
+}
+
+void apply(Node& root, const Override& change) {
+  if (change.value.empty()) throw InputError(kCommandLine, change.path, "nothing", "a value");
+  place(root, change.path, kCommandLine) = parse_yaml(change.value, "--set " + change.path);
+}
+
+std::string identity_of(const std::string& configuration) {
+  const boost::uuids::name_generator_sha1 hash(boost::uuids::ns::oid());
+  return boost::uuids::to_string(hash(configuration));
+}
+
+}  // namespace gangway

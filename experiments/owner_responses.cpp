@@ -1,0 +1,142 @@
+#include "experiments/owner_responses.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "experiments/release_patterns.hpp"
+#include "experiments/simulated_owners.hpp"
+#include "models/error.hpp"
+#include "models/metrics/run_meter.hpp"
+
+namespace gangway {
+namespace {
+
+const Origin kHere{"--simulate", 0};
+constexpr std::int64_t kMostJobs = 20'000'000;
+constexpr std::uint64_t kRounds = 3;  // of every pattern, with another order at ties
+
+std::int64_t share_of(std::int64_t ticks, double share) {
+  return static_cast<std::int64_t>(static_cast<double>(ticks) * share);
+}
+
+// The largest response of each client, since the nominal release where one is listed.
+class Largest : public JobSink, public TraceSink {
+ public:
+  explicit Largest(const std::vector<std::vector<Duration>>& nominal)
+      : nominal_(nominal), meter_(nominal.size(), *this), worst(nominal.size()) {}
+  void record(const Record& record) override { meter_.record(record); }
+  void job(const JobResult& job) override {
+    if (!job.finish) return;
+    ++jobs;
+    const auto& listed = nominal_[job.id.client.index];
+    const Time release = listed.empty() ? job.arrival : Time{} + listed[job.id.number];
+    auto& held = worst[job.id.client.index];
+    if (!held || *job.finish - release > held->first) held = {*job.finish - release, job.id.number};
+  }
+
+ private:
+  const std::vector<std::vector<Duration>>& nominal_;
+  RunMeter meter_;
+
+ public:
+  std::vector<std::optional<std::pair<Duration, std::uint32_t>>> worst;
+  std::uint64_t jobs = 0;
+};
+
+// Jobs as they are released nominally, and later by their jitter, which is part of their response.
+struct Releases {
+  std::vector<Duration> nominal, actual;
+};
+
+Releases delayed(std::vector<Duration> nominal, std::int64_t jitter, Stream random) {
+  Releases releases{std::move(nominal), {}};
+  std::int64_t last = 0;
+  for (const Duration release : releases.nominal) {
+    // The longest delay and none alternate often enough for two jobs to come close together.
+    const std::int64_t delay =
+        random.below(2) == 0 ? (random.below(2) == 0 ? jitter : 0) : share_of(jitter, random.uniform());
+    last = std::max(last, release.ns + delay);
+    releases.actual.push_back(Duration{last});
+  }
+  return releases;
+}
+
+// A job may take less than c, all jobs of a run the same share of it.
+void hurry(Kernel& kernel, Stream random) {
+  const std::int64_t time = std::max<std::int64_t>(1, share_of(kernel.time.ns, random.uniform()));
+  kernel.time = Duration{time};
+  kernel.block_tasks = {time};
+}
+
+std::int64_t jobs_until(const OwningTasks& set, const Rational& horizon) {
+  Rational jobs;
+  for (const OwningTask& task : set.tasks)
+    jobs += Rational::ceil_of(horizon, task.period ? *task.period : task.run);
+  return jobs.integer().value_or(INT64_MAX);
+}
+
+}  // namespace
+
+SimulatedResponses simulate_owners(const OwningTasks& set, const std::string& unit, const Rational& horizon,
+                                   std::uint64_t seed) {
+  const auto& patterns = release_patterns();
+  if (jobs_until(set, horizon) > kMostJobs / static_cast<std::int64_t>(kRounds * patterns.size()))
+    throw InputError(kHere, "horizon", horizon.text(),
+                     fmt::format("a horizon with at most {} jobs",
+                                 kMostJobs / static_cast<std::int64_t>(kRounds * patterns.size())));
+  const OwnerRuns runs(set, horizon, unit, kHere);
+  const Ticks& ticks = runs.ticks();
+  SimulatedResponses out;
+  out.exact = ticks.exact();
+  out.tasks.resize(set.tasks.size());
+  std::vector<std::uint32_t> order(set.tasks.size());
+  std::iota(order.begin(), order.end(), 0u);
+  for (std::uint64_t round = 0; round < kRounds; ++round)
+    for (std::uint64_t p = 0; p < patterns.size(); ++p) {
+      Stream random(seed, "order at ties", {round, p});
+      if (round > 0) shuffle(order, random);
+      Workload workload;
+      std::vector<std::vector<Duration>> nominal;
+      for (const std::uint32_t i : order) {
+        const OwningTask& task = set.tasks[i];
+        Client client = runs.client(i);
+        if (patterns[p].shorter) hurry(client.kernels.front(), Stream(seed, "times", {round, p, i}));
+        nominal.emplace_back();
+        if (task.period) {
+          Releases releases = delayed(releases_of(patterns[p], ticks.up(*task.period), ticks.up(horizon),
+                                                  Stream(seed, "releases", {round, p, i})),
+                                      ticks.floor(task.jitter), Stream(seed, "jitter", {round, p, i}));
+          if (releases.nominal.empty()) {
+            nominal.pop_back();
+            continue;
+          }
+          client.repeat.releases = std::move(releases.actual);
+          client.repeat.jobs = static_cast<std::uint32_t>(releases.nominal.size());
+          nominal.back() = std::move(releases.nominal);
+        } else {  // the next job comes when one is done
+          client.arrive = Duration{patterns[p].first(ticks.down(task.run), random)};
+          client.repeat.think = Duration{};
+          client.repeat.jobs =
+              static_cast<std::uint32_t>(std::max<std::int64_t>(1, ticks.up(horizon) / ticks.down(task.run)));
+        }
+        workload.clients.push_back(std::move(client));
+      }
+      Largest largest(nominal);
+      runs.play(workload, seed + round, largest);
+      out.jobs += largest.jobs;
+      for (std::size_t c = 0; c < workload.clients.size(); ++c) {
+        if (!largest.worst[c]) continue;
+        const auto task = std::find_if(set.tasks.begin(), set.tasks.end(), [&](const OwningTask& t) {
+          return t.name == workload.clients[c].name;
+        });
+        auto& worst = out.tasks[static_cast<std::size_t>(task - set.tasks.begin())];
+        const Rational value = ticks.time(largest.worst[c]->first);
+        if (!worst || value > worst->value) worst = {value, patterns[p].name, largest.worst[c]->second};
+      }
+    }
+  return out;
+}
+
+}  // namespace gangway

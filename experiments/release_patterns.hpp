@@ -1,0 +1,31 @@
+// Ways in which the jobs of sporadic tasks may be released.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "models/quantity.hpp"
+#include "models/random.hpp"
+
+namespace gangway {
+
+// The first release and the gaps after it, at least the period; in ticks.
+struct ReleasePattern {
+  const char* name;
+  bool shorter;  // blocks, or times as owner
+  std::int64_t (*first)(std::int64_t period, Stream& random);
+  std::int64_t (*gap)(std::int64_t period, Stream& random);
+};
+
+// Synchronous, at random offsets, sporadic, in bursts, nearly periodic; with full times and with shorter
+// ones.
+const std::array<ReleasePattern, 9>& release_patterns();
+
+// Those before the horizon.
+std::vector<Duration> releases_of(const ReleasePattern& pattern, std::int64_t period, std::int64_t horizon,
+                                  Stream random);
+
+void shuffle(std::vector<std::uint32_t>& order, Stream& random);
+
+}  // namespace gangway

@@ -1,0 +1,45 @@
+// What a study file says: over many task sets, how many have proven response-time bounds, how many are seen
+// to meet deadlines or to grow, and how near what is seen comes to the bounds.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/configuration.hpp"
+#include "models/taskset.hpp"
+#include "workloads/owner_set_generator.hpp"
+
+namespace gangway {
+
+// One combination of the swept parameters.
+struct StudyPoint {
+  std::vector<std::string> values;                    // as text, one per swept path
+  std::shared_ptr<const TaskSetGenerator> generator;  // or
+  std::shared_ptr<const OwnerSetGenerator> owners;    // or the sets below
+  std::vector<TaskSet> given;
+  std::vector<QueueOrder> orders;  // in each of which every set is judged; none: the set's own
+  std::uint64_t sets = 0;
+
+  // Set `number` of the point in its `order`-th order.
+  TaskSet set(std::uint64_t seed, std::uint64_t number, std::size_t order) const;
+  std::string order_of(std::size_t order) const;  // its name; empty: the set's own
+  std::size_t order_count() const { return orders.empty() ? 1 : orders.size(); }
+};
+
+struct Study {
+  std::string name, title;
+  std::vector<std::string> swept;  // paths
+  std::vector<StudyPoint> points;
+  std::optional<std::uint64_t> simulated_jobs;  // of each task in one long run
+  std::optional<std::uint64_t> search_steps;    // for each task
+  bool write_tasks = false;
+  std::uint64_t seed = 1;
+  std::string configuration, identity;  // the resolved file as JSON, and a hash of it
+};
+
+// Throws InputError.
+Study read_study(Configuration configuration, const std::vector<Override>& overrides);
+
+}  // namespace gangway
