@@ -16,6 +16,7 @@ import bars
 import blocks
 import device_run
 import gantt
+import priorities
 import queues
 import responses
 import results
@@ -74,6 +75,10 @@ def _of_folder(found):
     times = results.read_responses(found.path)
     if responses.applies(times):
         yield from _pages('responses', responses.draw(times, found.title, {run: found.label(*run) for run in times}))
+    evictions = results.read_evictions(found.path)
+    if priorities.applies(evictions):
+        yield from _pages('priorities',
+                          priorities.draw(evictions, found.title, {run: found.label(*run) for run in evictions}))
 
 
 def _of_study(study):

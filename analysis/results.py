@@ -170,6 +170,27 @@ def read_responses(path):
     return dict(sorted(found.items()))
 
 
+def read_evictions(path):
+    """(point, policy) -> {priority: evictions of all jobs that had it}, where jobs of one client had several; else empty."""
+    file, found, levels = Path(path) / 'jobs.csv', {}, {}
+    if not _has_column(file, 'priority'):  # a folder from before there was one
+        return {}
+    for line, cells in _read_jobs(file, ['evictions', 'priority']):
+        point, policy, _, _, client, _, evictions, priority = cells
+        row = Row(file, line, {'point': point, 'evictions': evictions, 'priority': priority})
+        counts, level = found.setdefault((row.index('point'), policy), {}), int(row.number('priority'))
+        counts[level] = counts.get(level, 0) + row.index('evictions')
+        levels.setdefault(client, set()).add(level)
+    return dict(sorted(found.items())) if any(len(of_client) > 1 for of_client in levels.values()) else {}
+
+
+def _has_column(file, name):
+    if not file.exists():
+        return False
+    with open(file, newline='', encoding='utf-8', errors='replace') as stream:
+        return name in stream.readline().rstrip('\n').split(',')
+
+
 def _read_jobs(file, columns):
     """(line, cells) of jobs.csv: what names the job, then the columns; none where there is no such file."""
     if not file.exists():

@@ -62,8 +62,7 @@ class Dprr : public OwnershipPolicy {
 
   void left(Time now, BlockCount) override {
     Standing& s = standing(owner().waiting);
-    const Duration used =
-        owner().started ? now - std::max(*owner().started, quota_renewed_) : Duration{};
+    const Duration used = owner().started ? now - std::max(*owner().started, quota_renewed_) : Duration{};
     s.since = now;
     if (displaced_ && used < owner_quota_) {
       s.queue = active_;
@@ -134,7 +133,7 @@ class Dprr : public OwnershipPolicy {
   int active_ = 0;
   std::int64_t owner_priority_ = 0;  // dynamic, when it was chosen
   Duration owner_quota_;
-  Time quota_renewed_;  // the last time
+  Time quota_renewed_;      // the last time
   bool displaced_ = false;  // the owner, by an arrival
 };
 

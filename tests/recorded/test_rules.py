@@ -25,7 +25,7 @@ HOLD = {"block-slots": {"RTSS17.R1"}, "blocked-priority": {"RTSS17.A2"}, "copies
         "channels-freed": {"channel_assignment"}, "channels-idle": {"channel_assignment"},
         "channels-order": {"RTAS24.B1", "channel_assignment"}, "channels-recent": {"RTAS24.B1", "channel_assignment"},
         "channels-reversed": {"RTAS24.B1", "channel_assignment"}, "head-of-queue": {"RTSS17.X1"}, "issue-order": {"RTSS17.G1"},
-        "leaving-the-queue": {"RTSS17.G3"}, "null-stream": {"RTSS17.N1", "RTSS17.N2"}, "priority": {"RTSS17.A1"},
+        "leaving-the-queue": {"RTSS17.G3"}, "null-stream": {"RTSS17.N1", "RTSS17.N2"}, "priority": {"RTSS17.A1"}, "queue-order": {"queue_order"},
         "registers": {"RTSS17.R3"}, "resident-kernels": {"CUDA.K1"}, "shared-memory": {"RTSS17.R3"},
         "shared-memory-reserve": {"sm.reserved_shared_memory"}, "stream-end": {"RTSS17.G4"},
         "stream-order": {"RTSS17.G2"}, "threads": {"RTSS17.R2"}, "warps": {"sm.warp"}}
