@@ -51,11 +51,8 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
 
 void SimulatedWorld::share_device(bool all_native) {
   all_native_ = all_native;
-  const Alarm alarm{queue_, kLook};
-  contexts_ = contexts_of(setup_.workload.clients, setup_.device);
-  const std::size_t contexts = *std::max_element(contexts_.begin(), contexts_.end()) + 1;
-  blocks_.emplace(setup_.device, queue_, kBlocks, kKindBits, alarm, contexts, journal_, setup_.by_block);
-  native_.emplace(setup_, all_native, *blocks_, alarm, journal_, static_cast<NativeHost&>(*this));
+  device_.emplace(setup_, all_native, DeviceEvents{queue_, kBlocks, kLook, kKindBits}, journal_,
+                  static_cast<DeviceHost&>(*this));
 }
 
 void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> order) {
@@ -64,18 +61,12 @@ void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> o
   gpu_.release();
   gate_.reset();
   for (CopyQueue& copies : copies_) copies.reset();
-  if (native_) {
-    blocks_->reset();
-    native_->reset(seed);
-  }
-  shared_ = {};
-  ended_copies_.clear();
-  native_releases_.clear();
+  if (device_) device_->reset(seed);
   copies_changed_ = false;
   timers_.clear();
   free_timers_.clear();
   facts_.clear();
-  hosts_.assign(clients_.size(), {});
+  hosts_.reset(clients_.size());
   now_ = {};
   launches_ = fruitless_ = 0;
   for (std::size_t position = 0; position < order.size(); ++position) {
@@ -102,7 +93,7 @@ std::uint64_t SimulatedWorld::run(Policy& policy, const RunSeed& seed, std::span
     if (++instants % kInstantsPerLook == 0 && trace.stopped()) break;
   }
   now_ = queue_.empty() ? now_ : setup_.horizon;
-  if (blocks_) blocks_->flush();
+  if (device_) device_->flush();
   note({.time = now_, .mark = Mark::ended});
   return events;
 }
@@ -118,7 +109,7 @@ std::uint64_t SimulatedWorld::play_instant() {
       100'000;  // far beyond what zero delays can chain; a policy that asks for more never ends
   std::uint64_t events = 0;
   int rounds = 0;
-  if (native_ && !setup_.by_block) {
+  if (device_ && !setup_.by_block) {
     if (nothing_but_a_wave()) return 1;
     events = 1;
   }
@@ -140,7 +131,7 @@ bool SimulatedWorld::nothing_but_a_wave() {
   const EventQueue::Event event = queue_.pop();
   const Time end = std::min(setup_.horizon, kEndOfClock) + Duration{1};
   const Time next = queue_.empty() ? end : std::min(queue_.next_time(), end);
-  if (kind_of(event) == kBlocks && next > now_ && blocks_->prolong(index_of(event), now_, next)) return true;
+  if (kind_of(event) == kBlocks && next > now_ && device_->prolong(index_of(event), now_, next)) return true;
   handle(event);
   return false;
 }
@@ -166,12 +157,12 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
       }
       return;
     case kBlocks:
-      return blocks_->ended(index, now_);
+      return device_->blocks_ended(index, now_);
     case kFlagSeen:
       return flag_seen(event.sequence);
     case kHostFree:
       return go_on(clients_[index], true);
-    case kLook:  // a delay is over: settle_blocks() sees which
+    case kLook:  // a delay is over: settle() sees which
       return;
   }
 }
@@ -204,63 +195,13 @@ void SimulatedWorld::begin_copies(Direction direction) {
   CopyQueue& copies = copies_[engine(direction)];
   while (const auto slot = copies.begin(now_)) {
     const CopyQueue::Copy& copy = copies.copy(*slot);
-    if (copy.of_program && is_native(copy.job.client)) native_->copy_begun(copy, direction, now_);
+    if (copy.of_program && is_native(copy.job.client)) device_->copy_begun(copy, direction, now_);
     note({.time = now_,
           .job = copy.job,
           .mark = Mark::copy_begins,
           .direction = direction,
           .program_copy = copy.of_program});
   }
-}
-
-// Rules decide in this order: what ended leaves its queues, heads of streams join queues, blocks are
-// assigned.
-void SimulatedWorld::settle_blocks() {
-  bool first = true;
-  for (;;) {
-    tell_native_clients();
-    blocks_->vacate(now_);
-    native_->advance(now_);
-    if (copies_changed_ || (by_access_ && first)) settle_queues();
-    first = false;
-    if (blocks_->changed()) {
-      blocks_->assign(now_);
-      if (shared_.grid) got_blocks();
-      blocks_->started.clear();
-      for (const GridSlot grid : blocks_->assigned)
-        if (shared_.grid != grid) native_->assigned(grid);
-      blocks_->assigned.clear();
-    }
-    if (blocks_->done.empty() && !native_->changed() && !copies_changed_ && !blocks_->changed()) return;
-  }
-}
-
-// What happened to native clients in this instant: copies ended, in the order in which they began; jobs were
-// released, in the order of clients; kernels ended, in the order in which they were issued.
-void SimulatedWorld::tell_native_clients() {
-  if (ended_copies_.size() > 1)
-    std::sort(ended_copies_.begin(), ended_copies_.end(), [](const EndedCopy& a, const EndedCopy& b) {
-      return std::tuple(a.began.time, engine(a.direction), a.began.number) <
-             std::tuple(b.began.time, engine(b.direction), b.began.number);
-    });
-  for (const EndedCopy& ended : ended_copies_) native_->copied(ended.copy, ended.direction, now_);
-  ended_copies_.clear();
-  if (native_releases_.size() > 1) std::sort(native_releases_.begin(), native_releases_.end());
-  for (const JobId job : native_releases_) native_->release(job, now_);
-  native_releases_.clear();
-  if (blocks_->done.empty()) return;
-  finished_grids_.swap(blocks_->done);
-  std::sort(finished_grids_.begin(), finished_grids_.end(),
-            [&](GridSlot a, GridSlot b) { return blocks_->grid(a).launch < blocks_->grid(b).launch; });
-  for (const GridSlot grid : finished_grids_)
-    if (shared_.grid == grid) {
-      blocks_->finish(grid, now_);
-      shared_ = {};
-      is_gone();
-    } else {
-      native_->done(grid, now_);
-    }
-  finished_grids_.clear();
 }
 
 void SimulatedWorld::tell_and_decide() {
@@ -284,7 +225,7 @@ void SimulatedWorld::release(ClientId id) {
         .mark = Mark::released});
   if (const auto due = client.next_release()) push(*due, kRelease, id.index);
   if (is_native(id))
-    native_releases_.push_back(client.last_released());
+    device_->released(client.last_released());
   else
     begin_job(client);
 }
@@ -338,7 +279,7 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot, std::uint64
   if (!copy.of_program)
     tell(Moved{copy.job, DeviceId{0}, direction, true});
   else if (is_native(copy.job.client))
-    ended_copies_.push_back({copy, direction, copies.beginning(slot)});
+    device_->copied(copy, direction, copies.beginning(slot));
   else if (direction == Direction::restore)
     eligible(clients_[copy.job.client.index], true);
   else
@@ -366,48 +307,43 @@ void SimulatedWorld::begin_launch(const RunningKernel& kernel, BlockRange range)
         .kernel = kernel.index,
         .mark = Mark::launch_ordered});
   push(stay.started, kStart);
-  if (!native_) {
+  if (device_)
+    gpu_.share(device_->launch(stay));
+  else
     gone_event_ = push(stay.gone, kGone);
-    return;
-  }
-  shared_ = {};
-  gpu_.share(persistent_blocks(stay));
 }
 
-// How long the client's host thread keeps this launch waiting. It launches a kernel when it comes to it, and
-// then goes on with other work; so launches after the first can find it busy (EffiSha, 6.3, asynchronous
-// checking).
 Duration SimulatedWorld::host_wait(const RunningKernel& kernel) {
-  HostThread& host = hosts_[kernel.job.client.index];
-  if (!host.launched || host.job != kernel.job || host.kernel != kernel.index) {
-    const Kernel& launched = clients_[kernel.job.client.index].client().kernels[kernel.index];
-    host = {kernel.job, kernel.index, true, now_ + launched.host_work};
-    return {};
-  }
-  const Duration most = delays_[kernel.job.client.index][kernel.index].host_wait;
-  return std::clamp(host.free - now_, Duration{}, most);
+  const std::uint32_t client = kernel.job.client.index;
+  return hosts_.launch(now_, kernel.job, kernel.index,
+                       clients_[client].client().kernels[kernel.index].host_work,
+                       delays_[client][kernel.index].host_wait);
 }
 
 void SimulatedWorld::started() {
-  if (native_ && !shared_.grid) return join_queue();
+  if (device_ && !device_->joined()) return device_->join(gpu_.stay(), now_);
   const Gpu::Stay& stay = gpu_.stay();
   note({.time = now_,
         .launch = stay.launch,
         .job = stay.kernel.job,
         .kernel = stay.kernel.index,
         .mark = Mark::started});
-  if (!by_access_) tell(Started{stay.launch, stay.kernel.job});
+  launch_started();
+}
+
+void SimulatedWorld::launch_started() {
+  if (!by_access_) tell(Started{gpu_.stay().launch, gpu_.stay().kernel.job});
 }
 
 void SimulatedWorld::gone(std::uint64_t sequence) {
   if (sequence != gone_event_) return;  // an eviction changed the end, or the number of blocks did
-  if (shared_.grid)
-    blocks_->close(*shared_.grid, now_);
+  if (device_)
+    device_->close(now_);
   else
-    is_gone();
+    launch_gone();
 }
 
-void SimulatedWorld::is_gone() {
+void SimulatedWorld::launch_gone() {
   Gpu::Stay& stay = gpu_.stay();
   stay.over = true;
   note({.time = now_,
@@ -444,7 +380,7 @@ void SimulatedWorld::report() {
   if (fruitless_ == kMostFruitless)
     stop(fmt::format("no block-task was done in {} launches, as when a quantum is shorter than a block-task",
                      fruitless_));
-  const Time host_free = hosts_[client.id().index].free;
+  const Time host_free = hosts_.free(client.id());
   const bool wait = why == Why::completed && host_free > now_;
   if (by_access_)
     gate_.ran(client.id());
@@ -469,57 +405,19 @@ void SimulatedWorld::go_on(ClientRun& client, bool late) {
 // --- On a device that native clients use, too
 // ------------------------------------------------------------------------------------------
 
-// As many as fit, but no more than there are block-tasks.
-std::int64_t SimulatedWorld::persistent_blocks(const Gpu::Stay& stay) const {
-  const Kernel& kernel = clients_[stay.kernel.job.client.index].client().kernels[stay.kernel.index];
-  return std::min(resident_blocks(setup_.device, kernel), (stay.range.last - stay.range.first).count);
+void SimulatedWorld::serve_requests(bool first) {
+  if (copies_changed_ || (by_access_ && first)) settle_queues();
 }
 
-// The launch command has reached the device: the persistent blocks queue like any others.
-void SimulatedWorld::join_queue() {
-  const Gpu::Stay& stay = gpu_.stay();
-  const Client& client = clients_[stay.kernel.job.client.index].client();
-  LaunchedGrid grid;
-  grid.launch = stay.launch;
-  grid.job = stay.kernel.job;
-  grid.kernel = stay.kernel.index;
-  grid.released = now_;
-  grid.priority = client.priority;
-  grid.context = contexts_[stay.kernel.job.client.index];
-  grid.needs = needs_of(setup_.device, client.kernels[stay.kernel.index]);
-  if (stay.delays->wave > 0) {  // blocks of the original kernel
-    grid.blocks = (stay.range.last - stay.range.first).count;
-    grid.lengths.all = wave_length(stay.kernel, stay.delays->wave);
-  } else {
-    grid.blocks = persistent_blocks(stay);
-    grid.persistent = true;
-  }
-  shared_.grid = blocks_->add(grid);
-  if (shared_.flagged) blocks_->close_unassigned(*shared_.grid);
-  blocks_->join(*shared_.grid, now_);
-}
-
-void SimulatedWorld::got_blocks() {
-  for (const GridSlot grid : blocks_->started)
-    if (grid == *shared_.grid && !by_access_) {
-      const Gpu::Stay& stay = gpu_.stay();
-      tell(Started{stay.launch, stay.kernel.job});
-    }
-  if (gpu_.stay().delays->wave > 0) return;  // its end is that of its last block
-  const std::int64_t running = blocks_->running(*shared_.grid);
-  if (shared_.flagged || running == shared_.running) return;
-  shared_.running = running;
+void SimulatedWorld::launch_placed(std::int64_t running) {
   gpu_.placed(now_, running);
   gone_event_ = push(gpu_.stay().gone, kGone);
 }
 
 void SimulatedWorld::flag_seen(std::uint64_t sequence) {
-  if (sequence != shared_.flag_event) return;
-  shared_.flagged = true;
+  if (!device_->awaits_flag(sequence)) return;
   const bool changed = gpu_.flag_seen(now_);
-  if (!shared_.grid) return;
-  blocks_->close_unassigned(*shared_.grid);
-  if (changed && shared_.running > 0) gone_event_ = push(gpu_.stay().gone, kGone);
+  if (device_->flag_seen() && changed) gone_event_ = push(gpu_.stay().gone, kGone);
 }
 
 // --- Orders
@@ -545,9 +443,9 @@ void SimulatedWorld::evict(LaunchId launch) {
           .job = stay.kernel.job,
           .kernel = stay.kernel.index,
           .mark = Mark::evict_ordered});
-    if (native_ && stay.delays->wave == 0) {
+    if (device_ && stay.delays->wave == 0) {
       gpu_.stay().evict_ordered = now_;
-      shared_.flag_event = push(now_ + gpu_.stay().delays->seen, kFlagSeen);
+      device_->evict(push(now_ + gpu_.stay().delays->seen, kFlagSeen));
       return;
     }
   }

@@ -10,15 +10,16 @@
 #include "models/run/job_book.hpp"
 #include "models/world.hpp"
 #include "sim/access_gate.hpp"
-#include "sim/blocks/native_clients.hpp"
+#include "sim/blocks/shared_device.hpp"
 #include "sim/copy_engine.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/gpu.hpp"
+#include "sim/host_threads.hpp"
 #include "sim/journal.hpp"
 
 namespace gangway {
 
-class SimulatedWorld : public World, private Orders, private NativeHost {
+class SimulatedWorld : public World, private Orders, private DeviceHost {
  public:
   explicit SimulatedWorld(const WorldSetup& setup);
   std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
@@ -54,6 +55,11 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   LaunchId next_launch() override { return {++launches_}; }
   void ask_for_copy(Direction direction, const CopyQueue::Copy& copy) override;
   void native_job_over(JobId job) override;
+  void serve_requests(bool first) override;
+  bool has_requests() const override { return copies_changed_; }
+  void launch_started() override;
+  void launch_placed(std::int64_t running) override;
+  void launch_gone() override;
 
   void reset(const RunSeed& seed, std::span<const std::uint32_t> order);
   static Kind kind_of(const EventQueue::Event& event) {
@@ -65,17 +71,15 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   void handle(const EventQueue::Event& event);
   // The end of an instant's events: what was asked for at the same time is served in client order.
   void settle() {
-    if (native_)
-      settle_blocks();
+    if (device_)
+      device_->settle(now_);
     else if (copies_changed_ || by_access_)
       settle_queues();
   }
   void settle_queues();
   void settle_copies();
   void begin_copies(Direction direction);
-  void settle_blocks();
-  void tell_native_clients();
-  bool is_native(ClientId client) const { return all_native_ || clients_[client.index].client().native; }
+  bool is_native(ClientId client) const { return device_ && device_->is_native(client); }
   void tell_and_decide();
 
   void release(ClientId client);
@@ -84,7 +88,6 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   void copied(Direction direction, std::uint32_t slot, std::uint64_t event);
   void started();
   void gone(std::uint64_t sequence);
-  void is_gone();
   void report();
   void go_on(ClientRun& client, bool late);
   void finish_job(ClientRun& client);
@@ -92,9 +95,6 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   void begin_launch(const RunningKernel& kernel, BlockRange range);
   // On a device that native clients use, too.
   void share_device(bool all_native);
-  std::int64_t persistent_blocks(const Gpu::Stay& stay) const;
-  void join_queue();
-  void got_blocks();
   void flag_seen(std::uint64_t sequence);
   void move(JobId job, DeviceId device, Direction direction);
   void check_device(DeviceId device, const char* order) const;
@@ -110,13 +110,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   std::vector<ClientRun> clients_;
   std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
   std::vector<std::int64_t> standalone_;
-  struct HostThread {
-    JobId job;  // of the kernel it launched last
-    std::uint32_t kernel = 0;
-    bool launched = false;
-    Time free;  // from its other work
-  };
-  std::vector<HostThread> hosts_;  // by client
+  HostThreads hosts_;
   EventQueue queue_;
   Gpu gpu_;
   std::uint64_t gone_event_ =
@@ -124,24 +118,7 @@ class SimulatedWorld : public World, private Orders, private NativeHost {
   std::array<CopyQueue, 2> copies_;  // by Direction
   bool copies_changed_ = false;      // since the last settling
   bool all_native_ = false;
-  std::optional<BlockScheduler> blocks_;  // only where there are native clients
-  std::optional<NativeClients> native_;
-  std::vector<std::uint32_t> contexts_;  // of clients
-  struct SharedLaunch {
-    std::optional<GridSlot> grid;  // of its persistent blocks, from its start
-    std::uint64_t flag_event = 0;
-    bool flagged = false;
-    std::int64_t running = 0;
-  } shared_;
-  std::vector<GridSlot> finished_grids_;
-  // Of native clients, in this instant.
-  struct EndedCopy {
-    CopyQueue::Copy copy;
-    Direction direction = Direction::restore;
-    CopyQueue::Beginning began;
-  };
-  std::vector<EndedCopy> ended_copies_;
-  std::vector<JobId> native_releases_;
+  std::optional<SharedDevice> device_;  // only where there are native clients
   AccessGate gate_;
   std::vector<std::uint64_t> timers_;  // by slot: the timer's event, 0 when free
   std::vector<std::uint32_t> free_timers_;

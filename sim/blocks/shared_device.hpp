@@ -1,0 +1,103 @@
+// A device that native clients use: its blocks, those clients, and beside them at most one launch of a
+// policy, whose persistent blocks queue like any others. sim/blocks/README.md is the exact definition.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/blocks/native_clients.hpp"
+#include "sim/gpu.hpp"
+
+namespace gangway {
+
+// What such a device needs of the world that it is in.
+class DeviceHost : public NativeHost {
+ public:
+  // Begins the copies that were asked for, and what access policies let through; `first` in this settling.
+  virtual void serve_requests(bool first) = 0;
+  virtual bool has_requests() const = 0;
+  // The policy's launch: its first block runs; so many run from now on; its last one has ended.
+  virtual void launch_started() = 0;
+  virtual void launch_placed(std::int64_t running) = 0;
+  virtual void launch_gone() = 0;
+
+ protected:
+  ~DeviceHost() = default;
+};
+
+// Ids of the world's events: the end of blocks, with the index above `shift` bits, and "look again".
+struct DeviceEvents {
+  EventQueue& queue;
+  std::uint32_t blocks, look;
+  unsigned shift;
+};
+
+class SharedDevice {
+ public:
+  // `all`: clients that do not say so are native as well. The references must outlive this object.
+  SharedDevice(const WorldSetup& setup, bool all, const DeviceEvents& events, Journal& journal,
+               DeviceHost& host);
+  void reset(const RunSeed& seed);
+  bool is_native(ClientId client) const { return all_ || setup_.workload.clients[client.index].native; }
+
+  // What happens to native clients in an instant, told in any order and acted upon by settle().
+  void released(JobId job) { releases_.push_back(job); }
+  void copied(const CopyQueue::Copy& copy, Direction direction, const CopyQueue::Beginning& began) {
+    ended_copies_.push_back({copy, direction, began});
+  }
+  // At once.
+  void copy_begun(const CopyQueue::Copy& copy, Direction direction, Time now) {
+    clients_.copy_begun(copy, direction, now);
+  }
+  void blocks_ended(std::uint32_t cohort, Time now) { blocks_.ended(cohort, now); }
+  bool prolong(std::uint32_t cohort, Time now, Time next) { return blocks_.prolong(cohort, now, next); }
+  // All that follows in this instant. Rules decide in this order: what ended leaves its queues, heads of
+  // streams join queues, blocks are assigned.
+  void settle(Time now);
+  // The run is over.
+  void flush() { blocks_.flush(); }
+
+  // A policy's launch was ordered. Returns how many blocks it will have.
+  std::int64_t launch(const Gpu::Stay& stay);
+  // Its command has reached the device: its blocks join the queue. Once for each launch.
+  bool joined() const { return launch_.grid.has_value(); }
+  void join(const Gpu::Stay& stay, Time now);
+  // Its persistent blocks end now. It must have joined.
+  void close(Time now) { blocks_.close(*launch_.grid, now); }
+  // Its blocks will see the flag with this event.
+  void evict(std::uint64_t event) { launch_.flag_event = event; }
+  bool awaits_flag(std::uint64_t event) const { return launch_.flag_event == event; }
+  // They see it. Returns whether any run.
+  bool flag_seen();
+
+ private:
+  struct EndedCopy {
+    CopyQueue::Copy copy;
+    Direction direction = Direction::restore;
+    CopyQueue::Beginning began;
+  };
+  struct Launch {
+    std::optional<GridSlot> grid;
+    std::uint64_t flag_event = 0;
+    bool flagged = false;
+    std::int64_t running = 0;
+  };
+
+  void tell_clients(Time now);
+  void got_blocks();
+  std::int64_t persistent_blocks(const Gpu::Stay& stay) const;
+
+  const WorldSetup& setup_;
+  bool all_;
+  DeviceHost& host_;
+  std::vector<std::uint32_t> contexts_;  // by client
+  BlockScheduler blocks_;
+  NativeClients clients_;
+  Launch launch_;
+  bool in_waves_ = false;  // the launch's blocks are not persistent
+  std::vector<EndedCopy> ended_copies_;
+  std::vector<JobId> releases_;
+  std::vector<GridSlot> finished_;
+};
+
+}  // namespace gangway
