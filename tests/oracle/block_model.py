@@ -10,7 +10,8 @@ import math
 from simpy_inputs import ceil_div, copy_time, quantity
 
 NO_LIMIT = 10**9
-RULES = ("G1", "G2", "G3", "G4", "X1", "R1", "R2", "R3", "A1", "A2", "C1", "C2", "C3", "C4", "N1", "N2", "B1", "K1")
+RULES = ("G1", "G2", "G3", "G4", "X1", "R1", "R2", "R3", "A1", "A2", "C1", "C2", "C3", "C4", "N1", "N2", "B1", "K1",
+         "T1")
 FULL_SPEED = 10**6  # of copies
 
 
@@ -143,17 +144,23 @@ class BlockModel:
         self.room_delay = delay_of(device, "block_end")
         self.horizon = horizon
 
+        self.single_queue = device.get("arbitration") == "native-fifo" or not self.on["A1"]
+        self.turns = Turns(self, device) if device.get("arbitration") == "native-timeslice" and self.on["T1"] else None
         self.clients, numbers = [], {}
         for index, spec in enumerate(workload["clients"]):
             stream = numbers.setdefault(spec.get("stream", ("own", index)), len(numbers))
             self.clients.append(Client(index, spec, device, stream))
+        contexts = list(contexts_of(workload["clients"])) if self.turns else [0] * len(self.clients)
+        for client, context in zip(self.clients, contexts):
+            client.context = context
         self.null = numbers.get("default")
         self.streams = [[] for _ in numbers]
         self.channels = min(device.get("channels", len(numbers)), len(numbers))
         if not self.on["B1"]:
             self.channels = len(numbers)
         self.dynamic = device.get("channel_assignment") == "dynamic" and self.channels < len(numbers)
-        self.queues = [[] for _ in range(device.get("priorities", 1))]  # by priority
+        self.queues = [[[] for _ in range(device.get("priorities", 1))]
+                       for _ in range(max(contexts) + 1)]  # by context, priority
         self.outside, self.resident = [], []  # kernels that K1 keeps from their queue; those it let in
         self.engines = {"h2d": [], "d2h": []}  # the copies that wait
 
@@ -166,9 +173,10 @@ class BlockModel:
         self.copies = []  # that run
         self.copy_ended_at = {}  # by engine
         self.blocks = []  # that run: (end, operation, SM)
-        self.leaving = []  # what blocks had that ended: (when it is free, what, SM)
+        self.leaving = []  # what blocks had that ended: (when it is free, operation, SM)
         self.delays = []  # that run: their ends
         self.spans = collections.Counter()
+        self.kernels_changed = False  # what turns depend on, since they were looked at last
 
     # ---- time -----------------------------------------------------------------------------------
 
@@ -179,6 +187,8 @@ class BlockModel:
             while self.events():
                 while any([self.leave(), self.join(), self.begin()]):
                     pass
+            if self.turns:
+                self.turns.end_of_instant()
             self.copy_for_a_tick()
             self.now += 1
         return self
@@ -210,13 +220,15 @@ class BlockModel:
         for entry in blocks:
             self.blocks.remove(entry)
             _, operation, sm = entry
-            self.leaving.append((self.after(self.room_delay), operation.kernel.need, sm))
+            self.leaving.append((self.after(self.room_delay), operation, sm))
             operation.running -= 1
         for time in over:
             self.delays.remove(time)
+            self.kernels_changed |= self.turns is not None and time in self.turns.times()
         for entry in [entry for entry in self.leaving if entry[0] == self.now]:
             self.leaving.remove(entry)
-            self.sms[entry[2]].take(entry[1], -1)
+            self.kernels_changed = True
+            self.sms[entry[2]].take(entry[1].kernel.need, -1)
         for entry in releases:
             self.due.remove(entry)
             release, client, number = entry
@@ -265,7 +277,7 @@ class BlockModel:
         for operation in list(self.open):
             if operation.kernel and operation.all_assigned() and not operation.running and not operation.ended:
                 self.end(operation)
-                changed = True
+                changed = self.kernels_changed = True
             if not operation.left and self.may_leave(operation):
                 operation.left = changed = True
                 self.streams[operation.stream()].remove(operation)
@@ -307,15 +319,16 @@ class BlockModel:
                         if not (operation.kernel and self.order == "release-all"):
                             (self.outside if operation.kernel else self.queue_of(operation)).append(operation)
                         again = changed = True
+                        self.kernels_changed |= operation.kernel is not None
         return changed
 
     def queue_of(self, operation):
         if not operation.kernel:
             return self.engines[operation.kind]
-        return self.queues[self.level(operation)]
+        return self.queues[operation.job.client.context][self.level(operation)]
 
     def level(self, operation):
-        return operation.job.client.priority if self.on["A1"] else 0
+        return 0 if self.single_queue else operation.job.client.priority
 
     def may_join(self, operation):
         needs_head = self.on["G2"] if operation.kernel else self.on["C1"]
@@ -352,7 +365,9 @@ class BlockModel:
                 copy.work = copy_time(copy.size, about) * FULL_SPEED
                 self.copies.append(copy)
         self.let_in()
-        while self.assign_one():
+        if self.turns:
+            changed |= self.turns.look()
+        while (not self.turns or self.turns.may_assign()) and self.assign_one():
             changed = True
         return changed
 
@@ -360,24 +375,33 @@ class BlockModel:
         here = lambda kernel: not kernel.ended or self.now < kernel.ended_at + self.room_delay
         self.resident = [kernel for kernel in self.resident if here(kernel)]
         while self.outside and len(self.resident) < self.most_resident:
-            chosen = min(self.outside, key=lambda kernel: (-self.level(kernel), self.place_in_queue(kernel)))
+            # Where contexts take turns, by contexts first: each has queues of its own.
+            chosen = min(self.outside, key=lambda kernel: (kernel.job.client.context, -self.level(kernel),
+                                                           self.place_in_queue(kernel)))
             self.outside.remove(chosen)
             self.queue_of(chosen).append(chosen)
             self.resident.append(chosen)
+            self.kernels_changed = True
 
     def assign_one(self):
-        for queue in reversed(self.queues):
-            queue.sort(key=self.place_in_queue)
-            for operation in queue:
-                if not operation.all_assigned() and self.ready(operation) and self.assign(operation):
-                    if self.on["G3"] and operation.all_assigned():
-                        queue.remove(operation)
-                    return True
-                if self.on["X1"]:
-                    break
-            if queue and self.on["A2"]:
-                return False
+        for operation in self.next_kernels(self.turns.active if self.turns else 0):
+            if self.assign(operation):
+                queue = self.queue_of(operation)
+                if self.on["G3"] and operation.all_assigned():
+                    queue.remove(operation)
+                return True
         return False
+
+    def next_kernels(self, context):
+        """Those that may have their next block assigned, if there is room: in the order in which they are tried."""
+        found = []
+        for queue in reversed(self.queues[context]):
+            queue.sort(key=self.place_in_queue)
+            tried = queue[:1] if self.on["X1"] else queue
+            found += [kernel for kernel in tried if not kernel.all_assigned() and self.ready(kernel)]
+            if queue and self.on["A2"]:
+                break
+        return found
 
     def place_in_queue(self, operation):
         if self.order == "became-head":
@@ -407,3 +431,78 @@ class BlockModel:
         if job.start is None:
             job.start = self.now
         return True
+
+
+def contexts_of(specs):
+    """The context of each client, numbered in the order of the clients that are in them first."""
+    numbers = {}
+    for index, spec in enumerate(specs):
+        own = ("stream", spec["stream"]) if "stream" in spec else ("client", index)
+        name = ("context", spec["context"]) if "context" in spec else own
+        yield numbers.setdefault(name, len(numbers))
+
+
+class Turns:
+    """T1: whose turn it is on a device where contexts take turns."""
+
+    def __init__(self, model, device):
+        self.model = model
+        self.length, self.switch = (quantity(device["time_slice"][what]) for what in ("length", "switch"))
+        self.active = self.begin = None
+        self.idle = False  # nobody wants the device since it was looked at last
+        self.line = []
+        self.loser = None  # who lost its turn and is not in line yet
+
+    def wants(self, context):
+        of_context = lambda entries: any(entry[1].job.client.context == context for entry in entries)
+        return (of_context(self.model.blocks) or of_context(self.model.leaving)
+                or bool(self.model.next_kernels(context)))
+
+    def give(self, context, begin):
+        changed = self.active is not None and context != self.active
+        self.active, self.begin = context, begin + (self.switch if changed else 0)
+        self.model.delays += [time for time in self.times() if time > self.model.now]
+
+    def times(self):
+        """At which something changes by itself."""
+        return () if self.active is None else (self.begin, self.begin + self.length)
+
+    def over(self):
+        return self.model.now >= self.begin + self.length
+
+    def blocks_left(self):
+        return bool(self.model.blocks or self.model.leaving)
+
+    def look(self):
+        """True when somebody got a turn. Who lost one joins the line when a kernel came or ended, room became
+        free or a turn began or was over, together with those that come then."""
+        wanting = [context for context in range(len(self.model.queues)) if self.wants(context)]
+        self.line = [context for context in self.line if context in wanting]
+        if self.model.kernels_changed:
+            self.loser = None
+        self.model.kernels_changed = False
+        self.line += [context for context in wanting
+                      if context not in self.line and context not in (self.active, self.loser)]
+        if self.active not in wanting:
+            self.idle = not self.line
+            if self.line:
+                self.give(self.line.pop(0), self.model.now)
+                return True
+            return False
+        if self.idle:
+            self.idle = False
+            self.give(self.active, self.model.now)
+        elif self.over() and self.line and not self.blocks_left():
+            self.loser = self.active
+            self.give(self.line.pop(0), self.model.now)
+            return True
+        return False
+
+    def end_of_instant(self):
+        if self.active is not None and not self.idle and not self.line and self.over():
+            self.give(self.active, self.begin + self.length)
+
+    def may_assign(self):
+        if self.active is None or self.model.now < self.begin:
+            return False
+        return not (self.over() and self.line)

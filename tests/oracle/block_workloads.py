@@ -5,7 +5,7 @@ fit on the smallest SM.
 """
 NAMES = "hgfedcba"  # that do not sort as they are listed: client order is that of the file
 RULES = {"RTSS17": ["G1", "G2", "G3", "G4", "X1", "R1", "R2", "R3", "A1", "A2", "C1", "C2", "C3", "C4", "N1", "N2"],
-         "RTAS24": ["B1"], "CUDA": ["K1"]}
+         "RTAS24": ["B1"], "CUDA": ["K1", "T1"]}
 BYTE_PER_NS = {"bandwidth": "1 GB/s", "latency": "0 ns"}
 DELAYS = ("kernel_issue", "copy_issue", "kernel_end", "copy_end", "block_end")
 
@@ -21,6 +21,17 @@ def engine(draw, latency):
     if draw.random() < 0.4:
         spec["both_ways"] = draw.choice([0.3, 0.5, 0.75, 0.9])
     return spec
+
+
+def arbitrate(draw, spec):
+    """Turns in a third of the cases."""
+    how = draw.choice(["native-priority", "native-priority", "native-priority", "native-fifo", "native-timeslice",
+                       "native-timeslice"])
+    if how == "native-timeslice":
+        spec["time_slice"] = {"length": ns(draw.choice([1, 2, 3, 5, 8, 13, 30])),
+                              "switch": ns(draw.choice([0, 0, 1, 2, 5]))}
+    if how != "native-priority" or (spec.get("priorities", 1) > 1 and draw.random() < 0.5):  # the default
+        spec["arbitration"] = how
 
 
 def device(draw, number):
@@ -52,6 +63,7 @@ def device(draw, number):
     if draw.random() < 0.4:
         spec["delays"] = {delay: ns(draw.choice([1, 1, 2, 3, 7]))
                           for delay in draw.sample(DELAYS, draw.randint(1, len(DELAYS)))}
+    arbitrate(draw, spec)
     off = []
     if draw.random() < 0.5:
         off = draw.sample([(who, rule) for who, rules in RULES.items() for rule in rules], draw.choice([1, 1, 2, 3]))
@@ -68,6 +80,8 @@ class WorkloadDraw:
                                     ["s", "t", "default", None]])
         self.priorities = draw.choice([[0], [0, 1], [0, 1, 2], [-1, 0, 7]])
         self.of_stream = {name: draw.choice(self.priorities) for name in ("s", "t", "default")}
+        self.contexts = draw.choice([[None], [None], ["c", None], ["c", "s"]])
+        self.context_of = {name: draw.choice(self.contexts) for name in self.of_stream}
         self.longest = draw.choice([2, 5, 12])
 
     def some(self, probability):
@@ -118,6 +132,9 @@ class WorkloadDraw:
         priority = self.of_stream[stream] if stream else draw.choice(self.priorities)
         if stream:
             spec["stream"] = stream
+        context = self.context_of[stream] if stream else draw.choice(self.contexts)
+        if context:
+            spec["context"] = context
         if priority:
             spec["priority"] = priority
         if self.copies and self.some(0.6):

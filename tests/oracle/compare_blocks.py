@@ -126,7 +126,7 @@ class Comparison:
     def case(self, name, workload, gpu, horizon, model, played):
         self.jobs += len(model.jobs)
         self.blocks += sum(model.spans.values())
-        kind = gpu.get("layout", "sm"), gpu["queue_order"], "rules off" if "rules" in gpu else "all rules"
+        kind = gpu.get("arbitration", "native-priority"), gpu.get("layout", "sm"), gpu["queue_order"], "rules off" if "rules" in gpu else "all rules"
         wrong = [f"{events}: {line}" for events, (jobs, spans) in played.items()
                  for line in differences(model, jobs, spans)]
         self.kinds[kind] += 1

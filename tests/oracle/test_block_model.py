@@ -23,6 +23,12 @@ def device(sms=1, blocks=1, off=(), **more):
             "sm": {"blocks": blocks, **OTHERS}, "copy": {"h2d": BYTE_PER_NS, "d2h": BYTE_PER_NS}, **rules, **more}
 
 
+def turns(length, switch, **more):
+    """A device on which contexts take turns."""
+    slices = {"length": f"{length} ns", "switch": f"{switch} ns"}
+    return device(arbitration="native-timeslice", time_slice=slices, **more)
+
+
 def kernel(blocks, length, threads=32, **more):
     """`more` can replace the length by a time."""
     how = {} if "time" in more else {"block_task_length": f"{length} ns"}
@@ -140,6 +146,59 @@ def test_c2_copies_of_one_instant_in_client_order():
     check([client("a", kernel(1, 1), stream="s"), client("c", kernel(1, 1), arrive=2, copy_in="3 B"),
            client("d", kernel(1, 1), arrive=2, stream="s", copy_in="1 B")], device(),
           [("a", 0, "k0", 0, 0, 1), ("c", 0, "k0", 0, 5, 6), ("d", 0, "k0", 0, 6, 7)])
+
+
+def test_t1_turn_ends_with_the_blocks_under_way():
+    # a's turn is 0..3; its second block, begun before that, ends at 4. The switch takes 1: b 5..6. Back at 7, and
+    # now nobody waits when the turn is over at 10.
+    clients = [client("a", kernel(4, 2)), client("b", kernel(1, 1), arrive=1)]
+    expected = [("a", 0, "k0", 0, 0, 2), ("a", 0, "k0", 0, 2, 4), ("b", 0, "k0", 0, 5, 6), ("a", 0, "k0", 0, 7, 9),
+                ("a", 0, "k0", 0, 9, 11)]
+    check(clients, turns(3, 1), expected)
+    # In one context, or without T1, they are served in order.
+    shared = [("a", 0, "k0", 0, begin, begin + 2) for begin in (0, 2, 4, 6)] + [("b", 0, "k0", 0, 8, 9)]
+    check([{**client, "context": "c"} for client in clients], turns(3, 1), shared)
+    check(clients, turns(3, 1, rules={"CUDA": {"T1": False}}), shared)
+
+
+def test_t1_turns_without_a_gap():
+    # a's turns are 0..4 and 4..8; b, there since 5, waits for 8, where a has 2 blocks to go.
+    check([client("a", kernel(10, 1)), client("b", kernel(1, 1), arrive=5)], turns(4, 0),
+          [("a", 0, "k0", 0, begin, begin + 1) for begin in (0, 1, 2, 3, 4, 5, 6, 7)] +
+          [("b", 0, "k0", 0, 8, 9), ("a", 0, "k0", 0, 9, 10), ("a", 0, "k0", 0, 10, 11)])
+
+
+def test_t1_new_turn_after_nobody_wanted_the_device():
+    # a is active still at 6, for no switch: its turn is 6..10, not 4..8.
+    check([client("a", kernel(5, 1), releases=[0, 6]), client("b", kernel(1, 1), arrive=7)], turns(4, 3),
+          [("a", 0, "k0", 0, begin, begin + 1) for begin in (0, 1, 2, 3, 4)] +
+          [("a", 1, "k0", 0, begin, begin + 1) for begin in (6, 7, 8, 9)] +
+          [("b", 0, "k0", 0, 13, 14), ("a", 1, "k0", 0, 17, 18)])
+
+
+def test_t1_waits_until_what_blocks_had_is_free():
+    # a's block ends at 2, its room is free at 5; b's, 5..6, at 9.
+    check([client("a", kernel(2, 2)), client("b", kernel(1, 1))], turns(1, 0, delays={"block_end": "3 ns"}),
+          [("a", 0, "k0", 0, 0, 2), ("b", 0, "k0", 0, 5, 6), ("a", 0, "k0", 0, 9, 11)])
+
+
+def test_t1_copies_and_priorities_of_others():
+    # l's turn is 0..2, however high h's priority; h's copy is under way meanwhile. Of one context h is first.
+    clients = [client("l", kernel(4, 1)), client("h", kernel(1, 1), copy_in="1 B", priority=1)]
+    check(clients, turns(2, 0, priorities=2),
+          [("l", 0, "k0", 0, 0, 1), ("l", 0, "k0", 0, 1, 2), ("h", 0, "k0", 0, 2, 3), ("l", 0, "k0", 0, 3, 4),
+           ("l", 0, "k0", 0, 4, 5)])
+    check([{**client, "context": "c"} for client in clients], turns(2, 0, priorities=2),
+          [("l", 0, "k0", 0, 0, 1), ("h", 0, "k0", 0, 1, 2), ("l", 0, "k0", 0, 2, 3), ("l", 0, "k0", 0, 3, 4),
+           ("l", 0, "k0", 0, 4, 5)])
+
+
+def test_fifo_has_a_single_queue():
+    clients = [client("l", kernel(2, 1)), client("h", kernel(1, 1), priority=1)]
+    check(clients, device(priorities=2, arbitration="native-fifo"),
+          [("l", 0, "k0", 0, 0, 1), ("l", 0, "k0", 0, 1, 2), ("h", 0, "k0", 0, 2, 3)])
+    check(clients, device(priorities=2, arbitration="native-priority"),
+          [("h", 0, "k0", 0, 0, 1), ("l", 0, "k0", 0, 1, 2), ("l", 0, "k0", 0, 2, 3)])
 
 
 def main():
