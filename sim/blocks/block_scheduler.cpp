@@ -40,7 +40,7 @@ BlockScheduler::BlockScheduler(const Device& device, EventQueue& events, std::ui
                   ? static_cast<std::size_t>(device.priorities)
                   : 1),
       queues_(levels_ * contexts),
-      outside_(most_resident_ ? queues_.size() : 0),
+      outside_(most_resident_ ? levels_ : 0),
       vacated_(device.delays.block_end, alarm) {
   if (device.arbitration == Arbitration::timeslice && rules_.on(Rule::T1))
     turns_.emplace(*device.time_slice, contexts, alarm);
@@ -107,7 +107,8 @@ bool BlockScheduler::before(const LaunchedGrid& a, const LaunchedGrid& b) const 
 void BlockScheduler::join(GridSlot slot, Time now) {
   Entry& entry = grids_[slot];
   entry.admitted = !most_resident_;
-  insert((entry.admitted ? queues_ : outside_)[queue_of(entry.grid)], slot);
+  const std::size_t queue = queue_of(entry.grid);
+  insert(entry.admitted ? queues_[queue] : outside_[queue % levels_], slot);
   joined_.push_back(slot);
   changed_ = true;
   note(entry, Mark::queued, now);
@@ -127,7 +128,7 @@ void BlockScheduler::admit(Time now) {
     Queue& waiting = outside_[q];
     for (; !waiting.empty() && resident_ < *most_resident_; ++resident_) {
       grids_[waiting.front()].admitted = true;
-      insert(queues_[q], waiting.front());
+      insert(queues_[queue_of(grids_[waiting.front()].grid)], waiting.front());
       waiting.erase(waiting.begin());
     }
     for (const GridSlot slot : waiting) hold(slot, Rule::K1, now);

@@ -153,9 +153,10 @@ class BlockScheduler {
   bool changed_ = false;
 
   Multiprocessors sms_;
-  std::size_t levels_;          // of priority
-  std::vector<Queue> queues_;   // by context, and of each by priority, highest first
-  std::vector<Queue> outside_;  // likewise, kernels that are not admitted yet; none where any number may be
+  std::size_t levels_;         // of priority
+  std::vector<Queue> queues_;  // by context, and of each by priority, highest first
+  std::vector<Queue>
+      outside_;  // by priority, kernels that are not admitted yet; none where any number may be
   std::optional<ContextTurns> turns_;
   std::int64_t on_device_ = 0;  // blocks that have room
   std::vector<Entry> grids_;

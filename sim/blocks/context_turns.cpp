@@ -1,5 +1,6 @@
 #include "sim/blocks/context_turns.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace gangway {
@@ -31,11 +32,22 @@ void ContextTurns::reset() {
   alarmed_.reset();
 }
 
+bool ContextTurns::in_line(std::size_t context) const {
+  return std::any_of(line_.begin(), line_.end(), [&](const Waiting& w) { return w.context == context; });
+}
+
+void ContextTurns::join_line(Time now, std::size_t context) {
+  const auto place = std::find_if(line_.begin(), line_.end(), [&](const Waiting& w) {
+    return std::pair(now, context) < std::pair(w.since, w.context);
+  });
+  line_.insert(place, {now, context});
+}
+
 void ContextTurns::begin(Time now, std::size_t context) {
   from_ = used_ && context != active_ ? now + slice_.context_switch : now;
   until_ = from_ + slice_.length;
   active_ = context;
-  std::erase(line_, context);
+  std::erase_if(line_, [&](const Waiting& w) { return w.context == context; });
   used_ = true;
 }
 

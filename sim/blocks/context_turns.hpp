@@ -1,7 +1,6 @@
 // Contexts that take turns on a device: native-timeslice. sim/blocks/README.md is the exact definition.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -31,8 +30,13 @@ class ContextTurns {
   bool open() const { return open_; }
 
  private:
-  template <typename Waits>
-  void line_up(Waits waits);
+  // A context that is not active and has work, since when; sorted.
+  struct Waiting {
+    Time since;
+    std::size_t context = 0;
+  };
+  bool in_line(std::size_t context) const;
+  void join_line(Time now, std::size_t context);
   void begin(Time now, std::size_t context);
   void pass(Time now);
   void wake_at(Time time);
@@ -41,7 +45,7 @@ class ContextTurns {
   std::size_t contexts_;
   Alarm alarm_;
   std::size_t active_ = 0;
-  std::vector<std::size_t> line_;
+  std::vector<Waiting> line_;
   bool used_ = false;       // somebody had a turn: the first costs no switch
   bool idle_ = true;        // nobody wanted the device when turn() was asked last
   bool contested_ = false;  // another context waited then
@@ -54,10 +58,11 @@ template <typename Waits>
 std::optional<std::size_t> ContextTurns::turn(Time now, Waits waits, bool busy) {
   if (due(now)) alarmed_.reset();
   open_ = false;
+  std::erase_if(line_, [&](const Waiting& w) { return !waits(w.context); });
+  for (std::size_t c = 0; c < contexts_; ++c)
+    if (c != active_ && !in_line(c) && waits(c)) join_line(now, c);
   const bool wanted = busy || waits(active_);
-  line_up(waits);
-  const bool follower = !line_.empty();
-  if (!wanted && !follower) {
+  if (!wanted && line_.empty()) {
     idle_ = true;
     return std::nullopt;
   }
@@ -66,27 +71,21 @@ std::optional<std::size_t> ContextTurns::turn(Time now, Waits waits, bool busy) 
   } else if (!contested_) {
     pass(now);
   }
-  contested_ = follower;
-  if (follower && (!wanted || now >= until_)) {
+  contested_ = !line_.empty();
+  if (contested_ && (!wanted || now >= until_)) {
     if (busy) return std::nullopt;  // its blocks drain
-    begin(now, line_.front());
+    const std::size_t loser = active_;
+    begin(now, line_.front().context);
+    if (waits(loser)) join_line(now, loser);
+    contested_ = !line_.empty();
   }
   if (now < from_) {
     wake_at(from_);
     return std::nullopt;
   }
-  if (follower) wake_at(until_);
+  if (contested_) wake_at(until_);
   open_ = true;
   return active_;
-}
-
-// Contexts other than the active one stand in line from when they have work, at one instant in their order.
-template <typename Waits>
-void ContextTurns::line_up(Waits waits) {
-  std::erase_if(line_, [&](std::size_t c) { return !waits(c); });
-  for (std::size_t c = 0; c < contexts_; ++c)
-    if (c != active_ && std::find(line_.begin(), line_.end(), c) == line_.end() && waits(c))
-      line_.push_back(c);
 }
 
 }  // namespace gangway

@@ -176,7 +176,6 @@ class BlockModel:
         self.leaving = []  # what blocks had that ended: (when it is free, operation, SM)
         self.delays = []  # that run: their ends
         self.spans = collections.Counter()
-        self.kernels_changed = False  # what turns depend on, since they were looked at last
 
     # ---- time -----------------------------------------------------------------------------------
 
@@ -224,10 +223,8 @@ class BlockModel:
             operation.running -= 1
         for time in over:
             self.delays.remove(time)
-            self.kernels_changed |= self.turns is not None and time in self.turns.times()
         for entry in [entry for entry in self.leaving if entry[0] == self.now]:
             self.leaving.remove(entry)
-            self.kernels_changed = True
             self.sms[entry[2]].take(entry[1].kernel.need, -1)
         for entry in releases:
             self.due.remove(entry)
@@ -277,7 +274,7 @@ class BlockModel:
         for operation in list(self.open):
             if operation.kernel and operation.all_assigned() and not operation.running and not operation.ended:
                 self.end(operation)
-                changed = self.kernels_changed = True
+                changed = True
             if not operation.left and self.may_leave(operation):
                 operation.left = changed = True
                 self.streams[operation.stream()].remove(operation)
@@ -319,7 +316,6 @@ class BlockModel:
                         if not (operation.kernel and self.order == "release-all"):
                             (self.outside if operation.kernel else self.queue_of(operation)).append(operation)
                         again = changed = True
-                        self.kernels_changed |= operation.kernel is not None
         return changed
 
     def queue_of(self, operation):
@@ -375,13 +371,10 @@ class BlockModel:
         here = lambda kernel: not kernel.ended or self.now < kernel.ended_at + self.room_delay
         self.resident = [kernel for kernel in self.resident if here(kernel)]
         while self.outside and len(self.resident) < self.most_resident:
-            # Where contexts take turns, by contexts first: each has queues of its own.
-            chosen = min(self.outside, key=lambda kernel: (kernel.job.client.context, -self.level(kernel),
-                                                           self.place_in_queue(kernel)))
+            chosen = min(self.outside, key=lambda kernel: (-self.level(kernel), self.place_in_queue(kernel)))
             self.outside.remove(chosen)
             self.queue_of(chosen).append(chosen)
             self.resident.append(chosen)
-            self.kernels_changed = True
 
     def assign_one(self):
         for operation in self.next_kernels(self.turns.active if self.turns else 0):
@@ -451,7 +444,6 @@ class Turns:
         self.active = self.begin = None
         self.idle = False  # nobody wants the device since it was looked at last
         self.line = []
-        self.loser = None  # who lost its turn and is not in line yet
 
     def wants(self, context):
         of_context = lambda entries: any(entry[1].job.client.context == context for entry in entries)
@@ -474,29 +466,30 @@ class Turns:
         return bool(self.model.blocks or self.model.leaving)
 
     def look(self):
-        """True when somebody got a turn. Who lost one joins the line when a kernel came or ended, room became
-        free or a turn began or was over, together with those that come then."""
+        """True when somebody got a turn."""
         wanting = [context for context in range(len(self.model.queues)) if self.wants(context)]
-        self.line = [context for context in self.line if context in wanting]
-        if self.model.kernels_changed:
-            self.loser = None
-        self.model.kernels_changed = False
-        self.line += [context for context in wanting
-                      if context not in self.line and context not in (self.active, self.loser)]
+        self.line = [(since, context) for since, context in self.line if context in wanting]
+        for context in wanting:
+            if context != self.active and context not in (waiting for _, waiting in self.line):
+                self.join(context)
         if self.active not in wanting:
             self.idle = not self.line
             if self.line:
-                self.give(self.line.pop(0), self.model.now)
+                self.give(self.line.pop(0)[1], self.model.now)
                 return True
             return False
         if self.idle:
             self.idle = False
             self.give(self.active, self.model.now)
         elif self.over() and self.line and not self.blocks_left():
-            self.loser = self.active
-            self.give(self.line.pop(0), self.model.now)
+            loser = self.active
+            self.give(self.line.pop(0)[1], self.model.now)
+            self.join(loser)
             return True
         return False
+
+    def join(self, context):
+        self.line = sorted(self.line + [(self.model.now, context)])
 
     def end_of_instant(self):
         if self.active is not None and not self.idle and not self.line and self.over():
