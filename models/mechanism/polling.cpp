@@ -37,7 +37,7 @@ CommandDelays PollingMechanism::delays(const Kernel& kernel, const Device& devic
 
 std::optional<Mechanism::Refusal> PollingMechanism::refusal(const Kernel&, const Device& device) const {
   if (device.polls) return std::nullopt;
-  return Refusal{"a mechanism that polls", "`polls` in the device file of " + device.name};
+  return Refusal{"nothing to tell what a poll costs", "`polls` in the device file of " + device.name};
 }
 
 std::int64_t PollingMechanism::blocks(const Kernel& kernel, const Device& device) {
