@@ -1,9 +1,9 @@
 #include "models/run/client_run.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "models/random.hpp"
+#include "models/run/jitter.hpp"
 
 namespace gangway {
 namespace {
@@ -16,8 +16,7 @@ Stream stream(const RunSeed& seed, const char* name, ClientId client, std::uint3
 
 double kernel_time_factor(const Jitter& jitter, const RunSeed& seed, JobId job) {
   Stream random = stream(seed, "kernel_time", job.client, job.number);
-  if (jitter.normal) return 1 + jitter.kernel_time * std::clamp(random.normal(), -3.0, 3.0);
-  return 1 + jitter.kernel_time * (2 * random.uniform() - 1);
+  return drawn_factor(random, jitter.kernel_time, jitter.normal);
 }
 
 ClientRun::ClientRun(const WorldSetup& setup, ClientId id)
@@ -68,9 +67,7 @@ bool ClientRun::begin() {
   kernel_ = 0;
   if (jitter_->kernel_time > 0) {
     const double x = kernel_time_factor(*jitter_, seed_, {id_, begun_});
-    for (std::size_t k = 0; k < nominal_.size(); ++k)
-      times_[k].ns = std::max<std::int64_t>(
-          1, static_cast<std::int64_t>(std::floor(static_cast<double>(nominal_[k].ns) * x + 0.5)));
+    for (std::size_t k = 0; k < nominal_.size(); ++k) times_[k] = drawn_time(nominal_[k], x);
   }
   ++begun_;
   return true;

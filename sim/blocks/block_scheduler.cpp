@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "models/run/jitter.hpp"
+
 namespace gangway {
 
 Duration BlockLengths::of(std::int64_t block) {
@@ -12,12 +14,9 @@ Duration BlockLengths::of(std::int64_t block) {
                        [](const BlockException& e, std::int64_t b) { return e.block < b; });
   const bool excepted = exception != exceptions.end() && exception->block == block;
   Duration length = excepted ? exception->length : all;
-  if (jitter > 0) {
-    const double draw = normal ? std::clamp(random->normal(), -3.0, 3.0) : 2 * random->uniform() - 1;
-    // Cut as by floor: what is below 0 is 1 in the end.
-    if (!excepted)
-      length.ns = std::max<std::int64_t>(
-          1, static_cast<std::int64_t>(static_cast<double>(all.ns) * (1 + jitter * draw) + 0.5));
+  if (jitter > 0) {  // each block has its draw, an exception too
+    const double factor = drawn_factor(*random, jitter, normal);
+    if (!excepted) length = drawn_time(all, factor);
   }
   return length;
 }

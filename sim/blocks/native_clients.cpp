@@ -1,10 +1,10 @@
 #include "sim/blocks/native_clients.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "models/run/client_run.hpp"
+#include "models/run/jitter.hpp"
 
 namespace gangway {
 namespace {
@@ -117,11 +117,8 @@ LaunchedGrid NativeClients::grid_of(const ClientState& state, const Operation& o
   BlockLengths& lengths = grid.lengths;
   lengths.all = state.lengths[operation.kernel];
   const Jitter& jitter = setup_.workload.jitter;
-  if (jitter.kernel_time > 0) {
-    const double factor = kernel_time_factor(jitter, seed_, operation.job);
-    const double length = static_cast<double>(lengths.all.ns) * factor;
-    lengths.all.ns = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(length + 0.5)));
-  }
+  if (jitter.kernel_time > 0)
+    lengths.all = drawn_time(lengths.all, kernel_time_factor(jitter, seed_, operation.job));
   if (jitter.block_time > 0) {
     lengths.jitter = jitter.block_time;
     lengths.normal = jitter.normal;

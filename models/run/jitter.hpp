@@ -1,0 +1,16 @@
+// How times are drawn around their nominal values, wherever that happens.
+#pragma once
+
+#include "models/quantity.hpp"
+#include "models/random.hpp"
+
+namespace gangway {
+
+// A factor around 1: uniform within `width`, or normal with that sigma, cut at 3 sigma. Draws once (uniform)
+// or twice (normal).
+double drawn_factor(Stream& random, double width, bool normal);
+
+// The nominal time multiplied, to the nearest ns, at least 1 ns.
+Duration drawn_time(Duration nominal, double factor);
+
+}  // namespace gangway
