@@ -24,7 +24,7 @@ T975 = {
 
 def documented_columns(file, swept=()):
     """The columns that the table in experiments/README.md gives a file."""
-    page = (ROOT / "experiments/README.md").read_text()
+    page = (ROOT / "experiments/README.md").read_text().split("\n## Result folder\n")[1]
     row = re.search(rf"^\| `{re.escape(file)}` \| (.*) \|$", page, re.MULTILINE)[1]
     columns = [span.split(",") for span in re.findall(r"`([^`]+)`", row)]
     if "the swept paths" in row:
