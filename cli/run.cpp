@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -109,6 +111,19 @@ void print_study(const Study& study, const StudyReport& report) {
   fmt::print("... more rows in summary.csv\n");
 }
 
+// The exit code where there is nothing new to print, which this says.
+template <typename Report>
+std::optional<int> without_results(const Report& report, const std::filesystem::path& out) {
+  if (report.was_complete) {
+    fmt::print("{} holds these results already\n", out.string());
+    return 0;
+  }
+  if (!report.interrupted) return std::nullopt;
+  fmt::print(stderr, "interrupted: {} of {} results kept in {}; the same command goes on from there\n",
+             report.groups_done, report.groups, out.string());
+  return 130;
+}
+
 int run_study(const Arguments& arguments, const std::string& command, Configuration configuration) {
   if (arguments.world != "sim" || arguments.trace)
     throw InputError({arguments.trace ? "--trace" : "--world", 0}, "kind", "'study'",
@@ -121,15 +136,7 @@ int run_study(const Arguments& arguments, const std::string& command, Configurat
   options.command = command;
   options.progress = isatty(STDERR_FILENO) != 0;
   const StudyReport report = run_study(study, options, catch_interrupts());
-  if (report.was_complete) {
-    fmt::print("{} holds these results already\n", options.out.string());
-    return 0;
-  }
-  if (report.interrupted) {
-    fmt::print(stderr, "interrupted: {} of {} results kept in {}; the same command goes on from there\n",
-               report.groups_done, report.groups, options.out.string());
-    return 130;
-  }
+  if (const auto code = without_results(report, options.out)) return *code;
   print_study(study, report);
   fmt::print("{} task sets, {} jobs in {:.2f} s ({} threads); results in {}\n", report.sets, report.jobs,
              report.seconds, report.threads, options.out.string());
@@ -150,15 +157,7 @@ int run(const Arguments& arguments, const std::string& command) {
   options.command = command;
   options.progress = isatty(STDERR_FILENO) != 0;
   const RunReport report = run_experiment(experiment, options, catch_interrupts());
-  if (report.was_complete) {
-    fmt::print("{} holds these results already\n", options.out.string());
-    return 0;
-  }
-  if (report.interrupted) {
-    fmt::print(stderr, "interrupted: {} of {} results kept in {}; the same command goes on from there\n",
-               report.groups_done, report.groups, options.out.string());
-    return 130;
-  }
+  if (const auto code = without_results(report, options.out)) return *code;
   print_table(experiment, report);
   print_verdicts(report);
   fmt::print("{} jobs, {} events in {:.2f} s ({:.0f} jobs/s, {} threads); results in {}\n",

@@ -170,20 +170,13 @@ Experiment interpret(const Node& root) {
   const auto published = settings.maybe("published");
   read_point(settings);  // the unswept file must be right by itself
   settings.finish();
-  for (const auto& combination : combinations(sweep)) {
-    Node changed = root;
-    std::vector<std::string> values;
-    for (std::size_t i = 0; i < sweep.size(); ++i) {
-      const Node& value = sweep[i].values[combination[i]];
-      place(changed, sweep[i].path, value.origin()) = value;
-      values.push_back(text_of(value));
-    }
+  for_each_point(root, sweep, [&](const Node& changed, std::vector<std::string> values) {
     Mapping m = Field(changed, "").mapping();
     Point point = read_point(m);
     point.values = std::move(values);
     check_workload(experiment, point, top);
     experiment.points.push_back(std::move(point));
-  }
+  });
   const bool none =
       published && published->node().kind == Node::Kind::sequence && published->node().items.empty();
   if (published && !none)

@@ -128,18 +128,11 @@ Study read_study(Configuration configuration, const std::vector<Override>& overr
   }
   read_point(settings);  // the unswept file must be right by itself
   settings.finish();
-  for (const auto& combination : combinations(sweep)) {
-    Node changed = root;
-    std::vector<std::string> values;
-    for (std::size_t i = 0; i < sweep.size(); ++i) {
-      const Node& value = sweep[i].values[combination[i]];
-      place(changed, sweep[i].path, value.origin()) = value;
-      values.push_back(text_of(value));
-    }
+  for_each_point(root, sweep, [&](const Node& changed, std::vector<std::string> values) {
     Mapping m = Field(changed, "").mapping();
     study.points.push_back(read_point(m));
     study.points.back().values = std::move(values);
-  }
+  });
   study.configuration = root.json().dump();
   study.identity = identity_of(study.configuration);
   return study;

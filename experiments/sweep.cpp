@@ -57,6 +57,22 @@ std::vector<Node> read_range(const Field& field) {
   return expand(field, scale, factor.has_value());
 }
 
+// Every combination, as one index per path; the last path varies fastest. One empty combination when nothing
+// is swept.
+std::vector<std::vector<std::size_t>> combinations(const std::vector<SweptPath>& sweep) {
+  std::vector<std::vector<std::size_t>> all{{}};
+  for (const SweptPath& swept : sweep) {
+    std::vector<std::vector<std::size_t>> longer;
+    for (const auto& prefix : all)
+      for (std::size_t i = 0; i < swept.values.size(); ++i) {
+        longer.push_back(prefix);
+        longer.back().push_back(i);
+      }
+    all = std::move(longer);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<SweptPath> read_sweep(const Field& field) {
@@ -80,22 +96,22 @@ std::vector<SweptPath> read_sweep(const Field& field) {
   return sweep;
 }
 
-std::vector<std::vector<std::size_t>> combinations(const std::vector<SweptPath>& sweep) {
-  std::vector<std::vector<std::size_t>> all{{}};
-  for (const SweptPath& swept : sweep) {
-    std::vector<std::vector<std::size_t>> longer;
-    for (const auto& prefix : all)
-      for (std::size_t i = 0; i < swept.values.size(); ++i) {
-        longer.push_back(prefix);
-        longer.back().push_back(i);
-      }
-    all = std::move(longer);
-  }
-  return all;
-}
-
 std::string text_of(const Node& value) {
   return value.kind == Node::Kind::scalar ? value.scalar : value.json().dump();
+}
+
+void for_each_point(const Node& root, const std::vector<SweptPath>& sweep,
+                    const std::function<void(const Node&, std::vector<std::string>)>& point) {
+  for (const auto& combination : combinations(sweep)) {
+    Node changed = root;
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < sweep.size(); ++i) {
+      const Node& value = sweep[i].values[combination[i]];
+      place(changed, sweep[i].path, value.origin()) = value;
+      values.push_back(text_of(value));
+    }
+    point(changed, std::move(values));
+  }
 }
 
 }  // namespace gangway

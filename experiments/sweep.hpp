@@ -1,6 +1,7 @@
 // Sweeps: which values a parameter takes, and all combinations.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,12 @@ struct SweptPath {
 // a path and 100,000 combinations in all. Throws InputError.
 std::vector<SweptPath> read_sweep(const Field& field);
 
-// Every combination, as one index per path; the last path varies fastest. One empty combination when nothing
-// is swept.
-std::vector<std::vector<std::size_t>> combinations(const std::vector<SweptPath>& sweep);
-
 // How a swept value stands in result files.
 std::string text_of(const Node& value);
+
+// Calls point(root as changed, values as text) for every combination; the last path varies fastest. One, with
+// the root as it is, when nothing is swept.
+void for_each_point(const Node& root, const std::vector<SweptPath>& sweep,
+                    const std::function<void(const Node&, std::vector<std::string>)>& point);
 
 }  // namespace gangway
