@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "experiments/largest_responses.hpp"
 #include "experiments/release_patterns.hpp"
 #include "experiments/simulated_owners.hpp"
 #include "models/error.hpp"
-#include "models/metrics/run_meter.hpp"
 
 namespace gangway {
 namespace {
@@ -20,30 +20,6 @@ constexpr std::uint64_t kRounds = 3;  // of every pattern, with another order at
 std::int64_t share_of(std::int64_t ticks, double share) {
   return static_cast<std::int64_t>(static_cast<double>(ticks) * share);
 }
-
-// The largest response of each client, since the nominal release where one is listed.
-class Largest : public JobSink, public TraceSink {
- public:
-  explicit Largest(const std::vector<std::vector<Duration>>& nominal)
-      : nominal_(nominal), meter_(nominal.size(), *this), worst(nominal.size()) {}
-  void record(const Record& record) override { meter_.record(record); }
-  void job(const JobResult& job) override {
-    if (!job.finish) return;
-    ++jobs;
-    const auto& listed = nominal_[job.id.client.index];
-    const Time release = listed.empty() ? job.arrival : Time{} + listed[job.id.number];
-    auto& held = worst[job.id.client.index];
-    if (!held || *job.finish - release > held->first) held = {*job.finish - release, job.id.number};
-  }
-
- private:
-  const std::vector<std::vector<Duration>>& nominal_;
-  RunMeter meter_;
-
- public:
-  std::vector<std::optional<std::pair<Duration, std::uint32_t>>> worst;
-  std::uint64_t jobs = 0;
-};
 
 // Jobs as they are released nominally, and later by their jitter, which is part of their response.
 struct Releases {
@@ -123,18 +99,9 @@ SimulatedResponses simulate_owners(const OwningTasks& set, const std::string& un
         }
         workload.clients.push_back(std::move(client));
       }
-      Largest largest(nominal);
+      LargestResponses largest(nominal.size(), &nominal);
       runs.play(workload, seed + round, largest);
-      out.jobs += largest.jobs;
-      for (std::size_t c = 0; c < workload.clients.size(); ++c) {
-        if (!largest.worst[c]) continue;
-        const auto task = std::find_if(set.tasks.begin(), set.tasks.end(), [&](const OwningTask& t) {
-          return t.name == workload.clients[c].name;
-        });
-        auto& worst = out.tasks[static_cast<std::size_t>(task - set.tasks.begin())];
-        const Rational value = ticks.time(largest.worst[c]->first);
-        if (!worst || value > worst->value) worst = {value, patterns[p].name, largest.worst[c]->second};
-      }
+      largest.add_to(out, workload, set.tasks, ticks, patterns[p].name);
     }
   return out;
 }

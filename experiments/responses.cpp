@@ -7,11 +7,11 @@
 #include <functional>
 #include <numeric>
 
+#include "experiments/largest_responses.hpp"
 #include "experiments/owner_responses.hpp"
 #include "experiments/release_patterns.hpp"
 #include "experiments/simulated_taskset.hpp"
 #include "models/error.hpp"
-#include "models/metrics/run_meter.hpp"
 #include "models/random.hpp"
 
 namespace gangway {
@@ -28,29 +28,19 @@ void shorten(Workload& workload) {
       kernel.block_task_length = kernel.time = Duration{kernel.time.ns / 2};
 }
 
-// The largest of each client.
-class Largest : public JobSink, public TraceSink {
+// Ends of kernels, and how many jobs ended.
+class Ends : public TraceSink {
  public:
-  explicit Largest(std::size_t clients) : meter_(clients, *this), worst(clients) {}
+  explicit Ends(std::function<void(const Record&)> gone) : gone_(std::move(gone)) {}
   void record(const Record& record) override {
-    meter_.record(record);
-    if (record.mark == Mark::gone) gone(record);
+    if (record.mark == Mark::gone) gone_(record);
+    if (record.mark == Mark::finished) ++jobs_;
   }
-  void job(const JobResult& job) override {
-    if (!job.finish) return;
-    ++jobs;
-    auto& held = worst[job.id.client.index];
-    if (!held || job.response() > held->first) held = {job.response(), job.id.number};
-  }
-
-  std::function<void(const Record&)> gone = [](const Record&) {};
+  std::uint64_t jobs() const { return jobs_; }
 
  private:
-  RunMeter meter_;
-
- public:
-  std::vector<std::optional<std::pair<Duration, std::uint32_t>>> worst;
-  std::uint64_t jobs = 0;
+  std::function<void(const Record&)> gone_;
+  std::uint64_t jobs_ = 0;
 };
 
 // --- Sporadic tasks
@@ -99,18 +89,9 @@ SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, c
       Device device = device_of(set.layout, set.order, set.channels,
                                 round % 2 == 0 ? Placement::most_room_first : Placement::lowest_index_first);
       if (set.priorities) device.priorities = 1000;
-      Largest largest(workload.clients.size());
+      LargestResponses largest(workload.clients.size());
       NativeRuns(workload, device).play(seed + round, largest);
-      out.jobs += largest.jobs;
-      for (std::size_t c = 0; c < workload.clients.size(); ++c) {
-        if (!largest.worst[c]) continue;
-        const auto task = std::find_if(set.tasks.begin(), set.tasks.end(), [&](const SporadicTask& t) {
-          return t.name == workload.clients[c].name;
-        });
-        auto& worst = out.tasks[static_cast<std::size_t>(task - set.tasks.begin())];
-        const Rational value = ticks.time(largest.worst[c]->first);
-        if (!worst || value > worst->value) worst = {value, pattern.name, largest.worst[c]->second};
-      }
+      largest.add_to(out, workload, set.tasks, ticks, pattern.name);
     }
   return out;
 }
@@ -153,17 +134,16 @@ SimulatedResponses simulate(const OneShotKernels& set, const std::string& unit, 
       workload.clients.push_back(std::move(client));
     }
     if (round % 2 == 1) shorten(workload);
-    Largest largest(workload.clients.size());
-    largest.gone = [&](const Record& record) {
+    Ends ends([&](const Record& record) {
       auto& worst = out.tasks[first[order[record.job.client.index]] + record.kernel];
       const Rational value = ticks.time(record.time - Time{});
       if (!worst || value > worst->value)
         worst = {value, fmt::format("order {}{}", round, round % 2 == 1 ? ", shorter blocks" : ""), 0};
-    };
+    });
     const Device device =
         device_of(set.layout, QueueOrder::became_head, set.channels, Placement::most_room_first);
-    NativeRuns(workload, device).play(seed + round, largest);
-    out.jobs += largest.jobs;
+    NativeRuns(workload, device).play(seed + round, ends);
+    out.jobs += ends.jobs();
   }
   return out;
 }
