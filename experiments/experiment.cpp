@@ -67,19 +67,26 @@ void read_permutations(const Field& field, Experiment& experiment) {
     experiment.permutations = static_cast<std::uint32_t>(field.integer(1, 1'000'000));
 }
 
-void check_mechanism(const Contender& policy, const Point& point, const Field& workload) {
-  if (policy.entry->make(policy.values)->needs().has(Capability::native)) return;
+// Why the kernel cannot be played: native clients issue all of a job at once, others need the mechanism.
+std::optional<Mechanism::Refusal> refusal(const Kernel& kernel, bool native, const Contender& policy,
+                                          const Mechanism& mechanism, const Device& device) {
+  if (native && kernel.gap > Duration{})
+    return Mechanism::Refusal{"a gap in the program of a native client", "none"};
+  if (native) return std::nullopt;
+  auto refused = mechanism.refusal(kernel, device);
+  if (refused) refused->found += " under the mechanism " + quote(policy.mechanism.entry->name);
+  return refused;
+}
+
+void check_kernels(const Contender& policy, const Point& point, const Field& workload) {
+  const bool all_native = policy.entry->make(policy.values)->needs().has(Capability::native);
   const auto mechanism = policy.mechanism.entry->make(policy.mechanism.values);
   for (const Client& client : point.workload->sample().clients)
-    for (const Kernel& kernel : client.kernels) {
-      if (client.native) continue;
-      if (const auto refused = mechanism->refusal(kernel, point.device))
-        throw InputError(
-            kernel.origin.line > 0 ? kernel.origin : workload.node().origin(),
-            workload.path() + ".clients." + client.name + ".kernels." + kernel.name,
-            fmt::format("{} under the mechanism {}", refused->found, quote(policy.mechanism.entry->name)),
-            refused->expected);
-    }
+    for (const Kernel& kernel : client.kernels)
+      if (const auto refused = refusal(kernel, all_native || client.native, policy, *mechanism, point.device))
+        throw InputError(kernel.origin.line > 0 ? kernel.origin : workload.node().origin(),
+                         workload.path() + ".clients." + client.name + ".kernels." + kernel.name,
+                         refused->found, refused->expected);
 }
 
 Point read_point(Mapping& m) {
@@ -88,7 +95,7 @@ Point read_point(Mapping& m) {
   point.workload.emplace(m.need("workload"), point.device);
   point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
   point.policies = read_policies(m.need("policies"), point.mechanism);
-  for (const Contender& policy : point.policies) check_mechanism(policy, point, m.need("workload"));
+  for (const Contender& policy : point.policies) check_kernels(policy, point, m.need("workload"));
   return point;
 }
 

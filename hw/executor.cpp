@@ -24,6 +24,8 @@ const WorldSetup& RealTimeWorld::checked(const WorldSetup& setup) {
       if (kernel.block_tasks.count >= kMostBlockTasks)
         throw InputError(kernel.origin, kernel.name, fmt::format("{} block-tasks", kernel.block_tasks.count),
                          fmt::format("fewer than {} in a world in real time", kMostBlockTasks));
+      if (kernel.gap > Duration{})
+        throw InputError(kernel.origin, kernel.name + ".gap", to_text(kernel.gap), "none, or the world sim");
       if (kernel.host_work > Duration{})
         throw InputError(kernel.origin, kernel.name + ".host_work", to_text(kernel.host_work),
                          "none, or the world sim");

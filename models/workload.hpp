@@ -33,6 +33,7 @@ struct Kernel {
   std::optional<Duration>
       eviction_delay;  // as measured, from the order to the last block gone (FRS paper, VI-B)
   std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
+  Duration gap;                               // of the client's host thread, before the kernel is submitted
   Duration host_work;                         // of the client's host thread, from the launch on
   std::int64_t registers = 0;                 // per thread; 0: no limit on residency
   Bytes shared_memory;                        // per block
@@ -77,6 +78,7 @@ struct Jitter {
   Duration arrival;        // added to each release, from 0 to this
   bool normal = false;
   double block_time = 0;  // as kernel_time, of each block of native clients by itself
+  double gap = 0;         // as kernel_time, of a job's gaps
 };
 
 struct Workload {

@@ -240,6 +240,13 @@ void SimulatedWorld::begin_job(ClientRun& client) {
   if (client.client().copy_in.count > 0)
     ask_for_copy(Direction::restore, {client.job(), client.client().copy_in, true});
   else
+    begin_kernels(client);
+}
+
+void SimulatedWorld::begin_kernels(ClientRun& client) {
+  if (client.gap() > Duration{})
+    push(now_ + client.gap(), kHostFree, client.id().index);
+  else
     eligible(client, true);
 }
 
@@ -281,7 +288,7 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot, std::uint64
   else if (is_native(copy.job.client))
     device_->copied(copy, direction, copies.beginning(slot));
   else if (direction == Direction::restore)
-    eligible(clients_[copy.job.client.index], true);
+    begin_kernels(clients_[copy.job.client.index]);
   else
     finish_job(clients_[copy.job.client.index]);
 }
@@ -380,7 +387,8 @@ void SimulatedWorld::report() {
   if (fruitless_ == kMostFruitless)
     stop(fmt::format("no block-task was done in {} launches, as when a quantum is shorter than a block-task",
                      fruitless_));
-  const Time host_free = hosts_.free(client.id());
+  Time host_free = std::max(now_, hosts_.free(client.id()));
+  if (!job_over) host_free = host_free + client.gap();
   const bool wait = why == Why::completed && host_free > now_;
   if (by_access_)
     gate_.ran(client.id());
@@ -394,7 +402,7 @@ void SimulatedWorld::report() {
 
 // The host thread has passed the end of a kernel; `late`: some time after it.
 void SimulatedWorld::go_on(ClientRun& client, bool late) {
-  if (!book_.of(client.job()).finished())
+  if (client.kernels_left())
     eligible(client, late);
   else if (client.client().copy_out.count > 0)
     ask_for_copy(Direction::save, {client.job(), client.client().copy_out, true});

@@ -85,6 +85,7 @@ class SimulatedWorld : public World, private Orders, private DeviceHost {
   void release(ClientId client);
   void begin_job(ClientRun& client);
   void eligible(ClientRun& client, bool arrives);
+  void begin_kernels(ClientRun& client);
   void copied(Direction direction, std::uint32_t slot, std::uint64_t event);
   void started();
   void gone(std::uint64_t sequence);

@@ -13,6 +13,7 @@ using namespace literals;
 
 constexpr Duration kDay = 86'400_s;
 constexpr std::int64_t kMostBlockTasks = 1'000'000'000'000;
+constexpr std::int64_t kMostKernels = 100'000;  // of a client
 
 Dimensions read_dimensions(const Field& field, std::int64_t most) {
   Dimensions d{1, 1, 1};
@@ -129,9 +130,16 @@ void read_client_priorities(const Field& field, const std::optional<Settings>& s
   m.finish();
 }
 
-Kernel read_kernel(const Field& field) {
+// How many times in a row the program has it.
+std::int64_t read_count(Mapping& m) {
+  const auto count = m.maybe("count");
+  return count ? count->integer(1, kMostKernels) : 1;
+}
+
+void read_kernels(const Field& field, std::vector<Kernel>& kernels) {
   Mapping m = field.mapping();
   Kernel kernel;
+  const std::int64_t count = read_count(m);
   kernel.origin = field.node().origin();
   kernel.name = m.need("name").identifier();
   const auto code = m.maybe("code");
@@ -158,10 +166,14 @@ Kernel read_kernel(const Field& field) {
     for (const Field& item : exceptions->items()) kernel.exceptions.push_back(read_exception(item, kernel));
   if (auto slice = m.maybe("slice")) kernel.slice = BlockCount{slice->integer(1, kernel.block_tasks.count)};
   if (auto priority = m.maybe("priority")) kernel.priority = read_priority(*priority);
+  kernel.gap = optional_duration(m, "gap", 0_ns).value_or(Duration{});
   kernel.host_work = optional_duration(m, "host_work", 0_ns).value_or(Duration{});
   kernel.declared_time = optional_duration(m, "declared_time", 1_ns);
   m.finish();
-  return kernel;
+  if (static_cast<std::int64_t>(kernels.size()) + count > kMostKernels)
+    field.fail(fmt::format("more than {} kernels of a client", kMostKernels),
+               fmt::format("at most {}", kMostKernels));
+  kernels.insert(kernels.end(), static_cast<std::size_t>(count), kernel);
 }
 
 std::vector<Duration> read_releases(const Field& field) {
@@ -219,11 +231,11 @@ Client read_client(const Field& field, const ForAll& all) {
   if (auto stream = m.maybe("stream")) client.stream = stream->identifier();
   if (auto repeat = m.maybe("repeat")) client.repeat = read_repeat(*repeat);
   if (client.arrive && !client.repeat.releases.empty()) field.fail("both arrive and releases", "one of them");
-  for (const Field& kernel : m.need("kernels").items()) client.kernels.push_back(read_kernel(kernel));
+  for (const Field& kernel : m.need("kernels").items()) read_kernels(kernel, client.kernels);
   m.finish();
   Duration sum;
   for (const Kernel& kernel : client.kernels) {
-    sum += kernel.time;
+    sum += kernel.time + kernel.gap;
     if (sum > Duration{100 * kDay.ns}) field.fail("kernels of more than 100 days in all", "at most 100 days");
   }
   return client;
@@ -244,6 +256,7 @@ Jitter read_jitter(const Field& field) {
   if (auto time = m.maybe("kernel_time")) jitter.kernel_time = time->number(0, 0.3);
   if (auto time = m.maybe("block_time")) jitter.block_time = time->number(0, 1);
   if (auto arrival = m.maybe("arrival")) jitter.arrival = arrival->duration();
+  if (auto gap = m.maybe("gap")) jitter.gap = gap->number(0, 1);
   if (auto d = m.maybe("distribution")) jitter.normal = d->one_of({"uniform", "normal"}) == "normal";
   m.finish();
   return jitter;

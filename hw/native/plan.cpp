@@ -54,6 +54,7 @@ void NativePlan::refuse(const Client& client) const {
              fmt::format("fewer than {}", kMostBlockTasks));
     if (kernel.code)
       unable(place + ".code", kernel.code_text, "none: blocks of native clients only keep busy");
+    if (kernel.gap > Duration{}) unable(place + ".gap", to_text(kernel.gap), "none, or the world sim");
     if (kernel.host_work > Duration{})
       unable(place + ".host_work", to_text(kernel.host_work), "none, or the world sim");
     if (!kernel.exceptions.empty())

@@ -24,6 +24,7 @@ ClientRun::ClientRun(const WorldSetup& setup, ClientId id)
   for (const Kernel& kernel : client_->kernels)
     nominal_.push_back(setup.mechanism.running_time(kernel, setup.device));
   times_ = nominal_;
+  for (const Kernel& kernel : client_->kernels) gaps_.push_back(kernel.gap);
 }
 
 void ClientRun::reset(const RunSeed& seed, Time first) {
@@ -68,6 +69,12 @@ bool ClientRun::begin() {
   if (jitter_->kernel_time > 0) {
     const double x = kernel_time_factor(*jitter_, seed_, {id_, begun_});
     for (std::size_t k = 0; k < nominal_.size(); ++k) times_[k] = drawn_time(nominal_[k], x);
+  }
+  if (jitter_->gap > 0) {
+    Stream random = stream(seed_, "gap", id_, begun_);
+    const double x = drawn_factor(random, jitter_->gap, jitter_->normal);
+    for (std::size_t k = 0; k < gaps_.size(); ++k)
+      if (const Duration gap = client_->kernels[k].gap; gap > Duration{}) gaps_[k] = drawn_time(gap, x);
   }
   ++begun_;
   return true;

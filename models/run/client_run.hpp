@@ -50,6 +50,9 @@ class ClientRun {
   void next_kernel() { ++kernel_; }
   // The current kernel of the current job.
   RunningKernel running() const;
+  // What the host does before it submits that, this job's jitter included.
+  Duration gap() const { return gaps_[kernel_]; }
+  bool kernels_left() const { return kernel_ < times_.size(); }
 
  private:
   Time jittered(Time nominal) const;
@@ -60,6 +63,7 @@ class ClientRun {
   const Jitter* jitter_;
   std::vector<Duration> nominal_;  // in the form that the mechanism needs
   std::vector<Duration> times_;    // of the current job
+  std::vector<Duration> gaps_;     // likewise
   RunSeed seed_;
   Time first_;
   Time latest_;                  // releases never go back in time

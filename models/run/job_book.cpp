@@ -78,7 +78,7 @@ Duration standalone_of(const WorldSetup& setup, const Client& client) {
   for (const Kernel& kernel : client.kernels) {
     const Duration alone =
         setup.standalone_transformed ? setup.mechanism.running_time(kernel, setup.device) : kernel.time;
-    sum += std::max(alone, kernel.host_work);
+    sum += kernel.gap + std::max(alone, kernel.host_work);
   }
   if (client.copy_in.count > 0)
     sum += setup.device.h2d.latency + transfer_time(client.copy_in, setup.device.h2d.bandwidth);

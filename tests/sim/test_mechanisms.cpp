@@ -203,6 +203,43 @@ TEST_CASE("host work delays a relaunch, until a signal where there is one") {
   CHECK(play(scenario, "piv").lines[11] == "78 A start");
 }
 
+TEST_CASE("a host computes before it submits a kernel") {
+  Client a = client("A", 0, 20);
+  a.kernels.push_back(a.kernels[0]);
+  a.kernels[0].gap = Duration{7};
+  a.kernels[1].gap = Duration{30};
+  a.repeat = {2, std::nullopt, Duration{0}};
+  const Played played = play({{a, client("B", 1, 10)}}, "fcfs");
+  // A is told at 7 while B runs (11-21, known at 26), again at 61 + 30 and, its second job, at 126 + 7.
+  CHECK(played.lines == Lines{"1 B launch",      "11 B start",      "21 B gone 10",  "26 B completed",
+                              "26 B finished",   "26 A launch",     "36 A start",    "56 A gone 20",
+                              "61 A completed",  "91 A launch",     "101 A start",   "121 A gone 20",
+                              "126 A completed", "126 A finished",  "133 A launch",  "143 A start",
+                              "163 A gone 20",   "168 A completed", "198 A launch",  "208 A start",
+                              "228 A gone 20",   "233 A completed", "233 A finished"});
+  CHECK(played.jobs[1].standalone == Duration{77});
+}
+
+TEST_CASE("gaps are drawn once for each job") {
+  Client a = client("A", 0, 20);
+  a.kernels.push_back(a.kernels[0]);
+  for (Kernel& kernel : a.kernels) kernel.gap = Duration{1000};
+  a.repeat = {200, std::nullopt, Duration{0}};
+  Scenario scenario{{a}};
+  scenario.jitter.gap = 0.3;
+  std::int64_t least = 5000, most = 0, sum = 0;
+  for (const JobResult& job : play(scenario, "fcfs").jobs) {
+    const std::int64_t gaps = (job.response() - Duration{70}).ns;
+    CHECK(gaps % 2 == 0);  // both are the same
+    least = std::min(least, gaps);
+    most = std::max(most, gaps);
+    sum += gaps;
+  }
+  CHECK((least >= 1400 && least < 1420));
+  CHECK((most <= 2600 && most > 2580));
+  CHECK(std::abs(sum / 200 - 2000) < 100);
+}
+
 TEST_CASE("a program goes on when its host thread does") {
   Client a = client("A", 0, 20);
   a.kernels[0].host_work = Duration{100};
