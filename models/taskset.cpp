@@ -42,7 +42,7 @@ class TimeReader {
         std::find_if(kUnits.begin(), kUnits.end(), [&](const TimeUnit& u) { return u.name == text; });
     if (!value || (!text.empty() && unit == kUnits.end())) field.fail(form);
     agree(field, text.empty() ? nullptr : unit);
-    const Rational scaled = text.empty() ? *value : *value * Rational(unit->ns, unit_->ns);
+    Rational scaled = text.empty() ? *value : *value * Rational(unit->ns, unit_->ns);
     if (scaled < least || scaled > Rational(1'000'000'000'000'000)) field.fail(form);
     return scaled;
   }

@@ -123,8 +123,7 @@ void BlockScheduler::insert(Queue& queue, GridSlot slot) {
 
 // CUDA.K1: those of the highest priority first, and of these, the first.
 void BlockScheduler::admit(Time now) {
-  for (std::size_t q = 0; q < outside_.size(); ++q) {
-    Queue& waiting = outside_[q];
+  for (Queue& waiting : outside_) {
     for (; !waiting.empty() && resident_ < *most_resident_; ++resident_) {
       grids_[waiting.front()].admitted = true;
       insert(queues_[queue_of(grids_[waiting.front()].grid)], waiting.front());

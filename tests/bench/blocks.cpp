@@ -115,7 +115,7 @@ double kernel_us(std::int64_t blocks) {
 // A simulated second of 64 streams that are hardly ever idle. Blocks take 10 us; kernels have at least
 // `waves` waves of them, or, of single waves, random parts of one, out of step with each other.
 double simulated_seconds_a_second(std::int64_t waves) {
-  constexpr std::int64_t kWave = 132 * 16;
+  constexpr std::int64_t kWave = std::int64_t{132} * 16;
   Workload workload;
   Stream random(1, "streams", {});
   for (int c = 0; c < 64; ++c) {

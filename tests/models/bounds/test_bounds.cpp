@@ -193,8 +193,8 @@ TEST_CASE("CE1: utilisation below M* and block times below periods do not suffic
     CHECK(report.utilisation->text() == "12/7");
     CHECK(report.least_busy == 2);
     CHECK(tightest(report)[0] == "-");  // its responses grow for ever
-    CHECK(needs(report, "T3") != "");
-    CHECK(needs(report, "T3-closed") != "");
+    CHECK_FALSE(needs(report, "T3").empty());
+    CHECK_FALSE(needs(report, "T3-closed").empty());
   }
   const BoundReport ready = bound_responses(sporadic(pool(2), rows, QueueOrder::release_ready));
   CHECK(*ready.tightest(0) >= Rational(50));  // what simulation reaches

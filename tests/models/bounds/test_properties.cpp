@@ -70,8 +70,8 @@ TEST_CASE("refinements are no looser than what they refine") {
 // Magnitudes from 10^-15 to 10^15, as files may have them.
 Rational strange(Stream& random) {
   constexpr std::array<std::int64_t, 5> kNumbers{1, 3, 999'999'999'999'999, 1'000'000'000'000'000, 1024};
-  const Rational a = kNumbers[random.below(kNumbers.size())];
-  const Rational b = 1 + static_cast<std::int64_t>(random.below(1'000'000'007));
+  Rational a = kNumbers[random.below(kNumbers.size())];
+  Rational b = 1 + static_cast<std::int64_t>(random.below(1'000'000'007));
   switch (random.below(4)) {
     case 0:
       return a;

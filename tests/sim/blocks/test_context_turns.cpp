@@ -15,7 +15,7 @@ Device sliced() {
 
 Lines blocks(const std::vector<Client>& clients, const Device& device) {
   const Scenario scenario{.clients = clients, .device = device};
-  const Lines cohorts = run_blocks(scenario, false, "passthrough").blocks;
+  Lines cohorts = run_blocks(scenario, false, "passthrough").blocks;
   CHECK(run_blocks(scenario, true, "passthrough").blocks == cohorts);
   return cohorts;
 }

@@ -148,7 +148,9 @@ TEST_CASE("many blocks at once are placed as one by one", "[blocks]") {
     std::vector<std::pair<BlockNeeds, std::vector<BlocksOnSm>>> placed;
     for (int step = 0; step < 12; ++step) {
       if (!placed.empty() && random.below(3) == 0) {
-        const auto [needs, where] = placed[random.below(placed.size())];
+        const auto chosen = placed[random.below(placed.size())];
+        const BlockNeeds& needs = chosen.first;
+        const std::vector<BlocksOnSm>& where = chosen.second;
         placed.erase(
             std::find_if(placed.begin(), placed.end(), [&](const auto& p) { return p.second == where; }));
         at_once.release(needs, where);
