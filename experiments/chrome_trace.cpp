@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kClients = 1, kGpu = 2, kBlocks = 3, kStates = 4;                      // processes
+constexpr int kClients = 1, kGpu = 2, kBlocks = 3, kStates = 4, kAccess = 5;         // processes
 constexpr int kMostLanes = 1 << 12;                                                  // of an SM
 constexpr int kOwner = 1, kCommands = 2, kCopyIn = 3, kCopyOut = 4, kScheduler = 5;  // threads of the GPU
 
@@ -52,7 +53,15 @@ class Timeline : public TraceSink {
       case Mark::eligible:
         return enter(r, "waiting");
       case Mark::submitted:
+        requests_.insert(r.launch);
+        if (phase(r).name != "running") enter(r, "waiting");
         return;
+      case Mark::access:
+        return access(r);
+      case Mark::killed:
+      case Mark::refused:
+        leave(r);
+        return instant(r, name_of(r.mark).c_str());
       case Mark::issued:
         if (r.copy) return;
         native_.insert(r.launch);
@@ -73,7 +82,7 @@ class Timeline : public TraceSink {
         return;
       case Mark::started:
         if (is_native(r)) return enter(r, "running");
-        span(kGpu, kCommands, "launch", launched_, r);
+        if (requests_.erase(r.launch) == 0) span(kGpu, kCommands, "launch", launched_, r);
         owned_ = r.time;
         owner_ = Owner::there;
         return enter(r, "running");
@@ -135,7 +144,9 @@ class Timeline : public TraceSink {
     if (!spans_.empty()) process(kBlocks, "blocks on SMs");
     std::uint32_t sm = 0;
     std::vector<Time> free_from;  // by lane
-    for (const auto& [here, span] : spans_) {
+    for (const SpanOnSm& on_sm : spans_) {
+      const BlocksOnSm& here = on_sm.here;
+      const BlockSpan& span = on_sm.span;
       if (here.sm != sm) free_from.clear();
       sm = here.sm;
       const auto lane =
@@ -266,6 +277,29 @@ class Timeline : public TraceSink {
     phase(r) = {name, r.time, r};
   }
 
+  // How clients may submit that do so by themselves; all begin with direct access.
+  void access(const Record& r) {
+    if (accesses_.empty()) {
+      process(kAccess, "access");
+      accesses_.resize(phases_.size());
+    }
+    Phase& now = accesses_[r.job.client.index];
+    show_access(now, r.time);
+    if (now.name.empty())
+      thread(kAccess, client_thread(r.job.client.index), workload_->clients[r.job.client.index].name);
+    static constexpr std::array names{"direct", "intercept", "deny", "sampled"};
+    now = {names[static_cast<std::size_t>(r.amount)], r.time, r};
+  }
+  void show_access(const Phase& phase, Time until) {
+    if (phase.name.empty() || until <= phase.since) return;
+    events_.push_back({{"ph", "X"},
+                       {"name", phase.name},
+                       {"pid", kAccess},
+                       {"tid", client_thread(phase.of.job.client.index)},
+                       {"ts", microseconds(phase.since)},
+                       {"dur", microseconds(Time{(until - phase.since).ns})}});
+  }
+
   void copied(const Record& r) {
     const std::string& client = workload_->clients[r.job.client.index].name;
     const auto begun = copying_.find({engine(r), r.job});
@@ -288,6 +322,7 @@ class Timeline : public TraceSink {
 
   // What is still going on when a horizon ends the run is drawn up to there.
   void ended(Time now) {
+    for (const Phase& p : accesses_) show_access(p, now);
     for (Phase& p : phases_) {
       Record r = p.of;
       r.time = now;
@@ -313,6 +348,8 @@ class Timeline : public TraceSink {
   bool evicting_ = false;
   bool scheduler_ = false;  // its track is there
   std::set<LaunchId> native_;
+  std::set<LaunchId> requests_;               // of clients that submit by themselves, that have not begun
+  std::vector<Phase> accesses_;               // by client
   std::int64_t queued_ = 0, in_streams_ = 0;  // kernels: in primary queues; of native clients, in streams
   Time counted_at_;                           // when one of them changed last
   bool counted_ = false, counts_changed_ = false;

@@ -11,6 +11,7 @@
 #include "experiments/sweep.hpp"
 #include "models/nearest.hpp"
 #include "models/taskset.hpp"
+#include "models/world.hpp"
 
 namespace gangway {
 namespace {
@@ -67,26 +68,42 @@ void read_permutations(const Field& field, Experiment& experiment) {
     experiment.permutations = static_cast<std::uint32_t>(field.integer(1, 1'000'000));
 }
 
-// Why the kernel cannot be played: native clients issue all of a job at once, others need the mechanism.
-std::optional<Mechanism::Refusal> refusal(const Kernel& kernel, bool native, const Contender& policy,
-                                          const Mechanism& mechanism, const Device& device) {
+// Clients that submit to channels of their own have no copies, and no queues of the device's beside these.
+std::optional<Refusal> refusal_by_channels(const Client& client) {
+  if (client.native) return Refusal{"native: true", "no native clients where all submit to channels"};
+  if (client.copy_in.count > 0 || client.copy_out.count > 0)
+    return Refusal{"copies", "none where clients submit to channels"};
+  return std::nullopt;
+}
+
+// Native clients issue all of a job at once, others need the mechanism.
+std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const Contender& policy,
+                                      const Mechanism& mechanism, const Device& device) {
   if (native && kernel.gap > Duration{})
-    return Mechanism::Refusal{"a gap in the program of a native client", "none"};
+    return Refusal{"a gap in the program of a native client", "none, or arbitration: direct"};
   if (native) return std::nullopt;
   auto refused = mechanism.refusal(kernel, device);
   if (refused) refused->found += " under the mechanism " + quote(policy.mechanism.entry->name);
   return refused;
 }
 
-void check_kernels(const Contender& policy, const Point& point, const Field& workload) {
-  const bool all_native = policy.entry->make(policy.values)->needs().has(Capability::native);
-  const auto mechanism = policy.mechanism.entry->make(policy.mechanism.values);
+// Whether every client and kernel can be played under the policy.
+void check_kernels(const Contender& contender, const Point& point, const Field& workload) {
+  const auto policy = contender.entry->make(contender.values);
+  const auto mechanism = contender.mechanism.entry->make(contender.mechanism.values);
+  const bool channels = uses_channels(*policy, point.device);
+  const bool all_native = policy->needs().has(Capability::native);
   for (const Client& client : point.workload->sample().clients)
-    for (const Kernel& kernel : client.kernels)
-      if (const auto refused = refusal(kernel, all_native || client.native, policy, *mechanism, point.device))
+    for (const Kernel& kernel : client.kernels) {
+      auto refused =
+          channels ? refusal_by_channels(client)
+                   : refusal_by_gpu(kernel, all_native || client.native, contender, *mechanism, point.device);
+      if (!refused) refused = policy->refusal(kernel, point.device);
+      if (refused)
         throw InputError(kernel.origin.line > 0 ? kernel.origin : workload.node().origin(),
                          workload.path() + ".clients." + client.name + ".kernels." + kernel.name,
                          refused->found, refused->expected);
+    }
 }
 
 Point read_point(Mapping& m) {

@@ -18,7 +18,7 @@ void StateTracks::record(const Record& record) {
     return;
   }
   Track& track = tracks_[record.job.client.index];
-  track.native = track.native || record.mark == Mark::issued;
+  track.native = track.native || record.mark == Mark::issued || record.mark == Mark::submitted;
   if (track.native) return;
   if (const auto state = state_after(record, track.state)) enter(track, *state, record);
 }

@@ -46,8 +46,7 @@ class JobRows : public JobSink {
       fmt::format_to(out, ",{},{},{},{},", job.finish->ns, job.standalone.ns, job.response().ns, job.ntt());
     else
       fmt::format_to(out, ",,{},,,", job.standalone.ns);
-    fmt::format_to(out, "{},{},{},{}\n", job.evictions, job.launches, job.finish ? "finished" : "unfinished",
-                   job.priority);
+    fmt::format_to(out, "{},{},{},{}\n", job.evictions, job.launches, name_of(job.outcome), job.priority);
   }
 
   Unit unit_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hw/protocol.hpp"
+#include "models/random.hpp"
 
 namespace gangway {
 namespace {
@@ -82,6 +83,7 @@ std::uint64_t RealTimeWorld::run(Policy& policy, const RunSeed& seed, std::span<
   try {
     warm_up();
     origin_ = HostClock::now();
+    policy.seed({seed.seed, "policy", {seed.replication, seed.permutation}});
     policy.decide(now_, book_, *this);  // before anything happens
     origin_ = HostClock::now();
     play();
@@ -380,16 +382,6 @@ void RealTimeWorld::evict(LaunchId launch) {
         .kernel = stay_.kernel.index,
         .mark = Mark::evict_ordered});
   backend_->evict();
-}
-
-void RealTimeWorld::kill(ClientId) { impossible("a kill, which this world cannot do"); }
-void RealTimeWorld::restore(JobId, DeviceId) { impossible("a restore, which this world cannot do"); }
-void RealTimeWorld::save(JobId, DeviceId) { impossible("a save, which this world cannot do"); }
-void RealTimeWorld::access(ClientId, Access) { impossible("an access order, which this world cannot obey"); }
-void RealTimeWorld::admit(RequestId) { impossible("an admission, which this world cannot do"); }
-void RealTimeWorld::drain(ClientId) { impossible("a drain, which this world cannot do"); }
-void RealTimeWorld::sample(ClientId, Duration, std::int64_t) {
-  impossible("sampling, which this world cannot do");
 }
 
 TimerId RealTimeWorld::wake_at(Time time) {

@@ -11,11 +11,12 @@
 #include "models/run/client_run.hpp"
 #include "models/run/history.hpp"
 #include "models/run/job_book.hpp"
+#include "models/run/refusing_orders.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
 
-class RealTimeWorld : public World, private Orders {
+class RealTimeWorld : public World, private RefusingOrders {
  public:
   static constexpr Capabilities kCapabilities{Capability::evict, Capability::ranges};
 
@@ -58,13 +59,6 @@ class RealTimeWorld : public World, private Orders {
 
   LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
   void evict(LaunchId launch) override;
-  void kill(ClientId client) override;
-  void restore(JobId job, DeviceId device) override;
-  void save(JobId job, DeviceId device) override;
-  void access(ClientId client, Access access) override;
-  void admit(RequestId request) override;
-  void drain(ClientId client) override;
-  void sample(ClientId client, Duration span, std::int64_t requests) override;
   TimerId wake_at(Time time) override;
   void cancel(TimerId timer) override;
 
@@ -95,7 +89,7 @@ class RealTimeWorld : public World, private Orders {
   void note(Record record);
   void tell(const Fact& fact) { facts_.push_back(fact); }
   const std::string& name(ClientId client) const { return setup_.workload.clients[client.index].name; }
-  [[noreturn]] void impossible(const std::string& what) const;
+  [[noreturn]] void impossible(const std::string& what) const override;
   [[noreturn]] void stop(const std::string& what) const;
 
   WorldSetup setup_;

@@ -69,6 +69,18 @@ std::vector<std::uint32_t> read_sm_order(const Field& field, std::int64_t sms) {
   return order;
 }
 
+ChannelCosts read_access(const Field& field) {
+  Mapping m = field.mapping();
+  ChannelCosts costs;
+  if (auto turns = m.maybe("turns")) costs.whole_queue = turns->one_of({"queue", "request"}) == "queue";
+  if (auto cost = m.maybe("switch")) costs.context_switch = cost->duration();
+  if (auto cost = m.maybe("interception")) costs.interception = cost->duration();
+  if (auto poll = m.maybe("poll")) costs.poll = poll->duration();
+  if (auto channels = m.maybe("channels")) costs.channels = channels->integer(1, 1'000'000);
+  m.finish();
+  return costs;
+}
+
 void read_arbitration(Mapping& m, Device& device) {
   if (auto slice = m.maybe("time_slice")) {
     Mapping s = slice->mapping();
@@ -77,9 +89,10 @@ void read_arbitration(Mapping& m, Device& device) {
   }
   const auto given = m.maybe("arbitration");
   if (!given) return;
-  const std::string name = given->one_of({"native-fifo", "native-priority", "native-timeslice"});
+  const std::string name = given->one_of({"native-fifo", "native-priority", "native-timeslice", "direct"});
   device.arbitration = name == "native-fifo"       ? Arbitration::fifo
                        : name == "native-priority" ? Arbitration::priority
+                       : name == "direct"          ? Arbitration::direct
                                                    : Arbitration::timeslice;
   if (device.arbitration == Arbitration::timeslice && !device.time_slice)
     given->fail("native-timeslice without a slice", "`time_slice: {length, switch}` beside it");
@@ -166,6 +179,7 @@ Device read_device(const Field& field) {
   }
   if (auto commands = m.maybe("commands")) device.commands = read_commands(*commands);
   if (auto polls = m.maybe("polls")) device.polls = read_polls(*polls);
+  if (auto access = m.maybe("access")) device.access = read_access(*access);
   m.finish();
   return device;
 }

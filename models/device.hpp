@@ -60,12 +60,21 @@ enum class Placement { most_room_first, lowest_index_first };
 
 // What the device does by itself with several clients' kernels: native-fifo (one primary queue),
 // native-priority (one for each of its priorities), native-timeslice (contexts take turns, each with such
-// queues).
-enum class Arbitration { fifo, priority, timeslice };
+// queues), direct (one request at a time, clients' channels in turn).
+enum class Arbitration { fifo, priority, timeslice, direct };
 
 struct TimeSlice {
   Duration length;
   Duration context_switch;  // from the last block of one context to the first of the next
+};
+
+// How clients use the device that submit by themselves, each to channels of its own (NEON, 3 and 4).
+struct ChannelCosts {
+  bool whole_queue = true;  // a channel's turn: what waits in it then; else one request
+  Duration context_switch;  // between the requests of two clients
+  Duration interception;    // of a submission that traps
+  Duration poll;            // the longest time until the scheduler sees that a request has completed
+  std::optional<std::int64_t> channels;  // open at once; none: any number
 };
 
 struct Device {
@@ -90,6 +99,7 @@ struct Device {
   CopyEngine h2d, d2h;
   CommandCosts commands;
   std::optional<PollCosts> polls;  // none: not known
+  ChannelCosts access;
 };
 
 // What one block takes of its SM.

@@ -26,6 +26,12 @@ class RunError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Why an input cannot be used together with something else; who knows where it stands makes an InputError of
+// it.
+struct Refusal {
+  std::string found, expected;
+};
+
 // Quotes a text for an error message: control characters replaced, cut to 60 characters.
 std::string quote(const std::string& text);
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "models/device.hpp"
+#include "models/error.hpp"
 #include "models/registry.hpp"
 #include "models/workload.hpp"
 
@@ -33,9 +34,6 @@ class Mechanism {
   // The kernel in the form that the mechanism needs, alone on the device and not evicted, without jitter.
   virtual Duration running_time(const Kernel& kernel, const Device&) const { return kernel.transformed(); }
   // Why the kernel cannot run under this mechanism on this device, if it cannot.
-  struct Refusal {
-    std::string found, expected;
-  };
   virtual std::optional<Refusal> refusal(const Kernel&, const Device&) const { return std::nullopt; }
 };
 

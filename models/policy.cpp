@@ -10,7 +10,6 @@ std::string Capabilities::text() const {
                                                                       {Capability::memory, "memory"},
                                                                       {Capability::access, "access"},
                                                                       {Capability::sampling, "sampling"},
-                                                                      {Capability::kill, "kill"},
                                                                       {Capability::native, "native"},
                                                                       {Capability::mixed, "mixed"}}};
   std::string out;

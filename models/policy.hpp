@@ -13,11 +13,16 @@
 #include <variant>
 #include <vector>
 
+#include "models/error.hpp"
 #include "models/identity.hpp"
 #include "models/quantity.hpp"
 #include "models/registry.hpp"
 
 namespace gangway {
+
+struct Device;
+struct Kernel;
+class Stream;
 
 // --- What a policy may know
 // -------------------------------------------------------------------------------------------
@@ -50,9 +55,12 @@ class View {
   // Left that says job_over (where the client's next job may already stand in its place).
   const JobFacts& job(JobId id) const { return jobs_[id.client.index]; }
   std::size_t clients() const { return jobs_.size(); }
+  // That clients which submit by themselves can open; none: any number.
+  std::optional<std::int64_t> channels() const { return channels_; }
 
  protected:
   std::vector<JobFacts> jobs_;  // one job at a time per client, so the client is the index
+  std::optional<std::int64_t> channels_;
 };
 
 // --- Facts
@@ -84,32 +92,43 @@ struct Moved {  // a save or restore of the job's memory ended
   Direction direction = Direction::restore;
   bool ok = true;
 };
+struct Opens {  // a client that submits by itself begins; its channels are open after this instant's decision
+  ClientId client;
+  std::int64_t channels = 1;  // that it asks for
+};
+struct Exited {  // it has closed its channels: its program is over, or was killed or refused
+  ClientId client;
+};
 struct Submitted {  // an intercepted submission waits for admit()
   ClientId client;
   RequestId request;
 };
-struct Drained {  // nothing of the client is on the device any more
+struct Drained {  // nothing of the client was on the device
   ClientId client;
-  Duration overrun;  // since the order
+  Duration overrun;  // since the order, until that was seen; 0 where it was so already
 };
-struct Sampled {
+struct Sampled {  // sampling of a client is over, and nothing of it on the device
   ClientId client;
-  std::int64_t requests = 0;
-  Duration busy, span;
+  std::int64_t requests = 0;  // that it completed
+  Duration busy;              // of the device, with these
+  Duration span;              // how long it had, without the time that interceptions took
 };
-struct Activity {  // known without interception
+struct Activity {  // known without interception; told with Drained and Sampled, and when a denied client
+                   // submits
   ClientId client;
-  bool used = false, pending = false;
+  bool used = false;     // it submitted something that reached the device since that was last told
+  bool pending = false;  // a submission waits for access
+  Duration usage;        // of the device since that was last told, for policies that take such statistics
 };
-struct Overdue {
+struct Overdue {  // a request of a client that is drained or sampled has run for too long: watch()
   ClientId client;
-  Duration age;
+  Duration age;  // since it began, or, if that was earlier, since the order
 };
 struct Timer {
   TimerId timer;
 };
-using Fact =
-    std::variant<Left, Arrived, Started, Moved, Submitted, Drained, Sampled, Activity, Overdue, Timer>;
+using Fact = std::variant<Left, Arrived, Started, Moved, Opens, Exited, Submitted, Drained, Sampled, Activity,
+                          Overdue, Timer>;
 
 // --- Orders
 // -------------------------------------------------------------------------------------------------------------
@@ -130,10 +149,20 @@ class Orders {
   virtual void kill(ClientId client) = 0;
   virtual void restore(JobId job, DeviceId device) = 0;
   virtual void save(JobId job, DeviceId device) = 0;
+  // How the client's submissions reach the device from now on; one that waits is treated likewise. All
+  // clients begin with direct access.
   virtual void access(ClientId client, Access access) = 0;
   virtual void admit(RequestId request) = 0;
+  // In the instant of its Opens: how many channels the client may have at most.
+  virtual void grant(ClientId client, std::int64_t channels) = 0;
+  // Drained is told as soon as nothing of the client is on the device.
   virtual void drain(ClientId client) = 0;
+  // Intercepts the client and admits its submissions for `span`, at most `requests`; then it is denied and
+  // Sampled is told.
   virtual void sample(ClientId client, Duration span, std::int64_t requests) = 0;
+  // Overdue is told from now on when a request runs for longer than this, counted from the order to drain or
+  // sample its client if that is later.
+  virtual void watch(Duration limit) = 0;
   virtual TimerId wake_at(Time time) = 0;
   virtual void cancel(TimerId timer) = 0;
 };
@@ -143,11 +172,10 @@ enum class Capability : std::uint32_t {
   evict = 1,      // launches can be evicted
   ranges = 2,     // launches of part of a kernel
   memory = 4,     // save and restore
-  access = 8,     // clients submit by themselves under direct, intercept or deny; admit and drain
-  sampling = 16,  // sample, Activity, Overdue
-  kill = 32,
-  native = 64,  // clients submit to the device's own queues: all, or
-  mixed = 128,  // some, beside those that a policy manages
+  access = 8,     // clients submit by themselves under direct, intercept or deny; admit, grant, drain, kill
+  sampling = 16,  // sample, and the usage in Activity
+  native = 32,    // clients submit to the device's own queues: all, or
+  mixed = 64,     // some, beside those that a policy manages
 };
 
 class Capabilities {
@@ -177,6 +205,10 @@ class Policy {
   virtual ~Policy() = default;
   // A policy that needs `native` hears of no client and orders nothing: the device decides.
   virtual Capabilities needs() const = 0;
+  // Why the policy cannot schedule such a kernel, or not on such a device, if it cannot.
+  virtual std::optional<Refusal> refusal(const Kernel&, const Device&) const { return std::nullopt; }
+  // Where its random numbers come from in this run, before the first decision.
+  virtual void seed(const Stream&) {}
   // Every fact of an instant comes first ...
   virtual void note(Time now, const Fact& fact, const View& view) = 0;
   // ... then one decision. A run begins with a decision at time 0, before any fact.

@@ -18,6 +18,12 @@ std::string name_of(Mark mark) {
       return "eligible";
     case Mark::submitted:
       return "submitted";
+    case Mark::access:
+      return "access";
+    case Mark::killed:
+      return "killed";
+    case Mark::refused:
+      return "refused";
     case Mark::launch_ordered:
       return "launch ordered";
     case Mark::started:

@@ -17,7 +17,10 @@ enum class Mark : std::uint8_t {
   copy_begins,  // direction says which engine
   copy_ends,
   eligible,   // the job's current kernel may be launched
-  submitted,  // an access policy's client handed the kernel to the device; amount: 1 when it was intercepted
+  submitted,  // a client that submits by itself handed the kernel to the device; amount: 1 when it trapped
+  access,     // how such a client may submit; amount: Access, or kSampled
+  killed,     // the job is over unfinished: its client was stopped
+  refused,    // likewise: its client got too few channels
   launch_ordered,  // amount: first block-task of the range
   started,         // first block runs
   evict_ordered,
@@ -32,6 +35,8 @@ enum class Mark : std::uint8_t {
   decided,   // real worlds: the policy was told and has decided; amount: ns that took, orders included
   ended,     // the run is over; unfinished jobs stay so
 };
+
+inline constexpr std::int64_t kSampled = 3;
 
 struct Record {
   Time time{};

@@ -33,6 +33,9 @@ struct Kernel {
   std::optional<Duration>
       eviction_delay;  // as measured, from the order to the last block gone (FRS paper, VI-B)
   std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
+  std::uint32_t channel = 0;                  // of its client's, for those that submit by themselves
+  std::optional<std::uint32_t> never_ends;    // from this job on it never does
+  std::optional<Duration> trapped_time;       // instead of `time` when its client's last submission trapped
   Duration gap;                               // of the client's host thread, before the kernel is submitted
   Duration host_work;                         // of the client's host thread, from the launch on
   std::int64_t registers = 0;                 // per thread; 0: no limit on residency
@@ -63,6 +66,11 @@ struct Client {
   std::optional<Duration> arrive;
   Bytes copy_in, copy_out;
   Bytes memory;
+  // Where clients submit by themselves (sim/channels/README.md):
+  std::int64_t channels = 1;           // that it opens
+  bool blocking = true;                // its host waits for each kernel before it goes on
+  double trivial_requests = 0;         // beside each kernel; nobody waits for them, but they trap, too
+  std::uint32_t frames_in_flight = 1;  // jobs released at first, where each finish releases one
   Repeat repeat;
   std::vector<Kernel> kernels;
 };

@@ -46,6 +46,14 @@ class World {
                             TraceSink& trace) = 0;
 };
 
+// Whether the policy's clients submit to channels of their own: it controls access, or leaves all to a device
+// that serves channels in turn.
+inline bool uses_channels(const Policy& policy, const Device& device) {
+  const Capabilities needs = policy.needs();
+  return needs.has(Capability::access) ||
+         (needs.has(Capability::native) && device.arbitration == Arbitration::direct);
+}
+
 // What a real world's machine is, for the manifest.
 struct Machine {
   std::string gpu, driver;

@@ -15,29 +15,16 @@ std::vector<CommandDelays> delays_of(const WorldSetup& setup, const Client& clie
   return delays;
 }
 
-// No single delay is above 10^18 ns, so no sum overflows below this.
-constexpr Time kEndOfClock{4'000'000'000'000'000'000};
 constexpr std::uint32_t kMostFruitless = 100'000;
-constexpr std::uint64_t kInstantsPerLook = 4096;  // whether anybody wants the rest of the run
 
 constexpr std::size_t engine(Direction direction) { return direction == Direction::restore ? 0 : 1; }
-
-const Registration<WorldEntry> registered{
-    WorldEntry{{"sim", "discrete-event simulation", {}},
-               {Capability::evict, Capability::ranges, Capability::memory, Capability::access,
-                Capability::native, Capability::mixed},
-               [](const WorldSetup& setup) -> std::unique_ptr<World> {
-                 return std::make_unique<SimulatedWorld>(setup);
-               }}};
 
 }  // namespace
 
 SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
-    : setup_(setup),
-      book_(setup_),
+    : EventWorld(setup),
       copies_{CopyQueue(setup.device.h2d, setup.device.rules.on(Rule::C2)),
-              CopyQueue(setup.device.d2h, setup.device.rules.on(Rule::C2))},
-      gate_(setup.workload.clients.size()) {
+              CopyQueue(setup.device.d2h, setup.device.rules.on(Rule::C2))} {
   bool share = false;
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
@@ -55,19 +42,13 @@ void SimulatedWorld::share_device(bool all_native) {
                   static_cast<DeviceHost&>(*this));
 }
 
-void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> order) {
-  queue_.clear();
-  book_.reset();
+void SimulatedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) {
+  if (policy.needs().has(Capability::native) && !all_native_) share_device(true);
   gpu_.release();
-  gate_.reset();
   for (CopyQueue& copies : copies_) copies.reset();
   if (device_) device_->reset(seed);
   copies_changed_ = false;
-  timers_.clear();
-  free_timers_.clear();
-  facts_.clear();
   hosts_.reset(clients_.size());
-  now_ = {};
   launches_ = fruitless_ = 0;
   for (std::size_t position = 0; position < order.size(); ++position) {
     ClientRun& client = clients_[order[position]];
@@ -78,35 +59,11 @@ void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> o
     if (const auto due = client.next_release()) push(*due, kRelease, client.id().index);
 }
 
-std::uint64_t SimulatedWorld::run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
-                                  TraceSink& trace) {
-  policy_ = &policy;
-  journal_.begin(trace);
-  by_access_ = policy.needs().has(Capability::access);
-  if (policy.needs().has(Capability::native) && !all_native_) share_device(true);
-  reset(seed, order);
-  policy.decide(now_, book_, *this);  // before anything happens
-  std::uint64_t events = 0, instants = 0;
-  while (!queue_.empty() && queue_.next_time() <= setup_.horizon) {
-    now_ = queue_.next_time();
-    events += play_instant();
-    if (++instants % kInstantsPerLook == 0 && trace.stopped()) break;
-  }
-  now_ = queue_.empty() ? now_ : setup_.horizon;
+void SimulatedWorld::over() {
   if (device_) device_->flush();
-  note({.time = now_, .mark = Mark::ended});
-  return events;
-}
-
-std::uint64_t SimulatedWorld::push(Time time, Kind kind, std::uint32_t index) {
-  if (time > kEndOfClock)
-    stop("something would happen more than 126 years after the start, beyond the clock");
-  return queue_.push(time, kind | (index << kKindBits));
 }
 
 std::uint64_t SimulatedWorld::play_instant() {
-  constexpr int kMostRounds =
-      100'000;  // far beyond what zero delays can chain; a policy that asks for more never ends
   std::uint64_t events = 0;
   int rounds = 0;
   if (device_ && !setup_.by_block) {
@@ -114,14 +71,17 @@ std::uint64_t SimulatedWorld::play_instant() {
     events = 1;
   }
   do {
-    while (!queue_.empty() && queue_.next_time() == now_) {
+    while (more_now()) {
       handle(queue_.pop());
       ++events;
     }
     settle();
-    if (!facts_.empty()) tell_and_decide();
-    if (++rounds > kMostRounds) impossible("the same instant over and over");
-  } while (!facts_.empty() || (!queue_.empty() && queue_.next_time() == now_));
+    if (!told()) {
+      tell_and_decide();
+      settle();
+    }
+    count_round(rounds);
+  } while (!told() || more_now());
   return events;
 }
 
@@ -150,12 +110,7 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
     case kReport:
       return report();
     case kTimer:
-      if (index < timers_.size() && timers_[index] == event.sequence) {
-        timers_[index] = 0;
-        free_timers_.push_back(index);
-        tell(Timer{TimerId{event.sequence << EventQueue::kIdBits | index}});
-      }
-      return;
+      return timer_due(event);
     case kBlocks:
       return device_->blocks_ended(index, now_);
     case kFlagSeen:
@@ -165,18 +120,6 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
     case kLook:  // a delay is over: settle() sees which
       return;
   }
-}
-
-void SimulatedWorld::settle_queues() {
-  settle_copies();
-  if (!by_access_) return;
-  if (gpu_.free())
-    if (const auto client = gate_.take()) {
-      const RunningKernel kernel = clients_[client->index].running();
-      begin_launch(kernel, {book_.of(kernel.job).done, kernel.block_tasks});
-    }
-  for (const ClientRun& client : clients_)
-    if (const auto fact = gate_.drained(client.id(), now_)) tell(*fact);
 }
 
 void SimulatedWorld::settle_copies() {
@@ -202,14 +145,6 @@ void SimulatedWorld::begin_copies(Direction direction) {
           .direction = direction,
           .program_copy = copy.of_program});
   }
-}
-
-void SimulatedWorld::tell_and_decide() {
-  if (facts_.size() > 1) sort_for_telling(facts_);
-  for (const Fact& fact : facts_) policy_->note(now_, fact, book_);
-  facts_.clear();
-  policy_->decide(now_, book_, *this);
-  settle();
 }
 
 // --- Clients
@@ -254,17 +189,7 @@ void SimulatedWorld::eligible(ClientRun& client, bool arrives) {
   const JobId job = client.job();
   note({.time = now_, .job = job, .kernel = client.kernel(), .mark = Mark::eligible});
   if (client.kernel() == 0) book_.arrived(job, now_, client.priority_of(job));
-  if (by_access_) {
-    const auto intercepted = gate_.submit(client.id());
-    note({.time = now_,
-          .amount = intercepted ? 1 : 0,
-          .job = job,
-          .kernel = client.kernel(),
-          .mark = Mark::submitted});
-    if (intercepted) tell(*intercepted);
-  } else if (arrives) {
-    tell(Arrived{job});
-  }
+  if (arrives) tell(Arrived{job});
 }
 
 void SimulatedWorld::ask_for_copy(Direction direction, const CopyQueue::Copy& copy) {
@@ -338,9 +263,7 @@ void SimulatedWorld::started() {
   launch_started();
 }
 
-void SimulatedWorld::launch_started() {
-  if (!by_access_) tell(Started{gpu_.stay().launch, gpu_.stay().kernel.job});
-}
+void SimulatedWorld::launch_started() { tell(Started{gpu_.stay().launch, gpu_.stay().kernel.job}); }
 
 void SimulatedWorld::gone(std::uint64_t sequence) {
   if (sequence != gone_event_) return;  // an eviction changed the end, or the number of blocks did
@@ -390,13 +313,10 @@ void SimulatedWorld::report() {
   Time host_free = std::max(now_, hosts_.free(client.id()));
   if (!job_over) host_free = host_free + client.gap();
   const bool wait = why == Why::completed && host_free > now_;
-  if (by_access_)
-    gate_.ran(client.id());
-  else
-    tell(Left{stay.launch, stay.kernel.job, why, stay.done, job_over || wait});
+  tell(Left{stay.launch, stay.kernel.job, why, stay.done, job_over || wait});
   if (wait)
     push(host_free, kHostFree, client.id().index);
-  else if (why == Why::completed || by_access_)
+  else if (why == Why::completed)
     go_on(client, false);
 }
 
@@ -412,10 +332,6 @@ void SimulatedWorld::go_on(ClientRun& client, bool late) {
 
 // --- On a device that native clients use, too
 // ------------------------------------------------------------------------------------------
-
-void SimulatedWorld::serve_requests(bool first) {
-  if (copies_changed_ || (by_access_ && first)) settle_queues();
-}
 
 void SimulatedWorld::launch_placed(std::int64_t running) {
   gpu_.placed(now_, running);
@@ -433,7 +349,6 @@ void SimulatedWorld::flag_seen(std::uint64_t sequence) {
 
 LaunchId SimulatedWorld::launch(JobId job, DeviceId device, BlockRange range) {
   check_device(device, "launch");
-  if (by_access_) impossible("a launch by a policy under which clients submit by themselves");
   if (!gpu_.free()) impossible("a launch while another kernel owns the GPU");
   if (const std::string refusal = book_.refusal(job, range); !refusal.empty()) impossible(refusal);
   begin_launch(clients_[job.client.index].running(), range);
@@ -460,62 +375,14 @@ void SimulatedWorld::evict(LaunchId launch) {
   if (gpu_.evict(now_)) gone_event_ = push(gpu_.stay().gone, kGone);
 }
 
-void SimulatedWorld::kill(ClientId) { impossible("a kill, which this world cannot do"); }
-void SimulatedWorld::sample(ClientId, Duration, std::int64_t) {
-  impossible("sampling, which this world cannot do");
-}
-
 void SimulatedWorld::move(JobId job, DeviceId device, Direction direction) {
   check_device(device, "save or restore");
   if (job.client.index >= clients_.size()) impossible("a save or restore of an unknown job");
   ask_for_copy(direction, {job, clients_[job.client.index].client().memory, false});
 }
 
-void SimulatedWorld::access(ClientId client, Access access) {
-  if (!by_access_ || client.index >= clients_.size())
-    impossible("an access order for a client it cannot be given to");
-  if (const auto fact = gate_.set(client, access)) tell(*fact);
-}
-
-void SimulatedWorld::admit(RequestId request) {
-  if (!by_access_) impossible("an admission by a policy that does not control access");
-  gate_.admit(request);
-}
-
-void SimulatedWorld::drain(ClientId client) {
-  if (!by_access_ || client.index >= clients_.size())
-    impossible("a drain of a client it cannot be ordered for");
-  gate_.drain(client, now_);
-}
-
-TimerId SimulatedWorld::wake_at(Time time) {
-  if (time < now_) impossible(fmt::format("a timer at {} ns, in the past", time.ns));
-  if (free_timers_.empty()) {
-    free_timers_.push_back(static_cast<std::uint32_t>(timers_.size()));
-    timers_.push_back(0);
-  }
-  const std::uint32_t slot = free_timers_.back();
-  free_timers_.pop_back();
-  timers_[slot] = push(time, kTimer, slot);
-  return {timers_[slot] << EventQueue::kIdBits | slot};
-}
-
-void SimulatedWorld::cancel(TimerId timer) {
-  const auto slot = static_cast<std::uint32_t>(timer.value & ((1u << EventQueue::kIdBits) - 1));
-  if (slot >= timers_.size() || timers_[slot] != timer.value >> EventQueue::kIdBits || timers_[slot] == 0)
-    return;
-  timers_[slot] = 0;
-  free_timers_.push_back(slot);
-}
-
 void SimulatedWorld::check_device(DeviceId device, const char* order) const {
   if (device.index != 0) impossible(fmt::format("a {} on device {}, of 1", order, device.index));
-}
-
-void SimulatedWorld::impossible(const std::string& what) const { stop("the policy ordered " + what); }
-
-void SimulatedWorld::stop(const std::string& what) const {
-  throw RunError(journal_.history().text(now_, what, setup_.workload));
 }
 
 }  // namespace gangway

@@ -7,80 +7,60 @@
 #include <vector>
 
 #include "models/run/client_run.hpp"
-#include "models/run/job_book.hpp"
-#include "models/world.hpp"
-#include "sim/access_gate.hpp"
 #include "sim/blocks/shared_device.hpp"
 #include "sim/copy_engine.hpp"
-#include "sim/event_queue.hpp"
+#include "sim/event_world.hpp"
 #include "sim/gpu.hpp"
 #include "sim/host_threads.hpp"
-#include "sim/journal.hpp"
 
 namespace gangway {
 
-class SimulatedWorld : public World, private Orders, private DeviceHost {
+class SimulatedWorld : public EventWorld, private DeviceHost {
  public:
   explicit SimulatedWorld(const WorldSetup& setup);
-  std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
-                    TraceSink& trace) override;
 
  private:
   enum Kind : std::uint32_t {
-    kRelease,
+    kRelease = kTimer + 1,
     kCopied,
     kStart,
     kGone,
     kReport,
-    kTimer,
     kBlocks,
     kFlagSeen,
     kLook,
     kHostFree
   };
-  static constexpr unsigned kKindBits = 4;
 
   LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
   void evict(LaunchId launch) override;
-  void kill(ClientId client) override;
   void restore(JobId job, DeviceId device) override { move(job, device, Direction::restore); }
   void save(JobId job, DeviceId device) override { move(job, device, Direction::save); }
-  void access(ClientId client, Access access) override;
-  void admit(RequestId request) override;
-  void drain(ClientId client) override;
-  void sample(ClientId client, Duration span, std::int64_t requests) override;
-  TimerId wake_at(Time time) override;
-  void cancel(TimerId timer) override;
 
   LaunchId next_launch() override { return {++launches_}; }
   void ask_for_copy(Direction direction, const CopyQueue::Copy& copy) override;
   void native_job_over(JobId job) override;
-  void serve_requests(bool first) override;
-  bool has_requests() const override { return copies_changed_; }
+  void serve_copies() override { settle_copies(); }
+  bool has_copies() const override { return copies_changed_; }
   void launch_started() override;
   void launch_placed(std::int64_t running) override;
   void launch_gone() override;
 
-  void reset(const RunSeed& seed, std::span<const std::uint32_t> order);
-  static Kind kind_of(const EventQueue::Event& event) {
-    return static_cast<Kind>(event.id & ((1u << kKindBits) - 1));
-  }
-  static std::uint32_t index_of(const EventQueue::Event& event) { return event.id >> kKindBits; }
-  std::uint64_t play_instant();  // returns the number of events
+  void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) override;
+  std::uint64_t play_instant() override;
+  void over() override;
   bool nothing_but_a_wave();
   void handle(const EventQueue::Event& event);
   // The end of an instant's events: what was asked for at the same time is served in client order.
   void settle() {
     if (device_)
       device_->settle(now_);
-    else if (copies_changed_ || by_access_)
-      settle_queues();
+    else
+      settle_copies();
   }
-  void settle_queues();
   void settle_copies();
   void begin_copies(Direction direction);
   bool is_native(ClientId client) const { return device_ && device_->is_native(client); }
-  void tell_and_decide();
 
   void release(ClientId client);
   void begin_job(ClientRun& client);
@@ -100,19 +80,10 @@ class SimulatedWorld : public World, private Orders, private DeviceHost {
   void move(JobId job, DeviceId device, Direction direction);
   void check_device(DeviceId device, const char* order) const;
 
-  std::uint64_t push(Time time, Kind kind, std::uint32_t index = 0);
-  void note(const Record& record) { journal_.note(record); }
-  void tell(const Fact& fact) { facts_.push_back(fact); }
-  [[noreturn]] void impossible(const std::string& what) const;  // the policy's fault
-  [[noreturn]] void stop(const std::string& what) const;        // RunError with the history
-
-  WorldSetup setup_;
-  JobBook book_;
   std::vector<ClientRun> clients_;
   std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
   std::vector<std::int64_t> standalone_;
   HostThreads hosts_;
-  EventQueue queue_;
   Gpu gpu_;
   std::uint64_t gone_event_ =
       0;  // the sequence number of the event that ends the stay; others are out of date
@@ -120,16 +91,8 @@ class SimulatedWorld : public World, private Orders, private DeviceHost {
   bool copies_changed_ = false;      // since the last settling
   bool all_native_ = false;
   std::optional<SharedDevice> device_;  // only where there are native clients
-  AccessGate gate_;
-  std::vector<std::uint64_t> timers_;  // by slot: the timer's event, 0 when free
-  std::vector<std::uint32_t> free_timers_;
-  std::vector<Fact> facts_;
-  Time now_;
   std::uint64_t launches_ = 0;
   std::uint32_t fruitless_ = 0;  // launches in a row that did no block-task
-  Policy* policy_ = nullptr;
-  bool by_access_ = false;
-  Journal journal_;
 };
 
 }  // namespace gangway

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "sim/world.hpp"
+#include "models/world.hpp"
 
 namespace gangway::testing {
 namespace {
@@ -105,12 +105,13 @@ Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed) {
   workload.clients = scenario.clients;
   workload.jitter = scenario.jitter;
   const auto mechanism = mechanism_from(scenario.mechanism);
-  SimulatedWorld world(
-      {workload, scenario.device, *mechanism, scenario.standalone_transformed, scenario.horizon});
+  const auto world =
+      Worlds::named("sim", "scenario", "world")
+          .make({workload, scenario.device, *mechanism, scenario.standalone_transformed, scenario.horizon});
   std::vector<std::uint32_t> order(workload.clients.size());
   std::iota(order.begin(), order.end(), 0u);
   Recorder recorder(workload);
-  world.run(policy, seed, order, recorder);
+  world->run(policy, seed, order, recorder);
   return recorder.take();
 }
 

@@ -13,6 +13,7 @@ using namespace literals;
 
 constexpr Duration kDay = 86'400_s;
 constexpr std::int64_t kMostBlockTasks = 1'000'000'000'000;
+constexpr std::int64_t kMostChannels = 4096;
 constexpr std::int64_t kMostKernels = 100'000;  // of a client
 
 Dimensions read_dimensions(const Field& field, std::int64_t most) {
@@ -166,6 +167,11 @@ void read_kernels(const Field& field, std::vector<Kernel>& kernels) {
     for (const Field& item : exceptions->items()) kernel.exceptions.push_back(read_exception(item, kernel));
   if (auto slice = m.maybe("slice")) kernel.slice = BlockCount{slice->integer(1, kernel.block_tasks.count)};
   if (auto priority = m.maybe("priority")) kernel.priority = read_priority(*priority);
+  if (auto channel = m.maybe("channel"))
+    kernel.channel = static_cast<std::uint32_t>(channel->integer(0, kMostChannels - 1));
+  if (auto job = m.maybe("never_ends"))
+    kernel.never_ends = static_cast<std::uint32_t>(job->integer(0, 1'000'000'000));
+  kernel.trapped_time = optional_duration(m, "trapped_time", 1_ns);
   kernel.gap = optional_duration(m, "gap", 0_ns).value_or(Duration{});
   kernel.host_work = optional_duration(m, "host_work", 0_ns).value_or(Duration{});
   kernel.declared_time = optional_duration(m, "declared_time", 1_ns);
@@ -214,6 +220,36 @@ struct ForAll {
   std::optional<Repeat> repeat;
 };
 
+// NEON's Throttle (5.1): requests of one size, one after the other, between which it sleeps for a share of
+// the time that it takes alone.
+void read_throttle(const Field& field, Client& client) {
+  Mapping m = field.mapping();
+  Kernel request;
+  request.origin = field.node().origin();
+  request.name = "request";
+  request.block_tasks = {1};
+  request.time = m.need("request").duration(1_ns);
+  if (auto sleep = m.maybe("sleep")) {
+    const double share = sleep->number(0, 0.999);
+    request.gap = scaled_nearest(request.time, share / (1 - share));
+  }
+  m.finish();
+  client.kernels.push_back(request);
+}
+
+void read_program(Mapping& m, Client& client) {
+  const auto throttle = m.maybe("throttle");
+  if (throttle && m.maybe("kernels")) throttle->fail("both throttle and kernels", "one of them");
+  if (throttle)
+    read_throttle(*throttle, client);
+  else
+    for (const Field& kernel : m.need("kernels").items()) read_kernels(kernel, client.kernels);
+  std::int64_t used = 1;
+  for (const Kernel& kernel : client.kernels) used = std::max<std::int64_t>(used, kernel.channel + 1);
+  const auto channels = m.maybe("channels");
+  client.channels = channels ? channels->integer(used, kMostChannels) : used;
+}
+
 Client read_client(const Field& field, const ForAll& all) {
   Mapping m = field.mapping();
   Client client;
@@ -229,9 +265,13 @@ Client read_client(const Field& field, const ForAll& all) {
   if (auto native = m.maybe("native")) client.native = native->boolean();
   if (auto context = m.maybe("context")) client.context = context->identifier();
   if (auto stream = m.maybe("stream")) client.stream = stream->identifier();
+  if (auto blocking = m.maybe("blocking")) client.blocking = blocking->boolean();
+  if (auto trivial = m.maybe("trivial_requests")) client.trivial_requests = trivial->number(0, 1000);
+  if (auto frames = m.maybe("frames_in_flight"))
+    client.frames_in_flight = static_cast<std::uint32_t>(frames->integer(1, 1000));
   if (auto repeat = m.maybe("repeat")) client.repeat = read_repeat(*repeat);
   if (client.arrive && !client.repeat.releases.empty()) field.fail("both arrive and releases", "one of them");
-  for (const Field& kernel : m.need("kernels").items()) read_kernels(kernel, client.kernels);
+  read_program(m, client);
   m.finish();
   Duration sum;
   for (const Kernel& kernel : client.kernels) {

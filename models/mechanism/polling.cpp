@@ -35,7 +35,7 @@ CommandDelays PollingMechanism::delays(const Kernel& kernel, const Device& devic
           device.commands.notice, {},   host_wait_};
 }
 
-std::optional<Mechanism::Refusal> PollingMechanism::refusal(const Kernel&, const Device& device) const {
+std::optional<Refusal> PollingMechanism::refusal(const Kernel&, const Device& device) const {
   if (device.polls) return std::nullopt;
   return Refusal{"nothing to tell what a poll costs", "`polls` in the device file of " + device.name};
 }
@@ -65,7 +65,7 @@ Duration ProxyMechanism::running_time(const Kernel& kernel, const Device& device
                                       n * checked_every(kernel, device))};
 }
 
-std::optional<Mechanism::Refusal> ProxyMechanism::refusal(const Kernel& kernel, const Device& device) const {
+std::optional<Refusal> ProxyMechanism::refusal(const Kernel& kernel, const Device& device) const {
   if (auto refused = PollingMechanism::refusal(kernel, device)) return refused;
   if (workers(kernel, device) > 0) return std::nullopt;
   return Refusal{fmt::format("room for {} of its blocks on {}", resident_blocks(device, kernel), device.name),

@@ -13,7 +13,8 @@ void RunMeter::reset() {
 
 void RunMeter::record(const Record& record) {
   // A client's copies in one direction are one after the other.
-  const std::size_t copying = 2 * record.job.client.index + static_cast<std::size_t>(record.direction);
+  const std::size_t copying =
+      2 * std::size_t{record.job.client.index} + static_cast<std::size_t>(record.direction);
   switch (record.mark) {
     case Mark::released: {
       JobResult job;
@@ -56,15 +57,21 @@ void RunMeter::record(const Record& record) {
     case Mark::ended:
       for (auto& jobs : open_) {
         for (const JobResult& job : jobs) {
-          if (job.finish) continue;
+          if (job.outcome != Outcome::unfinished) continue;
           jobs_->job(job);
           ++totals_.unfinished;
         }
         jobs.clear();
       }
       return;
-    case Mark::eligible:
     case Mark::submitted:
+      return launched(record);
+    case Mark::killed:
+      return over(record, Outcome::killed);
+    case Mark::refused:
+      return over(record, Outcome::out_of_resources);
+    case Mark::eligible:
+    case Mark::access:
     case Mark::queued:
     case Mark::held:
     case Mark::dequeued:
@@ -96,13 +103,32 @@ void RunMeter::gone(const Record& record) {
 }
 
 void RunMeter::finish(const Record& record) {
-  JobResult& job = job_of(record);
-  job.finish = record.time;
+  job_of(record).finish = record.time;
   totals_.last_finish = record.time;
-  ++totals_.finished;
+  over(record, Outcome::finished);
+}
+
+void RunMeter::over(const Record& record, Outcome outcome) {
+  JobResult& job = job_of(record);
+  job.outcome = outcome;
+  ++(outcome == Outcome::finished ? totals_.finished : totals_.unfinished);
   jobs_->job(job);
   auto& jobs = open_[record.job.client.index];
-  while (!jobs.empty() && jobs.front().finish) jobs.pop_front();
+  while (!jobs.empty() && jobs.front().outcome != Outcome::unfinished) jobs.pop_front();
+}
+
+std::string name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::unfinished:
+      return "unfinished";
+    case Outcome::finished:
+      return "finished";
+    case Outcome::killed:
+      return "killed";
+    case Outcome::out_of_resources:
+      return "out of resources";
+  }
+  return "";
 }
 
 }  // namespace gangway

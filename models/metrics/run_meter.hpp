@@ -10,6 +10,9 @@
 
 namespace gangway {
 
+enum class Outcome { unfinished, finished, killed, out_of_resources };
+std::string name_of(Outcome outcome);
+
 struct JobResult {
   JobId id;
   Time arrival;                // released
@@ -22,6 +25,7 @@ struct JobResult {
   std::int64_t launches = 0;
   Duration eviction_delay;  // summed over evictions: from the order to the last block gone
   std::int32_t priority = 0;
+  Outcome outcome = Outcome::unfinished;
 
   Duration response() const { return *finish - arrival; }
   Duration waiting() const { return response() - executing - copying; }
@@ -33,7 +37,7 @@ class JobSink {
  public:
   virtual ~JobSink() = default;
   virtual void job(
-      const JobResult& result) = 0;  // finished jobs as they finish, unfinished ones at the end of the run
+      const JobResult& result) = 0;  // jobs as they are over, unfinished ones at the end of the run
 };
 
 struct RunTotals {
@@ -73,6 +77,7 @@ class RunMeter : public TraceSink {
   void started(const Record& record);
   void gone(const Record& record);
   void finish(const Record& record);
+  void over(const Record& record, Outcome outcome);
 
   std::vector<std::deque<JobResult>> open_;  // by client: jobs from the first that is unfinished
   JobSink* jobs_;

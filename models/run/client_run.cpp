@@ -43,7 +43,8 @@ Time ClientRun::jittered(Time nominal) const {
 
 std::optional<Time> ClientRun::next_release() {
   const std::vector<Duration>& listed = client_->repeat.releases;
-  if (!more() || (scheduled_ > 0 && !client_->repeat.period && listed.empty())) return std::nullopt;
+  const bool by_finish = !client_->repeat.period && listed.empty();
+  if (!more() || (by_finish && scheduled_ >= client_->frames_in_flight)) return std::nullopt;
   if (!listed.empty()) {
     latest_ = std::max(latest_, jittered(Time{} + listed[scheduled_]));
     ++scheduled_;

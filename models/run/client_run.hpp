@@ -46,6 +46,8 @@ class ClientRun {
 
   JobId job() const { return {id_, begun_ - 1}; }
   JobId last_released() const { return {id_, released_ - 1}; }
+  std::uint32_t begun() const { return begun_; }
+  std::uint32_t released() const { return released_; }
   std::uint32_t kernel() const { return kernel_; }
   void next_kernel() { ++kernel_; }
   // The current kernel of the current job.
@@ -53,6 +55,8 @@ class ClientRun {
   // What the host does before it submits that, this job's jitter included.
   Duration gap() const { return gaps_[kernel_]; }
   bool kernels_left() const { return kernel_ < times_.size(); }
+  // Every job has been begun, and no more will be released.
+  bool over() const { return !more() && begun_ == scheduled_; }
 
  private:
   Time jittered(Time nominal) const;

@@ -29,6 +29,7 @@ Duration declared(const WorldSetup& setup, const Kernel& kernel) {
 
 JobBook::JobBook(const WorldSetup& setup) : workload_(&setup.workload) {
   const Workload& workload = setup.workload;
+  channels_ = setup.device.access.channels;
   jobs_.resize(workload.clients.size());
   kernels_.resize(workload.clients.size());
   for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
@@ -74,12 +75,17 @@ std::string JobBook::refusal(JobId job, BlockRange range) const {
 }
 
 Duration standalone_of(const WorldSetup& setup, const Client& client) {
-  Duration sum;
+  Duration device, host, all;  // busy with the kernels; so far; when the device is through
   for (const Kernel& kernel : client.kernels) {
     const Duration alone =
         setup.standalone_transformed ? setup.mechanism.running_time(kernel, setup.device) : kernel.time;
-    sum += kernel.gap + std::max(alone, kernel.host_work);
+    host += kernel.gap;
+    all = std::max(all, host) + alone;
+    device += alone;
+    host += kernel.host_work;
+    if (client.blocking || kernel.host_work > Duration{}) host = all = std::max(host, all);
   }
+  Duration sum{std::max(all.ns, mul_div_floor(device.ns, client.frames_in_flight, 1))};
   if (client.copy_in.count > 0)
     sum += setup.device.h2d.latency + transfer_time(client.copy_in, setup.device.h2d.bandwidth);
   if (client.copy_out.count > 0)

@@ -31,11 +31,11 @@ void SharedDevice::reset(const RunSeed& seed) {
 }
 
 void SharedDevice::settle(Time now) {
-  for (bool first = true;; first = false) {
+  for (;;) {
     tell_clients(now);
     blocks_.vacate(now);
     clients_.advance(now);
-    host_.serve_requests(first);
+    host_.serve_copies();
     if (blocks_.changed()) {
       blocks_.assign(now);
       if (launch_.grid) got_blocks();
@@ -44,7 +44,7 @@ void SharedDevice::settle(Time now) {
         if (launch_.grid != grid) clients_.assigned(grid);
       blocks_.assigned.clear();
     }
-    if (blocks_.done.empty() && !clients_.changed() && !host_.has_requests() && !blocks_.changed()) return;
+    if (blocks_.done.empty() && !clients_.changed() && !host_.has_copies() && !blocks_.changed()) return;
   }
 }
 

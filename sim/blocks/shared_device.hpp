@@ -13,9 +13,9 @@ namespace gangway {
 // What such a device needs of the world that it is in.
 class DeviceHost : public NativeHost {
  public:
-  // Begins the copies that were asked for, and what access policies let through; `first` in this settling.
-  virtual void serve_requests(bool first) = 0;
-  virtual bool has_requests() const = 0;
+  // Begins the copies that were asked for, and whether there are any.
+  virtual void serve_copies() = 0;
+  virtual bool has_copies() const = 0;
   // The policy's launch: its first block runs; so many run from now on; its last one has ended.
   virtual void launch_started() = 0;
   virtual void launch_placed(std::int64_t running) = 0;

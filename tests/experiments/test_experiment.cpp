@@ -152,7 +152,11 @@ TEST_CASE("a policy that needs more than the world has is refused before anythin
   Scratch scratch;
   Experiment e = read_experiment(kFig4, {});
   e.points[0].policies[0].entry = &entry;
-  CHECK_THROWS_WITH(run(e, scratch.path / "out", 1), Catch::Matchers::Contains("needs sampling"));
+  RunOptions options;
+  options.out = scratch.path / "out";
+  options.world = &Worlds::named("host", "test", "world");
+  CHECK_THROWS_WITH(run_experiment(e, options, std::atomic<bool>(false)),
+                    Catch::Matchers::Contains("needs sampling"));
   CHECK_FALSE(fs::exists(scratch.path / "out"));
 }
 

@@ -1,5 +1,5 @@
-// The policy contract carries more than ownership: a slicing policy (Share-a-GPU's microkernels) and an
-// access policy (NEON's time slices) in a few lines each, and what happens to impossible orders.
+// The policy contract carries more than ownership: a slicing policy (Share-a-GPU's microkernels) in a few
+// lines, and what happens to impossible orders.
 #include <deque>
 #include <functional>
 #include <map>
@@ -53,47 +53,6 @@ class Microkernels : public Policy {
   bool restoring_ = false, running_ = false;
 };
 
-// Engaged time slices: one client at a time may submit; at the end of its slice it is denied and drained
-// before the next one.
-class Timeslice : public Policy {
- public:
-  explicit Timeslice(Duration slice) : slice_(slice) {}
-  Capabilities needs() const override { return {Capability::access}; }
-
-  void note(Time, const Fact& fact, const View&) override {
-    if (const auto* submitted = std::get_if<Submitted>(&fact)) held_.push_back(submitted->request);
-    slice_over_ = slice_over_ || std::holds_alternative<Timer>(fact);
-    if (std::holds_alternative<Drained>(fact)) drained_ = true;
-  }
-
-  void decide(Time now, const View& view, Orders& orders) override {
-    if (!begun_) {
-      for (std::uint32_t c = 1; c < view.clients(); ++c) orders.access(ClientId{c}, Access::deny);
-      orders.access(ClientId{0}, Access::intercept);
-      orders.wake_at(now + slice_);
-      begun_ = true;
-    }
-    for (; !held_.empty(); held_.pop_front()) orders.admit(held_.front());
-    if (slice_over_) {
-      orders.access(holder_, Access::deny);
-      orders.drain(holder_);
-      slice_over_ = false;
-    } else if (drained_) {
-      holder_.index = (holder_.index + 1) % static_cast<std::uint32_t>(view.clients());
-      orders.access(holder_, Access::intercept);
-      if (++slices_ < 40) orders.wake_at(now + slice_);
-      drained_ = false;
-    }
-  }
-
- private:
-  Duration slice_;
-  ClientId holder_;
-  std::deque<RequestId> held_;
-  int slices_ = 0;
-  bool begun_ = false, slice_over_ = false, drained_ = false;
-};
-
 // Orders whatever the test says, at every decision that follows a fact.
 class Scripted : public Policy {
  public:
@@ -134,32 +93,6 @@ TEST_CASE("a slicing policy: restore, run a range, yield, save") {
                       std::to_string(r.job.client.index));
   CHECK(moves == std::vector<std::string>{"25 restore 0", "70 restore 1", "125 save 0", "150 restore 0"});
   CHECK(played.totals.evictions == 0);
-}
-
-TEST_CASE("an access policy: one client at a time submits, and is drained before the next") {
-  Scenario scenario{{client("A", 0, 30), client("B", 0, 30)}};
-  for (Client& c : scenario.clients) c.repeat = {4, std::nullopt, Duration{0}};
-  Timeslice policy(Duration{100});
-  const Played played = play(scenario, policy);
-  // A request needs 10 + 30 + 5. A's slice ends at 100 in its third request, which is drained at 135; then
-  // B's begins.
-  std::vector<std::string> starts;
-  for (const std::string& line : played.lines)
-    if (line.ends_with("start")) starts.push_back(line);
-  CHECK(starts == std::vector<std::string>{"10 A start", "55 A start", "100 A start", "145 B start",
-                                           "190 B start", "235 B start", "280 A start", "380 B start"});
-  CHECK(played.totals.finished == 8);
-}
-
-TEST_CASE("clients under direct access are served as they come") {
-  class Open : public Policy {
-   public:
-    Capabilities needs() const override { return {Capability::access}; }
-    void note(Time, const Fact&, const View&) override {}
-    void decide(Time, const View&, Orders&) override {}
-  } open;
-  const Played played = play({{client("A", 0, 30), client("B", 5, 30)}}, open);
-  CHECK(played.lines[5] == "45 B launch");
 }
 
 TEST_CASE("an impossible order stops the run and shows what went before") {

@@ -1,0 +1,19 @@
+// NEON's Disengaged Timeslice (3.2): the holder has the device to itself, and the scheduler looks again when
+// the slice is over.
+#include "models/policy/token.hpp"
+
+namespace gangway {
+namespace {
+
+class DisengagedTimeslice : public TokenPolicy {
+ public:
+  explicit DisengagedTimeslice(const ParameterValues& values) : TokenPolicy(values, false) {}
+  using TokenPolicy::parameters;
+};
+
+const PolicyRegistration<DisengagedTimeslice> registered{
+    "disengaged-timeslice", "time slices for whole clients, direct access within a slice",
+    DisengagedTimeslice::parameters()};
+
+}  // namespace
+}  // namespace gangway

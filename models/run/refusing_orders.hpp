@@ -1,0 +1,38 @@
+// Orders of which a world obeys some: all others stop the run.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+#include "models/policy.hpp"
+
+namespace gangway {
+
+class RefusingOrders : public Orders {
+ public:
+  LaunchId launch(JobId, DeviceId, BlockRange) override { cannot("a launch"); }
+  void evict(LaunchId) override { cannot("an eviction"); }
+  void kill(ClientId) override { cannot("a kill"); }
+  void restore(JobId, DeviceId) override { cannot("a restore"); }
+  void save(JobId, DeviceId) override { cannot("a save"); }
+  void access(ClientId, Access) override { cannot("an access order"); }
+  void admit(RequestId) override { cannot("an admission"); }
+  void grant(ClientId, std::int64_t) override { cannot("a grant of channels"); }
+  void drain(ClientId) override { cannot("a drain"); }
+  void sample(ClientId, Duration, std::int64_t) override { cannot("sampling"); }
+  void watch(Duration) override { cannot("a watch on requests"); }
+  TimerId wake_at(Time) override { cannot("a timer"); }
+  void cancel(TimerId) override { cannot("the end of a timer"); }
+
+ protected:
+  // Stops the run: the policy ordered `what`, which can never be right. Throws RunError.
+  [[noreturn]] virtual void impossible(const std::string& what) const = 0;
+
+ private:
+  [[noreturn]] void cannot(const char* what) const {
+    impossible(std::string(what) + ", which this world cannot do");
+    std::abort();  // for compilers that do not believe a virtual function
+  }
+};
+
+}  // namespace gangway

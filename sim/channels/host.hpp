@@ -1,0 +1,89 @@
+// A client that submits by itself: its host thread, its jobs under way, and how it may submit.
+// sim/channels/README.md is the definition.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "models/policy.hpp"
+#include "models/run/client_run.hpp"
+
+namespace gangway {
+
+// The jobs of a client that are begun and not over.
+class OpenJobs {
+ public:
+  struct Job {
+    std::uint32_t number = 0;
+    std::uint32_t outstanding = 0;  // requests
+    bool submitted = false;         // all of them
+    bool over() const { return submitted && outstanding == 0; }
+  };
+
+  void clear() { jobs_.clear(); }
+  bool empty() const { return jobs_.empty(); }
+  void begin(std::uint32_t number) { jobs_.push_back({number, 0, false}); }
+  Job& latest() { return jobs_.back(); }
+  Job& of(std::uint32_t number) { return jobs_[number - jobs_.front().number]; }
+  // Forgets those that are over at the front.
+  void trim() {
+    while (!jobs_.empty() && jobs_.front().over()) jobs_.pop_front();
+  }
+  const std::deque<Job>& all() const { return jobs_; }
+
+ private:
+  std::deque<Job> jobs_;  // numbers without a gap
+};
+
+// A client whose requests are counted for a while.
+struct Sampling {
+  Time since;
+  std::int64_t wanted = 0, joined = 0, ended = 0;
+  Duration busy, trapped;
+  std::uint64_t span_event = 0;
+  bool span_over = false;
+  std::optional<Duration> lasted;  // it is over, but that has not been seen
+
+  bool admits() const { return !span_over && joined < wanted; }
+  bool done() const { return (span_over || joined == wanted) && ended == joined; }
+};
+
+struct Host {
+  enum class Stage { idle, computing, trapped, waiting, working, blocked };
+
+  explicit Host(ClientRun client) : run(std::move(client)) {}
+
+  ClientRun run;
+  OpenJobs jobs;
+  Stage stage = Stage::idle;
+  LaunchId awaited;  // while blocked
+
+  bool opening = false, open = false, gone = false;
+  std::int64_t channels = 0;            // open
+  std::optional<std::int64_t> granted;  // at most, if the policy has said
+
+  Access access = Access::direct;
+  RequestId held;        // a submission waits for admission
+  bool trapped = false;  // the submission under way
+  bool watched = false;  // the one before it trapped
+  Time trap_began;
+
+  struct Drain {
+    Time since;
+    bool seen_soon = false;
+  };
+  std::optional<Drain> drain;
+  std::optional<Sampling> sampling;
+  std::uint64_t overdue_event = 0;
+  LaunchId overdue_launch;
+  Time overdue_since;
+  bool used = false;  // since the policy was last told
+  Duration usage;
+
+  void reset() {
+    const ClientRun keep = run;
+    *this = Host(keep);
+  }
+};
+
+}  // namespace gangway

@@ -1,0 +1,62 @@
+// The device's side of clients' channels: one request at a time, channels in turn. sim/channels/README.md is
+// the definition.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "models/device.hpp"
+#include "models/identity.hpp"
+
+namespace gangway {
+
+// A kernel that a client has handed to the device.
+struct Request {
+  JobId job;
+  std::uint32_t kernel = 0;
+  LaunchId launch;
+  Duration time;
+  bool endless = false;
+  bool sampled = false;
+};
+
+class ChannelTurns {
+ public:
+  struct Run {
+    Request request;
+    Time begins;               // after the switch
+    std::optional<Time> ends;  // none: never
+  };
+
+  // `channels`: how many each client uses.
+  ChannelTurns(const ChannelCosts& costs, const std::vector<std::uint32_t>& channels);
+  void reset();
+
+  void submit(std::uint32_t channel, const Request& request);
+  // At the end of an instant: the request that the device takes now, if it is free and one waits.
+  const Run* begin(Time now);
+  // The running request has ended.
+  void end();
+  // Nothing of the client is there any more. Returns whether that ended the running request.
+  bool remove(ClientId client);
+
+  const std::optional<Run>& run() const { return run_; }
+  // Requests of the client in its channels, the running one included.
+  std::int64_t outstanding(ClientId client) const { return outstanding_[client.index]; }
+
+ private:
+  std::size_t next() const;
+
+  ChannelCosts costs_;
+  std::vector<std::size_t> first_;           // of each client's channels
+  std::vector<std::deque<Request>> queues_;  // by channel
+  std::vector<std::int64_t> outstanding_;    // by client
+  std::size_t waiting_ = 0;                  // requests, in all
+  std::size_t turn_ = 0;                     // whose it is
+  std::size_t left_ = 0;                     // requests in this turn
+  std::optional<ClientId> last_;             // whose request was the last
+  std::optional<Run> run_;
+};
+
+}  // namespace gangway

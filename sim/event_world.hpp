@@ -1,0 +1,73 @@
+// What every simulated world is made of: a clock that jumps from event to event, and a policy that is told
+// the facts of an instant and then decides.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/random.hpp"
+#include "models/run/job_book.hpp"
+#include "models/run/refusing_orders.hpp"
+#include "models/world.hpp"
+#include "sim/event_queue.hpp"
+#include "sim/journal.hpp"
+#include "sim/timers.hpp"
+
+namespace gangway {
+
+class EventWorld : public World, protected RefusingOrders {
+ public:
+  std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
+                    TraceSink& trace) final;
+
+ protected:
+  // An event's kind stands in the lowest bits of its id, an index above. kTimer is the same everywhere.
+  static constexpr unsigned kKindBits = 4;
+  static constexpr std::uint32_t kTimer = 0;
+  static std::uint32_t kind_of(const EventQueue::Event& event) { return event.id & ((1u << kKindBits) - 1); }
+  static std::uint32_t index_of(const EventQueue::Event& event) { return event.id >> kKindBits; }
+  // No single delay is above 10^18 ns, so no sum overflows below this.
+  static constexpr Time kEndOfClock{4'000'000'000'000'000'000};
+
+  // What the setup refers to must outlive the world.
+  explicit EventWorld(const WorldSetup& setup) : setup_(setup), book_(setup_) {}
+
+  // The run begins: nothing has happened. The queue is empty.
+  virtual void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) = 0;
+  // All of this instant. Returns the number of events.
+  virtual std::uint64_t play_instant() = 0;
+  // The horizon is reached, or nothing is left to happen.
+  virtual void over() {}
+
+  TimerId wake_at(Time time) override;
+  void cancel(TimerId timer) override { timers_.cancel(timer); }
+
+  // Returns the event's sequence number.
+  std::uint64_t push(Time time, std::uint32_t kind, std::uint32_t index = 0);
+  bool more_now() const { return !queue_.empty() && queue_.next_time() == now_; }
+  void timer_due(const EventQueue::Event& event) {
+    if (const auto timer = timers_.due(index_of(event), event.sequence)) tell(Timer{*timer});
+  }
+  // Another round of the same instant: a policy that asks for more than zero delays can chain never ends.
+  void count_round(int& rounds) const;
+  void note(const Record& record) { journal_.note(record); }
+  void tell(const Fact& fact) { facts_.push_back(fact); }
+  bool told() const { return facts_.empty(); }
+  void tell_and_decide();
+
+  [[noreturn]] void impossible(const std::string& what) const override;  // the policy's fault
+  [[noreturn]] void stop(const std::string& what) const;                 // RunError with the history
+
+  WorldSetup setup_;
+  JobBook book_;
+  EventQueue queue_;
+  Time now_;
+  Journal journal_;
+
+ private:
+  Policy* policy_ = nullptr;
+  Timers timers_;
+  std::vector<Fact> facts_;
+};
+
+}  // namespace gangway

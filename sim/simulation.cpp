@@ -1,0 +1,38 @@
+// The world `sim`: on a device whose kernels a policy launches and native clients share, or on one to whose
+// channels clients submit by themselves.
+#include <optional>
+
+#include "sim/channels/channel_world.hpp"
+#include "sim/world.hpp"
+
+namespace gangway {
+namespace {
+
+class Simulation : public World {
+ public:
+  explicit Simulation(const WorldSetup& setup) : setup_(setup) {}
+
+  std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
+                    TraceSink& trace) override {
+    if (uses_channels(policy, setup_.device)) {
+      if (!channels_) channels_.emplace(setup_);
+      return channels_->run(policy, seed, order, trace);
+    }
+    if (!gpu_) gpu_.emplace(setup_);
+    return gpu_->run(policy, seed, order, trace);
+  }
+
+ private:
+  WorldSetup setup_;
+  std::optional<SimulatedWorld> gpu_;
+  std::optional<ChannelWorld> channels_;
+};
+
+const Registration<WorldEntry> registered{WorldEntry{
+    {"sim", "discrete-event simulation", {}},
+    {Capability::evict, Capability::ranges, Capability::memory, Capability::access, Capability::sampling,
+     Capability::native, Capability::mixed},
+    [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<Simulation>(setup); }}};
+
+}  // namespace
+}  // namespace gangway

@@ -1,0 +1,103 @@
+// The device's side of clients that submit by themselves, worked out by hand from sim/channels/README.md.
+// Times in us.
+#include "tests/catch.hpp"
+#include "tests/sim/channels/access_scenario.hpp"
+
+using namespace gangway;
+using namespace gangway::testing;
+
+namespace {
+
+Kernel kernel_of(std::int64_t us) { return looping("", us).kernels[0]; }
+
+}  // namespace
+
+TEST_CASE("direct access: channels in turn, and a switch between clients") {
+  Scenario scenario = in_turn({looping("A", 10), looping("B", 30)}, 100);
+  scenario.device.access.context_switch = Duration{2000};
+  CHECK(starts(play(scenario, "passthrough"), scenario) ==
+        Lines{"0 A", "12 B", "44 A", "56 B", "88 A", "100 B"});
+  // Alone nobody switches.
+  Scenario alone = in_turn({looping("A", 10)}, 30);
+  alone.device.access.context_switch = Duration{2000};
+  CHECK(starts(play(alone, "passthrough"), alone) == Lines{"0 A", "10 A", "20 A", "30 A"});
+}
+
+TEST_CASE("direct access: a turn is what waits when it begins, or one request") {
+  // A submits three at once, and the next three when they are done; B one at a time.
+  Client a = looping("A", 5);
+  a.kernels = {kernel_of(5), kernel_of(5), kernel_of(5)};
+  a.blocking = false;
+  Scenario scenario = in_turn({a, looping("B", 20)}, 80);
+  CHECK(starts(play(scenario, "passthrough"), scenario) ==
+        Lines{"0 A", "5 A", "10 A", "15 B", "35 A", "40 A", "45 A", "50 B", "70 A", "75 A", "80 A"});
+  scenario.device.access.whole_queue = false;
+  CHECK(starts(play(scenario, "passthrough"), scenario) ==
+        Lines{"0 A", "5 B", "25 A", "30 B", "50 A", "55 B", "75 A", "80 B"});
+}
+
+TEST_CASE("a host that does not wait submits behind its gaps, and its next job when this one is done") {
+  Client a = looping("A", 10, 3);
+  a.kernels.push_back(a.kernels[0]);
+  a.blocking = false;
+  const Scenario scenario = in_turn({a}, 60);
+  // Submitted at 3 and 6; done at 13 and 23; the next job's at 26 and 29.
+  const Played played = play(scenario, "passthrough");
+  CHECK(starts(played, scenario) == Lines{"3 A", "13 A", "26 A", "36 A", "49 A", "59 A"});
+  CHECK(played.jobs[0].response() == Duration{23'000});
+  CHECK(played.jobs[0].standalone == Duration{23'000});
+  CHECK(played.jobs[1].arrival == Time{23'000});
+}
+
+TEST_CASE("two frames in flight: while one is on the device the next is made") {
+  Client a = looping("A", 10, 8);
+  a.blocking = false;
+  a.frames_in_flight = 2;
+  const Scenario scenario = in_turn({a}, 60);
+  // Made at 8 and 16; the first is done at 18 and releases the third, made at 26; the second at 28.
+  const Played played = play(scenario, "passthrough");
+  CHECK(starts(played, scenario) == Lines{"8 A", "18 A", "28 A", "38 A", "48 A", "58 A"});
+  CHECK(played.jobs[3].response() == Duration{20'000});
+  CHECK(played.jobs[3].standalone == Duration{20'000});
+}
+
+TEST_CASE("several channels of a client have a turn each") {
+  Client a = looping("A", 10);
+  a.kernels.push_back(kernel_of(4));
+  a.kernels[1].channel = 1;
+  a.channels = 2;
+  a.blocking = false;
+  const Scenario scenario = in_turn({a, looping("B", 20)}, 70);
+  CHECK(starts(play(scenario, "passthrough"), scenario) ==
+        Lines{"0 A", "10 A", "14 B", "34 A", "44 A", "48 B", "68 A"});
+}
+
+TEST_CASE("host work follows the submission") {
+  Client a = looping("A", 10);
+  a.kernels[0].host_work = Duration{15'000};
+  const Scenario scenario = in_turn({a}, 40);
+  const Played played = play(scenario, "passthrough");
+  CHECK(starts(played, scenario) == Lines{"0 A", "15 A", "30 A"});
+  CHECK(played.jobs[0].response() == Duration{15'000});
+}
+
+TEST_CASE("channels go to whoever comes first, and a client without them is out of resources") {
+  Client hoarder = looping("A", 10);
+  hoarder.channels = 8;
+  Client b = looping("B", 10);
+  b.arrive = Duration{1000};
+  b.repeat = {3, std::nullopt, Duration{0}};
+  Scenario scenario = in_turn({hoarder, b}, 50);
+  scenario.device.access.channels = 8;
+  Played played = play(scenario, "passthrough");
+  CHECK(starts(played, scenario) == Lines{"0 A", "10 A", "20 A", "30 A", "40 A", "50 A"});
+  CHECK(played.jobs.front().outcome == Outcome::out_of_resources);
+  CHECK(played.jobs.front().id == JobId{ClientId{1}, 0});
+  // With one more for B both run. B is through when C comes, and its channel free; C is next in the ring.
+  scenario.device.access.channels = 9;
+  scenario.clients.push_back(looping("C", 10));
+  scenario.clients[2].arrive = Duration{60'000};
+  scenario.horizon = Time{80'000};
+  CHECK(starts(play(scenario, "passthrough"), scenario) ==
+        Lines{"0 A", "10 B", "20 A", "30 B", "40 A", "50 B", "60 C", "70 A", "80 C"});
+}
