@@ -1,4 +1,4 @@
-"""Draws what a calibration measured, as PNG and PDF: eviction delays, kernels, copies.
+"""Draws what a calibration measured, as PNG and PDF: eviction delays, kernels, copies, polls.
 
 `gangway calibrate` prints the same as numbers.
 """
@@ -29,6 +29,8 @@ def _figures(found):
         yield 'kernels', costs.draw_kernels(found)
     if found.directions():
         yield 'copies', costs.draw_copies(found)
+    if found.polls():
+        yield 'polls', costs.draw_polls(found)
 
 
 def _main(arguments):

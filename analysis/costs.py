@@ -10,6 +10,7 @@ _GOALS = {'eviction': 10, 'evict order to next first block': 25}  # µs beyond t
 _LINEAR = 30  # µs: the part of the second panel's axis around 0 that is not logarithmic
 _TICKS = (0, 10, 20, 30, 100, 300, 1000, 10000)
 _LOOKS = [(style.BLUE, 'o'), (style.VERMILLION, 's'), (style.GREEN, 'D'), (style.PURPLE, '^')]
+_FITTED = 4  # the largest numbers of polling blocks; fewer blocks than SMs are only shown
 _DASHES = ('-', (0, (4, 2)))  # of the lines of two directions
 _RANGE = {'elinewidth': 0.8, 'capsize': 2, 'capthick': 0.8}
 _RANGE_HANDLE = Line2D([], [], label='1st to 99th percentile', color='black', marker='|', markersize=9,
@@ -171,7 +172,7 @@ def draw_copies(found):
                                                     gridspec_kw={'height_ratios': [2, 1]})
     sizes, handles = set(), []
     for place, (quantity, name) in enumerate(directions.items()):
-        readings, line = found.of_size(quantity), found.lines.get(quantity)
+        readings, line = found.by_parameter(quantity), found.lines.get(quantity)
         sizes |= set(readings)
         factor = _beside(place, len(directions))
         _draw_ranges(times, {size: Range(values, _US) for size, values in readings.items()}, looks[quantity], factor)
@@ -198,6 +199,37 @@ def draw_copies(found):
         axes.grid()
     style.lay_out(figure, f'{found.title} – copies as the scheduler sees them', [
         *handles, _RANGE_HANDLE])
+    return figure
+
+
+def draw_polls(found):
+    """A read of host memory by each of so many blocks; beside it, what polls of device memory add to work."""
+    figure, (host, device) = style.pyplot.subplots(1, 2, figsize=(style.WIDTH, 3.1))
+    reads, polls = found.by_parameter('host poll'), found.by_parameter('polls beside work')
+    together = dict(list(reads.items())[-_FITTED:])
+    handles = []
+    for axes, readings, fitted, name, look in ((host, reads, together, 'host poll', _LOOKS[0]),
+                                               (device, polls, polls, 'device poll', _LOOKS[1])):
+        _draw_ranges(axes, {x: Range(values, _US) for x, values in readings.items()}, look, 1)
+        line = found.lines.get(name)
+        if line:
+            _draw_line(axes, line, fitted, look[0], '-')
+            handles.append(Line2D([], [], color=look[0], marker=look[1], markersize=4, linewidth=1,
+                                  label=f'{name}: {line.slope / _US:.3f} µs each, by the fit'.replace('-', '−')))
+        axes.grid()
+    host.set_xscale('log', base=2)
+    host.xaxis.set_major_locator(FixedLocator(sorted(reads)))
+    host.xaxis.set_minor_locator(NullLocator())
+    host.xaxis.set_major_formatter('{x:g}')
+    style.log_y(host, *_decades(host))
+    host.set_xlabel('blocks that read host memory')
+    host.set_ylabel('time of one read by each (µs)')
+    device.xaxis.set_major_locator(FixedLocator(sorted(polls)))
+    device.set_xlim(0, 1.08 * max(polls))
+    device.set_ylim(min(0, device.dataLim.y0), 1.08 * device.dataLim.y1)
+    device.set_xlabel('pieces of work of each block')
+    device.set_ylabel('time with polls − without (µs)')
+    style.lay_out(figure, f'{found.title} – polls on the device clock', [*handles, _RANGE_HANDLE])
     return figure
 
 

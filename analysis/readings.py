@@ -75,9 +75,14 @@ class Readings:
         measured = {quantity for quantity, _, _, _ in self.values}
         return {quantity: name for quantity, name in _DIRECTIONS.items() if quantity in measured}
 
-    def of_size(self, quantity):
-        """bytes -> readings, the smallest first"""
-        return dict(sorted((size, values) for (what, _, _, size), values in self.values.items() if what == quantity))
+    def polls(self):
+        """Whether polls of both kinds of memory were measured."""
+        return {'host poll', 'polls beside work'} <= {quantity for quantity, _, _, _ in self.values}
+
+    def by_parameter(self, quantity):
+        """what was varied (a copy's bytes, blocks that poll) -> readings, the smallest first"""
+        return dict(sorted((parameter, values) for (what, _, _, parameter), values in self.values.items()
+                           if what == quantity))
 
 
 def read(folder):

@@ -37,6 +37,16 @@ std::string source_text(const Calibration& c, const std::string& command) {
   return escaped(text);
 }
 
+std::string polls_text(const std::optional<PollCosts>& polls) {
+  if (!polls) return {};
+  return fmt::format(
+      "# host: a read of mapped host memory; those of all blocks go one after the other. device: a claim of "
+      "the next block-task, which\n"
+      "# shows the flag; kernels' measured transformation_overhead contains it already.\n"
+      "polls: {{host: {}, device: {}}}\n",
+      to_text(polls->host), to_text(polls->device));
+}
+
 std::string device_text(const Calibration& c, const std::string& name, const std::string& source) {
   const Device& d = c.device;
   return fmt::format(
@@ -48,11 +58,12 @@ std::string device_text(const Calibration& c, const std::string& name, const std
       "kind: device\nversion: 1\nname: {}\nsource: \"{}\"\nsms: {}\n"
       "sm: {{threads: {}, blocks: {}, registers: {}, shared_memory: {}}}\nmemory: {}\ncopy:\n"
       "  h2d: {{bandwidth: {}, latency: {}}}\n  d2h: {{bandwidth: {}, latency: {}}}\n"
-      "commands: {{launch: {}, evict: {}, notice: {}, pending_work: {}}}\n",
+      "commands: {{launch: {}, evict: {}, notice: {}, pending_work: {}}}\n{}",
       name, source, d.sms, d.sm.threads, d.sm.blocks, d.sm.registers, to_text(d.sm.shared_memory),
       to_text(d.memory), bandwidth_text(d.h2d.bandwidth), to_text(d.h2d.latency),
       bandwidth_text(d.d2h.bandwidth), to_text(d.d2h.latency), to_text(d.commands.launch),
-      to_text(d.commands.evict), to_text(d.commands.notice), to_text(d.commands.pending_work));
+      to_text(d.commands.evict), to_text(d.commands.notice), to_text(d.commands.pending_work),
+      polls_text(d.polls));
 }
 
 std::string workload_text(const Calibration& c, const std::string& name, const std::string& source) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hw/poll_probe.hpp"
 #include "models/policy.hpp"
 #include "models/world.hpp"
 
@@ -80,6 +81,8 @@ struct BackendEntry : Described {
   // What can be asked of the device without measuring; all costs are zero. Throws RunError without one.
   Device (*describe)() = nullptr;
   Machine (*machine)() = nullptr;
+  // None: blocks have no other memory than the scheduler has. Throws RunError when the device cannot be used.
+  std::unique_ptr<PollProbe> (*poll_probe)() = nullptr;
 };
 using Backends = Registry<BackendEntry>;
 

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "hw/calibration/polls.hpp"
+#include "hw/calibration/rounded.hpp"
 #include "hw/clock.hpp"
 #include "hw/cuda/kernels/throttle.hpp"
 #include "models/fit/location.hpp"
@@ -156,8 +158,6 @@ std::vector<double> values(const Calibration& c, const std::string& quantity, co
       out.push_back(r.value);
   return out;
 }
-
-Duration rounded(double ns) { return {static_cast<std::int64_t>(std::llround(std::max(0.0, ns)))}; }
 
 void warm_up(Bench& bench, Duration length) {
   const auto began = HostClock::now();
@@ -421,6 +421,11 @@ Calibration calibrate(const BackendEntry& entry, const CalibrationPlan& plan,
     progress("copies");
     measure_copies(bench, plan, "copy h2d", Direction::restore);
     measure_copies(bench, plan, "copy d2h", Direction::save);
+  }
+  if (entry.poll_probe != nullptr) {
+    progress("polls");
+    measure_polls(*entry.poll_probe(), plan, c, stop);
+    fit_polls(c);
   }
   const std::string& mechanism = plan.mechanisms.front();
   for (const Client& client : plan.clients) {  // one at a time: only one problem's memory is needed

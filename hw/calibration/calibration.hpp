@@ -15,7 +15,8 @@
 
 namespace gangway {
 
-// One reading. `parameter` is what was varied: a nominal block-task length in ns, a copy's bytes; else 0.
+// One reading. `parameter` is what was varied: a nominal block-task length in ns, a copy's bytes, blocks that
+// poll, pieces of work; else 0.
 struct Reading {
   std::string quantity, mechanism, kernel;
   std::int64_t parameter = 0;
@@ -53,6 +54,7 @@ struct CalibrationPlan {
   int most = 60;                                     // readings of a kernel's time; they stop when settled
   int evictions = 60;                                // of each kernel, at random moments
   int commands = 300;                                // launches and evictions of throttle kernels
+  int polls = 15;                                    // of each number of blocks and of pieces of work
   double settled = 0.003;  // stop when half the median's interval is below this share of it
   Duration warm_up{500'000'000};
   std::int64_t largest_copy = 256 << 20;  // bytes

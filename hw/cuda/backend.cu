@@ -20,13 +20,6 @@ std::vector<std::string> cuda_mechanisms() { return FlagWriters::names(); }
 
 namespace {
 
-template <typename Call>
-auto carried_out(Call call) try {
-  return call();
-} catch (const preemptible::Error& error) {
-  throw RunError(error.what());
-}
-
 // Copies of the clients' data: only their time matters, so long ones pass a smaller buffer again and again.
 class CopyLine {
  public:

@@ -21,6 +21,14 @@ inline void cuda_check(cudaError_t code, const char* call) {
   throw RunError(std::string(call) + ": " + cudaGetErrorString(code));
 }
 
+// What preemptible.cuh throws ends the run, too.
+template <typename Call>
+auto carried_out(Call call) try {
+  return call();
+} catch (const preemptible::Error& error) {
+  throw RunError(error.what());
+}
+
 template <typename T>
 class DeviceArray {
  public:

@@ -2,6 +2,7 @@
 #include "hw/cuda/backend.hpp"
 #include "hw/cuda/devices.hpp"
 #include "hw/cuda/native_world.hpp"
+#include "hw/cuda/poll_probe.hpp"
 #include "hw/executor.hpp"
 
 namespace gangway {
@@ -40,8 +41,11 @@ class CudaWorld : public World {
 
 constexpr const char* kSummary = "preemptible kernels, or native clients, on an NVIDIA GPU in real time";
 
-const Registration<BackendEntry> device{
-    BackendEntry{{"cuda", kSummary, {}}, make_cuda_backend, [] { return describe_cuda_device(0); }, machine}};
+const Registration<BackendEntry> device{BackendEntry{{"cuda", kSummary, {}},
+                                                     make_cuda_backend,
+                                                     [] { return describe_cuda_device(0); },
+                                                     machine,
+                                                     make_cuda_poll_probe}};
 const Registration<WorldEntry> world{WorldEntry{
     {"cuda", kSummary, {}},
     {Capability::evict, Capability::ranges, Capability::native},

@@ -93,16 +93,21 @@ def write_jobs(folder, factors, world='sim', left_out=()):
 
 
 def write_calibration(folder, mechanisms=('flag-copy', 'write-value')):
-    """A folder like that of `gangway calibrate`: evictions of block-tasks of 2 to 50 us, two kernels, copies."""
+    """A folder like that of `gangway calibrate`: evictions of block-tasks of 2 to 50 us, two kernels, copies, polls."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [row for place, mechanism in enumerate(mechanisms) for row in _calibration_rows(mechanism, place)]
     rows += [row for place, kernel in enumerate(('RED', 'VA')) for row in _kernel_rows(kernel, place, mechanisms[0])]
     for direction, latency in (('h2d', 7000), ('d2h', 6000)):
         rows += [[f'copy {direction}', mechanisms[0], '', size, latency + size / 50 + reading]
                  for size in (4096, 1 << 16, 1 << 20) for reading in range(10)]
+    rows += [['host poll', '', '', blocks, max(1300, 1000 * blocks) + 2 * blocks * (reading - 7)]
+             for blocks in (1, 4, 16, 64, 132, 264, 528, 1056) for reading in range(15)]
+    rows += [['polls beside work', '', '', pieces, 800 * pieces + 300 * (reading - 7)]
+             for pieces in (25, 50, 100, 200) for reading in range(15)]
     _write_csv(folder / 'samples.csv', ['quantity', 'mechanism', 'kernel', 'parameter', 'value_ns'], rows)
     fits = [_fit(f'eviction by {mechanism}', 7000, 0.9, 90) for mechanism in mechanisms]
     fits += [_fit('copy h2d', 7000, 0.02, 30), _fit('copy d2h', 6000, 0.02, 30)]
+    fits += [_fit('host poll', 0, 1000, 60), _fit('device poll', 0, 800, 60)]
     about = {'kind': 'calibration', 'version': 1, 'device': 'made-up', 'gpu': 'Made Up 100', 'fits': fits}
     (folder / 'calibration.json').write_text(json.dumps(about))
 

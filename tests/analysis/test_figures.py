@@ -409,7 +409,7 @@ class Calibrations(InAFolder):
     def test_every_figure_the_same_bytes_when_drawn_again(self):
         outs = [self.folder / seed for seed in ('1', '2')]
         processes = [start('calibration.py', self.folder, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
-        expected = [f'{name}.{suffix}' for name in ('eviction-delay', 'kernels', 'copies') for suffix in ('png', 'pdf')]
+        expected = [f'{name}.{suffix}' for name in ('eviction-delay', 'kernels', 'copies', 'polls') for suffix in ('png', 'pdf')]
         for out, process in zip(outs, processes):
             self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
         for name in expected:
@@ -448,9 +448,21 @@ class Calibrations(InAFolder):
         self.assertEqual([label.get_text() for label in figure.axes[1].get_xticklabels()],
                          ['4\nKiB', '64\nKiB', '1\nMiB'])
 
+    def test_polls_are_medians_with_the_lines_of_the_fits(self):
+        figure = costs.draw_polls(self.read())
+        for axes, slope, medians in ((figure.axes[0], 1, [1.3, 4, 16, 64, 132, 264, 528, 1056]),
+                                     (figure.axes[1], 0.8, [20, 40, 80, 160])):
+            self.assertEqual([round(y, 3) for y in axes.containers[0].lines[0].get_ydata()], medians)
+            line, = (line for line in axes.lines if len(line.get_xdata()) > 10)
+            for x, y in zip(line.get_xdata(), line.get_ydata()):
+                self.assertAlmostEqual(y, slope * x)
+        self.assertEqual(min(figure.axes[0].lines[-1].get_xdata()), 132)  # fewer blocks than SMs are not in the fit
+        self.assertIn('device poll: 0.800 µs each, by the fit',
+                      [text.get_text() for text in figure.legends[0].get_texts()])
+
     def test_what_was_not_measured_is_not_drawn(self):
         lines = (self.folder / 'samples.csv').read_text().splitlines()
-        kept = [line for line in lines if not line.startswith(('copy', 'original'))]
+        kept = [line for line in lines if not line.startswith(('copy', 'original', 'host poll'))]
         (self.folder / 'samples.csv').write_text('\n'.join(kept) + '\n')
         written = [path.name for path in calibration.draw(self.folder, self.folder / 'out')]
         self.assertEqual(written, ['eviction-delay.png', 'eviction-delay.pdf'])

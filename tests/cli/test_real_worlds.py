@@ -142,6 +142,7 @@ clients:
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in ("device.yaml", "workload.yaml"):
             self.assertEqual(self.call("check", out / name).returncode, 0)
+        self.assertNotIn("polls", (out / "device.yaml").read_text())  # the cores have no memory beside the scheduler's
         found = json.loads((out / "calibration.json").read_text())
         times = {q["kernel"]: q["median"]["value"] for q in found["quantities"] if q["quantity"] == "transformed"}
         self.assertGreater(times["t"], 50 * 20_000 / (os.cpu_count() or 1) * 0.9)

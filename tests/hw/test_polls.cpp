@@ -1,0 +1,192 @@
+// What polls cost, fitted to the readings of a made-up device of which it is known, and in the files.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <queue>
+#include <sstream>
+
+#include "experiments/calibration_files.hpp"
+#include "hw/calibration/polls.hpp"
+#include "models/error.hpp"
+#include "models/input/document.hpp"
+#include "models/random.hpp"
+#include "tests/catch.hpp"
+
+using namespace gangway;
+using namespace gangway::literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kLaunch = 3'000, kPiece = 5'000;  // ns
+
+// Reads of host memory queue one by one for whoever serves them, and then are on their way back. One launch
+// of eight is disturbed, and the clock wavers.
+class MadeUp : public PollProbe {
+ public:
+  MadeUp(Duration alone, Duration served, Duration claim) : alone_(alone), served_(served), claim_(claim) {}
+
+  Duration read_host(std::int64_t blocks, std::int64_t reads) override {
+    struct Request {
+      std::int64_t at, left;
+      bool operator>(const Request& other) const { return at > other.at; }
+    };
+    std::priority_queue<Request, std::vector<Request>, std::greater<>> requests;
+    for (std::int64_t b = 0; b < blocks; ++b) requests.push({0, reads});
+    std::int64_t free = 0, end = 0;
+    while (!requests.empty()) {
+      const Request first = requests.top();
+      requests.pop();
+      free = std::max(free, first.at) + served_.ns;
+      const std::int64_t answered = free + (alone_ - served_).ns;
+      end = std::max(end, answered);
+      if (first.left > 1) requests.push({answered, first.left - 1});
+    }
+    return seen(end);
+  }
+
+  Duration work(std::int64_t pieces, bool polled) override {
+    return seen(kLaunch + pieces * (kPiece + (polled ? claim_.ns : 0)));
+  }
+
+  std::uint64_t launches = 0;
+
+ private:
+  Duration seen(std::int64_t length) {
+    ++launches;
+    const double wavering = 1 + 2e-4 * random_.normal();
+    return {std::llround(static_cast<double>(length) * wavering) + (random_.below(8) == 0 ? 60'000 : 0)};
+  }
+
+  Duration alone_, served_, claim_;
+  Stream random_{1, "made-up device", {}};
+};
+
+CalibrationPlan at_once() {
+  CalibrationPlan plan;
+  plan.warm_up = {};
+  return plan;
+}
+
+Calibration of_device(std::int64_t sms) {
+  Calibration c;
+  c.device.name = "made-up";
+  c.device.sms = sms;
+  c.device.sm.shared_memory = c.device.memory = {1 << 20};
+  c.device.h2d = c.device.d2h = {Bandwidth{50'000'000'000}, 5_us};
+  return c;
+}
+
+Calibration measured(MadeUp probe, std::int64_t sms) {
+  Calibration c = of_device(sms);
+  measure_polls(probe, at_once(), c, false);
+  fit_polls(c);
+  return c;
+}
+
+const Line& line(const Calibration& c, const std::string& name) {
+  return *std::find_if(c.lines.begin(), c.lines.end(), [&](const Line& l) { return l.name == name; });
+}
+
+std::string contents(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+// The files of a calibration, in a folder of the test's own.
+class Files {
+ public:
+  explicit Files(const Calibration& c) {
+    std::string pattern = (fs::temp_directory_path() / "gangway-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    write_calibration(c, "made-up", "gangway calibrate", folder_);
+  }
+  ~Files() { fs::remove_all(folder_); }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+  std::string text(const char* name) const { return contents(folder_ / name); }
+  Device device() const { return read_device(Field(parse_yaml(text("device.yaml"), "device.yaml"), "")); }
+
+ private:
+  fs::path folder_;
+};
+
+}  // namespace
+
+TEST_CASE("costs of polls are found although launches are disturbed") {
+  for (const auto& [served, claim] : {std::pair{1_us, 800_ns}, {250_ns, 430_ns}, {1'300_ns, 90_ns}}) {
+    INFO(to_text(served) << " a read, " << to_text(claim) << " a claim");
+    const Calibration c = measured({1'300_ns, served, claim}, 132);
+    REQUIRE(c.device.polls);
+    CHECK(static_cast<double>(c.device.polls->host.ns) == Approx(served.ns).epsilon(0.005));
+    CHECK(static_cast<double>(c.device.polls->device.ns) == Approx(claim.ns).epsilon(0.03));
+    CHECK(line(c, "host poll").fit.residuals.median < 0.01 * 1056 * static_cast<double>(served.ns));
+    const Estimate slope = line(c, "device poll").fit.parameters[1];
+    CHECK(slope.low < static_cast<double>(claim.ns));
+    CHECK(slope.high > static_cast<double>(claim.ns));
+  }
+}
+
+TEST_CASE("what a read takes alone, and a launch, is not in the costs") {
+  const Calibration far = measured({20_us, 1_us, 800_ns}, 132);
+  CHECK(static_cast<double>(far.device.polls->host.ns) == Approx(1'000).epsilon(0.005));
+  std::vector<double> alone;
+  for (const Reading& r : far.readings)
+    if (r.quantity == "host poll" && r.parameter == 1) alone.push_back(r.value);
+  CHECK(alone.size() == 15);
+  CHECK(*std::min_element(alone.begin(), alone.end()) == Approx(20'000).epsilon(0.002));
+}
+
+TEST_CASE("a device that serves reads side by side has no cost of a read in a row") {
+  const Calibration c = measured({1'300_ns, 0_ns, 0_ns}, 132);
+  CHECK(c.device.polls->host < 10_ns);
+  CHECK(c.device.polls->device < 10_ns);
+}
+
+TEST_CASE("polls are measured as often as the plan says, and no more after an interrupt") {
+  MadeUp probe(1_us, 1_us, 1_us);
+  CalibrationPlan plan = at_once();
+  plan.polls = 7;
+  Calibration c = of_device(2);
+  measure_polls(probe, plan, c, false);
+  std::map<std::pair<std::string, std::int64_t>, int> counts;
+  for (const Reading& r : c.readings) ++counts[{r.quantity, r.parameter}];
+  CHECK(counts.size() == 5 + 3 * 4);
+  for (const auto& [what, count] : counts) {
+    INFO(what.first << ' ' << what.second);
+    CHECK(count == 7);
+  }
+  const std::uint64_t launches = probe.launches;
+  CHECK_THROWS_AS(measure_polls(probe, plan, c, true), RunError);
+  CHECK(probe.launches == launches);
+}
+
+TEST_CASE("costs of polls, their readings and their fits are in a calibration's files") {
+  const Calibration c = measured({1'300_ns, 1_us, 800_ns}, 132);
+  const Files files(c);
+  const Device device = files.device();
+  REQUIRE(device.polls);
+  CHECK(device.polls->host == c.device.polls->host);
+  CHECK(device.polls->device == c.device.polls->device);
+  const std::string samples = files.text("samples.csv");
+  for (const char* row : {"\nhost poll,,,1,", "\nhost poll,,,64,", "\nhost poll,,,1056,",
+                          "\npolled work,,,200,", "\nwork without polls,,,200,", "\npolls beside work,,,25,"})
+    CHECK(samples.find(row) != std::string::npos);
+  const auto fits = nlohmann::json::parse(files.text("calibration.json"))["fits"];
+  REQUIRE(fits.size() == 2);
+  CHECK(fits[0]["name"] == "host poll");
+  CHECK(fits[0]["slope"]["value"] == Approx(c.device.polls->host.ns).epsilon(0.001));
+  CHECK(fits[0]["points"] == 4 * 15);
+  CHECK(fits[1]["name"] == "device poll");
+  CHECK(fits[1]["slope"]["value"] == Approx(c.device.polls->device.ns).epsilon(0.001));
+}
+
+TEST_CASE("a device whose polls were not measured has none in its file") {
+  const Files files(of_device(132));
+  CHECK_FALSE(files.device().polls);
+}
