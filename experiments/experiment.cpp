@@ -110,6 +110,7 @@ Point read_point(Mapping& m) {
   Point point;
   point.device = read_device(m.need("device"));
   point.workload.emplace(m.need("workload"), point.device);
+  if (auto clients = m.maybe("clients")) point.workload->choose(*clients);
   point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
   point.policies = read_policies(m.need("policies"), point.mechanism);
   for (const Contender& policy : point.policies) check_kernels(policy, point, m.need("workload"));
@@ -157,8 +158,8 @@ void check_workload(const Experiment& experiment, const Point& point, const Fiel
 void check_published(const PublishedValue& value, const Experiment& experiment, const Field& field) {
   std::vector<std::string> policies;
   std::vector<std::string> clients;
-  if (value.point >= experiment.points.size())
-    field.fail(fmt::format("point {}", value.point),
+  if (value.last_point >= experiment.points.size())
+    field.fail(fmt::format("point {}", value.last_point),
                fmt::format("a point below {}", experiment.points.size()));
   for (const ChosenPolicy& policy : experiment.points[value.point].policies) policies.push_back(policy.label);
   for (const Client& client : experiment.points[value.point].workload->sample().clients)
@@ -174,7 +175,7 @@ void check_published(const PublishedValue& value, const Experiment& experiment, 
 
 void check_swept(const SweptPath& swept) {
   const std::string first = swept.path.substr(0, swept.path.find('.'));
-  const std::vector<std::string> known{"workload", "device", "mechanism", "policies"};
+  const std::vector<std::string> known{"workload", "clients", "device", "mechanism", "policies"};
   if (std::find(known.begin(), known.end(), first) == known.end())
     throw InputError(swept.values.front().origin(), "sweep." + swept.path, quote(first),
                      "a path that begins with " + expected_names(first, known));

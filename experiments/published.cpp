@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/metrics/statistics.hpp"
+
 namespace gangway {
 namespace {
 
@@ -10,11 +12,31 @@ constexpr double kTie = 0.05;
 
 double tolerance(const std::string& class_name) { return class_name == "tight" ? 0.02 : 0.10; }
 
-std::optional<double> measure(const PublishedValue& value, const Measured& measured) {
-  const auto own = measured.get(value.point, value.policy, value.client, value.metric);
+std::optional<double> measure_at(std::uint32_t point, const PublishedValue& value, const Measured& measured) {
+  const auto own = measured.get(point, value.policy, value.client, value.metric);
   if (value.relative_to.empty() || !own) return own;
-  const auto base = measured.get(value.point, value.relative_to, value.client, value.metric);
+  const auto base = measured.get(point, value.relative_to, value.client, value.metric);
   return base && *base != 0 ? std::optional<double>(*own / *base) : std::nullopt;
+}
+
+std::optional<double> measure(const PublishedValue& value, const Measured& measured) {
+  if (value.take.empty()) return measure_at(value.point, value, measured);
+  std::vector<double> values;
+  for (std::uint32_t point = value.point; point <= value.last_point; ++point) {
+    const auto one = measure_at(point, value, measured);
+    if (!one) return std::nullopt;
+    values.push_back(*one);
+  }
+  if (value.take == "min") return *std::min_element(values.begin(), values.end());
+  if (value.take == "max") return *std::max_element(values.begin(), values.end());
+  return mean(values);
+}
+
+void read_over(const Field& field, PublishedValue& value) {
+  Mapping m = field.mapping();
+  value.last_point = static_cast<std::uint32_t>(m.need("to").integer(value.point, 1'000'000));
+  value.take = m.need("take").one_of({"mean", "min", "max"});
+  m.finish();
 }
 
 bool ranked_as_printed(const std::vector<PublishedValue>& values, const std::vector<Verdict>& verdicts,
@@ -81,6 +103,8 @@ PublishedValue read_published(const Field& field) {
   PublishedValue value;
   value.figure = m.need("figure").identifier();
   if (auto point = m.maybe("point")) value.point = static_cast<std::uint32_t>(point->integer(0, 1'000'000));
+  value.last_point = value.point;
+  if (auto over = m.maybe("over")) read_over(*over, value);
   value.policy = m.need("policy").identifier();
   if (auto client = m.maybe("client")) value.client = client->identifier();
   value.metric = m.need("metric").one_of(value.client.empty() ? point_metrics() : client_metrics());

@@ -20,7 +20,9 @@ struct PublishedValue {
   double published = 0;
   std::string class_name;  // tight moderate order open
   std::string group;
-  std::string relative_to;  // a policy: its value divides
+  std::string relative_to;       // a policy: its value divides
+  std::uint32_t last_point = 0;  // of those from `point` on whose values are taken together
+  std::string take;              // mean, min or max of them; empty: of `point` alone
   std::string note;
 };
 

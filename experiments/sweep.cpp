@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -97,6 +98,12 @@ std::vector<SweptPath> read_sweep(const Field& field) {
 }
 
 std::string text_of(const Node& value) {
+  const auto is_scalar = [](const Node& item) { return item.kind == Node::Kind::scalar; };
+  if (value.kind == Node::Kind::sequence && std::all_of(value.items.begin(), value.items.end(), is_scalar)) {
+    std::string text;
+    for (const Node& item : value.items) text += (text.empty() ? "" : "+") + item.scalar;
+    return text;
+  }
   return value.kind == Node::Kind::scalar ? value.scalar : value.json().dump();
 }
 

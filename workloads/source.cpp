@@ -415,6 +415,17 @@ WorkloadSource::WorkloadSource(const Field& field, const Device& device) : devic
   complete(workload_, device_, field.path());
 }
 
+void WorkloadSource::choose(const Field& names) {
+  if (generator_) names.fail("a choice among clients that are drawn", "a workload with `clients`");
+  std::vector<std::string> known, chosen;
+  for (const Client& client : workload_.clients) known.push_back(client.name);
+  for (const Field& name : names.items()) chosen.push_back(name.one_of(known));
+  if (chosen.empty()) names.fail("no client", "at least one");
+  std::erase_if(workload_.clients, [&](const Client& client) {
+    return std::find(chosen.begin(), chosen.end(), client.name) == chosen.end();
+  });
+}
+
 Workload WorkloadSource::draw(std::uint64_t seed, std::uint32_t replication) const {
   Workload workload = workload_;
   if (generator_) {

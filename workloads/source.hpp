@@ -40,6 +40,10 @@ class WorkloadSource {
   // exceed the device.
   WorkloadSource(const Field& field, const Device& device);
 
+  // Keeps only the clients that are listed, in the order of the workload. Throws InputError for an unknown
+  // name and for clients that are drawn.
+  void choose(const Field& names);
+
   bool generated() const { return generator_ != nullptr; }
   Workload draw(std::uint64_t seed, std::uint32_t replication) const;
   // Names, arrivals, jitter; with clients unless generated (then as drawn for replication 0 of seed 0).
