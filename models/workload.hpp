@@ -35,6 +35,7 @@ struct Kernel {
   std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
   std::uint32_t channel = 0;                  // of its client's, for those that submit by themselves
   std::optional<std::uint32_t> never_ends;    // from this job on it never does
+  std::optional<Duration> trapped_gap;        // instead of `gap` when its client's last submission trapped
   std::optional<Duration> trapped_time;       // instead of `time` when its client's last submission trapped
   Duration gap;                               // of the client's host thread, before the kernel is submitted
   Duration host_work;                         // of the client's host thread, from the launch on

@@ -171,6 +171,7 @@ void read_kernels(const Field& field, std::vector<Kernel>& kernels) {
     kernel.channel = static_cast<std::uint32_t>(channel->integer(0, kMostChannels - 1));
   if (auto job = m.maybe("never_ends"))
     kernel.never_ends = static_cast<std::uint32_t>(job->integer(0, 1'000'000'000));
+  kernel.trapped_gap = optional_duration(m, "trapped_gap", 0_ns);
   kernel.trapped_time = optional_duration(m, "trapped_time", 1_ns);
   kernel.gap = optional_duration(m, "gap", 0_ns).value_or(Duration{});
   kernel.host_work = optional_duration(m, "host_work", 0_ns).value_or(Duration{});

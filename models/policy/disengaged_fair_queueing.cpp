@@ -14,6 +14,9 @@ namespace {
 
 using namespace literals;
 
+// Who gets just what it asks for is not low, whatever the last bit of a division says.
+constexpr double kRounding = 1e-9;
+
 class DisengagedFairQueueing : public AccessPolicy {
  public:
   explicit DisengagedFairQueueing(const ParameterValues& values)
@@ -151,6 +154,7 @@ void DisengagedFairQueueing::act(Time now, const View&, Orders& orders) {
     if (timer_) orders.cancel(*std::exchange(timer_, std::nullopt));
     phase_ = Phase::idle;
   } else if (phase_ == Phase::idle) {
+    sampled_ = 0;
     disengage(now, orders);
   }
   if (phase_ == Phase::free && timer_due_) engage(orders);
@@ -162,6 +166,7 @@ void DisengagedFairQueueing::act(Time now, const View&, Orders& orders) {
   }
   if (phase_ != Phase::sampling || sampling_) return;
   if (!to_sample_.empty()) {
+    ++sampled_;
     sampling_ = to_sample_.back();
     to_sample_.pop_back();
     return sample(*sampling_, orders);
@@ -192,7 +197,7 @@ void DisengagedFairQueueing::choose_samples() {
   while (subset_ > 0 && static_cast<std::int64_t>(to_sample_.size()) > subset_)
     to_sample_.erase(to_sample_.begin() + static_cast<std::ptrdiff_t>(random_.below(to_sample_.size())));
   std::reverse(to_sample_.begin(), to_sample_.end());
-  sampled_ = to_sample_.size();
+  sampled_ = 0;
 }
 
 void DisengagedFairQueueing::sample(ClientId client, Orders& orders) {
@@ -219,7 +224,7 @@ void DisengagedFairQueueing::charge_by_size() {
     const double share = left / sizes;
     for (Account* account : open) {
       account->usage = std::min(account->size * share, account->demand * interval);
-      account->low = account->size * share > account->demand * interval;
+      account->low = account->size * share > account->demand * interval * (1 + kRounding);
     }
     for (const Account* account : open)
       if (account->low) left -= account->usage;

@@ -19,10 +19,11 @@ double kernel_time_factor(const Jitter& jitter, const RunSeed& seed, JobId job) 
   return drawn_factor(random, jitter.kernel_time, jitter.normal);
 }
 
-ClientRun::ClientRun(const WorldSetup& setup, ClientId id)
+ClientRun::ClientRun(const WorldSetup& setup, ClientId id, Form form)
     : client_(&setup.workload.clients[id.index]), id_(id), jitter_(&setup.workload.jitter) {
   for (const Kernel& kernel : client_->kernels)
-    nominal_.push_back(setup.mechanism.running_time(kernel, setup.device));
+    nominal_.push_back(form == Form::original ? kernel.time
+                                              : setup.mechanism.running_time(kernel, setup.device));
   times_ = nominal_;
   for (const Kernel& kernel : client_->kernels) gaps_.push_back(kernel.gap);
 }
@@ -31,34 +32,33 @@ void ClientRun::reset(const RunSeed& seed, Time first) {
   seed_ = seed;
   first_ = first;
   latest_ = {};
-  scheduled_ = released_ = begun_ = kernel_ = 0;
+  released_ = begun_ = kernel_ = announced_ = 0;
+  const bool by_finish = !client_->repeat.period && client_->repeat.releases.empty();
+  at_first_ = by_finish ? std::min(client_->frames_in_flight, client_->repeat.jobs.value_or(UINT32_MAX)) : 0;
+  scheduled_ = at_first_;
   active_ = false;
 }
 
-Time ClientRun::jittered(Time nominal) const {
+Time ClientRun::jittered(Time nominal, std::uint32_t release) const {
   if (jitter_->arrival == Duration{}) return nominal;
-  const double share = stream(seed_, "arrival", id_, scheduled_).uniform();
+  const double share = stream(seed_, "arrival", id_, release).uniform();
   return nominal + Duration{static_cast<std::int64_t>(share * static_cast<double>(jitter_->arrival.ns))};
 }
 
 std::optional<Time> ClientRun::next_release() {
+  if (announced_ < at_first_) return latest_ = std::max(latest_, jittered(first_, announced_++));
+  if (at_first_ > 0 || !more()) return std::nullopt;
   const std::vector<Duration>& listed = client_->repeat.releases;
-  const bool by_finish = !client_->repeat.period && listed.empty();
-  if (!more() || (by_finish && scheduled_ >= client_->frames_in_flight)) return std::nullopt;
-  if (!listed.empty()) {
-    latest_ = std::max(latest_, jittered(Time{} + listed[scheduled_]));
-    ++scheduled_;
-    return latest_;
-  }
   const Duration period = client_->repeat.period.value_or(Duration{});
-  latest_ = std::max(latest_, jittered(first_ + Duration{period.ns * scheduled_}));
+  const Time due = listed.empty() ? first_ + Duration{period.ns * scheduled_} : Time{} + listed[scheduled_];
+  latest_ = std::max(latest_, jittered(due, scheduled_));
   ++scheduled_;
   return latest_;
 }
 
 std::optional<Time> ClientRun::after_finish(Time now) {
   if (!more() || !client_->repeat.think) return std::nullopt;
-  const Time due = jittered(now + *client_->repeat.think);
+  const Time due = jittered(now + *client_->repeat.think, scheduled_);
   ++scheduled_;
   return due;
 }
@@ -68,8 +68,8 @@ bool ClientRun::begin() {
   active_ = true;
   kernel_ = 0;
   if (jitter_->kernel_time > 0) {
-    const double x = kernel_time_factor(*jitter_, seed_, {id_, begun_});
-    for (std::size_t k = 0; k < nominal_.size(); ++k) times_[k] = drawn_time(nominal_[k], x);
+    factor_ = kernel_time_factor(*jitter_, seed_, {id_, begun_});
+    for (std::size_t k = 0; k < nominal_.size(); ++k) times_[k] = drawn_time(nominal_[k], factor_);
   }
   if (jitter_->gap > 0) {
     Stream random = stream(seed_, "gap", id_, begun_);
@@ -86,6 +86,10 @@ std::int32_t ClientRun::priority_of(JobId job) const {
   if (!client_->priority_to) return least;
   const auto levels = static_cast<std::uint64_t>(std::int64_t{*client_->priority_to} - least + 1);
   return least + static_cast<std::int32_t>(stream(seed_, "priority", id_, job.number).below(levels));
+}
+
+Duration ClientRun::drawn(Duration nominal) const {
+  return jitter_->kernel_time > 0 ? drawn_time(nominal, factor_) : nominal;
 }
 
 RunningKernel ClientRun::running() const {

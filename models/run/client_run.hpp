@@ -21,8 +21,9 @@ double kernel_time_factor(const Jitter& jitter, const RunSeed& seed, JobId job);
 
 class ClientRun {
  public:
+  enum class Form { of_mechanism, original };  // of its kernels
   // Both references must outlive this object, and so must what the setup refers to.
-  ClientRun(const WorldSetup& setup, ClientId id);
+  ClientRun(const WorldSetup& setup, ClientId id, Form form = Form::of_mechanism);
 
   // Begins a run: nothing released yet. `first` is the first release without jitter.
   void reset(const RunSeed& seed, Time first);
@@ -54,24 +55,29 @@ class ClientRun {
   RunningKernel running() const;
   // What the host does before it submits that, this job's jitter included.
   Duration gap() const { return gaps_[kernel_]; }
+  // Another time of a kernel in this job, its jitter included.
+  Duration drawn(Duration nominal) const;
   bool kernels_left() const { return kernel_ < times_.size(); }
   // Every job has been begun, and no more will be released.
   bool over() const { return !more() && begun_ == scheduled_; }
 
  private:
-  Time jittered(Time nominal) const;
+  Time jittered(Time nominal, std::uint32_t release) const;
   bool more() const { return !client_->repeat.jobs || scheduled_ < *client_->repeat.jobs; }
 
   const Client* client_;
   ClientId id_;
   const Jitter* jitter_;
-  std::vector<Duration> nominal_;  // in the form that the mechanism needs
+  std::vector<Duration> nominal_;  // in their form
   std::vector<Duration> times_;    // of the current job
   std::vector<Duration> gaps_;     // likewise
   RunSeed seed_;
   Time first_;
   Time latest_;                  // releases never go back in time
-  std::uint32_t scheduled_ = 0;  // releases decided so far
+  double factor_ = 1;            // on the times of the current job
+  std::uint32_t at_first_ = 0;   // jobs released without waiting for a finish, if finishes release
+  std::uint32_t announced_ = 0;  // of those
+  std::uint32_t scheduled_ = 0;  // releases decided so far, those included
   std::uint32_t released_ = 0;
   std::uint32_t begun_ = 0;
   std::uint32_t kernel_ = 0;

@@ -24,7 +24,7 @@ ChannelWorld::ChannelWorld(const WorldSetup& setup)
       turns_(setup.device.access, used_channels_) {
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
-    hosts_.emplace_back(ClientRun(setup_, ClientId{c}));
+    hosts_.emplace_back(ClientRun(setup_, ClientId{c}, ClientRun::Form::original));
     standalone_.push_back(standalone_of(setup_, client).ns);
     interception_.push_back(scaled_nearest(setup_.device.access.interception, 1 + client.trivial_requests));
   }
@@ -170,7 +170,7 @@ void ChannelWorld::advance(Host& host) {
       continue;
     }
     host.stage = Host::Stage::computing;
-    if (const Duration gap = host.run.gap(); gap > Duration{}) {
+    if (const Duration gap = gap_before(host); gap > Duration{}) {
       push(now_ + gap, kHost, index);
       return;
     }
@@ -203,7 +203,7 @@ void ChannelWorld::trap_over(Host& host) {
 bool ChannelWorld::settle_submission(Host& host) {
   host.held = {};
   if (host.sampling) {
-    if (!host.sampling->admits()) return false;
+    if (!host.sampling->admits(now_)) return false;
   } else if (host.access == Access::intercept) {
     host.held = {++requests_ << kClientBits | id_of(host).index};
     inform(Submitted{id_of(host), host.held});
@@ -235,11 +235,15 @@ void ChannelWorld::join(Host& host) {
   turns_.submit(code.channel, request);
 }
 
+Duration ChannelWorld::gap_before(const Host& host) const {
+  const Kernel& code = host.run.client().kernels[host.run.kernel()];
+  return host.watched && code.trapped_gap ? *code.trapped_gap : host.run.gap();
+}
+
 Duration ChannelWorld::request_time(const Host& host) const {
   const RunningKernel kernel = host.run.running();
   const Kernel& code = host.run.client().kernels[kernel.index];
-  if (!host.watched || !code.trapped_time) return kernel.time;
-  return std::max(Duration{1}, Duration{mul_div_floor(code.trapped_time->ns, kernel.time.ns, code.time.ns)});
+  return host.watched && code.trapped_time ? host.run.drawn(*code.trapped_time) : kernel.time;
 }
 
 // The program goes on behind the kernel that was submitted. Returns whether the host has to wait.
@@ -456,6 +460,7 @@ void ChannelWorld::sample(ClientId client, Duration span, std::int64_t requests)
   host.access = Access::deny;
   host.sampling.emplace();
   host.sampling->since = now_;
+  host.sampling->until = now_ + span;
   host.sampling->wanted = requests;
   host.sampling->span_event = push(now_ + span, kSpan, client.index);
   note({.time = now_, .amount = kSampled, .job = {client, 0}, .mark = Mark::access});

@@ -57,6 +57,7 @@ class ChannelWorld : public EventWorld {
   void begin_request();
   void started();
   void ended(std::uint64_t event);
+  Duration gap_before(const Host& host) const;
   Duration request_time(const Host& host) const;
 
   void set_access(Host& host, Access access);

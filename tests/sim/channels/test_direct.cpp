@@ -101,3 +101,14 @@ TEST_CASE("channels go to whoever comes first, and a client without them is out 
   CHECK(starts(play(scenario, "passthrough"), scenario) ==
         Lines{"0 A", "10 B", "20 A", "30 B", "40 A", "50 B", "60 C", "70 A", "80 C"});
 }
+
+TEST_CASE("requests and gaps change after a submission that trapped") {
+  Client a = looping("A", 10, 2);
+  a.kernels[0].trapped_time = Duration{4000};
+  a.kernels[0].trapped_gap = Duration{7000};
+  Scenario scenario = in_turn({a}, 60);
+  scenario.device.access.interception = Duration{1000};
+  // The first is 10 long, behind 2; then each traps, so that the next is behind 7 and 4 long.
+  CHECK(starts(play(scenario, "trap-per-request"), scenario) == Lines{"3 A", "21 A", "33 A", "45 A", "57 A"});
+  CHECK(starts(play(scenario, "passthrough"), scenario) == Lines{"2 A", "14 A", "26 A", "38 A", "50 A"});
+}

@@ -1,0 +1,99 @@
+"""The NEON paper's figures: what is printed is met where the page says so, adversaries do what it says they do."""
+
+import csv
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GANGWAY = Path(os.environ.get("GANGWAY", "build/release/gangway")).resolve()
+SHORT = ("--set", "replications=2", "--set", "horizon=1 s")
+LONGER = ("--set", "replications=2", "--set", "horizon=5 s")  # where slices of 30 ms must even out
+
+
+class Neon(unittest.TestCase):
+    def run_experiment(self, name, *options):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = Path(folder.name) / name
+        subprocess.run([GANGWAY, "run", ROOT / f"experiments/neon/{name}.yaml", "--out", self.out, *options], check=True,
+                       capture_output=True)
+
+    def rows(self, file):
+        with open(self.out / file, newline="", encoding="utf-8") as stream:
+            return list(csv.DictReader(stream))
+
+    def misses(self):
+        return [(row["figure"], row["point"], row["policy"], row["client"]) for row in self.rows("published.csv")
+                if row["verdict"] == "miss"]
+
+    def slowdowns(self, policy, point=0):
+        return {row["client"]: float(row["ntt"]) for row in self.rows("clients.csv")
+                if row["policy"] == policy and int(row["point"]) == point and row["ntt"]}
+
+    def test_printed_values_are_met_but_for_what_the_page_says(self):
+        for name, missed in (("fig4", []), ("fig5", []), ("fig6", [("fig6", "5", "direct", "DCT")]),
+                             ("fig8", [("fig8", "0", "dfq", "")]), ("fig9", [])):
+            with self.subTest(name):
+                self.run_experiment(name, *(LONGER if name == "fig8" else SHORT))
+                self.assertEqual(self.misses(), missed)
+
+    def test_plain_turns_overshoot(self):
+        self.run_experiment("fig6", *SHORT, "--set", "device.access.turns=request", "--set", "published=[]")
+        self.assertGreater(self.slowdowns("direct", 5)["DCT"], 17)
+
+    def test_more_than_half_of_all_requests_are_short(self):
+        self.run_experiment("fig2", "--trace")
+        for point in range(3):
+            trace = json.loads((self.out / f"trace/point-{point}-direct-r0-p0.json").read_text())
+            owners = {event["tid"] for event in trace["traceEvents"]
+                      if event.get("name") == "thread_name" and event["args"]["name"] == "owner"}
+            lengths = [event["dur"] for event in trace["traceEvents"]
+                       if event["ph"] == "X" and event["pid"] == 2 and event["tid"] in owners]
+            self.assertGreater(len(lengths), 1000)
+            short = sum(length < 10 for length in lengths) / len(lengths)
+            self.assertTrue(0.5 < short < 0.7, short)
+
+    def test_batching_does_not_pay(self):
+        self.run_experiment("batches", *LONGER)
+        self.assertGreater(self.slowdowns("direct", 2)["Honest"], 10)
+        for policy in ("timeslice", "disengaged-timeslice", "dfq", "dfq-vendor"):
+            for point in range(5):
+                self.assertLess(self.slowdowns(policy, point)["Honest"], 2.25, (policy, point))
+
+    def test_who_knows_that_it_is_sampled_defeats_sampling(self):
+        self.run_experiment("watchful", *SHORT)
+        self.assertGreater(self.slowdowns("dfq")["Honest"], 5)
+        self.assertLess(self.slowdowns("dfq-vendor")["Honest"], 2.2)
+        self.assertLess(self.slowdowns("disengaged-timeslice")["Honest"], 2.2)
+
+    def test_a_request_that_never_ends(self):
+        self.run_experiment("never-ends", "--set", "replications=1", "--set", "jobs=true")
+        jobs = {}
+        for row in self.rows("jobs.csv"):
+            jobs.setdefault((row["policy"], row["client"]), []).append(row["outcome"])
+        for policy in ("timeslice", "disengaged-timeslice", "dfq"):
+            self.assertEqual(jobs[policy, "Endless"].count("killed"), 1)
+            self.assertGreater(jobs[policy, "Honest"].count("finished"), 15_000, policy)
+        self.assertLess(jobs["direct", "Honest"].count("finished"), 200)
+
+    def test_who_hoards_channels_locks_others_out(self):
+        self.run_experiment("hoards", *SHORT, "--set", "jobs=true")
+        outcomes = {row["policy"]: row["outcome"] for row in self.rows("jobs.csv") if row["client"] == "Honest"}
+        self.assertEqual(outcomes["direct"], "out of resources")
+        self.assertEqual(outcomes["dfq-unprotected"], "out of resources")
+        self.assertLess(self.slowdowns("disengaged-timeslice")["Honest"], 2.2)
+        self.assertLess(self.slowdowns("dfq")["Honest"], 2.3)
+
+    def test_two_channels_are_two_turns(self):
+        self.run_experiment("splits", *SHORT)
+        self.assertGreater(self.slowdowns("direct")["Honest"], 4.5)
+        self.assertLess(self.slowdowns("disengaged-timeslice")["Honest"], 2.2)
+        self.assertLess(self.slowdowns("dfq-vendor")["Honest"], 2.2)
+
+
+if __name__ == "__main__":
+    unittest.main()
