@@ -3,7 +3,9 @@ import re
 
 METRIC_NAMES = {'antt': 'ANTT', 'dntt': 'DNTT', 'stp': 'STP', 'ntt': 'NTT', 'evictions': 'evictions per run'}
 _BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower'}
-_POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr', 'pkm']
+_POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr', 'pkm', 'trap-per-request', 'timeslice',
+             'disengaged-timeslice', 'disengaged-fair-queueing']
+_SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing'}  # what the literature calls them
 
 
 def in_order(labels):
@@ -12,10 +14,16 @@ def in_order(labels):
         _POLICIES.index(base(label)) if base(label) else len(_POLICIES), label))
 
 
+def policy(label):
+    """The known policy that a label names, in full or as it is called for short, or None."""
+    word = label.lower()
+    return _SHORT.get(word, word if word in _POLICIES else None)
+
+
 def base(label):
     """The known policy that a label names or is a variant of ('rr-long' of 'rr'), or None."""
-    word = re.split(r'[^A-Za-z0-9]', label)[0].lower()
-    return word if word in _POLICIES else None
+    ends = [*(match.start() for match in re.finditer(r'[^A-Za-z0-9]', label)), len(label)]
+    return next(filter(None, (policy(label[:end]) for end in reversed(ends))), None)
 
 
 def metric(name):

@@ -46,6 +46,10 @@ _POLICIES = {
     'piv': Style(GREEN, 'P', '||||', '-'),
     'dprr': Style(PURPLE, 'h', 'oo', '--', hollow=True),
     'pkm': Style(GREEN, '<', '++', ':', hollow=True),
+    'trap-per-request': Style(PURPLE, 'X', '--', (0, (4, 1, 1, 1)), hollow=True),
+    'timeslice': Style(VERMILLION, 's', '////', '--', hollow=True),
+    'disengaged-timeslice': Style(ORANGE, '^', '\\\\\\\\', '-.'),
+    'disengaged-fair-queueing': Style(BLUE, 'o', '....', '-'),
 }
 _SHAPES = [('>', '//////', '--'), ('<', '\\\\\\\\\\\\', '-.'), ('p', 'oo', ':', True), ('h', '++++', '-'),
            ('8', '|||||', (0, (4, 1, 1, 1)), True), ('*', '-----', (0, (2, 1)))]
@@ -54,11 +58,16 @@ _SPARE = [Style(colour, *shape) for colour in _COLOURS for shape in _SHAPES]
 
 def styles(labels):
     """label -> Style: fixed for known policies, else chosen by the label, so that it is the same in every figure."""
-    chosen = {label: _POLICIES[label] for label in names.in_order(labels) if label in _POLICIES}
-    for label in names.in_order(labels):
-        if label not in chosen:
-            chosen[label] = _spare(label, chosen.values())
-    return chosen
+    ordered = names.in_order(labels)
+    looks = {label: _POLICIES[label] for label in ordered if label in _POLICIES}
+    for label in ordered:
+        known = _POLICIES.get(names.policy(label))
+        if label not in looks and known and known not in looks.values():
+            looks[label] = known
+    for label in ordered:
+        if label not in looks:
+            looks[label] = _spare(label, looks.values())
+    return {label: looks[label] for label in ordered}
 
 
 def _spare(label, taken):

@@ -571,6 +571,29 @@ class Words(unittest.TestCase):
         self.assertEqual(len({(look.colour, look.marker) for look in many.values()}), 5)
         self.assertEqual(names.in_order(many), ['rr', 'rr-long', 'frs', 'alpha', 'zeta'])
 
+    def test_labels_may_come_one_by_one(self):
+        labels = ['zeta', 'rr-long', 'rr', 'direct']
+        self.assertEqual(style.styles(iter(labels)), style.styles(labels))
+        self.assertEqual(sorted(style.styles(iter(labels))), sorted(labels))
+
+    def test_a_label_names_a_policy_in_full_for_short_or_as_a_variant(self):
+        for label, known, base in [('timeslice', 'timeslice', 'timeslice'), ('dfq', *['disengaged-fair-queueing'] * 2),
+                                   ('direct', 'passthrough', 'passthrough'), ('direct-2', None, 'passthrough'),
+                                   ('disengaged-timeslice', *['disengaged-timeslice'] * 2), ('rr-long', None, 'rr'),
+                                   ('disengaged-timeslice 5 ms', None, 'disengaged-timeslice'), ('rrr', None, None),
+                                   ('disengaged', None, None), ('RR', 'rr', 'rr')]:
+            self.assertEqual((names.policy(label), names.base(label)), (known, base), label)
+
+    def test_a_policy_looks_the_same_under_its_short_name(self):
+        for short, known in [('direct', 'passthrough'), ('dfq', 'disengaged-fair-queueing')]:
+            self.assertEqual(style.styles([short])[short], style.styles([known])[known])
+            both = style.styles([short, known])
+            self.assertEqual(both[known], style.styles([known])[known])
+            self.assertNotEqual(both[short], both[known])
+        four = style.styles(['direct', 'timeslice', 'disengaged-timeslice', 'dfq'])
+        self.assertEqual(list(four), ['direct', 'timeslice', 'disengaged-timeslice', 'dfq'])
+        self.assertEqual(len({look.colour for look in four.values()}), 4)
+
 
 if __name__ == '__main__':
     unittest.main()
