@@ -14,6 +14,7 @@ command.need_matplotlib()
 
 import bars
 import blocks
+import client_sweep
 import device_run
 import gantt
 import priorities
@@ -63,6 +64,8 @@ def _pages(name, figures):
 def _of_folder(found):
     if found.swept:
         yield from _pages('sweep', sweep.draw(found))
+        if client_sweep.applies(found):
+            yield from _pages('clients-sweep', client_sweep.draw(found))
     else:
         yield 'clients', bars.draw_clients(found)
         yield 'metrics', bars.draw_metrics(found)

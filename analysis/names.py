@@ -1,8 +1,9 @@
 """What things are called in figures and tables, and in which order policies stand."""
 import re
 
-METRIC_NAMES = {'antt': 'ANTT', 'dntt': 'DNTT', 'stp': 'STP', 'ntt': 'NTT', 'evictions': 'evictions per run'}
-_BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower'}
+METRIC_NAMES = {'antt': 'ANTT', 'dntt': 'DNTT', 'stp': 'STP', 'ntt': 'NTT', 'evictions': 'evictions per run',
+                'concurrency_efficiency': 'efficiency'}
+_BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower', 'concurrency_efficiency': 'higher'}
 _POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr', 'pkm', 'trap-per-request', 'timeslice',
              'disengaged-timeslice', 'disengaged-fair-queueing']
 _SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing'}  # what the literature calls them
@@ -33,12 +34,17 @@ def metric(name):
 
 def parameter(path):
     """'policies.rr.params.quantum' as 'rr quantum', 'workload.arrivals.gap' as 'arrivals gap'."""
-    path = re.sub(r'\.([^.]+)\.kernels\.\1\.', r'.\1.', path)  # a client's only kernel often has its name
+    path = re.sub(r'\.([^.]+)\.(?:kernels\.)?\1\.', r'.\1.', path, flags=re.IGNORECASE)  # called what its client is
     parts = [part for part in path.replace('.kernels.', '.kernel.').split('.')
              if part not in ('policies', 'params', 'clients')]
     if len(parts) > 2 and parts[0] == 'workload':
         del parts[0]
     return ' '.join(parts or [path]).replace('_', ' ')
+
+
+def setting(path, value):
+    """A swept parameter and its value: 'rr quantum 1 ms'; of clients that take part only who: 'DCT + FFT'."""
+    return value.replace('+', ' + ') if path == 'clients' else f'{parameter(path)} ' + re.sub(r'\bus$', 'µs', value)
 
 
 def interval(replications):

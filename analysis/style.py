@@ -24,6 +24,7 @@ INCHES_PER_LETTER = 0.075  # of a small label, with its share of the space aroun
 _COLOURS = ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = (
     '#E69F00', '#56B4E9', '#009E73', '#0072B2', '#D55E00', '#CC79A7')
 GREY = '#999999'
+ALONE = {'color': 'black', 'linewidth': 0.8, 'linestyle': '--'}  # the line of a client as fast as alone
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def prepare():
 def line(look):
     """The words that make a line of a policy."""
     ring = {'markerfacecolor': 'none', 'markersize': 6.5, 'markeredgewidth': 0.9}
-    disc = {'markeredgecolor': 'white', 'markersize': 4.5, 'markeredgewidth': 0.4}
+    disc = {'markeredgecolor': 'white', 'markersize': 8 if look.marker == '*' else 4.5, 'markeredgewidth': 0.4}
     return {'color': look.colour, 'marker': look.marker, 'linestyle': look.dash, 'clip_on': False,
             **(ring if look.hollow else disc)}
 
@@ -153,7 +154,8 @@ def lay_out(figure, title, handles):
     if handles:
         legend = _widest_legend(figure, handles, top / height)
         top -= _extent(figure, legend).height / figure.dpi
-    figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
+    for _ in range(2):  # once more, for panels of another size may have other numbers beside them
+        figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
 
 
 def _widest_legend(figure, handles, top):

@@ -1,5 +1,6 @@
 """Result folders made of plausible numbers, written as the runner writes them."""
 import csv
+import itertools
 import json
 import math
 
@@ -39,6 +40,26 @@ def write_sweep(folder, **sweep):
                [row for index in range(len(points)) for row in _client_rows(index)])
     _write_csv(folder / 'published.csv', _PUBLISHED_COLUMNS, [])
     _write_manifest(folder, 'How long should a quantum be?', {key: list(values) for key, values in sweep.items()})
+
+
+def write_loops(folder, ntts, published=(), over=(), **sweep):
+    """A folder of clients that loop. ntts: client -> NTT under direct access at the first point, which grows by half from
+    point to point; under dfq each is as many times slower as there are clients. A sweep of 'clients' has sets of names
+    such as 'A+B'. published: rows of published.csv; over: published values of several points, as the manifest has
+    them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    summary, clients = [], []
+    for point, swept in enumerate(itertools.product(*sweep.values())):
+        here = dict(zip(sweep, swept)).get('clients', '+'.join(ntts)).split('+')
+        for policy in ('dfq', 'direct'):
+            found = [len(here) if policy == 'dfq' else ntts[client] * 1.5 ** point for client in here]
+            antt, stp = sum(found) / len(found), sum(1 / ntt for ntt in found)
+            summary.append([point, policy, *swept, antt, '', 0, '', stp, '', 10**9, 0, '', 0.9, 1, 1, 1, 1, 0.8 * stp, 9, 9, 0])
+            clients += [[point, policy, client, ntt, '', 1, 1, 1, 0, 1000, 9] for client, ntt in zip(here, found)]
+    _write_csv(folder / 'summary.csv', ['point', 'policy', *sweep, *_SUMMARY], summary)
+    _write_csv(folder / 'clients.csv', _CLIENT_COLUMNS, clients)
+    _write_csv(folder / 'published.csv', _PUBLISHED_COLUMNS, published)
+    _write_manifest(folder, 'Loops', {}, published=list(over))
 
 
 def write_trace(folder, policy, quantum=1.0, permutation=0):
@@ -220,9 +241,9 @@ def _instant(client, name, time):
             'ts': round(time * 1000, 3), 'args': {'job': 0}}
 
 
-def _write_manifest(folder, title, sweep):
+def _write_manifest(folder, title, sweep, **more):
     configuration = {'kind': 'experiment', 'name': folder.name, 'title': title, 'policies': sorted(PUBLISHED),
-                     'sweep': sweep, 'permutations': 100, 'replications': 20}
+                     'sweep': sweep, 'permutations': 100, 'replications': 20, **more}
     (folder / 'manifest.json').write_text(json.dumps({'configuration': configuration, 'hash': '0'}))
 
 

@@ -14,6 +14,7 @@ import agreement  # noqa: E402  (the path comes first)
 import bars  # noqa: E402
 import blocks  # noqa: E402
 import calibration  # noqa: E402
+import client_sweep  # noqa: E402
 import compare  # noqa: E402
 import costs  # noqa: E402
 import device_run  # noqa: E402
@@ -32,6 +33,7 @@ import synthetic  # noqa: E402
 
 QUANTUM = 'policies.rr.params.quantum'
 GAP = 'workload.arrivals.gap'
+REQUEST = 'workload.clients.Throttle.throttle.request'
 
 
 class InAFolder(unittest.TestCase):
@@ -146,6 +148,126 @@ class Sweeps(InAFolder):
         self.assertEqual([label.get_text() for label in page.axes[-1].get_xticklabels()], words['mechanism.name'])
         pages = sweep.draw(self.sweep(**words, **{GAP: ['1 ms', '2 ms']}))
         self.assertEqual([page.axes[-1].get_xlabel() for page in pages], ['arrivals gap (ms)'] * 2)
+
+    def test_categories_have_bars_side_by_side_and_no_lines(self):
+        found = self.sweep(**{'mechanism.name': ['flag-copy', 'proxy', 'slice']})
+        page, = sweep.draw(found)
+        for axes, metric in zip(page.axes, ('antt', 'dntt', 'stp')):
+            self.assertEqual({line.get_marker() for line in axes.lines}, {'_'})  # the ends of intervals
+            places = sorted(bar.get_x() + bar.get_width() / 2 for bar in axes.patches)
+            self.assertEqual(sorted({round(place) for place in places}), [0, 1, 2])
+            self.assertEqual(len({round(place, 6) for place in places}), 15)
+            heights = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in axes.patches[:3]}  # of one policy
+            policy = page.legends[0].get_texts()[0].get_text()
+            self.assertEqual(heights, {row.point: row.metrics[metric].mean for row in found.summary if row.policy == policy})
+            self.assertEqual(axes.get_ylim()[0], 0)
+
+    def test_the_axis_is_the_quantity_of_most_values(self):
+        page, = sweep.draw(self.sweep(**{QUANTUM: ['1 ms', '2 ms'], GAP: ['10 us', '20 us', '50 us', '100 us']}))
+        self.assertEqual(page.axes[-1].get_xlabel(), 'arrivals gap (µs)')
+        self.assertEqual([axes.get_title() for axes in page.axes[:2]], ['rr quantum 1 ms', 'rr quantum 2 ms'])
+
+    def loops(self, *arguments, **swept):
+        synthetic.write_loops(self.folder / 'loops', *arguments, **swept)
+        return results.read(self.folder / 'loops')
+
+    def test_every_label_has_a_line_in_every_panel(self):
+        page, = sweep.draw(self.loops({'A': 1, 'B': 2}, **{REQUEST: ['10 us', '20 us', '1 ms']}))
+        for axes in page.axes:
+            self.assertEqual(sorted(line.get_color() for line in axes.lines),
+                             sorted(look.colour for look in style.styles(['direct', 'dfq']).values()))
+        self.assertEqual(page.axes[0].get_xlabel() or page.axes[-1].get_xlabel(), 'Throttle request (µs)')
+
+    def test_of_a_client_alone_its_ntt_in_bars_that_stand_on_1(self):
+        page, = sweep.draw(self.loops({'A': 1.02, 'B': 1.04}, clients=['A', 'B']))
+        axes, = page.axes
+        self.assertEqual(axes.get_ylabel(), 'NTT (lower is better)')
+        self.assertEqual([label.get_text() for label in axes.get_xticklabels()], ['A', 'B'])
+        self.assertEqual({bar.get_y() for bar in axes.patches}, {1})
+        tops = sorted(bar.get_y() + bar.get_height() for bar in axes.patches)
+        for top, ntt in zip(tops, [1, 1, 1.02, 1.56]):  # dfq, dfq, then direct, which grows from point to point
+            self.assertAlmostEqual(top, ntt)
+        self.assertGreater(axes.get_ylim()[0], 0.9)
+
+    def test_names_of_many_categories_do_not_overlap(self):
+        page, = sweep.draw(self.loops({f'Application{number}': 1.01 for number in range(18)},
+                                      clients=[f'Application{number}' for number in range(18)]))
+        axes, = page.axes
+        self.assertGreater(axes.get_position().width * style.WIDTH, 6)
+        page.canvas.draw()
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+        self.assertEqual({label.get_rotation() for label in axes.get_xticklabels()}, {35})
+        self.assertGreater(min(after.x1 - before.x1 for before, after in zip(boxes, boxes[1:])), 0.1 * page.dpi)
+
+    def test_efficiency_where_published_values_speak_of_it(self):
+        value = ['fig7', 1, 'dfq', '', 'concurrency_efficiency', '=', 0.9, 1, 0, 'moderate', '', 'pass', '']
+        swept = {REQUEST: ['10 us', '20 us', '1 ms']}
+        ylabels = lambda pages: [axes.get_ylabel() for axes in pages[0].axes]
+        self.assertNotIn('efficiency (higher is better)', ylabels(sweep.draw(self.loops({'A': 1, 'B': 2}, **swept))))
+        found = self.loops({'A': 1, 'B': 2}, [value], **swept)
+        pages = sweep.draw(found)
+        self.assertEqual(ylabels(pages)[3], 'efficiency (higher is better)')
+        dfq = next(line for line in pages[0].axes[3].lines if line.get_color() == style.styles(['dfq'])['dfq'].colour)
+        self.assertEqual(list(dfq.get_ydata()), [0.8, 0.8, 0.8])
+        self.assertIn([0.9], [list(line.get_ydata()) for line in pages[0].axes[3].lines])
+
+    def test_values_of_several_points_or_ranked_by_their_ratios_are_not_marked(self):
+        row = lambda metric, relation, value: ['fig7', 0, 'dfq', '', metric, relation, value, 1, 0, 'order', '', 'pass', '']
+        rows = [row('antt', '=', 1), row('stp', 'order', 0.9), row('stp/direct', '=', 0.9), row('dntt', '=', 0.5)]
+        over = {'figure': 'fig7', 'point': '0', 'policy': 'dfq', 'metric': 'antt', 'published': '1.0',
+                'over': {'to': '2', 'take': 'mean'}}
+        swept = {REQUEST: ['10 us', '20 us', '1 ms']}
+        for values, marked in [((), ['antt', 'dntt']), ((over,), ['dntt']), (({**over, 'point': '1'},), ['antt', 'dntt']),
+                               (({**over, 'published': 'about 1'},), ['antt', 'dntt'])]:
+            found = self.loops({'A': 1, 'B': 2}, rows, values, **swept)
+            self.assertEqual([row.metric for row in found.published_metrics()], marked)
+
+
+class ClientSweeps(InAFolder):
+    SIZES = ['10 us', '20 us', '1 ms']
+
+    def loops(self, *arguments, **swept):
+        synthetic.write_loops(self.folder, *arguments, **swept)
+        return results.read(self.folder)
+
+    def test_a_column_for_each_policy_and_a_row_for_each_set_of_clients(self):
+        found = self.loops({'A': 1, 'B': 2, 'T': 3}, **{'clients': ['A+T', 'B+T'], REQUEST: self.SIZES})
+        self.assertTrue(client_sweep.applies(found))
+        page, = client_sweep.draw(found)
+        self.assertEqual([axes.get_title() for axes in page.axes], ['direct', 'dfq', '', ''])
+        self.assertEqual([axes.get_ylabel() for axes in page.axes], ['A + T\nNTT', '', 'B + T\nNTT', ''])
+        self.assertEqual(len({axes.get_ylim() for axes in page.axes}), 1)
+        lines = [[list(line.get_ydata()) for line in axes.lines] for axes in page.axes]
+        slower = lambda ntt, point: [ntt * 1.5 ** (point + step) for step in range(3)]
+        self.assertEqual(lines[0], [slower(1, 0), slower(3, 0), [1, 1], [2, 2]])
+        self.assertEqual(lines[2], [slower(2, 3), slower(3, 3), [1, 1], [2, 2]])
+        self.assertEqual(lines[3], [[2] * 3, [2] * 3, [1, 1], [2, 2]])
+        self.assertEqual(page.axes[0].lines[1].get_color(), page.axes[2].lines[1].get_color())  # T in both rows
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()],
+                         ['A', 'B', 'T', 'as fast as alone', '2 times as slow: fair'])
+
+    def test_published_ntts_of_one_point_are_marked(self):
+        row = ['fig6', 1, 'dfq', 'A', 'ntt', '=', 2.5, 2, -0.2, 'moderate', '', 'pass', '']
+        page, = client_sweep.draw(self.loops({'A': 1, 'B': 2}, [row], **{REQUEST: self.SIZES}))
+        marks = [[(*line.get_xdata(), *line.get_ydata()) for line in axes.lines if line.get_marker() == 'd'] for axes in page.axes]
+        self.assertEqual(marks, [[], [(20, 2.5)]])
+
+    def test_only_where_a_few_clients_meet_and_a_quantity_is_swept(self):
+        for ntts, swept in [({'A': 1}, {REQUEST: self.SIZES}), (dict.fromkeys('ABCDE', 1), {REQUEST: self.SIZES}),
+                            ({'A': 1, 'B': 1}, {REQUEST: self.SIZES[:2]}), ({'A': 1, 'B': 1}, {}),
+                            ({'A': 1, 'B': 1, 'T': 1}, {'clients': ['A+T', 'B+T', 'A+B']})]:
+            self.assertFalse(client_sweep.applies(self.loops(ntts, **swept)), (ntts, swept))
+        self.assertFalse(client_sweep.applies(self.sweep(**{QUANTUM: ['1 ms', '2 ms', '4 ms']})))  # nine clients
+
+    def test_the_folder_gets_the_figure_the_same_bytes_when_drawn_again(self):
+        self.loops({'A': 1, 'B': 2}, **{REQUEST: self.SIZES})
+        outs = [self.folder / seed for seed in ('1', '2')]
+        processes = [start('figures.py', self.folder, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = [f'{name}.{suffix}' for name in ('sweep', 'clients-sweep') for suffix in ('png', 'pdf')]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            self.assertEqual(*((out / name).read_bytes() for out in outs), name)
 
 
 class Gantt(InAFolder):
@@ -561,8 +683,10 @@ class Words(unittest.TestCase):
     def test_parameters_are_named_briefly(self):
         for path, name in [(QUANTUM, 'rr quantum'), (GAP, 'arrivals gap'), ('device.queue_order', 'device queue order'),
                            ('workload.clients.K4.kernels.K4.block_task_length', 'K4 block task length'),
-                           ('workload.clients.A.kernels.b.time', 'A kernel b time')]:
+                           ('workload.clients.A.kernels.b.time', 'A kernel b time'), (REQUEST, 'Throttle request')]:
             self.assertEqual(names.parameter(path), name)
+        self.assertEqual(names.setting(GAP, '10 us'), 'arrivals gap 10 µs')
+        self.assertEqual(names.setting('clients', 'DCT+Throttle'), 'DCT + Throttle')
 
     def test_a_policy_looks_the_same_whoever_stands_beside_it(self):
         few, many = style.styles(['frs', 'rr']), style.styles(['zeta', 'rr-long', 'rr', 'frs', 'alpha'])
