@@ -72,6 +72,27 @@ def write_trace(folder, policy, quantum=1.0, permutation=0):
     return file
 
 
+def write_requests(folder, requests, policy='timeslice', access=(), point=0):
+    """A Chrome trace of requests (client, kernel, begin, length) and of access (client, kind, begin, length), in ms."""
+    clients = sorted({client for client, *_ in requests})
+    events = [{'ph': 'M', 'name': 'thread_name', 'pid': process, 'tid': tid, 'args': {'name': client}}
+              for process in (1, *([5] if access else [])) for tid, client in enumerate(clients, 1)]
+    events.append({'ph': 'M', 'name': 'thread_name', 'pid': 2, 'tid': 1, 'args': {'name': 'owner'}})
+    for launch, (client, kernel, begin, length) in enumerate(requests, 1):
+        times = {'ts': begin * 1000, 'dur': length * 1000, 'args': {'job': launch, 'kernel': kernel, 'launch': launch}}
+        tid = clients.index(client) + 1
+        events += [{'ph': 'X', 'name': f'{client} {kernel}', 'pid': 2, 'tid': 1, **times},
+                   {'ph': 'X', 'name': 'running', 'pid': 1, 'tid': tid, **times},
+                   {'ph': 'i', 's': 't', 'name': 'finished', 'pid': 1, 'tid': tid, 'ts': (begin + length) * 1000, 'args': {}}]
+    events += [{'ph': 'X', 'name': kind, 'pid': 5, 'tid': clients.index(client) + 1, 'ts': begin * 1000, 'dur': length * 1000}
+               for client, kind, begin, length in access]
+    other = {'experiment': 'loops', 'policy': policy, 'point': point, 'replication': 0, 'permutation': 0}
+    (folder / 'trace').mkdir(parents=True, exist_ok=True)
+    file = folder / 'trace' / f'point-{point}-{policy}-r0-p0.json'
+    file.write_text(json.dumps({'displayTimeUnit': 'ms', 'otherData': other, 'traceEvents': events}))
+    return file
+
+
 def write_blocks(folder, spans, releases=(), queues=(), **about):
     """A Chrome trace of blocks: spans (client, job, sm, blocks, threads, begin, length[, waves]) and releases (client, time) in
     ms, queues (name, time, kernels). about: layout, sms, threads."""

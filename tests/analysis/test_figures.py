@@ -286,6 +286,44 @@ class Gantt(InAFolder):
                          [('sjf', (0, 0, 1)), ('frs', (0, 0, 1))])
 
 
+    ACCESS = [('A', 'deny', 4, 2), ('A', 'sampled', 6, 4), ('B', 'deny', 0, 10)]
+
+    def draw(self, requests, access=(), policies=('timeslice',)):
+        return gantt.draw([gantt.read(synthetic.write_requests(self.folder, requests, policy, access))
+                           for policy in policies], 'title')
+
+    def labels(self, figure):
+        return [text.get_text() for text in figure.legends[0].get_texts()]
+
+    def test_below_each_row_is_how_its_client_may_submit(self):
+        figure = self.draw([('A', 'k', 1, 2), ('B', 'k', 3, 7)], self.ACCESS)
+        self.assertEqual(self.labels(figure),
+                         ['running', 'finished', 'submits directly', 'intercepted to sample', 'denied'])
+        strips = [(extents.x0, extents.x1, round(extents.y0, 1)) for bars in figure.axes[0].collections
+                  for extents in [path.get_extents() for path in bars.get_paths()] if extents.height < 0.21]
+        self.assertEqual(sorted(strips), [(0, 4, 0.4), (0, 10, 1.4), (4, 6, 0.4), (6, 10, 0.4)])  # directly until the first
+        plain = self.draw([('A', 'k', 1, 2), ('B', 'k', 3, 7)])
+        self.assertEqual(self.labels(plain), ['running', 'finished'])
+        self.assertLess(plain.get_figheight(), figure.get_figheight())
+
+    def test_of_a_long_run_the_beginning_which_the_axis_tells(self):
+        requests = [('A' if number % 2 else 'B', 'k', 0.1 * number, 0.05) for number in range(7000)]
+        figure = self.draw(requests, [('A', 'deny', 100, 600)])
+        axes, = figure.axes
+        self.assertEqual(axes.get_xlabel(), 'time (ms): the first 500 of 700')
+        self.assertEqual(max(path.get_extents().x1 for bars in axes.collections for path in bars.get_paths()), 500)
+        self.assertLess(axes.get_xlim()[1], 510)
+        self.assertEqual(self.labels(figure), ['running', 'submits directly', 'denied'])  # 2,500 marks would be a smear
+        self.assertEqual(self.draw(requests[:5000]).axes[0].get_xlabel(), 'time (ms)')
+
+    def test_marks_that_hide_the_bars_of_one_panel_are_in_none(self):
+        few, many = [('A', 'k', 0, 1), ('A', 'k', 2, 1)], [('A', 'k', 0.1 * number, 0.05) for number in range(200)]
+        traces = [gantt.read(synthetic.write_requests(self.folder, requests, policy))
+                  for policy, requests in (('timeslice', few), ('dfq', many))]
+        self.assertNotIn('finished', self.labels(gantt.draw(traces, 'title')))
+        self.assertIn('finished', self.labels(gantt.draw(traces[:1], 'title')))
+
+
 class Blocks(InAFolder):
     # Two wide blocks and then, when the first ends, three narrow ones in what is free.
     SPANS = [('A', 0, 0, 1, 3, 0, 2), ('B', 0, 0, 1, 3, 0, 4), ('C', 0, 0, 3, 1, 2, 3)]
