@@ -95,12 +95,17 @@ class Results:
         return [*METRICS, *([_EFFICIENCY] if any(row.metric == _EFFICIENCY for row in self.published) else [])]
 
     def label(self, point, policy):
-        """What tells a run from the others: the swept parameters that differ, and the policy if there are several."""
+        """What tells a run from the others: the policy if there are several, and the swept parameters that differ."""
+        several = len({row.policy for row in self.summary}) > 1
+        return ', '.join(filter(None, [policy if several else '', self.setting(point, policy)]))
+
+    def setting(self, point, policy):
+        """What tells a point from the others: the swept parameters that differ."""
         rows = {(row.point, row.policy): row for row in self.summary}
         varying = [index for index in range(len(self.swept)) if len({row.swept[index] for row in self.summary}) > 1]
         swept = [names.setting(self.swept[index], rows[point, policy].swept[index]) for index in varying
                  if (point, policy) in rows]
-        return ', '.join(([policy] if len({row.policy for row in self.summary}) > 1 else []) + swept)
+        return ', '.join(swept)
 
     def published_metrics(self):
         """The published values that stand beside a bar or line: absolute, for all clients together, of one point. A

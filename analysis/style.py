@@ -145,6 +145,15 @@ def log_y(axes, low, high):
     axes.yaxis.set_major_formatter('{x:g}')
 
 
+def log_x(axes):
+    """Likewise, of what has been drawn."""
+    axes.set_xscale('log')
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,), numticks=20))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter('{x:,g}')
+
+
 def lay_out(figure, title, handles):
     """Puts the title and, under it, the legend above the panels, in as few lines as fit."""
     height = figure.get_figheight()

@@ -78,6 +78,8 @@ def write_requests(folder, requests, policy='timeslice', access=(), point=0):
     events = [{'ph': 'M', 'name': 'thread_name', 'pid': process, 'tid': tid, 'args': {'name': client}}
               for process in (1, *([5] if access else [])) for tid, client in enumerate(clients, 1)]
     events.append({'ph': 'M', 'name': 'thread_name', 'pid': 2, 'tid': 1, 'args': {'name': 'owner'}})
+    if access:
+        events.append({'ph': 'M', 'name': 'process_name', 'pid': 5, 'tid': 0, 'args': {'name': 'access'}})
     for launch, (client, kernel, begin, length) in enumerate(requests, 1):
         times = {'ts': begin * 1000, 'dur': length * 1000, 'args': {'job': launch, 'kernel': kernel, 'launch': launch}}
         tid = clients.index(client) + 1

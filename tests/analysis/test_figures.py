@@ -25,6 +25,7 @@ import quantity  # noqa: E402
 import queues  # noqa: E402
 import readings  # noqa: E402
 import report  # noqa: E402
+import request_times  # noqa: E402
 import responses  # noqa: E402
 import results  # noqa: E402
 import style  # noqa: E402
@@ -433,6 +434,60 @@ class Blocks(InAFolder):
             with self.assertRaises(results.InputError) as caught:
                 device_run.read(self.folder / 'bad.json')
             self.assertIn(expected, str(caught.exception))
+
+
+class RequestTimes(InAFolder):
+    ACCESS = [('A', 'deny', 0, 1), ('B', 'deny', 0, 1)]
+    REQUESTS = [('A', 'first', 0, 0.01), ('A', 'next one', 0.01, 0.03), ('B', 'k', 0.05, 0.1), ('A', 'first', 0.2, 0.02),
+                ('B', 'k', 0.3, 0.2), ('B', 'k', 0.5, 0.001)]
+
+    def test_lengths_and_gaps_of_each_client_but_no_length_of_the_last_request(self):
+        a, b = request_times.read(synthetic.write_requests(self.folder, self.REQUESTS, access=self.ACCESS))
+        rounded = lambda values: [round(value, 6) for value in values]
+        self.assertEqual((a.client, rounded(a.lengths), rounded(a.gaps)), ('A', [10, 20, 30], [10, 190]))
+        self.assertEqual((b.client, rounded(b.lengths), rounded(b.gaps)), ('B', [100, 200], [200, 250]))
+
+    def test_a_line_for_each_client_that_rises_from_0_to_1(self):
+        found = request_times.read(synthetic.write_requests(self.folder, self.REQUESTS, access=self.ACCESS))
+        page, = request_times.draw(found, 'title', {0: ''})
+        lengths, gaps = page.axes
+        self.assertEqual((lengths.get_xscale(), gaps.get_xscale()), ('log', 'log'))
+        line = lengths.lines[0]
+        self.assertEqual([round(x, 6) for x in line.get_xdata()], [10, 10, 20, 30])
+        self.assertEqual([round(y, 6) for y in line.get_ydata()], [0, 0.333333, 0.666667, 1])
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()], ['A', 'B'])
+
+    def test_of_many_values_the_distribution_keeps_its_ends_and_its_shape(self):
+        values, shares = request_times._distribution(list(range(1, 100_001)))
+        self.assertLess(len(values), 1100)
+        self.assertEqual((values[0], values[-1], shares[0], shares[-1]), (1, 100_000, 0, 1))
+        for value, share in zip(values[1:], shares[1:]):
+            self.assertAlmostEqual(share, value / 100_000)
+
+    def test_the_first_policy_at_each_point_and_clients_told_apart_by_it(self):
+        files = [synthetic.write_requests(self.folder, self.REQUESTS, policy, self.ACCESS if policy == 'dfq' else (), point)
+                 for point in (1, 0) for policy in ('dfq', 'direct')]
+        self.assertTrue(request_times.applies(files))
+        policy, found = request_times.read_first_runs(files)
+        self.assertEqual((policy, [(each.client, each.point) for each in found]),
+                         ('direct', [('A', 0), ('B', 0), ('A', 1), ('B', 1)]))
+        page, = request_times.draw(found, 'title', {0: 'gap 1 ms', 1: 'gap 2 ms'})
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()],
+                         ['A, gap 1 ms', 'B, gap 1 ms', 'A, gap 2 ms', 'B, gap 2 ms'])
+
+    def test_only_where_clients_submit_by_themselves(self):
+        self.assertFalse(request_times.applies([synthetic.write_trace(self.folder, 'rr')]))
+        self.assertFalse(request_times.applies([]))
+
+    def test_a_trace_by_itself_gets_the_figure_the_same_bytes_when_drawn_again(self):
+        file = synthetic.write_requests(self.folder, self.REQUESTS, access=self.ACCESS)
+        outs = [self.folder / seed for seed in ('1', '2')]
+        processes = [start('figures.py', file, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = [f'{file.stem}{figure}.{suffix}' for figure in ('', '-requests') for suffix in ('png', 'pdf')]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            self.assertEqual(*((out / name).read_bytes() for out in outs), name)
 
 
 class Responses(InAFolder):
