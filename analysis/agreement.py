@@ -211,7 +211,7 @@ def _draw_page(pair, points):
             _draw_pairs(axes, metric, policies, rows, looks)
         if pair.predicted.swept:
             swept = next(iter(rows.values()))[0].swept
-            line[0].set_title(', '.join(f'{names.parameter(path)} {value}' for path, value in
+            line[0].set_title(', '.join(names.setting(path, value) for path, value in
                                         zip(pair.predicted.swept, swept)), loc='left', fontweight='bold')
     words = {'facecolor': 'white', 'edgecolor': 'black', 'linewidth': 0.6}
     style.lay_out(figure, f'{pair.title} – predicted and measured', [

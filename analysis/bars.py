@@ -1,4 +1,4 @@
-"""Bars for a folder without a sweep: NTT per client, and ANTT, DNTT and STP per policy."""
+"""Bars for a folder without a sweep: NTT per client, and metrics per policy. Groups of bars for categories."""
 import math
 
 from matplotlib.lines import Line2D
@@ -6,15 +6,13 @@ from matplotlib.patches import Patch
 
 import names
 import style
-from results import METRICS
 
-_PANEL = style.WIDTH / len(METRICS)  # inches
 _BARS_IN_A_ROW = 60  # more are too thin for their hatches
 _WIDEST = 0.4        # of the space of a client
 _FEWEST = 4          # places in a panel
 _LOG_FROM = 25       # a ratio of largest to smallest NTT that hides the small bars on a linear axis
 _ERROR = {'ecolor': 'black', 'elinewidth': 0.8, 'capsize': 1.6, 'capthick': 0.8}
-_ALONE = Line2D([], [], color='black', linewidth=0.8, linestyle='--', label='as fast as alone')
+_ALONE = Line2D([], [], label='as fast as alone', **style.ALONE)
 
 
 def draw_clients(results):
@@ -28,32 +26,33 @@ def draw_clients(results):
                                          figsize=(style.WIDTH, 0.9 + 2.0 * len(rows)))
     measured = {(row.policy, row.client): row.ntt for row in results.clients}
     for axes, part in zip(grid[:, 0], rows):
-        for index, policy in enumerate(policies):
-            _draw_group(axes, part, [measured.get((policy, client.client)) for client in part],
-                        looks[policy], index, len(policies))
-        _label_clients(axes, part, in_a_row if len(rows) > 1 else len(part))
+        draw_groups(axes, in_a_row if len(rows) > 1 else len(part), {
+            policy: [(place, measured[policy, client.client]) for place, client in enumerate(part)
+                     if (policy, client.client) in measured] for policy in policies}, looks, 0)
+        _label_clients(axes, part)
     _scale_ntt(grid[0, 0], [row.ntt.mean for row in results.clients])
     grid[-1, 0].set_xlabel('client (standalone time)')
-    style.lay_out(figure, results.title, [*_policy_handles(looks), _ALONE, *_interval_handles(results)])
+    style.lay_out(figure, results.title, [*policy_handles(looks), _ALONE, *interval_handles(results)])
     return figure
 
 
 def draw_metrics(results):
-    """ANTT, DNTT and STP of each policy, beside what was published."""
-    policies = names.in_order(row.policy for row in results.summary)
+    """The metrics of each policy, beside what was published."""
+    policies, metrics = names.in_order(row.policy for row in results.summary), results.metrics()
     looks = style.styles(policies)
-    height = 2.6 + style.rotated_inches(policies, _PANEL)
-    figure, grid = style.pyplot.subplots(1, len(METRICS), figsize=(style.WIDTH, height))
+    panel = style.WIDTH / len(metrics)
+    height = 2.6 + style.rotated_inches(policies, panel)
+    figure, grid = style.pyplot.subplots(1, len(metrics), figsize=(style.WIDTH, height))
     published = results.published_metrics()
-    for axes, metric in zip(grid, METRICS):
+    for axes, metric in zip(grid, metrics):
         for row in results.summary:
             _draw_bars(axes, [policies.index(row.policy)], [row.metrics[metric]], 0.55, looks[row.policy])
         for row in published:
             if row.metric == metric:
                 style.mark_published(axes, policies.index(row.policy) + 0.46, row)
-        _label_policies(axes, policies)
+        _label_policies(axes, policies, panel)
         axes.set_ylabel(names.metric(metric))
-    style.lay_out(figure, results.title, [*_interval_handles(results), *style.published_handles(published)])
+    style.lay_out(figure, results.title, [*interval_handles(results), *style.published_handles(published)])
     return figure
 
 
@@ -66,30 +65,39 @@ def _by_length(clients):
         0 if math.isnan(row.standalone_ns) else -row.standalone_ns, row.client))
 
 
-def _draw_group(axes, clients, measured, look, index, count):
-    width = min(0.84 / count, _WIDEST)
-    shown = [(place, value) for place, value in enumerate(measured) if value]
-    _draw_bars(axes, [place + (index - (count - 1) / 2) * width for place, _ in shown],
-               [value for _, value in shown], width, look)
+def draw_groups(axes, places, measured, looks, base):
+    """Bars that stand on `base`, beside each other at each of the places 0, 1, ...: label -> [(place, Measured)]."""
+    for index, (label, points) in enumerate(measured.items()):
+        _draw_bars(axes, [place + offset(index, len(measured)) for place, _ in points], [value for _, value in points],
+                   _width(len(measured)), looks[label], base)
+    _pad(axes, -0.6, places - 0.4)
+    axes.tick_params(axis='x', length=0)
 
 
-def _draw_bars(axes, places, measured, width, look):
+def offset(index, count):
+    """How far right of its place the bar with this index among so many stands."""
+    return (index - (count - 1) / 2) * _width(count)
+
+
+def _width(count):
+    return min(0.84 / count, _WIDEST)
+
+
+def _draw_bars(axes, places, measured, width, look, base=0):
     intervals = [value.half_width for value in measured]
-    axes.bar(places, [value.mean for value in measured], width, color=look.colour, hatch=look.hatch,
+    axes.bar(places, [value.mean - base for value in measured], width, base, color=look.colour, hatch=look.hatch,
              edgecolor='black', linewidth=0.5, yerr=intervals if any(intervals) else None, error_kw=_ERROR)
 
 
-def _label_clients(axes, clients, places):
+def _label_clients(axes, clients):
     axes.set_xticks(range(len(clients)), [f'{row.client}\n{_milliseconds(row.standalone_ns)}' for row in clients])
-    _pad(axes, -0.6, places - 0.4)
-    axes.tick_params(axis='x', length=0)
     axes.set_ylabel(names.metric('ntt'))
     axes.grid(axis='y')
-    axes.axhline(1, color='black', linewidth=0.8, linestyle='--', zorder=5)
+    axes.axhline(1, zorder=5, **style.ALONE)
 
 
-def _label_policies(axes, policies):
-    style.name_ticks(axes, policies, _PANEL)
+def _label_policies(axes, policies, panel):
+    style.name_ticks(axes, policies, panel)
     _pad(axes, -0.6, len(policies) - 0.2)
     axes.set_ylim(bottom=0)
     axes.tick_params(axis='x', length=0)
@@ -112,12 +120,12 @@ def _milliseconds(nanoseconds):
     return '' if math.isnan(nanoseconds) else f'{nanoseconds / 1e6:.3g} ms'
 
 
-def _policy_handles(looks):
+def policy_handles(looks):
     return [Patch(facecolor=look.colour, hatch=look.hatch, edgecolor='black', linewidth=0.5, label=policy)
             for policy, look in looks.items()]
 
 
-def _interval_handles(results):
+def interval_handles(results):
     if not results.has_intervals():
         return []
     beam = [(-1, -2), (1, -2), (0, -2), (0, 2), (-1, 2), (1, 2)]

@@ -14,10 +14,12 @@ command.need_matplotlib()
 
 import bars
 import blocks
+import client_sweep
 import device_run
 import gantt
 import priorities
 import queues
+import request_times
 import responses
 import results
 import schedulability
@@ -46,6 +48,15 @@ def _of_trace(file):
     yield file.stem, gantt.draw([trace], trace.experiment)
     runs = device_run.read_first_runs([file])
     yield from _of_device(runs, trace.experiment, [''] * len(runs), f'{file.stem}-')
+    yield from _of_requests([file], trace.experiment, lambda point, policy: '', f'{file.stem}-')
+
+
+def _of_requests(files, title, label, prefix=''):
+    """label: what tells the run of a point and policy from the others."""
+    if request_times.applies(files):
+        policy, found = request_times.read_first_runs(files)
+        labels = {each.point: label(each.point, policy) for each in found}
+        yield from _pages(f'{prefix}requests', request_times.draw(found, f'{title} ({policy})', labels))
 
 
 def _of_device(runs, title, labels, prefix=''):
@@ -63,6 +74,8 @@ def _pages(name, figures):
 def _of_folder(found):
     if found.swept:
         yield from _pages('sweep', sweep.draw(found))
+        if client_sweep.applies(found):
+            yield from _pages('clients-sweep', client_sweep.draw(found))
     else:
         yield 'clients', bars.draw_clients(found)
         yield 'metrics', bars.draw_metrics(found)
@@ -72,6 +85,7 @@ def _of_folder(found):
         yield 'gantt', gantt.draw(traces, found.title)
     runs = device_run.read_first_runs(files)
     yield from _of_device(runs, found.title, [found.label(run.run[0], run.policy) for run in runs])
+    yield from _of_requests(files, found.title, found.setting)
     times = results.read_responses(found.path)
     if responses.applies(times):
         yield from _pages('responses', responses.draw(times, found.title, {run: found.label(*run) for run in times}))

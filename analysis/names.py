@@ -1,9 +1,12 @@
 """What things are called in figures and tables, and in which order policies stand."""
 import re
 
-METRIC_NAMES = {'antt': 'ANTT', 'dntt': 'DNTT', 'stp': 'STP', 'ntt': 'NTT', 'evictions': 'evictions per run'}
-_BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower'}
-_POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr', 'pkm']
+METRIC_NAMES = {'antt': 'ANTT', 'dntt': 'DNTT', 'stp': 'STP', 'ntt': 'NTT', 'evictions': 'evictions per run',
+                'concurrency_efficiency': 'efficiency'}
+_BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower', 'concurrency_efficiency': 'higher'}
+_POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr', 'pkm', 'trap-per-request', 'timeslice',
+             'disengaged-timeslice', 'disengaged-fair-queueing']
+_SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing'}  # what the literature calls them
 
 
 def in_order(labels):
@@ -12,10 +15,16 @@ def in_order(labels):
         _POLICIES.index(base(label)) if base(label) else len(_POLICIES), label))
 
 
+def policy(label):
+    """The known policy that a label names, in full or as it is called for short, or None."""
+    word = label.lower()
+    return _SHORT.get(word, word if word in _POLICIES else None)
+
+
 def base(label):
     """The known policy that a label names or is a variant of ('rr-long' of 'rr'), or None."""
-    word = re.split(r'[^A-Za-z0-9]', label)[0].lower()
-    return word if word in _POLICIES else None
+    ends = [*(match.start() for match in re.finditer(r'[^A-Za-z0-9]', label)), len(label)]
+    return next(filter(None, (policy(label[:end]) for end in reversed(ends))), None)
 
 
 def metric(name):
@@ -25,12 +34,17 @@ def metric(name):
 
 def parameter(path):
     """'policies.rr.params.quantum' as 'rr quantum', 'workload.arrivals.gap' as 'arrivals gap'."""
-    path = re.sub(r'\.([^.]+)\.kernels\.\1\.', r'.\1.', path)  # a client's only kernel often has its name
+    path = re.sub(r'\.([^.]+)\.(?:kernels\.)?\1\.', r'.\1.', path, flags=re.IGNORECASE)  # called what its client is
     parts = [part for part in path.replace('.kernels.', '.kernel.').split('.')
              if part not in ('policies', 'params', 'clients')]
     if len(parts) > 2 and parts[0] == 'workload':
         del parts[0]
     return ' '.join(parts or [path]).replace('_', ' ')
+
+
+def setting(path, value):
+    """A swept parameter and its value: 'rr quantum 1 ms'; of clients that take part only who: 'DCT + FFT'."""
+    return value.replace('+', ' + ') if path == 'clients' else f'{parameter(path)} ' + re.sub(r'\bus$', 'µs', value)
 
 
 def interval(replications):

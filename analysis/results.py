@@ -9,6 +9,8 @@ from pathlib import Path
 import names
 
 METRICS = ('antt', 'dntt', 'stp')
+_EFFICIENCY = 'concurrency_efficiency'
+_ABOUT = ('figure', 'policy', 'client', 'metric', 'relative_to')  # what a published value is of, besides its point
 _JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
 KINDS = ('tight', 'moderate', 'order', 'open')  # the classes of published values
 
@@ -67,6 +69,7 @@ class Published:
     verdict: str
     relative_to: str
     note: str
+    over: bool  # the mean, least or largest of several points
 
 
 @dataclass(frozen=True)
@@ -83,24 +86,48 @@ class Results:
     def has_intervals(self):
         return any(value.half_width > 0 for row in self.summary for value in row.metrics.values())
 
+    def alone(self):
+        """Whether each point has a single client."""
+        return len({(row.point, row.client) for row in self.clients}) == len({row.point for row in self.clients})
+
+    def metrics(self):
+        """Of all clients together, those that figures show: the efficiency only where published values speak of it."""
+        return [*METRICS, *([_EFFICIENCY] if any(row.metric == _EFFICIENCY for row in self.published) else [])]
+
     def label(self, point, policy):
-        """What tells a run from the others: the swept parameters that differ, and the policy if there are several."""
+        """What tells a run from the others: the policy if there are several, and the swept parameters that differ."""
+        several = len({row.policy for row in self.summary}) > 1
+        return ', '.join(filter(None, [policy if several else '', self.setting(point, policy)]))
+
+    def setting(self, point, policy):
+        """What tells a point from the others: the swept parameters that differ."""
         rows = {(row.point, row.policy): row for row in self.summary}
         varying = [index for index in range(len(self.swept)) if len({row.swept[index] for row in self.summary}) > 1]
-        swept = [f'{names.parameter(self.swept[index])} {rows[point, policy].swept[index]}' for index in varying
+        swept = [names.setting(self.swept[index], rows[point, policy].swept[index]) for index in varying
                  if (point, policy) in rows]
-        return ', '.join(([policy] if len({row.policy for row in self.summary}) > 1 else []) + swept)
+        return ', '.join(swept)
 
     def published_metrics(self):
-        """The published values that stand beside a bar or line: absolute, for all clients together. A value that
-        should be met and is ranked too comes once, as one to be met."""
+        """The published values that stand beside a bar or line: absolute, for all clients together, of one point. A
+        value that should be met and is ranked too comes once, as one to be met."""
+        return [row for row in self._published_absolute() if row.metric in self.metrics() and not row.client]
+
+    def published_ntts(self):
+        """Likewise, NTTs of clients."""
+        return [row for row in self._published_absolute() if row.metric == 'ntt' and row.client]
+
+    def _published_absolute(self):
+        def value(row):
+            return row.point, row.policy, row.client, row.metric, row.published
+
         shown = {(row.point, row.policy) for row in self.summary}
+        relative = {value(row) for row in self.published if row.relative_to}  # which may be ranked as they are, too
         once = {}
         for row in sorted(self.published, key=lambda row: KINDS.index(row.kind)):
-            if (row.metric in METRICS and row.relation in ('=', 'order') and not row.client and not row.relative_to
+            if (row.relation in ('=', 'order') and value(row) not in relative and not row.over
                     and (row.point, row.policy) in shown):
-                once.setdefault((row.point, row.policy, row.metric, row.published), row)
-        return list(once.values())
+                once.setdefault(value(row), row)
+        return once.values()
 
 
 class Row:
@@ -153,7 +180,7 @@ def read(path):
     return Results(
         path, str(configuration.get('title') or configuration.get('name') or path.resolve().name),
         _count(configuration.get('replications')), swept, summary,
-        _read_clients(path / 'clients.csv'), _read_published(path / 'published.csv'),
+        _read_clients(path / 'clients.csv'), _read_published(path / 'published.csv', _over(configuration)),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '')
 
 
@@ -248,7 +275,7 @@ def _read_summary(file):
     _refuse_empty(file, rows)
     swept = tuple(columns[columns.index('policy') + 1:columns.index('antt')])
     return swept, [Summary(row.index('point'), row.text('policy'), tuple(row.text(path) for path in swept),
-                           {name: row.measured(name) for name in METRICS}, row.number('evictions'))
+                           {name: row.measured(name) for name in (*METRICS, _EFFICIENCY)}, row.number('evictions'))
                    for row in rows]
 
 
@@ -259,23 +286,40 @@ def _read_clients(file):
                    row.number('standalone_ns')) for row in rows]
 
 
-def _read_published(file):
+def _read_published(file, over):
     if not file.exists():
         return []  # not every experiment reproduces a paper
     _, rows = read_table(file, ['figure', 'point', 'policy', 'client', 'metric', 'relation', 'published',
                                  'measured', 'relative_error', 'class', 'verdict'])
-    return [_published(row) for row in rows]
+    return [_published(row, over) for row in rows]
 
 
-def _published(row):
+def _over(configuration):
+    """What tells the published values that are of several points: published.csv has only the first of these."""
+    values = configuration.get('published')
+    return {_identity(each.get('point', 0), each.get('published'), *map(each.get, _ABOUT))
+            for each in (values if isinstance(values, list) else []) if isinstance(each, dict) and 'over' in each} - {None}
+
+
+def _identity(point, published, *about):
+    """Of a published value, whether it was read from a table or from the manifest, which writes 1 as 1.0."""
+    try:
+        return int(point), float(published), *(text or '' for text in about)
+    except (TypeError, ValueError):
+        return None
+
+
+def _published(row, over):
     metric, _, relative_to = row.text('metric').partition('/')  # 'antt/sjf': as a multiple of another policy's
+    about = {**row.cells, 'metric': metric, 'relative_to': relative_to}
     return Published(
         *(row.text('figure'), row.index('point'), row.text('policy'), row.text('client'), metric),
         row.choice('relation', ('=', '<', '>', 'order')),
         *(row.number(key) for key in ('published', 'measured', 'relative_error')),
         row.choice('class', KINDS),
         row.choice('verdict', ('pass', 'miss', 'shown')),
-        relative_to, row.text('note'))
+        relative_to, row.text('note'),
+        _identity(row.text('point'), row.text('published'), *map(about.get, _ABOUT)) in over)
 
 
 def _refuse_empty(file, rows):

@@ -24,6 +24,7 @@ INCHES_PER_LETTER = 0.075  # of a small label, with its share of the space aroun
 _COLOURS = ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = (
     '#E69F00', '#56B4E9', '#009E73', '#0072B2', '#D55E00', '#CC79A7')
 GREY = '#999999'
+ALONE = {'color': 'black', 'linewidth': 0.8, 'linestyle': '--'}  # the line of a client as fast as alone
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ _POLICIES = {
     'piv': Style(GREEN, 'P', '||||', '-'),
     'dprr': Style(PURPLE, 'h', 'oo', '--', hollow=True),
     'pkm': Style(GREEN, '<', '++', ':', hollow=True),
+    'trap-per-request': Style(PURPLE, 'X', '--', (0, (4, 1, 1, 1)), hollow=True),
+    'timeslice': Style(VERMILLION, 's', '////', '--', hollow=True),
+    'disengaged-timeslice': Style(ORANGE, '^', '\\\\\\\\', '-.'),
+    'disengaged-fair-queueing': Style(BLUE, 'o', '....', '-'),
 }
 _SHAPES = [('>', '//////', '--'), ('<', '\\\\\\\\\\\\', '-.'), ('p', 'oo', ':', True), ('h', '++++', '-'),
            ('8', '|||||', (0, (4, 1, 1, 1)), True), ('*', '-----', (0, (2, 1)))]
@@ -54,11 +59,16 @@ _SPARE = [Style(colour, *shape) for colour in _COLOURS for shape in _SHAPES]
 
 def styles(labels):
     """label -> Style: fixed for known policies, else chosen by the label, so that it is the same in every figure."""
-    chosen = {label: _POLICIES[label] for label in names.in_order(labels) if label in _POLICIES}
-    for label in names.in_order(labels):
-        if label not in chosen:
-            chosen[label] = _spare(label, chosen.values())
-    return chosen
+    ordered = names.in_order(labels)
+    looks = {label: _POLICIES[label] for label in ordered if label in _POLICIES}
+    for label in ordered:
+        known = _POLICIES.get(names.policy(label))
+        if label not in looks and known and known not in looks.values():
+            looks[label] = known
+    for label in ordered:
+        if label not in looks:
+            looks[label] = _spare(label, looks.values())
+    return {label: looks[label] for label in ordered}
 
 
 def _spare(label, taken):
@@ -85,7 +95,7 @@ def prepare():
 def line(look):
     """The words that make a line of a policy."""
     ring = {'markerfacecolor': 'none', 'markersize': 6.5, 'markeredgewidth': 0.9}
-    disc = {'markeredgecolor': 'white', 'markersize': 4.5, 'markeredgewidth': 0.4}
+    disc = {'markeredgecolor': 'white', 'markersize': 8 if look.marker == '*' else 4.5, 'markeredgewidth': 0.4}
     return {'color': look.colour, 'marker': look.marker, 'linestyle': look.dash, 'clip_on': False,
             **(ring if look.hollow else disc)}
 
@@ -135,6 +145,15 @@ def log_y(axes, low, high):
     axes.yaxis.set_major_formatter('{x:g}')
 
 
+def log_x(axes):
+    """Likewise, of what has been drawn."""
+    axes.set_xscale('log')
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,), numticks=20))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter('{x:,g}')
+
+
 def lay_out(figure, title, handles):
     """Puts the title and, under it, the legend above the panels, in as few lines as fit."""
     height = figure.get_figheight()
@@ -144,7 +163,8 @@ def lay_out(figure, title, handles):
     if handles:
         legend = _widest_legend(figure, handles, top / height)
         top -= _extent(figure, legend).height / figure.dpi
-    figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
+    for _ in range(2):  # once more, for panels of another size may have other numbers beside them
+        figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
 
 
 def _widest_legend(figure, handles, top):

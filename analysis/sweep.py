@@ -1,84 +1,50 @@
-"""Lines for a folder with swept parameters: ANTT, DNTT, STP and evictions against the first numeric one."""
+"""The metrics of a folder with swept parameters, against the first numeric one: lines, or bars over categories."""
 import math
-import textwrap
-from dataclasses import dataclass
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+import bars
 import names
-import quantity
 import style
-from results import METRICS, Measured
+import swept_axis
+from results import Measured
 
 _COLUMNS = 4           # of panels on a page
-_INCHES_PER_TICK = 0.4
+_BARS_ON_A_PAGE = 100  # beside each other; more are too thin for their hatches
+_BARS_BESIDE = 12      # in one of several panels beside each other
 _LOG_FROM = 25         # a ratio of largest to smallest value that a linear axis would flatten
 _BAND = 0.22           # opacity
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The swept parameter along x: where each of its texts stands."""
-    index: int
-    label: str
-    places: dict
-    numeric: bool
-
-    @property
-    def log(self):
-        return self.numeric and quantity.is_geometric(self.places.values())
 
 
 def draw(results):
     """The pages of the figure: without a second parameter all panels on one, else a column of panels for each
     combination of the others' values."""
-    axis = choose_axis(results)
-    others = _distinct(_others(row, axis) for row in results.summary)
-    metrics = _metrics(results.summary)
+    axis = swept_axis.choose(results)
+    others = swept_axis.combinations(results, axis)
+    metrics = _metrics(results)
     if len(others) == 1:
-        return [_draw_page(results, axis, metrics, others, _grid_of_metrics(len(metrics)))]
-    return [_draw_page(results, axis, metrics, part, (len(metrics), len(part))) for part in _pages(others)]
+        return [_draw_page(results, axis, metrics, others, _grid_of_metrics(results, axis, len(metrics)))]
+    columns = _COLUMNS if axis.numeric else min(_COLUMNS, max(1, _BARS_ON_A_PAGE // _bars(results, axis)))
+    return [_draw_page(results, axis, metrics, part, (len(metrics), len(part)))
+            for part in swept_axis.pages(others, columns)]
 
 
-def choose_axis(results):
-    """The first swept parameter that is a quantity of several values; if there is none, the first, as categories."""
-    axes = [_axis(results, index) for index in range(len(results.swept))]
-    return next((axis for axis in axes if axis.numeric and len(axis.places) > 1), axes[0])
+def _metrics(results):
+    """What gets a panel: evictions only where they differ. Of a client alone the others follow from its NTT."""
+    evictions = {row.evictions for row in results.summary if not math.isnan(row.evictions)}
+    metrics = ['antt'] if results.alone() else results.metrics()
+    return [*metrics, 'evictions'] if len(evictions) > 1 else metrics
 
 
-def _axis(results, index):
-    texts = _distinct(row.swept[index] for row in results.summary)
-    name = names.parameter(results.swept[index])
-    common = quantity.in_common_unit(texts)
-    if common is None:
-        return Axis(index, name, {text: place for place, text in enumerate(texts)}, False)
-    numbers, unit = common
-    return Axis(index, f'{name} ({quantity.shown(unit)})' if unit else name, dict(zip(texts, numbers)), True)
+def _bars(results, axis):
+    return len(axis.places) * len({row.policy for row in results.summary})
 
 
-def _distinct(values):
-    return list(dict.fromkeys(values))
-
-
-def _pages(columns):
-    """Parts of nearly the same size, so that none has a single column."""
-    count = math.ceil(len(columns) / _COLUMNS)
-    return [columns[page * len(columns) // count:(page + 1) * len(columns) // count] for page in range(count)]
-
-
-def _others(row, axis):
-    return row.swept[:axis.index] + row.swept[axis.index + 1:]
-
-
-def _metrics(rows):
-    """What gets a panel: evictions only where they differ."""
-    evictions = {row.evictions for row in rows if not math.isnan(row.evictions)}
-    return [*METRICS, 'evictions'] if len(evictions) > 1 else list(METRICS)
-
-
-def _grid_of_metrics(count):
-    return (1, count) if count <= 3 else (2, 2)
+def _grid_of_metrics(results, axis, count):
+    if not axis.numeric and _bars(results, axis) > _BARS_BESIDE:
+        return count, 1
+    return (1, count) if count <= 3 else (2, math.ceil(count / 2))
 
 
 def _draw_page(results, axis, metrics, columns, shape):
@@ -93,26 +59,42 @@ def _draw_page(results, axis, metrics, columns, shape):
                  for column, others in enumerate(columns)]
     else:
         cells = [(axes, metric, columns[0]) for axes, metric in zip(grid.flat, metrics)]
+        for axes in grid.flat[len(metrics):]:
+            axes.set_visible(False)
     for axes, metric, others in cells:
         _draw_panel(axes, results, axis, metric, others, looks)
-        _label_x(axes, axis, inches)
-        _scale_y(axes, _all_of(results, metric))
-    _label_panels(grid, results, axis, metrics, columns)
-    style.lay_out(figure, results.title,
-                  _handles(looks, results) + style.published_handles(results.published_metrics()))
+        axis.label_ticks(axes, inches)
+        _scale_y(axes, _all_of(results, metric), _from_one(results, metric))
+    _label_panels(grid, results, axis, metrics, columns, inches)
+    style.lay_out(figure, results.title, _handles(looks, results, axis, metrics))
     return figure
 
 
 def _draw_panel(axes, results, axis, metric, others, looks):
-    rows = [row for row in results.summary if _others(row, axis) == others]
-    places = {row.point: axis.places[row.swept[axis.index]] for row in rows}
-    for policy, look in looks.items():
-        points = [(places[row.point], _measured(row, metric)) for row in rows if row.policy == policy]
-        _draw_line(axes, sorted(points, key=lambda point: point[0]), look)
-    for row in results.published_metrics():
-        if row.metric == metric and row.point in places:
+    rows = [row for row in results.summary if axis.others(row) == others]
+    places = {row.point: axis.place(row) for row in rows}
+    measured = {policy: [(places[row.point], _measured(row, metric)) for row in rows if row.policy == policy]
+                for policy in looks}
+    published = [row for row in results.published_metrics() if row.metric == metric and row.point in places]
+    if axis.numeric:
+        for policy, points in measured.items():
+            draw_line(axes, points, style.line(looks[policy]))
+        for row in published:
             style.mark_published(axes, places[row.point], row, looks[row.policy].colour, points_right=6)
-    axes.grid()
+    else:
+        base = 1 if _from_one(results, metric) else 0
+        bars.draw_groups(axes, len(axis.places), measured, looks, base)
+        for row in published:
+            beside = bars.offset(list(looks).index(row.policy), len(looks))
+            style.mark_published(axes, places[row.point] + beside, row)
+    axes.grid(axis='both' if axis.numeric else 'y')
+    if _from_one(results, metric):
+        axes.axhline(1, zorder=1.5, **style.ALONE)
+
+
+def _from_one(results, metric):
+    """Whether values are slowdowns of a client that has the device to itself, which are near 1."""
+    return metric == 'antt' and results.alone()
 
 
 def _measured(row, metric):
@@ -125,89 +107,57 @@ def _all_of(results, metric):
         Measured(row.published, math.nan) for row in results.published_metrics() if row.metric == metric]
 
 
-def _draw_line(axes, points, look):
+def draw_line(axes, points, words):
+    """Points (x, Measured), in any order, as a line with a band for intervals. words: what makes the line."""
+    points = sorted(points, key=lambda point: point[0])
     places, means = [place for place, _ in points], [value.mean for _, value in points]
-    axes.plot(places, means, **style.line(look))
+    axes.plot(places, means, **words)
     intervals = [value.half_width for _, value in points]
     if any(intervals):
         axes.fill_between(places, [mean - half for mean, half in zip(means, intervals)],
                           [mean + half for mean, half in zip(means, intervals)],
-                          color=look.colour, alpha=_BAND, linewidth=0)
+                          color=words['color'], alpha=_BAND, linewidth=0)
 
 
-def _label_x(axes, axis, inches):
-    points = sorted(set(axis.places.values()))
-    if not axis.numeric:
-        style.name_ticks(axes, list(axis.places), inches)
-        axes.margins(x=0.15)
-    elif axis.log:
-        axes.set_xscale('log')
-        chosen = _room_for(points, 0.8 * inches)
-        axes.set_xticks(chosen, [f'{point:g}' for point in chosen])
-        axes.set_xticks(points, [''] * len(points), minor=True)
-    elif len(points) * _INCHES_PER_TICK < inches and _even(points):
-        axes.set_xticks(points, [f'{point:g}' for point in points])
-
-
-def _room_for(points, inches):
-    """The points of a log axis whose numbers fit beside each other: of two that do not, the rounder one."""
-    span = math.log(points[-1] / points[0])
-    chosen = {}
-    for point in sorted(points, key=_roundness):
-        place, width = math.log(point / points[0]) / span * inches, len(f'{point:g}') * style.INCHES_PER_LETTER
-        if all(abs(place - other) > (width + space) / 2 for other, space in chosen.values()):
-            chosen[point] = place, width
-    return sorted(chosen)
-
-
-def _roundness(point):
-    """Sorts short numbers first, and among them those that begin like powers of 10 and 2."""
-    text = f'{point:g}'
-    return len(text), '12584'.find(text.lstrip('0.')[0]) % 6, point
-
-
-def _even(points):
-    gaps = [after - before for before, after in zip(points, points[1:])]
-    return not gaps or max(gaps) < 1.01 * min(gaps)
-
-
-def _scale_y(axes, measured):
-    """The same scale in every panel of a metric, from 0 unless that would flatten the lines."""
+def _scale_y(axes, measured, from_one):
+    """The same scale in every panel of a metric, from 0 (or 1) unless that would flatten the lines."""
     tops = [value.mean + value.half_width for value in measured if not math.isnan(value.mean)]
     means = [value.mean for value in measured if value.mean > 0]
     if means and min(tops) > 0 and max(tops) > _LOG_FROM * min(means):
         style.log_y(axes, 0.8 * min(means), 1.25 * max(tops))
+    elif means and from_one:
+        low, high = min(1, *means), max(1.001, *tops)
+        axes.set_ylim(low - 0.05 * (high - low), high + 0.08 * (high - low))
     elif means:
         axes.set_ylim(0, 1.08 * max(tops))
 
 
-def _label_panels(grid, results, axis, metrics, columns):
+def _label_panels(grid, results, axis, metrics, columns, inches):
     for axes in grid[-1]:
-        axes.set_xlabel(axis.label)
+        axes.set_xlabel(swept_axis.wrapped(axis.label, inches))
+    called = [names.metric('ntt' if _from_one(results, metric) else metric) for metric in metrics]
     if len(columns) == 1:
-        for axes, metric in zip(grid.flat, metrics):
-            axes.set_ylabel(names.metric(metric))
+        for axes, name in zip(grid.flat, called):
+            axes.set_ylabel(name)
         return
-    for axes, title in zip(grid[0], _titles(results, axis, columns)):
+    for axes, title in zip(grid[0], swept_axis.titles(results, axis, columns, inches)):
         axes.set_title(title)
-    for axes, metric in zip(grid[:, 0], metrics):
-        axes.set_ylabel(names.metric(metric).replace(' (', '\n('))
+    for axes, name in zip(grid[:, 0], called):
+        axes.set_ylabel(name.replace(' (', '\n('))
     for axes in grid[:, 1:].flat:
         axes.tick_params(labelleft=False)
 
 
-def _titles(results, axis, columns):
-    """What tells a column of panels from the others, in lines that are no longer than it is wide."""
-    varying = [index for index in range(len(results.swept))
-               if index != axis.index and len({row.swept[index] for row in results.summary}) > 1]
-    letters = int(style.WIDTH / len(columns) / style.INCHES_PER_LETTER)
-    for values in columns:
-        swept = [*values[:axis.index], '', *values[axis.index:]]
-        texts = [f'{names.parameter(results.swept[index])} {swept[index]}' for index in varying]
-        yield '\n'.join(line for text in texts for line in textwrap.wrap(text, letters, break_on_hyphens=False))
-
-
-def _handles(looks, results):
+def _handles(looks, results, axis, metrics):
+    published = style.published_handles([row for row in results.published_metrics() if row.metric in metrics])
+    alone = [Line2D([], [], label='as fast as alone', **style.ALONE)] if _from_one(results, metrics[0]) else []
+    if not axis.numeric:
+        return [*bars.policy_handles(looks), *alone, *bars.interval_handles(results), *published]
     lines = [Line2D([], [], label=policy, **style.line(look)) for policy, look in looks.items()]
-    band = Patch(facecolor=style.GREY, alpha=2 * _BAND, label=names.interval(results.replications))
-    return [*lines, band] if results.has_intervals() else lines
+    return [*lines, *alone, *band_handles(results), *published]
+
+
+def band_handles(results):
+    if not results.has_intervals():
+        return []
+    return [Patch(facecolor=style.GREY, alpha=2 * _BAND, label=names.interval(results.replications))]

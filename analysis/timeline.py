@@ -5,7 +5,8 @@ import re
 
 from results import InputError, read_json
 
-CLIENTS, GPU, BLOCKS = 1, 2, 3  # processes: a thread for each client; the GPU; SMs and what ran on them
+CLIENTS, GPU, BLOCKS, ACCESS = 1, 2, 3, 5  # processes: a thread for each client; the GPU; SMs and what ran on them; a
+                                           # thread for each client whose way to the GPU a policy controls
 
 
 def read(file):
@@ -58,10 +59,10 @@ def _check(file, index, event):
             raise InputError(file, repr(event[key]), expected, key=f'traceEvents.{index}.{key}')
 
 
-def named(events, name, key):
-    """What metadata events of that name say about the clients' threads."""
+def named(events, name, key, process=CLIENTS):
+    """What metadata events of that name say about the threads of the clients, or of another process."""
     return {event.get('tid'): event.get('args', {}).get(key, 0) for event in events
-            if event.get('ph') == 'M' and event.get('pid') == CLIENTS and event.get('name') == name}
+            if event.get('ph') == 'M' and event.get('pid') == process and event.get('name') == name}
 
 
 def milliseconds(file, index, event, key):

@@ -1,5 +1,6 @@
 """Result folders made of plausible numbers, written as the runner writes them."""
 import csv
+import itertools
 import json
 import math
 
@@ -41,6 +42,26 @@ def write_sweep(folder, **sweep):
     _write_manifest(folder, 'How long should a quantum be?', {key: list(values) for key, values in sweep.items()})
 
 
+def write_loops(folder, ntts, published=(), over=(), **sweep):
+    """A folder of clients that loop. ntts: client -> NTT under direct access at the first point, which grows by half from
+    point to point; under dfq each is as many times slower as there are clients. A sweep of 'clients' has sets of names
+    such as 'A+B'. published: rows of published.csv; over: published values of several points, as the manifest has
+    them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    summary, clients = [], []
+    for point, swept in enumerate(itertools.product(*sweep.values())):
+        here = dict(zip(sweep, swept)).get('clients', '+'.join(ntts)).split('+')
+        for policy in ('dfq', 'direct'):
+            found = [len(here) if policy == 'dfq' else ntts[client] * 1.5 ** point for client in here]
+            antt, stp = sum(found) / len(found), sum(1 / ntt for ntt in found)
+            summary.append([point, policy, *swept, antt, '', 0, '', stp, '', 10**9, 0, '', 0.9, 1, 1, 1, 1, 0.8 * stp, 9, 9, 0])
+            clients += [[point, policy, client, ntt, '', 1, 1, 1, 0, 1000, 9] for client, ntt in zip(here, found)]
+    _write_csv(folder / 'summary.csv', ['point', 'policy', *sweep, *_SUMMARY], summary)
+    _write_csv(folder / 'clients.csv', _CLIENT_COLUMNS, clients)
+    _write_csv(folder / 'published.csv', _PUBLISHED_COLUMNS, published)
+    _write_manifest(folder, 'Loops', {}, published=list(over))
+
+
 def write_trace(folder, policy, quantum=1.0, permutation=0):
     """A Chrome trace of round robin among the clients, who arrive 1 ms apart by name."""
     about = {'experiment': 'fig4', 'policy': policy, 'point': 0, 'replication': 0, 'permutation': permutation}
@@ -48,6 +69,29 @@ def write_trace(folder, policy, quantum=1.0, permutation=0):
     (folder / 'trace').mkdir(parents=True, exist_ok=True)
     file = folder / 'trace' / f'0-{policy}-0-{permutation}.json'
     file.write_text(json.dumps(trace))
+    return file
+
+
+def write_requests(folder, requests, policy='timeslice', access=(), point=0):
+    """A Chrome trace of requests (client, kernel, begin, length) and of access (client, kind, begin, length), in ms."""
+    clients = sorted({client for client, *_ in requests})
+    events = [{'ph': 'M', 'name': 'thread_name', 'pid': process, 'tid': tid, 'args': {'name': client}}
+              for process in (1, *([5] if access else [])) for tid, client in enumerate(clients, 1)]
+    events.append({'ph': 'M', 'name': 'thread_name', 'pid': 2, 'tid': 1, 'args': {'name': 'owner'}})
+    if access:
+        events.append({'ph': 'M', 'name': 'process_name', 'pid': 5, 'tid': 0, 'args': {'name': 'access'}})
+    for launch, (client, kernel, begin, length) in enumerate(requests, 1):
+        times = {'ts': begin * 1000, 'dur': length * 1000, 'args': {'job': launch, 'kernel': kernel, 'launch': launch}}
+        tid = clients.index(client) + 1
+        events += [{'ph': 'X', 'name': f'{client} {kernel}', 'pid': 2, 'tid': 1, **times},
+                   {'ph': 'X', 'name': 'running', 'pid': 1, 'tid': tid, **times},
+                   {'ph': 'i', 's': 't', 'name': 'finished', 'pid': 1, 'tid': tid, 'ts': (begin + length) * 1000, 'args': {}}]
+    events += [{'ph': 'X', 'name': kind, 'pid': 5, 'tid': clients.index(client) + 1, 'ts': begin * 1000, 'dur': length * 1000}
+               for client, kind, begin, length in access]
+    other = {'experiment': 'loops', 'policy': policy, 'point': point, 'replication': 0, 'permutation': 0}
+    (folder / 'trace').mkdir(parents=True, exist_ok=True)
+    file = folder / 'trace' / f'point-{point}-{policy}-r0-p0.json'
+    file.write_text(json.dumps({'displayTimeUnit': 'ms', 'otherData': other, 'traceEvents': events}))
     return file
 
 
@@ -220,9 +264,9 @@ def _instant(client, name, time):
             'ts': round(time * 1000, 3), 'args': {'job': 0}}
 
 
-def _write_manifest(folder, title, sweep):
+def _write_manifest(folder, title, sweep, **more):
     configuration = {'kind': 'experiment', 'name': folder.name, 'title': title, 'policies': sorted(PUBLISHED),
-                     'sweep': sweep, 'permutations': 100, 'replications': 20}
+                     'sweep': sweep, 'permutations': 100, 'replications': 20, **more}
     (folder / 'manifest.json').write_text(json.dumps({'configuration': configuration, 'hash': '0'}))
 
 

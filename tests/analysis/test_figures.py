@@ -14,6 +14,7 @@ import agreement  # noqa: E402  (the path comes first)
 import bars  # noqa: E402
 import blocks  # noqa: E402
 import calibration  # noqa: E402
+import client_sweep  # noqa: E402
 import compare  # noqa: E402
 import costs  # noqa: E402
 import device_run  # noqa: E402
@@ -24,6 +25,7 @@ import quantity  # noqa: E402
 import queues  # noqa: E402
 import readings  # noqa: E402
 import report  # noqa: E402
+import request_times  # noqa: E402
 import responses  # noqa: E402
 import results  # noqa: E402
 import style  # noqa: E402
@@ -32,6 +34,7 @@ import synthetic  # noqa: E402
 
 QUANTUM = 'policies.rr.params.quantum'
 GAP = 'workload.arrivals.gap'
+REQUEST = 'workload.clients.Throttle.throttle.request'
 
 
 class InAFolder(unittest.TestCase):
@@ -147,6 +150,126 @@ class Sweeps(InAFolder):
         pages = sweep.draw(self.sweep(**words, **{GAP: ['1 ms', '2 ms']}))
         self.assertEqual([page.axes[-1].get_xlabel() for page in pages], ['arrivals gap (ms)'] * 2)
 
+    def test_categories_have_bars_side_by_side_and_no_lines(self):
+        found = self.sweep(**{'mechanism.name': ['flag-copy', 'proxy', 'slice']})
+        page, = sweep.draw(found)
+        for axes, metric in zip(page.axes, ('antt', 'dntt', 'stp')):
+            self.assertEqual({line.get_marker() for line in axes.lines}, {'_'})  # the ends of intervals
+            places = sorted(bar.get_x() + bar.get_width() / 2 for bar in axes.patches)
+            self.assertEqual(sorted({round(place) for place in places}), [0, 1, 2])
+            self.assertEqual(len({round(place, 6) for place in places}), 15)
+            heights = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in axes.patches[:3]}  # of one policy
+            policy = page.legends[0].get_texts()[0].get_text()
+            self.assertEqual(heights, {row.point: row.metrics[metric].mean for row in found.summary if row.policy == policy})
+            self.assertEqual(axes.get_ylim()[0], 0)
+
+    def test_the_axis_is_the_quantity_of_most_values(self):
+        page, = sweep.draw(self.sweep(**{QUANTUM: ['1 ms', '2 ms'], GAP: ['10 us', '20 us', '50 us', '100 us']}))
+        self.assertEqual(page.axes[-1].get_xlabel(), 'arrivals gap (µs)')
+        self.assertEqual([axes.get_title() for axes in page.axes[:2]], ['rr quantum 1 ms', 'rr quantum 2 ms'])
+
+    def loops(self, *arguments, **swept):
+        synthetic.write_loops(self.folder / 'loops', *arguments, **swept)
+        return results.read(self.folder / 'loops')
+
+    def test_every_label_has_a_line_in_every_panel(self):
+        page, = sweep.draw(self.loops({'A': 1, 'B': 2}, **{REQUEST: ['10 us', '20 us', '1 ms']}))
+        for axes in page.axes:
+            self.assertEqual(sorted(line.get_color() for line in axes.lines),
+                             sorted(look.colour for look in style.styles(['direct', 'dfq']).values()))
+        self.assertEqual(page.axes[0].get_xlabel() or page.axes[-1].get_xlabel(), 'Throttle request (µs)')
+
+    def test_of_a_client_alone_its_ntt_in_bars_that_stand_on_1(self):
+        page, = sweep.draw(self.loops({'A': 1.02, 'B': 1.04}, clients=['A', 'B']))
+        axes, = page.axes
+        self.assertEqual(axes.get_ylabel(), 'NTT (lower is better)')
+        self.assertEqual([label.get_text() for label in axes.get_xticklabels()], ['A', 'B'])
+        self.assertEqual({bar.get_y() for bar in axes.patches}, {1})
+        tops = sorted(bar.get_y() + bar.get_height() for bar in axes.patches)
+        for top, ntt in zip(tops, [1, 1, 1.02, 1.56]):  # dfq, dfq, then direct, which grows from point to point
+            self.assertAlmostEqual(top, ntt)
+        self.assertGreater(axes.get_ylim()[0], 0.9)
+
+    def test_names_of_many_categories_do_not_overlap(self):
+        page, = sweep.draw(self.loops({f'Application{number}': 1.01 for number in range(18)},
+                                      clients=[f'Application{number}' for number in range(18)]))
+        axes, = page.axes
+        self.assertGreater(axes.get_position().width * style.WIDTH, 6)
+        page.canvas.draw()
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+        self.assertEqual({label.get_rotation() for label in axes.get_xticklabels()}, {35})
+        self.assertGreater(min(after.x1 - before.x1 for before, after in zip(boxes, boxes[1:])), 0.1 * page.dpi)
+
+    def test_efficiency_where_published_values_speak_of_it(self):
+        value = ['fig7', 1, 'dfq', '', 'concurrency_efficiency', '=', 0.9, 1, 0, 'moderate', '', 'pass', '']
+        swept = {REQUEST: ['10 us', '20 us', '1 ms']}
+        ylabels = lambda pages: [axes.get_ylabel() for axes in pages[0].axes]
+        self.assertNotIn('efficiency (higher is better)', ylabels(sweep.draw(self.loops({'A': 1, 'B': 2}, **swept))))
+        found = self.loops({'A': 1, 'B': 2}, [value], **swept)
+        pages = sweep.draw(found)
+        self.assertEqual(ylabels(pages)[3], 'efficiency (higher is better)')
+        dfq = next(line for line in pages[0].axes[3].lines if line.get_color() == style.styles(['dfq'])['dfq'].colour)
+        self.assertEqual(list(dfq.get_ydata()), [0.8, 0.8, 0.8])
+        self.assertIn([0.9], [list(line.get_ydata()) for line in pages[0].axes[3].lines])
+
+    def test_values_of_several_points_or_ranked_by_their_ratios_are_not_marked(self):
+        row = lambda metric, relation, value: ['fig7', 0, 'dfq', '', metric, relation, value, 1, 0, 'order', '', 'pass', '']
+        rows = [row('antt', '=', 1), row('stp', 'order', 0.9), row('stp/direct', '=', 0.9), row('dntt', '=', 0.5)]
+        over = {'figure': 'fig7', 'point': '0', 'policy': 'dfq', 'metric': 'antt', 'published': '1.0',
+                'over': {'to': '2', 'take': 'mean'}}
+        swept = {REQUEST: ['10 us', '20 us', '1 ms']}
+        for values, marked in [((), ['antt', 'dntt']), ((over,), ['dntt']), (({**over, 'point': '1'},), ['antt', 'dntt']),
+                               (({**over, 'published': 'about 1'},), ['antt', 'dntt'])]:
+            found = self.loops({'A': 1, 'B': 2}, rows, values, **swept)
+            self.assertEqual([row.metric for row in found.published_metrics()], marked)
+
+
+class ClientSweeps(InAFolder):
+    SIZES = ['10 us', '20 us', '1 ms']
+
+    def loops(self, *arguments, **swept):
+        synthetic.write_loops(self.folder, *arguments, **swept)
+        return results.read(self.folder)
+
+    def test_a_column_for_each_policy_and_a_row_for_each_set_of_clients(self):
+        found = self.loops({'A': 1, 'B': 2, 'T': 3}, **{'clients': ['A+T', 'B+T'], REQUEST: self.SIZES})
+        self.assertTrue(client_sweep.applies(found))
+        page, = client_sweep.draw(found)
+        self.assertEqual([axes.get_title() for axes in page.axes], ['direct', 'dfq', '', ''])
+        self.assertEqual([axes.get_ylabel() for axes in page.axes], ['A + T\nNTT', '', 'B + T\nNTT', ''])
+        self.assertEqual(len({axes.get_ylim() for axes in page.axes}), 1)
+        lines = [[list(line.get_ydata()) for line in axes.lines] for axes in page.axes]
+        slower = lambda ntt, point: [ntt * 1.5 ** (point + step) for step in range(3)]
+        self.assertEqual(lines[0], [slower(1, 0), slower(3, 0), [1, 1], [2, 2]])
+        self.assertEqual(lines[2], [slower(2, 3), slower(3, 3), [1, 1], [2, 2]])
+        self.assertEqual(lines[3], [[2] * 3, [2] * 3, [1, 1], [2, 2]])
+        self.assertEqual(page.axes[0].lines[1].get_color(), page.axes[2].lines[1].get_color())  # T in both rows
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()],
+                         ['A', 'B', 'T', 'as fast as alone', '2 times as slow: fair'])
+
+    def test_published_ntts_of_one_point_are_marked(self):
+        row = ['fig6', 1, 'dfq', 'A', 'ntt', '=', 2.5, 2, -0.2, 'moderate', '', 'pass', '']
+        page, = client_sweep.draw(self.loops({'A': 1, 'B': 2}, [row], **{REQUEST: self.SIZES}))
+        marks = [[(*line.get_xdata(), *line.get_ydata()) for line in axes.lines if line.get_marker() == 'd'] for axes in page.axes]
+        self.assertEqual(marks, [[], [(20, 2.5)]])
+
+    def test_only_where_a_few_clients_meet_and_a_quantity_is_swept(self):
+        for ntts, swept in [({'A': 1}, {REQUEST: self.SIZES}), (dict.fromkeys('ABCDE', 1), {REQUEST: self.SIZES}),
+                            ({'A': 1, 'B': 1}, {REQUEST: self.SIZES[:2]}), ({'A': 1, 'B': 1}, {}),
+                            ({'A': 1, 'B': 1, 'T': 1}, {'clients': ['A+T', 'B+T', 'A+B']})]:
+            self.assertFalse(client_sweep.applies(self.loops(ntts, **swept)), (ntts, swept))
+        self.assertFalse(client_sweep.applies(self.sweep(**{QUANTUM: ['1 ms', '2 ms', '4 ms']})))  # nine clients
+
+    def test_the_folder_gets_the_figure_the_same_bytes_when_drawn_again(self):
+        self.loops({'A': 1, 'B': 2}, **{REQUEST: self.SIZES})
+        outs = [self.folder / seed for seed in ('1', '2')]
+        processes = [start('figures.py', self.folder, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = [f'{name}.{suffix}' for name in ('sweep', 'clients-sweep') for suffix in ('png', 'pdf')]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            self.assertEqual(*((out / name).read_bytes() for out in outs), name)
+
 
 class Gantt(InAFolder):
     def test_rows_are_the_clients_in_order_and_times_are_milliseconds(self):
@@ -162,6 +285,44 @@ class Gantt(InAFolder):
                  for policy in ('frs', 'sjf') for permutation in (3, 1)]
         self.assertEqual([(trace.policy, trace.run) for trace in gantt.read_first_of_each_policy(files)],
                          [('sjf', (0, 0, 1)), ('frs', (0, 0, 1))])
+
+
+    ACCESS = [('A', 'deny', 4, 2), ('A', 'sampled', 6, 4), ('B', 'deny', 0, 10)]
+
+    def draw(self, requests, access=(), policies=('timeslice',)):
+        return gantt.draw([gantt.read(synthetic.write_requests(self.folder, requests, policy, access))
+                           for policy in policies], 'title')
+
+    def labels(self, figure):
+        return [text.get_text() for text in figure.legends[0].get_texts()]
+
+    def test_below_each_row_is_how_its_client_may_submit(self):
+        figure = self.draw([('A', 'k', 1, 2), ('B', 'k', 3, 7)], self.ACCESS)
+        self.assertEqual(self.labels(figure),
+                         ['running', 'finished', 'submits directly', 'intercepted to sample', 'denied'])
+        strips = [(extents.x0, extents.x1, round(extents.y0, 1)) for bars in figure.axes[0].collections
+                  for extents in [path.get_extents() for path in bars.get_paths()] if extents.height < 0.21]
+        self.assertEqual(sorted(strips), [(0, 4, 0.4), (0, 10, 1.4), (4, 6, 0.4), (6, 10, 0.4)])  # directly until the first
+        plain = self.draw([('A', 'k', 1, 2), ('B', 'k', 3, 7)])
+        self.assertEqual(self.labels(plain), ['running', 'finished'])
+        self.assertLess(plain.get_figheight(), figure.get_figheight())
+
+    def test_of_a_long_run_the_beginning_which_the_axis_tells(self):
+        requests = [('A' if number % 2 else 'B', 'k', 0.1 * number, 0.05) for number in range(7000)]
+        figure = self.draw(requests, [('A', 'deny', 100, 600)])
+        axes, = figure.axes
+        self.assertEqual(axes.get_xlabel(), 'time (ms): the first 500 of 700')
+        self.assertEqual(max(path.get_extents().x1 for bars in axes.collections for path in bars.get_paths()), 500)
+        self.assertLess(axes.get_xlim()[1], 510)
+        self.assertEqual(self.labels(figure), ['running', 'submits directly', 'denied'])  # 2,500 marks would be a smear
+        self.assertEqual(self.draw(requests[:5000]).axes[0].get_xlabel(), 'time (ms)')
+
+    def test_marks_that_hide_the_bars_of_one_panel_are_in_none(self):
+        few, many = [('A', 'k', 0, 1), ('A', 'k', 2, 1)], [('A', 'k', 0.1 * number, 0.05) for number in range(200)]
+        traces = [gantt.read(synthetic.write_requests(self.folder, requests, policy))
+                  for policy, requests in (('timeslice', few), ('dfq', many))]
+        self.assertNotIn('finished', self.labels(gantt.draw(traces, 'title')))
+        self.assertIn('finished', self.labels(gantt.draw(traces[:1], 'title')))
 
 
 class Blocks(InAFolder):
@@ -273,6 +434,60 @@ class Blocks(InAFolder):
             with self.assertRaises(results.InputError) as caught:
                 device_run.read(self.folder / 'bad.json')
             self.assertIn(expected, str(caught.exception))
+
+
+class RequestTimes(InAFolder):
+    ACCESS = [('A', 'deny', 0, 1), ('B', 'deny', 0, 1)]
+    REQUESTS = [('A', 'first', 0, 0.01), ('A', 'next one', 0.01, 0.03), ('B', 'k', 0.05, 0.1), ('A', 'first', 0.2, 0.02),
+                ('B', 'k', 0.3, 0.2), ('B', 'k', 0.5, 0.001)]
+
+    def test_lengths_and_gaps_of_each_client_but_no_length_of_the_last_request(self):
+        a, b = request_times.read(synthetic.write_requests(self.folder, self.REQUESTS, access=self.ACCESS))
+        rounded = lambda values: [round(value, 6) for value in values]
+        self.assertEqual((a.client, rounded(a.lengths), rounded(a.gaps)), ('A', [10, 20, 30], [10, 190]))
+        self.assertEqual((b.client, rounded(b.lengths), rounded(b.gaps)), ('B', [100, 200], [200, 250]))
+
+    def test_a_line_for_each_client_that_rises_from_0_to_1(self):
+        found = request_times.read(synthetic.write_requests(self.folder, self.REQUESTS, access=self.ACCESS))
+        page, = request_times.draw(found, 'title', {0: ''})
+        lengths, gaps = page.axes
+        self.assertEqual((lengths.get_xscale(), gaps.get_xscale()), ('log', 'log'))
+        line = lengths.lines[0]
+        self.assertEqual([round(x, 6) for x in line.get_xdata()], [10, 10, 20, 30])
+        self.assertEqual([round(y, 6) for y in line.get_ydata()], [0, 0.333333, 0.666667, 1])
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()], ['A', 'B'])
+
+    def test_of_many_values_the_distribution_keeps_its_ends_and_its_shape(self):
+        values, shares = request_times._distribution(list(range(1, 100_001)))
+        self.assertLess(len(values), 1100)
+        self.assertEqual((values[0], values[-1], shares[0], shares[-1]), (1, 100_000, 0, 1))
+        for value, share in zip(values[1:], shares[1:]):
+            self.assertAlmostEqual(share, value / 100_000)
+
+    def test_the_first_policy_at_each_point_and_clients_told_apart_by_it(self):
+        files = [synthetic.write_requests(self.folder, self.REQUESTS, policy, self.ACCESS if policy == 'dfq' else (), point)
+                 for point in (1, 0) for policy in ('dfq', 'direct')]
+        self.assertTrue(request_times.applies(files))
+        policy, found = request_times.read_first_runs(files)
+        self.assertEqual((policy, [(each.client, each.point) for each in found]),
+                         ('direct', [('A', 0), ('B', 0), ('A', 1), ('B', 1)]))
+        page, = request_times.draw(found, 'title', {0: 'gap 1 ms', 1: 'gap 2 ms'})
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()],
+                         ['A, gap 1 ms', 'B, gap 1 ms', 'A, gap 2 ms', 'B, gap 2 ms'])
+
+    def test_only_where_clients_submit_by_themselves(self):
+        self.assertFalse(request_times.applies([synthetic.write_trace(self.folder, 'rr')]))
+        self.assertFalse(request_times.applies([]))
+
+    def test_a_trace_by_itself_gets_the_figure_the_same_bytes_when_drawn_again(self):
+        file = synthetic.write_requests(self.folder, self.REQUESTS, access=self.ACCESS)
+        outs = [self.folder / seed for seed in ('1', '2')]
+        processes = [start('figures.py', file, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = [f'{file.stem}{figure}.{suffix}' for figure in ('', '-requests') for suffix in ('png', 'pdf')]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            self.assertEqual(*((out / name).read_bytes() for out in outs), name)
 
 
 class Responses(InAFolder):
@@ -561,8 +776,10 @@ class Words(unittest.TestCase):
     def test_parameters_are_named_briefly(self):
         for path, name in [(QUANTUM, 'rr quantum'), (GAP, 'arrivals gap'), ('device.queue_order', 'device queue order'),
                            ('workload.clients.K4.kernels.K4.block_task_length', 'K4 block task length'),
-                           ('workload.clients.A.kernels.b.time', 'A kernel b time')]:
+                           ('workload.clients.A.kernels.b.time', 'A kernel b time'), (REQUEST, 'Throttle request')]:
             self.assertEqual(names.parameter(path), name)
+        self.assertEqual(names.setting(GAP, '10 us'), 'arrivals gap 10 µs')
+        self.assertEqual(names.setting('clients', 'DCT+Throttle'), 'DCT + Throttle')
 
     def test_a_policy_looks_the_same_whoever_stands_beside_it(self):
         few, many = style.styles(['frs', 'rr']), style.styles(['zeta', 'rr-long', 'rr', 'frs', 'alpha'])
@@ -570,6 +787,29 @@ class Words(unittest.TestCase):
         self.assertEqual(many['rr-long'].colour, many['rr'].colour)
         self.assertEqual(len({(look.colour, look.marker) for look in many.values()}), 5)
         self.assertEqual(names.in_order(many), ['rr', 'rr-long', 'frs', 'alpha', 'zeta'])
+
+    def test_labels_may_come_one_by_one(self):
+        labels = ['zeta', 'rr-long', 'rr', 'direct']
+        self.assertEqual(style.styles(iter(labels)), style.styles(labels))
+        self.assertEqual(sorted(style.styles(iter(labels))), sorted(labels))
+
+    def test_a_label_names_a_policy_in_full_for_short_or_as_a_variant(self):
+        for label, known, base in [('timeslice', 'timeslice', 'timeslice'), ('dfq', *['disengaged-fair-queueing'] * 2),
+                                   ('direct', 'passthrough', 'passthrough'), ('direct-2', None, 'passthrough'),
+                                   ('disengaged-timeslice', *['disengaged-timeslice'] * 2), ('rr-long', None, 'rr'),
+                                   ('disengaged-timeslice 5 ms', None, 'disengaged-timeslice'), ('rrr', None, None),
+                                   ('disengaged', None, None), ('RR', 'rr', 'rr')]:
+            self.assertEqual((names.policy(label), names.base(label)), (known, base), label)
+
+    def test_a_policy_looks_the_same_under_its_short_name(self):
+        for short, known in [('direct', 'passthrough'), ('dfq', 'disengaged-fair-queueing')]:
+            self.assertEqual(style.styles([short])[short], style.styles([known])[known])
+            both = style.styles([short, known])
+            self.assertEqual(both[known], style.styles([known])[known])
+            self.assertNotEqual(both[short], both[known])
+        four = style.styles(['direct', 'timeslice', 'disengaged-timeslice', 'dfq'])
+        self.assertEqual(list(four), ['direct', 'timeslice', 'disengaged-timeslice', 'dfq'])
+        self.assertEqual(len({look.colour for look in four.values()}), 4)
 
 
 if __name__ == '__main__':
