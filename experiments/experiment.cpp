@@ -78,8 +78,12 @@ std::optional<Mechanism::Refusal> refusal(const Kernel& kernel, bool native, con
   return refused;
 }
 
-void check_kernels(const Contender& policy, const Point& point, const Field& workload) {
-  const bool all_native = policy.entry->make(policy.values)->needs().has(Capability::native);
+Capabilities needs_of(const Contender& policy) { return policy.entry->make(policy.values)->needs(); }
+
+void check_policy(const Contender& policy, const Point& point, const Field& workload) {
+  const Capabilities needs = needs_of(policy);
+  const bool all_native = needs.has(Capability::native);
+  check_memory(point.workload->sample(), point.device, workload, needs.has(Capability::memory));
   const auto mechanism = policy.mechanism.entry->make(policy.mechanism.values);
   for (const Client& client : point.workload->sample().clients)
     for (const Kernel& kernel : client.kernels)
@@ -95,7 +99,7 @@ Point read_point(Mapping& m) {
   point.workload.emplace(m.need("workload"), point.device);
   point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
   point.policies = read_policies(m.need("policies"), point.mechanism);
-  for (const Contender& policy : point.policies) check_kernels(policy, point, m.need("workload"));
+  for (const Contender& policy : point.policies) check_policy(policy, point, m.need("workload"));
   return point;
 }
 
@@ -182,6 +186,8 @@ Experiment interpret(const Node& root) {
     Point point = read_point(m);
     point.values = std::move(values);
     check_workload(experiment, point, top);
+    for (const Contender& policy : point.policies)
+      experiment.slice_shares = experiment.slice_shares || needs_of(policy).has(Capability::memory);
     experiment.points.push_back(std::move(point));
   });
   const bool none =

@@ -14,6 +14,7 @@ namespace gangway {
 struct UnitResult {
   ReplicationMetrics metrics;
   std::vector<Percentiles> responses;  // by client
+  std::vector<double> slice_shares;    // by client, where the experiment has them
   std::string job_rows;                // of jobs.csv, sorted; empty when the experiment does not write them
   std::uint64_t events = 0;
 };

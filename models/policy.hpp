@@ -28,17 +28,22 @@ struct KernelFacts {
   std::int32_t priority = 0;        // static; higher is more urgent
   BlockCount resident;              // how many of its blocks the device holds at once
   std::optional<BlockCount> slice;  // block-tasks of a slice, where the workload declares it
+  std::uint32_t same_as = 0;        // the first kernel of the program that has its name: calls of one kernel
 };
+
+// Where the state of a client is, under policies that need `memory`.
+enum class Residence { absent, restoring, resident, saving };
 
 // A job that was announced with Arrived and has kernels left. Progress is known as the FRS paper's
 // pending-work command gives it: when a kernel leaves the device, not before.
 struct JobFacts {
   JobId id;
   Time arrived;
-  Bytes memory;                          // device memory of the client
-  std::span<const KernelFacts> kernels;  // in program order
-  std::uint32_t kernel = 0;              // the current one; kernels.size() when none is left
-  BlockCount done;                       // block-tasks of the current kernel
+  Bytes memory;                             // device memory of the client
+  std::span<const KernelFacts> kernels;     // in program order
+  std::uint32_t kernel = 0;                 // the current one; kernels.size() when none is left
+  BlockCount done;                          // block-tasks of the current kernel
+  Residence residence = Residence::absent;  // as facts and orders so far leave it
 
   bool finished() const { return kernel == kernels.size(); }
   const KernelFacts& current() const { return kernels[kernel]; }
@@ -50,9 +55,12 @@ class View {
   // Left that says job_over (where the client's next job may already stand in its place).
   const JobFacts& job(JobId id) const { return jobs_[id.client.index]; }
   std::size_t clients() const { return jobs_.size(); }
+  // Device memory that is left for states to be restored, as the orders so far leave it.
+  Bytes room(DeviceId) const { return room_; }
 
  protected:
   std::vector<JobFacts> jobs_;  // one job at a time per client, so the client is the index
+  Bytes room_;
 };
 
 // --- Facts
@@ -78,7 +86,8 @@ struct Started {  // the first block of a launch runs: quanta count from here
   LaunchId launch;
   JobId job;
 };
-struct Moved {  // a save or restore of the job's memory ended
+struct Moved {  // a save or restore of the job's memory ended; also, when the job is over, its copy out, with
+                // which its memory is free (without a copy out that is so from its last Left on)
   JobId job;
   DeviceId device;
   Direction direction = Direction::restore;
@@ -128,6 +137,8 @@ class Orders {
   virtual LaunchId launch(JobId job, DeviceId device, BlockRange range) = 0;
   virtual void evict(LaunchId launch) = 0;
   virtual void kill(ClientId client) = 0;
+  // Of an absent state for which there is room, and of a resident one that no launch uses and whose job has
+  // kernels left (sim/memory/README.md).
   virtual void restore(JobId job, DeviceId device) = 0;
   virtual void save(JobId job, DeviceId device) = 0;
   virtual void access(ClientId client, Access access) = 0;
@@ -142,7 +153,7 @@ class Orders {
 enum class Capability : std::uint32_t {
   evict = 1,      // launches can be evicted
   ranges = 2,     // launches of part of a kernel
-  memory = 4,     // save and restore
+  memory = 4,     // save and restore: clients' memory is on the device only while the policy keeps it there
   access = 8,     // clients submit by themselves under direct, intercept or deny; admit and drain
   sampling = 16,  // sample, Activity, Overdue
   kill = 32,

@@ -29,6 +29,7 @@ enum class Mark : std::uint8_t {
   held,  // a rule keeps it there (amount: the Rule): where it is, or from joining a queue; said once for each
   dequeued,  // all its blocks are assigned and it left the primary queue; or a copy its engine's
   finished,  // the job is over
+  holds,     // amount: bytes of device memory that the job's state has from now on
   decided,   // real worlds: the policy was told and has decided; amount: ns that took, orders included
   ended,     // the run is over; unfinished jobs stay so
 };

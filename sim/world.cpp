@@ -37,6 +37,9 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
       book_(setup_),
       copies_{CopyQueue(setup.device.h2d, setup.device.rules.on(Rule::C2)),
               CopyQueue(setup.device.d2h, setup.device.rules.on(Rule::C2))},
+      memory_(setup_, book_),
+      move_delays_(setup.mechanism.moves()),
+      moving_(setup.workload.clients.size()),
       gate_(setup.workload.clients.size()) {
   bool share = false;
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
@@ -59,6 +62,7 @@ void SimulatedWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> o
   queue_.clear();
   book_.reset();
   gpu_.release();
+  memory_.reset();
   gate_.reset();
   for (CopyQueue& copies : copies_) copies.reset();
   if (device_) device_->reset(seed);
@@ -83,6 +87,7 @@ std::uint64_t SimulatedWorld::run(Policy& policy, const RunSeed& seed, std::span
   policy_ = &policy;
   journal_.begin(trace);
   by_access_ = policy.needs().has(Capability::access);
+  moves_memory_ = policy.needs().has(Capability::memory);
   if (policy.needs().has(Capability::native) && !all_native_) share_device(true);
   reset(seed, order);
   policy.decide(now_, book_, *this);  // before anything happens
@@ -162,6 +167,10 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
       return flag_seen(event.sequence);
     case kHostFree:
       return go_on(clients_[index], true);
+    case kMoveBegins:
+      return copy_state(clients_[index >> 1].job(), static_cast<Direction>(index & 1));
+    case kMoved:
+      return moved(clients_[index >> 1].job(), static_cast<Direction>(index & 1));
     case kLook:  // a delay is over: settle() sees which
       return;
   }
@@ -237,15 +246,17 @@ void SimulatedWorld::native_job_over(JobId job) {
 
 void SimulatedWorld::begin_job(ClientRun& client) {
   if (!client.begin()) return;
-  if (client.client().copy_in.count > 0)
+  const bool by_restore = moves_memory_ && !client.client().variables.empty();
+  if (client.client().copy_in.count > 0 && !by_restore)
     ask_for_copy(Direction::restore, {client.job(), client.client().copy_in, true});
   else
     begin_kernels(client);
 }
 
 void SimulatedWorld::begin_kernels(ClientRun& client) {
-  if (client.gap() > Duration{})
-    push(now_ + client.gap(), kHostFree, client.id().index);
+  const Duration gap = host_gap(client);
+  if (gap > Duration{})
+    push(now_ + gap, kHostFree, client.id().index);
   else
     eligible(client, true);
 }
@@ -284,7 +295,7 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot, std::uint64
         .direction = direction,
         .program_copy = copy.of_program});
   if (!copy.of_program)
-    tell(Moved{copy.job, DeviceId{0}, direction, true});
+    move_copied(copy.job, direction);
   else if (is_native(copy.job.client))
     device_->copied(copy, direction, copies.beginning(slot));
   else if (direction == Direction::restore)
@@ -294,6 +305,7 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot, std::uint64
 }
 
 void SimulatedWorld::finish_job(ClientRun& client) {
+  if (moves_memory_) free_memory(client.job());
   note({.time = now_, .job = client.job(), .mark = Mark::finished});
   client.finish();
   if (const auto due = client.after_finish(now_)) push(*due, kRelease, client.id().index);
@@ -304,6 +316,7 @@ void SimulatedWorld::finish_job(ClientRun& client) {
 // ------------------------------------------------------------------------------------------------------------
 
 void SimulatedWorld::begin_launch(const RunningKernel& kernel, BlockRange range) {
+  if (moves_memory_) memory_.launched(kernel.job);
   const Gpu::Stay& stay =
       gpu_.launch(now_, LaunchId{++launches_}, kernel, delays_[kernel.job.client.index][kernel.index], range,
                   host_wait(kernel));
@@ -376,6 +389,7 @@ void SimulatedWorld::report() {
     client.next_kernel();
   }
   const bool job_over = facts.finished();
+  if (job_over && moves_memory_) memory_.leaving(stay.kernel.job);
   fruitless_ = stay.done == stay.range.first ? fruitless_ + 1 : 0;
   note({.time = now_,
         .launch = stay.launch,
@@ -388,7 +402,7 @@ void SimulatedWorld::report() {
     stop(fmt::format("no block-task was done in {} launches, as when a quantum is shorter than a block-task",
                      fruitless_));
   Time host_free = std::max(now_, hosts_.free(client.id()));
-  if (!job_over) host_free = host_free + client.gap();
+  if (!job_over) host_free = host_free + host_gap(client);
   const bool wait = why == Why::completed && host_free > now_;
   if (by_access_)
     gate_.ran(client.id());
@@ -436,6 +450,8 @@ LaunchId SimulatedWorld::launch(JobId job, DeviceId device, BlockRange range) {
   if (by_access_) impossible("a launch by a policy under which clients submit by themselves");
   if (!gpu_.free()) impossible("a launch while another kernel owns the GPU");
   if (const std::string refusal = book_.refusal(job, range); !refusal.empty()) impossible(refusal);
+  if (const std::string refusal = moves_memory_ ? memory_.launch_refusal(job) : ""; !refusal.empty())
+    impossible(refusal);
   begin_launch(clients_[job.client.index].running(), range);
   return gpu_.stay().launch;
 }
@@ -467,8 +483,48 @@ void SimulatedWorld::sample(ClientId, Duration, std::int64_t) {
 
 void SimulatedWorld::move(JobId job, DeviceId device, Direction direction) {
   check_device(device, "save or restore");
-  if (job.client.index >= clients_.size()) impossible("a save or restore of an unknown job");
-  ask_for_copy(direction, {job, clients_[job.client.index].client().memory, false});
+  if (!moves_memory_) impossible("a save or restore by a policy that does not move memory");
+  if (!gpu_.free() && gpu_.stay().kernel.job == job) impossible("a save of the job that owns the GPU");
+  if (const std::string refusal = memory_.refusal(job, direction); !refusal.empty()) impossible(refusal);
+  const Duration wait = direction == Direction::restore ? move_delays_.order : Duration{};
+  moving_[job.client.index] = memory_.begin(job, direction);
+  if (direction == Direction::restore) note_memory(job);
+  if (wait > Duration{})
+    push(now_ + wait, kMoveBegins, move_index(job, direction));
+  else
+    copy_state(job, direction);
+}
+
+void SimulatedWorld::copy_state(JobId job, Direction direction) {
+  if (const Bytes size = moving_[job.client.index]; size.count > 0)
+    ask_for_copy(direction, {job, size, false});
+  else
+    move_copied(job, direction);
+}
+
+void SimulatedWorld::move_copied(JobId job, Direction direction) {
+  if (move_delays_.notice > Duration{} || moving_[job.client.index].count == 0)
+    push(now_ + move_delays_.notice, kMoved, move_index(job, direction));
+  else
+    moved(job, direction);
+}
+
+void SimulatedWorld::moved(JobId job, Direction direction) {
+  memory_.end(job, direction);
+  if (direction == Direction::save) note_memory(job);
+  tell(Moved{job, DeviceId{0}, direction, true});
+}
+
+// The job is finished.
+void SimulatedWorld::free_memory(JobId job) {
+  if (!memory_.free(job)) return;
+  note_memory(job);
+  if (clients_[job.client.index].client().copy_out.count > 0)
+    tell(Moved{job, DeviceId{0}, Direction::save, true});
+}
+
+void SimulatedWorld::note_memory(JobId job) {
+  note({.time = now_, .amount = memory_.held(job.client).count, .job = job, .mark = Mark::holds});
 }
 
 void SimulatedWorld::access(ClientId client, Access access) {

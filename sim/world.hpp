@@ -16,6 +16,7 @@
 #include "sim/gpu.hpp"
 #include "sim/host_threads.hpp"
 #include "sim/journal.hpp"
+#include "sim/memory/device_memory.hpp"
 
 namespace gangway {
 
@@ -36,7 +37,9 @@ class SimulatedWorld : public World, private Orders, private DeviceHost {
     kBlocks,
     kFlagSeen,
     kLook,
-    kHostFree
+    kHostFree,
+    kMoveBegins,
+    kMoved
   };
   static constexpr unsigned kKindBits = 4;
 
@@ -90,6 +93,10 @@ class SimulatedWorld : public World, private Orders, private DeviceHost {
   void started();
   void gone(std::uint64_t sequence);
   void report();
+  // Before the client's next kernel is eligible.
+  Duration host_gap(const ClientRun& client) const {
+    return client.gap() + delays_[client.id().index][client.kernel()].registration;
+  }
   void go_on(ClientRun& client, bool late);
   void finish_job(ClientRun& client);
   Duration host_wait(const RunningKernel& kernel);
@@ -97,7 +104,16 @@ class SimulatedWorld : public World, private Orders, private DeviceHost {
   // On a device that native clients use, too.
   void share_device(bool all_native);
   void flag_seen(std::uint64_t sequence);
+  // Memory that a policy moves.
   void move(JobId job, DeviceId device, Direction direction);
+  void copy_state(JobId job, Direction direction);
+  void move_copied(JobId job, Direction direction);
+  void moved(JobId job, Direction direction);
+  void free_memory(JobId job);
+  void note_memory(JobId job);
+  static std::uint32_t move_index(JobId job, Direction direction) {
+    return job.client.index << 1 | static_cast<std::uint32_t>(direction);
+  }
   void check_device(DeviceId device, const char* order) const;
 
   std::uint64_t push(Time time, Kind kind, std::uint32_t index = 0);
@@ -120,6 +136,9 @@ class SimulatedWorld : public World, private Orders, private DeviceHost {
   bool copies_changed_ = false;      // since the last settling
   bool all_native_ = false;
   std::optional<SharedDevice> device_;  // only where there are native clients
+  DeviceMemory memory_;
+  MoveDelays move_delays_;
+  std::vector<Bytes> moving_;  // by client, what its move under way copies
   AccessGate gate_;
   std::vector<std::uint64_t> timers_;  // by slot: the timer's event, 0 when free
   std::vector<std::uint32_t> free_timers_;
@@ -129,6 +148,7 @@ class SimulatedWorld : public World, private Orders, private DeviceHost {
   std::uint32_t fruitless_ = 0;  // launches in a row that did no block-task
   Policy* policy_ = nullptr;
   bool by_access_ = false;
+  bool moves_memory_ = false;
   Journal journal_;
 };
 

@@ -68,6 +68,7 @@ void RunMeter::record(const Record& record) {
     case Mark::queued:
     case Mark::held:
     case Mark::dequeued:
+    case Mark::holds:
     case Mark::decided:
       return;
   }
