@@ -3,7 +3,7 @@ import re
 
 METRIC_NAMES = {'antt': 'ANTT', 'dntt': 'DNTT', 'stp': 'STP', 'ntt': 'NTT', 'evictions': 'evictions per run'}
 _BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower'}
-_POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr', 'pkm']
+_POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr', 'pkm', 'microkernel-rr']
 
 
 def in_order(labels):
@@ -14,6 +14,8 @@ def in_order(labels):
 
 def base(label):
     """The known policy that a label names or is a variant of ('rr-long' of 'rr'), or None."""
+    if label in _POLICIES:
+        return label
     word = re.split(r'[^A-Za-z0-9]', label)[0].lower()
     return word if word in _POLICIES else None
 

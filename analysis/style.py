@@ -46,6 +46,7 @@ _POLICIES = {
     'piv': Style(GREEN, 'P', '||||', '-'),
     'dprr': Style(PURPLE, 'h', 'oo', '--', hollow=True),
     'pkm': Style(GREEN, '<', '++', ':', hollow=True),
+    'microkernel-rr': Style(BLUE, 'p', '//', '-'),
 }
 _SHAPES = [('>', '//////', '--'), ('<', '\\\\\\\\\\\\', '-.'), ('p', 'oo', ':', True), ('h', '++++', '-'),
            ('8', '|||||', (0, (4, 1, 1, 1)), True), ('*', '-----', (0, (2, 1)))]
@@ -54,8 +55,9 @@ _SPARE = [Style(colour, *shape) for colour in _COLOURS for shape in _SHAPES]
 
 def styles(labels):
     """label -> Style: fixed for known policies, else chosen by the label, so that it is the same in every figure."""
-    chosen = {label: _POLICIES[label] for label in names.in_order(labels) if label in _POLICIES}
-    for label in names.in_order(labels):
+    ordered = names.in_order(labels)
+    chosen = {label: _POLICIES[label] for label in ordered if label in _POLICIES}
+    for label in ordered:
         if label not in chosen:
             chosen[label] = _spare(label, chosen.values())
     return chosen

@@ -187,7 +187,7 @@ Experiment interpret(const Node& root) {
     point.values = std::move(values);
     check_workload(experiment, point, top);
     for (const Contender& policy : point.policies)
-      experiment.slice_shares = experiment.slice_shares || needs_of(policy).has(Capability::memory);
+      experiment.counts_slices = experiment.counts_slices || needs_of(policy).has(Capability::memory);
     experiment.points.push_back(std::move(point));
   });
   const bool none =

@@ -48,7 +48,7 @@ GroupRows GroupRows::from_json(const nlohmann::ordered_json& json) {
 
 void Group::add(const UnitResult& replication) {
   replications_.push_back(replication.metrics);
-  slice_shares_.push_back(replication.slice_shares);
+  slices_.push_back(replication.slices);
   events_ += replication.events;
   for (std::size_t c = 0; c < names_.size(); ++c) {
     responses_[c].add(replication.responses[c]);
@@ -87,11 +87,15 @@ Row Group::client_row(std::size_t client) const {
           {"standalone_ns", mean_of(values(&ClientAverages::standalone_ns))},
           {"jobs", jobs},
           {"eviction_delay_ns_mean", mean_of(values(&ClientAverages::eviction_delay_ns))}};
-  if (slice_shares_.front().empty()) return row;
-  std::vector<double> shares;
-  for (const std::vector<double>& replication : slice_shares_)
-    if (std::isfinite(replication[client])) shares.push_back(replication[client]);
-  row.emplace_back("slice_share", mean_of(shares));
+  if (slices_.front().empty()) return row;
+  const auto over = [&](double SliceUse::*member) {
+    std::vector<double> out;
+    for (const std::vector<SliceUse>& replication : slices_)
+      if (std::isfinite(replication[client].*member)) out.push_back(replication[client].*member);
+    return mean_of(out);
+  };
+  row.emplace_back("slice_share", over(&SliceUse::share));
+  row.emplace_back("slices_in_a_row", over(&SliceUse::in_a_row));
   return row;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/metrics/slice_meter.hpp"
 #include "models/random.hpp"
 
 namespace gangway {
@@ -170,7 +169,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   RunMeter run_meter(stage.workload.clients.size(), jobs);
   StoppableSink records(run_meter, stop);
   SliceMeter slices(stage.workload.clients.size());
-  if (experiment.slice_shares) records.count(&slices);
+  if (experiment.counts_slices) records.count(&slices);
   UnitResult result;
   const std::uint32_t permutations = permutation_count(experiment, stage.point);
   for (std::uint32_t permutation = 0; permutation < permutations; ++permutation) {
@@ -187,7 +186,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   }
   result.metrics = meter.metrics();
   result.responses = meter.responses();
-  if (experiment.slice_shares) result.slice_shares = slices.shares();
+  if (experiment.counts_slices) result.slices = slices.use();
   result.job_rows = rows.take();
   return result;
 }

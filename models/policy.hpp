@@ -86,8 +86,8 @@ struct Started {  // the first block of a launch runs: quanta count from here
   LaunchId launch;
   JobId job;
 };
-struct Moved {  // a save or restore of the job's memory ended; also, when the job is over, its copy out, with
-                // which its memory is free (without a copy out that is so from its last Left on)
+struct Moved {  // a save or restore of the job's memory ended; also, when the job is finished some time after
+                // its last Left, with which its memory is free
   JobId job;
   DeviceId device;
   Direction direction = Direction::restore;

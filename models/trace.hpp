@@ -14,7 +14,7 @@ namespace gangway {
 
 enum class Mark : std::uint8_t {
   released,     // a job exists; amount: its standalone time in ns
-  copy_begins,  // direction says which engine
+  copy_begins,  // direction says which engine; amount: bytes, where a policy ordered it
   copy_ends,
   eligible,   // the job's current kernel may be launched
   submitted,  // an access policy's client handed the kernel to the device; amount: 1 when it was intercepted

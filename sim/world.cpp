@@ -20,6 +20,8 @@ constexpr Time kEndOfClock{4'000'000'000'000'000'000};
 constexpr std::uint32_t kMostFruitless = 100'000;
 constexpr std::uint64_t kInstantsPerLook = 4096;  // whether anybody wants the rest of the run
 
+std::int64_t moved_bytes(const CopyQueue::Copy& copy) { return copy.of_program ? 0 : copy.size.count; }
+
 constexpr std::size_t engine(Direction direction) { return direction == Direction::restore ? 0 : 1; }
 
 const Registration<WorldEntry> registered{
@@ -206,6 +208,7 @@ void SimulatedWorld::begin_copies(Direction direction) {
     const CopyQueue::Copy& copy = copies.copy(*slot);
     if (copy.of_program && is_native(copy.job.client)) device_->copy_begun(copy, direction, now_);
     note({.time = now_,
+          .amount = moved_bytes(copy),
           .job = copy.job,
           .mark = Mark::copy_begins,
           .direction = direction,
@@ -290,6 +293,7 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot, std::uint64
   const CopyQueue::Copy copy = copies.copy(slot);
   copies.finish(slot, now_);
   note({.time = now_,
+        .amount = moved_bytes(copy),
         .job = copy.job,
         .mark = Mark::copy_ends,
         .direction = direction,
@@ -301,11 +305,12 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot, std::uint64
   else if (direction == Direction::restore)
     begin_kernels(clients_[copy.job.client.index]);
   else
-    finish_job(clients_[copy.job.client.index]);
+    finish_job(clients_[copy.job.client.index], true);
 }
 
-void SimulatedWorld::finish_job(ClientRun& client) {
-  if (moves_memory_) free_memory(client.job());
+// `late`: some time after its last kernel.
+void SimulatedWorld::finish_job(ClientRun& client, bool late) {
+  if (moves_memory_) free_memory(client.job(), late);
   note({.time = now_, .job = client.job(), .mark = Mark::finished});
   client.finish();
   if (const auto due = client.after_finish(now_)) push(*due, kRelease, client.id().index);
@@ -421,7 +426,7 @@ void SimulatedWorld::go_on(ClientRun& client, bool late) {
   else if (client.client().copy_out.count > 0)
     ask_for_copy(Direction::save, {client.job(), client.client().copy_out, true});
   else
-    finish_job(client);
+    finish_job(client, late);
 }
 
 // --- On a device that native clients use, too
@@ -515,12 +520,11 @@ void SimulatedWorld::moved(JobId job, Direction direction) {
   tell(Moved{job, DeviceId{0}, direction, true});
 }
 
-// The job is finished.
-void SimulatedWorld::free_memory(JobId job) {
+// The job is finished; `late`: and its Left was told before.
+void SimulatedWorld::free_memory(JobId job, bool late) {
   if (!memory_.free(job)) return;
   note_memory(job);
-  if (clients_[job.client.index].client().copy_out.count > 0)
-    tell(Moved{job, DeviceId{0}, Direction::save, true});
+  if (late) tell(Moved{job, DeviceId{0}, Direction::save, true});
 }
 
 void SimulatedWorld::note_memory(JobId job) {

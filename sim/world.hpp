@@ -98,7 +98,7 @@ class SimulatedWorld : public World, private Orders, private DeviceHost {
     return client.gap() + delays_[client.id().index][client.kernel()].registration;
   }
   void go_on(ClientRun& client, bool late);
-  void finish_job(ClientRun& client);
+  void finish_job(ClientRun& client, bool late);
   Duration host_wait(const RunningKernel& kernel);
   void begin_launch(const RunningKernel& kernel, BlockRange range);
   // On a device that native clients use, too.
@@ -109,7 +109,7 @@ class SimulatedWorld : public World, private Orders, private DeviceHost {
   void copy_state(JobId job, Direction direction);
   void move_copied(JobId job, Direction direction);
   void moved(JobId job, Direction direction);
-  void free_memory(JobId job);
+  void free_memory(JobId job, bool late);
   void note_memory(JobId job);
   static std::uint32_t move_index(JobId job, Direction direction) {
     return job.client.index << 1 | static_cast<std::uint32_t>(direction);

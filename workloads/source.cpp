@@ -300,7 +300,8 @@ void check_fits(const Workload& workload, const Device& device, const Field& fie
     if (copies && device.h2d.bandwidth.bytes_per_second == 0)
       throw InputError(origin, field.path() + ".clients." + client.name, "copies or memory",
                        "none, since " + device.name + " has no copy engines");
-    const StateSizes state = state_sizes(client);
+    const bool fits = client.memory <= device.memory;  // check_memory() refuses it otherwise
+    const StateSizes state = fits ? state_sizes(client) : StateSizes{};
     for (const auto& [size, engine] :
          {std::pair(client.copy_in, device.h2d), std::pair(client.copy_out, device.d2h),
           std::pair(state.restore, device.h2d), std::pair(state.save, device.d2h)})
