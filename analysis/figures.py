@@ -1,9 +1,10 @@
 """Draws every figure that applies to the given result folders, as PNG and PDF.
 
 A folder with a swept parameter gets the sweep figure, one without gets the clients and metrics figures, and one with
-traces a Gantt chart; where these tell of blocks, also blocks and queues over time. Clients with several jobs get their
-response times. A study's folder gets the shares of its task sets, a map, and how near responses come to bounds. A trace
-file by itself gets what comes from traces.
+traces a Gantt chart; where these tell of blocks, also blocks and queues over time. Where policies move memory there is
+what launches cost, or how clients share the time slices. Clients with several jobs get their response times. A study's
+folder gets the shares of its task sets, a map, and how near responses come to bounds. A trace file by itself gets what
+comes from traces.
 """
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ import blocks
 import client_sweep
 import device_run
 import gantt
+import microkernels
 import priorities
 import queues
 import request_times
@@ -89,6 +91,8 @@ def _of_folder(found):
     times = results.read_responses(found.path)
     if responses.applies(times):
         yield from _pages('responses', responses.draw(times, found.title, {run: found.label(*run) for run in times}))
+    if microkernels.applies(found):
+        yield from microkernels.draw(found, results.read_launches(found.path))
     evictions = results.read_evictions(found.path)
     if priorities.applies(evictions):
         yield from _pages('priorities',

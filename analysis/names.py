@@ -5,7 +5,7 @@ METRIC_NAMES = {'antt': 'ANTT', 'dntt': 'DNTT', 'stp': 'STP', 'ntt': 'NTT', 'evi
                 'concurrency_efficiency': 'efficiency'}
 _BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower', 'concurrency_efficiency': 'higher'}
 _POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr', 'pkm', 'trap-per-request', 'timeslice',
-             'disengaged-timeslice', 'disengaged-fair-queueing']
+             'disengaged-timeslice', 'disengaged-fair-queueing', 'microkernel-rr']
 _SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing'}  # what the literature calls them
 
 

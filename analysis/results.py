@@ -46,12 +46,19 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class Slices:
+    share: float  # of all time slices, while all clients were there
+    in_a_row: float
+
+
+@dataclass(frozen=True)
 class Client:
     point: int
     policy: str
     client: str
     ntt: Measured
     standalone_ns: float
+    slices: object = None  # Slices, where the folder tells of them
 
 
 @dataclass(frozen=True)
@@ -211,6 +218,19 @@ def read_evictions(path):
     return dict(sorted(found.items())) if any(len(of_client) > 1 for of_client in levels.values()) else {}
 
 
+def read_launches(path):
+    """(policy, client) -> overhead in ms of each launch, over all finished jobs: response less standalone time."""
+    sums = {}
+    for line, cells in _read_jobs(Path(path) / 'jobs.csv', ['response_ns', 'standalone_ns', 'launches']):
+        _, policy, _, _, client, _, response, standalone, launches = cells
+        row = Row(path, line, {'response_ns': response, 'standalone_ns': standalone, 'launches': launches})
+        if response:
+            overhead, count = sums.get((policy, client), (0, 0))
+            sums[policy, client] = (overhead + row.number('response_ns') - row.number('standalone_ns'),
+                                    count + row.index('launches'))
+    return {key: overhead / 1e6 / count for key, (overhead, count) in sums.items()}
+
+
 def _has_column(file, name):
     if not file.exists():
         return False
@@ -283,7 +303,11 @@ def _read_clients(file):
     _, rows = read_table(file, ['point', 'policy', 'client', 'ntt', 'ntt_ci95', 'standalone_ns'])
     _refuse_empty(file, rows)
     return [Client(row.index('point'), row.text('policy'), row.text('client'), row.measured('ntt'),
-                   row.number('standalone_ns')) for row in rows]
+                   row.number('standalone_ns'), _read_slices(row)) for row in rows]
+
+
+def _read_slices(row):
+    return Slices(row.number('slice_share'), row.number('slices_in_a_row')) if 'slice_share' in row.cells else None
 
 
 def _read_published(file, over):

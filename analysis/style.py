@@ -51,6 +51,7 @@ _POLICIES = {
     'timeslice': Style(VERMILLION, 's', '////', '--', hollow=True),
     'disengaged-timeslice': Style(ORANGE, '^', '\\\\\\\\', '-.'),
     'disengaged-fair-queueing': Style(BLUE, 'o', '....', '-'),
+    'microkernel-rr': Style(BLUE, 'p', '//', '-'),
 }
 _SHAPES = [('>', '//////', '--'), ('<', '\\\\\\\\\\\\', '-.'), ('p', 'oo', ':', True), ('h', '++++', '-'),
            ('8', '|||||', (0, (4, 1, 1, 1)), True), ('*', '-----', (0, (2, 1)))]

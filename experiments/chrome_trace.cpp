@@ -102,6 +102,8 @@ class Timeline : public TraceSink {
       case Mark::finished:
         leave(r);
         return instant(r, "finished");
+      case Mark::holds:
+        return held(r);
       case Mark::decided:
         return decided(r);
       case Mark::ended:
@@ -306,6 +308,15 @@ class Timeline : public TraceSink {
     span(kGpu, to_device(r) ? kCopyIn : kCopyOut, client, begun->second.time, r);
     copying_.erase(begun);
     if (r.program_copy) leave(r);
+  }
+
+  void held(const Record& r) {
+    events_.push_back({{"ph", "C"},
+                       {"name", "device memory"},
+                       {"pid", kGpu},
+                       {"tid", 0},
+                       {"ts", microseconds(r.time)},
+                       {"args", {{workload_->clients[r.job.client.index].name, r.amount}}}});
   }
 
   void gone(const Record& r) {

@@ -87,12 +87,15 @@ std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const C
   return refused;
 }
 
+Capabilities needs_of(const Contender& contender) { return contender.entry->make(contender.values)->needs(); }
+
 // Whether every client and kernel can be played under the policy.
-void check_kernels(const Contender& contender, const Point& point, const Field& workload) {
+void check_policy(const Contender& contender, const Point& point, const Field& workload) {
   const auto policy = contender.entry->make(contender.values);
   const auto mechanism = contender.mechanism.entry->make(contender.mechanism.values);
   const bool channels = uses_channels(*policy, point.device);
   const bool all_native = policy->needs().has(Capability::native);
+  check_memory(point.workload->sample(), point.device, workload, policy->needs().has(Capability::memory));
   for (const Client& client : point.workload->sample().clients)
     for (const Kernel& kernel : client.kernels) {
       auto refused =
@@ -113,7 +116,7 @@ Point read_point(Mapping& m) {
   if (auto clients = m.maybe("clients")) point.workload->choose(*clients);
   point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
   point.policies = read_policies(m.need("policies"), point.mechanism);
-  for (const Contender& policy : point.policies) check_kernels(policy, point, m.need("workload"));
+  for (const Contender& policy : point.policies) check_policy(policy, point, m.need("workload"));
   return point;
 }
 
@@ -200,6 +203,8 @@ Experiment interpret(const Node& root) {
     Point point = read_point(m);
     point.values = std::move(values);
     check_workload(experiment, point, top);
+    for (const Contender& policy : point.policies)
+      experiment.counts_slices = experiment.counts_slices || needs_of(policy).has(Capability::memory);
     experiment.points.push_back(std::move(point));
   });
   const bool none =

@@ -42,7 +42,8 @@ struct Experiment {
   bool write_jobs = true;
   bool standalone_transformed = true;
   bool sample_sigma = false;
-  bool by_block = false;  // simulation: each block is an event
+  bool by_block = false;       // simulation: each block is an event
+  bool counts_slices = false;  // of clients: some policy moves their memory
   std::optional<Duration> horizon;
   Duration watchdog{10'000'000'000};  // for worlds in real time
   std::vector<PublishedValue> published;

@@ -48,6 +48,7 @@ GroupRows GroupRows::from_json(const nlohmann::ordered_json& json) {
 
 void Group::add(const UnitResult& replication) {
   replications_.push_back(replication.metrics);
+  slices_.push_back(replication.slices);
   events_ += replication.events;
   for (std::size_t c = 0; c < names_.size(); ++c) {
     responses_[c].add(replication.responses[c]);
@@ -76,7 +77,7 @@ Row Group::client_row(std::size_t client) const {
   for (const ReplicationMetrics& m : replications_) jobs += static_cast<double>(m.clients[client].jobs);
   const auto ntt = values(&ClientAverages::ntt);
   const Percentiles& responses = responses_[client];
-  return {{"ntt", mean_of(ntt)},
+  Row row{{"ntt", mean_of(ntt)},
           {"ntt_ci95", half_width_95(ntt)},
           {"response_ns_mean", mean_of(values(&ClientAverages::response_ns))},
           {"response_ns_p99",
@@ -86,6 +87,16 @@ Row Group::client_row(std::size_t client) const {
           {"standalone_ns", mean_of(values(&ClientAverages::standalone_ns))},
           {"jobs", jobs},
           {"eviction_delay_ns_mean", mean_of(values(&ClientAverages::eviction_delay_ns))}};
+  if (slices_.front().empty()) return row;
+  const auto over = [&](double SliceUse::*member) {
+    std::vector<double> out;
+    for (const std::vector<SliceUse>& replication : slices_)
+      if (std::isfinite(replication[client].*member)) out.push_back(replication[client].*member);
+    return mean_of(out);
+  };
+  row.emplace_back("slice_share", over(&SliceUse::share));
+  row.emplace_back("slices_in_a_row", over(&SliceUse::in_a_row));
+  return row;
 }
 
 GroupRows Group::rows() const {

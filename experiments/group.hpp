@@ -39,6 +39,7 @@ class Group {
 
   std::vector<std::string> names_;
   std::vector<ReplicationMetrics> replications_;
+  std::vector<std::vector<SliceUse>> slices_;  // by replication and client
   std::vector<Percentiles> responses_;
   Percentiles all_responses_;
   std::uint64_t events_ = 0;

@@ -82,8 +82,8 @@ const std::vector<std::string>& point_metrics() {
 
 const std::vector<std::string>& client_metrics() {
   static const std::vector<std::string> names{
-      "ntt",       "response_ns_mean", "response_ns_p99",       "waiting_ns_mean",
-      "evictions", "standalone_ns",    "eviction_delay_ns_mean"};
+      "ntt",           "response_ns_mean",       "response_ns_p99", "waiting_ns_mean", "evictions",
+      "standalone_ns", "eviction_delay_ns_mean", "slice_share",     "slices_in_a_row"};
   return names;
 }
 

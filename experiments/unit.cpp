@@ -77,9 +77,11 @@ class StoppableSink : public TraceSink {
  public:
   StoppableSink(TraceSink& next, const std::atomic<bool>& stop) : next_(next), stop_(stop) {}
   void also(TraceSink* sink) { also_ = sink; }
+  void count(SliceMeter* slices) { slices_ = slices; }
   void record(const Record& record) override {
     if (stopped()) throw Stopped{};
     next_.record(record);
+    if (slices_ != nullptr) slices_->record(record);
     if (also_ != nullptr) also_->record(record);
   }
   void blocks(const BlockSpan& span) override {
@@ -95,6 +97,7 @@ class StoppableSink : public TraceSink {
  private:
   TraceSink& next_;
   TraceSink* also_ = nullptr;
+  SliceMeter* slices_ = nullptr;
   const std::atomic<bool>& stop_;
 };
 
@@ -164,10 +167,13 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   BothSinks jobs(meter, experiment.write_jobs ? &rows : nullptr);
   RunMeter run_meter(stage.workload.clients.size(), jobs);
   StoppableSink records(run_meter, stop);
+  SliceMeter slices(stage.workload.clients.size());
+  if (experiment.counts_slices) records.count(&slices);
   UnitResult result;
   const std::uint32_t permutations = permutation_count(experiment, stage.point);
   for (std::uint32_t permutation = 0; permutation < permutations; ++permutation) {
     run_meter.reset();
+    slices.reset();
     records.also(permutation == 0 ? first : nullptr);
     try {
       result.events += stage.run(experiment, unit, permutation, records);
@@ -179,6 +185,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   }
   result.metrics = meter.metrics();
   result.responses = meter.responses();
+  if (experiment.counts_slices) result.slices = slices.use();
   result.job_rows = rows.take();
   return result;
 }

@@ -7,6 +7,7 @@
 
 #include "experiments/experiment.hpp"
 #include "models/metrics/replication.hpp"
+#include "models/metrics/slice_meter.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -14,6 +15,7 @@ namespace gangway {
 struct UnitResult {
   ReplicationMetrics metrics;
   std::vector<Percentiles> responses;  // by client
+  std::vector<SliceUse> slices;        // by client, where the experiment counts them
   std::string job_rows;                // of jobs.csv, sorted; empty when the experiment does not write them
   std::uint64_t events = 0;
 };

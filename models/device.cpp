@@ -35,6 +35,33 @@ CommandCosts read_commands(const Field& field) {
   return costs;
 }
 
+// One bus for both directions: what one engine leaves of its half the other one takes.
+void share_bus(const Field& field, Device& device) {
+  device.bus = field.bandwidth();
+  const std::int64_t all = device.bus->bytes_per_second;
+  for (const auto& [engine, other] :
+       {std::pair(&device.h2d, device.d2h.bandwidth), std::pair(&device.d2h, device.h2d.bandwidth)}) {
+    const std::int64_t own = engine->bandwidth.bytes_per_second;
+    if (own > all)
+      field.fail("a bus of less than its engines' bandwidth", "at least as much as each of h2d and d2h");
+    const std::int64_t share = std::min(own, std::max(all / 2, all - other.bytes_per_second));
+    engine->both_ways = static_cast<double>(share) / static_cast<double>(own);
+  }
+}
+
+void read_copies(const Field& field, Device& device) {
+  Mapping copy = field.mapping();
+  const Field h2d = copy.need("h2d"), d2h = copy.need("d2h");
+  device.h2d = read_engine(h2d);
+  device.d2h = read_engine(d2h);
+  if (auto bus = copy.maybe("bus")) {
+    if (h2d.node().find("both_ways") != nullptr || d2h.node().find("both_ways") != nullptr)
+      bus->fail("both bus and both_ways", "one of them");
+    share_bus(*bus, device);
+  }
+  copy.finish();
+}
+
 PollCosts read_polls(const Field& field) {
   Mapping m = field.mapping();
   PollCosts costs{m.need("host").duration(), m.need("device").duration()};
@@ -171,12 +198,7 @@ Device read_device(const Field& field) {
   if (auto rules = m.maybe("rules")) device.rules = read_rules(*rules);
   device.memory = {std::int64_t{1} << 60};
   if (auto memory = m.maybe("memory")) device.memory = memory->bytes();
-  if (auto engines = m.maybe("copy")) {
-    Mapping copy = engines->mapping();
-    device.h2d = read_engine(copy.need("h2d"));
-    device.d2h = read_engine(copy.need("d2h"));
-    copy.finish();
-  }
+  if (auto engines = m.maybe("copy")) read_copies(*engines, device);
   if (auto commands = m.maybe("commands")) device.commands = read_commands(*commands);
   if (auto polls = m.maybe("polls")) device.polls = read_polls(*polls);
   if (auto access = m.maybe("access")) device.access = read_access(*access);

@@ -97,6 +97,7 @@ struct Device {
   RuleSet rules;
   Bytes memory;
   CopyEngine h2d, d2h;
+  std::optional<Bandwidth> bus;  // that both directions share; their `both_ways` follow from it
   CommandCosts commands;
   std::optional<PollCosts> polls;  // none: not known
   ChannelCosts access;

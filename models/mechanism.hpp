@@ -21,10 +21,17 @@ struct CommandDelays {
   Duration drain_work;  // the useful part of the drain
   Duration notice;
   Duration pending_work;
-  Duration host_wait = {};  // the most that a launch after the first waits for the client's host thread,
-                            // which does other work
+  Duration host_wait = {};     // the most that a launch after the first waits for the client's host thread,
+                               // which does other work
+  Duration registration = {};  // from the host's call of the kernel until it is eligible
   std::int64_t wave = 0;  // block-tasks are blocks that end together, so many at once, and cannot be evicted;
                           // 0: they end evenly over the kernel's time
+};
+
+// How long the messages about a client's state in device memory take (Share-a-GPU, II-D).
+struct MoveDelays {
+  Duration order;   // from the order to restore until the copy is asked for
+  Duration notice;  // from the end of the copy until the policy knows
 };
 
 class Mechanism {
@@ -33,6 +40,7 @@ class Mechanism {
   virtual CommandDelays delays(const Kernel& kernel, const Device& device) const = 0;
   // The kernel in the form that the mechanism needs, alone on the device and not evicted, without jitter.
   virtual Duration running_time(const Kernel& kernel, const Device&) const { return kernel.transformed(); }
+  virtual MoveDelays moves() const { return {}; }
   // Why the kernel cannot run under this mechanism on this device, if it cannot.
   virtual std::optional<Refusal> refusal(const Kernel&, const Device&) const { return std::nullopt; }
 };

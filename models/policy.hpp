@@ -33,17 +33,22 @@ struct KernelFacts {
   std::int32_t priority = 0;        // static; higher is more urgent
   BlockCount resident;              // how many of its blocks the device holds at once
   std::optional<BlockCount> slice;  // block-tasks of a slice, where the workload declares it
+  std::uint32_t same_as = 0;        // the first kernel of the program that has its name: calls of one kernel
 };
+
+// Where the state of a client is, under policies that need `memory`.
+enum class Residence { absent, restoring, resident, saving };
 
 // A job that was announced with Arrived and has kernels left. Progress is known as the FRS paper's
 // pending-work command gives it: when a kernel leaves the device, not before.
 struct JobFacts {
   JobId id;
   Time arrived;
-  Bytes memory;                          // device memory of the client
-  std::span<const KernelFacts> kernels;  // in program order
-  std::uint32_t kernel = 0;              // the current one; kernels.size() when none is left
-  BlockCount done;                       // block-tasks of the current kernel
+  Bytes memory;                             // device memory of the client
+  std::span<const KernelFacts> kernels;     // in program order
+  std::uint32_t kernel = 0;                 // the current one; kernels.size() when none is left
+  BlockCount done;                          // block-tasks of the current kernel
+  Residence residence = Residence::absent;  // as facts and orders so far leave it
 
   bool finished() const { return kernel == kernels.size(); }
   const KernelFacts& current() const { return kernels[kernel]; }
@@ -57,10 +62,13 @@ class View {
   std::size_t clients() const { return jobs_.size(); }
   // That clients which submit by themselves can open; none: any number.
   std::optional<std::int64_t> channels() const { return channels_; }
+  // Device memory that is left for states to be restored, as the orders so far leave it.
+  Bytes room(DeviceId) const { return room_; }
 
  protected:
   std::vector<JobFacts> jobs_;  // one job at a time per client, so the client is the index
   std::optional<std::int64_t> channels_;
+  Bytes room_;
 };
 
 // --- Facts
@@ -86,7 +94,8 @@ struct Started {  // the first block of a launch runs: quanta count from here
   LaunchId launch;
   JobId job;
 };
-struct Moved {  // a save or restore of the job's memory ended
+struct Moved {  // a save or restore of the job's memory ended; also, when the job is finished some time after
+                // its last Left, with which its memory is free
   JobId job;
   DeviceId device;
   Direction direction = Direction::restore;
@@ -147,6 +156,8 @@ class Orders {
   virtual LaunchId launch(JobId job, DeviceId device, BlockRange range) = 0;
   virtual void evict(LaunchId launch) = 0;
   virtual void kill(ClientId client) = 0;
+  // Of an absent state for which there is room, and of a resident one that no launch uses and whose job has
+  // kernels left (sim/memory/README.md).
   virtual void restore(JobId job, DeviceId device) = 0;
   virtual void save(JobId job, DeviceId device) = 0;
   // How the client's submissions reach the device from now on; one that waits is treated likewise. All
@@ -171,7 +182,7 @@ class Orders {
 enum class Capability : std::uint32_t {
   evict = 1,      // launches can be evicted
   ranges = 2,     // launches of part of a kernel
-  memory = 4,     // save and restore
+  memory = 4,     // save and restore: clients' memory is on the device only while the policy keeps it there
   access = 8,     // clients submit by themselves under direct, intercept or deny; admit, grant, drain, kill
   sampling = 16,  // sample, and the usage in Activity
   native = 32,    // clients submit to the device's own queues: all, or

@@ -44,6 +44,8 @@ std::string name_of(Mark mark) {
       return "dequeued";
     case Mark::finished:
       return "finished";
+    case Mark::holds:
+      return "holds memory";
     case Mark::decided:
       return "decided";
     case Mark::ended:

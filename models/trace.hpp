@@ -14,7 +14,7 @@ namespace gangway {
 
 enum class Mark : std::uint8_t {
   released,     // a job exists; amount: its standalone time in ns
-  copy_begins,  // direction says which engine
+  copy_begins,  // direction says which engine; amount: bytes, where a policy ordered it
   copy_ends,
   eligible,   // the job's current kernel may be launched
   submitted,  // a client that submits by itself handed the kernel to the device; amount: 1 when it trapped
@@ -32,6 +32,7 @@ enum class Mark : std::uint8_t {
   held,  // a rule keeps it there (amount: the Rule): where it is, or from joining a queue; said once for each
   dequeued,  // all its blocks are assigned and it left the primary queue; or a copy its engine's
   finished,  // the job is over
+  holds,     // amount: bytes of device memory that the job's state has from now on
   decided,   // real worlds: the policy was told and has decided; amount: ns that took, orders included
   ended,     // the run is over; unfinished jobs stay so
 };

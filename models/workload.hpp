@@ -49,6 +49,15 @@ struct Kernel {
   Duration transformed() const;  // of the preemptible form, without jitter
 };
 
+// Part of a client's state in device memory, as Share-a-GPU's metadata files list it (II-A, Fig. 2).
+struct Variable {
+  std::string name;
+  Bytes size;
+  bool input = true;    // has contents before the first kernel
+  bool dirty = false;   // kernels write it
+  bool output = false;  // the host reads it after the last kernel; then it is dirty
+};
+
 struct Repeat {
   std::optional<std::uint32_t> jobs = 1;  // none: endless
   std::optional<Duration> period;         // between releases, or
@@ -66,7 +75,8 @@ struct Client {
   std::string stream;   // of a native client; those that name the same share it; empty: its own
   std::optional<Duration> arrive;
   Bytes copy_in, copy_out;
-  Bytes memory;
+  Bytes memory;                     // footprint: what the state takes of device memory
+  std::vector<Variable> variables;  // none: all of `memory` is one, input and dirty
   // Where clients submit by themselves (sim/channels/README.md):
   std::int64_t channels = 1;           // that it opens
   bool blocking = true;                // its host waits for each kernel before it goes on
@@ -100,6 +110,13 @@ struct Workload {
 
 // The stream that every other stream waits for, as CUDA's legacy default stream.
 inline constexpr const char* kNullStream = "default";
+
+// What a move of the client's whole state copies: to the device, before and after kernels have written to it;
+// to the host.
+struct StateSizes {
+  Bytes first_restore, restore, save;
+};
+StateSizes state_sizes(const Client& client);
 
 // A kernel's static priority (EffiSha, 6.4) in a job for which the client has the priority `inherited`: that,
 // or its own, unless it is higher and the client not privileged.

@@ -17,6 +17,8 @@ std::vector<CommandDelays> delays_of(const WorldSetup& setup, const Client& clie
 
 constexpr std::uint32_t kMostFruitless = 100'000;
 
+std::int64_t moved_bytes(const CopyQueue::Copy& copy) { return copy.of_program ? 0 : copy.size.count; }
+
 constexpr std::size_t engine(Direction direction) { return direction == Direction::restore ? 0 : 1; }
 
 }  // namespace
@@ -24,7 +26,10 @@ constexpr std::size_t engine(Direction direction) { return direction == Directio
 SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
     : EventWorld(setup),
       copies_{CopyQueue(setup.device.h2d, setup.device.rules.on(Rule::C2)),
-              CopyQueue(setup.device.d2h, setup.device.rules.on(Rule::C2))} {
+              CopyQueue(setup.device.d2h, setup.device.rules.on(Rule::C2))},
+      memory_(setup_, book_),
+      move_delays_(setup.mechanism.moves()),
+      moving_(setup.workload.clients.size()) {
   bool share = false;
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
@@ -44,7 +49,9 @@ void SimulatedWorld::share_device(bool all_native) {
 
 void SimulatedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) {
   if (policy.needs().has(Capability::native) && !all_native_) share_device(true);
+  moves_memory_ = policy.needs().has(Capability::memory);
   gpu_.release();
+  memory_.reset();
   for (CopyQueue& copies : copies_) copies.reset();
   if (device_) device_->reset(seed);
   copies_changed_ = false;
@@ -117,6 +124,10 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
       return flag_seen(event.sequence);
     case kHostFree:
       return go_on(clients_[index], true);
+    case kMoveBegins:
+      return copy_state(clients_[index >> 1].job(), static_cast<Direction>(index & 1));
+    case kMoved:
+      return moved(clients_[index >> 1].job(), static_cast<Direction>(index & 1));
     case kLook:  // a delay is over: settle() sees which
       return;
   }
@@ -140,6 +151,7 @@ void SimulatedWorld::begin_copies(Direction direction) {
     const CopyQueue::Copy& copy = copies.copy(*slot);
     if (copy.of_program && is_native(copy.job.client)) device_->copy_begun(copy, direction, now_);
     note({.time = now_,
+          .amount = moved_bytes(copy),
           .job = copy.job,
           .mark = Mark::copy_begins,
           .direction = direction,
@@ -172,15 +184,17 @@ void SimulatedWorld::native_job_over(JobId job) {
 
 void SimulatedWorld::begin_job(ClientRun& client) {
   if (!client.begin()) return;
-  if (client.client().copy_in.count > 0)
+  const bool by_restore = moves_memory_ && !client.client().variables.empty();
+  if (client.client().copy_in.count > 0 && !by_restore)
     ask_for_copy(Direction::restore, {client.job(), client.client().copy_in, true});
   else
     begin_kernels(client);
 }
 
 void SimulatedWorld::begin_kernels(ClientRun& client) {
-  if (client.gap() > Duration{})
-    push(now_ + client.gap(), kHostFree, client.id().index);
+  const Duration gap = host_gap(client);
+  if (gap > Duration{})
+    push(now_ + gap, kHostFree, client.id().index);
   else
     eligible(client, true);
 }
@@ -204,21 +218,24 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot, std::uint64
   const CopyQueue::Copy copy = copies.copy(slot);
   copies.finish(slot, now_);
   note({.time = now_,
+        .amount = moved_bytes(copy),
         .job = copy.job,
         .mark = Mark::copy_ends,
         .direction = direction,
         .program_copy = copy.of_program});
   if (!copy.of_program)
-    tell(Moved{copy.job, DeviceId{0}, direction, true});
+    move_copied(copy.job, direction);
   else if (is_native(copy.job.client))
     device_->copied(copy, direction, copies.beginning(slot));
   else if (direction == Direction::restore)
     begin_kernels(clients_[copy.job.client.index]);
   else
-    finish_job(clients_[copy.job.client.index]);
+    finish_job(clients_[copy.job.client.index], true);
 }
 
-void SimulatedWorld::finish_job(ClientRun& client) {
+// `late`: some time after its last kernel.
+void SimulatedWorld::finish_job(ClientRun& client, bool late) {
+  if (moves_memory_) free_memory(client.job(), late);
   note({.time = now_, .job = client.job(), .mark = Mark::finished});
   client.finish();
   if (const auto due = client.after_finish(now_)) push(*due, kRelease, client.id().index);
@@ -229,6 +246,7 @@ void SimulatedWorld::finish_job(ClientRun& client) {
 // ------------------------------------------------------------------------------------------------------------
 
 void SimulatedWorld::begin_launch(const RunningKernel& kernel, BlockRange range) {
+  if (moves_memory_) memory_.launched(kernel.job);
   const Gpu::Stay& stay =
       gpu_.launch(now_, LaunchId{++launches_}, kernel, delays_[kernel.job.client.index][kernel.index], range,
                   host_wait(kernel));
@@ -299,6 +317,7 @@ void SimulatedWorld::report() {
     client.next_kernel();
   }
   const bool job_over = facts.finished();
+  if (job_over && moves_memory_) memory_.leaving(stay.kernel.job);
   fruitless_ = stay.done == stay.range.first ? fruitless_ + 1 : 0;
   note({.time = now_,
         .launch = stay.launch,
@@ -311,7 +330,7 @@ void SimulatedWorld::report() {
     stop(fmt::format("no block-task was done in {} launches, as when a quantum is shorter than a block-task",
                      fruitless_));
   Time host_free = std::max(now_, hosts_.free(client.id()));
-  if (!job_over) host_free = host_free + client.gap();
+  if (!job_over) host_free = host_free + host_gap(client);
   const bool wait = why == Why::completed && host_free > now_;
   tell(Left{stay.launch, stay.kernel.job, why, stay.done, job_over || wait});
   if (wait)
@@ -327,7 +346,7 @@ void SimulatedWorld::go_on(ClientRun& client, bool late) {
   else if (client.client().copy_out.count > 0)
     ask_for_copy(Direction::save, {client.job(), client.client().copy_out, true});
   else
-    finish_job(client);
+    finish_job(client, late);
 }
 
 // --- On a device that native clients use, too
@@ -351,6 +370,8 @@ LaunchId SimulatedWorld::launch(JobId job, DeviceId device, BlockRange range) {
   check_device(device, "launch");
   if (!gpu_.free()) impossible("a launch while another kernel owns the GPU");
   if (const std::string refusal = book_.refusal(job, range); !refusal.empty()) impossible(refusal);
+  if (const std::string refusal = moves_memory_ ? memory_.launch_refusal(job) : ""; !refusal.empty())
+    impossible(refusal);
   begin_launch(clients_[job.client.index].running(), range);
   return gpu_.stay().launch;
 }
@@ -377,8 +398,47 @@ void SimulatedWorld::evict(LaunchId launch) {
 
 void SimulatedWorld::move(JobId job, DeviceId device, Direction direction) {
   check_device(device, "save or restore");
-  if (job.client.index >= clients_.size()) impossible("a save or restore of an unknown job");
-  ask_for_copy(direction, {job, clients_[job.client.index].client().memory, false});
+  if (!moves_memory_) impossible("a save or restore by a policy that does not move memory");
+  if (!gpu_.free() && gpu_.stay().kernel.job == job) impossible("a save of the job that owns the GPU");
+  if (const std::string refusal = memory_.refusal(job, direction); !refusal.empty()) impossible(refusal);
+  const Duration wait = direction == Direction::restore ? move_delays_.order : Duration{};
+  moving_[job.client.index] = memory_.begin(job, direction);
+  if (direction == Direction::restore) note_memory(job);
+  if (wait > Duration{})
+    push(now_ + wait, kMoveBegins, move_index(job, direction));
+  else
+    copy_state(job, direction);
+}
+
+void SimulatedWorld::copy_state(JobId job, Direction direction) {
+  if (const Bytes size = moving_[job.client.index]; size.count > 0)
+    ask_for_copy(direction, {job, size, false});
+  else
+    move_copied(job, direction);
+}
+
+void SimulatedWorld::move_copied(JobId job, Direction direction) {
+  if (move_delays_.notice > Duration{} || moving_[job.client.index].count == 0)
+    push(now_ + move_delays_.notice, kMoved, move_index(job, direction));
+  else
+    moved(job, direction);
+}
+
+void SimulatedWorld::moved(JobId job, Direction direction) {
+  memory_.end(job, direction);
+  if (direction == Direction::save) note_memory(job);
+  tell(Moved{job, DeviceId{0}, direction, true});
+}
+
+// The job is finished; `late`: and its Left was told before.
+void SimulatedWorld::free_memory(JobId job, bool late) {
+  if (!memory_.free(job)) return;
+  note_memory(job);
+  if (late) tell(Moved{job, DeviceId{0}, Direction::save, true});
+}
+
+void SimulatedWorld::note_memory(JobId job) {
+  note({.time = now_, .amount = memory_.held(job.client).count, .job = job, .mark = Mark::holds});
 }
 
 void SimulatedWorld::check_device(DeviceId device, const char* order) const {

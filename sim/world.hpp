@@ -12,6 +12,7 @@
 #include "sim/event_world.hpp"
 #include "sim/gpu.hpp"
 #include "sim/host_threads.hpp"
+#include "sim/memory/device_memory.hpp"
 
 namespace gangway {
 
@@ -29,7 +30,9 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
     kBlocks,
     kFlagSeen,
     kLook,
-    kHostFree
+    kHostFree,
+    kMoveBegins,
+    kMoved
   };
 
   LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
@@ -70,14 +73,27 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
   void started();
   void gone(std::uint64_t sequence);
   void report();
+  // Before the client's next kernel is eligible.
+  Duration host_gap(const ClientRun& client) const {
+    return client.gap() + delays_[client.id().index][client.kernel()].registration;
+  }
   void go_on(ClientRun& client, bool late);
-  void finish_job(ClientRun& client);
+  void finish_job(ClientRun& client, bool late);
   Duration host_wait(const RunningKernel& kernel);
   void begin_launch(const RunningKernel& kernel, BlockRange range);
   // On a device that native clients use, too.
   void share_device(bool all_native);
   void flag_seen(std::uint64_t sequence);
+  // Memory that a policy moves.
   void move(JobId job, DeviceId device, Direction direction);
+  void copy_state(JobId job, Direction direction);
+  void move_copied(JobId job, Direction direction);
+  void moved(JobId job, Direction direction);
+  void free_memory(JobId job, bool late);
+  void note_memory(JobId job);
+  static std::uint32_t move_index(JobId job, Direction direction) {
+    return job.client.index << 1 | static_cast<std::uint32_t>(direction);
+  }
   void check_device(DeviceId device, const char* order) const;
 
   std::vector<ClientRun> clients_;
@@ -91,6 +107,10 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
   bool copies_changed_ = false;      // since the last settling
   bool all_native_ = false;
   std::optional<SharedDevice> device_;  // only where there are native clients
+  DeviceMemory memory_;
+  MoveDelays move_delays_;
+  std::vector<Bytes> moving_;  // by client, what its move under way copies
+  bool moves_memory_ = false;
   std::uint64_t launches_ = 0;
   std::uint32_t fruitless_ = 0;  // launches in a row that did no block-task
 };

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "workloads/variables.hpp"
+
 namespace gangway {
 namespace {
 
@@ -260,9 +262,7 @@ Client read_client(const Field& field, const ForAll& all) {
   if (auto priorities = m.maybe("priorities")) read_client_priorities(*priorities, all.priorities, client);
   if (auto privileged = m.maybe("privileged")) client.privileged = privileged->boolean();
   client.arrive = optional_duration(m, "arrive", 0_ns);
-  if (auto copy = m.maybe("copy_in")) client.copy_in = copy->bytes();
-  if (auto copy = m.maybe("copy_out")) client.copy_out = copy->bytes();
-  if (auto memory = m.maybe("memory")) client.memory = memory->bytes();
+  read_memory(m, client);
   if (auto native = m.maybe("native")) client.native = native->boolean();
   if (auto context = m.maybe("context")) client.context = context->identifier();
   if (auto stream = m.maybe("stream")) client.stream = stream->identifier();
@@ -329,7 +329,6 @@ void check_fits(const Workload& workload, const Device& device, const Field& fie
   const Node* clients = field.node().find("clients");
   const Origin origin =
       clients != nullptr && !clients->items.empty() ? clients->items.front().origin() : field.node().origin();
-  Bytes memory;
   for (const Client& client : workload.clients) {
     for (const Kernel& kernel : client.kernels)
       if (resident_blocks(device, kernel) < 1)
@@ -342,16 +341,15 @@ void check_fits(const Workload& workload, const Device& device, const Field& fie
     if (copies && device.h2d.bandwidth.bytes_per_second == 0)
       throw InputError(origin, field.path() + ".clients." + client.name, "copies or memory",
                        "none, since " + device.name + " has no copy engines");
+    const bool fits = client.memory <= device.memory;  // check_memory() refuses it otherwise
+    const StateSizes state = fits ? state_sizes(client) : StateSizes{};
     for (const auto& [size, engine] :
-         {std::pair(client.copy_in, device.h2d), std::pair(client.copy_out, device.d2h)})
+         {std::pair(client.copy_in, device.h2d), std::pair(client.copy_out, device.d2h),
+          std::pair(state.restore, device.h2d), std::pair(state.save, device.d2h)})
       if (size.count > 0 && transfer_time(size, engine.bandwidth) > Duration{100 * kDay.ns})
         throw InputError(origin, field.path() + ".clients." + client.name, "a copy of " + to_text(size),
                          "a copy that " + device.name + " does in at most 100 days");
-    memory = {std::min(memory.count + client.memory.count, std::int64_t{1} << 61)};
   }
-  if (memory > device.memory)
-    throw InputError(origin, field.path() + ".clients", to_text(memory) + " of client memory in all",
-                     fmt::format("at most the {} of {}", to_text(device.memory), device.name));
 }
 
 // Times that follow from the length of a block: as many whole waves as it takes with the device to itself.

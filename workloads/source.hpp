@@ -36,8 +36,7 @@ struct GeneratorRegistration : Registration<GeneratorEntry> {
 
 class WorkloadSource {
  public:
-  // Reads a `kind: workload` mapping. Throws InputError, also when a kernel's block or the clients' memory
-  // exceed the device.
+  // Reads a `kind: workload` mapping. Throws InputError, also when a kernel's block exceeds the device.
   WorkloadSource(const Field& field, const Device& device);
 
   // Keeps only the clients that are listed, in the order of the workload. Throws InputError for an unknown
@@ -54,6 +53,10 @@ class WorkloadSource {
   Workload workload_;
   std::shared_ptr<const Generator> generator_;
 };
+
+// Throws InputError where the clients' memory does not fit on the device: all together, or under a policy
+// that moves it each by itself, beside that of native clients.
+void check_memory(const Workload& workload, const Device& device, const Field& field, bool moved);
 
 // Reads a workload without a device to hold it against.
 Workload read_clients(const Field& field);

@@ -75,6 +75,7 @@ void RunMeter::record(const Record& record) {
     case Mark::queued:
     case Mark::held:
     case Mark::dequeued:
+    case Mark::holds:
     case Mark::decided:
       return;
   }

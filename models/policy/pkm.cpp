@@ -1,8 +1,7 @@
 // Preemptive kernel model: kernels are cut into slices, and after each the most urgent kernel's next slice is
 // launched. The slice is as large as a bound on the latency of that choice allows (EffiSha, 8.3).
-#include <algorithm>
-
 #include "models/policy/ownership.hpp"
+#include "models/policy/slices.hpp"
 
 namespace gangway {
 namespace {
@@ -26,15 +25,10 @@ class Pkm : public OwnershipPolicy {
     return {next, std::nullopt, slice_of(view.job(waiting()[next].job).current())};
   }
 
-  // Whole waves of blocks, as a part of one takes as long as all of it.
   BlockCount slice_of(const KernelFacts& kernel) const {
     if (declared_ && kernel.slice) return *kernel.slice;
     if (!by_latency_) return {blocks_};
-    const std::int64_t wave = std::max<std::int64_t>(1, kernel.resident.count);
-    const std::int64_t waves = (kernel.block_tasks.count + wave - 1) / wave;
-    const std::int64_t in_time =
-        mul_div_floor(latency_.ns, waves, std::max<std::int64_t>(1, kernel.declared.ns));
-    return {wave * std::clamp<std::int64_t>(in_time, 1, waves)};
+    return waves_within(kernel, latency_);
   }
 
   bool by_latency_, declared_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace gangway {
 namespace {
@@ -34,16 +35,21 @@ JobBook::JobBook(const WorldSetup& setup) : workload_(&setup.workload) {
   kernels_.resize(workload.clients.size());
   for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
     const Client& client = workload.clients[c];
-    for (const Kernel& kernel : client.kernels)
+    std::map<std::string, std::uint32_t> first;  // kernel of each name
+    for (const Kernel& kernel : client.kernels) {
+      const auto index = static_cast<std::uint32_t>(kernels_[c].size());
       kernels_[c].push_back({kernel.block_tasks,
                              declared(setup, kernel),
                              client.priority,
                              {resident_blocks(setup.device, kernel)},
-                             kernel.slice});
+                             kernel.slice,
+                             first.emplace(kernel.name, index).first->second});
+    }
     jobs_[c].id.client = ClientId{c};
     jobs_[c].memory = client.memory;
     jobs_[c].kernels = kernels_[c];
   }
+  room_ = setup.device.memory;
   reset();
 }
 

@@ -16,6 +16,7 @@ class JobBook : public View {
   // `priority`: the client's, for this job.
   void arrived(JobId job, Time now, std::int32_t priority);
   JobFacts& of(JobId job) { return jobs_[job.client.index]; }
+  void set_room(Bytes room) { room_ = room; }
   // Why these block-tasks of the job cannot be launched, or empty. Only what is the policy's fault.
   std::string refusal(JobId job, BlockRange range) const;
 

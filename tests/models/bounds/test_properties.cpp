@@ -17,7 +17,7 @@ using namespace testing;
 constexpr double kMostSeconds = 100;  // of the processor
 constexpr std::size_t kStrangeSets = 30;
 #else
-constexpr double kMostSeconds = 5;
+constexpr double kMostSeconds = 30;
 constexpr std::size_t kStrangeSets = 150;
 #endif
 

@@ -1,0 +1,116 @@
+"""What taking turns for a microkernel each costs and how clients share it: for folders whose policies move memory."""
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+import names
+import style
+from sweep import choose_axis
+
+_FEW = 4      # points that are shown as bars
+_LARGE = 100  # percent or ms, from which small bars may need a log axis to be seen
+
+
+def applies(results):
+    """Whether the folder tells of clients' shares of the time slices."""
+    return any(row.slices for row in results.clients)
+
+
+def draw(results, launches):
+    """(name, figure) of each figure. launches: as results.read_launches() gives them."""
+    if not results.swept:
+        yield 'overheads', _draw_overheads(results, launches)
+    elif any(row.slices.share == row.slices.share for row in results.clients if row.slices):
+        yield 'slices', _draw_slices(results)
+
+
+# ---- one program after the other, or all together ------------------------------------------------------------
+
+def _draw_overheads(results, launches):
+    """Bars: how much longer each client takes; marks on a second axis: that time for each launch."""
+    policies = names.in_order(row.policy for row in results.clients)
+    clients = sorted({row.client for row in results.clients}, key=str.lower)
+    looks = style.styles(policies)
+    figure, axes = style.pyplot.subplots(figsize=(style.WIDTH, 3.2))
+    second = axes.twinx()
+    second.spines['right'].set_visible(True)
+    width = min(0.84 / len(policies), 0.4)
+    overheads, per_launch = [], []
+    for index, policy in enumerate(policies):
+        places = [place + (index - (len(policies) - 1) / 2) * width for place in range(len(clients))]
+        ntt = {row.client: row.ntt.mean for row in results.clients if row.policy == policy}
+        overhead = [100 * (ntt[client] - 1) for client in clients]
+        each = [launches[policy, client] for client in clients]
+        axes.bar(places, overhead, width, color=looks[policy].colour, hatch=looks[policy].hatch, edgecolor='black',
+                 linewidth=0.5)
+        second.plot(places, each, linestyle='none', marker=looks[policy].marker, color='white', markeredgecolor='black',
+                    markersize=6, clip_on=False, zorder=5)
+        overheads += overhead
+        per_launch += each
+    axes.set_xticks(range(len(clients)), clients)
+    axes.tick_params(axis='x', length=0)
+    axes.grid(axis='y')
+    for side, values, label in ((axes, overheads, 'overhead (% of standalone time; bars)'),
+                                (second, per_launch, 'overhead of each launch (ms; marks)')):
+        side.set_ylabel(label)
+        if min(values) > 0 and max(values) > max(25 * min(values), _LARGE):
+            style.log_y(side, 0.5 * min(values), 1.5 * max(values))
+        else:
+            side.set_ylim(bottom=0, top=1.15 * max(values))
+    style.lay_out(figure, results.title, [*_bars_of(looks), *_marks_of(looks)])
+    return figure
+
+
+def _bars_of(looks):
+    return [Patch(facecolor=look.colour, hatch=look.hatch, edgecolor='black', linewidth=0.5, label=policy)
+            for policy, look in looks.items()]
+
+
+def _marks_of(looks):
+    return [Line2D([], [], linestyle='none', marker=look.marker, color='white', markeredgecolor='black', markersize=6,
+                   label=f'{policy}, each launch') for policy, look in looks.items()]
+
+
+# ---- shares of the time slices -------------------------------------------------------------------------------
+
+def _draw_slices(results):
+    """Each client's share of the time slices, and how many it has in a row, by the swept parameter."""
+    axis = choose_axis(results)
+    where = {row.point: axis.places[row.swept[axis.index]] for row in results.summary}
+    clients = sorted({row.client for row in results.clients}, key=str.lower)
+    looks = style.styles(clients)
+    figure, (left, right) = style.pyplot.subplots(1, 2, figsize=(style.WIDTH, 2.7))
+    few = len(set(where.values())) <= _FEW
+    for panel, value, label in ((left, lambda slices: 100 * slices.share, 'share of the time slices (%)'),
+                                (right, lambda slices: slices.in_a_row, 'time slices in a row')):
+        if few:
+            _bars(panel, results, axis, clients, looks, value)
+        else:
+            _lines(panel, results, where, clients, looks, value)
+        panel.set_xlabel(names.parameter(results.swept[axis.index]) if few else axis.label)
+        panel.set_ylabel(label)
+        panel.grid(axis='y' if few else 'both')
+        panel.set_ylim(bottom=0)
+    right.set_ylim(top=1.1 * right.get_ylim()[1])  # room for the numbers on the bars
+    left.set_ylim(0, 100)
+    handles = _bars_of(looks) if few else [Line2D([], [], label=client, **style.line(look)) for client, look in looks.items()]
+    style.lay_out(figure, results.title, handles)
+    return figure
+
+
+def _bars(panel, results, axis, clients, looks, value):
+    texts = list(axis.places)
+    width = 0.8 / len(clients)
+    for index, client in enumerate(clients):
+        rows = {row.point: value(row.slices) for row in results.clients if row.client == client}
+        places = [texts.index(row.swept[axis.index]) + (index - (len(clients) - 1) / 2) * width for row in results.summary]
+        bars = panel.bar(places, [rows[row.point] for row in results.summary], width, color=looks[client].colour,
+                         hatch=looks[client].hatch, edgecolor='black', linewidth=0.5)
+        panel.bar_label(bars, fmt='%.3g', fontsize=7, padding=1)
+    panel.set_xticks(range(len(texts)), texts)
+    panel.tick_params(axis='x', length=0)
+
+
+def _lines(panel, results, where, clients, looks, value):
+    for client in clients:
+        points = sorted((where[row.point], value(row.slices)) for row in results.clients if row.client == client)
+        panel.plot(*zip(*points), **style.line(looks[client]))

@@ -1,0 +1,80 @@
+"""The figures of folders whose policies move memory."""
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+_ANALYSIS = Path(__file__).resolve().parents[2] / 'analysis'
+sys.path.insert(0, str(_ANALYSIS))
+
+import microkernels  # noqa: E402  (the path comes first)
+import results  # noqa: E402
+import style  # noqa: E402
+import sweep  # noqa: E402
+
+SUMMARY = 'point,policy{swept},antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions\n'
+CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns,slice_share,slices_in_a_row\n'
+JOBS = 'point,policy,replication,permutation,client,job,standalone_ns,response_ns,launches\n'
+
+
+class Microkernels(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(style.pyplot.close, 'all')
+        self.folder = Path(folder.name)
+        style.prepare()
+
+    def read(self, clients, swept=()):
+        name = ',policies.p.params.slice' if swept else ''
+        rows = [f'{point},p,{value},2,,0,,1,,0\n' for point, value in enumerate(swept)] or ['0,p,2,,0,,1,,0\n', '0,q,2,,0,,1,,0\n']
+        (self.folder / 'summary.csv').write_text(SUMMARY.format(swept=name) + ''.join(rows))
+        (self.folder / 'clients.csv').write_text(CLIENTS + ''.join(clients))
+        return results.read(self.folder)
+
+    def figures(self, found, launches=None):
+        return dict(microkernels.draw(found, launches or {}))
+
+    def test_a_sweep_shows_shares_and_slices_in_a_row(self):
+        found = self.read([f'{point},p,{client},2,,1000,{share},{row}\n' for point, client, share, row in (
+            (0, 'A', 0.5, 1), (0, 'B', 0.5, 1), (1, 'A', 0.75, 3), (1, 'B', 0.25, 1))], ('1000 ms', '500 ms'))
+        self.assertTrue(microkernels.applies(found))
+        figure = self.figures(found)['slices']
+        heights = [[bar.get_height() for bar in axes.patches] for axes in figure.axes]
+        self.assertEqual(heights, [[50, 75, 50, 25], [1, 3, 1, 1]])
+        self.assertEqual([label.get_text() for label in figure.axes[0].get_xticklabels()], ['1000 ms', '500 ms'])
+
+    def test_long_sweeps_are_lines(self):
+        swept = [f'{n}00 ms' for n in range(1, 8)]
+        found = self.read([f'{point},p,A,2,,1000,1,{point}\n' for point in range(7)], swept)
+        figure = self.figures(found)['slices']
+        (line,) = figure.axes[1].lines
+        self.assertEqual(list(line.get_xdata()), [100, 200, 300, 400, 500, 600, 700])
+        self.assertEqual(list(line.get_ydata()), list(range(7)))
+
+    def test_without_a_sweep_overheads_and_what_each_launch_costs(self):
+        found = self.read([f'0,{policy},{client},{ntt},,1000,,\n' for policy, client, ntt in (
+            ('p', 'A', 1.02), ('p', 'B', 1.04), ('q', 'A', 1.01), ('q', 'B', 1.02))])
+        (self.folder / 'jobs.csv').write_text(JOBS + ''.join(
+            f'0,{policy},0,{run},{client},0,1000000,{response},{count}\n' for policy, client, run, response, count in (
+                ('p', 'A', 0, 3000000, 1), ('p', 'A', 1, 5000000, 2), ('p', 'B', 0, 1500000, 5), ('q', 'A', 0, 2000000, 4),
+                ('q', 'B', 0, 4000000, 3), ('q', 'B', 1, '', 7))))
+        launches = results.read_launches(self.folder)
+        self.assertEqual(launches, {('p', 'A'): 2, ('p', 'B'): 0.1, ('q', 'A'): 0.25, ('q', 'B'): 1})
+        bars, marks = self.figures(found, launches)['overheads'].axes
+        self.assertEqual([round(bar.get_height(), 9) for bar in bars.patches], [2, 4, 1, 2])
+        self.assertEqual([list(line.get_ydata()) for line in marks.lines], [[2, 0.1], [0.25, 1]])
+
+    def test_other_folders_have_neither(self):
+        (self.folder / 'summary.csv').write_text(SUMMARY.format(swept='') + '0,rr,2,,0,,1,,0\n')
+        (self.folder / 'clients.csv').write_text('point,policy,client,ntt,ntt_ci95,standalone_ns\n0,rr,A,2,,1000\n')
+        self.assertFalse(microkernels.applies(results.read(self.folder)))
+
+    def test_policies_that_have_no_style_of_their_own_have_lines_in_sweeps(self):
+        found = self.read([f'{point},p,A,2,,1000,1,1\n' for point in range(2)], ('100 ms', '200 ms'))
+        (figure,) = sweep.draw(found)
+        self.assertEqual([len(axes.lines) for axes in figure.axes], [1, 1, 1])
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,201 @@
+// What must hold of device memory under every order of microkernels, over thousands of random workloads.
+#include <map>
+
+#include "models/random.hpp"
+#include "tests/catch.hpp"
+#include "tests/sim/memory/memory_scenario.hpp"
+#include "tests/sim/random_scenario.hpp"
+
+using namespace gangway;
+using namespace gangway::testing;
+
+namespace {
+
+std::vector<Variable> random_variables(Stream& random) {
+  std::vector<Variable> variables;
+  for (std::uint64_t v = 0; v <= random.below(4); ++v) {
+    Variable variable{"v" + std::to_string(v), Bytes{static_cast<std::int64_t>(1 + random.below(2000))}};
+    variable.input = random.below(3) > 0;
+    variable.output = random.below(3) == 0;
+    variable.dirty = variable.output || random.below(2) == 0;
+    variables.push_back(variable);
+  }
+  return variables;
+}
+
+// Clients with state, on a device that holds the largest and not always all of them.
+Scenario random_memory(std::uint64_t number) {
+  Scenario scenario = random_scenario(number, {false, true, true, true});
+  Stream random(number, "memory", {});
+  std::int64_t all = 0, largest = 1;
+  for (Client& client : scenario.clients) {
+    if (random.below(3) == 0)
+      client = with_memory(client, static_cast<std::int64_t>(random.below(3000)));
+    else
+      client = with_variables(client, random_variables(random));
+    if (random.below(3) == 0) client.memory.count += static_cast<std::int64_t>(random.below(500));
+    if (random.below(4) == 0)
+      client.kernels.back().gap = Duration{static_cast<std::int64_t>(random.below(9000))};
+    if (random.below(8) == 0)
+      client.kernels.front().host_work = Duration{static_cast<std::int64_t>(random.below(20'000))};
+    all += client.memory.count;
+    largest = std::max(largest, client.memory.count);
+  }
+  const auto spare = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(all - largest + 2)));
+  scenario.device.memory = Bytes{random.below(3) == 0 ? largest : largest + spare};
+  if (random.below(2) == 0) scenario.device.h2d.both_ways = scenario.device.d2h.both_ways = 0.5;
+  if (random.below(2) == 0) {
+    scenario.mechanism = "{name: microkernel, params: {message: " + std::to_string(random.below(200)) +
+                         " ns, registration: " + std::to_string(random.below(400)) + " ns}}";
+  }
+  return scenario;
+}
+
+std::string random_policy(std::uint64_t number) {
+  Stream random(number, "policy", {});
+  const auto one_of = [&](std::vector<std::string> names) { return names[random.below(names.size())]; };
+  return "{name: microkernel-rr, params: {order: " + one_of({"round-robin", "priority", "shortest-first"}) +
+         ", blocks: " + one_of({"declared", "profiled", "block-tasks"}) +
+         ", slice: " + one_of({"1 us", "3 us", "10 us"}) + ", block_tasks: " + one_of({"1", "3", "700"}) +
+         ", ahead: " + one_of({"1", "1", "2", "5"}) + ", keep: " + one_of({"while-alone", "while-room"}) +
+         ", unready: " + one_of({"run-on", "yield"}) + "}}";
+}
+
+// What of a client's state is where, by the trace alone.
+struct Account {
+  StateSizes sizes;
+  std::int64_t held = 0;
+  std::int64_t unsaved = 0;    // bytes on the device that differ from the host's
+  std::int64_t to_copy = 0;    // before it can be launched
+  bool ever_launched = false;  // in this job
+  int moving = 0;
+  bool outputs_out = false;
+  bool over = false;  // the job
+};
+
+class Auditor {
+ public:
+  explicit Auditor(const Scenario& scenario) : scenario_(scenario) {
+    for (const Client& client : scenario.clients) accounts_.push_back({.sizes = state_sizes(client)});
+  }
+
+  void on(const Record& r) {
+    Account& account = accounts_[r.job.client.index];
+    const bool restore = r.direction == Direction::restore;
+    switch (r.mark) {
+      case Mark::holds:
+        if (r.amount == 0) drop(account);
+        account.held = r.amount;
+        account.to_copy =
+            r.amount == 0
+                ? 0
+                : (account.ever_launched ? account.sizes.restore : account.sizes.first_restore).count;
+        all_held();
+        return;
+      case Mark::copy_begins:
+        if (r.program_copy) return;
+        REQUIRE(account.held == client(r).memory.count);
+        REQUIRE(++account.moving == 1);
+        REQUIRE(running_ != r.job.client);
+        return;
+      case Mark::copy_ends:
+        if (r.program_copy) {
+          account.outputs_out = account.outputs_out || !restore;
+          return;
+        }
+        --account.moving;
+        if (restore)
+          account.to_copy -= r.amount;
+        else
+          account.unsaved -= r.amount;
+        return;
+      case Mark::launch_ordered:
+        REQUIRE(account.held == client(r).memory.count);
+        REQUIRE(account.moving == 0);
+        REQUIRE(account.to_copy == 0);
+        account.ever_launched = true;
+        account.unsaved = account.sizes.save.count;
+        running_ = r.job.client;
+        return;
+      case Mark::left:
+        running_.reset();
+        if (r.why != Why::completed || r.kernel + 1 != client(r).kernels.size()) return;
+        account.over = true;
+        account.outputs_out = client(r).copy_out.count == 0;
+        return;
+      default:
+        return;
+    }
+  }
+
+ private:
+  const Client& client(const Record& r) const { return scenario_.clients[r.job.client.index]; }
+
+  // The state leaves the device: saved, or the job is over and its outputs are out.
+  static void drop(Account& account) {
+    if (account.over) {
+      REQUIRE(account.outputs_out);
+      account.ever_launched = account.over = false;
+      account.unsaved = 0;
+    }
+    REQUIRE(account.unsaved == 0);
+    REQUIRE(account.moving == 0);
+  }
+
+  void all_held() const {
+    std::int64_t all = 0;
+    for (const Account& account : accounts_) all += account.held;
+    REQUIRE(all <= scenario_.device.memory.count);
+  }
+
+  const Scenario& scenario_;
+  std::vector<Account> accounts_;
+  std::optional<ClientId> running_;
+};
+
+using KernelKey = std::tuple<JobId, std::uint32_t>;
+
+std::map<KernelKey, std::int64_t> work_of(const Played& played) {
+  std::map<KernelKey, std::int64_t> work;
+  for (const Record& r : played.records)
+    if (r.mark == Mark::gone && r.amount > 0) work[{r.job, r.kernel}] += r.amount;
+  return work;
+}
+
+}  // namespace
+
+TEST_CASE("memory: never too much held, never a launch without its state, never a dirty byte lost",
+          "[memory]") {
+  const int n = cases(3'000, 300'000);
+  for (int i = 0; i < n; ++i) {
+    const auto number = static_cast<std::uint64_t>(i);
+    const Scenario scenario = random_memory(number);
+    const std::string policy = random_policy(number);
+    INFO("scenario " << i << " under " << policy);
+    const Played played = play(scenario, policy);
+    Auditor auditor(scenario);
+    for (const Record& r : played.records) auditor.on(r);
+    REQUIRE(played.totals.unfinished == 0);  // the repaired protocol does not lock up
+  }
+}
+
+TEST_CASE("memory: the same useful work under every policy", "[memory]") {
+  const int n = cases(150, 10'000);
+  for (int i = 0; i < n; ++i) {
+    const Scenario scenario = random_memory(static_cast<std::uint64_t>(i));
+    const auto work = work_of(play(scenario, random_policy(static_cast<std::uint64_t>(i))));
+    for (const std::string& policy : all_policies()) {
+      INFO("scenario " << i << " under " << policy);
+      REQUIRE(work_of(play(scenario, policy)) == work);
+    }
+  }
+}
+
+TEST_CASE("memory: as long as all fits, policies that leave it there do not see it", "[memory]") {
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    Scenario scenario = random_scenario(i);
+    const Lines without = play(scenario, "piv").lines;
+    for (Client& client : scenario.clients) client.memory = Bytes{1000};
+    REQUIRE(play(scenario, "piv").lines == without);
+  }
+}

@@ -1,0 +1,95 @@
+#include "workloads/variables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "workloads/source.hpp"
+
+namespace gangway {
+namespace {
+
+constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; sums stay below twice that
+
+void add(Bytes& sum, Bytes size) { sum.count = std::min(kMost, sum.count + size.count); }
+
+Variable read_variable(const Field& field, const Client& client) {
+  Mapping m = field.mapping();
+  Variable variable;
+  variable.name = m.need("name").identifier();
+  for (const Variable& other : client.variables)
+    if (other.name == variable.name)
+      field.fail(quote(variable.name) + " a second time", "each variable once");
+  const Field size = m.need("size");
+  variable.size = size.bytes();
+  if (variable.size.count == 0) size.fail("a variable of at least 1 B");
+  if (auto input = m.maybe("input")) variable.input = input->boolean();
+  if (auto output = m.maybe("output")) variable.output = output->boolean();
+  variable.dirty = variable.output;
+  if (auto dirty = m.maybe("dirty")) {
+    variable.dirty = dirty->boolean();
+    if (variable.output && !variable.dirty)
+      dirty->fail("an output that no kernel writes", "dirty: true, or none, as outputs are dirty");
+  }
+  m.finish();
+  return variable;
+}
+
+void read_variables(const Field& field, const std::optional<Field>& memory, Client& client) {
+  Bytes all;
+  for (const Field& item : field.items()) {
+    const Variable variable = read_variable(item, client);
+    add(all, variable.size);
+    if (variable.input) add(client.copy_in, variable.size);
+    if (variable.output) add(client.copy_out, variable.size);
+    client.variables.push_back(variable);
+    if (memory && all > client.memory)
+      item.fail(to_text(all) + " of variables up to here",
+                "at most the " + to_text(client.memory) + " of `memory`");
+  }
+  if (!memory) client.memory = all;
+}
+
+Origin origin_of(const Field& workload, std::size_t client) {
+  const Node* clients = workload.node().find("clients");
+  if (clients == nullptr || clients->items.size() <= client) return workload.node().origin();
+  return clients->items[client].origin();
+}
+
+}  // namespace
+
+void read_memory(Mapping& m, Client& client) {
+  const auto copy_in = m.maybe("copy_in"), copy_out = m.maybe("copy_out"), memory = m.maybe("memory");
+  if (memory) client.memory = memory->bytes();
+  if (copy_in) client.copy_in = copy_in->bytes();
+  if (copy_out) client.copy_out = copy_out->bytes();
+  const auto variables = m.maybe("variables");
+  if (!variables) return;
+  for (const auto& copy : {copy_in, copy_out})
+    if (copy) copy->fail("copies beside variables, which say what is copied", "one of them");
+  read_variables(*variables, memory, client);
+}
+
+void check_memory(const Workload& workload, const Device& device, const Field& field, bool moved) {
+  Bytes fixed, largest;
+  std::size_t whose = 0;
+  for (std::size_t c = 0; c < workload.clients.size(); ++c) {
+    const Client& client = workload.clients[c];
+    if (!moved || client.native)
+      add(fixed, client.memory);
+    else if (client.memory > largest)
+      largest = client.memory, whose = c;
+  }
+  Bytes all = fixed;
+  add(all, largest);
+  if (all <= device.memory) return;
+  const std::string room = fmt::format("at most the {} of {}", to_text(device.memory), device.name);
+  if (!moved)
+    throw InputError(origin_of(field, 0), field.path() + ".clients",
+                     to_text(all) + " of client memory in all", room);
+  const std::string beside = fixed.count > 0 ? " beside the " + to_text(fixed) + " of native clients" : "";
+  throw InputError(origin_of(field, whose), field.path() + ".clients." + workload.clients[whose].name,
+                   "a footprint of " + to_text(largest) + beside, room);
+}
+
+}  // namespace gangway

@@ -1,0 +1,12 @@
+// What clients keep in device memory, as workload files say it, and whether it fits.
+#pragma once
+
+#include "models/input/field.hpp"
+#include "models/workload.hpp"
+
+namespace gangway {
+
+// Reads `memory`, `variables`, `copy_in` and `copy_out` of a client. Throws InputError.
+void read_memory(Mapping& m, Client& client);
+
+}  // namespace gangway
