@@ -29,6 +29,7 @@ def draw_clients(results):
         draw_groups(axes, in_a_row if len(rows) > 1 else len(part), {
             policy: [(place, measured[policy, client.client]) for place, client in enumerate(part)
                      if (policy, client.client) in measured] for policy in policies}, looks, 0)
+        _pad(axes)
         _label_clients(axes, part)
     _scale_ntt(grid[0, 0], [row.ntt.mean for row in results.clients])
     grid[-1, 0].set_xlabel('client (standalone time)')
@@ -70,7 +71,7 @@ def draw_groups(axes, places, measured, looks, base):
     for index, (label, points) in enumerate(measured.items()):
         _draw_bars(axes, [place + offset(index, len(measured)) for place, _ in points], [value for _, value in points],
                    _width(len(measured)), looks[label], base)
-    _pad(axes, -0.6, places - 0.4)
+    axes.set_xlim(-0.6, places - 0.4)
     axes.tick_params(axis='x', length=0)
 
 
@@ -98,14 +99,16 @@ def _label_clients(axes, clients):
 
 def _label_policies(axes, policies, panel):
     style.name_ticks(axes, policies, panel)
-    _pad(axes, -0.6, len(policies) - 0.2)
+    axes.set_xlim(-0.6, len(policies) - 0.2)
+    _pad(axes)
     axes.set_ylim(bottom=0)
     axes.tick_params(axis='x', length=0)
     axes.grid(axis='y')
 
 
-def _pad(axes, left, right):
-    """Limits that leave room beside few bars instead of making them fat."""
+def _pad(axes):
+    """Leaves room beside few bars instead of making them fat."""
+    left, right = axes.get_xlim()
     margin = max(0, _FEWEST - (right - left)) / 2
     axes.set_xlim(left - margin, right + margin)
 

@@ -19,8 +19,8 @@ _MARKERS = 'os^Dvp<'  # of another length than the colours, so that both begin a
 
 
 def applies(results):
-    """Whether a quantity is swept, and two clients or a few more share the device at each point."""
-    if not results.swept:
+    """Whether a quantity is swept under several policies, and two clients or a few more share the device at each point."""
+    if not results.swept or len({row.policy for row in results.clients}) < 2:
         return False
     axis, clients = swept_axis.choose(results), _clients(results)
     return axis.numeric and len(axis.places) >= _LEAST_PLACES and all(

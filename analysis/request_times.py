@@ -13,6 +13,7 @@ import timeline
 
 _ACCESS = b'"access"'  # the name of a process that only traces of such clients have
 _LINES = 8             # on a page
+_MOST_LINES = 16       # of more, a client is drawn where it first takes part
 _MOST_STEPS = 1000     # of a line; of more values only some
 _DASHES = ['-', (0, (5, 2)), (0, (1.5, 1.5)), '-.']
 _COLOURS = [style.VERMILLION, style.BLUE, style.GREEN, style.ORANGE, style.PURPLE, style.SKY]
@@ -68,6 +69,9 @@ def _requests(client, point, spans, last):
 def draw(requests, title, labels):
     """The pages of the figure. labels: what tells the run at each point from the others, or ''."""
     requests = [each for each in requests if each.lengths and each.gaps]
+    if len(requests) > _MOST_LINES:
+        requests = [each for index, each in enumerate(requests)
+                    if each.client not in (before.client for before in requests[:index])]
     points = defaultdict(set)
     for each in requests:
         points[each.client].add(each.point)

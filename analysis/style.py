@@ -18,6 +18,7 @@ matplotlib.use('Agg')
 WIDTH = 7.2  # inches: two columns of a paper
 _INCHES_OF_TITLE = 0.15  # per line
 _LETTERS_OF_TITLE = 100
+_MARGIN = 0.03  # inches, left of all
 INCHES_PER_LETTER = 0.075  # of a small label, with its share of the space around
 
 # Okabe and Ito's palette without yellow, which is too faint for a line on white.
@@ -164,7 +165,8 @@ def lay_out(figure, title, handles):
     if handles:
         legend = _widest_legend(figure, handles, top / height)
         top -= _extent(figure, legend).height / figure.dpi
-    for _ in range(2):  # once more, for panels of another size may have other numbers beside them
+    figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
+    if figure.get_tightbbox(figure.canvas.get_renderer()).x0 < _MARGIN:  # numbers beside panels of another size may be wider
         figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
 
 

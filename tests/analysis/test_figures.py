@@ -258,6 +258,9 @@ class ClientSweeps(InAFolder):
                             ({'A': 1, 'B': 1}, {REQUEST: self.SIZES[:2]}), ({'A': 1, 'B': 1}, {}),
                             ({'A': 1, 'B': 1, 'T': 1}, {'clients': ['A+T', 'B+T', 'A+B']})]:
             self.assertFalse(client_sweep.applies(self.loops(ntts, **swept)), (ntts, swept))
+        found = self.loops({'A': 1, 'B': 1}, **{REQUEST: self.SIZES})
+        found.clients[:] = [row for row in found.clients if row.policy == 'dfq']
+        self.assertFalse(client_sweep.applies(found))
         self.assertFalse(client_sweep.applies(self.sweep(**{QUANTUM: ['1 ms', '2 ms', '4 ms']})))  # nine clients
 
     def test_the_folder_gets_the_figure_the_same_bytes_when_drawn_again(self):
@@ -474,6 +477,14 @@ class RequestTimes(InAFolder):
         page, = request_times.draw(found, 'title', {0: 'gap 1 ms', 1: 'gap 2 ms'})
         self.assertEqual([text.get_text() for text in page.legends[0].get_texts()],
                          ['A, gap 1 ms', 'B, gap 1 ms', 'A, gap 2 ms', 'B, gap 2 ms'])
+
+    def test_of_many_points_a_client_is_drawn_where_it_first_takes_part(self):
+        requests = [request_times.Requests(client, point, [1, 2 + point], [3]) for point in range(9)
+                    for client in ('A' if point else 'B', 'T')]
+        page, = request_times.draw(requests, 'title', {point: f'point {point}' for point in range(9)})
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()], ['B', 'T', 'A'])
+        self.assertEqual([max(line.get_xdata()) for line in page.axes[0].lines], [2, 2, 3])
+        self.assertEqual(len(list(request_times.draw(requests[:16], 'title', dict.fromkeys(range(9), '')))), 2)
 
     def test_only_where_clients_submit_by_themselves(self):
         self.assertFalse(request_times.applies([synthetic.write_trace(self.folder, 'rr')]))
