@@ -4,7 +4,7 @@ from matplotlib.patches import Patch
 
 import names
 import style
-from sweep import choose_axis
+import swept_axis
 
 _FEW = 4      # points that are shown as bars
 _LARGE = 100  # percent or ms, from which small bars may need a log axis to be seen
@@ -74,7 +74,7 @@ def _marks_of(looks):
 
 def _draw_slices(results):
     """Each client's share of the time slices, and how many it has in a row, by the swept parameter."""
-    axis = choose_axis(results)
+    axis = swept_axis.choose(results)
     where = {row.point: axis.places[row.swept[axis.index]] for row in results.summary}
     clients = sorted({row.client for row in results.clients}, key=str.lower)
     looks = style.styles(clients)

@@ -70,11 +70,6 @@ class Microkernels(unittest.TestCase):
         (self.folder / 'clients.csv').write_text('point,policy,client,ntt,ntt_ci95,standalone_ns\n0,rr,A,2,,1000\n')
         self.assertFalse(microkernels.applies(results.read(self.folder)))
 
-    def test_policies_that_have_no_style_of_their_own_have_lines_in_sweeps(self):
-        found = self.read([f'{point},p,A,2,,1000,1,1\n' for point in range(2)], ('100 ms', '200 ms'))
-        (figure,) = sweep.draw(found)
-        self.assertEqual([len(axes.lines) for axes in figure.axes], [1, 1, 1])
-
 
 if __name__ == '__main__':
     unittest.main()
