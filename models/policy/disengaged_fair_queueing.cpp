@@ -82,7 +82,7 @@ class DisengagedFairQueueing : public AccessPolicy {
   void charge_by_size();
   void advance_virtual_time();
   void disengage(Time now, Orders& orders);
-  double least_virtual_time() const;
+  double reached() const;
   Duration drawn(double length);
   Account& of(ClientId client) { return accounts_[client.index]; }
 
@@ -238,7 +238,7 @@ void DisengagedFairQueueing::advance_virtual_time() {
     if (vendor_) account.low = !account.outstanding && !account.pending;
     if (account.active()) account.virtual_time += account.usage;
   }
-  system_time_ = std::max(system_time_, least_virtual_time());
+  system_time_ = std::max(system_time_, reached());
   for (const ClientId client : present()) {
     Account& account = of(client);
     if (!account.active() || (low_demand_ && account.low))
@@ -246,17 +246,16 @@ void DisengagedFairQueueing::advance_virtual_time() {
   }
 }
 
-// Of those that wait for the device; if there is none such, of those that use it; else of all.
-double DisengagedFairQueueing::least_virtual_time() const {
-  const auto level = [&](const Account& a) { return !a.active() ? 0 : low_demand_ && a.low ? 1 : 2; };
-  int highest = 0;
-  for (const ClientId client : present()) highest = std::max(highest, level(accounts_[client.index]));
-  double least = std::numeric_limits<double>::infinity();
+// The least of those that wait for the device. If nobody does, nobody is owed anything, and it is the largest
+// of all.
+double DisengagedFairQueueing::reached() const {
+  double least = std::numeric_limits<double>::infinity(), largest = 0;
   for (const ClientId client : present()) {
     const Account& account = accounts_[client.index];
-    if (level(account) == highest) least = std::min(least, account.virtual_time);
+    largest = std::max(largest, account.virtual_time);
+    if (account.active() && !(low_demand_ && account.low)) least = std::min(least, account.virtual_time);
   }
-  return least;
+  return std::isinf(least) ? largest : least;
 }
 
 void DisengagedFairQueueing::disengage(Time now, Orders& orders) {

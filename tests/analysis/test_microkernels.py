@@ -10,7 +10,6 @@ sys.path.insert(0, str(_ANALYSIS))
 import microkernels  # noqa: E402  (the path comes first)
 import results  # noqa: E402
 import style  # noqa: E402
-import sweep  # noqa: E402
 
 SUMMARY = 'point,policy{swept},antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions\n'
 CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns,slice_share,slices_in_a_row\n'

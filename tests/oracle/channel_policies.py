@@ -230,10 +230,10 @@ class DisengagedFairQueueing(Access):
             self.known[client].virtual += usage[client]
         low = {client for client, known in self.known.items() if known.low}
         counted = active if self.idle_only else active - low
-        for group in (counted, active, self.known):
-            if group:
-                self.virtual = max(self.virtual, min(self.known[client].virtual for client in group))
-                break
+        if counted:
+            self.virtual = max(self.virtual, min(self.known[client].virtual for client in counted))
+        else:
+            self.virtual = max([self.virtual, *(known.virtual for known in self.known.values())])
         for client, known in self.known.items():
             if client not in active or (client in low and not self.idle_only):
                 known.virtual = max(known.virtual, self.virtual)

@@ -111,6 +111,21 @@ TEST_CASE("disengaged fair queueing: one that asks for little does not hold the 
   CHECK(held[0] < 60'000'000);
 }
 
+TEST_CASE("disengaged fair queueing: where nobody waits nobody is denied") {
+  // Both use less than half of the device, and A more than B.
+  const Scenario scenario = in_turn({looping("A", 40, 60), looping("B", 10, 90)}, 100'000);
+  const Played played =
+      play(scenario, "{name: disengaged-fair-queueing, params: {sampling: 500 us, requests: 4}}");
+  const auto used = usage(played, scenario);
+  CHECK(used[0] > 30'000'000);
+  for (const std::string& change : accesses(played, scenario))
+    if (change.ends_with(" A direct")) {
+      const std::string when = change.substr(0, change.find(' '));
+      const Lines all = accesses(played, scenario);
+      CHECK(std::find(all.begin(), all.end(), when + " B direct") != all.end());
+    }
+}
+
 TEST_CASE("a request that never ends costs its client its life, and the others go on") {
   Client a = looping("A", 10);
   a.kernels[0].never_ends = 3;
