@@ -53,6 +53,7 @@ class Timeline : public TraceSink {
       case Mark::eligible:
         return enter(r, "waiting");
       case Mark::submitted:
+        begin_access();
         requests_.insert(r.launch);
         if (phase(r).name != "running") enter(r, "waiting");
         return;
@@ -280,20 +281,23 @@ class Timeline : public TraceSink {
   }
 
   // How clients may submit that do so by themselves; all begin with direct access.
-  void access(const Record& r) {
-    if (accesses_.empty()) {
-      process(kAccess, "access");
-      accesses_.resize(phases_.size());
+  void begin_access() {
+    if (!accesses_.empty()) return;
+    process(kAccess, "access");
+    for (std::uint32_t c = 0; c < phases_.size(); ++c) {
+      thread(kAccess, client_thread(c), workload_->clients[c].name);
+      accesses_.push_back({"direct", {}, {.job = {ClientId{c}, 0}}});
     }
+  }
+  void access(const Record& r) {
+    begin_access();
     Phase& now = accesses_[r.job.client.index];
     show_access(now, r.time);
-    if (now.name.empty())
-      thread(kAccess, client_thread(r.job.client.index), workload_->clients[r.job.client.index].name);
     static constexpr std::array names{"direct", "intercept", "deny", "sampled"};
     now = {names[static_cast<std::size_t>(r.amount)], r.time, r};
   }
   void show_access(const Phase& phase, Time until) {
-    if (phase.name.empty() || until <= phase.since) return;
+    if (until <= phase.since) return;
     events_.push_back({{"ph", "X"},
                        {"name", phase.name},
                        {"pid", kAccess},

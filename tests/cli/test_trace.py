@@ -55,6 +55,41 @@ class Traces(ProgramTest):
                 with self.subTest(mechanism=mechanism, trace=name):
                     self.check_tracks(trace)
 
+    def processes(self, trace):
+        return {event["args"]["name"]: event["pid"] for event in trace["traceEvents"] if event["name"] == "process_name"}
+
+    def test_kernels_go_through_their_states(self):
+        for name, trace in self.play(BUSY).items():
+            with self.subTest(trace=name):
+                states = self.processes(trace)["kernel states"]
+                tracks = {tid: [n for _, _, n in spans] for (pid, tid), spans in self.check_tracks(trace).items() if pid == states}
+                self.assertTrue(tracks)
+                seen = {state for track in tracks.values() for state in track}
+                self.assertLessEqual({"READY", "TORUN", "RUNNING"}, seen)
+                self.assertLessEqual(seen, {"PREP", "READY", "TORUN", "RUNNING", "TOEVICT"})
+                if name.split("-")[2] == "rr":
+                    self.assertIn("TOEVICT", seen)
+
+    def test_access_of_clients_that_submit_by_themselves(self):
+        text = """{kind: experiment, version: 1, name: e, device: gtx-670, mechanism: ideal, standalone: original, horizon: 20 ms,
+          workload: {kind: workload, version: 1, name: w, repeat: {jobs: endless, think: 0 us},
+            clients: [{name: A, throttle: {request: 100 us}}, {name: B, throttle: {request: 300 us}}]},
+          policies: [{name: passthrough, label: direct}, {name: timeslice, params: {slice: 2 ms}},
+            {name: disengaged-fair-queueing, label: dfq, params: {sampling: 1 ms}}]}"""
+        expected = {"direct": {"direct"}, "timeslice": {"intercept", "deny"}, "dfq": {"direct", "deny", "sampled"}}
+        for name, trace in self.play(text).items():
+            policy = name.split("-")[2]
+            with self.subTest(policy):
+                access = self.processes(trace)["access"]
+                tracks = {tid: spans for (pid, tid), spans in self.check_tracks(trace).items() if pid == access}
+                self.assertEqual(len(tracks), 2)
+                self.assertNotIn("kernel states", self.processes(trace))
+                for spans in tracks.values():
+                    self.assertLessEqual({n for _, _, n in spans}, expected[policy] | {"direct"})
+                    self.assertEqual((spans[0][0], spans[-1][1]), (0, 20_000_000))
+                    self.assertTrue(all(a[1] == b[0] for a, b in zip(spans, spans[1:])))
+                self.assertEqual({n for spans in tracks.values() for _, _, n in spans} | {"direct"}, expected[policy] | {"direct"})
+
     def test_the_trace_tells_what_the_results_tell(self):
         traces = self.play(BUSY)
         jobs = table(self.out / "jobs.csv")
