@@ -242,14 +242,16 @@ void read_throttle(const Field& field, Client& client) {
 
 void read_program(Mapping& m, Client& client) {
   const auto throttle = m.maybe("throttle");
-  if (throttle && m.maybe("kernels")) throttle->fail("both throttle and kernels", "one of them");
+  const auto kernels = m.maybe("kernels");
+  const auto channels = m.maybe("channels");
+  if (throttle && kernels) throttle->fail("both throttle and kernels", "one of them");
+  if (!throttle && !kernels) m.finish();  // a misspelt key says more than one that is missing
   if (throttle)
     read_throttle(*throttle, client);
   else
     for (const Field& kernel : m.need("kernels").items()) read_kernels(kernel, client.kernels);
   std::int64_t used = 1;
   for (const Kernel& kernel : client.kernels) used = std::max<std::int64_t>(used, kernel.channel + 1);
-  const auto channels = m.maybe("channels");
   client.channels = channels ? channels->integer(used, kMostChannels) : used;
 }
 

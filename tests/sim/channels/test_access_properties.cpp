@@ -90,7 +90,7 @@ void check_laws(const Played& played, const Scenario& scenario) {
   }
 }
 
-// How long the device stands idle at most while a request waits for nothing but access, from `since` on.
+// Of the device's busy time.
 double share(const std::vector<std::int64_t>& usage, std::size_t client) {
   std::int64_t all = 0;
   for (const std::int64_t u : usage) all += u;
