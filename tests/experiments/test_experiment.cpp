@@ -56,6 +56,20 @@ TEST_CASE("sweeps expand to every combination, the last path fastest") {
     if (policy.label == "rr") CHECK(policy.values.duration("quantum") == Duration{2'000'000});
 }
 
+TEST_CASE("an experiment can have some of a workload's clients, and sweep which") {
+  const Experiment e = read_experiment(
+      kFig4, {{"published", "[]"}, {"clients", "[VA]"}, {"sweep", "{clients: [[VA], [BS, VA], [SPMV]]}"}});
+  const auto names = [&](std::size_t point) {
+    std::vector<std::string> out;
+    for (const Client& client : e.points[point].workload->draw(1, 0).clients) out.push_back(client.name);
+    return out;
+  };
+  CHECK(e.points[1].values == std::vector<std::string>{"BS+VA"});
+  CHECK(names(0) == std::vector<std::string>{"VA"});
+  CHECK(names(1) == std::vector<std::string>{"VA", "BS"});  // in the order of the workload
+  CHECK(names(2) == std::vector<std::string>{"SPMV"});
+}
+
 TEST_CASE("paths lead through names, indices and files") {
   const Experiment e = read_experiment(kFig4, {{"workload.clients.VA.kernels.0.time", "1 ms"},
                                                {"device.commands.launch", "7 us"},

@@ -62,3 +62,29 @@ TEST_CASE("a value relative to another policy's, and one that was not measured")
   CHECK(got[1].verdict == "miss");
   CHECK_FALSE(got[1].measured.has_value());
 }
+
+TEST_CASE("a value over several points: the mean, least or largest, and of ratios") {
+  Measured measured;
+  for (std::uint32_t point = 0; point < 3; ++point) {
+    measured.put(point, "a", "", "antt", 2 + point);  // 2 3 4
+    measured.put(point, "b", "", "antt", 1 + point);  // 1 2 3
+    if (point < 2) measured.put(point, "c", "", "antt", 1);
+  }
+  const auto over = [&](const std::string& take, const std::string& policy = "a", bool ratio = false) {
+    PublishedValue v = value(policy, 1, "tight");
+    v.last_point = 2;
+    v.take = take;
+    if (ratio) v.relative_to = "b";
+    return judge({v}, measured)[0].measured;
+  };
+  CHECK(over("mean") == 3.0);
+  CHECK(over("min") == 2.0);
+  CHECK(over("max") == 4.0);
+  CHECK(over("max", "a", true) == 2.0);
+  CHECK_FALSE(over("mean", "c"));  // not measured everywhere
+  PublishedValue later = value("a", 1, "tight");
+  later.point = 1;
+  later.last_point = 2;
+  later.take = "mean";
+  CHECK(judge({later}, measured)[0].measured == 3.5);
+}
