@@ -32,8 +32,9 @@ class EventQueue {
 
   // When the first event is due. The queue must not be empty.
   Time next_time() const {
-    assert(size_ > 0 && slots_ != nullptr);
-    const Key* const root = slots_.get() + kRoot;
+    const Key* const slots = slots_.get();
+    assert(size_ > 0 && slots != nullptr);
+    const Key* const root = slots + kRoot;
     return time_of(hole_ ? root[1 + least_of(root + 1)] : *root);  // the hole is left for the next push
   }
 
