@@ -109,7 +109,7 @@ class List(ProgramTest):
 class Run(ProgramTest):
     def test_unknown_policy_names_the_nearest_and_writes_nothing(self):
         message = self.refused("run", self.file("e.yaml", SMALL.replace("[sjf,", "[sjff,")), "--out", "out")
-        self.assertIn("e.yaml:7: key 'policies.0': found 'sjff', expected one of cfs, dprr, fcfs, frs, microkernel-rr, passthrough, piv, pkm, rr, sjf, srt (did you mean 'sjf'?)", message)
+        self.assertRegex(message, r"e\.yaml:7: key 'policies\.0': found 'sjff', expected one of .*\bsjf, srt\b.* \(did you mean 'sjf'\?\)$")
         self.assertFalse((self.folder / "out").exists())
 
     def test_wrong_overrides_are_refused_and_write_nothing(self):

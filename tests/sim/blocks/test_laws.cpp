@@ -172,6 +172,7 @@ TEST_CASE("many blocks at once are placed as one by one", "[blocks]") {
       }
       REQUIRE(alone == count);
       std::vector<BlocksOnSm> expected;
+      expected.reserve(counts.size());
       for (const auto& [sm, blocks] : counts) expected.push_back({sm, blocks});
       REQUIRE(where == expected);
       if (count > 0) placed.emplace_back(needs, where);
