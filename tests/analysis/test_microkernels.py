@@ -1,29 +1,16 @@
 """The figures of folders whose policies move memory."""
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-_ANALYSIS = Path(__file__).resolve().parents[2] / 'analysis'
-sys.path.insert(0, str(_ANALYSIS))
-
-import microkernels  # noqa: E402  (the path comes first)
-import results  # noqa: E402
-import style  # noqa: E402
+from in_a_folder import InAFolder  # (which adds the path of the modules below)
+import microkernels
+import results
 
 SUMMARY = 'point,policy{swept},antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions\n'
 CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns,slice_share,slices_in_a_row\n'
 JOBS = 'point,policy,replication,permutation,client,job,standalone_ns,response_ns,launches\n'
 
 
-class Microkernels(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(style.pyplot.close, 'all')
-        self.folder = Path(folder.name)
-        style.prepare()
-
+class Microkernels(InAFolder):
     def read(self, clients, swept=()):
         name = ',policies.p.params.slice' if swept else ''
         rows = [f'{point},p,{value},2,,0,,1,,0\n' for point, value in enumerate(swept)] or ['0,p,2,,0,,1,,0\n', '0,q,2,,0,,1,,0\n']

@@ -9,6 +9,7 @@ import pathlib
 import sys
 import tempfile
 
+import by_hand
 from block_model import BlockModel
 from block_workloads import BYTE_PER_NS, experiment
 from compare_blocks import EVENTS, run_gangway
@@ -201,18 +202,5 @@ def test_fifo_has_a_single_queue():
           [("h", 0, "k0", 0, 0, 1), ("l", 0, "k0", 0, 1, 2), ("l", 0, "k0", 0, 2, 3)])
 
 
-def main():
-    tests = {name: value for name, value in globals().items() if name.startswith("test_")}
-    failed = 0
-    for name, test in tests.items():
-        try:
-            test()
-        except AssertionError as error:
-            failed += 1
-            print(f"{name}: {error}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(by_hand.run(globals()))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+import by_hand
 from channel_model import ChannelModel
 from channel_workloads import experiment
 from compare_channels import expected_of, run_gangway
@@ -174,18 +175,5 @@ def test_random_cases():
     assert done.returncode == 0, done.stdout
 
 
-def main():
-    tests = {name: value for name, value in globals().items() if name.startswith("test_")}
-    failed = 0
-    for name, test in tests.items():
-        try:
-            test()
-        except AssertionError as error:
-            failed += 1
-            print(f"{name}: {str(error)[:1500]}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(by_hand.run(globals()))

@@ -1,27 +1,12 @@
 """The EffiSha paper's figures: what is printed is met where the page says so, and orders hold kernel by kernel."""
 
-import csv
-import os
-import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-GANGWAY = Path(os.environ.get("GANGWAY", "build/release/gangway")).resolve()
+from reproduction import Reproduction
 
 
-class EffiSha(unittest.TestCase):
-    def run_experiment(self, name, *options):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.out = Path(folder.name) / name
-        subprocess.run([GANGWAY, "run", ROOT / f"experiments/effisha/{name}.yaml", "--out", self.out, *options], check=True,
-                       capture_output=True)
-
-    def rows(self, file):
-        with open(self.out / file, newline="", encoding="utf-8") as stream:
-            return list(csv.DictReader(stream))
+class EffiSha(Reproduction):
+    PAPER = "effisha"
 
     def verdicts(self):
         published = self.rows("published.csv")

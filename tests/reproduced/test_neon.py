@@ -1,30 +1,16 @@
 """The NEON paper's figures: what is printed is met where the page says so, adversaries do what it says they do."""
 
-import csv
 import json
-import os
-import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-GANGWAY = Path(os.environ.get("GANGWAY", "build/release/gangway")).resolve()
+from reproduction import Reproduction
+
 SHORT = ("--set", "replications=2", "--set", "horizon=1 s")
 LONGER = ("--set", "replications=2", "--set", "horizon=5 s")  # where slices of 30 ms must even out
 
 
-class Neon(unittest.TestCase):
-    def run_experiment(self, name, *options):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.out = Path(folder.name) / name
-        subprocess.run([GANGWAY, "run", ROOT / f"experiments/neon/{name}.yaml", "--out", self.out, *options], check=True,
-                       capture_output=True)
-
-    def rows(self, file):
-        with open(self.out / file, newline="", encoding="utf-8") as stream:
-            return list(csv.DictReader(stream))
+class Neon(Reproduction):
+    PAPER = "neon"
 
     def misses(self):
         return [(row["figure"], row["point"], row["policy"], row["client"]) for row in self.rows("published.csv")

@@ -1,29 +1,12 @@
 """The Share-a-GPU paper's figures: what is printed is met where the page says so, and equation 1 has its knee where it says."""
 
-import csv
-import os
-import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-GANGWAY = Path(os.environ.get("GANGWAY", "build/release/gangway")).resolve()
+from reproduction import Reproduction
 
 
-class ShareAGpu(unittest.TestCase):
-    def run_experiment(self, name, *options, code=0):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.out = Path(folder.name) / name
-        done = subprocess.run([GANGWAY, "run", ROOT / f"experiments/share-a-gpu/{name}.yaml", "--out", self.out, *options],
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, code, done.stderr)
-        return done.stderr
-
-    def rows(self, file):
-        with open(self.out / file, newline="", encoding="utf-8") as stream:
-            return list(csv.DictReader(stream))
+class ShareAGpu(Reproduction):
+    PAPER = "share-a-gpu"
 
     def clients(self, column):
         return {(int(row["point"]), row["client"]): float(row[column]) for row in self.rows("clients.csv")}

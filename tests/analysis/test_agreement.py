@@ -1,0 +1,220 @@
+"""The comparisons, calibrations and reports of synthetic folders."""
+import unittest
+
+from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
+import agreement
+import calibration
+import compare
+import costs
+import readings
+import report
+import results
+import synthetic
+
+GAP = 'workload.arrivals.gap'
+
+
+class Comparisons(InAFolder):
+    def setUp(self):
+        super().setUp()
+        self.sides = [self.folder / 'predicted', self.folder / 'measured']
+        for side, factors, world in zip(self.sides, ((1.1, 0.9, 1), (1, 1, 1)), ('sim', 'cuda')):
+            synthetic.write_bars(side)
+            synthetic.write_jobs(side, factors, world, left_out={('RED', 2)} if world == 'cuda' else ())
+
+    def pair(self):
+        return agreement.read_pair(*self.sides)
+
+    def test_every_figure_the_same_bytes_when_drawn_again(self):
+        for side, quantum in zip(self.sides, (1.0, 1.3)):
+            synthetic.write_trace(side, 'rr', quantum)
+            synthetic.write_trace(side, 'frs', quantum, permutation=round(quantum))  # of both sides the same run
+        synthetic.write_trace(self.sides[0], 'sjf')
+        outs = [self.folder / seed for seed in ('1', '2')]
+        processes = [start('compare.py', *self.sides, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = [f'compare-{name}.{suffix}' for name in ('jobs', 'errors', 'metrics', 'gantt-rr', 'gantt-frs')
+                    for suffix in ('png', 'pdf')]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            first, second = ((out / name).read_bytes() for out in outs)
+            self.assertGreater(len(first), 5000, name)
+            self.assertEqual(first, second, name)
+
+    def test_jobs_are_matched_and_unfinished_ones_left_out(self):
+        jobs = self.pair().jobs
+        self.assertEqual({policy: len(own) for policy, own in jobs.items()}, dict.fromkeys(synthetic.PUBLISHED, 26))
+        found = agreement.errors(jobs['rr'])
+        for index, error in ((0, -10), (8, -10), (9, 0), (16, 0), (17, 10), (25, 10)):
+            self.assertAlmostEqual(found[index], error)
+
+    def test_a_panel_for_each_policy_with_the_same_limits(self):
+        panels = [axes for axes in agreement.draw_jobs(self.pair()).axes if axes.get_visible()]
+        self.assertEqual([axes.get_title() for axes in panels],
+                         [f'{policy} (26 jobs)' for policy in ('sjf', 'srt', 'rr', 'cfs', 'frs')])
+        self.assertEqual(len({(axes.get_xlim(), axes.get_ylim()) for axes in panels}), 1)
+        self.assertEqual([panels[0].get_ylabel(), panels[-1].get_xlabel()],
+                         ['NTT predicted (sim)', 'NTT measured (cuda)'])
+
+    def test_a_log_axis_where_small_values_would_be_crowded(self):
+        self.assertEqual(agreement.draw_jobs(self.pair()).axes[0].get_xscale(), 'linear')
+        synthetic.write_jobs(self.sides[0], (20, 1, 1))
+        self.assertEqual(agreement.draw_jobs(self.pair()).axes[0].get_xscale(), 'log')
+
+    def test_the_legend_tells_medians_and_the_axis_what_lies_beyond(self):
+        figure = agreement.draw_errors(self.pair())
+        self.assertIn('rr (median +0.0 %)', [text.get_text() for text in figure.legends[0].get_texts()])
+        self.assertEqual(agreement._window([[0.0] * 999 + [1000.0]])[2], 0.001)
+        self.assertNotIn('beyond', figure.axes[1].get_xlabel())
+
+    def test_errors_stand_above_the_bars(self):
+        text = (self.sides[0] / 'summary.csv').read_text().splitlines()
+        cells = text[1].split(',')
+        self.assertEqual(cells[1], 'cfs')
+        cells[2] = str(float(cells[2]) * 0.8)
+        (self.sides[0] / 'summary.csv').write_text('\n'.join([text[0], ','.join(cells), *text[2:]]) + '\n')
+        page, = agreement.draw_metrics(self.pair())
+        self.assertEqual([text.get_text() for text in page.axes[0].texts], ['+0.0', '+0.0', '+0.0', '−20.0', '+0.0'])
+
+    def test_a_sweep_has_a_row_of_panels_for_each_point_on_pages(self):
+        for side in self.sides:
+            synthetic.write_sweep(side, **{GAP: ['1 ms', '2 ms', '3 ms', '4 ms', '5 ms']})
+        pages = agreement.draw_metrics(self.pair())
+        self.assertEqual([len(page.axes) for page in pages], [6, 9])
+        self.assertEqual(pages[1].axes[0].get_title('left'), 'arrivals gap 3 ms')
+
+    def refused(self, *expected):
+        with self.assertRaises(results.InputError) as caught:
+            self.pair()
+        for text in expected:
+            self.assertIn(text, str(caught.exception))
+
+    def test_what_cannot_be_compared_is_refused(self):
+        text = (self.sides[1] / 'jobs.csv').read_text()
+        (self.sides[1] / 'jobs.csv').write_text(text.replace(',ntt\n', ',speed\n', 1))
+        self.refused("measured/jobs.csv:1: key 'ntt': found no such column")
+        (self.sides[1] / 'jobs.csv').write_text(text + '0,rr,0,1,VA,0,-1\n')
+        self.refused(f"jobs.csv:{len(text.splitlines()) + 1}: key 'ntt': found '-1', expected a number above 0")
+        (self.sides[1] / 'jobs.csv').write_text(text)
+        synthetic.write_sweep(self.sides[1], **{GAP: ['1 ms']})
+        self.refused('measured/summary.csv:1: found swept', GAP)
+        synthetic.write_sweep(self.sides[0], **{GAP: ['2 ms']})
+        self.refused("found '1 ms' at point 0, expected '2 ms' as in")
+        code, out, errors = finish(start('compare.py', self.sides[0]))
+        self.assertEqual((code, out), (2, ''))
+        self.assertRegex(errors, r'\Aerror: [^\n]*DIR_B\n\Z')
+
+    def test_folders_without_jobs_get_the_metrics(self):
+        (self.sides[0] / 'jobs.csv').unlink()
+        written = [path.name for path in compare.draw(*self.sides, self.folder / 'out')]
+        self.assertEqual(written, ['compare-metrics.png', 'compare-metrics.pdf'])
+
+
+class Calibrations(InAFolder):
+    def setUp(self):
+        super().setUp()
+        synthetic.write_calibration(self.folder)
+
+    def read(self):
+        return readings.read(self.folder)
+
+    def test_every_figure_the_same_bytes_when_drawn_again(self):
+        outs = [self.folder / seed for seed in ('1', '2')]
+        processes = [start('calibration.py', self.folder, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = [f'{name}.{suffix}' for name in ('eviction-delay', 'kernels', 'copies', 'polls') for suffix in ('png', 'pdf')]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            first, second = ((out / name).read_bytes() for out in outs)
+            self.assertGreater(len(first), 5000, name)
+            self.assertEqual(first, second, name)
+
+    def test_delays_are_medians_and_beside_them_less_the_longest_block_task(self):
+        whole, rest = costs.draw_evictions(self.read()).axes
+        medians = [series.lines[0].get_ydata() for series in whole.containers]  # one for each mechanism
+        self.assertEqual([round(y, 3) for y in medians[0]], [9.725, 17.725, 32.725])
+        beyond = [series.lines[0].get_ydata() for series in rest.containers]
+        self.assertEqual([[round(y, 3) for y in series] for series in beyond],
+                         2 * [[7.525, 7.525, -17.475]] + [[19.8, 19.8, -5.2], [13.8, 13.8, -11.2]])
+        lows, highs = whole.containers[0].lines[1]
+        self.assertEqual([round(y, 3) for y in highs.get_ydata()], [10.45, 18.45, 57.617])
+        self.assertEqual([round(y, 3) for y in lows.get_ydata()], [9, 17, 7.833])
+
+    def test_the_line_is_the_block_task_and_what_an_eviction_costs_at_the_shortest(self):
+        lines = [line for line in costs.draw_evictions(self.read()).axes[0].lines if len(line.get_xdata()) > 5]
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            for x, y in zip(line.get_xdata(), line.get_ydata()):
+                self.assertAlmostEqual(y - x, 7.525)
+
+    def test_the_overhead_stands_above_the_longest_kernel_first(self):
+        times, lengths = costs.draw_kernels(self.read()).axes
+        self.assertEqual([label.get_text() for label in times.get_xticklabels()], ['VA', 'RED'])
+        self.assertEqual([text.get_text() for text in times.texts], ['+2.0 %', '+2.0 %'])
+        self.assertEqual(lengths.get_yscale(), 'log')
+
+    def test_the_legend_of_copies_tells_the_fit_and_the_axis_the_sizes(self):
+        figure = costs.draw_copies(self.read())
+        self.assertIn('host to device: 7.00 µs + size / (50.0 GB/s)',
+                      [text.get_text() for text in figure.legends[0].get_texts()])
+        self.assertEqual([label.get_text() for label in figure.axes[1].get_xticklabels()],
+                         ['4\nKiB', '64\nKiB', '1\nMiB'])
+
+    def test_polls_are_medians_with_the_lines_of_the_fits(self):
+        figure = costs.draw_polls(self.read())
+        for axes, slope, medians in ((figure.axes[0], 1, [1.3, 4, 16, 64, 132, 264, 528, 1056]),
+                                     (figure.axes[1], 0.8, [20, 40, 80, 160])):
+            self.assertEqual([round(y, 3) for y in axes.containers[0].lines[0].get_ydata()], medians)
+            line, = (line for line in axes.lines if len(line.get_xdata()) > 10)
+            for x, y in zip(line.get_xdata(), line.get_ydata()):
+                self.assertAlmostEqual(y, slope * x)
+        self.assertEqual(min(figure.axes[0].lines[-1].get_xdata()), 132)  # fewer blocks than SMs are not in the fit
+        self.assertIn('device poll: 0.800 µs each, by the fit',
+                      [text.get_text() for text in figure.legends[0].get_texts()])
+
+    def test_what_was_not_measured_is_not_drawn(self):
+        lines = (self.folder / 'samples.csv').read_text().splitlines()
+        kept = [line for line in lines if not line.startswith(('copy', 'original', 'host poll'))]
+        (self.folder / 'samples.csv').write_text('\n'.join(kept) + '\n')
+        written = [path.name for path in calibration.draw(self.folder, self.folder / 'out')]
+        self.assertEqual(written, ['eviction-delay.png', 'eviction-delay.pdf'])
+
+    def test_one_mechanism_is_enough(self):
+        synthetic.write_calibration(self.folder, ['flag-copy'])
+        self.assertEqual(len(costs.draw_evictions(self.read()).axes[1].containers), 2)
+
+    def refused(self, expected):
+        with self.assertRaises(results.InputError) as caught:
+            self.read()
+        self.assertIn(expected, str(caught.exception))
+
+    def test_what_is_no_calibration_is_refused(self):
+        samples, about = ((self.folder / name).read_text() for name in ('samples.csv', 'calibration.json'))
+        (self.folder / 'samples.csv').write_text(samples + 'eviction,flag-copy,VA,0,soon\n')
+        self.refused(f"samples.csv:{len(samples.splitlines()) + 1}: key 'value_ns': found 'soon', expected a number")
+        (self.folder / 'samples.csv').write_text(samples.splitlines()[0] + '\n')
+        self.refused('samples.csv:1: found no rows')
+        (self.folder / 'samples.csv').write_text(samples)
+        (self.folder / 'calibration.json').write_text(about.replace('"slope"', '"rise"'))
+        self.refused("calibration.json: key 'fits': found KeyError 'slope'")
+        (self.folder / 'calibration.json').write_text('{"kind": "result"}')
+        self.refused("calibration.json: key 'kind': found no calibration")
+        (self.folder / 'calibration.json').unlink()
+        code, out, errors = finish(start('calibration.py', self.folder))
+        self.assertEqual((code, out), (2, ''))
+        self.assertRegex(errors, r'\Aerror: [^\n]*calibration.json: found no such file, expected [^\n]*\n\Z')
+
+
+class Reports(InAFolder):
+    def test_the_tables_and_the_tally(self):
+        synthetic.write_bars(self.folder)
+        code, out, errors = finish(start('report.py', self.folder, '--write'))
+        self.assertEqual((code, errors), (0, ''))
+        self.assertRegex(out, r'\| sjf +\| 1\.89 ± 0\.04 \| 0\.63 ± 0\.03 \| 5\.23 ± 0\.05 \|')
+        self.assertRegex(out, r'\| fig4 +\| cfs +\| ANTT +\| 6\.00 +\| 5\.82 +\| -3\.0 % +\| open +\| shown')
+        self.assertEqual(out.strip().splitlines()[-1], '23 pass, 1 miss, 1 shown')
+        self.assertEqual((self.folder / 'report.md').read_text(), report.text(results.read(self.folder)))
+
+
+if __name__ == '__main__':
+    unittest.main()
