@@ -10,6 +10,10 @@ constexpr std::uint64_t kInstantsPerLook = 4096;  // whether anybody wants the r
 
 }  // namespace
 
+EventWorld::EventWorld(const WorldSetup& setup) : setup_(setup), book_(setup_) {
+  for (const Client& client : setup_.workload.clients) standalone_.push_back(standalone_of(setup_, client));
+}
+
 std::uint64_t EventWorld::run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                               TraceSink& trace) {
   policy_ = &policy;
@@ -43,6 +47,14 @@ std::uint64_t EventWorld::push(Time time, std::uint32_t kind, std::uint32_t inde
 TimerId EventWorld::wake_at(Time time) {
   if (time < now_) impossible(fmt::format("a timer at {} ns, in the past", time.ns));
   return timers_.set([&](std::uint32_t slot) { return push(time, kTimer, slot); });
+}
+
+void EventWorld::note_release(const ClientRun& client) {
+  note({.time = now_,
+        .amount = standalone_[client.id().index].ns,
+        .job = client.last_released(),
+        .priority = client.priority_of(client.last_released()),
+        .mark = Mark::released});
 }
 
 void EventWorld::count_round(int& rounds) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/random.hpp"
+#include "models/run/client_run.hpp"
 #include "models/run/job_book.hpp"
 #include "models/run/refusing_orders.hpp"
 #include "models/world.hpp"
@@ -30,7 +31,7 @@ class EventWorld : public World, protected RefusingOrders {
   static constexpr Time kEndOfClock{4'000'000'000'000'000'000};
 
   // What the setup refers to must outlive the world.
-  explicit EventWorld(const WorldSetup& setup) : setup_(setup), book_(setup_) {}
+  explicit EventWorld(const WorldSetup& setup);
 
   // The run begins: nothing has happened. The queue is empty.
   virtual void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) = 0;
@@ -51,6 +52,8 @@ class EventWorld : public World, protected RefusingOrders {
   // Another round of the same instant: a policy that asks for more than zero delays can chain never ends.
   void count_round(int& rounds) const;
   void note(const Record& record) { journal_.note(record); }
+  // The client's latest job is released.
+  void note_release(const ClientRun& client);
   void tell(const Fact& fact) { facts_.push_back(fact); }
   bool told() const { return facts_.empty(); }
   void tell_and_decide();
@@ -65,6 +68,7 @@ class EventWorld : public World, protected RefusingOrders {
   Journal journal_;
 
  private:
+  std::vector<Duration> standalone_;  // by client
   Policy* policy_ = nullptr;
   Timers timers_;
   std::vector<Fact> facts_;

@@ -35,7 +35,6 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
     const Client& client = setup_.workload.clients[c];
     clients_.emplace_back(setup_, ClientId{c});
     delays_.push_back(delays_of(setup_, client));
-    standalone_.push_back(standalone_of(setup_, client).ns);
     if (client.native) share = true;
   }
   if (share) share_device(false);
@@ -165,11 +164,7 @@ void SimulatedWorld::begin_copies(Direction direction) {
 void SimulatedWorld::release(ClientId id) {
   ClientRun& client = clients_[id.index];
   client.release();
-  note({.time = now_,
-        .amount = standalone_[id.index],
-        .job = client.last_released(),
-        .priority = client.priority_of(client.last_released()),
-        .mark = Mark::released});
+  note_release(client);
   if (const auto due = client.next_release()) push(*due, kRelease, id.index);
   if (is_native(id))
     device_->released(client.last_released());

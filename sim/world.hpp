@@ -98,7 +98,6 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
 
   std::vector<ClientRun> clients_;
   std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
-  std::vector<std::int64_t> standalone_;
   HostThreads hosts_;
   Gpu gpu_;
   std::uint64_t gone_event_ =

@@ -25,7 +25,6 @@ ChannelWorld::ChannelWorld(const WorldSetup& setup)
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
     hosts_.emplace_back(ClientRun(setup_, ClientId{c}, ClientRun::Form::original));
-    standalone_.push_back(standalone_of(setup_, client).ns);
     interception_.push_back(scaled_nearest(setup_.device.access.interception, 1 + client.trivial_requests));
   }
 }
@@ -90,8 +89,6 @@ void ChannelWorld::handle(const EventQueue::Event& event) {
     case kSampleSeen:
       return sampled(host);
     case kSpan:
-      if (!host.sampling || host.sampling->span_event != event.sequence) return;
-      host.sampling->span_over = true;
       return check_sampled(host);
     case kOverdue:
       return overdue(host, event.sequence);
@@ -102,11 +99,7 @@ void ChannelWorld::handle(const EventQueue::Event& event) {
 
 void ChannelWorld::release(Host& host) {
   host.run.release();
-  note({.time = now_,
-        .amount = standalone_[id_of(host).index],
-        .job = host.run.last_released(),
-        .priority = host.run.priority_of(host.run.last_released()),
-        .mark = Mark::released});
+  note_release(host.run);
   if (const auto due = host.run.next_release()) push(*due, kRelease, id_of(host).index);
   if (host.open && host.stage == Host::Stage::idle) return advance(host);
   if (host.open || host.opening) return;
@@ -309,7 +302,7 @@ void ChannelWorld::started() {
         .kernel = run->request.kernel,
         .mark = Mark::started});
   end_event_ = run->ends ? push(*run->ends, kEnd) : 0;
-  if (limit_) watch_run(hosts_[run->request.job.client.index]);
+  watch_run(hosts_[run->request.job.client.index]);
 }
 
 void ChannelWorld::ended(std::uint64_t event) {
@@ -372,7 +365,7 @@ void ChannelWorld::tell_activity(Host& host) {
 }
 
 void ChannelWorld::check_sampled(Host& host) {
-  if (!host.sampling || host.sampling->lasted || !host.sampling->done()) return;
+  if (!host.sampling || host.sampling->lasted || !host.sampling->done(now_)) return;
   host.sampling->lasted = now_ - host.sampling->since;
   push(now_ + until_seen(), kSampleSeen, id_of(host).index);
 }
@@ -462,7 +455,7 @@ void ChannelWorld::sample(ClientId client, Duration span, std::int64_t requests)
   host.sampling->since = now_;
   host.sampling->until = now_ + span;
   host.sampling->wanted = requests;
-  host.sampling->span_event = push(now_ + span, kSpan, client.index);
+  push(now_ + span, kSpan, client.index);
   note({.time = now_, .amount = kSampled, .job = {client, 0}, .mark = Mark::access});
   if (host.stage == Host::Stage::waiting && settle_submission(host)) advance(host);
 }

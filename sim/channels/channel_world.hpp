@@ -77,7 +77,6 @@ class ChannelWorld : public EventWorld {
   }
 
   std::vector<Host> hosts_;
-  std::vector<std::int64_t> standalone_;
   std::vector<std::uint32_t> used_channels_;  // by client
   std::vector<Duration> interception_;        // by client
   ChannelTurns turns_;

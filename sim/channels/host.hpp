@@ -40,12 +40,10 @@ struct Sampling {
   Time since, until;
   std::int64_t wanted = 0, joined = 0, ended = 0;
   Duration busy, trapped;
-  std::uint64_t span_event = 0;
-  bool span_over = false;
   std::optional<Duration> lasted;  // it is over, but that has not been seen
 
   bool admits(Time now) const { return now < until && joined < wanted; }
-  bool done() const { return (span_over || joined == wanted) && ended == joined; }
+  bool done(Time now) const { return (now >= until || joined == wanted) && ended == joined; }
 };
 
 struct Host {
