@@ -77,9 +77,12 @@ struct ChannelCosts {
   std::optional<std::int64_t> channels;  // open at once; none: any number
 };
 
+inline constexpr std::int64_t kMostGpus = 64;
+
 struct Device {
   std::string name;
   std::string source;
+  std::int64_t gpus = 1;  // alike, each with memory and copy engines of its own, all on one bus
   bool pool =
       false;  // layout: one pool of threads and nothing else, as in Yang and Anderson; `sms` is then 1
   std::int64_t sms = 1;
@@ -97,7 +100,9 @@ struct Device {
   RuleSet rules;
   Bytes memory;
   CopyEngine h2d, d2h;
-  std::optional<Bandwidth> bus;  // that both directions share; their `both_ways` follow from it
+  std::optional<Bandwidth>
+      merge;                     // of the host, over versions of what several GPUs wrote; none: takes no time
+  std::optional<Bandwidth> bus;  // that all copies share; `both_ways` are what one GPU makes of it
   CommandCosts commands;
   std::optional<PollCosts> polls;  // none: not known
   ChannelCosts access;

@@ -19,14 +19,11 @@ constexpr std::uint32_t kMostFruitless = 100'000;
 
 std::int64_t moved_bytes(const CopyQueue::Copy& copy) { return copy.of_program ? 0 : copy.size.count; }
 
-constexpr std::size_t engine(Direction direction) { return direction == Direction::restore ? 0 : 1; }
-
 }  // namespace
 
 SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
     : EventWorld(setup),
-      copies_{CopyQueue(setup.device.h2d, setup.device.rules.on(Rule::C2)),
-              CopyQueue(setup.device.d2h, setup.device.rules.on(Rule::C2))},
+      copies_(setup.device),
       memory_(setup_, book_),
       move_delays_(setup.mechanism.moves()),
       moving_(setup.workload.clients.size()) {
@@ -51,9 +48,8 @@ void SimulatedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<
   moves_memory_ = policy.needs().has(Capability::memory);
   gpu_.release();
   memory_.reset();
-  for (CopyQueue& copies : copies_) copies.reset();
+  copies_.reset();
   if (device_) device_->reset(seed);
-  copies_changed_ = false;
   hosts_.reset(clients_.size());
   launches_ = fruitless_ = 0;
   for (std::size_t position = 0; position < order.size(); ++position) {
@@ -108,7 +104,7 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
     case kRelease:
       return release(ClientId{index});
     case kCopied:
-      return copied(static_cast<Direction>(index & 1), index >> 1, event.sequence);
+      return copied(index, event.sequence);
     case kStart:
       return started();
     case kGone:
@@ -133,29 +129,19 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
 }
 
 void SimulatedWorld::settle_copies() {
-  if (!std::exchange(copies_changed_, false)) return;
-  for (const Direction direction : {Direction::restore, Direction::save}) begin_copies(direction);
-  for (const Direction direction : {Direction::restore, Direction::save}) {
-    const Direction other = direction == Direction::restore ? Direction::save : Direction::restore;
-    const bool both_ways = !copies_[engine(other)].idle();
-    copies_[engine(direction)].pace(now_, both_ways, [&](Time end, std::uint32_t slot) {
-      return push(end, kCopied, slot << 1 | static_cast<std::uint32_t>(direction));
-    });
-  }
+  copies_.settle(
+      now_, [&](const CopyQueue::Copy& copy, DeviceId, Direction direction) { copy_begun(copy, direction); },
+      [&](Time end, std::uint32_t index) { return push(end, kCopied, index); });
 }
 
-void SimulatedWorld::begin_copies(Direction direction) {
-  CopyQueue& copies = copies_[engine(direction)];
-  while (const auto slot = copies.begin(now_)) {
-    const CopyQueue::Copy& copy = copies.copy(*slot);
-    if (copy.of_program && is_native(copy.job.client)) device_->copy_begun(copy, direction, now_);
-    note({.time = now_,
-          .amount = moved_bytes(copy),
-          .job = copy.job,
-          .mark = Mark::copy_begins,
-          .direction = direction,
-          .program_copy = copy.of_program});
-  }
+void SimulatedWorld::copy_begun(const CopyQueue::Copy& copy, Direction direction) {
+  if (copy.of_program && is_native(copy.job.client)) device_->copy_begun(copy, direction, now_);
+  note({.time = now_,
+        .amount = moved_bytes(copy),
+        .job = copy.job,
+        .mark = Mark::copy_begins,
+        .direction = direction,
+        .program_copy = copy.of_program});
 }
 
 // --- Clients
@@ -202,16 +188,14 @@ void SimulatedWorld::eligible(ClientRun& client, bool arrives) {
 }
 
 void SimulatedWorld::ask_for_copy(Direction direction, const CopyQueue::Copy& copy) {
-  copies_[engine(direction)].ask(copy, now_);
-  copies_changed_ = true;
+  copies_.ask(DeviceId{0}, direction, copy, now_);
 }
 
-void SimulatedWorld::copied(Direction direction, std::uint32_t slot, std::uint64_t event) {
-  CopyQueue& copies = copies_[engine(direction)];
-  if (!copies.ends(slot, event)) return;
-  copies_changed_ = true;
-  const CopyQueue::Copy copy = copies.copy(slot);
-  copies.finish(slot, now_);
+void SimulatedWorld::copied(std::uint32_t index, std::uint64_t event) {
+  const auto ended = copies_.end(index, event, now_);
+  if (!ended) return;
+  const CopyQueue::Copy& copy = ended->copy;
+  const Direction direction = copies_.direction_of(index);
   note({.time = now_,
         .amount = moved_bytes(copy),
         .job = copy.job,
@@ -221,7 +205,7 @@ void SimulatedWorld::copied(Direction direction, std::uint32_t slot, std::uint64
   if (!copy.of_program)
     move_copied(copy.job, direction);
   else if (is_native(copy.job.client))
-    device_->copied(copy, direction, copies.beginning(slot));
+    device_->copied(copy, direction, ended->began);
   else if (direction == Direction::restore)
     begin_kernels(clients_[copy.job.client.index]);
   else

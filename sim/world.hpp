@@ -2,13 +2,12 @@
 // sim/blocks/README.md that of a GPU that native clients use as well.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <vector>
 
 #include "models/run/client_run.hpp"
 #include "sim/blocks/shared_device.hpp"
-#include "sim/copy_engine.hpp"
+#include "sim/copy_engines.hpp"
 #include "sim/event_world.hpp"
 #include "sim/gpu.hpp"
 #include "sim/host_threads.hpp"
@@ -44,7 +43,7 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
   void ask_for_copy(Direction direction, const CopyQueue::Copy& copy) override;
   void native_job_over(JobId job) override;
   void serve_copies() override { settle_copies(); }
-  bool has_copies() const override { return copies_changed_; }
+  bool has_copies() const override { return copies_.changed(); }
   void launch_started() override;
   void launch_placed(std::int64_t running) override;
   void launch_gone() override;
@@ -62,14 +61,14 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
       settle_copies();
   }
   void settle_copies();
-  void begin_copies(Direction direction);
+  void copy_begun(const CopyQueue::Copy& copy, Direction direction);
   bool is_native(ClientId client) const { return device_ && device_->is_native(client); }
 
   void release(ClientId client);
   void begin_job(ClientRun& client);
   void eligible(ClientRun& client, bool arrives);
   void begin_kernels(ClientRun& client);
-  void copied(Direction direction, std::uint32_t slot, std::uint64_t event);
+  void copied(std::uint32_t index, std::uint64_t event);
   void started();
   void gone(std::uint64_t sequence);
   void report();
@@ -102,8 +101,7 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
   Gpu gpu_;
   std::uint64_t gone_event_ =
       0;  // the sequence number of the event that ends the stay; others are out of date
-  std::array<CopyQueue, 2> copies_;  // by Direction
-  bool copies_changed_ = false;      // since the last settling
+  CopyEngines copies_;
   bool all_native_ = false;
   std::optional<SharedDevice> device_;  // only where there are native clients
   DeviceMemory memory_;

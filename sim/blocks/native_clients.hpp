@@ -7,7 +7,7 @@
 
 #include "models/world.hpp"
 #include "sim/blocks/stream_queues.hpp"
-#include "sim/copy_engine.hpp"
+#include "sim/copy_queue.hpp"
 
 namespace gangway {
 

@@ -2,7 +2,6 @@
 // instant in client order. sim/README.md and sim/blocks/README.md define how long copies take.
 #pragma once
 
-#include <cmath>
 #include <deque>
 #include <iterator>
 #include <optional>
@@ -10,11 +9,14 @@
 
 #include "models/device.hpp"
 #include "models/identity.hpp"
+#include "models/policy.hpp"
 
 namespace gangway {
 
 class CopyQueue {
  public:
+  static constexpr std::int64_t kFullSpeed = 1'000'000;
+
   struct Copy {
     JobId job;
     Bytes size;
@@ -22,8 +24,7 @@ class CopyQueue {
   };
 
   // RTSS17.C2: one copy at a time; without that rule all at once.
-  CopyQueue(const CopyEngine& engine, bool one_at_a_time)
-      : engine_(engine), one_at_a_time_(one_at_a_time), slow_(std::llround(engine.both_ways * kFull)) {}
+  CopyQueue(const CopyEngine& engine, bool one_at_a_time) : engine_(engine), one_at_a_time_(one_at_a_time) {}
 
   void ask(const Copy& copy, Time now) {
     auto place = waiting_.end();
@@ -44,16 +45,16 @@ class CopyQueue {
     const std::uint32_t slot = free_.back();
     free_.pop_back();
     const Copy copy = waiting_.front().copy;
-    slots_[slot] = {copy, {now, ++begun_}, static_cast<Work>(time_of(copy, now).ns) * kFull, now, 0, true};
+    slots_[slot] = {copy, {now, ++begun_}, static_cast<Work>(time_of(copy, now).ns) * kFullSpeed, now, 0,
+                    true};
     waiting_.pop_front();
     return slot;
   }
 
-  // After copies of either direction began or ended: whether the other direction copies, too, from now on.
+  // After copies began or ended, here or on other engines: the speed from now on, in parts of kFullSpeed.
   // Calls push(end, slot), which returns the number of an event, for each copy whose end that changes.
   template <typename Push>
-  void pace(Time now, bool both_ways, Push push) {
-    const std::int64_t speed = both_ways ? slow_ : kFull;
+  void pace(Time now, std::int64_t speed, Push push) {
     for (std::uint32_t s = 0; s < slots_.size(); ++s) {
       Slot& slot = slots_[s];
       if (!slot.busy || (slot.event != 0 && speed == speed_)) continue;
@@ -85,13 +86,12 @@ class CopyQueue {
     waiting_.clear();
     slots_.clear();
     free_.clear();
-    speed_ = kFull;
+    speed_ = kFullSpeed;
     last_end_.reset();
   }
 
  private:
-  __extension__ using Work = __int128;  // ns at full speed, times kFull
-  static constexpr std::int64_t kFull = 1'000'000;
+  __extension__ using Work = __int128;  // ns at full speed, times kFullSpeed
 
   struct Slot {
     Copy copy;
@@ -109,8 +109,7 @@ class CopyQueue {
 
   CopyEngine engine_;
   bool one_at_a_time_;
-  std::int64_t slow_;
-  std::int64_t speed_ = kFull;
+  std::int64_t speed_ = kFullSpeed;
   std::uint64_t begun_ = 0;
   std::optional<Time> last_end_;
   struct Waiting {

@@ -1,0 +1,75 @@
+// The copy engines of one GPU or of several on one bus: which copies run, and how fast. sim/memory/README.md
+// says how a bus is shared. The world keeps the events.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/copy_queue.hpp"
+
+namespace gangway {
+
+class CopyEngines {
+ public:
+  struct Ended {
+    CopyQueue::Copy copy;
+    CopyQueue::Beginning began;
+  };
+
+  explicit CopyEngines(const Device& device);
+  void reset();  // a run begins: nothing is copied
+
+  void ask(DeviceId gpu, Direction direction, const CopyQueue::Copy& copy, Time now) {
+    queues_[engine(gpu, direction)].ask(copy, now);
+    changed_ = true;
+  }
+  // Copies were asked for or ended since the last settle().
+  bool changed() const { return changed_; }
+
+  // At the end of an instant: copies begin, and all that run get their speeds. Calls begun(copy, gpu,
+  // direction) for each that begins; push(end, index), which returns the number of an event, for each whose
+  // end changes.
+  template <typename Begun, typename Push>
+  void settle(Time now, Begun begun, Push push) {
+    if (!std::exchange(changed_, false)) return;
+    for (std::uint32_t e = 0; e < queues_.size(); ++e)
+      while (const auto slot = queues_[e].begin(now)) begun(queues_[e].copy(*slot), gpu(e), direction(e));
+    for (std::uint32_t e = 0; e < queues_.size(); ++e)
+      queues_[e].pace(now, speed(e),
+                      [&](Time end, std::uint32_t slot) { return push(end, index_of(e, slot)); });
+  }
+
+  // An event of a copy's end came: none if it is out of date.
+  std::optional<Ended> end(std::uint32_t index, std::uint64_t event, Time now);
+  // What such an index is about.
+  DeviceId gpu_of(std::uint32_t index) const { return gpu(index % count()); }
+  Direction direction_of(std::uint32_t index) const { return direction(index % count()); }
+
+ private:
+  static std::uint32_t engine(DeviceId gpu, Direction direction) {
+    return gpu.index * 2 + (direction == Direction::restore ? 0 : 1);
+  }
+  static DeviceId gpu(std::uint32_t engine) { return {engine / 2}; }
+  static Direction direction(std::uint32_t engine) {
+    return engine % 2 == 0 ? Direction::restore : Direction::save;
+  }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(queues_.size()); }
+  std::uint32_t index_of(std::uint32_t engine, std::uint32_t slot) const { return slot * count() + engine; }
+
+  // In parts of CopyQueue::kFullSpeed, as things stand.
+  std::int64_t speed(std::uint32_t engine) const;
+  std::int64_t busy(Direction direction) const;  // engines
+
+  CopyEngine h2d_, d2h_;
+  std::optional<Bandwidth> bus_;
+  std::vector<CopyQueue> queues_;  // by GPU and direction
+  bool changed_ = false;
+};
+
+// What each of `engines` gets of a bus that `others` use as well, each of these taking at most `other`: an
+// even share, and what slower ones leave, but at most `own`.
+Bandwidth share_of_bus(Bandwidth bus, Bandwidth own, std::int64_t engines, Bandwidth other,
+                       std::int64_t others);
+
+}  // namespace gangway
