@@ -22,20 +22,31 @@ constexpr int kOwner = 1, kCommands = 2, kCopyIn = 3, kCopyOut = 4, kScheduler =
 
 double microseconds(Time time) { return static_cast<double>(time.ns) / 1000; }
 
-// Turns records into trace events. A client's track shows one phase at a time; the GPU's tracks follow its
-// one owner.
+// The process of a GPU: those after the first follow all others.
+int gpu_process(std::size_t gpu) { return gpu == 0 ? kGpu : 9 + static_cast<int>(gpu); }
+int gpu_process(const Record& r) { return gpu_process(r.gpu); }
+
+// Turns records into trace events. A client's track shows one phase at a time; a GPU's tracks follow its one
+// owner.
 class Timeline : public TraceSink {
  public:
-  explicit Timeline(const Workload& workload)
-      : workload_(&workload), phases_(workload.clients.size()), states_(workload, kStates) {
+  Timeline(const Workload& workload, std::int64_t gpus)
+      : workload_(&workload),
+        phases_(workload.clients.size()),
+        running_(workload.clients.size()),
+        states_(workload, kStates),
+        gpus_(static_cast<std::size_t>(gpus)) {
     process(kClients, "clients");
-    process(kGpu, "GPU 0");
+    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu)
+      process(gpu_process(gpu), fmt::format("GPU {}", gpu));
     for (std::size_t c = 0; c < workload.clients.size(); ++c)
       thread(kClients, client_thread(c), workload.clients[c].name);
-    thread(kGpu, kOwner, "owner");
-    thread(kGpu, kCommands, "commands");
-    thread(kGpu, kCopyIn, "copy h2d");
-    thread(kGpu, kCopyOut, "copy d2h");
+    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
+      thread(gpu_process(gpu), kOwner, "owner");
+      thread(gpu_process(gpu), kCommands, "commands");
+      thread(gpu_process(gpu), kCopyIn, "copy h2d");
+      thread(gpu_process(gpu), kCopyOut, "copy d2h");
+    }
   }
 
   void record(const Record& r) override {
@@ -45,7 +56,7 @@ class Timeline : public TraceSink {
       case Mark::released:
         return instant(r, "arrived");
       case Mark::copy_begins:
-        copying_[{engine(r), r.job}] = r;
+        copying_[{r.gpu, engine(r), r.job}] = r;
         if (r.program_copy) enter(r, to_device(r) ? "copy in" : "copy out");
         return;
       case Mark::copy_ends:
@@ -78,18 +89,18 @@ class Timeline : public TraceSink {
         if (!r.copy) count(r, -1, 0);
         return;
       case Mark::launch_ordered:
-        launched_ = r.time;
-        owner_ = Owner::coming;
+        gpus_[r.gpu].launched = r.time;
         return;
       case Mark::started:
         if (is_native(r)) return enter(r, "running");
-        if (requests_.erase(r.launch) == 0) span(kGpu, kCommands, "launch", launched_, r);
-        owned_ = r.time;
-        owner_ = Owner::there;
+        if (requests_.erase(r.launch) == 0)
+          span(gpu_process(r), kCommands, "launch", gpus_[r.gpu].launched, r);
+        gpus_[r.gpu].owner = r;
+        if (++running_[r.job.client.index] > 1) return;  // on another GPU
         return enter(r, "running");
       case Mark::evict_ordered:
-        command_ = r.time;
-        evicting_ = true;
+        gpus_[r.gpu].command = r.time;
+        gpus_[r.gpu].evicting = true;
         instant(r, "evict ordered");
         if (phase(r).name == "running") enter(r, "draining");
         return;
@@ -98,13 +109,15 @@ class Timeline : public TraceSink {
         count(r, 0, -1);
         return leave(r);
       case Mark::left:
-        span(kGpu, kCommands, "pending work", command_, r);
+        span(gpu_process(r), kCommands, "pending work", gpus_[r.gpu].command, r);
         return;
       case Mark::finished:
         leave(r);
         return instant(r, "finished");
       case Mark::holds:
         return held(r);
+      case Mark::merged:
+        return instant(r, "merged");
       case Mark::decided:
         return decided(r);
       case Mark::ended:
@@ -308,8 +321,8 @@ class Timeline : public TraceSink {
 
   void copied(const Record& r) {
     const std::string& client = workload_->clients[r.job.client.index].name;
-    const auto begun = copying_.find({engine(r), r.job});
-    span(kGpu, to_device(r) ? kCopyIn : kCopyOut, client, begun->second.time, r);
+    const auto begun = copying_.find({r.gpu, engine(r), r.job});
+    span(gpu_process(r), to_device(r) ? kCopyIn : kCopyOut, client, begun->second.time, r);
     copying_.erase(begun);
     if (r.program_copy) leave(r);
   }
@@ -317,7 +330,7 @@ class Timeline : public TraceSink {
   void held(const Record& r) {
     events_.push_back({{"ph", "C"},
                        {"name", "device memory"},
-                       {"pid", kGpu},
+                       {"pid", gpu_process(r)},
                        {"tid", 0},
                        {"ts", microseconds(r.time)},
                        {"args", {{workload_->clients[r.job.client.index].name, r.amount}}}});
@@ -325,42 +338,56 @@ class Timeline : public TraceSink {
 
   void gone(const Record& r) {
     const Client& client = workload_->clients[r.job.client.index];
-    span(kGpu, kOwner, client.name + " " + client.kernels[r.kernel].name, owned_, r);
+    GpuTracks& gpu = gpus_[r.gpu];
+    const Time owned = gpu.owner ? gpu.owner->time : r.time;
+    span(gpu_process(r), kOwner, client.name + " " + client.kernels[r.kernel].name, owned, r);
     // An eviction ordered before the first block ran shares its time with the launch command, whose span is
     // drawn already.
-    if (evicting_) span(kGpu, kCommands, "evict", std::max(command_, owned_), r);
-    evicting_ = false;
-    owner_ = Owner::none;
-    command_ = r.time;
-    enter(r, "waiting");
+    if (gpu.evicting) span(gpu_process(r), kCommands, "evict", std::max(gpu.command, owned), r);
+    gpu.evicting = false;
+    gpu.owner.reset();
+    gpu.command = r.time;
+    int& running = running_[r.job.client.index];
+    if (running > 0) --running;
+    if (running == 0) enter(r, "waiting");
   }
 
   // What is still going on when a horizon ends the run is drawn up to there.
   void ended(Time now) {
     for (const Phase& p : accesses_) show_access(p, now);
+    for (const GpuTracks& gpu : gpus_) {
+      if (!gpu.owner) continue;
+      Record r = *gpu.owner;
+      r.time = now;
+      gone(r);
+    }
     for (Phase& p : phases_) {
       Record r = p.of;
       r.time = now;
-      if (owner_ == Owner::there && (p.name == "running" || p.name == "draining")) gone(r);
       leave(r);
     }
     for (const auto& [where, begun] : copying_) {
       Record r = begun;
       r.time = now;
-      span(kGpu, to_device(r) ? kCopyIn : kCopyOut, workload_->clients[r.job.client.index].name, begun.time,
-           r);
+      span(gpu_process(r), to_device(r) ? kCopyIn : kCopyOut, workload_->clients[r.job.client.index].name,
+           begun.time, r);
     }
   }
 
+  struct GpuTracks {
+    Time launched;                // when the launch was ordered
+    std::optional<Record> owner;  // how the launch that runs started
+    Time command;                 // when the eviction or reading under way was ordered
+    bool evicting = false;
+  };
+
   const Workload* workload_;
   std::vector<Phase> phases_;
+  std::vector<int> running_;  // by client: its launches on GPUs
   StateTracks states_;
-  std::map<std::pair<std::size_t, JobId>, Record> copying_;  // what began the copies under way, by engine
-  enum class Owner { none, coming, there } owner_ = Owner::none;
-  Time launched_;  // when the launch was ordered
-  Time owned_;     // by the launch that runs
-  Time command_;   // when the eviction or reading under way was ordered
-  bool evicting_ = false;
+  std::vector<GpuTracks> gpus_;
+  // What began the copies under way, by GPU and engine.
+  std::map<std::tuple<std::uint8_t, std::size_t, JobId>, Record> copying_;
   bool scheduler_ = false;  // its track is there
   std::set<LaunchId> native_;
   std::set<LaunchId> requests_;               // of clients that submit by themselves, that have not begun
@@ -384,7 +411,7 @@ const std::string& label(const Experiment& experiment, const Unit& unit) {
 struct ChromeTrace::State {
   State(const Experiment& experiment, const Unit& unit)
       : workload(experiment.points[unit.point].workload->draw(experiment.seed, unit.replication)),
-        timeline(workload) {}
+        timeline(workload, experiment.points[unit.point].device.gpus) {}
   Workload workload;
   Timeline timeline;
 };

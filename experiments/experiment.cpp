@@ -89,12 +89,26 @@ std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const C
 
 Capabilities needs_of(const Contender& contender) { return contender.entry->make(contender.values)->needs(); }
 
+// Several GPUs are for policies that know of them, and have no queues of their own that anybody else uses.
+void check_gpus(const Contender& contender, const Policy& policy, const Point& point, const Field& workload) {
+  if (point.device.gpus == 1) return;
+  const auto found = fmt::format("{} GPUs", point.device.gpus);
+  if (!policy.several_gpus())
+    throw InputError(workload.node().origin(), "device.gpus", found,
+                     "1 under the policy " + quote(contender.label) + ", which schedules one");
+  for (const Client& client : point.workload->sample().clients)
+    if (client.native)
+      throw InputError(workload.node().origin(), workload.path() + ".clients." + client.name,
+                       "a native client beside " + found, "one GPU");
+}
+
 // Whether every client and kernel can be played under the policy.
 void check_policy(const Contender& contender, const Point& point, const Field& workload) {
   const auto policy = contender.entry->make(contender.values);
   const auto mechanism = contender.mechanism.entry->make(contender.mechanism.values);
   const bool channels = uses_channels(*policy, point.device);
   const bool all_native = policy->needs().has(Capability::native);
+  check_gpus(contender, *policy, point, workload);
   check_memory(point.workload->sample(), point.device, workload, policy->needs().has(Capability::memory));
   for (const Client& client : point.workload->sample().clients)
     for (const Kernel& kernel : client.kernels) {

@@ -165,7 +165,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   ReplicationMeter meter(stage.workload.clients.size(), experiment.sample_sigma);
   JobRows rows(unit, stage.policy.label, stage.workload);
   BothSinks jobs(meter, experiment.write_jobs ? &rows : nullptr);
-  RunMeter run_meter(stage.workload.clients.size(), jobs);
+  RunMeter run_meter(stage.workload.clients.size(), jobs, stage.point.device.gpus);
   StoppableSink records(run_meter, stop);
   SliceMeter slices(stage.workload.clients.size());
   if (experiment.counts_slices) records.count(&slices);

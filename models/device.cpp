@@ -54,6 +54,7 @@ void read_copies(const Field& field, Device& device) {
   const Field h2d = copy.need("h2d"), d2h = copy.need("d2h");
   device.h2d = read_engine(h2d);
   device.d2h = read_engine(d2h);
+  if (auto merge = copy.maybe("merge")) device.merge = merge->bandwidth();
   if (auto bus = copy.maybe("bus")) {
     if (h2d.node().find("both_ways") != nullptr || d2h.node().find("both_ways") != nullptr)
       bus->fail("both bus and both_ways", "one of them");
@@ -170,6 +171,7 @@ Device read_device(const Field& field) {
   Device device;
   device.name = m.need("name").identifier();
   if (auto source = m.maybe("source")) device.source = source->text();
+  if (auto gpus = m.maybe("gpus")) device.gpus = gpus->integer(1, kMostGpus);
   device.pool = false;
   if (auto layout = m.maybe("layout")) device.pool = layout->one_of({"pool", "sm"}) == "pool";
   if (device.pool) {

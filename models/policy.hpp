@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "models/block_set.hpp"
 #include "models/error.hpp"
 #include "models/identity.hpp"
 #include "models/quantity.hpp"
@@ -36,19 +37,40 @@ struct KernelFacts {
   std::uint32_t same_as = 0;        // the first kernel of the program that has its name: calls of one kernel
 };
 
-// Where the state of a client is, under policies that need `memory`.
+// Where the state of a client is, on one GPU.
 enum class Residence { absent, restoring, resident, saving };
+
+// What of clients' state is on which GPU, under policies that need `memory`, as facts and orders so far leave
+// it (sim/memory/README.md). Block-tasks are of the job's current kernel; kAllBlocks are those of all its
+// kernels.
+class MemoryView {
+ public:
+  virtual ~MemoryView() = default;
+  virtual Residence residence(ClientId client, DeviceId gpu) const = 0;
+  // That is left for states to be restored, and what the client's state takes.
+  virtual Bytes room(DeviceId gpu) const = 0;
+  virtual Bytes held(ClientId client, DeviceId gpu) const = 0;
+  // Whether these block-tasks can be launched there without a restore.
+  virtual bool holds(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
+  // What a restore for them would take of the room there, and what it would copy.
+  virtual Bytes takes(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
+  virtual Bytes copies(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
+  // Whether other GPUs have changed some of that, so that it has to be saved there first.
+  virtual bool changed_elsewhere(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
+  // What each GPU that takes part in a kernel has a version of, so that all must be merged behind it.
+  virtual Bytes merged(ClientId client) const = 0;
+  // How long a copy of that takes, with the bus to itself.
+  virtual Duration copy_time(Bytes size) const = 0;
+};
 
 // A job that was announced with Arrived and has kernels left. Progress is known as the FRS paper's
 // pending-work command gives it: when a kernel leaves the device, not before.
 struct JobFacts {
   JobId id;
   Time arrived;
-  Bytes memory;                             // device memory of the client
-  std::span<const KernelFacts> kernels;     // in program order
-  std::uint32_t kernel = 0;                 // the current one; kernels.size() when none is left
-  BlockCount done;                          // block-tasks of the current kernel
-  Residence residence = Residence::absent;  // as facts and orders so far leave it
+  std::span<const KernelFacts> kernels;  // in program order
+  std::uint32_t kernel = 0;              // the current one; kernels.size() when none is left
+  BlockCount done;                       // block-tasks of the current kernel, in all
 
   bool finished() const { return kernel == kernels.size(); }
   const KernelFacts& current() const { return kernels[kernel]; }
@@ -62,13 +84,15 @@ class View {
   std::size_t clients() const { return jobs_.size(); }
   // That clients which submit by themselves can open; none: any number.
   std::optional<std::int64_t> channels() const { return channels_; }
-  // Device memory that is left for states to be restored, as the orders so far leave it.
-  Bytes room(DeviceId) const { return room_; }
+  std::uint32_t gpus() const { return gpus_; }
+  // Only under policies that need `memory`.
+  const MemoryView& memory() const { return *memory_; }
 
  protected:
   std::vector<JobFacts> jobs_;  // one job at a time per client, so the client is the index
   std::optional<std::int64_t> channels_;
-  Bytes room_;
+  std::uint32_t gpus_ = 1;
+  const MemoryView* memory_ = nullptr;
 };
 
 // --- Facts
@@ -142,23 +166,21 @@ using Fact = std::variant<Left, Arrived, Started, Moved, Opens, Exited, Submitte
 // --- Orders
 // -------------------------------------------------------------------------------------------------------------
 
-struct BlockRange {
-  BlockCount first, last;  // [first, last)
-};
-
 // What a policy can ask for. An order about a launch or timer that is over does nothing. An order that can
 // never be right (a launch while another owns the device, a range that does not begin at the work done or
 // ends outside the grid, a timer in the past, an order the world has no capability for) stops the run with
-// RunError.
+// RunError. On several GPUs a kernel may have launches on more than one, of any block-tasks that no launch
+// has or had.
 class Orders {
  public:
   virtual ~Orders() = default;
   virtual LaunchId launch(JobId job, DeviceId device, BlockRange range) = 0;
   virtual void evict(LaunchId launch) = 0;
   virtual void kill(ClientId client) = 0;
-  // Of an absent state for which there is room, and of a resident one that no launch uses and whose job has
-  // kernels left (sim/memory/README.md).
-  virtual void restore(JobId job, DeviceId device) = 0;
+  // What launches of these block-tasks need, of a state that is absent or resident there and that no launch
+  // uses there, if there is room; and of a resident one that no launch uses there. The job has kernels left
+  // (sim/memory/README.md).
+  virtual void restore(JobId job, DeviceId device, BlockRange blocks) = 0;
   virtual void save(JobId job, DeviceId device) = 0;
   // How the client's submissions reach the device from now on; one that waits is treated likewise. All
   // clients begin with direct access.
@@ -218,6 +240,8 @@ class Policy {
   virtual Capabilities needs() const = 0;
   // Why the policy cannot schedule such a kernel, or not on such a device, if it cannot.
   virtual std::optional<Refusal> refusal(const Kernel&, const Device&) const { return std::nullopt; }
+  // Whether it schedules more than one GPU.
+  virtual bool several_gpus() const { return false; }
   // Where its random numbers come from in this run, before the first decision.
   virtual void seed(const Stream&) {}
   // Every fact of an instant comes first ...

@@ -35,6 +35,9 @@ struct Bytes {
   std::int64_t count = 0;
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
   constexpr Bytes operator+(Bytes o) const { return {count + o.count}; }
+  constexpr Bytes operator-(Bytes o) const { return {count - o.count}; }
+  constexpr Bytes& operator+=(Bytes o) { return *this = *this + o; }
+  constexpr Bytes& operator-=(Bytes o) { return *this = *this - o; }
 };
 
 struct Bandwidth {
@@ -48,7 +51,10 @@ struct BlockCount {
   friend constexpr auto operator<=>(BlockCount, BlockCount) = default;
   constexpr BlockCount operator+(BlockCount o) const { return {count + o.count}; }
   constexpr BlockCount operator-(BlockCount o) const { return {count - o.count}; }
+  constexpr BlockCount& operator+=(BlockCount o) { return *this = *this + o; }
 };
+// So much for each of these blocks.
+constexpr Bytes operator*(Bytes each, BlockCount blocks) { return {each.count * blocks.count}; }
 
 namespace literals {
 constexpr Duration operator""_ns(unsigned long long n) { return {static_cast<std::int64_t>(n)}; }

@@ -46,6 +46,8 @@ std::string name_of(Mark mark) {
       return "finished";
     case Mark::holds:
       return "holds memory";
+    case Mark::merged:
+      return "merged";
     case Mark::decided:
       return "decided";
     case Mark::ended:

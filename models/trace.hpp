@@ -32,7 +32,8 @@ enum class Mark : std::uint8_t {
   held,  // a rule keeps it there (amount: the Rule): where it is, or from joining a queue; said once for each
   dequeued,  // all its blocks are assigned and it left the primary queue; or a copy its engine's
   finished,  // the job is over
-  holds,     // amount: bytes of device memory that the job's state has from now on
+  holds,     // amount: bytes of a GPU's memory that the job's state has from now on
+  merged,    // all versions of what several GPUs wrote are one on the host
   decided,   // real worlds: the policy was told and has decided; amount: ns that took, orders included
   ended,     // the run is over; unfinished jobs stay so
 };
@@ -51,6 +52,7 @@ struct Record {
   Direction direction = Direction::restore;  // copies: restore is host to device
   bool program_copy = true;                  // copies: of the client's program, not ordered by a policy
   bool copy = false;                         // issued, queued, held, dequeued: of a copy
+  std::uint8_t gpu = 0;                      // of launches, copies, `holds`
 };
 
 // Blocks of one launch that ran together: they began at once and ended at once.

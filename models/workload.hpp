@@ -49,13 +49,20 @@ struct Kernel {
   Duration transformed() const;  // of the preemptible form, without jitter
 };
 
+// Which part of a variable each block of a kernel reads and writes, and no other block: block i has `size`
+// from first + i * stride on (Share-a-GPU, IV-A).
+struct BlockMap {
+  Bytes first, stride, size;
+};
+
 // Part of a client's state in device memory, as Share-a-GPU's metadata files list it (II-A, Fig. 2).
 struct Variable {
   std::string name;
   Bytes size;
-  bool input = true;    // has contents before the first kernel
-  bool dirty = false;   // kernels write it
-  bool output = false;  // the host reads it after the last kernel; then it is dirty
+  bool input = true;                 // has contents before the first kernel
+  bool dirty = false;                // kernels write it
+  bool output = false;               // the host reads it after the last kernel; then it is dirty
+  std::optional<BlockMap> map = {};  // none: any block may use all of it
 };
 
 struct Repeat {
@@ -111,12 +118,15 @@ struct Workload {
 // The stream that every other stream waits for, as CUDA's legacy default stream.
 inline constexpr const char* kNullStream = "default";
 
-// What a move of the client's whole state copies: to the device, before and after kernels have written to it;
-// to the host.
+// What a state takes of device memory; what a move of it copies to the device, before and after kernels have
+// written to it, and to the host; and what of it is output.
 struct StateSizes {
-  Bytes first_restore, restore, save;
+  Bytes footprint, first_restore, restore, save, output;
 };
-StateSizes state_sizes(const Client& client);
+StateSizes state_sizes(const Client& client);  // all of it
+StateSizes block_sizes(const Client& client);  // of that, what one block has by maps
+// Blocks of its largest kernel: so many have such a part.
+BlockCount largest_grid(const Client& client);
 
 // A kernel's static priority (EffiSha, 6.4) in a job for which the client has the priority `inherited`: that,
 // or its own, unless it is higher and the client not privileged.

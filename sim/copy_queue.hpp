@@ -17,10 +17,12 @@ class CopyQueue {
  public:
   static constexpr std::int64_t kFullSpeed = 1'000'000;
 
+  enum class Purpose { program, move, merge };
   struct Copy {
     JobId job;
     Bytes size;
-    bool of_program = true;  // else ordered by a policy
+    Purpose purpose = Purpose::program;
+    bool of_program() const { return purpose == Purpose::program; }
   };
 
   // RTSS17.C2: one copy at a time; without that rule all at once.

@@ -80,9 +80,4 @@ bool Gpu::flag_seen(Time now) {
   return true;
 }
 
-Why Gpu::why() const {
-  if (stay_->done == stay_->kernel.block_tasks) return Why::completed;
-  return stay_->done == stay_->range.last ? Why::budget : Why::evicted;
-}
-
 }  // namespace gangway

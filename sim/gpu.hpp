@@ -42,8 +42,6 @@ class Gpu {
   // Returns whether the end of the stay changed. Without effect when it is over, an eviction is under way or
   // nothing can be evicted.
   bool evict(Time now);
-  // Why the stay ended, once it is over.
-  Why why() const;
   void release() { stay_.reset(); }
 
   // On a device that is shared: the launch's first blocks come later than its command. Until then it neither

@@ -17,16 +17,21 @@ std::vector<CommandDelays> delays_of(const WorldSetup& setup, const Client& clie
 
 constexpr std::uint32_t kMostFruitless = 100'000;
 
-std::int64_t moved_bytes(const CopyQueue::Copy& copy) { return copy.of_program ? 0 : copy.size.count; }
+std::uint8_t number_of(DeviceId gpu) { return static_cast<std::uint8_t>(gpu.index); }
+
+std::int64_t moved_bytes(const CopyQueue::Copy& copy) { return copy.of_program() ? 0 : copy.size.count; }
 
 }  // namespace
 
 SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
     : EventWorld(setup),
+      gpus_(static_cast<std::size_t>(setup.device.gpus)),
+      gone_events_(gpus_.size()),
       copies_(setup.device),
       memory_(setup_, book_),
       move_delays_(setup.mechanism.moves()),
-      moving_(setup.workload.clients.size()) {
+      moving_(setup.workload.clients.size() * gpus_.size()),
+      states_(setup.workload.clients.size()) {
   bool share = false;
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
@@ -46,8 +51,9 @@ void SimulatedWorld::share_device(bool all_native) {
 void SimulatedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) {
   if (policy.needs().has(Capability::native) && !all_native_) share_device(true);
   moves_memory_ = policy.needs().has(Capability::memory);
-  gpu_.release();
+  for (Gpu& gpu : gpus_) gpu.release();
   memory_.reset();
+  states_.assign(clients_.size(), {});
   copies_.reset();
   if (device_) device_->reset(seed);
   hosts_.reset(clients_.size());
@@ -106,11 +112,11 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
     case kCopied:
       return copied(index, event.sequence);
     case kStart:
-      return started();
+      return started(index);
     case kGone:
-      return gone(event.sequence);
+      return gone(index, event.sequence);
     case kReport:
-      return report();
+      return report(index);
     case kTimer:
       return timer_due(event);
     case kBlocks:
@@ -120,9 +126,11 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
     case kHostFree:
       return go_on(clients_[index], true);
     case kMoveBegins:
-      return copy_state(clients_[index >> 1].job(), static_cast<Direction>(index & 1));
+      return copy_state(index);
     case kMoved:
-      return moved(clients_[index >> 1].job(), static_cast<Direction>(index & 1));
+      return moved(index);
+    case kMerged:
+      return merged(ClientId{index});
     case kLook:  // a delay is over: settle() sees which
       return;
   }
@@ -130,18 +138,22 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
 
 void SimulatedWorld::settle_copies() {
   copies_.settle(
-      now_, [&](const CopyQueue::Copy& copy, DeviceId, Direction direction) { copy_begun(copy, direction); },
+      now_,
+      [&](const CopyQueue::Copy& copy, DeviceId gpu, Direction direction) {
+        copy_begun(copy, gpu, direction);
+      },
       [&](Time end, std::uint32_t index) { return push(end, kCopied, index); });
 }
 
-void SimulatedWorld::copy_begun(const CopyQueue::Copy& copy, Direction direction) {
-  if (copy.of_program && is_native(copy.job.client)) device_->copy_begun(copy, direction, now_);
+void SimulatedWorld::copy_begun(const CopyQueue::Copy& copy, DeviceId gpu, Direction direction) {
+  if (copy.of_program() && is_native(copy.job.client)) device_->copy_begun(copy, direction, now_);
   note({.time = now_,
         .amount = moved_bytes(copy),
         .job = copy.job,
         .mark = Mark::copy_begins,
         .direction = direction,
-        .program_copy = copy.of_program});
+        .program_copy = copy.of_program(),
+        .gpu = number_of(gpu)});
 }
 
 // --- Clients
@@ -167,7 +179,7 @@ void SimulatedWorld::begin_job(ClientRun& client) {
   if (!client.begin()) return;
   const bool by_restore = moves_memory_ && !client.client().variables.empty();
   if (client.client().copy_in.count > 0 && !by_restore)
-    ask_for_copy(Direction::restore, {client.job(), client.client().copy_in, true});
+    ask_for_copy(Direction::restore, {client.job(), client.client().copy_in});
   else
     begin_kernels(client);
 }
@@ -187,29 +199,30 @@ void SimulatedWorld::eligible(ClientRun& client, bool arrives) {
   if (arrives) tell(Arrived{job});
 }
 
-void SimulatedWorld::ask_for_copy(Direction direction, const CopyQueue::Copy& copy) {
-  copies_.ask(DeviceId{0}, direction, copy, now_);
-}
-
 void SimulatedWorld::copied(std::uint32_t index, std::uint64_t event) {
   const auto ended = copies_.end(index, event, now_);
   if (!ended) return;
   const CopyQueue::Copy& copy = ended->copy;
   const Direction direction = copies_.direction_of(index);
+  const DeviceId gpu = copies_.gpu_of(index);
+  const ClientId client = copy.job.client;
   note({.time = now_,
         .amount = moved_bytes(copy),
         .job = copy.job,
         .mark = Mark::copy_ends,
         .direction = direction,
-        .program_copy = copy.of_program});
-  if (!copy.of_program)
-    move_copied(copy.job, direction);
-  else if (is_native(copy.job.client))
+        .program_copy = copy.of_program(),
+        .gpu = number_of(gpu)});
+  if (copy.purpose == CopyQueue::Purpose::move)
+    move_copied(copy.job, gpu, direction, copy.size);
+  else if (copy.purpose == CopyQueue::Purpose::merge)
+    merge_copied(client);
+  else if (is_native(client))
     device_->copied(copy, direction, ended->began);
   else if (direction == Direction::restore)
-    begin_kernels(clients_[copy.job.client.index]);
-  else
-    finish_job(clients_[copy.job.client.index], true);
+    begin_kernels(clients_[client.index]);
+  else if (!moves_memory_ || --states_[client.index].copies == 0)
+    finish_job(clients_[client.index], true);
 }
 
 // `late`: some time after its last kernel.
@@ -224,22 +237,25 @@ void SimulatedWorld::finish_job(ClientRun& client, bool late) {
 // --- The GPU
 // ------------------------------------------------------------------------------------------------------------
 
-void SimulatedWorld::begin_launch(const RunningKernel& kernel, BlockRange range) {
-  if (moves_memory_) memory_.launched(kernel.job);
+const Gpu::Stay& SimulatedWorld::begin_launch(const RunningKernel& kernel, DeviceId gpu, BlockRange range) {
+  book_.launched(kernel.job, range);
+  if (moves_memory_) launch_uses(kernel.job, gpu, range);
   const Gpu::Stay& stay =
-      gpu_.launch(now_, LaunchId{++launches_}, kernel, delays_[kernel.job.client.index][kernel.index], range,
-                  host_wait(kernel));
+      gpus_[gpu.index].launch(now_, LaunchId{++launches_}, kernel,
+                              delays_[kernel.job.client.index][kernel.index], range, host_wait(kernel));
   note({.time = now_,
         .launch = stay.launch,
         .amount = range.first.count,
         .job = kernel.job,
         .kernel = kernel.index,
-        .mark = Mark::launch_ordered});
-  push(stay.started, kStart);
+        .mark = Mark::launch_ordered,
+        .gpu = number_of(gpu)});
+  push(stay.started, kStart, gpu.index);
   if (device_)
-    gpu_.share(device_->launch(stay));
+    gpus_[0].share(device_->launch(stay));
   else
-    gone_event_ = push(stay.gone, kGone);
+    gone_events_[gpu.index] = push(stay.gone, kGone, gpu.index);
+  return stay;
 }
 
 Duration SimulatedWorld::host_wait(const RunningKernel& kernel) {
@@ -249,97 +265,102 @@ Duration SimulatedWorld::host_wait(const RunningKernel& kernel) {
                        delays_[client][kernel.index].host_wait);
 }
 
-void SimulatedWorld::started() {
-  if (device_ && !device_->joined()) return device_->join(gpu_.stay(), now_);
-  const Gpu::Stay& stay = gpu_.stay();
+void SimulatedWorld::started(std::uint32_t gpu) {
+  const Gpu::Stay& stay = gpus_[gpu].stay();
+  if (device_ && !device_->joined()) return device_->join(stay, now_);
   note({.time = now_,
         .launch = stay.launch,
         .job = stay.kernel.job,
         .kernel = stay.kernel.index,
-        .mark = Mark::started});
-  launch_started();
+        .mark = Mark::started,
+        .gpu = static_cast<std::uint8_t>(gpu)});
+  tell(Started{stay.launch, stay.kernel.job});
 }
 
-void SimulatedWorld::launch_started() { tell(Started{gpu_.stay().launch, gpu_.stay().kernel.job}); }
-
-void SimulatedWorld::gone(std::uint64_t sequence) {
-  if (sequence != gone_event_) return;  // an eviction changed the end, or the number of blocks did
+void SimulatedWorld::gone(std::uint32_t gpu, std::uint64_t sequence) {
+  if (sequence != gone_events_[gpu]) return;  // an eviction changed the end, or the number of blocks did
   if (device_)
     device_->close(now_);
   else
-    launch_gone();
+    end_stay(gpu);
 }
 
-void SimulatedWorld::launch_gone() {
-  Gpu::Stay& stay = gpu_.stay();
+void SimulatedWorld::end_stay(std::uint32_t gpu) {
+  Gpu::Stay& stay = gpus_[gpu].stay();
   stay.over = true;
   note({.time = now_,
         .launch = stay.launch,
         .amount = (stay.done - stay.range.first).count,
         .job = stay.kernel.job,
         .kernel = stay.kernel.index,
-        .mark = Mark::gone});
+        .mark = Mark::gone,
+        .gpu = static_cast<std::uint8_t>(gpu)});
   const CommandDelays& delays = *stay.delays;
-  push(now_ + delays.notice + delays.pending_work, kReport);
+  push(now_ + delays.notice + delays.pending_work, kReport, gpu);
 }
 
-void SimulatedWorld::report() {
-  const Gpu::Stay stay = gpu_.stay();
-  const Why why = gpu_.why();
-  gpu_.release();
-  ClientRun& client = clients_[stay.kernel.job.client.index];
-  JobFacts& facts = book_.of(stay.kernel.job);
-  facts.done = stay.done;
-  if (why == Why::completed) {
-    ++facts.kernel;
-    facts.done = {};
-    client.next_kernel();
-  }
-  const bool job_over = facts.finished();
-  if (job_over && moves_memory_) memory_.leaving(stay.kernel.job);
+void SimulatedWorld::report(std::uint32_t gpu) {
+  const Gpu::Stay stay = gpus_[gpu].stay();
+  gpus_[gpu].release();
+  const JobId job = stay.kernel.job;
+  ClientRun& client = clients_[job.client.index];
+  const JobFacts& facts = book_.job(job);
+  const BlockCount done = facts.done + (stay.done - stay.range.first);
+  const bool kernel_over = book_.left(job, stay.range, stay.done);
+  if (kernel_over) client.next_kernel();
+  const Why why = kernel_over ? Why::completed : stay.done == stay.range.last ? Why::budget : Why::evicted;
   fruitless_ = stay.done == stay.range.first ? fruitless_ + 1 : 0;
   note({.time = now_,
         .launch = stay.launch,
-        .amount = stay.done.count,
-        .job = stay.kernel.job,
+        .amount = done.count,
+        .job = job,
         .kernel = stay.kernel.index,
         .mark = Mark::left,
-        .why = why});
+        .why = why,
+        .gpu = static_cast<std::uint8_t>(gpu)});
   if (fruitless_ == kMostFruitless)
     stop(fmt::format("no block-task was done in {} launches, as when a quantum is shorter than a block-task",
                      fruitless_));
-  Time host_free = std::max(now_, hosts_.free(client.id()));
-  if (!job_over) host_free = host_free + host_gap(client);
-  const bool wait = why == Why::completed && host_free > now_;
-  tell(Left{stay.launch, stay.kernel.job, why, stay.done, job_over || wait});
-  if (wait)
+  const bool settles = kernel_over && moves_memory_ && must_settle(job);
+  const Time host_free = free_host(client);
+  const bool wait = kernel_over && (settles || host_free > now_);
+  tell(Left{stay.launch, job, why, done, facts.finished() || wait});
+  if (settles)
+    settle_memory(client.id());
+  else if (wait)
     push(host_free, kHostFree, client.id().index);
-  else if (why == Why::completed)
+  else if (kernel_over)
     go_on(client, false);
+}
+
+// When the host thread has passed the end of the last kernel and comes to the next.
+Time SimulatedWorld::free_host(const ClientRun& client) const {
+  const Time free = std::max(now_, hosts_.free(client.id()));
+  return client.kernels_left() ? free + host_gap(client) : free;
 }
 
 // The host thread has passed the end of a kernel; `late`: some time after it.
 void SimulatedWorld::go_on(ClientRun& client, bool late) {
   if (client.kernels_left())
     eligible(client, late);
-  else if (client.client().copy_out.count > 0)
-    ask_for_copy(Direction::save, {client.job(), client.client().copy_out, true});
-  else
+  else if (moves_memory_ ? !copy_outputs(client.job()) : client.client().copy_out.count == 0)
     finish_job(client, late);
+  else if (!moves_memory_)
+    ask_for_copy(Direction::save, {client.job(), client.client().copy_out});
 }
 
 // --- On a device that native clients use, too
 // ------------------------------------------------------------------------------------------
 
 void SimulatedWorld::launch_placed(std::int64_t running) {
-  gpu_.placed(now_, running);
-  gone_event_ = push(gpu_.stay().gone, kGone);
+  gpus_[0].placed(now_, running);
+  gone_events_[0] = push(gpus_[0].stay().gone, kGone);
 }
 
 void SimulatedWorld::flag_seen(std::uint64_t sequence) {
   if (!device_->awaits_flag(sequence)) return;
-  const bool changed = gpu_.flag_seen(now_);
-  if (device_->flag_seen() && changed) gone_event_ = push(gpu_.stay().gone, kGone);
+  const bool changed = gpus_[0].flag_seen(now_);
+  if (device_->flag_seen() && changed) gone_events_[0] = push(gpus_[0].stay().gone, kGone);
 }
 
 // --- Orders
@@ -347,81 +368,39 @@ void SimulatedWorld::flag_seen(std::uint64_t sequence) {
 
 LaunchId SimulatedWorld::launch(JobId job, DeviceId device, BlockRange range) {
   check_device(device, "launch");
-  if (!gpu_.free()) impossible("a launch while another kernel owns the GPU");
+  if (!gpus_[device.index].free()) impossible("a launch while another kernel owns the GPU");
   if (const std::string refusal = book_.refusal(job, range); !refusal.empty()) impossible(refusal);
-  if (const std::string refusal = moves_memory_ ? memory_.launch_refusal(job) : ""; !refusal.empty())
-    impossible(refusal);
-  begin_launch(clients_[job.client.index].running(), range);
-  return gpu_.stay().launch;
+  if (moves_memory_ && !memory_.holds(job, device, range))
+    impossible("a launch of a job whose state is not on the device");
+  return begin_launch(clients_[job.client.index].running(), device, range).launch;
 }
 
 void SimulatedWorld::evict(LaunchId launch) {
   if (launch.value > launches_) impossible("an eviction of a launch that never was");
-  if (gpu_.free() || gpu_.stay().launch != launch) return;
-  const bool first = !gpu_.stay().over && !gpu_.stay().evict_ordered;
-  if (first) {
-    const Gpu::Stay& stay = gpu_.stay();
+  const auto gpu = std::find_if(gpus_.begin(), gpus_.end(),
+                                [&](const Gpu& g) { return !g.free() && g.stay().launch == launch; });
+  if (gpu == gpus_.end()) return;
+  const auto number = static_cast<std::uint32_t>(gpu - gpus_.begin());
+  Gpu::Stay& stay = gpu->stay();
+  if (!stay.over && !stay.evict_ordered) {
     note({.time = now_,
           .launch = launch,
           .job = stay.kernel.job,
           .kernel = stay.kernel.index,
-          .mark = Mark::evict_ordered});
+          .mark = Mark::evict_ordered,
+          .gpu = static_cast<std::uint8_t>(number)});
     if (device_ && stay.delays->wave == 0) {
-      gpu_.stay().evict_ordered = now_;
-      device_->evict(push(now_ + gpu_.stay().delays->seen, kFlagSeen));
+      stay.evict_ordered = now_;
+      device_->evict(push(now_ + stay.delays->seen, kFlagSeen));
       return;
     }
   }
-  if (gpu_.evict(now_)) gone_event_ = push(gpu_.stay().gone, kGone);
-}
-
-void SimulatedWorld::move(JobId job, DeviceId device, Direction direction) {
-  check_device(device, "save or restore");
-  if (!moves_memory_) impossible("a save or restore by a policy that does not move memory");
-  if (!gpu_.free() && gpu_.stay().kernel.job == job) impossible("a save of the job that owns the GPU");
-  if (const std::string refusal = memory_.refusal(job, direction); !refusal.empty()) impossible(refusal);
-  const Duration wait = direction == Direction::restore ? move_delays_.order : Duration{};
-  moving_[job.client.index] = memory_.begin(job, direction);
-  if (direction == Direction::restore) note_memory(job);
-  if (wait > Duration{})
-    push(now_ + wait, kMoveBegins, move_index(job, direction));
-  else
-    copy_state(job, direction);
-}
-
-void SimulatedWorld::copy_state(JobId job, Direction direction) {
-  if (const Bytes size = moving_[job.client.index]; size.count > 0)
-    ask_for_copy(direction, {job, size, false});
-  else
-    move_copied(job, direction);
-}
-
-void SimulatedWorld::move_copied(JobId job, Direction direction) {
-  if (move_delays_.notice > Duration{} || moving_[job.client.index].count == 0)
-    push(now_ + move_delays_.notice, kMoved, move_index(job, direction));
-  else
-    moved(job, direction);
-}
-
-void SimulatedWorld::moved(JobId job, Direction direction) {
-  memory_.end(job, direction);
-  if (direction == Direction::save) note_memory(job);
-  tell(Moved{job, DeviceId{0}, direction, true});
-}
-
-// The job is finished; `late`: and its Left was told before.
-void SimulatedWorld::free_memory(JobId job, bool late) {
-  if (!memory_.free(job)) return;
-  note_memory(job);
-  if (late) tell(Moved{job, DeviceId{0}, Direction::save, true});
-}
-
-void SimulatedWorld::note_memory(JobId job) {
-  note({.time = now_, .amount = memory_.held(job.client).count, .job = job, .mark = Mark::holds});
+  if (gpu->evict(now_)) gone_events_[number] = push(stay.gone, kGone, number);
 }
 
 void SimulatedWorld::check_device(DeviceId device, const char* order) const {
-  if (device.index != 0) impossible(fmt::format("a {} on device {}, of 1", order, device.index));
+  if (device.index >= gpus_.size())
+    impossible(fmt::format("a {} on device {}, of {}", order, device.index, gpus_.size()));
 }
 
 }  // namespace gangway

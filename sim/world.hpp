@@ -1,5 +1,6 @@
-// The simulated world: discrete events on one GPU. sim/README.md is its exact definition, and
-// sim/blocks/README.md that of a GPU that native clients use as well.
+// The simulated world: discrete events on one GPU, or on several whose memory a policy moves. sim/README.md
+// is its exact definition, sim/memory/README.md that of memory and of several GPUs, and sim/blocks/README.md
+// that of a GPU that native clients use as well.
 #pragma once
 
 #include <optional>
@@ -31,22 +32,28 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
     kLook,
     kHostFree,
     kMoveBegins,
-    kMoved
+    kMoved,
+    kMerged
   };
 
   LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
   void evict(LaunchId launch) override;
-  void restore(JobId job, DeviceId device) override { move(job, device, Direction::restore); }
-  void save(JobId job, DeviceId device) override { move(job, device, Direction::save); }
+  void restore(JobId job, DeviceId device, BlockRange blocks) override;
+  void save(JobId job, DeviceId device) override;
 
   LaunchId next_launch() override { return {++launches_}; }
-  void ask_for_copy(Direction direction, const CopyQueue::Copy& copy) override;
+  void ask_for_copy(Direction direction, const CopyQueue::Copy& copy) override {
+    ask_for_copy(DeviceId{0}, direction, copy);
+  }
+  void ask_for_copy(DeviceId gpu, Direction direction, const CopyQueue::Copy& copy) {
+    copies_.ask(gpu, direction, copy, now_);
+  }
   void native_job_over(JobId job) override;
   void serve_copies() override { settle_copies(); }
   bool has_copies() const override { return copies_.changed(); }
-  void launch_started() override;
+  void launch_started() override { tell(Started{gpus_[0].stay().launch, gpus_[0].stay().kernel.job}); }
   void launch_placed(std::int64_t running) override;
-  void launch_gone() override;
+  void launch_gone() override { end_stay(0); }
 
   void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) override;
   std::uint64_t play_instant() override;
@@ -61,7 +68,7 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
       settle_copies();
   }
   void settle_copies();
-  void copy_begun(const CopyQueue::Copy& copy, Direction direction);
+  void copy_begun(const CopyQueue::Copy& copy, DeviceId gpu, Direction direction);
   bool is_native(ClientId client) const { return device_ && device_->is_native(client); }
 
   void release(ClientId client);
@@ -69,44 +76,73 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
   void eligible(ClientRun& client, bool arrives);
   void begin_kernels(ClientRun& client);
   void copied(std::uint32_t index, std::uint64_t event);
-  void started();
-  void gone(std::uint64_t sequence);
-  void report();
+  void started(std::uint32_t gpu);
+  void gone(std::uint32_t gpu, std::uint64_t sequence);
+  void end_stay(std::uint32_t gpu);
+  void report(std::uint32_t gpu);
   // Before the client's next kernel is eligible.
   Duration host_gap(const ClientRun& client) const {
     return client.gap() + delays_[client.id().index][client.kernel()].registration;
   }
+  Time free_host(const ClientRun& client) const;
   void go_on(ClientRun& client, bool late);
   void finish_job(ClientRun& client, bool late);
   Duration host_wait(const RunningKernel& kernel);
-  void begin_launch(const RunningKernel& kernel, BlockRange range);
+  const Gpu::Stay& begin_launch(const RunningKernel& kernel, DeviceId gpu, BlockRange range);
   // On a device that native clients use, too.
   void share_device(bool all_native);
   void flag_seen(std::uint64_t sequence);
-  // Memory that a policy moves.
-  void move(JobId job, DeviceId device, Direction direction);
-  void copy_state(JobId job, Direction direction);
-  void move_copied(JobId job, Direction direction);
-  void moved(JobId job, Direction direction);
+  // Memory that a policy moves (sim/memory/moves.cpp).
+  struct Move {
+    JobId job;
+    Bytes size;
+  };
+  struct MovedState {       // of a client's job
+    int moves = 0;          // under way
+    bool leaving = false;   // its last kernel is over
+    bool settling = false;  // a kernel is over, but moves or a merge hold up the program
+    bool merging = false;
+    int copies = 0;  // for the merge, or of the outputs
+  };
+  void check_move(JobId job, DeviceId device, const char* order) const;
+  void begin_move(JobId job, DeviceId gpu, Direction direction, Bytes size, Duration wait);
+  void copy_state(std::uint32_t index);
+  void move_copied(JobId job, DeviceId gpu, Direction direction, Bytes size);
+  void moved(std::uint32_t index);
+  void launch_uses(JobId job, DeviceId gpu, BlockRange blocks);
+  // A kernel is over. Whether the program has to wait for memory; then settle_memory() makes it go on in
+  // time.
+  bool must_settle(JobId job);
+  void settle_memory(ClientId client);
+  void merge_copied(ClientId client);
+  void merge(ClientId client);
+  void merged(ClientId client);
+  void settled(ClientId client);
+  // Returns whether there are any to wait for.
+  bool copy_outputs(JobId job);
   void free_memory(JobId job, bool late);
-  void note_memory(JobId job);
-  static std::uint32_t move_index(JobId job, Direction direction) {
-    return job.client.index << 1 | static_cast<std::uint32_t>(direction);
+  void note_memory(JobId job, DeviceId gpu);
+  // Of a move, by client, GPU and direction.
+  std::uint32_t move_index(JobId job, DeviceId gpu, Direction direction) const {
+    const std::uint32_t place = job.client.index * gpu_count() + gpu.index;
+    return place << 1 | static_cast<std::uint32_t>(direction);
   }
+  DeviceId gpu_of_move(std::uint32_t index) const { return {(index >> 1) % gpu_count()}; }
+  std::uint32_t gpu_count() const { return static_cast<std::uint32_t>(gpus_.size()); }
   void check_device(DeviceId device, const char* order) const;
 
   std::vector<ClientRun> clients_;
   std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
   HostThreads hosts_;
-  Gpu gpu_;
-  std::uint64_t gone_event_ =
-      0;  // the sequence number of the event that ends the stay; others are out of date
+  std::vector<Gpu> gpus_;
+  std::vector<std::uint64_t> gone_events_;  // by GPU: the event that ends the stay; others are out of date
   CopyEngines copies_;
   bool all_native_ = false;
   std::optional<SharedDevice> device_;  // only where there are native clients
   DeviceMemory memory_;
   MoveDelays move_delays_;
-  std::vector<Bytes> moving_;  // by client, what its move under way copies
+  std::vector<Move> moving_;        // by move_index() without direction
+  std::vector<MovedState> states_;  // by client
   bool moves_memory_ = false;
   std::uint64_t launches_ = 0;
   std::uint32_t fruitless_ = 0;  // launches in a row that did no block-task

@@ -13,8 +13,8 @@ namespace {
 // The lines, the records and the jobs of a run.
 class Recorder : public TraceSink, public JobSink {
  public:
-  explicit Recorder(const Workload& workload)
-      : workload_(&workload), meter_(workload.clients.size(), *this) {}
+  Recorder(const Workload& workload, std::int64_t gpus)
+      : workload_(&workload), meter_(workload.clients.size(), *this, gpus) {}
 
   void record(const Record& r) override {
     meter_.record(r);
@@ -110,7 +110,7 @@ Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed) {
           .make({workload, scenario.device, *mechanism, scenario.standalone_transformed, scenario.horizon});
   std::vector<std::uint32_t> order(workload.clients.size());
   std::iota(order.begin(), order.end(), 0u);
-  Recorder recorder(workload);
+  Recorder recorder(workload, scenario.device.gpus);
   world->run(policy, seed, order, recorder);
   return recorder.take();
 }

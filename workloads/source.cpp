@@ -276,6 +276,7 @@ Client read_client(const Field& field, const ForAll& all) {
   if (client.arrive && !client.repeat.releases.empty()) field.fail("both arrive and releases", "one of them");
   read_program(m, client);
   m.finish();
+  check_maps(field, client);
   Duration sum;
   for (const Kernel& kernel : client.kernels) {
     sum += kernel.time + kernel.gap;

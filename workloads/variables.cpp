@@ -13,6 +13,23 @@ constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; sums stay below
 
 void add(Bytes& sum, Bytes size) { sum.count = std::min(kMost, sum.count + size.count); }
 
+BlockMap read_map(const Field& field) {
+  Mapping m = field.mapping();
+  BlockMap map;
+  const Field size = m.need("size");
+  map.size = map.stride = size.bytes();
+  if (map.size.count == 0) size.fail("at least 1 B for a block");
+  if (auto first = m.maybe("first")) map.first = first->bytes();
+  if (auto stride = m.maybe("stride")) {
+    map.stride = stride->bytes();
+    if (map.stride < map.size)
+      stride->fail("a map that overlaps: every " + to_text(map.stride) + " a block's " + to_text(map.size),
+                   "at least the size");
+  }
+  m.finish();
+  return map;
+}
+
 Variable read_variable(const Field& field, const Client& client) {
   Mapping m = field.mapping();
   Variable variable;
@@ -31,6 +48,7 @@ Variable read_variable(const Field& field, const Client& client) {
     if (variable.output && !variable.dirty)
       dirty->fail("an output that no kernel writes", "dirty: true, or none, as outputs are dirty");
   }
+  if (auto map = m.maybe("map")) variable.map = read_map(*map);
   m.finish();
   return variable;
 }
@@ -68,6 +86,23 @@ void read_memory(Mapping& m, Client& client) {
   for (const auto& copy : {copy_in, copy_out})
     if (copy) copy->fail("copies beside variables, which say what is copied", "one of them");
   read_variables(*variables, memory, client);
+}
+
+void check_maps(const Field& field, const Client& client) {
+  const Node* variables = field.node().find("variables");
+  if (variables == nullptr) return;
+  const BlockCount blocks = largest_grid(client);
+  for (std::size_t i = 0; i < client.variables.size(); ++i) {
+    const Variable& variable = client.variables[i];
+    if (!variable.map || blocks.count == 0) continue;
+    const BlockMap& map = *variable.map;
+    const std::int64_t room = variable.size.count - map.first.count - map.size.count;
+    if (room >= 0 && (blocks.count == 1 || map.stride.count <= room / (blocks.count - 1))) continue;
+    throw InputError(
+        variables->items[i].origin(), fmt::format("{}.variables.{}.map", field.path(), i),
+        fmt::format("a map of {} blocks beyond the variable's {}", blocks.count, to_text(variable.size)),
+        "parts within it for all blocks of the largest kernel");
+  }
 }
 
 void check_memory(const Workload& workload, const Device& device, const Field& field, bool moved) {

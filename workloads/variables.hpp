@@ -8,5 +8,7 @@ namespace gangway {
 
 // Reads `memory`, `variables`, `copy_in` and `copy_out` of a client. Throws InputError.
 void read_memory(Mapping& m, Client& client);
+// Whether the maps of its variables have a part for each block of its kernels. Throws InputError.
+void check_maps(const Field& field, const Client& client);
 
 }  // namespace gangway

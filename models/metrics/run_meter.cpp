@@ -4,15 +4,22 @@
 
 namespace gangway {
 
+RunMeter::RunMeter(std::size_t clients, JobSink& jobs, std::int64_t gpus)
+    : open_(clients), jobs_(&jobs), gpus_(static_cast<std::size_t>(gpus)), copying_(2 * clients) {
+  totals_.gpus = gpus;
+}
+
 void RunMeter::reset() {
   for (auto& jobs : open_) jobs.clear();
   totals_ = {};
+  totals_.gpus = static_cast<std::int64_t>(gpus_.size());
+  gpus_.assign(gpus_.size(), {});
+  copying_.assign(copying_.size(), {});
   on_device_.clear();
   evict_ordered_.reset();
 }
 
 void RunMeter::record(const Record& record) {
-  // A client's copies in one direction are one after the other.
   const std::size_t copying =
       2 * std::size_t{record.job.client.index} + static_cast<std::size_t>(record.direction);
   switch (record.mark) {
@@ -47,10 +54,10 @@ void RunMeter::record(const Record& record) {
       totals_.eviction_delay += last_eviction_delay_;
       return;
     case Mark::copy_begins:
-      copy_began_[copying] = record.time;
+      if (record.program_copy) copying_[copying].begin(record.time);
       return;
     case Mark::copy_ends:
-      if (record.program_copy) job_of(record).copying += record.time - copy_began_[copying];
+      if (record.program_copy) job_of(record).copying += copying_[copying].end(record.time);
       return;
     case Mark::finished:
       return finish(record);
@@ -76,6 +83,7 @@ void RunMeter::record(const Record& record) {
     case Mark::held:
     case Mark::dequeued:
     case Mark::holds:
+    case Mark::merged:
     case Mark::decided:
       return;
   }
@@ -87,8 +95,8 @@ void RunMeter::launched(const Record& record) {
 }
 
 void RunMeter::started(const Record& record) {
-  if (on_device_.empty()) busy_since_ = record.time;
-  on_device_.push_back({record.launch, record.time});
+  gpus_[record.gpu].begin(record.time);
+  on_device_.push_back({record.launch, record.time, record.job, record.gpu});
   if (!job_of(record).start) job_of(record).start = record.time;
 }
 
@@ -96,9 +104,15 @@ void RunMeter::gone(const Record& record) {
   const auto launch = std::find_if(on_device_.begin(), on_device_.end(),
                                    [&](const Launch& l) { return l.id == record.launch; });
   if (launch == on_device_.end()) return;
-  job_of(record).executing += record.time - launch->since;
+  const Launch gone = *launch;
   on_device_.erase(launch);
-  if (on_device_.empty()) totals_.executing += record.time - busy_since_;
+  totals_.executing += gpus_[gone.gpu].end(record.time);
+  const auto other =
+      std::find_if(on_device_.begin(), on_device_.end(), [&](const Launch& l) { return l.job == gone.job; });
+  if (other == on_device_.end())
+    job_of(record).executing += record.time - gone.since;
+  else  // it goes on, and has from then on
+    other->since = std::min(other->since, gone.since);
   if (evict_ordered_ && evict_ordered_->id == record.launch)
     last_eviction_delay_ = record.time - evict_ordered_->since;
 }

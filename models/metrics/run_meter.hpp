@@ -19,7 +19,7 @@ struct JobResult {
   std::optional<Time> start;   // first block of the first kernel
   std::optional<Time> finish;  // none: unfinished when the run ended
   Duration standalone;
-  Duration executing;  // blocks on the device, draining included; kernels one by one
+  Duration executing;  // with blocks on any GPU, draining included
   Duration copying;    // the program's own copies
   std::int64_t evictions = 0;
   std::int64_t launches = 0;
@@ -43,7 +43,8 @@ class JobSink {
 struct RunTotals {
   Time first_release = Time::max();
   Time last_finish;
-  Duration executing;  // time with blocks of any kernel on the device
+  Duration executing;  // time with blocks of any kernel on a GPU, averaged over GPUs by utilisation()
+  std::int64_t gpus = 1;
   std::int64_t evictions = 0;
   std::int64_t launches = 0;
   Duration eviction_delay;  // summed over evictions: from the order to the last block gone
@@ -53,13 +54,14 @@ struct RunTotals {
   // First release to last finish; zero when nothing finished.
   Duration makespan() const { return finished > 0 ? last_finish - first_release : Duration{}; }
   double utilisation() const {
-    return makespan().ns > 0 ? static_cast<double>(executing.ns) / static_cast<double>(makespan().ns) : 0;
+    const double all = static_cast<double>(gpus) * static_cast<double>(makespan().ns);
+    return all > 0 ? static_cast<double>(executing.ns) / all : 0;
   }
 };
 
 class RunMeter : public TraceSink {
  public:
-  RunMeter(std::size_t clients, JobSink& jobs) : open_(clients), jobs_(&jobs), copy_began_(2 * clients) {}
+  RunMeter(std::size_t clients, JobSink& jobs, std::int64_t gpus = 1);
   void record(const Record& record) override;
   void reset();  // before the next run
   const RunTotals& totals() const { return totals_; }
@@ -67,7 +69,18 @@ class RunMeter : public TraceSink {
  private:
   struct Launch {
     LaunchId id;
+    Time since;  // with blocks of the job on some GPU
+    JobId job = {};
+    std::uint8_t gpu = 0;
+  };
+  struct Busy {  // with how many of something, and since when
+    int count = 0;
     Time since;
+    void begin(Time now) {
+      if (count++ == 0) since = now;
+    }
+    // How long, if that was the last.
+    Duration end(Time now) { return --count == 0 ? now - since : Duration{}; }
   };
   JobResult& job_of(const Record& record) {
     auto& jobs = open_[record.job.client.index];
@@ -83,10 +96,10 @@ class RunMeter : public TraceSink {
   JobSink* jobs_;
   RunTotals totals_;
   std::vector<Launch> on_device_;  // with blocks there
-  Time busy_since_;                // while there are any
+  std::vector<Busy> gpus_;         // with those
   std::optional<Launch> evict_ordered_;
   Duration last_eviction_delay_;
-  std::vector<Time> copy_began_;  // by client and direction
+  std::vector<Busy> copying_;  // by client and direction: with its program's copies
 };
 
 }  // namespace gangway

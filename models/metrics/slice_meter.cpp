@@ -9,7 +9,7 @@ namespace gangway {
 void SliceMeter::reset() {
   std::fill(unfinished_.begin(), unfinished_.end(), 0);
   absent_ = unfinished_.size();
-  last_.reset();
+  last_ = {};
 }
 
 void SliceMeter::record(const Record& record) {
@@ -18,8 +18,9 @@ void SliceMeter::record(const Record& record) {
   if (record.mark == Mark::finished && --unfinished == 0) ++absent_;
   if (record.mark != Mark::launch_ordered || absent_ > 0) return;
   ++launches_[record.job.client.index];
-  if (last_ != record.job.client) ++turns_[record.job.client.index];
-  last_ = record.job.client;
+  std::optional<ClientId>& last = last_[record.gpu];
+  if (last != record.job.client) ++turns_[record.job.client.index];
+  last = record.job.client;
 }
 
 std::vector<SliceUse> SliceMeter::use() const {

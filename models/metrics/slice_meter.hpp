@@ -1,16 +1,18 @@
-// How clients share the GPU's time slices while all of them are there (Share-a-GPU, III-B b).
+// How clients share GPUs' time slices while all of them are there (Share-a-GPU, III-B b).
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
+#include "models/device.hpp"
 #include "models/trace.hpp"
 
 namespace gangway {
 
 struct SliceUse {
   double share = 0;     // of all launches
-  double in_a_row = 0;  // launches of a turn: until another client's
+  double in_a_row = 0;  // launches of a turn: on a GPU, until another client's
 };
 
 // Counts launches while every client has a job that is released and not finished; over as many runs as it is
@@ -24,7 +26,7 @@ class SliceMeter {
 
  private:
   std::vector<std::int64_t> launches_, turns_, unfinished_;  // by client
-  std::optional<ClientId> last_;                             // whose turn it is
+  std::array<std::optional<ClientId>, kMostGpus> last_;      // by GPU: whose turn it is
   std::size_t absent_ = 0;                                   // clients without an unfinished job
 };
 

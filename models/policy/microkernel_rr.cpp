@@ -1,6 +1,6 @@
-// Share-a-GPU's scheduler (Garg et al., II-D and II-E): processes take turns on the GPU for a microkernel
-// each, while the next one's state comes to device memory and the last one's goes. sim/memory/README.md
-// defines it.
+// Share-a-GPU's scheduler (Garg et al., II-D, II-E and IV): processes take turns on GPUs for a microkernel
+// each, while the next one's state comes to device memory and the last one's goes; with fewer processes than
+// GPUs their kernels are split. sim/memory/README.md defines it.
 //
 // Algorithm 2 as printed cannot begin: it sends PrepareState upon YieldedGPUMemory alone, which nobody sends
 // before he was prepared; and it launches upon ReadyToLaunch alone, so who became ready while another ran is
@@ -11,57 +11,13 @@
 #include <tuple>
 #include <utility>
 
-#include "models/policy/slices.hpp"
+#include "models/policy/microkernel_size.hpp"
+#include "models/policy/shares.hpp"
 
 namespace gangway {
 namespace {
 
 using namespace literals;
-
-// How many block-tasks a microkernel has.
-class MicrokernelSize {
- public:
-  explicit MicrokernelSize(const ParameterValues& values)
-      : how_(values.choice("blocks")),
-        slice_(values.duration("slice")),
-        block_tasks_(values.integer("block_tasks")) {}
-
-  void prepare(std::size_t clients) { seen_.assign(clients, {}); }
-
-  BlockCount next(const JobFacts& job) const {
-    const KernelFacts& kernel = job.current();
-    const BlockCount left = kernel.block_tasks - job.done;
-    if (how_ == "block-tasks") return std::min(left, BlockCount{block_tasks_});
-    if (how_ == "declared") return std::min(left, waves_within(kernel, slice_));
-    const Seen seen = seen_of(job.id.client, kernel.same_as);
-    if (seen.waves == 0) return std::min(left, whole_waves(kernel, 1));
-    const std::int64_t waves =
-        mul_div_floor(slice_.ns, seen.waves, std::max<std::int64_t>(1, seen.elapsed.ns));
-    return std::min(left, whole_waves(kernel, std::min(waves, waves_of(kernel, kernel.block_tasks))));
-  }
-
-  // The last microkernel of this kernel.
-  void saw(ClientId client, const KernelFacts& kernel, BlockCount tasks, Duration elapsed) {
-    std::vector<Seen>& seen = seen_[client.index];
-    if (seen.size() <= kernel.same_as) seen.resize(kernel.same_as + std::size_t{1});
-    seen[kernel.same_as] = {waves_of(kernel, tasks), elapsed};
-  }
-
- private:
-  struct Seen {
-    std::int64_t waves = 0;
-    Duration elapsed;
-  };
-  Seen seen_of(ClientId client, std::uint32_t kernel) const {
-    const std::vector<Seen>& seen = seen_[client.index];
-    return kernel < seen.size() ? seen[kernel] : Seen{};
-  }
-
-  std::string how_;
-  Duration slice_;
-  std::int64_t block_tasks_;
-  std::vector<std::vector<Seen>> seen_;  // by client and kernel
-};
 
 class MicrokernelRr : public Policy {
  public:
@@ -72,87 +28,150 @@ class MicrokernelRr : public Policy {
         ahead_(static_cast<std::size_t>(values.integer("ahead"))),
         keep_while_room_(values.choice("keep") == "while-room"),
         run_on_(values.choice("unready") == "run-on"),
+        splits_(values.choice("split") == "when-idle"),
         literal_(values.choice("protocol") == "literal") {}
 
   Capabilities needs() const override { return {Capability::ranges, Capability::memory}; }
+  bool several_gpus() const override { return true; }
 
   void note(Time now, const Fact& fact, const View& view) override {
-    if (const auto* left = std::get_if<Left>(&fact)) {
+    if (const auto* left = std::get_if<Left>(&fact))
       on(now, *left, view);
-    } else if (const auto* arrived = std::get_if<Arrived>(&fact)) {
-      processes_[arrived->job.client.index].job = arrived->job;
-      request(arrived->job.client);
-    } else if (const auto* started = std::get_if<Started>(&fact)) {
-      if (running_ && running_->launch == started->launch) running_->started = now;
-    } else if (const auto* moved = std::get_if<Moved>(&fact)) {
-      ready_ = ready_ || moved->direction == Direction::restore;
-      yielded_memory_ = yielded_memory_ || moved->direction == Direction::save;
-      Process& process = processes_[moved->job.client.index];
-      if (moved->direction == Direction::save && std::exchange(process.again, false))
-        request(moved->job.client);
-    }
+    else if (const auto* arrived = std::get_if<Arrived>(&fact))
+      on(*arrived, view);
+    else if (const auto* started = std::get_if<Started>(&fact))
+      on(now, *started);
+    else if (const auto* moved = std::get_if<Moved>(&fact))
+      on(*moved);
   }
 
-  void decide(Time, const View& view, Orders& orders) override {
+  void decide(Time now, const View& view, Orders& orders) override {
     if (processes_.size() < view.clients()) {  // the decision before anything happens
       processes_.resize(view.clients());
       size_.prepare(view.clients());
+      gpus_.resize(view.gpus());
     }
     line_up(view);
-    const std::optional<ClientId> next = running_ ? std::nullopt : choose(view);
-    if (next) launch(*next, view, orders);
-    if (yielder_ && next != yielder_ && must_save(next.has_value(), view)) save(*yielder_, orders);
-    if (!literal_ || yielded_memory_) prepare(view, orders);
-    make_room(view, orders);
-    yielder_.reset();
+    if (splits_ && gpus_.size() > 1) split(view, orders);
+    for (std::uint32_t g = 0; g < gpus_.size(); ++g) serve(DeviceId{g}, now, view, orders);
     ready_ = yielded_memory_ = false;
   }
 
  private:
-  static constexpr DeviceId kDevice{0};
-
-  // What the paper's kernel control block holds beside the job's progress; the process's state follows from
-  // this and from where its memory is.
-  struct Process {
-    JobId job;
-    bool requests = false;    // Wait, RestoreState or ReadyToLaunch, by its memory
-    bool again = false;       // requests when its state is saved
-    std::uint64_t since = 0;  // when it began to request, as a number that grows
+  using Rank = std::tuple<std::int64_t, std::uint64_t>;
+  struct Place {  // in a queue
+    Rank rank;
+    ClientId client;
+    std::size_t share = 0;
+    bool operator<(const Place& other) const { return rank < other.rank; }
   };
   struct Running {
     LaunchId launch;
     JobId job;
     std::uint32_t kernel = 0;
-    BlockCount first;
-    Time started;
+    BlockRange range;
+    Time ordered, started;
+  };
+  struct Gpu {
+    std::optional<Running> running;
+    std::vector<Place> queue;         // as of this decision
+    std::optional<ClientId> yielder;  // left in this instant, with kernels left
   };
 
-  void request(ClientId client) {
-    processes_[client.index].requests = true;
-    processes_[client.index].since = ++requests_;
+  // --- What happens
+
+  void request(Share& share) {
+    share.state = Share::State::requests;
+    share.since = ++requests_;
+  }
+
+  // The process comes to the next kernel of its program.
+  void begin_kernel(Process& process, const View& view) {
+    const KernelFacts& kernel = view.job(process.job).current();
+    process.split = false;
+    process.spare.clear();
+    process.shares.assign(1, {{{0}, kernel.block_tasks}, std::nullopt});
+    process.later = process.later - kernel.declared;
+    request(process.shares.front());
+  }
+
+  void on(const Arrived& arrived, const View& view) {
+    const JobFacts& job = view.job(arrived.job);
+    Process& process = processes_[arrived.job.client.index];
+    process.job = arrived.job;
+    process.present = true;
+    if (job.kernel == 0) {
+      process.later = {};
+      for (const KernelFacts& kernel : job.kernels) process.later += kernel.declared;
+    }
+    begin_kernel(process, view);
+  }
+
+  void on(Time now, const Started& started) {
+    for (Gpu& gpu : gpus_)
+      if (gpu.running && gpu.running->launch == started.launch) gpu.running->started = now;
   }
 
   void on(Time now, const Left& left, const View& view) {
-    if (!running_ || running_->launch != left.launch) return;
-    const Running ran = *std::exchange(running_, std::nullopt);
+    const auto gpu = std::find_if(gpus_.begin(), gpus_.end(), [&](const Gpu& g) {
+      return g.running && g.running->launch == left.launch;
+    });
+    if (gpu == gpus_.end()) return;
+    const Running ran = *std::exchange(gpu->running, std::nullopt);
+    Process& process = processes_[left.job.client.index];
     const JobFacts& job = view.job(left.job);
-    if (left.done && *left.done > ran.first)
-      size_.saw(left.job.client, job.kernels[ran.kernel], *left.done - ran.first, now - ran.started);
-    if (job.id != left.job || job.finished()) return;
-    yielder_ = left.job.client;
-    if (!left.job_over) request(left.job.client);
+    size_.saw(left.job.client, job.kernels[ran.kernel], ran.range.size(), now - ran.started);
+    if (job.id != left.job || job.finished()) {
+      process.present = false;
+      process.shares.clear();
+      return;
+    }
+    gpu->yielder = left.job.client;
+    if (left.why != Why::completed) return launch_over(process, id_of(*gpu));
+    process.shares.clear();
+    if (!left.job_over) begin_kernel(process, view);
   }
 
-  // The queue: all that request, in order.
-  void line_up(const View& view) {
-    queue_.clear();
-    for (std::uint32_t c = 0; c < processes_.size(); ++c)
-      if (processes_[c].requests) queue_.push_back({rank(processes_[c], view), ClientId{c}});
-    std::sort(queue_.begin(), queue_.end());
+  // One of several or of many microkernels of a kernel.
+  void launch_over(Process& process, DeviceId gpu) {
+    Share& share = *process.on(gpu);
+    if (share.rest.empty() && !process.spare.empty()) {
+      share.rest = process.spare.back();
+      process.spare.pop_back();
+    }
+    if (share.rest.empty())
+      process.shares.erase(process.shares.begin() + (&share - process.shares.data()));
+    else
+      request(share);
   }
 
-  using Rank = std::tuple<std::int64_t, std::uint64_t>;
-  Rank rank(const Process& process, const View& view) const {
+  void on(const Moved& moved) {
+    ready_ = ready_ || moved.direction == Direction::restore;
+    yielded_memory_ = yielded_memory_ || moved.direction == Direction::save;
+    Process& process = processes_[moved.job.client.index];
+    Share* share = moved.direction == Direction::save ? process.on(moved.device) : nullptr;
+    if (share == nullptr || share->state != Share::State::saves) return;
+    if (process.shares.size() > 1) {  // the other GPUs go on with it
+      process.spare.push_back(share->rest);
+      process.shares.erase(process.shares.begin() + (share - process.shares.data()));
+      return;
+    }
+    share->gpu.reset();
+    request(*share);
+  }
+
+  // --- Queues
+
+  DeviceId id_of(const Gpu& gpu) const { return {static_cast<std::uint32_t>(&gpu - gpus_.data())}; }
+  const JobFacts& facts(ClientId client, const View& view) const {
+    return view.job(processes_[client.index].job);
+  }
+  Share& share_of(const Place& place) { return processes_[place.client.index].shares[place.share]; }
+  const Share& share_of(const Place& place) const {
+    return processes_[place.client.index].shares[place.share];
+  }
+
+  Rank rank(const Process& process, const Share& share, const View& view) const {
     const JobFacts& job = view.job(process.job);
     const KernelFacts& kernel = job.current();
     std::int64_t first = 0;
@@ -160,106 +179,286 @@ class MicrokernelRr : public Policy {
     if (by_length_)
       first =
           mul_div_floor((kernel.block_tasks - job.done).count, kernel.declared.ns, kernel.block_tasks.count);
-    return {first, process.since};
+    return {first, share.since};
   }
 
-  const JobFacts& facts(ClientId client, const View& view) const {
-    return view.job(processes_[client.index].job);
+  // All that request, in order, each on its GPU or the one that it would best go to.
+  void line_up(const View& view) {
+    std::vector<Place>& all = places_;
+    all.clear();
+    for (std::uint32_t c = 0; c < processes_.size(); ++c) {
+      const Process& process = processes_[c];
+      for (std::size_t s = 0; s < process.shares.size(); ++s)
+        if (process.shares[s].state == Share::State::requests)
+          all.push_back({rank(process, process.shares[s], view), ClientId{c}, s});
+    }
+    std::sort(all.begin(), all.end());
+    for (Gpu& gpu : gpus_) gpu.queue.clear();
+    for (const Place& place : all) gpus_[best_gpu(place, view).index].queue.push_back(place);
   }
-  Residence residence(ClientId client, const View& view) const { return facts(client, view).residence; }
+
+  // Where its state is; else where there is room, the shortest queue, and a free GPU or the one whose owner
+  // came first.
+  DeviceId best_gpu(const Place& place, const View& view) const {
+    const Share& share = share_of(place);
+    if (share.gpu || gpus_.size() == 1) return share.gpu.value_or(DeviceId{0});
+    const JobId job = processes_[place.client.index].job;
+    const auto cost = [&](DeviceId id) {
+      const Gpu& gpu = gpus_[id.index];
+      const Residence residence = view.memory().residence(place.client, id);
+      const bool there = residence == Residence::resident || residence == Residence::restoring;
+      return std::tuple(!there, view.memory().takes(job, id, kAllBlocks) > view.memory().room(id),
+                        gpu.queue.size(), gpu.running.has_value(),
+                        gpu.running ? gpu.running->ordered : Time{});
+    };
+    DeviceId best{0};
+    for (std::uint32_t g = 1; g < gpus_.size(); ++g)
+      if (cost(DeviceId{g}) < cost(best)) best = DeviceId{g};
+    return best;
+  }
+
+  bool ready(const Place& place, DeviceId gpu, const View& view) const {
+    const JobFacts& job = facts(place.client, view);
+    return view.memory().holds(job.id, gpu, next_range(place, job));
+  }
+  BlockRange next_range(const Place& place, const JobFacts& job) const {
+    const BlockRange rest = share_of(place).rest;
+    return {rest.first, rest.first + size_.next(job, rest.size())};
+  }
+
+  // --- One GPU
+
+  void serve(DeviceId id, Time now, const View& view, Orders& orders) {
+    Gpu& gpu = gpus_[id.index];
+    const std::optional<ClientId> yielder = std::exchange(gpu.yielder, std::nullopt);
+    bool passed_over = false;
+    const std::optional<Place> next = gpu.running ? std::nullopt : choose(id, view, yielder, passed_over);
+    if (next) launch(*next, id, now, view, orders);
+    if (yielder && (!next || next->client != *yielder) &&
+        (passed_over || must_save(*yielder, next.has_value(), id, view)))
+      save(*yielder, id, orders);
+    if (!literal_ || yielded_memory_) prepare(id, view, orders);
+    make_room(id, view, orders);
+  }
 
   // Who gets the free GPU, if anybody.
-  std::optional<ClientId> choose(const View& view) const {
+  std::optional<Place> choose(DeviceId id, const View& view, std::optional<ClientId> yielder,
+                              bool& passed_over) const {
+    const std::vector<Place>& queue = gpus_[id.index].queue;
     if (literal_) {
-      const bool head = ready_ && !queue_.empty() && residence(queue_[0].client, view) == Residence::resident;
-      return head ? std::optional(queue_[0].client) : std::nullopt;
+      const bool head = ready_ && !queue.empty() && ready(queue[0], id, view);
+      return head ? std::optional(queue[0]) : std::nullopt;
     }
-    const auto next = std::find_if(queue_.begin(), queue_.end(), [&](const Place& place) {
-      return residence(place.client, view) == Residence::resident;
-    });
-    if (next == queue_.end()) return std::nullopt;
-    const auto before = static_cast<std::size_t>(next - queue_.begin());
-    if (next->client == yielder_ && before > 0 && (!run_on_ || short_of_room(view, before)))
-      return std::nullopt;
-    return next->client;
+    const auto next =
+        std::find_if(queue.begin(), queue.end(), [&](const Place& place) { return ready(place, id, view); });
+    if (next == queue.end()) return std::nullopt;
+    const auto before = static_cast<std::size_t>(next - queue.begin());
+    passed_over = next->client == yielder && before > 0 && (!run_on_ || short_of_room(id, view, before));
+    return passed_over ? std::nullopt : std::optional(*next);
   }
 
-  void launch(ClientId client, const View& view, Orders& orders) {
-    const JobFacts& job = facts(client, view);
-    running_ = Running{{}, job.id, job.kernel, job.done, {}};
-    running_->launch = orders.launch(job.id, kDevice, {job.done, job.done + size_.next(job)});
-    processes_[client.index].requests = false;
-    std::erase_if(queue_, [&](const Place& place) { return place.client == client; });
+  void launch(const Place& place, DeviceId id, Time now, const View& view, Orders& orders) {
+    const JobFacts& job = facts(place.client, view);
+    const BlockRange range = next_range(place, job);
+    Gpu& gpu = gpus_[id.index];
+    gpu.running = Running{orders.launch(job.id, id, range), job.id, job.kernel, range, now, {}};
+    Share& share = share_of(place);
+    share.state = Share::State::runs;
+    share.gpu = id;
+    share.rest.first = range.last;
+    leave_queue(place.client, id);
+  }
+
+  void leave_queue(ClientId client, DeviceId id) {
+    std::erase_if(gpus_[id.index].queue, [&](const Place& place) { return place.client == client; });
+  }
+  bool in_queue(ClientId client, DeviceId id) const {
+    const std::vector<Place>& queue = gpus_[id.index].queue;
+    return std::any_of(queue.begin(), queue.end(),
+                       [&](const Place& place) { return place.client == client; });
   }
 
   // Whether the yielder, which has not got the GPU again, gives up its memory (II-E: unless nobody waits).
-  bool must_save(bool launched, const View& view) const {
-    const bool requests = processes_[yielder_->index].requests;
-    if (requests && !launched && !literal_) return true;  // it was passed over for one that lacks room
-    if (keep_while_room_) return short_of_room(view, queue_.size());
-    return launched || queue_.size() > (requests ? 1U : 0U);
+  bool must_save(ClientId yielder, bool launched, DeviceId id, const View& view) const {
+    if (gpus_.size() > 1 && uses(yielder, view) > processes_[yielder.index].gpus) return true;
+    if (keep_while_room_) return short_of_room(id, view, gpus_[id.index].queue.size());
+    return launched || gpus_[id.index].queue.size() > (in_queue(yielder, id) ? 1U : 0U);
   }
 
-  void save(ClientId client, Orders& orders) {
+  // Its share that requests this GPU does so again behind that, and on any.
+  void save(ClientId client, DeviceId id, Orders& orders) {
     Process& process = processes_[client.index];
-    process.again = std::exchange(process.requests, false);
-    std::erase_if(queue_, [&](const Place& place) { return place.client == client; });
-    orders.save(process.job, kDevice);
+    for (const Place& place : gpus_[id.index].queue) {
+      if (place.client != client) continue;
+      share_of(place).state = Share::State::saves;
+      share_of(place).gpu = id;
+    }
+    leave_queue(client, id);
+    orders.save(process.job, id);
   }
 
   // The first of the queue, in order: nobody passes one for which there is no room.
-  void prepare(const View& view, Orders& orders) {
-    for (std::size_t i = 0; i < std::min(ahead_, queue_.size()); ++i) {
-      const JobFacts& job = facts(queue_[i].client, view);
-      if (job.residence == Residence::restoring || job.residence == Residence::resident) continue;
-      if (job.residence == Residence::saving || job.memory > view.room(kDevice)) return;
-      orders.restore(job.id, kDevice);
+  void prepare(DeviceId id, const View& view, Orders& orders) {
+    const std::vector<Place>& queue = gpus_[id.index].queue;
+    for (std::size_t i = 0; i < std::min(ahead_, queue.size()); ++i) {
+      const ClientId client = queue[i].client;
+      const Process& process = processes_[client.index];
+      const BlockRange blocks = process.split ? share_of(queue[i]).rest : kAllBlocks;
+      const Residence residence = view.memory().residence(client, id);
+      if (residence == Residence::restoring || ready(queue[i], id, view)) continue;
+      if (residence == Residence::saving) return;
+      if (view.memory().changed_elsewhere(process.job, id, blocks)) return fetch(client, id, view, orders);
+      if (view.memory().takes(process.job, id, blocks) > view.memory().room(id)) return;
+      orders.restore(process.job, id, blocks);
     }
   }
 
+  bool runs_on(ClientId client, DeviceId id) const {
+    return gpus_[id.index].running && gpus_[id.index].running->job.client == client;
+  }
+
+  // What other GPUs have changed goes to the host first.
+  void fetch(ClientId client, DeviceId to, const View& view, Orders& orders) {
+    for (std::uint32_t g = 0; g < gpus_.size(); ++g)
+      if (g != to.index && !runs_on(client, DeviceId{g}) &&
+          view.memory().residence(client, DeviceId{g}) == Residence::resident)
+        save(client, DeviceId{g}, orders);
+  }
+
   // Whether one of the first `places` of the queue is to be prepared, but will not have room.
-  bool short_of_room(const View& view, std::size_t places) const {
-    Bytes room = view.room(kDevice);
-    for (std::uint32_t c = 0; c < processes_.size(); ++c) {
-      const JobFacts& job = view.job({ClientId{c}, 0});
-      if (job.residence == Residence::saving) room.count += job.memory.count;
-    }
-    for (std::size_t i = 0; i < std::min({places, ahead_, queue_.size()}); ++i) {
-      const JobFacts& job = facts(queue_[i].client, view);
-      if (job.residence == Residence::absent && job.memory > room) return true;
+  bool short_of_room(DeviceId id, const View& view, std::size_t places) const {
+    const MemoryView& memory = view.memory();
+    Bytes room = memory.room(id);
+    for (std::uint32_t c = 0; c < processes_.size(); ++c)
+      if (memory.residence(ClientId{c}, id) == Residence::saving) room += memory.held(ClientId{c}, id);
+    const std::vector<Place>& queue = gpus_[id.index].queue;
+    for (std::size_t i = 0; i < std::min({places, ahead_, queue.size()}); ++i) {
+      const Process& process = processes_[queue[i].client.index];
+      const BlockRange blocks = process.split ? share_of(queue[i]).rest : kAllBlocks;
+      const Residence residence = memory.residence(queue[i].client, id);
+      if (residence != Residence::absent && residence != Residence::resident) continue;
+      if (!ready(queue[i], id, view) && memory.takes(process.job, id, blocks) > room) return true;
     }
     return false;
   }
 
   // Those that are between two calls of their program need their memory last.
-  void make_room(const View& view, Orders& orders) {
+  void make_room(DeviceId id, const View& view, Orders& orders) {
     for (std::uint32_t c = 0; c < processes_.size(); ++c) {
-      const Process& process = processes_[c];
-      const JobFacts& job = view.job({ClientId{c}, 0});
-      if (process.requests || (running_ && running_->job.client.index == c)) continue;
-      if (job.residence != Residence::resident || !short_of_room(view, queue_.size())) continue;
-      save(ClientId{c}, orders);
+      const ClientId client{c};
+      if (view.memory().residence(client, id) != Residence::resident || runs_on(client, id)) continue;
+      if (in_queue(client, id) || !short_of_room(id, view, gpus_[id.index].queue.size())) continue;
+      save(client, id, orders);
     }
   }
 
-  struct Place {
-    Rank rank;
-    ClientId client;
-    bool operator<(const Place& other) const { return rank < other.rank; }
-  };
+  // --- Several GPUs for one kernel (IV-A)
+
+  std::int64_t uses(ClientId client, const View& view) const {
+    std::int64_t gpus = 0;
+    for (std::uint32_t g = 0; g < gpus_.size(); ++g)
+      if (view.memory().residence(client, DeviceId{g}) != Residence::absent) ++gpus;
+    return gpus;
+  }
+
+  // With fewer processes than GPUs each may use an even number of them.
+  void split(const View& view, Orders& orders) {
+    const auto all = static_cast<std::int64_t>(gpus_.size());
+    const std::int64_t present = std::count_if(processes_.begin(), processes_.end(),
+                                               [](const Process& process) { return process.present; });
+    std::int64_t number = 0;
+    for (std::uint32_t c = 0; c < processes_.size(); ++c) {
+      Process& process = processes_[c];
+      if (!process.present) continue;
+      process.gpus = std::max<std::int64_t>(1, all / present + (number++ < all % present ? 1 : 0));
+      if (process.gpus > 1 && !process.shares.empty()) widen(ClientId{c}, view, orders);
+    }
+  }
+
+  void widen(ClientId client, const View& view, Orders& orders) {
+    std::vector<DeviceId> joining = idle_for(client, view);
+    for (std::size_t i = 0; i < joining.size(); ++i)
+      if (!join(client, joining[i], joining.size() - i, view, orders)) return;
+  }
+
+  // GPUs that nobody else has a use for, and where it has none itself now.
+  std::vector<DeviceId> idle_for(ClientId client, const View& view) const {
+    const Process& process = processes_[client.index];
+    std::int64_t more = process.gpus - std::max<std::int64_t>(1, uses(client, view));
+    std::vector<DeviceId> idle;
+    for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
+      const DeviceId id{g};
+      if (gpus_[g].running || !gpus_[g].queue.empty()) continue;
+      bool others = false;
+      for (std::uint32_t c = 0; c < processes_.size(); ++c)
+        others =
+            others || (c != client.index && view.memory().residence(ClientId{c}, id) != Residence::absent);
+      const Residence residence = view.memory().residence(client, id);
+      if (others || residence == Residence::saving) continue;
+      if (residence == Residence::absent && more-- <= 0) continue;
+      idle.push_back(id);
+    }
+    return idle;
+  }
+
+  // Returns whether the GPU takes part in the kernel.
+  bool join(ClientId client, DeviceId id, std::size_t joining, const View& view, Orders& orders) {
+    Process& process = processes_[client.index];
+    if (process.on(id) != nullptr) return false;
+    const MemoryView& memory = view.memory();
+    const BlockRange part = process.part_for(joining, view.job(process.job).current());
+    if (part.empty() || memory.takes(process.job, id, part) > memory.room(id)) return false;
+    const bool stale = memory.changed_elsewhere(process.job, id, part);
+    if (!pays(client, id, part, stale, view)) return false;
+    if (stale) {  // between two kernels all of it can go to the host first
+      if (!process.runs()) fetch(client, id, view, orders);
+      return false;
+    }
+    bind(client);
+    process.take(part);
+    process.split = true;
+    process.shares.push_back({part, id});
+    request(process.shares.back());
+    gpus_[id.index].queue.push_back(
+        {rank(process, process.shares.back(), view), client, process.shares.size() - 1});
+    return true;
+  }
+
+  // Shares of a kernel stay apart: one that could go anywhere goes to the GPU where it is in the queue.
+  void bind(ClientId client) {
+    for (const Gpu& gpu : gpus_)
+      for (const Place& place : gpu.queue)
+        if (place.client == client) share_of(place).gpu = id_of(gpu);
+  }
+
+  // Whether what the program gains by one more GPU is more than what the moves for it take.
+  bool pays(ClientId client, DeviceId id, BlockRange part, bool stale, const View& view) const {
+    const JobFacts& job = facts(client, view);
+    const MemoryView& memory = view.memory();
+    const KernelFacts& kernel = job.current();
+    const Duration left = processes_[client.index].later +
+                          Duration{mul_div_floor((kernel.block_tasks - job.done).count, kernel.declared.ns,
+                                                 kernel.block_tasks.count)};
+    const auto gpus = static_cast<std::int64_t>(processes_[client.index].shares.size());
+    const Duration gain{left.ns / (gpus * (gpus + 1))};
+    Bytes moved = memory.copies(job.id, id, part);
+    if (stale) moved += memory.takes(job.id, id, kAllBlocks);
+    const auto kernels = static_cast<std::int64_t>(job.kernels.size() - job.kernel);
+    const Duration merges{
+        mul_div_floor(memory.copy_time(memory.merged(client)).ns, 2 * (gpus + 1) * kernels, 1)};
+    return gain > memory.copy_time(moved) + merges;
+  }
 
   MicrokernelSize size_;
   bool by_priority_, by_length_;
   std::size_t ahead_;
-  bool keep_while_room_, run_on_, literal_;
+  bool keep_while_room_, run_on_, splits_, literal_;
 
   std::vector<Process> processes_;  // by client
-  std::vector<Place> queue_;
-  std::optional<Running> running_;
+  std::vector<Gpu> gpus_;
+  std::vector<Place> places_;
   std::uint64_t requests_ = 0;
-  // In this instant:
-  std::optional<ClientId> yielder_;              // left, with kernels left
-  bool ready_ = false, yielded_memory_ = false;  // messages that came
+  bool ready_ = false, yielded_memory_ = false;  // messages that came in this instant
 };
 
 const PolicyRegistration<MicrokernelRr> registered{
@@ -280,6 +479,8 @@ const PolicyRegistration<MicrokernelRr> registered{
       Parameter::Choice{{"while-alone", "while-room"}}},
      {"unready", "what a process does whose successor is not ready: it runs on, or yields all the same",
       Parameter::Choice{{"run-on", "yield"}}},
+     {"split", "kernels over several GPUs: where GPUs are idle and it pays, or never",
+      Parameter::Choice{{"when-idle", "never"}}},
      {"protocol", "the scheduler's: repaired, or Algorithm 2 as printed, which never begins",
       Parameter::Choice{{"repaired", "literal"}}}}};
 

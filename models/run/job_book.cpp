@@ -31,6 +31,8 @@ Duration declared(const WorldSetup& setup, const Kernel& kernel) {
 JobBook::JobBook(const WorldSetup& setup) : workload_(&setup.workload) {
   const Workload& workload = setup.workload;
   channels_ = setup.device.access.channels;
+  gpus_ = static_cast<std::uint32_t>(setup.device.gpus);
+  taken_.resize(workload.clients.size());
   jobs_.resize(workload.clients.size());
   kernels_.resize(workload.clients.size());
   for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
@@ -46,15 +48,14 @@ JobBook::JobBook(const WorldSetup& setup) : workload_(&setup.workload) {
                              first.emplace(kernel.name, index).first->second});
     }
     jobs_[c].id.client = ClientId{c};
-    jobs_[c].memory = client.memory;
     jobs_[c].kernels = kernels_[c];
   }
-  room_ = setup.device.memory;
   reset();
 }
 
 void JobBook::reset() {
   for (JobFacts& facts : jobs_) facts.kernel = static_cast<std::uint32_t>(facts.kernels.size());
+  for (BlockSet& taken : taken_) taken.clear();
 }
 
 void JobBook::arrived(JobId job, Time now, std::int32_t priority) {
@@ -74,10 +75,26 @@ std::string JobBook::refusal(JobId job, BlockRange range) const {
   const JobFacts& facts = jobs_[job.client.index];
   if (facts.id != job || facts.finished()) return "a launch of a job that is not eligible";
   const BlockCount all = facts.current().block_tasks;
-  if (range.first != facts.done || range.last <= range.first || range.last > all)
+  const bool taken = gpus_ == 1 ? range.first != facts.done : taken_[job.client.index].meets(range);
+  if (taken || range.first < BlockCount{0} || range.empty() || range.last > all)
     return fmt::format("a launch of block-tasks {} to {} of {}, {} of which are done", range.first.count,
                        range.last.count, all.count, facts.done.count);
   return "";
+}
+
+void JobBook::launched(JobId job, BlockRange range) {
+  if (gpus_ > 1) taken_[job.client.index].add(range);
+}
+
+bool JobBook::left(JobId job, BlockRange range, BlockCount done) {
+  JobFacts& facts = of(job);
+  facts.done += done - range.first;
+  if (gpus_ > 1) taken_[job.client.index].remove({done, range.last});
+  if (facts.done < facts.current().block_tasks) return false;
+  ++facts.kernel;
+  facts.done = {};
+  taken_[job.client.index].clear();
+  return true;
 }
 
 Duration standalone_of(const WorldSetup& setup, const Client& client) {

@@ -16,13 +16,19 @@ class JobBook : public View {
   // `priority`: the client's, for this job.
   void arrived(JobId job, Time now, std::int32_t priority);
   JobFacts& of(JobId job) { return jobs_[job.client.index]; }
-  void set_room(Bytes room) { room_ = room; }
+  void set_memory(const MemoryView* memory) { memory_ = memory; }
   // Why these block-tasks of the job cannot be launched, or empty. Only what is the policy's fault.
   std::string refusal(JobId job, BlockRange range) const;
+  // A launch has these block-tasks of the current kernel from now on ...
+  void launched(JobId job, BlockRange range);
+  // ... and leaves, with those before `done` done. Returns whether that was the last of the kernel; the next
+  // one is current then.
+  bool left(JobId job, BlockRange range, BlockCount done);
 
  private:
   const Workload* workload_;
   std::vector<std::vector<KernelFacts>> kernels_;
+  std::vector<BlockSet> taken_;  // by client: of the current kernel, launched or done; on several GPUs
 };
 
 // A client's job alone: its copies and its kernels in the form that the experiment calls standalone.

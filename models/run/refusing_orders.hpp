@@ -13,7 +13,7 @@ class RefusingOrders : public Orders {
   LaunchId launch(JobId, DeviceId, BlockRange) override { cannot("a launch"); }
   void evict(LaunchId) override { cannot("an eviction"); }
   void kill(ClientId) override { cannot("a kill"); }
-  void restore(JobId, DeviceId) override { cannot("a restore"); }
+  void restore(JobId, DeviceId, BlockRange) override { cannot("a restore"); }
   void save(JobId, DeviceId) override { cannot("a save"); }
   void access(ClientId, Access) override { cannot("an access order"); }
   void admit(RequestId) override { cannot("an admission"); }

@@ -137,7 +137,7 @@ void NativeClients::advance(Time now) {
       [&](const Operation& operation) {
         if (operation.copy) {
           note(operation, Mark::queued, now);
-          host_.ask_for_copy(operation.direction, {operation.job, operation.size, true});
+          host_.ask_for_copy(operation.direction, {operation.job, operation.size});
         } else if (setup_.device.queue_order == QueueOrder::release_all) {
           blocks_.make_ready(operation.grid);
         } else {

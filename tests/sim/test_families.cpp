@@ -36,7 +36,7 @@ class Microkernels : public Policy {
   void decide(Time, const View& view, Orders& orders) override {
     for (; !to_save_.empty(); to_save_.pop_front()) orders.save(to_save_.front(), DeviceId{0});
     if (!restoring_ && !absent_.empty()) {
-      orders.restore(absent_.front(), DeviceId{0});
+      orders.restore(absent_.front(), DeviceId{0}, kAllBlocks);
       absent_.pop_front();
       restoring_ = true;
     }

@@ -32,6 +32,36 @@ Lines memory_lines(const Played& played) {
   return lines;
 }
 
+Lines gpu_lines(const Played& played) {
+  Lines lines;
+  const auto text = [](const Record& r) -> std::string {
+    const bool in = r.direction == Direction::restore;
+    switch (r.mark) {
+      case Mark::launch_ordered:
+        return fmt::format("launch {} {}", name_of(r), r.amount);
+      case Mark::started:
+        return fmt::format("start {}", name_of(r));
+      case Mark::gone:
+        return fmt::format("gone {} {}", name_of(r), r.amount);
+      case Mark::copy_ends:
+        return fmt::format("{} {}", r.program_copy ? (in ? "in" : "out") : (in ? "restore" : "save"),
+                           name_of(r));
+      case Mark::holds:
+        return fmt::format("holds {} {}", name_of(r), r.amount);
+      default:
+        return "";
+    }
+  };
+  for (std::uint8_t gpu = 0; gpu < kMostGpus; ++gpu)
+    for (const Record& r : played.records)
+      if (const std::string line = text(r); r.gpu == gpu && !line.empty())
+        lines.push_back(fmt::format("{}: {} {}", gpu, r.time.ns, line));
+  for (const Record& r : played.records)
+    if (r.mark == Mark::merged || r.mark == Mark::finished)
+      lines.push_back(fmt::format("{} {} {}", r.time.ns, name_of(r.mark), name_of(r)));
+  return lines;
+}
+
 Lines copy_lines(const Played& played) {
   Lines lines;
   for (const Record& r : played.records) {

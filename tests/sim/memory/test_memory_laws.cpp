@@ -1,65 +1,15 @@
 // What must hold of device memory under every order of microkernels, over thousands of random workloads.
 #include <map>
 
-#include "models/random.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/memory/memory_scenario.hpp"
+#include "tests/sim/memory/random_memory.hpp"
 #include "tests/sim/random_scenario.hpp"
 
 using namespace gangway;
 using namespace gangway::testing;
 
 namespace {
-
-std::vector<Variable> random_variables(Stream& random) {
-  std::vector<Variable> variables;
-  for (std::uint64_t v = 0; v <= random.below(4); ++v) {
-    Variable variable{"v" + std::to_string(v), Bytes{static_cast<std::int64_t>(1 + random.below(2000))}};
-    variable.input = random.below(3) > 0;
-    variable.output = random.below(3) == 0;
-    variable.dirty = variable.output || random.below(2) == 0;
-    variables.push_back(variable);
-  }
-  return variables;
-}
-
-// Clients with state, on a device that holds the largest and not always all of them.
-Scenario random_memory(std::uint64_t number) {
-  Scenario scenario = random_scenario(number, {false, true, true, true});
-  Stream random(number, "memory", {});
-  std::int64_t all = 0, largest = 1;
-  for (Client& client : scenario.clients) {
-    if (random.below(3) == 0)
-      client = with_memory(client, static_cast<std::int64_t>(random.below(3000)));
-    else
-      client = with_variables(client, random_variables(random));
-    if (random.below(3) == 0) client.memory.count += static_cast<std::int64_t>(random.below(500));
-    if (random.below(4) == 0)
-      client.kernels.back().gap = Duration{static_cast<std::int64_t>(random.below(9000))};
-    if (random.below(8) == 0)
-      client.kernels.front().host_work = Duration{static_cast<std::int64_t>(random.below(20'000))};
-    all += client.memory.count;
-    largest = std::max(largest, client.memory.count);
-  }
-  const auto spare = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(all - largest + 2)));
-  scenario.device.memory = Bytes{random.below(3) == 0 ? largest : largest + spare};
-  if (random.below(2) == 0) scenario.device.h2d.both_ways = scenario.device.d2h.both_ways = 0.5;
-  if (random.below(2) == 0) {
-    scenario.mechanism = "{name: microkernel, params: {message: " + std::to_string(random.below(200)) +
-                         " ns, registration: " + std::to_string(random.below(400)) + " ns}}";
-  }
-  return scenario;
-}
-
-std::string random_policy(std::uint64_t number) {
-  Stream random(number, "policy", {});
-  const auto one_of = [&](std::vector<std::string> names) { return names[random.below(names.size())]; };
-  return "{name: microkernel-rr, params: {order: " + one_of({"round-robin", "priority", "shortest-first"}) +
-         ", blocks: " + one_of({"declared", "profiled", "block-tasks"}) +
-         ", slice: " + one_of({"1 us", "3 us", "10 us"}) + ", block_tasks: " + one_of({"1", "3", "700"}) +
-         ", ahead: " + one_of({"1", "1", "2", "5"}) + ", keep: " + one_of({"while-alone", "while-room"}) +
-         ", unready: " + one_of({"run-on", "yield"}) + "}}";
-}
 
 // What of a client's state is where, by the trace alone.
 struct Account {
@@ -170,7 +120,7 @@ TEST_CASE("memory: never too much held, never a launch without its state, never 
   for (int i = 0; i < n; ++i) {
     const auto number = static_cast<std::uint64_t>(i);
     const Scenario scenario = random_memory(number);
-    const std::string policy = random_policy(number);
+    const std::string policy = random_microkernels(number);
     INFO("scenario " << i << " under " << policy);
     const Played played = play(scenario, policy);
     Auditor auditor(scenario);
@@ -183,7 +133,7 @@ TEST_CASE("memory: the same useful work under every policy", "[memory]") {
   const int n = cases(150, 10'000);
   for (int i = 0; i < n; ++i) {
     const Scenario scenario = random_memory(static_cast<std::uint64_t>(i));
-    const auto work = work_of(play(scenario, random_policy(static_cast<std::uint64_t>(i))));
+    const auto work = work_of(play(scenario, random_microkernels(static_cast<std::uint64_t>(i))));
     for (const std::string& policy : all_policies()) {
       INFO("scenario " << i << " under " << policy);
       REQUIRE(work_of(play(scenario, policy)) == work);

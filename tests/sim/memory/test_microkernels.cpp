@@ -1,6 +1,7 @@
 // Share-a-GPU in the simulated world: schedules worked out by hand from sim/memory/README.md. Launch 10,
 // report 5, copies 5 + 1 ns per byte.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <tuple>
 #include <utility>
@@ -267,17 +268,28 @@ TEST_CASE("microkernels: Algorithm 2 as printed never prepares anybody", "[memor
 namespace {
 
 // A view and orders for a policy by itself.
-class Desk : public View, public RefusingOrders {
+class Desk : public View, public MemoryView, public RefusingOrders {
  public:
   Desk() : kernel_{{BlockCount{100}, Duration{100}, 0, {}, {}}} {
-    for (std::uint32_t c = 0; c < 2; ++c)
-      jobs_.push_back({{ClientId{c}, 0}, {}, Bytes{10}, kernel_, 0, {}, Residence::absent});
-    room_ = Bytes{100};
+    for (std::uint32_t c = 0; c < 2; ++c) jobs_.push_back({{ClientId{c}, 0}, {}, kernel_, 0, {}});
+    memory_ = this;
   }
-  void place(std::uint32_t client, Residence where) { jobs_[client].residence = where; }
+  void place(std::uint32_t client, Residence where) { where_[client] = where; }
+
+  Residence residence(ClientId client, DeviceId) const override { return where_[client.index]; }
+  Bytes room(DeviceId) const override { return Bytes{100}; }
+  Bytes held(ClientId, DeviceId) const override { return Bytes{10}; }
+  bool holds(JobId job, DeviceId, BlockRange) const override {
+    return where_[job.client.index] == Residence::resident;
+  }
+  Bytes takes(JobId, DeviceId, BlockRange) const override { return Bytes{10}; }
+  Bytes copies(JobId, DeviceId, BlockRange) const override { return Bytes{10}; }
+  bool changed_elsewhere(JobId, DeviceId, BlockRange) const override { return false; }
+  Bytes merged(ClientId) const override { return {}; }
+  Duration copy_time(Bytes) const override { return {}; }
 
   LaunchId launch(JobId job, DeviceId, BlockRange) override { return said("launch", job), LaunchId{1}; }
-  void restore(JobId job, DeviceId) override { said("restore", job); }
+  void restore(JobId job, DeviceId, BlockRange) override { said("restore", job); }
   void save(JobId job, DeviceId) override { said("save", job); }
 
   Lines take() { return std::exchange(lines_, {}); }
@@ -288,6 +300,7 @@ class Desk : public View, public RefusingOrders {
     lines_.push_back(what + " " + static_cast<char>('A' + job.client.index));
   }
   std::vector<KernelFacts> kernel_;
+  std::array<Residence, 2> where_{Residence::absent, Residence::absent};
   Lines lines_;
 };
 
@@ -318,25 +331,9 @@ TEST_CASE("microkernels: who became ready while another ran is launched when tha
 }
 
 TEST_CASE("moves that cannot be right stop the run", "[memory]") {
-  // Orders whatever the test says at its first chance after a fact.
-  class Once : public Policy {
-   public:
-    using Say = std::function<void(const View&, Orders&)>;
-    explicit Once(std::vector<Say> says) : says_(std::move(says)) {}
-    Capabilities needs() const override { return {Capability::ranges, Capability::memory}; }
-    void note(Time, const Fact&, const View&) override { begun_ = true; }
-    void decide(Time, const View& view, Orders& orders) override {
-      if (begun_ && next_ < says_.size()) says_[next_++](view, orders);
-    }
-
-   private:
-    std::vector<Say> says_;
-    std::size_t next_ = 0;
-    bool begun_ = false;
-  };
   const JobId a{ClientId{0}, 0};
-  const auto message = [&](std::vector<Once::Say> says) -> std::string {
-    Once policy(std::move(says));
+  const auto message = [&](std::vector<Orderly::Say> says) -> std::string {
+    Orderly policy(std::move(says));
     try {
       play(with_room({with_memory(client("A", 0, 100), 40)}, 60), policy);
     } catch (const RunError& error) {
@@ -344,12 +341,12 @@ TEST_CASE("moves that cannot be right stop the run", "[memory]") {
     }
     return "no error";
   };
-  const Once::Say restore = [&](const View&, Orders& o) { o.restore(a, DeviceId{0}); };
-  const Once::Say save = [&](const View&, Orders& o) { o.save(a, DeviceId{0}); };
-  const Once::Say launch = [&](const View&, Orders& o) {
+  const Orderly::Say restore = [&](const View&, Orders& o) { o.restore(a, DeviceId{0}, kAllBlocks); };
+  const Orderly::Say save = [&](const View&, Orders& o) { o.save(a, DeviceId{0}); };
+  const Orderly::Say launch = [&](const View&, Orders& o) {
     o.launch(a, DeviceId{0}, {BlockCount{0}, BlockCount{10}});
   };
-  const Once::Say nothing = [](const View&, Orders&) {};
+  const Orderly::Say nothing = [](const View&, Orders&) {};
   using Catch::Matchers::Contains;
   CHECK_THAT(message({launch}), Contains("a launch of a job whose state is not on the device"));
   CHECK_THAT(message({save}), Contains("a save of a state that is not on the device"));
@@ -359,15 +356,15 @@ TEST_CASE("moves that cannot be right stop the run", "[memory]") {
   CHECK_THAT(message({restore, [&](const View& v, Orders& o) { save(v, o), launch(v, o); }}),
              Contains("a launch of a job whose state is not on the device"));
   CHECK_THAT(message({[](const View&, Orders& o) {
-               o.restore({ClientId{0}, 1}, DeviceId{0});
+               o.restore({ClientId{0}, 1}, DeviceId{0}, kAllBlocks);
              }}),
              Contains("not in progress"));
   CHECK(message({restore, launch, nothing, save}) == "no error");
-  Once greedy({[](const View& view, Orders& o) {
-    CHECK(view.room(DeviceId{0}) == Bytes{60});
-    o.restore({ClientId{0}, 0}, DeviceId{0});
-    CHECK(view.room(DeviceId{0}) == Bytes{20});
-    o.restore({ClientId{1}, 0}, DeviceId{0});
+  Orderly greedy({[](const View& view, Orders& o) {
+    CHECK(view.memory().room(DeviceId{0}) == Bytes{60});
+    o.restore({ClientId{0}, 0}, DeviceId{0}, kAllBlocks);
+    CHECK(view.memory().room(DeviceId{0}) == Bytes{20});
+    o.restore({ClientId{1}, 0}, DeviceId{0}, kAllBlocks);
   }});
   const Scenario two =
       with_room({with_memory(client("A", 0, 9), 40), with_memory(client("B", 0, 9), 40)}, 60);

@@ -1,0 +1,58 @@
+// How large the microkernels of Share-a-GPU are (Garg et al., II-F): fixed, or as take a time slice by what
+// was declared or seen. sim/memory/README.md is the exact definition.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "models/parameters.hpp"
+#include "models/policy/slices.hpp"
+
+namespace gangway {
+
+class MicrokernelSize {
+ public:
+  explicit MicrokernelSize(const ParameterValues& values)
+      : how_(values.choice("blocks")),
+        slice_(values.duration("slice")),
+        block_tasks_(values.integer("block_tasks")) {}
+
+  void prepare(std::size_t clients) { seen_.assign(clients, {}); }
+
+  // Of so many that are left.
+  BlockCount next(const JobFacts& job, BlockCount left) const {
+    const KernelFacts& kernel = job.current();
+    if (how_ == "block-tasks") return std::min(left, BlockCount{block_tasks_});
+    if (how_ == "declared") return std::min(left, waves_within(kernel, slice_));
+    const Seen seen = seen_of(job.id.client, kernel.same_as);
+    if (seen.waves == 0) return std::min(left, whole_waves(kernel, 1));
+    const std::int64_t waves =
+        mul_div_floor(slice_.ns, seen.waves, std::max<std::int64_t>(1, seen.elapsed.ns));
+    return std::min(left, whole_waves(kernel, std::min(waves, waves_of(kernel, kernel.block_tasks))));
+  }
+
+  // The last microkernel of this kernel.
+  void saw(ClientId client, const KernelFacts& kernel, BlockCount tasks, Duration elapsed) {
+    std::vector<Seen>& seen = seen_[client.index];
+    if (seen.size() <= kernel.same_as) seen.resize(kernel.same_as + std::size_t{1});
+    seen[kernel.same_as] = {waves_of(kernel, tasks), elapsed};
+  }
+
+ private:
+  struct Seen {
+    std::int64_t waves = 0;
+    Duration elapsed;
+  };
+  Seen seen_of(ClientId client, std::uint32_t kernel) const {
+    const std::vector<Seen>& seen = seen_[client.index];
+    return kernel < seen.size() ? seen[kernel] : Seen{};
+  }
+
+  std::string how_;
+  Duration slice_;
+  std::int64_t block_tasks_;
+  std::vector<std::vector<Seen>> seen_;  // by client and kernel
+};
+
+}  // namespace gangway

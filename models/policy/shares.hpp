@@ -1,0 +1,76 @@
+// What Share-a-GPU's scheduler keeps of a process (its kernel control block; Garg et al., II-D and IV-A): the
+// shares of its current kernel that GPUs have or wait to get. A kernel that is not split is one share.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "models/policy/slices.hpp"
+
+namespace gangway {
+
+struct Share {
+  enum class State { requests, runs, saves };  // saves: and requests again behind that
+
+  BlockRange rest;              // not launched yet
+  std::optional<DeviceId> gpu;  // where it has to be; none: anywhere
+  State state = State::requests;
+  std::uint64_t since = 0;  // when it began to request, as a number that grows
+};
+
+struct Process {
+  JobId job;
+  bool present = false;  // its job has kernels left
+  bool split = false;    // its kernel: a GPU needs the memory of its share only
+  std::vector<Share> shares;
+  std::vector<BlockRange> spare;  // parts of the kernel that GPUs had to leave
+  Duration later;                 // the declared time of kernels behind the current one
+  std::int64_t gpus = 1;          // that it may use
+
+  // Its share that has to be on this GPU, if there is one.
+  Share* on(DeviceId gpu) {
+    const auto share =
+        std::find_if(shares.begin(), shares.end(), [&](const Share& s) { return s.gpu == gpu; });
+    return share == shares.end() ? nullptr : &*share;
+  }
+  bool runs() const {
+    return std::any_of(shares.begin(), shares.end(),
+                       [](const Share& s) { return s.state == Share::State::runs; });
+  }
+
+  // A part for one of `joining` GPUs that are to take part as well: a spare one, or an even part from the end
+  // of the largest share, in whole waves. Empty if there is none.
+  BlockRange part_for(std::size_t joining, const KernelFacts& kernel) const {
+    if (!spare.empty()) return spare.back();
+    const Share* share = largest();
+    if (share == nullptr) return {};
+    const std::int64_t waves = waves_of(kernel, share->rest.size());
+    const std::int64_t keeps = share->state == Share::State::requests ? 1 : 0;
+    const std::int64_t part =
+        std::min(waves - keeps, std::max<std::int64_t>(1, waves / (static_cast<std::int64_t>(joining) + 1)));
+    if (part < 1) return {};
+    const BlockCount wave = whole_waves(kernel, 1);
+    return {{share->rest.first.count + (waves - part) * wave.count}, share->rest.last};
+  }
+  // Takes it from where part_for() found it.
+  void take(BlockRange part) {
+    if (!spare.empty())
+      spare.pop_back();
+    else
+      largest()->rest.last = part.first;
+  }
+
+ private:
+  Share* largest() { return const_cast<Share*>(static_cast<const Process&>(*this).largest()); }
+  const Share* largest() const {
+    const Share* most = nullptr;
+    for (const Share& share : shares)
+      if (share.state != Share::State::saves && !share.rest.empty() &&
+          (most == nullptr || share.rest.size() > most->rest.size()))
+        most = &share;
+    return most;
+  }
+};
+
+}  // namespace gangway
