@@ -57,7 +57,8 @@ class Timeline : public TraceSink {
         return instant(r, "arrived");
       case Mark::copy_begins:
         copying_[{r.gpu, engine(r), r.job}] = r;
-        if (r.program_copy) enter(r, to_device(r) ? "copy in" : "copy out");
+        // A host may copy its next job in while the one before runs.
+        if (r.program_copy && phase(r).name != "running") enter(r, to_device(r) ? "copy in" : "copy out");
         return;
       case Mark::copy_ends:
         return copied(r);
@@ -324,7 +325,7 @@ class Timeline : public TraceSink {
     const auto begun = copying_.find({r.gpu, engine(r), r.job});
     span(gpu_process(r), to_device(r) ? kCopyIn : kCopyOut, client, begun->second.time, r);
     copying_.erase(begun);
-    if (r.program_copy) leave(r);
+    if (r.program_copy && phase(r).name.starts_with("copy")) leave(r);
   }
 
   void held(const Record& r) {

@@ -68,12 +68,10 @@ void read_permutations(const Field& field, Experiment& experiment) {
     experiment.permutations = static_cast<std::uint32_t>(field.integer(1, 1'000'000));
 }
 
-// Clients that submit to channels of their own have no copies, and no queues of the device's beside these.
+// Where clients submit to channels of their own nobody uses other queues of the device's.
 std::optional<Refusal> refusal_by_channels(const Client& client) {
-  if (client.native) return Refusal{"native: true", "no native clients where all submit to channels"};
-  if (client.copy_in.count > 0 || client.copy_out.count > 0)
-    return Refusal{"copies", "none where clients submit to channels"};
-  return std::nullopt;
+  if (!client.native) return std::nullopt;
+  return Refusal{"native: true", "no native clients where all submit to channels"};
 }
 
 // Native clients issue all of a job at once, others need the mechanism.

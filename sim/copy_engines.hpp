@@ -42,6 +42,13 @@ class CopyEngines {
 
   // An event of a copy's end came: none if it is out of date.
   std::optional<Ended> end(std::uint32_t index, std::uint64_t event, Time now);
+  // The client's copies vanish from all engines; calls stopped(copy, direction) for each that ran.
+  template <typename Stopped>
+  void remove(ClientId client, Stopped stopped) {
+    changed_ = true;
+    for (std::uint32_t e = 0; e < queues_.size(); ++e)
+      queues_[e].remove(client, [&](const CopyQueue::Copy& copy) { stopped(copy, direction(e)); });
+  }
   // What such an index is about.
   DeviceId gpu_of(std::uint32_t index) const { return gpu(index % count()); }
   Direction direction_of(std::uint32_t index) const { return direction(index % count()); }

@@ -84,6 +84,17 @@ class CopyQueue {
     free_.push_back(slot);
     last_end_ = now;
   }
+  // The client's copies vanish; calls stopped(copy) for each that ran. That is no end of a copy.
+  template <typename Stopped>
+  void remove(ClientId client, Stopped stopped) {
+    std::erase_if(waiting_, [&](const Waiting& w) { return w.copy.job.client == client; });
+    for (std::uint32_t s = 0; s < slots_.size(); ++s) {
+      if (!slots_[s].busy || slots_[s].copy.job.client != client) continue;
+      slots_[s].busy = false;
+      free_.push_back(s);
+      stopped(slots_[s].copy);
+    }
+  }
   void reset() {
     waiting_.clear();
     slots_.clear();

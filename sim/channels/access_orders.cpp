@@ -19,8 +19,18 @@ Duration ChannelWorld::until_seen() {
   return {static_cast<std::int64_t>(polls_.uniform() * static_cast<double>(poll.ns))};
 }
 
+// What ended in one instant is seen in the order of the clients.
+void ChannelWorld::look() {
+  std::sort(stirred_.begin(), stirred_.end());
+  for (const ClientId client : stirred_) {
+    check_drained(hosts_[client.index]);
+    check_sampled(hosts_[client.index]);
+  }
+  stirred_.clear();
+}
+
 void ChannelWorld::check_drained(Host& host) {
-  if (!host.drain || host.drain->seen_soon || turns_.outstanding(id_of(host)) > 0) return;
+  if (!host.drain || host.drain->seen_soon || on_device(host)) return;
   host.drain->seen_soon = true;
   push(now_ + until_seen(), kDrainSeen, id_of(host).index);
 }
@@ -39,7 +49,7 @@ void ChannelWorld::tell_activity(Host& host) {
 }
 
 void ChannelWorld::check_sampled(Host& host) {
-  if (!host.sampling || host.sampling->lasted || !host.sampling->done(now_)) return;
+  if (!host.sampling || host.sampling->lasted || host.sampling->admits(now_) || on_device(host)) return;
   host.sampling->lasted = now_ - host.sampling->since;
   push(now_ + until_seen(), kSampleSeen, id_of(host).index);
 }
@@ -131,7 +141,7 @@ void ChannelWorld::drain(ClientId client) {
   Host& host = host_of(client, "a drain");
   if (host.gone || host.drain) return;
   host.drain = Host::Drain{now_, false};
-  if (turns_.outstanding(client) == 0) return drained(host);
+  if (!on_device(host)) return drained(host);
   watch_run(host);
 }
 
@@ -139,7 +149,7 @@ void ChannelWorld::sample(ClientId client, Duration span, std::int64_t requests)
   Host& host = host_of(client, "a sampling");
   if (host.gone) return;
   if (host.sampling) impossible("a sampling of a client that is being sampled");
-  if (turns_.outstanding(client) > 0) impossible("a sampling of a client with requests on the device");
+  if (on_device(host)) impossible("a sampling of a client with something on the device");
   host.access = Access::deny;
   host.sampling.emplace();
   host.sampling->since = now_;

@@ -19,7 +19,8 @@ std::vector<std::uint32_t> channels_used(const Workload& workload) {
 ChannelWorld::ChannelWorld(const WorldSetup& setup)
     : EventWorld(setup),
       used_channels_(channels_used(setup.workload)),
-      turns_(setup.device.access, used_channels_) {
+      turns_(setup.device.access, used_channels_),
+      copies_(setup.device) {
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
     hosts_.emplace_back(ClientRun(setup_, ClientId{c}, ClientRun::Form::original));
@@ -30,7 +31,9 @@ ChannelWorld::ChannelWorld(const WorldSetup& setup)
 void ChannelWorld::reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) {
   heard_ = policy.needs().has(Capability::access);
   turns_.reset();
+  copies_.reset();
   opening_.clear();
+  stirred_.clear();
   open_channels_ = 0;
   limit_.reset();
   launches_ = requests_ = begin_event_ = end_event_ = 0;
@@ -51,12 +54,14 @@ std::uint64_t ChannelWorld::play_instant() {
     while (more_now()) {
       handle(queue_.pop());
       ++events;
+      if (!more_now()) look();
     }
     if (!told()) tell_and_decide();
     open_clients();
     count_round(rounds);
   } while (!told() || more_now());
   begin_request();
+  begin_copies();
   return events;
 }
 
@@ -70,6 +75,8 @@ void ChannelWorld::handle(const EventQueue::Event& event) {
       return;
     case kEnd:
       return ended(event.sequence);
+    case kCopied:
+      return copied(index, event.sequence);
     default:
       break;
   }
@@ -87,7 +94,7 @@ void ChannelWorld::handle(const EventQueue::Event& event) {
     case kSampleSeen:
       return sampled(host);
     case kSpan:
-      return check_sampled(host);
+      return stirred_.push_back(id_of(host));
     case kOverdue:
       return overdue(host, event.sequence);
   }
@@ -138,6 +145,7 @@ void ChannelWorld::advance(Host& host) {
           return;
         }
         host.jobs.begin(host.run.job().number);
+        if (host.run.client().copy_in.count > 0) return submit_copy(host, Direction::restore);
         break;
       case Host::Stage::computing:
         if (!submit(host)) return;
@@ -152,11 +160,19 @@ void ChannelWorld::advance(Host& host) {
           return;
         }
         break;
+      case Host::Stage::copying:  // that is over
+        if (std::exchange(host.copy, std::nullopt) == Direction::save) {
+          end_of_program(host);
+          continue;
+        }
+        break;
       case Host::Stage::trapped:
       case Host::Stage::blocked:
+      case Host::Stage::settling:
         break;
     }
     if (!host.run.kernels_left()) {
+      if (host.run.client().copy_out.count > 0) return copy_out(host);
       end_of_program(host);
       continue;
     }
@@ -177,8 +193,22 @@ bool ChannelWorld::submit(Host& host) {
   }
   host.stage = Host::Stage::trapped;
   host.trap_began = now_;
-  push(now_ + interception_[id_of(host).index], kTrap, id_of(host).index);
+  push(now_ + (host.copy ? setup_.device.access.interception : interception_[id_of(host).index]), kTrap,
+       id_of(host).index);
   return false;
+}
+
+void ChannelWorld::submit_copy(Host& host, Direction direction) {
+  host.copy = direction;
+  if (submit(host)) awaits_end(host);
+}
+
+// The program's last copy takes what all kernels of the job have done.
+void ChannelWorld::copy_out(Host& host) {
+  if (host.jobs.latest().outstanding > 0)
+    host.stage = Host::Stage::settling;
+  else
+    submit_copy(host, Direction::save);
 }
 
 void ChannelWorld::trap_over(Host& host) {
@@ -192,11 +222,18 @@ void ChannelWorld::trap_over(Host& host) {
 }
 
 void ChannelWorld::join(Host& host) {
+  host.used = true;
+  if (!host.copy) return join_channel(host);
+  const Client& client = host.run.client();
+  const Bytes size = *host.copy == Direction::restore ? client.copy_in : client.copy_out;
+  copies_.ask(DeviceId{0}, *host.copy, {host.run.job(), size}, now_);
+}
+
+void ChannelWorld::join_channel(Host& host) {
   const RunningKernel kernel = host.run.running();
   const Kernel& code = host.run.client().kernels[kernel.index];
   Request request{kernel.job, kernel.index, LaunchId{++launches_}, request_time(host)};
   request.endless = code.never_ends && kernel.job.number >= *code.never_ends;
-  request.sampled = host.sampling.has_value();
   if (host.sampling) ++host.sampling->joined;
   note({.time = now_,
         .launch = request.launch,
@@ -205,7 +242,6 @@ void ChannelWorld::join(Host& host) {
         .kernel = kernel.index,
         .mark = Mark::submitted});
   ++host.jobs.latest().outstanding;
-  host.used = true;
   host.awaited = host.run.client().blocking || code.host_work > Duration{} ? request.launch : LaunchId{};
   turns_.submit(code.channel, request);
 }
@@ -221,10 +257,14 @@ Duration ChannelWorld::request_time(const Host& host) const {
   return host.watched && code.trapped_time ? host.run.drawn(*code.trapped_time) : kernel.time;
 }
 
-// The program goes on behind the kernel that was submitted. Returns whether the host has to wait.
+// The program goes on behind what was submitted. Returns whether the host has to wait.
 bool ChannelWorld::awaits_end(Host& host) {
-  const Duration work = host.run.client().kernels[host.run.kernel()].host_work;
   host.watched = host.trapped;
+  if (host.copy) {
+    host.stage = Host::Stage::copying;
+    return true;
+  }
+  const Duration work = host.run.client().kernels[host.run.kernel()].host_work;
   host.run.next_kernel();
   host.stage = work > Duration{} ? Host::Stage::working : Host::Stage::blocked;
   if (work > Duration{}) push(now_ + work, kHost, id_of(host).index);
@@ -248,6 +288,9 @@ void ChannelWorld::finished(Host& host, std::uint32_t job) {
 // Killed or refused: what is open or released ends as it is.
 void ChannelWorld::leave(Host& host, Mark how) {
   const ClientId id = id_of(host);
+  copies_.remove(id, [&](const CopyQueue::Copy& copy, Direction direction) {
+    note_copy(copy, direction, Mark::copy_ends);
+  });
   for (const OpenJobs::Job& job : host.jobs.all())
     if (!job.over()) note({.time = now_, .job = {id, job.number}, .mark = how});
   for (std::uint32_t number = host.run.begun(); number < host.run.released(); ++number)
@@ -301,22 +344,39 @@ void ChannelWorld::ended(std::uint64_t event) {
         .mark = Mark::gone});
   Host& host = hosts_[request.job.client.index];
   host.usage += now_ - run.begins;
-  if (request.sampled && host.sampling) {
-    ++host.sampling->ended;
-    host.sampling->busy += now_ - run.begins;
-  }
+  if (host.sampling) host.sampling->busy += now_ - run.begins;
   OpenJobs::Job& job = host.jobs.of(request.job.number);
   --job.outstanding;
   if (job.over()) finished(host, request.job.number);
   if (host.awaited == request.launch) {
     host.awaited = {};
     if (host.stage == Host::Stage::blocked) advance(host);
-  } else if (host.stage == Host::Stage::idle && !host.gone) {
+  } else if (!host.gone && (host.stage == Host::Stage::idle || settled(host))) {
     advance(host);
   }
-  if (host.gone) return;
-  check_drained(host);
-  check_sampled(host);
+  stirred_.push_back(id_of(host));
+}
+
+void ChannelWorld::begin_copies() {
+  copies_.settle(
+      now_,
+      [&](const CopyQueue::Copy& copy, DeviceId, Direction direction) {
+        note_copy(copy, direction, Mark::copy_begins);
+      },
+      [&](Time end, std::uint32_t index) { return push(end, kCopied, index); });
+}
+
+void ChannelWorld::copied(std::uint32_t index, std::uint64_t event) {
+  const auto ended = copies_.end(index, event, now_);
+  if (!ended) return;
+  note_copy(ended->copy, copies_.direction_of(index), Mark::copy_ends);
+  Host& host = hosts_[ended->copy.job.client.index];
+  advance(host);
+  stirred_.push_back(id_of(host));
+}
+
+void ChannelWorld::note_copy(const CopyQueue::Copy& copy, Direction direction, Mark mark) {
+  note({.time = now_, .job = copy.job, .mark = mark, .direction = direction, .program_copy = true});
 }
 
 }  // namespace gangway

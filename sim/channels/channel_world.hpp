@@ -6,13 +6,13 @@
 
 #include "sim/channels/host.hpp"
 #include "sim/channels/turns.hpp"
+#include "sim/copy_engines.hpp"
 #include "sim/event_world.hpp"
 
 namespace gangway {
 
 class ChannelWorld : public EventWorld {
  public:
-  // Throws InputError for what this model does not know: copies, and clients that are native by themselves.
   explicit ChannelWorld(const WorldSetup& setup);
 
  private:
@@ -25,7 +25,8 @@ class ChannelWorld : public EventWorld {
     kDrainSeen,
     kSampleSeen,
     kSpan,
-    kOverdue
+    kOverdue,
+    kCopied
   };
 
   void kill(ClientId client) override;
@@ -44,11 +45,18 @@ class ChannelWorld : public EventWorld {
   void open_clients();
   void advance(Host& host);
   bool submit(Host& host);
+  void submit_copy(Host& host, Direction direction);
   void trap_over(Host& host);
   // A submission that has trapped, or waits: as the access says now. Returns whether it joined its channel.
   bool settle_submission(Host& host);
   void join(Host& host);
+  void join_channel(Host& host);
   bool awaits_end(Host& host);
+  void copy_out(Host& host);
+  // It waits for the job's requests, and there are none any more.
+  static bool settled(Host& host) {
+    return host.stage == Host::Stage::settling && host.jobs.latest().outstanding == 0;
+  }
   void end_of_program(Host& host);
   void finished(Host& host, std::uint32_t job);
   void leave(Host& host, Mark how);
@@ -57,10 +65,17 @@ class ChannelWorld : public EventWorld {
   void begin_request();
   void started();
   void ended(std::uint64_t event);
+  void begin_copies();
+  void copied(std::uint32_t index, std::uint64_t event);
+  void note_copy(const CopyQueue::Copy& copy, Direction direction, Mark mark);
+  bool on_device(const Host& host) const {
+    return turns_.outstanding(id_of(host)) > 0 || host.stage == Host::Stage::copying;
+  }
   Duration gap_before(const Host& host) const;
   Duration request_time(const Host& host) const;
 
   void set_access(Host& host, Access access);
+  void look();
   void check_drained(Host& host);
   void drained(Host& host);
   void check_sampled(Host& host);
@@ -80,7 +95,9 @@ class ChannelWorld : public EventWorld {
   std::vector<std::uint32_t> used_channels_;  // by client
   std::vector<Duration> interception_;        // by client
   ChannelTurns turns_;
+  CopyEngines copies_;
   std::vector<ClientId> opening_;  // in this instant
+  std::vector<ClientId> stirred_;  // something of theirs ended in this instant
   std::int64_t open_channels_ = 0;
   std::optional<Duration> limit_;                  // of requests
   std::uint64_t begin_event_ = 0, end_event_ = 0;  // of the running request; others are out of date

@@ -38,23 +38,24 @@ class OpenJobs {
 // A client whose requests are counted for a while.
 struct Sampling {
   Time since, until;
-  std::int64_t wanted = 0, joined = 0, ended = 0;
+  std::int64_t wanted = 0, joined = 0;  // requests
   Duration busy, trapped;
   std::optional<Duration> lasted;  // it is over, but that has not been seen
 
   bool admits(Time now) const { return now < until && joined < wanted; }
-  bool done(Time now) const { return (now >= until || joined == wanted) && ended == joined; }
 };
 
 struct Host {
-  enum class Stage { idle, computing, trapped, waiting, working, blocked };
+  // settling: the job's requests have to end before its copy out; copying: a copy is on the device.
+  enum class Stage { idle, computing, trapped, waiting, working, blocked, settling, copying };
 
   explicit Host(ClientRun client) : run(std::move(client)) {}
 
   ClientRun run;
   OpenJobs jobs;
   Stage stage = Stage::idle;
-  LaunchId awaited;  // while blocked
+  std::optional<Direction> copy;  // that the host submits, or waits for; else kernels
+  LaunchId awaited;               // while blocked
 
   bool opening = false, open = false, gone = false;
   std::int64_t channels = 0;            // open

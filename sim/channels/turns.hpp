@@ -18,7 +18,6 @@ struct Request {
   LaunchId launch;
   Duration time;
   bool endless = false;
-  bool sampled = false;
 };
 
 class ChannelTurns {

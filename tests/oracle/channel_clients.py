@@ -72,6 +72,13 @@ class Job:
         return drawn(kernel.trapped_time if trapped else kernel.time, self.factor)
 
 
+def copied(spec, key, which):
+    """The bytes of a job's copy: `variables` say what is copied in the place of copy_in and copy_out."""
+    if "variables" in spec:
+        return sum(quantity(variable["size"]) for variable in spec["variables"] if variable.get(which, which == "input"))
+    return quantity(spec.get(key, "0 B"))
+
+
 class Client:
     """The program; of its state only the releases."""
 
@@ -80,6 +87,7 @@ class Client:
         self.kernels = [Kernel(kernel) for kernel in spec["kernels"] for _ in range(kernel.get("count", 1))]
         self.used = 1 + max(kernel.channel for kernel in self.kernels)
         self.asks = spec.get("channels", 1)
+        self.copy_in, self.copy_out = copied(spec, "copy_in", "input"), copied(spec, "copy_out", "output")
         self.blocking = spec.get("blocking", True)
         self.trivial = share(spec.get("trivial_requests", 0))
         first = given(spec, "arrive")

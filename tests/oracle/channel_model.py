@@ -9,6 +9,7 @@ import itertools
 import math
 
 from channel_clients import Client, Jitter, Job
+from channel_copies import Copy, Engines
 from channel_policies import make_policy
 from channel_streams import Stream
 from simpy_inputs import quantity, round_half_up
@@ -51,7 +52,10 @@ class Host:
         self.released = collections.deque()
         self.open_jobs = []
         self.job = self.kernel = None
-        self.ready = False      # to submit its kernel now
+        self.copy = None        # that it is to submit in the place of a kernel, or waits for
+        self.copying = False    # that one has joined its engine
+        self.behind_kernels = False     # it waits for the job's requests before the copy out
+        self.ready = False      # to submit that now
         self.waits_for = None   # a request, or its host_work
         self.working = False
         self.access, self.sample, self.drain = "direct", None, None
@@ -61,7 +65,7 @@ class Host:
         self.used, self.usage = False, 0
 
     def on_device(self):
-        return any(self.queues) or (self.model.running is not None and self.model.running.job.client is self.client)
+        return self.copying or any(self.queues) or (self.model.running is not None and self.model.running.job.client is self.client)
 
     # --- the program
 
@@ -69,22 +73,36 @@ class Host:
         if not self.opened or self.gone or self.job or not self.released:
             return
         self.job, self.kernel = self.released.popleft(), -1
-        self.next_kernel()
+        if self.client.copy_in:
+            self.copy, self.ready = Copy(self.job, "in", self.client.copy_in), True
+        else:
+            self.next_kernel()
 
     def next_kernel(self):
         self.kernel += 1
-        job = self.job
         if self.kernel == len(self.client.kernels):
-            self.job = None
-            job.host_through = True
-            self.model.perhaps_finish(job)
-            self.begin_job()
+            if self.client.copy_out:
+                self.behind_kernels = True
+                self.perhaps_copy_out()
+            else:
+                self.program_over()
             return
-        gap = job.gap(self.client.kernels[self.kernel], self.trapped_before)
+        gap = self.job.gap(self.client.kernels[self.kernel], self.trapped_before)
         if gap:
             self.model.at(self.model.now + gap, HOSTS, self.gap_over)
         else:
             self.ready = True
+
+    def perhaps_copy_out(self):
+        if self.behind_kernels and not self.job.requests:
+            self.behind_kernels = False
+            self.copy, self.ready = Copy(self.job, "out", self.client.copy_out), True
+
+    def program_over(self):
+        job, self.job = self.job, None
+        job.host_through = True
+        self.model.perhaps_finish(job)
+        self.begin_job()
 
     def gap_over(self):
         if not self.gone:
@@ -92,15 +110,18 @@ class Host:
 
     def submit(self):
         self.ready = False
-        kernel = self.client.kernels[self.kernel]
-        request = Request(self.job, kernel, self.job.time(kernel, self.trapped_before))
-        self.job.requests += 1
+        if self.copy:
+            request = self.copy
+        else:
+            kernel = self.client.kernels[self.kernel]
+            request = Request(self.job, kernel, self.job.time(kernel, self.trapped_before))
+            self.job.requests += 1
         self.trapped_before = self.access != "direct" or self.sample is not None
         if not self.trapped_before:
             self.join(request)
             return
         self.trap_began = self.model.now
-        held_up = round_half_up(self.model.interception * (1 + self.client.trivial))
+        held_up = round_half_up(self.model.interception * (1 if self.copy else 1 + self.client.trivial))
         self.model.at(self.model.now + held_up, TRAPS, lambda: self.trap_over(request))
 
     def trap_over(self, request):
@@ -117,7 +138,7 @@ class Host:
             return
         if self.sample:
             if self.sample.joined < self.sample.most and self.model.now < self.sample.end and not self.sample.span_over:
-                self.sample.joined += 1
+                self.sample.joined += 0 if self.copy else 1
                 self.sample.out += 1
                 request.sample = self.sample
                 self.held = None
@@ -137,6 +158,10 @@ class Host:
 
     def join(self, request):
         self.used = True
+        if self.copy:
+            self.copying = True
+            self.model.asked.append(request)
+            return
         self.queues[request.kernel.channel].append(request)
         self.waits_for = request if self.client.blocking or request.kernel.host_work else None
         if request.kernel.host_work:
@@ -159,6 +184,14 @@ class Host:
                 self.next_kernel()
         if request.job.outcome == "unfinished":
             self.model.perhaps_finish(request.job)
+        self.perhaps_copy_out()
+
+    def copy_ended(self, copy):
+        self.copy, self.copying = None, False
+        if copy.way == "in":
+            self.next_kernel()
+        else:
+            self.program_over()
 
 
 class ChannelModel:
@@ -179,6 +212,9 @@ class ChannelModel:
         self.limit = math.inf
         self.running, self.switching, self.last_client = None, False, None
         self.turn, self.turn_left = (-1, -1), 0
+        self.engines = Engines(device, lambda time, end: self.at(time, ENDS, lambda: end(self.now)), self.copy_ended)
+        self.asked = []         # copies that joined their engines in this instant
+        self.stirred = set()    # hosts of which something ended, or whose sampling's span did
 
     # --- time
 
@@ -194,12 +230,16 @@ class ChannelModel:
             while self.round():
                 pass
             self.begin_request()
+            asked, self.asked = self.asked, []
+            self.engines.end_of_instant(self.now, asked)
         return self
 
     def round(self):
         happened = False
         while self.events and self.events[0][0] == self.now:
-            heapq.heappop(self.events)[-1]()
+            while self.events and self.events[0][0] == self.now:
+                heapq.heappop(self.events)[-1]()
+            self.look()
             happened = True
         for host in self.hosts:
             while host.ready and not host.gone:
@@ -316,13 +356,28 @@ class ChannelModel:
             sample.out -= 1
             sample.busy += self.now - request.begin
         host.ended(request)
-        if host.drain and not host.drain.over and not host.on_device():
-            host.drain.over = True
-            self.see(host, "drain")
-        if sample and host.sample is sample:
-            self.perhaps_over(host)
+        self.stirred.add(host)
+
+    def copy_ended(self, copy):
+        host = self.hosts[copy.job.client.index]
+        if copy.sample:
+            copy.sample.out -= 1
+        host.copy_ended(copy)
+        self.stirred.add(host)
 
     # --- what the scheduler sees
+
+    def look(self):
+        """What happened in this instant and is to be seen, in the order of the clients."""
+        for host in self.hosts:
+            if host not in self.stirred:
+                continue
+            if host.drain and not host.drain.over and not host.on_device():
+                host.drain.over = True
+                self.see(host)
+            if host.sample:
+                self.perhaps_over(host)
+        self.stirred.clear()
 
     def tell(self, kind, host, *values):
         self.facts.append(Fact(kind, host.client.index, values))
@@ -334,7 +389,7 @@ class ChannelModel:
     def seen_after(self):
         return math.floor(self.polls.uniform() * self.poll) if self.poll else 0
 
-    def see(self, host, what):
+    def see(self, host):
         drain = host.drain
 
         def drained():
@@ -402,7 +457,7 @@ class ChannelModel:
         def span_over():
             if host.sample is sample:
                 sample.span_over = True
-                self.perhaps_over(host)
+                self.stirred.add(host)
         self.at(sample.end, SPANS, span_over)
         host.treat_held()
 
@@ -415,6 +470,8 @@ class ChannelModel:
             return
         if self.running and self.running.job.client is host.client:
             self.running = None
+        self.engines.remove(host.client)
+        self.asked = [copy for copy in self.asked if copy.job.client is not host.client]
         self.leave(host, "killed")
 
     def order_wake(self, time, name):

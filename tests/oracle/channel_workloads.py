@@ -8,6 +8,23 @@ def ns(time):
     return f"{time} ns"
 
 
+def copy_engines(draw):
+    """Bandwidths such that random kernels and copies take about as long."""
+    engines = {}
+    for key in ("h2d", "d2h"):
+        engines[key] = {"bandwidth": f"{draw.choice([1000, 1000, 2000, draw.randint(300, 3000)])} MB/s",
+                        "latency": ns(draw.choice([0, 0, 5, draw.randint(0, 200)]))}
+        if draw.random() < 0.2:
+            engines[key]["queued_latency"] = ns(draw.randint(0, 100))
+    fastest = max(int(engine["bandwidth"].split()[0]) for engine in engines.values())
+    shared = draw.random()
+    if shared < 0.5:
+        engines["bus"] = f"{fastest + draw.choice([0, 0, 500, draw.randint(0, fastest)])} MB/s"
+    elif shared < 0.65:
+        engines[draw.choice(["h2d", "d2h"])]["both_ways"] = draw.choice([0.3, 0.5, 0.913])
+    return engines
+
+
 def device(draw, number):
     access = {}
     if draw.random() < 0.6:
@@ -21,12 +38,12 @@ def device(draw, number):
         access["channels"] = draw.randint(1, 8)
     return {"kind": "device", "version": 1, "name": f"random-{number}", "source": "made up by channel_workloads.py",
             "sms": 1, "sm": {"threads": 1024, "blocks": 8, "registers": 65536, "shared_memory": "48 KiB"},
-            "arbitration": "direct", "access": access}
+            "memory": "1 GiB", "arbitration": "direct", "access": access, "copy": copy_engines(draw)}
 
 
 class WorkloadDraw:
     def __init__(self, draw, without=()):
-        """`without`: features to leave out, of overhead, trapped, frames."""
+        """`without`: features to leave out, of overhead, trapped, frames, copies."""
         self.draw, self.without = draw, without
         self.round = draw.random() < 0.3     # whole 100 ns, so that much happens in the same instant
         self.longest = draw.choice([200, 800, 3000])
@@ -84,11 +101,27 @@ class WorkloadDraw:
             spec["trivial_requests"] = draw.choice([0, 1, 0.5, 2.25, 3])
         if self.some(0.3) and "frames" not in self.without:
             spec["frames_in_flight"] = draw.choice([1, 2, 3, 5])
+        if "copies" not in self.without:
+            self.copies(spec)
         spec["kernels"] = [self.kernel(number) for number in range(draw.choice([1, 1, 1, 2, 3, 5]))]
         used = 1 + max(kernel.get("channel", 0) for kernel in spec["kernels"])
         if used > 1 or self.some(0.3):
             spec["channels"] = used + draw.choice([0, 0, 1, 3])
         return spec
+
+    def copies(self, spec):
+        draw = self.draw
+
+        def size():
+            return f"{100 * draw.randint(1, 10) if self.round else draw.randint(1, self.longest)} B"
+
+        if self.some(0.1):
+            spec["variables"] = [{"name": f"v{number}", "size": size(), "input": draw.choice([True, False]),
+                                  "output": draw.choice([True, False])} for number in range(draw.randint(1, 3))]
+            return
+        for key in ("copy_in", "copy_out"):
+            if self.some(0.35):
+                spec[key] = size()
 
     def workload(self, number):
         names = self.draw.sample(NAMES, self.draw.choice([1, 2, 2, 3, 3, 4, 5]))

@@ -149,7 +149,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=1, help="the first experiment to play")
     parser.add_argument("--only", nargs="*", default=(), help="these policies")
-    parser.add_argument("--without", nargs="*", default=(), choices=["overhead", "trapped", "frames"],
+    parser.add_argument("--without", nargs="*", default=(), choices=["overhead", "trapped", "frames", "copies"],
                         help="what no workload has")
     args = parser.parse_args()
     if not args.gangway:

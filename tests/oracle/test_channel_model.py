@@ -24,6 +24,12 @@ def device(**access):
             "arbitration": "direct", "access": access}
 
 
+def with_copies(gpu, h2d="0 ns", d2h="0 ns", **more):
+    """Engines that copy a byte in a ns, behind these latencies; `more` of all copying, such as a bus."""
+    return {**gpu, "memory": "1 GiB", "copy": {"h2d": {"bandwidth": "1 GB/s", "latency": h2d},
+                                              "d2h": {"bandwidth": "1 GB/s", "latency": d2h}, **more}}
+
+
 def kernel(time, **more):
     return {"block_tasks": 1, "block": [32], "time": f"{time} ns", **more}
 
@@ -141,6 +147,59 @@ def test_overdue():
     check([client("a", kernel(10, never_ends=0)), client("b", kernel(10))], device(),
           ("disengaged-timeslice", {"slice": "1 us", "limit": "2 us"}),
           {("a", 0): (0, None, "killed"), ("b", 0): done(3001, 3011)})
+
+
+def test_copies():
+    # a copies in 0..7 (5 bytes behind 2), computes until 10; its kernel runs 20..30 behind b's, then 33..43 its copy out.
+    clients = [client("a", kernel(10, gap="3 ns"), copy_in="5 B", copy_out="10 B"), client("b", kernel(20))]
+    check(clients, with_copies(device(), "2 ns", "3 ns"), "passthrough", {("a", 0): done(20, 43), ("b", 0): done(0, 20)})
+
+
+def test_variables_are_copied():
+    # Inputs of 5 and 7 are copied in, outputs of 7 and 9 out: 12..22, 38.
+    variables = [{"name": "u", "size": "5 B"}, {"name": "v", "size": "7 B", "output": True},
+                 {"name": "w", "size": "9 B", "input": False, "output": True}, {"name": "x", "size": "100 B", "input": False}]
+    check([client("a", kernel(10), variables=variables)], with_copies(device()), "passthrough", {("a", 0): done(12, 38)})
+
+
+def test_copy_out_waits_for_all_requests():
+    # Both are submitted at 0 and run 0..20; the copy is over at 25 and the next job, released at 0, begins then.
+    check([client("a", kernel(10, count=2), blocking=False, copy_out="5 B", repeat={"jobs": 2, "think": "1 ns"},
+                  frames_in_flight=2)], with_copies(device()), "passthrough", {("a", 0): done(0, 25), ("a", 1): done(25, 50)})
+
+
+def test_copies_trap():
+    # A trap until 10, copy until 15, a trap of 10 * (1 + 0.5) until 30, 30..40, a trap until 50, copy until 55.
+    check([client("a", kernel(10), copy_in="5 B", copy_out="5 B", trivial_requests=0.5)],
+          with_copies(device(interception="10 ns")), TRAPS, {("a", 0): done(30, 55)})
+    # The copy trapped, so the kernel runs for 3 only.
+    check([client("a", kernel(10, trapped_time="3 ns"), copy_in="5 B")], with_copies(device(interception="10 ns")), TRAPS,
+          {("a", 0): done(25, 28)})
+
+
+def test_copies_on_a_bus():
+    # b copies in 1000 from 0, a out 600 from 100; at 3/4 each, b's last 900 take 1200 and a's 600 take 800: a ends at 900.
+    # Then b has 900 - 600 = 300 left: 1200, and runs.
+    check([client("a", kernel(100), copy_out="600 B"), client("b", kernel(10), copy_in="1000 B")],
+          with_copies(device(), bus="1500 MB/s"), "passthrough", {("a", 0): done(0, 900), ("b", 0): done(1200, 1210)})
+
+
+def test_drain_of_a_copy():
+    # b gets the token at 1000 and copies 1000..3500, which overruns its slice by 1500: a 3500..3600; then b is passed
+    # over once at 4500, and at 5500 its kernel, which has trapped at 3500, begins. It exits, and a has the token at 6000.
+    clients = [client("a", kernel(100), repeat={"jobs": 3, "period": "3 us"}), client("b", kernel(10), copy_in="2500 B")]
+    check(clients, with_copies(device()), ("disengaged-timeslice", {"slice": "1 us", "limit": "1 us"}),
+          {("a", 0): done(0, 100), ("a", 1): done(3500, 3600), ("a", 2): done(6000, 6100), ("b", 0): done(5500, 5510)})
+
+
+def test_kill_while_copying():
+    # a's first request runs from 3500 for ever, while the next frame is copied in until 7000. Drained from 4000, a is
+    # killed at 6001; then b copies, behind the whole latency, until 8051.
+    clients = [client("a", kernel(10, never_ends=0), blocking=False, copy_in="1500 B", frames_in_flight=3,
+                      repeat={"jobs": 3, "think": "1 ns"}), client("b", kernel(10), copy_in="50 B")]
+    killed = (None, None, "killed")
+    check(clients, with_copies(device(), "2 us"), ("disengaged-timeslice", {"slice": "4 us", "limit": "2 us"}),
+          {("a", 0): (3500, None, "killed"), ("a", 1): killed, ("a", 2): killed, ("b", 0): done(8051, 8061)})
 
 
 def test_used_while_others_drain():

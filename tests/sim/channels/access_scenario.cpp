@@ -19,9 +19,16 @@ Client looping(const std::string& name, std::int64_t us, std::int64_t gap) {
   return c;
 }
 
+Client copying(Client client, std::int64_t in, std::int64_t out) {
+  client.copy_in = Bytes{in * 1000};
+  client.copy_out = Bytes{out * 1000};
+  return client;
+}
+
 Scenario in_turn(std::vector<Client> clients, std::int64_t us) {
   Scenario scenario{std::move(clients)};
   scenario.device.arbitration = Arbitration::direct;
+  scenario.device.h2d.latency = scenario.device.d2h.latency = Duration{};
   scenario.standalone_transformed = false;
   scenario.horizon = Time{us * 1000};
   return scenario;
@@ -42,6 +49,19 @@ Lines accesses(const Played& played, const Scenario& scenario) {
     if (r.mark == Mark::access)
       lines.push_back(microseconds(r.time) + " " + scenario.clients[r.job.client.index].name + " " +
                       names[static_cast<std::size_t>(r.amount)]);
+  return lines;
+}
+
+Lines copies(const Played& played, const Scenario& scenario) {
+  Lines lines;
+  std::map<std::pair<JobId, Direction>, Time> began;
+  for (const Record& r : played.records) {
+    if (r.mark == Mark::copy_begins) began[{r.job, r.direction}] = r.time;
+    if (r.mark == Mark::copy_ends)
+      lines.push_back(microseconds(began.at({r.job, r.direction})) + "-" + microseconds(r.time) + " " +
+                      scenario.clients[r.job.client.index].name +
+                      (r.direction == Direction::restore ? " in" : " out"));
+  }
   return lines;
 }
 
