@@ -26,18 +26,32 @@ Duration Estimates::of(const JobFacts& job, std::uint32_t kernel, BlockCount tas
   return {mul_div_floor(tasks.count, facts.declared.ns, facts.block_tasks.count)};
 }
 
-Duration Estimates::total(const JobFacts& job) const {
+Duration Estimates::sum(const JobFacts& job, std::uint32_t kernel) const {
   Duration sum;
-  for (std::uint32_t k = 0; k < job.kernels.size(); ++k) sum += of(job, k, job.kernels[k].block_tasks);
+  for (std::uint32_t k = kernel; k < job.kernels.size(); ++k) sum += of(job, k, job.kernels[k].block_tasks);
   return sum;
 }
 
+Estimates::Sums& Estimates::declared(const JobFacts& job) const {
+  Sums& sums = declared_[job.id.client.index % declared_.size()];
+  if (sums.program != job.kernels.data()) {
+    const Duration total = declared_total(job);
+    sums = {job.kernels.data(), total, 0, total};
+  }
+  return sums;
+}
+
+Duration Estimates::total(const JobFacts& job) const { return learn_ ? sum(job, 0) : declared(job).total; }
+
 Duration Estimates::left(const JobFacts& job) const {
   if (job.finished()) return {};
-  Duration sum = of(job, job.kernel, job.current().block_tasks - job.done);
-  for (std::uint32_t k = job.kernel + 1; k < job.kernels.size(); ++k)
-    sum += of(job, k, job.kernels[k].block_tasks);
-  return sum;
+  const std::uint32_t next = job.kernel + 1;
+  const Duration current = of(job, job.kernel, job.current().block_tasks - job.done);
+  if (learn_) return current + sum(job, next);
+  Sums& sums = declared(job);
+  if (next < sums.kernel) sums = {sums.program, sums.total, 0, sums.total};  // the client's next job
+  for (; sums.kernel < next; ++sums.kernel) sums.from = sums.from - job.kernels[sums.kernel].declared;
+  return current + sums.from;
 }
 
 Duration declared_total(const JobFacts& job) {

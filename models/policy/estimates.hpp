@@ -2,6 +2,7 @@
 // at evictions).
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "models/policy.hpp"
@@ -11,6 +12,7 @@ namespace gangway {
 class Estimates {
  public:
   static Parameter parameter();  // time_per_task: given | learnt
+  Estimates() = default;         // given
   explicit Estimates(const ParameterValues& values) : learn_(values.choice("time_per_task") == "learnt") {}
 
   // A launch of the kernel did `tasks` block-tasks between its first block's start and the report.
@@ -26,9 +28,21 @@ class Estimates {
     BlockCount tasks;
   };
   Duration of(const JobFacts& job, std::uint32_t kernel, BlockCount tasks) const;
+  Duration sum(const JobFacts& job, std::uint32_t kernel) const;  // of this kernel and all after it
 
-  bool learn_;
+  bool learn_ = false;
   std::vector<std::vector<Seen>> seen_;  // by client, by kernel
+  // Of the programs last asked about, one place for each so many clients: declared times stay the same in a
+  // run, and programs of thousands of kernels would else be added up several times at every decision. In
+  // place, as deciding must not allocate.
+  struct Sums {
+    const KernelFacts* program = nullptr;
+    Duration total;
+    std::uint32_t kernel = 0;
+    Duration from;  // of this kernel and all after it
+  };
+  Sums& declared(const JobFacts& job) const;
+  mutable std::array<Sums, 64> declared_;
 };
 
 // The same from declared times alone.

@@ -13,13 +13,15 @@ class Sjf : public OwnershipPolicy {
   Choice choose(Time, const View& view) override { return {shortest(view), std::nullopt}; }
 
   bool displaced(Time, const View& view) override {
-    return declared_total(view.job(waiting()[shortest(view)].job)) <
-           declared_total(view.job(owner().waiting.job));
+    return estimates_.total(view.job(waiting()[shortest(view)].job)) <
+           estimates_.total(view.job(owner().waiting.job));
   }
 
   std::size_t shortest(const View& view) const {
-    return least([&](const Waiting& w) { return declared_total(view.job(w.job)); });
+    return least([&](const Waiting& w) { return estimates_.total(view.job(w.job)); });
   }
+
+  Estimates estimates_;
 };
 
 const PolicyRegistration<Sjf> registered{"sjf", "shortest job first, preemptive", {}};
