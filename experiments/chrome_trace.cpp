@@ -407,12 +407,21 @@ const std::string& label(const Experiment& experiment, const Unit& unit) {
   return experiment.points[unit.point].policies[unit.policy].label;
 }
 
+const Device& device_of(const Experiment& experiment, const Unit& unit) {
+  const Point& point = experiment.points[unit.point];
+  return point.device_of(point.policies[unit.policy]);
+}
+
+Workload workload_of(const Experiment& experiment, const Unit& unit) {
+  const Point& point = experiment.points[unit.point];
+  return point.workload_of(point.policies[unit.policy]).draw(experiment.seed, unit.replication);
+}
+
 }  // namespace
 
 struct ChromeTrace::State {
   State(const Experiment& experiment, const Unit& unit)
-      : workload(experiment.points[unit.point].workload->draw(experiment.seed, unit.replication)),
-        timeline(workload, experiment.points[unit.point].device.gpus) {}
+      : workload(workload_of(experiment, unit)), timeline(workload, device_of(experiment, unit).gpus) {}
   Workload workload;
   Timeline timeline;
 };
@@ -432,7 +441,7 @@ void ChromeTrace::blocks(const BlockSpan& span) { state_->timeline.blocks(span);
 void ChromeTrace::uncertain(Duration clock) { state_->timeline.uncertain(clock); }
 
 std::string ChromeTrace::text() const {
-  const Device& device = experiment_.points[unit_.point].device;
+  const Device& device = device_of(experiment_, unit_);
   Json json{{"displayTimeUnit", "ms"},
             {"otherData",
              {{"experiment", experiment_.name},

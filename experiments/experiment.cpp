@@ -40,20 +40,53 @@ void resolve_references(Node& root, const std::vector<Override>& overrides, cons
     if (change.path != "workload" && change.path != "device") apply(root, change);
 }
 
-Contender read_contender(const Field& field, const ChosenMechanism& common) {
-  Node policy = field.node();
-  std::optional<ChosenMechanism> own;
-  if (const Node* mechanism = policy.find("mechanism")) {
-    own = choose<MechanismEntry>(Field(*mechanism, field.path() + ".mechanism"));
-    std::erase_if(policy.entries, [](const Node::Entry& entry) { return entry.key == "mechanism"; });
-  }
-  return {choose<PolicyEntry>(Field(policy, field.path()), true), own.value_or(common)};
+WorkloadSource read_workload(Mapping& m, const Device& device) {
+  WorkloadSource workload(m.need("workload"), device);
+  if (auto clients = m.maybe("clients")) workload.choose(*clients);
+  return workload;
 }
 
-std::vector<Contender> read_policies(const Field& field, const ChosenMechanism& mechanism) {
+// What `above` says replaces what `below` says, key by key.
+void lay_over(Node& below, const Node& above) {
+  for (const auto& [key, value] : above.entries) {
+    Node* there = below.find(key);
+    if (there != nullptr && there->kind == Node::Kind::mapping && value.kind == Node::Kind::mapping)
+      lay_over(*there, value);
+    else
+      below.put(key, value);
+  }
+}
+
+// A policy's `device` is laid over the experiment's.
+OwnDevice read_own_device(Mapping& m, const Field& changes) {
+  if (!changes.is_mapping()) changes.fail("a mapping of what differs from the experiment's device");
+  Node node = m.need("device").node();
+  lay_over(node, changes.node());
+  Device device = read_device(Field(node, changes.path()));
+  WorkloadSource workload = read_workload(m, device);
+  return {std::move(device), std::move(workload)};
+}
+
+Contender read_contender(Mapping& m, const Field& field, const ChosenMechanism& common) {
+  Node policy = field.node();
+  Contender contender{{}, common, std::nullopt};
+  const auto of_its_own = [&](const char* key) -> std::optional<Field> {
+    const Node* given = field.node().find(key);
+    if (given == nullptr) return std::nullopt;
+    std::erase_if(policy.entries, [&](const Node::Entry& entry) { return entry.key == key; });
+    return Field(*given, field.path() + "." + key);
+  };
+  if (auto mechanism = of_its_own("mechanism")) contender.mechanism = choose<MechanismEntry>(*mechanism);
+  const auto device = of_its_own("device");
+  static_cast<ChosenPolicy&>(contender) = choose<PolicyEntry>(Field(policy, field.path()), true);
+  if (device) contender.own = read_own_device(m, *device);
+  return contender;
+}
+
+std::vector<Contender> read_policies(Mapping& m, const ChosenMechanism& mechanism) {
   std::vector<Contender> policies;
-  for (const Field& item : field.items()) {
-    policies.push_back(read_contender(item, mechanism));
+  for (const Field& item : m.need("policies").items()) {
+    policies.push_back(read_contender(m, item, mechanism));
     for (std::size_t i = 0; i + 1 < policies.size(); ++i)
       if (policies[i].label == policies.back().label)
         item.fail(quote(policies.back().label) + " a second time", "a label for one of them");
@@ -88,13 +121,14 @@ std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const C
 Capabilities needs_of(const Contender& contender) { return contender.entry->make(contender.values)->needs(); }
 
 // Several GPUs are for policies that know of them, and have no queues of their own that anybody else uses.
-void check_gpus(const Contender& contender, const Policy& policy, const Point& point, const Field& workload) {
-  if (point.device.gpus == 1) return;
-  const auto found = fmt::format("{} GPUs", point.device.gpus);
+void check_gpus(const Contender& contender, const Policy& policy, const Device& device,
+                const Workload& clients, const Field& workload) {
+  if (device.gpus == 1) return;
+  const auto found = fmt::format("{} GPUs", device.gpus);
   if (!policy.several_gpus())
     throw InputError(workload.node().origin(), "device.gpus", found,
                      "1 under the policy " + quote(contender.label) + ", which schedules one");
-  for (const Client& client : point.workload->sample().clients)
+  for (const Client& client : clients.clients)
     if (client.native)
       throw InputError(workload.node().origin(), workload.path() + ".clients." + client.name,
                        "a native client beside " + found, "one GPU");
@@ -104,16 +138,18 @@ void check_gpus(const Contender& contender, const Policy& policy, const Point& p
 void check_policy(const Contender& contender, const Point& point, const Field& workload) {
   const auto policy = contender.entry->make(contender.values);
   const auto mechanism = contender.mechanism.entry->make(contender.mechanism.values);
-  const bool channels = uses_channels(*policy, point.device);
+  const Device& device = point.device_of(contender);
+  const Workload& clients = point.workload_of(contender).sample();
+  const bool channels = uses_channels(*policy, device);
   const bool all_native = policy->needs().has(Capability::native);
-  check_gpus(contender, *policy, point, workload);
-  check_memory(point.workload->sample(), point.device, workload, policy->needs().has(Capability::memory));
-  for (const Client& client : point.workload->sample().clients)
+  check_gpus(contender, *policy, device, clients, workload);
+  check_memory(clients, device, workload, policy->needs().has(Capability::memory));
+  for (const Client& client : clients.clients)
     for (const Kernel& kernel : client.kernels) {
-      auto refused =
-          channels ? refusal_by_channels(client)
-                   : refusal_by_gpu(kernel, all_native || client.native, contender, *mechanism, point.device);
-      if (!refused) refused = policy->refusal(kernel, point.device);
+      auto refused = channels
+                         ? refusal_by_channels(client)
+                         : refusal_by_gpu(kernel, all_native || client.native, contender, *mechanism, device);
+      if (!refused) refused = policy->refusal(kernel, device);
       if (refused)
         throw InputError(kernel.origin.line > 0 ? kernel.origin : workload.node().origin(),
                          workload.path() + ".clients." + client.name + ".kernels." + kernel.name,
@@ -124,10 +160,9 @@ void check_policy(const Contender& contender, const Point& point, const Field& w
 Point read_point(Mapping& m) {
   Point point;
   point.device = read_device(m.need("device"));
-  point.workload.emplace(m.need("workload"), point.device);
-  if (auto clients = m.maybe("clients")) point.workload->choose(*clients);
+  point.workload = read_workload(m, point.device);
   point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
-  point.policies = read_policies(m.need("policies"), point.mechanism);
+  point.policies = read_policies(m, point.mechanism);
   for (const Contender& policy : point.policies) check_policy(policy, point, m.need("workload"));
   return point;
 }

@@ -16,18 +16,30 @@
 
 namespace gangway {
 
-// A policy as it is played: under the experiment's mechanism, or one of its own.
+// The experiment's device as one policy changes it, and the workload as read for that device.
+struct OwnDevice {
+  Device device;
+  WorkloadSource workload;
+};
+
+// A policy as it is played: under the experiment's mechanism and on its device, or on ones of its own.
 struct Contender : ChosenPolicy {
   ChosenMechanism mechanism;
+  std::optional<OwnDevice> own;
 };
 
 // One combination of the swept parameters, ready to run.
 struct Point {
-  std::vector<std::string> values;  // as text, one per swept path
-  Device device;
-  std::optional<WorkloadSource> workload;
+  std::vector<std::string> values;         // as text, one per swept path
+  Device device;                           // of the policies that have none of their own
+  std::optional<WorkloadSource> workload;  // likewise; clients' names and arrivals are everybody's
   ChosenMechanism mechanism;
   std::vector<Contender> policies;  // sorted by label; labels are unique
+
+  const Device& device_of(const Contender& policy) const { return policy.own ? policy.own->device : device; }
+  const WorkloadSource& workload_of(const Contender& policy) const {
+    return policy.own ? policy.own->workload : *workload;
+  }
 };
 
 struct Experiment {

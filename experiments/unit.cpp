@@ -106,9 +106,9 @@ struct Stage {
   Stage(const Experiment& experiment, const WorldEntry& entry, const Unit& unit)
       : point(experiment.points[unit.point]),
         policy(point.policies[unit.policy]),
-        workload(point.workload->draw(experiment.seed, unit.replication)),
+        workload(point.workload_of(policy).draw(experiment.seed, unit.replication)),
         mechanism(policy.mechanism.entry->make(policy.mechanism.values)),
-        world(entry.make({workload, point.device, *mechanism, experiment.standalone_transformed,
+        world(entry.make({workload, point.device_of(policy), *mechanism, experiment.standalone_transformed,
                           experiment.horizon ? Time{} + *experiment.horizon : Time::max(),
                           experiment.watchdog, policy.mechanism.entry->name,
                           experiment.seed + unit.replication, experiment.by_block})) {}
@@ -165,7 +165,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   ReplicationMeter meter(stage.workload.clients.size(), experiment.sample_sigma);
   JobRows rows(unit, stage.policy.label, stage.workload);
   BothSinks jobs(meter, experiment.write_jobs ? &rows : nullptr);
-  RunMeter run_meter(stage.workload.clients.size(), jobs, stage.point.device.gpus);
+  RunMeter run_meter(stage.workload.clients.size(), jobs, stage.point.device_of(stage.policy).gpus);
   StoppableSink records(run_meter, stop);
   SliceMeter slices(stage.workload.clients.size());
   if (experiment.counts_slices) records.count(&slices);

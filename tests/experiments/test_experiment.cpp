@@ -90,6 +90,79 @@ TEST_CASE("the device can be named anew") {
                     Catch::Matchers::Contains("did you mean 'titan-x-pascal'"));
 }
 
+TEST_CASE("a policy's own device is laid over the experiment's, swept or not") {
+  const Experiment e = read_experiment(
+      kFig4,
+      {{"published", "[]"},
+       {"policies",
+        "[sjf, {name: passthrough, label: fifo, device: {arbitration: native-fifo, copy: {h2d: {latency: "
+        "1 us}}}}]"},
+       {"sweep", "{device.commands.launch: [7 us, 9 us], device.copy.d2h.latency: [3 us]}"}});
+  REQUIRE(e.points.size() == 2);
+  const Point& point = e.points[1];
+  const Device &common = point.device_of(point.policies[1]), &own = point.device_of(point.policies[0]);
+  REQUIRE(point.policies[0].label == "fifo");
+  CHECK(own.arbitration == Arbitration::fifo);
+  CHECK(common.arbitration == Arbitration::priority);
+  CHECK(own.h2d.latency == Duration{1'000});
+  CHECK(common.h2d.latency == Duration{8'000});
+  CHECK(own.h2d.bandwidth.bytes_per_second == 12'000'000'000);  // what it does not name stays
+  for (const Device* device : {&common, &own}) {
+    CHECK(device->commands.launch == Duration{9'000});
+    CHECK(device->d2h.latency == Duration{3'000});
+  }
+  const Experiment on_top = read_experiment(
+      kFig4, {{"published", "[]"},
+              {"policies", "[sjf, {name: passthrough, label: fifo, device: {arbitration: native-fifo}}]"},
+              {"device.commands.launch", "7 us"},
+              {"policies.fifo.device.commands.launch", "1 us"}});
+  const Point& only = on_top.points[0];
+  CHECK(only.device_of(only.policies[0]).commands.launch == Duration{1'000});
+  CHECK(only.device_of(only.policies[1]).commands.launch == Duration{7'000});
+}
+
+TEST_CASE("times that follow from the device follow from a policy's own") {
+  const Experiment e = read_experiment(
+      kFig4,
+      {{"published", "[]"},
+       {"workload",
+        "{kind: workload, version: 1, name: w, clients: [{name: A, kernels: [{name: k, block_tasks: 56, "
+        "block: [1024], block_task_length: 1 ms}]}]}"},
+       {"permutations", "1"},
+       {"policies",
+        "[{name: passthrough, label: all}, {name: passthrough, label: half, device: {sms: 14}}]"}});
+  const Point& point = e.points[0];
+  CHECK(point.workload_of(point.policies[0]).sample().clients[0].kernels[0].time == Duration{1'000'000});
+  CHECK(point.workload_of(point.policies[1]).sample().clients[0].kernels[0].time == Duration{2'000'000});
+}
+
+TEST_CASE("a policy on a device of its own has the results of an experiment on that device") {
+  // Kernels that fill half of the device each: two run side by side, or one after the other.
+  const std::string workload =
+      "{kind: workload, version: 1, name: w, clients: [{name: A, kernels: [{name: k, block_tasks: 28, block: "
+      "[1024], block_task_length: 1 ms}]}, {name: B, kernels: [{name: k, block_tasks: 28, block: [1024], "
+      "block_task_length: 1 ms}]}]}";
+  const std::vector<Override> common{
+      {"published", "[]"}, {"workload", workload}, {"permutations", "1"}, {"replications", "1"}};
+  const auto of = [&](std::vector<Override> more) {
+    more.insert(more.begin(), common.begin(), common.end());
+    const Experiment e = read_experiment(kFig4, more);
+    std::vector<double> makespans;
+    for (std::uint32_t policy = 0; policy < e.points[0].policies.size(); ++policy)
+      makespans.push_back(
+          play(e, Worlds::named("sim", "test", "world"), {0, policy, 0}, std::atomic<bool>(false))
+              ->metrics.makespan_ns);
+    return makespans;
+  };
+  const auto fifo = of({{"policies", "[passthrough]"}, {"device.arbitration", "native-fifo"}});
+  const auto direct = of({{"policies", "[passthrough]"}, {"device.arbitration", "direct"}});
+  CHECK(fifo == std::vector<double>{1e6});
+  CHECK(direct == std::vector<double>{2e6});
+  CHECK(of({{"policies",
+             "[{name: passthrough, label: fifo, device: {arbitration: native-fifo}}, {name: passthrough, "
+             "label: direct, device: {arbitration: direct}}]"}}) == std::vector<double>{direct[0], fifo[0]});
+}
+
 TEST_CASE("an experiment that comes with Gangway is known by its name") {
   CHECK(read_experiment("frs/fig4", {{"published", "[]"}}).published.empty());
   CHECK_THROWS_WITH(read_experiment("frs/fig5", {}),
