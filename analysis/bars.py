@@ -52,6 +52,7 @@ def draw_metrics(results):
             if row.metric == metric:
                 style.mark_published(axes, policies.index(row.policy) + 0.46, row)
         _label_policies(axes, policies, panel)
+        _scale_metric(axes, [row.metrics[metric].mean for row in results.summary])
         axes.set_ylabel(names.metric(metric))
     style.lay_out(figure, results.title, [*interval_handles(results), *style.published_handles(published)])
     return figure
@@ -117,6 +118,12 @@ def _scale_ntt(axes, numbers):
     numbers = [number for number in numbers if number > 0]
     if numbers and max(numbers) > _LOG_FROM * min(numbers):
         style.log_y(axes, min(0.8, 0.9 * min(numbers)), 1.3 * max(numbers))
+
+
+def _scale_metric(axes, numbers):
+    numbers = [number for number in numbers if number > 0]
+    if numbers and max(numbers) > _LOG_FROM * min(numbers):
+        style.log_y(axes, 0.7 * min(numbers), 1.5 * max(numbers))
 
 
 def _milliseconds(nanoseconds):

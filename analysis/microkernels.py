@@ -16,10 +16,10 @@ def applies(results):
 
 
 def draw(results, launches):
-    """(name, figure) of each figure. launches: as results.read_launches() gives them."""
-    if not results.swept:
+    """(name, figure) of each figure. launches: as results.read_launches() gives them, empty without jobs.csv."""
+    if launches and not results.swept:
         yield 'overheads', _draw_overheads(results, launches)
-    elif any(row.slices.share == row.slices.share for row in results.clients if row.slices):
+    elif results.swept and any(row.slices.share == row.slices.share for row in results.clients if row.slices):
         yield 'slices', _draw_slices(results)
 
 

@@ -6,7 +6,11 @@ METRIC_NAMES = {'antt': 'ANTT', 'dntt': 'DNTT', 'stp': 'STP', 'ntt': 'NTT', 'evi
 _BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower', 'concurrency_efficiency': 'higher'}
 _POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr', 'pkm', 'trap-per-request', 'timeslice',
              'disengaged-timeslice', 'disengaged-fair-queueing', 'microkernel-rr']
-_SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing'}  # what the literature calls them
+_SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing',  # what the literature calls them, and devices
+          'native-fifo': 'passthrough', 'native-priority': 'passthrough', 'native-timeslice': 'passthrough'}
+FAMILIES = {'ownership': ('fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr'), 'slicing': ('pkm', 'microkernel-rr'),
+            'access': ('trap-per-request', 'timeslice', 'disengaged-timeslice', 'disengaged-fair-queueing'),
+            'native': ('passthrough',)}
 
 
 def in_order(labels):
@@ -25,6 +29,11 @@ def base(label):
     """The known policy that a label names or is a variant of ('rr-long' of 'rr'), or None."""
     ends = [*(match.start() for match in re.finditer(r'[^A-Za-z0-9]', label)), len(label)]
     return next(filter(None, (policy(label[:end]) for end in reversed(ends))), None)
+
+
+def family(label):
+    """What a policy decides: who owns the GPU, slices of kernels, who may submit, or nothing (native); else 'other'."""
+    return next((name for name, policies in FAMILIES.items() if base(label) in policies), 'other')
 
 
 def metric(name):

@@ -43,6 +43,9 @@ class Summary:
     swept: tuple  # texts, in the order of Results.swept
     metrics: dict  # name -> Measured
     evictions: float
+    jain: float
+    p99_ns: float  # response time
+    makespan_ns: float
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class Client:
     ntt: Measured
     standalone_ns: float
     slices: object = None  # Slices, where the folder tells of them
+    jobs: int = 0  # finished, in all runs
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,8 @@ class Results:
     clients: list
     published: list = field(default_factory=list)
     world: str = ''  # where the manifest says it
+    runs: int = 0  # of each point and policy; 0 where the manifest does not say
+    endless: bool = False  # runs end at a horizon
 
     def has_intervals(self):
         return any(value.half_width > 0 for row in self.summary for value in row.metrics.values())
@@ -188,7 +194,9 @@ def read(path):
         path, str(configuration.get('title') or configuration.get('name') or path.resolve().name),
         _count(configuration.get('replications')), swept, summary,
         _read_clients(path / 'clients.csv'), _read_published(path / 'published.csv', _over(configuration)),
-        str(manifest.get('world') or '') if isinstance(manifest, dict) else '')
+        str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
+        _count(configuration.get('replications', 1)) * _count(configuration.get('permutations', 1)),
+        'horizon' in configuration)
 
 
 def read_responses(path):
@@ -295,7 +303,8 @@ def _read_summary(file):
     _refuse_empty(file, rows)
     swept = tuple(columns[columns.index('policy') + 1:columns.index('antt')])
     return swept, [Summary(row.index('point'), row.text('policy'), tuple(row.text(path) for path in swept),
-                           {name: row.measured(name) for name in (*METRICS, _EFFICIENCY)}, row.number('evictions'))
+                           {name: row.measured(name) for name in (*METRICS, _EFFICIENCY)}, row.number('evictions'),
+                           *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')))
                    for row in rows]
 
 
@@ -303,7 +312,7 @@ def _read_clients(file):
     _, rows = read_table(file, ['point', 'policy', 'client', 'ntt', 'ntt_ci95', 'standalone_ns'])
     _refuse_empty(file, rows)
     return [Client(row.index('point'), row.text('policy'), row.text('client'), row.measured('ntt'),
-                   row.number('standalone_ns'), _read_slices(row)) for row in rows]
+                   row.number('standalone_ns'), _read_slices(row), row.index('jobs')) for row in rows]
 
 
 def _read_slices(row):

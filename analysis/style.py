@@ -19,6 +19,7 @@ WIDTH = 7.2  # inches: two columns of a paper
 _INCHES_OF_TITLE = 0.15  # per line
 _LETTERS_OF_TITLE = 100
 _MARGIN = 0.03  # inches, left of all
+_LEAST_FOR_SLANTED = 0.19  # inches from name to name; closer ones stand upright
 INCHES_PER_LETTER = 0.075  # of a small label, with its share of the space around
 
 # Okabe and Ito's palette without yellow, which is too faint for a line on white.
@@ -128,14 +129,17 @@ def rotated_inches(labels, panel):
     """The height that names need which do not fit side by side under a panel so wide; 0 where they do."""
     widths, room = [len(label) * INCHES_PER_LETTER for label in labels], panel - 0.45  # of numbers on the left
     fits = sum(widths) < room and all(one + other < 2 * room / len(widths) for one, other in zip(widths, widths[1:]))
-    return 0 if fits else 0.04 * max(map(len, labels))
+    return 0 if fits else (0.07 if room / len(labels) < _LEAST_FOR_SLANTED else 0.04) * max(map(len, labels))
 
 
 def name_ticks(axes, labels, panel):
     """Names for the places 0, 1, ... on the x axis of a panel so wide."""
-    slanted = rotated_inches(labels, panel) > 0
-    axes.set_xticks(range(len(labels)), labels, rotation=35 if slanted else 0, ha='right' if slanted else 'center',
-                    rotation_mode='anchor' if slanted else 'default')
+    if not rotated_inches(labels, panel):
+        axes.set_xticks(range(len(labels)), labels)
+    elif (panel - 0.45) / len(labels) < _LEAST_FOR_SLANTED:
+        axes.set_xticks(range(len(labels)), labels, rotation=90, fontsize=6.5)
+    else:
+        axes.set_xticks(range(len(labels)), labels, rotation=35, ha='right', rotation_mode='anchor')
 
 
 def log_y(axes, low, high):

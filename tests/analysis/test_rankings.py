@@ -1,0 +1,173 @@
+"""Policies ranked over several workloads: tables, and fairness against throughput."""
+import csv
+import json
+import math
+import unittest
+
+from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
+import bars
+import fairness
+import label_places
+import names
+import ranking
+import results
+import style
+
+SUMMARY = ('point,policy,antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions,makespan_ns,jain,p99_response_ns,'
+           'concurrency_efficiency\n')
+CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns,jobs\n'
+
+
+class Workloads(InAFolder):
+    def write(self, name, rows, starving=(), clients=4, **configuration):
+        """rows: policy -> (ANTT, its interval, DNTT, STP, makespan, Jain, p99, efficiency)."""
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / 'summary.csv').write_text(SUMMARY + ''.join(
+            f'0,{policy},{antt},{ci95},{dntt},0.01,{stp},0.01,0,{makespan},{jain},{p99},{efficiency}\n'
+            for policy, (antt, ci95, dntt, stp, makespan, jain, p99, efficiency) in rows.items()))
+        (folder / 'clients.csv').write_text(CLIENTS + ''.join(
+            f'0,{policy},C{client},2,,1000,{0 if client < dict(starving).get(policy, 0) else 60}\n'
+            for policy in rows for client in range(clients)))
+        about = {'title': name.upper(), 'policies': list(rows), 'replications': 3, 'permutations': 20, **configuration}
+        (folder / 'manifest.json').write_text(json.dumps({'configuration': about}))
+        return folder
+
+    def read(self, *arguments, **more):
+        return ranking.Workload(results.read(self.write(*arguments, **more)))
+
+    def finite(self, name='finite', **more):
+        return self.read(name, {
+            'fcfs': (7, 0.1, 4, 2, 100e6, 0.6, 30e6, 0.9), 'sjf': (1.8, 0.1, 0.6, 5, 102e6, 0.9, 34e6, 0.9),
+            'srt': (1.7, 0.1, 0.4, 5.1, 110e6, 0.95, 34.1e6, 0.9)}, **more)
+
+
+class Rankings(Workloads):
+    def table(self, metric, *workloads):
+        return next(table for table in ranking.tables(list(workloads)) if table.metric.name == metric)
+
+    def test_policies_within_each_others_intervals_share_a_rank(self):
+        self.assertEqual(self.finite().ranks(ranking.METRICS[0]), {'fcfs': 3, 'sjf': 1, 'srt': 1})
+        apart = self.read('apart', {'sjf': (1.8, 0.04, 1, 1, 1, 1, 1, 1), 'srt': (1.7, 0.04, 1, 1, 1, 1, 1, 1)})
+        self.assertEqual(apart.ranks(ranking.METRICS[0]), {'sjf': 2, 'srt': 1})
+
+    def test_higher_is_better_of_throughput_and_values_without_intervals_tie_within_a_percent(self):
+        self.assertEqual(self.table('stp', self.finite()).ranks['finite'], {'fcfs': 3, 'sjf': 2, 'srt': 1})
+        self.assertEqual(self.table('p99', self.finite('b')).ranks['b'], {'fcfs': 1, 'sjf': 2, 'srt': 2})
+
+    def test_overhead_is_makespan_beyond_the_shortest_or_lost_efficiency(self):
+        endless = self.read('loops', {'fcfs': (4, 0, 1, 1, 5e9, 1, 1, 0.8), 'sjf': (4, 0, 1, 1, 1e9, 1, 1, 1.0)}, horizon='3 s')
+        table = self.table('overhead', self.finite(), endless)
+        value = {workload.name: {policy: round(table.entry(policy, workload).value.mean, 9) for policy in workload.policies}
+                 for workload in table.workloads}
+        self.assertEqual(value, {'finite': {'fcfs': 0, 'sjf': 0.02, 'srt': 0.1}, 'loops': {'fcfs': 0.2, 'sjf': 0}})
+        self.assertEqual(table.mean_rank, {'fcfs': 1.5, 'sjf': 1.5, 'srt': 3})
+        self.assertIn('| policy | finite (%) | loops (%)\\* | mean rank |', ranking.markdown([table]))
+
+    def test_who_lets_clients_starve_comes_last(self):
+        starving = self.finite('starves', starving={'srt': 3}.items())
+        ranks = {table.metric.name: table.ranks['starves'] for table in ranking.tables([starving])}
+        for metric in ('antt', 'dntt', 'p99'):
+            self.assertEqual(ranks[metric]['srt'], 3, metric)
+        self.assertEqual(ranks['stp']['srt'], 1)  # those that run do
+        self.assertIn('| srt | 3 of 4 starve **3** |', ranking.markdown([self.table('antt', starving)]))
+
+    def test_progress_of_nothing_counts_in_jains_index(self):
+        one_of_four = self.finite('jain', starving={'sjf': 3}.items())
+        self.assertAlmostEqual(self.table('jain', one_of_four).entry('sjf', one_of_four).value.mean, 0.9 / 4)
+
+    def test_a_policy_that_a_workload_lacks_has_no_cell_and_the_mean_is_of_the_others(self):
+        other = self.read('other', {'srt': (2, 0, 1, 1, 1, 1, 1, 1), 'frs': (1, 0, 1, 1, 1, 1, 1, 1)})
+        table = self.table('antt', self.finite(), other)
+        self.assertEqual(table.mean_rank, {'fcfs': 3, 'sjf': 1, 'srt': 1.5, 'frs': 1})
+        self.assertIn('| frs |  | 1.00 **1** | 1.0 |', ranking.markdown([table]))
+        self.assertEqual(table.policies, ['frs', 'sjf', 'srt', 'fcfs'])
+
+    def test_numbers_have_three_digits(self):
+        self.assertEqual([ranking.digits(value) for value in (0.04936, 0.9996, 1.764, 28.44, 621.9, 1560.2, 0, -3.456)],
+                         ['0.0494', '1.00', '1.76', '28.4', '622', '1560', '0', '-3.46'])
+        self.assertEqual([ranking.digits(value, 2) for value in (0.0044, 14.26, 102.9)], ['0.0044', '14', '100'])
+
+    def test_long_responses_are_in_seconds(self):
+        long = self.read('long', {'rr': (2, 0, 1, 1, 1, 1, 403e9, 1)})
+        page = ranking.markdown([self.table('p99', self.finite(), long)])
+        self.assertIn('| policy | finite (ms) | long (s) | mean rank |', page)
+        self.assertIn('| rr |  | 403 **1** | 1.0 |', page)
+
+    def test_the_command_writes_tables_and_a_figure_that_are_the_same_bytes_again(self):
+        self.finite('a'), self.finite('b', horizon='1 s')
+        outs = [self.folder / seed for seed in ('1', '2')]
+        processes = [start('rankings.py', self.folder / 'a', self.folder / 'b', '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        expected = ['rankings.md', 'rankings.csv', 'fairness.png', 'fairness.pdf']
+        for out, process in zip(outs, processes):
+            code, printed, errors = finish(process)
+            self.assertEqual((code, errors), (0, ''))
+            self.assertTrue(printed.startswith('# Mean ranks'))
+            self.assertTrue(printed.endswith(''.join(f'{out / name}\n' for name in expected)))
+        for name in expected:
+            self.assertEqual(*((out / name).read_bytes() for out in outs), name)
+        rows = list(csv.DictReader((outs[0] / 'rankings.csv').read_text().splitlines()))
+        self.assertEqual(len(rows), 6 * 2 * 3)
+        self.assertEqual(rows[0], {'metric': 'antt', 'workload': 'a', 'policy': 'fcfs', 'value': '7.0', 'ci95': '0.1', 'rank': '3',
+                                   'starved': '0'})
+
+    def test_sweeps_and_folders_of_one_name_are_refused(self):
+        swept = self.sweep(**{'policies.rr.params.quantum': ['1 ms', '2 ms']})
+        with self.assertRaises(results.InputError):
+            ranking.Workload(swept)
+        (self.folder / 'x').mkdir()
+        folders = [self.write('a', {'rr': (2, 0, 1, 1, 1, 1, 1, 1)}), self.write('x/a', {'rr': (2, 0, 1, 1, 1, 1, 1, 1)})]
+        code, _, errors = finish(start('rankings.py', *folders, '--out', self.folder / 'out'))
+        self.assertEqual(code, 2)
+        self.assertEqual(errors, 'error: a: found two folders of that name, expected different names\n')
+        self.assertFalse((self.folder / 'out').exists())
+
+
+class Bars(Workloads):
+    def test_names_of_many_policies_stand_upright_and_metrics_far_apart_are_logarithmic(self):
+        rows = {f'policy-{n}': (1 + n * n, 0.1, 1, 2, 1, 1, 1, 1) for n in range(14)}
+        antt, dntt, _ = bars.draw_metrics(results.read(self.write('many', rows))).axes
+        self.assertEqual({label.get_rotation() for label in antt.get_xticklabels()}, {90})
+        self.assertEqual((antt.get_yscale(), dntt.get_yscale()), ('log', 'linear'))
+
+
+class Families(unittest.TestCase):
+    def test_what_policies_decide(self):
+        families = {'frs': 'ownership', 'rr-long': 'ownership', 'microkernel-rr-keep': 'slicing', 'timeslice': 'access',
+                    'dfq': 'access', 'direct': 'native', 'native-timeslice': 'native', 'mine': 'other'}
+        self.assertEqual({label: names.family(label) for label in families}, families)
+
+
+class Fairness(Workloads):
+    def test_a_panel_for_each_workload_with_a_point_for_each_policy_that_serves_all(self):
+        figure = fairness.draw([self.finite(), self.finite('starves', starving={'srt': 1}.items())], 'both')
+        first, second = figure.axes
+        self.assertEqual([sorted(text.get_text() for text in axes.texts) for axes in figure.axes],
+                         [['fcfs', 'sjf', 'srt'], ['fcfs', 'sjf']])
+        points = sorted((bar.lines[0].get_xdata()[0], bar.lines[0].get_ydata()[0]) for bar in first.containers)
+        self.assertEqual(points, [(2, 4), (5, 0.6), (5.1, 0.4)])
+        self.assertEqual(first.get_title(), 'FINITE')
+        self.assertEqual(second.get_title(), 'STARVES\nnot shown, as clients starve: srt')
+        self.assertGreater(*first.get_ylim())  # fairer above
+
+    def test_points_that_lie_on_each_other_share_a_name(self):
+        row = (7, 0.1, 4, 2, 100e6, 0.6, 30e6, 0.9)
+        figure = fairness.draw([self.read('same', {'fcfs': row, 'piv': row, 'srt': (1.7, 0.1, 0.4, 5.1, 1, 1, 1, 1)})], '')
+        self.assertEqual(sorted(text.get_text() for text in figure.axes[0].texts), ['fcfs\npiv', 'srt'])
+
+    def test_no_two_names_overlap_nor_any_a_point(self):
+        figure, axes = style.pyplot.subplots(figsize=(4, 4))
+        angles = [2 * math.pi * n / 18 for n in range(18)]
+        places = {(math.cos(angle) / (1 + n % 3), math.sin(angle) / (1 + n % 3)): f'policy-{n}' for n, angle in enumerate(angles)}
+        axes.set_xlim(-3, 3), axes.set_ylim(-3, 3)
+        figure.canvas.draw()
+        texts = label_places.write(axes, places, dict.fromkeys(places, 'black'))
+        boxes = [text.get_window_extent() for text in texts.values()]
+        for index, box in enumerate(boxes):
+            self.assertFalse(any(box.overlaps(other) for other in boxes[:index]))
+            self.assertFalse(any(box.contains(*axes.transData.transform(place)) for place in places))
+            self.assertTrue(all(axes.get_window_extent().contains(*corner) for corner in box.corners()))
+
+
+if __name__ == '__main__':
+    unittest.main()
