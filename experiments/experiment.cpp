@@ -208,9 +208,9 @@ void check_workload(const Experiment& experiment, const Point& point, const Fiel
 void check_published(const PublishedValue& value, const Experiment& experiment, const Field& field) {
   std::vector<std::string> policies;
   std::vector<std::string> clients;
-  if (value.last_point >= experiment.points.size())
-    field.fail(fmt::format("point {}", value.last_point),
-               fmt::format("a point below {}", experiment.points.size()));
+  for (const std::uint32_t point : {value.last_point, value.relative_to_point.value_or(0)})
+    if (point >= experiment.points.size())
+      field.fail(fmt::format("point {}", point), fmt::format("a point below {}", experiment.points.size()));
   for (const ChosenPolicy& policy : experiment.points[value.point].policies) policies.push_back(policy.label);
   for (const Client& client : experiment.points[value.point].workload->sample().clients)
     clients.push_back(client.name);

@@ -100,7 +100,7 @@ std::string ResultFolder::text_of_published(const std::vector<Verdict>& verdicts
       "note\n";
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const PublishedValue& v = experiment_->published[i];
-    const std::string metric = v.relative_to.empty() ? v.metric : v.metric + "/" + v.relative_to;
+    const std::string metric = v.divisor().empty() ? v.metric : v.metric + "/" + v.divisor();
     text +=
         fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", v.figure, v.point, v.policy, v.client, metric,
                     v.relation, v.published, number(verdicts[i].measured), number(verdicts[i].relative_error),

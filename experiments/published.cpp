@@ -1,5 +1,7 @@
 #include "experiments/published.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -14,8 +16,10 @@ double tolerance(const std::string& class_name) { return class_name == "tight" ?
 
 std::optional<double> measure_at(std::uint32_t point, const PublishedValue& value, const Measured& measured) {
   const auto own = measured.get(point, value.policy, value.client, value.metric);
-  if (value.relative_to.empty() || !own) return own;
-  const auto base = measured.get(point, value.relative_to, value.client, value.metric);
+  if ((value.relative_to.empty() && !value.relative_to_point) || !own) return own;
+  const auto base =
+      measured.get(value.relative_to_point.value_or(point),
+                   value.relative_to.empty() ? value.policy : value.relative_to, value.client, value.metric);
   return base && *base != 0 ? std::optional<double>(*own / *base) : std::nullopt;
 }
 
@@ -62,6 +66,11 @@ bool holds(const std::vector<PublishedValue>& values, const std::vector<Verdict>
 }
 
 }  // namespace
+
+std::string PublishedValue::divisor() const {
+  if (!relative_to_point) return relative_to;
+  return (relative_to.empty() ? "" : relative_to + " at ") + fmt::format("point {}", *relative_to_point);
+}
 
 const std::vector<std::string>& point_metrics() {
   static const std::vector<std::string> names{"antt",
@@ -114,6 +123,8 @@ PublishedValue read_published(const Field& field) {
   if (auto relation = m.maybe("relation")) value.relation = relation->one_of({"=", "<", ">", "order"});
   if (auto group = m.maybe("group")) value.group = group->identifier();
   if (auto base = m.maybe("relative_to")) value.relative_to = base->identifier();
+  if (auto base = m.maybe("relative_to_point"))
+    value.relative_to_point = static_cast<std::uint32_t>(base->integer(0, 1'000'000));
   if (auto note = m.maybe("note")) value.note = note->text();
   if (value.relation == "order" && value.group.empty())
     field.fail("a ranked value without a group", "the group it is ranked in");

@@ -20,10 +20,14 @@ struct PublishedValue {
   double published = 0;
   std::string class_name;  // tight moderate order open
   std::string group;
-  std::string relative_to;       // a policy: its value divides
+  std::string relative_to;                              // a policy: its value divides, or
+  std::optional<std::uint32_t> relative_to_point = {};  // that at this point
   std::uint32_t last_point = 0;  // of those from `point` on whose values are taken together
   std::string take;              // mean, min or max of them; empty: of `point` alone
   std::string note;
+
+  // What the metric is divided by, for people; empty: nothing.
+  std::string divisor() const;
 };
 
 struct Verdict {

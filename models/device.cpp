@@ -18,9 +18,11 @@ MultiprocessorLimits read_sm(const Field& field) {
   return sm;
 }
 
-CopyEngine read_engine(const Field& field) {
+// On a bus it is as fast as that, if the file does not say otherwise.
+CopyEngine read_engine(const Field& field, std::optional<Bandwidth> bus) {
   Mapping m = field.mapping();
-  CopyEngine engine{m.need("bandwidth").bandwidth(), m.need("latency").duration()};
+  const auto bandwidth = bus ? m.maybe("bandwidth") : m.need("bandwidth");
+  CopyEngine engine{bandwidth ? bandwidth->bandwidth() : *bus, m.need("latency").duration()};
   if (auto latency = m.maybe("queued_latency")) engine.queued_latency = latency->duration();
   if (auto speed = m.maybe("both_ways")) engine.both_ways = speed->number(0.01, 1);
   m.finish();
@@ -37,7 +39,6 @@ CommandCosts read_commands(const Field& field) {
 
 // One bus for both directions: what one engine leaves of its half the other one takes.
 void share_bus(const Field& field, Device& device) {
-  device.bus = field.bandwidth();
   const std::int64_t all = device.bus->bytes_per_second;
   for (const auto& [engine, other] :
        {std::pair(&device.h2d, device.d2h.bandwidth), std::pair(&device.d2h, device.h2d.bandwidth)}) {
@@ -52,10 +53,12 @@ void share_bus(const Field& field, Device& device) {
 void read_copies(const Field& field, Device& device) {
   Mapping copy = field.mapping();
   const Field h2d = copy.need("h2d"), d2h = copy.need("d2h");
-  device.h2d = read_engine(h2d);
-  device.d2h = read_engine(d2h);
+  const auto bus = copy.maybe("bus");
+  if (bus) device.bus = bus->bandwidth();
+  device.h2d = read_engine(h2d, device.bus);
+  device.d2h = read_engine(d2h, device.bus);
   if (auto merge = copy.maybe("merge")) device.merge = merge->bandwidth();
-  if (auto bus = copy.maybe("bus")) {
+  if (bus) {
     if (h2d.node().find("both_ways") != nullptr || d2h.node().find("both_ways") != nullptr)
       bus->fail("both bus and both_ways", "one of them");
     share_bus(*bus, device);

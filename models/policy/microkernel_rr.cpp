@@ -234,7 +234,9 @@ class MicrokernelRr : public Policy {
     bool passed_over = false;
     const std::optional<Place> next = gpu.running ? std::nullopt : choose(id, view, yielder, passed_over);
     if (next) launch(*next, id, now, view, orders);
-    if (yielder && (!next || next->client != *yielder) &&
+    const bool there =
+        yielder && view.memory().residence(*yielder, id) == Residence::resident;  // and not fetched from here
+    if (there && (!next || next->client != *yielder) &&
         (passed_over || must_save(*yielder, next.has_value(), id, view)))
       save(*yielder, id, orders);
     if (!literal_ || yielded_memory_) prepare(id, view, orders);
