@@ -122,27 +122,30 @@ Capabilities needs_of(const Contender& contender) { return contender.entry->make
 
 // Several GPUs are for policies that know of them, and have no queues of their own that anybody else uses.
 void check_gpus(const Contender& contender, const Policy& policy, const Device& device,
-                const Workload& clients, const Field& workload) {
+                const Workload& clients, const Field& field) {
   if (device.gpus == 1) return;
   const auto found = fmt::format("{} GPUs", device.gpus);
+  const Node* given = field.node().find("gpus");
+  const Origin origin = (given != nullptr ? *given : field.node()).origin();
   if (!policy.several_gpus())
-    throw InputError(workload.node().origin(), "device.gpus", found,
+    throw InputError(origin, "device.gpus", found,
                      "1 under the policy " + quote(contender.label) + ", which schedules one");
   for (const Client& client : clients.clients)
     if (client.native)
-      throw InputError(workload.node().origin(), workload.path() + ".clients." + client.name,
-                       "a native client beside " + found, "one GPU");
+      throw InputError(origin, "device.gpus", found + " with the native client " + quote(client.name),
+                       "1, or no native clients");
 }
 
 // Whether every client and kernel can be played under the policy.
-void check_policy(const Contender& contender, const Point& point, const Field& workload) {
+void check_policy(const Contender& contender, const Point& point, const Field& workload,
+                  const Field& device_field) {
   const auto policy = contender.entry->make(contender.values);
   const auto mechanism = contender.mechanism.entry->make(contender.mechanism.values);
   const Device& device = point.device_of(contender);
   const Workload& clients = point.workload_of(contender).sample();
   const bool channels = uses_channels(*policy, device);
   const bool all_native = policy->needs().has(Capability::native);
-  check_gpus(contender, *policy, device, clients, workload);
+  check_gpus(contender, *policy, device, clients, device_field);
   check_memory(clients, device, workload, policy->needs().has(Capability::memory));
   for (const Client& client : clients.clients)
     for (const Kernel& kernel : client.kernels) {
@@ -163,7 +166,8 @@ Point read_point(Mapping& m) {
   point.workload = read_workload(m, point.device);
   point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
   point.policies = read_policies(m, point.mechanism);
-  for (const Contender& policy : point.policies) check_policy(policy, point, m.need("workload"));
+  for (const Contender& policy : point.policies)
+    check_policy(policy, point, m.need("workload"), m.need("device"));
   return point;
 }
 

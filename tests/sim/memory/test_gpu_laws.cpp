@@ -162,8 +162,11 @@ class Audited : public Policy {
       REQUIRE(place.parts.contains(b));
       REQUIRE(place.parts[b] == account.latest[b]);
       place.parts[b] = account.latest[b] = account.kernel + 1;
-      for (Place& other : account.gpus)
-        if (&other != &place) other.parts.erase(b);
+      for (Place& other : account.gpus) {
+        if (&other == &place) continue;
+        other.parts.erase(b);
+        other.moving_parts.erase(b);  // what a restore under way brings is old
+      }
     }
   }
 
