@@ -55,8 +55,9 @@ class MemoryView {
   // What a restore for them would take of the room there, and what it would copy.
   virtual Bytes takes(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
   virtual Bytes copies(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
-  // Whether other GPUs have changed some of that, so that it has to be saved there first.
+  // Whether other GPUs have changed some of that, so that it has to be saved there first; and which.
   virtual bool changed_elsewhere(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
+  virtual bool changed_on(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
   // What each GPU that takes part in a kernel has a version of, so that all must be merged behind it.
   virtual Bytes merged(ClientId client) const = 0;
   // How long a copy of that takes, with the bus to itself.

@@ -74,8 +74,9 @@ std::string describe(const Record& record, const std::string& client) {
   std::string more;
   if (record.mark == Mark::left) more = ", " + name_of(record.why);
   if (record.mark == Mark::held) more = " by " + name_of(static_cast<Rule>(record.amount));
-  return fmt::format("{} ns  {} job {} {} {} launch {}: {}{} ({})", record.time.ns, client, record.job.number,
-                     record.copy ? "copy" : "kernel", record.kernel, record.launch.value,
+  const std::string where = record.gpu > 0 ? fmt::format(" on GPU {}", record.gpu) : "";
+  return fmt::format("{} ns  {} job {} {} {} launch {}{}: {}{} ({})", record.time.ns, client, record.job.number,
+                     record.copy ? "copy" : "kernel", record.kernel, record.launch.value, where,
                      name_of(record.mark), more, record.amount);
 }
 

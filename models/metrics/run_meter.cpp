@@ -74,6 +74,7 @@ void RunMeter::record(const Record& record) {
     case Mark::submitted:
       return launched(record);
     case Mark::killed:
+      vanish(record);
       return over(record, Outcome::killed);
     case Mark::refused:
       return over(record, Outcome::out_of_resources);
@@ -115,6 +116,15 @@ void RunMeter::gone(const Record& record) {
     other->since = std::min(other->since, gone.since);
   if (evict_ordered_ && evict_ordered_->id == record.launch)
     last_eviction_delay_ = record.time - evict_ordered_->since;
+}
+
+// What a killed job had on a GPU is not there any more, and nothing else says so.
+void RunMeter::vanish(const Record& record) {
+  std::erase_if(on_device_, [&](const Launch& launch) {
+    if (launch.job != record.job) return false;
+    totals_.executing += gpus_[launch.gpu].end(record.time);
+    return true;
+  });
 }
 
 void RunMeter::finish(const Record& record) {

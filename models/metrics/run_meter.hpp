@@ -90,6 +90,7 @@ class RunMeter : public TraceSink {
   void started(const Record& record);
   void gone(const Record& record);
   void finish(const Record& record);
+  void vanish(const Record& record);
   void over(const Record& record, Outcome outcome);
 
   std::vector<std::deque<JobResult>> open_;  // by client: jobs from the first that is unfinished

@@ -309,7 +309,8 @@ class MicrokernelRr : public Policy {
       const Residence residence = view.memory().residence(client, id);
       if (residence == Residence::restoring || ready(queue[i], id, view)) continue;
       if (residence == Residence::saving) return;
-      if (view.memory().changed_elsewhere(process.job, id, blocks)) return fetch(client, id, view, orders);
+      if (view.memory().changed_elsewhere(process.job, id, blocks))
+        return fetch(client, id, blocks, view, orders);
       if (view.memory().takes(process.job, id, blocks) > view.memory().room(id)) return;
       orders.restore(process.job, id, blocks);
     }
@@ -320,11 +321,14 @@ class MicrokernelRr : public Policy {
   }
 
   // What other GPUs have changed goes to the host first.
-  void fetch(ClientId client, DeviceId to, const View& view, Orders& orders) {
-    for (std::uint32_t g = 0; g < gpus_.size(); ++g)
-      if (g != to.index && !runs_on(client, DeviceId{g}) &&
-          view.memory().residence(client, DeviceId{g}) == Residence::resident)
-        save(client, DeviceId{g}, orders);
+  void fetch(ClientId client, DeviceId to, BlockRange blocks, const View& view, Orders& orders) {
+    const JobId job = processes_[client.index].job;
+    for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
+      const DeviceId from{g};
+      if (from != to && !runs_on(client, from) && view.memory().changed_on(job, from, blocks) &&
+          view.memory().residence(client, from) == Residence::resident)
+        save(client, from, orders);
+    }
   }
 
   // Whether one of the first `places` of the queue is to be prepared, but will not have room.
@@ -413,7 +417,7 @@ class MicrokernelRr : public Policy {
     const bool stale = memory.changed_elsewhere(process.job, id, part);
     if (!pays(client, id, part, stale, view)) return false;
     if (stale) {  // between two kernels all of it can go to the host first
-      if (!process.runs()) fetch(client, id, view, orders);
+      if (!process.runs()) fetch(client, id, kAllBlocks, view, orders);
       return false;
     }
     bind(client);

@@ -86,6 +86,12 @@ bool DeviceMemory::changed_elsewhere(JobId job, DeviceId gpu, BlockRange blocks)
                      [&](const Part& part) { return &part != &here && part.unsaved.meets(own); });
 }
 
+bool DeviceMemory::changed_on(JobId job, DeviceId gpu, BlockRange blocks) const {
+  const State& state = states_[job.client.index];
+  const Part& there = state.parts[gpu.index];
+  return (!state.on_host && there.version) || there.unsaved.meets(common(blocks, state.blocks));
+}
+
 std::string DeviceMemory::refusal(JobId job) const {
   if (job.client.index >= states_.size()) return "a save or restore of an unknown job";
   const JobFacts& facts = book_->job(job);

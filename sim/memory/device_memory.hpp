@@ -26,6 +26,7 @@ class DeviceMemory : public MemoryView {
   Bytes takes(JobId job, DeviceId gpu, BlockRange blocks) const override;
   Bytes copies(JobId job, DeviceId gpu, BlockRange blocks) const override;
   bool changed_elsewhere(JobId job, DeviceId gpu, BlockRange blocks) const override;
+  bool changed_on(JobId job, DeviceId gpu, BlockRange blocks) const override;
   Bytes merged(ClientId client) const override { return states_[client.index].shared.save; }
   Duration copy_time(Bytes size) const override { return transfer_time(size, setup_->device.h2d.bandwidth); }
 

@@ -1,6 +1,7 @@
 """Speed as ratios measured in one run: the event queue against std::priority_queue, blocks against the bare queue, the FRS experiment against the same model in
-SimPy, two threads against two processes, NEON's pairs, and the peak memory. Prints each figure with its goal; nothing here is a test."""
+SimPy, two threads against two processes, NEON's pairs, what policies take of a run's time, and the peak memory. Prints each figure with its goal; nothing here is a test."""
 
+import glob
 import json
 import os
 import re
@@ -103,6 +104,19 @@ def memory(binary, scratch):
     show("peak memory of the largest process so far, MiB", f"{peak:.0f}", "< 100", peak < 100)
 
 
+def policies(build):
+    """Every experiment under every policy that is not the device's own: the share of the process's time that the policy takes."""
+    files = [file for paper in ("frs", "effisha", "neon", "share-a-gpu", "all")
+             for file in sorted(glob.glob(os.path.join(ROOT, "experiments", paper, "*.yaml")))]
+    out = subprocess.run([os.path.join(build, "tests/gangway_policies_bench"), *files], check=True, capture_output=True, text=True).stdout
+    found = [json.loads(line) for line in out.splitlines()]
+    shares = sorted(((each["at_work"] / each["looks"], f"{each['policy']} in {each['experiment']}") for each in found), reverse=True)
+    for share, where in shares[:5]:
+        show(f"time that a policy takes: {where}", f"{100 * share:.0f} %", "<= 30 %", share <= 0.3)
+    show(f"the same, median of {len(shares)} policies in {len(files)} experiments", f"{100 * shares[len(shares) // 2][0]:.0f} %", "<= 30 %",
+         shares[len(shares) // 2][0] <= 0.3)
+
+
 def two_processes(binary, scratch):
     """Wall time of two processes with half the seeds each, against two threads with all of them."""
     def processes():
@@ -130,6 +144,7 @@ def main():
         memory(binary, scratch)
         queue(build)
         timers(build)
+        policies(build)
         blocks(build)
         against_simpy(binary, scratch)
         two_processes(binary, scratch)

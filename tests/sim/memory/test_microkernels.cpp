@@ -285,6 +285,7 @@ class Desk : public View, public MemoryView, public RefusingOrders {
   Bytes takes(JobId, DeviceId, BlockRange) const override { return Bytes{10}; }
   Bytes copies(JobId, DeviceId, BlockRange) const override { return Bytes{10}; }
   bool changed_elsewhere(JobId, DeviceId, BlockRange) const override { return false; }
+  bool changed_on(JobId, DeviceId, BlockRange) const override { return false; }
   Bytes merged(ClientId) const override { return {}; }
   Duration copy_time(Bytes) const override { return {}; }
 
