@@ -1,10 +1,10 @@
 """Draws every figure that applies to the given result folders, as PNG and PDF.
 
-A folder with a swept parameter gets the sweep figure, one without gets the clients and metrics figures, and one with
-traces a Gantt chart; where these tell of blocks, also blocks and queues over time. Where policies move memory there is
-what launches cost, or how clients share the time slices. Clients with several jobs get their response times. A study's
-folder gets the shares of its task sets, a map, and how near responses come to bounds. A trace file by itself gets what
-comes from traces.
+A folder with a swept parameter gets the sweep figure, and speedups if that is the number of GPUs; one without gets the
+clients and metrics figures, and one with traces a Gantt chart; where these tell of blocks, also blocks and queues over
+time. Where policies move memory there is what launches cost, or how clients share the time slices. Clients with several
+jobs get their response times. A study's folder gets the shares of its task sets, a map, and how near responses come to
+bounds. A trace file by itself gets what comes from traces.
 """
 import sys
 from pathlib import Path
@@ -17,6 +17,7 @@ import bars
 import blocks
 import client_sweep
 import device_run
+import family
 import gantt
 import microkernels
 import priorities
@@ -25,6 +26,7 @@ import request_times
 import responses
 import results
 import schedulability
+import speedups
 import studies
 import study_map
 import style
@@ -75,7 +77,12 @@ def _pages(name, figures):
 
 def _of_folder(found):
     if found.swept:
-        yield from _pages('sweep', sweep.draw(found))
+        if speedups.applies(found):
+            yield 'speedups', speedups.draw(found)
+        if family.applies(found):
+            yield 'sweep', family.draw(found)
+        elif not (speedups.applies(found) and found.alone()):  # the same numbers
+            yield from _pages('sweep', sweep.draw(found))
         if client_sweep.applies(found):
             yield from _pages('clients-sweep', client_sweep.draw(found))
     else:

@@ -1,4 +1,6 @@
 """What taking turns for a microkernel each costs and how clients share it: for folders whose policies move memory."""
+import math
+
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -19,8 +21,20 @@ def draw(results, launches):
     """(name, figure) of each figure. launches: as results.read_launches() gives them, empty without jobs.csv."""
     if launches and not results.swept:
         yield 'overheads', _draw_overheads(results, launches)
-    elif results.swept and any(row.slices.share == row.slices.share for row in results.clients if row.slices):
+    elif _share_slices(results):
         yield 'slices', _draw_slices(results)
+
+
+def _share_slices(results):
+    """Whether one parameter is swept, and the same clients share the slices at each of its values, under one policy. On
+    several GPUs slices are not one after the other."""
+    of_point = {}
+    for row in results.clients:
+        if row.slices and not math.isnan(row.slices.share):
+            of_point.setdefault((row.point, row.policy), set()).add(row.client)
+    clients, policies = {row.client for row in results.clients}, {row.policy for row in results.summary}
+    return (len(results.swept) == len(policies) == 1 < len(clients) and names.GPUS not in results.swept
+            and len(of_point) == len(results.summary) and all(found == clients for found in of_point.values()))
 
 
 # ---- one program after the other, or all together ------------------------------------------------------------

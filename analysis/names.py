@@ -8,6 +8,8 @@ _POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dp
              'disengaged-timeslice', 'disengaged-fair-queueing', 'microkernel-rr']
 _SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing',  # what the literature calls them, and devices
           'native-fifo': 'passthrough', 'native-priority': 'passthrough', 'native-timeslice': 'passthrough'}
+GPUS = 'device.gpus'  # a swept parameter that has figures of its own
+_PARAMETERS = {GPUS: 'GPUs', 'device.copy.bus': 'bus'}
 FAMILIES = {'ownership': ('fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr'), 'slicing': ('pkm', 'microkernel-rr'),
             'access': ('trap-per-request', 'timeslice', 'disengaged-timeslice', 'disengaged-fair-queueing'),
             'native': ('passthrough',)}
@@ -43,6 +45,8 @@ def metric(name):
 
 def parameter(path):
     """'policies.rr.params.quantum' as 'rr quantum', 'workload.arrivals.gap' as 'arrivals gap'."""
+    if path in _PARAMETERS:
+        return _PARAMETERS[path]
     path = re.sub(r'\.([^.]+)\.(?:kernels\.)?\1\.', r'.\1.', path, flags=re.IGNORECASE)  # called what its client is
     parts = [part for part in path.replace('.kernels.', '.kernel.').split('.')
              if part not in ('policies', 'params', 'clients')]

@@ -66,6 +66,13 @@ class Client:
 
 
 @dataclass(frozen=True)
+class Over:
+    """The points that a published value is of: from its own to the last one."""
+    to: int
+    take: str  # mean, min or max
+
+
+@dataclass(frozen=True)
 class Published:
     figure: str
     point: int
@@ -80,7 +87,7 @@ class Published:
     verdict: str
     relative_to: str
     note: str
-    over: bool  # the mean, least or largest of several points
+    over: object  # Over, where it is the mean, least or largest of several points
 
 
 @dataclass(frozen=True)
@@ -330,8 +337,10 @@ def _read_published(file, over):
 def _over(configuration):
     """What tells the published values that are of several points: published.csv has only the first of these."""
     values = configuration.get('published')
-    return {_identity(each.get('point', 0), each.get('published'), *map(each.get, _ABOUT))
-            for each in (values if isinstance(values, list) else []) if isinstance(each, dict) and 'over' in each} - {None}
+    found = {_identity(each.get('point', 0), each.get('published'), *map(each.get, _ABOUT)): each['over']
+             for each in (values if isinstance(values, list) else []) if isinstance(each, dict) and 'over' in each}
+    return {identity: Over(_count(over.get('to')), str(over.get('take') or '')) for identity, over in found.items()
+            if identity and isinstance(over, dict)}
 
 
 def _identity(point, published, *about):
@@ -352,7 +361,7 @@ def _published(row, over):
         row.choice('class', KINDS),
         row.choice('verdict', ('pass', 'miss', 'shown')),
         relative_to, row.text('note'),
-        _identity(row.text('point'), row.text('published'), *map(about.get, _ABOUT)) in over)
+        over.get(_identity(row.text('point'), row.text('published'), *map(about.get, _ABOUT))))
 
 
 def _refuse_empty(file, rows):

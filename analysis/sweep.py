@@ -22,7 +22,7 @@ def draw(results):
     combination of the others' values."""
     axis = swept_axis.choose(results)
     others = swept_axis.combinations(results, axis)
-    metrics = _metrics(results)
+    metrics = metrics_of(results)
     if len(others) == 1:
         return [_draw_page(results, axis, metrics, others, _grid_of_metrics(results, axis, len(metrics)))]
     columns = _COLUMNS if axis.numeric else min(_COLUMNS, max(1, _BARS_ON_A_PAGE // _bars(results, axis)))
@@ -30,7 +30,7 @@ def draw(results):
             for part in swept_axis.pages(others, columns)]
 
 
-def _metrics(results):
+def metrics_of(results):
     """What gets a panel: evictions only where they differ. Of a client alone the others follow from its NTT."""
     evictions = {row.evictions for row in results.summary if not math.isnan(row.evictions)}
     metrics = ['antt'] if results.alone() else results.metrics()
@@ -64,7 +64,7 @@ def _draw_page(results, axis, metrics, columns, shape):
     for axes, metric, others in cells:
         _draw_panel(axes, results, axis, metric, others, looks)
         axis.label_ticks(axes, inches)
-        _scale_y(axes, _all_of(results, metric), _from_one(results, metric))
+        scale_y(axes, _all_of(results, metric), _from_one(results, metric))
     _label_panels(grid, results, axis, metrics, columns, inches)
     style.lay_out(figure, results.title, _handles(looks, results, axis, metrics))
     return figure
@@ -73,7 +73,7 @@ def _draw_page(results, axis, metrics, columns, shape):
 def _draw_panel(axes, results, axis, metric, others, looks):
     rows = [row for row in results.summary if axis.others(row) == others]
     places = {row.point: axis.place(row) for row in rows}
-    measured = {policy: [(places[row.point], _measured(row, metric)) for row in rows if row.policy == policy]
+    measured = {policy: [(places[row.point], measured_of(row, metric)) for row in rows if row.policy == policy]
                 for policy in looks}
     published = [row for row in results.published_metrics() if row.metric == metric and row.point in places]
     if axis.numeric:
@@ -97,13 +97,13 @@ def _from_one(results, metric):
     return metric == 'antt' and results.alone()
 
 
-def _measured(row, metric):
+def measured_of(row, metric):
     return Measured(row.evictions, math.nan) if metric == 'evictions' else row.metrics[metric]
 
 
 def _all_of(results, metric):
     """All values of a metric that some panel shows."""
-    return [_measured(row, metric) for row in results.summary] + [
+    return [measured_of(row, metric) for row in results.summary] + [
         Measured(row.published, math.nan) for row in results.published_metrics() if row.metric == metric]
 
 
@@ -119,7 +119,7 @@ def draw_line(axes, points, words):
                           color=words['color'], alpha=_BAND, linewidth=0)
 
 
-def _scale_y(axes, measured, from_one):
+def scale_y(axes, measured, from_one):
     """The same scale in every panel of a metric, from 0 (or 1) unless that would flatten the lines."""
     tops = [value.mean + value.half_width for value in measured if not math.isnan(value.mean)]
     means = [value.mean for value in measured if value.mean > 0]

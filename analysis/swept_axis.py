@@ -7,7 +7,7 @@ import names
 import quantity
 import style
 
-_INCHES_PER_TICK = 0.4
+_INCHES_BETWEEN_TICKS = 0.18  # between their numbers
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Axis:
             chosen = _room_for(points, 0.8 * inches)
             axes.set_xticks(chosen, [f'{point:g}' for point in chosen])
             axes.set_xticks(points, [''] * len(points), minor=True)
-        elif len(points) * _INCHES_PER_TICK < inches and _even(points):
+        elif _even(points) and len(points) * (_INCHES_BETWEEN_TICKS + _widest(points)) < inches:
             axes.set_xticks(points, [f'{point:g}' for point in points])
 
 
@@ -99,6 +99,10 @@ def _room_for(points, inches):
         if all(abs(place - other) > (width + space) / 2 for other, space in chosen.values()):
             chosen[point] = place, width
     return sorted(chosen)
+
+
+def _widest(points):
+    return max(len(f'{point:g}') for point in points) * style.INCHES_PER_LETTER
 
 
 def _roundness(point):

@@ -98,6 +98,12 @@ class Sweeps(InAFolder):
         page, = sweep.draw(self.sweep(**{GAP: ['1 ms', '2 ms', '3 ms', '4 ms']}))
         self.assertEqual({axes.get_xscale() for axes in page.axes}, {'linear'})
 
+    def test_a_number_at_each_of_many_evenly_spaced_points_that_are_short(self):
+        for values, labels in [(range(1, 9), list('12345678')), (range(1000, 9000, 1000), None)]:
+            page, = sweep.draw(self.sweep(**{'workload.arrivals.count': [str(value) for value in values]}))
+            found = [label.get_text() for label in page.axes[-1].get_xticklabels()]
+            self.assertEqual(found == labels, labels is not None, found)
+
     def test_a_column_of_panels_for_each_value_of_the_second_parameter(self):
         page, = sweep.draw(self.sweep(**{QUANTUM: ['1 ms', '2 ms', '4 ms'], GAP: ['1 ms', '2 ms']}))
         self.assertEqual(len(page.axes), 8)

@@ -11,8 +11,8 @@ JOBS = 'point,policy,replication,permutation,client,job,standalone_ns,response_n
 
 
 class Microkernels(InAFolder):
-    def read(self, clients, swept=()):
-        name = ',policies.p.params.slice' if swept else ''
+    def read(self, clients, swept=(), path='policies.p.params.slice'):
+        name = f',{path}' if swept else ''
         rows = [f'{point},p,{value},2,,0,,1,,0\n' for point, value in enumerate(swept)] or ['0,p,2,,0,,1,,0\n', '0,q,2,,0,,1,,0\n']
         (self.folder / 'summary.csv').write_text(SUMMARY.format(swept=name) + ''.join(rows))
         (self.folder / 'clients.csv').write_text(CLIENTS + ''.join(clients))
@@ -32,11 +32,18 @@ class Microkernels(InAFolder):
 
     def test_long_sweeps_are_lines(self):
         swept = [f'{n}00 ms' for n in range(1, 8)]
-        found = self.read([f'{point},p,A,2,,1000,1,{point}\n' for point in range(7)], swept)
+        found = self.read([f'{point},p,{client},2,,1000,0.5,{point}\n' for point in range(7) for client in 'AB'], swept)
         figure = self.figures(found)['slices']
-        (line,) = figure.axes[1].lines
+        line, _ = figure.axes[1].lines
         self.assertEqual(list(line.get_xdata()), [100, 200, 300, 400, 500, 600, 700])
         self.assertEqual(list(line.get_ydata()), list(range(7)))
+
+    def test_no_shares_of_who_is_alone_nor_on_several_gpus(self):
+        rows = [f'{point},p,{client},2,,1000,0.5,1\n' for point in range(2) for client in 'AB']
+        self.assertIn('slices', self.figures(self.read(rows, ('1', '2'), 'device.channels')))
+        self.assertEqual(self.figures(self.read(rows, ('1', '2'), 'device.gpus')), {})
+        self.assertEqual(self.figures(self.read(rows[::2], ('1', '2'), 'device.channels')), {})
+        self.assertEqual(self.figures(self.read(rows[::3], ('A', 'B'), 'clients')), {})
 
     def test_without_a_sweep_overheads_and_what_each_launch_costs(self):
         found = self.read([f'0,{policy},{client},{ntt},,1000,,\n' for policy, client, ntt in (
