@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "models/policy/estimates.hpp"
 #include "models/policy/ownership.hpp"
@@ -25,12 +26,17 @@ class Frs : public OwnershipPolicy {
     std::int64_t t, left, total;
   };
 
+  void prepare(std::size_t clients) override { slowdowns_.reserve(clients); }
+
   Choice choose(Time now, const View& view) override {
-    const auto slowdown_of = [&](const Waiting& w) { return slowdown(terms(now, view, w)); };
+    slowdowns_.clear();
+    for (const Waiting& w : waiting()) slowdowns_.push_back(slowdown(terms(now, view, w)));
+    const auto slowdown_of = [&](const Waiting& w) {
+      return slowdowns_[static_cast<std::size_t>(&w - waiting().data())];
+    };
     const std::size_t most = least([&](const Waiting& w) { return -slowdown_of(w); });
-    const Terms slowest = terms(now, view, waiting()[most]);
     const Terms fastest = terms(now, view, waiting()[least(slowdown_of)]);
-    return {most, quantum(slowdown(slowest), fastest)};
+    return {most, quantum(slowdowns_[most], fastest)};
   }
 
   Duration renewed_quantum(Time now, const View& view) override {
@@ -68,6 +74,7 @@ class Frs : public OwnershipPolicy {
   Duration minimum_;
   bool literal_;
   Estimates estimates_;
+  std::vector<double> slowdowns_;  // of those that wait, while one is chosen
 };
 
 const PolicyRegistration<Frs> registered{

@@ -334,27 +334,34 @@ class MicrokernelRr : public Policy {
   // Whether one of the first `places` of the queue is to be prepared, but will not have room.
   bool short_of_room(DeviceId id, const View& view, std::size_t places) const {
     const MemoryView& memory = view.memory();
-    Bytes room = memory.room(id);
-    for (std::uint32_t c = 0; c < processes_.size(); ++c)
-      if (memory.residence(ClientId{c}, id) == Residence::saving) room += memory.held(ClientId{c}, id);
     const std::vector<Place>& queue = gpus_[id.index].queue;
     for (std::size_t i = 0; i < std::min({places, ahead_, queue.size()}); ++i) {
-      const Process& process = processes_[queue[i].client.index];
-      const BlockRange blocks = process.split ? share_of(queue[i]).rest : kAllBlocks;
       const Residence residence = memory.residence(queue[i].client, id);
       if (residence != Residence::absent && residence != Residence::resident) continue;
-      if (!ready(queue[i], id, view) && memory.takes(process.job, id, blocks) > room) return true;
+      if (ready(queue[i], id, view)) continue;
+      const Process& process = processes_[queue[i].client.index];
+      const BlockRange blocks = process.split ? share_of(queue[i]).rest : kAllBlocks;
+      const Bytes room = memory.room(id), takes = memory.takes(process.job, id, blocks);
+      if (takes > room && takes > room + leaving(id, memory)) return true;
     }
     return false;
   }
 
+  // What is being saved from there.
+  Bytes leaving(DeviceId id, const MemoryView& memory) const {
+    Bytes sum;
+    for (std::uint32_t c = 0; c < processes_.size(); ++c)
+      if (memory.residence(ClientId{c}, id) == Residence::saving) sum += memory.held(ClientId{c}, id);
+    return sum;
+  }
+
   // Those that are between two calls of their program need their memory last.
   void make_room(DeviceId id, const View& view, Orders& orders) {
-    for (std::uint32_t c = 0; c < processes_.size(); ++c) {
+    const std::size_t all = gpus_[id.index].queue.size();
+    for (std::uint32_t c = 0; c < processes_.size() && short_of_room(id, view, all); ++c) {
       const ClientId client{c};
       if (view.memory().residence(client, id) != Residence::resident || runs_on(client, id)) continue;
-      if (in_queue(client, id) || !short_of_room(id, view, gpus_[id.index].queue.size())) continue;
-      save(client, id, orders);
+      if (!in_queue(client, id)) save(client, id, orders);
     }
   }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "models/parameters.hpp"
@@ -14,7 +13,8 @@ namespace gangway {
 class MicrokernelSize {
  public:
   explicit MicrokernelSize(const ParameterValues& values)
-      : how_(values.choice("blocks")),
+      : fixed_(values.choice("blocks") == "block-tasks"),
+        profiled_(values.choice("blocks") == "profiled"),
         slice_(values.duration("slice")),
         block_tasks_(values.integer("block_tasks")) {}
 
@@ -23,8 +23,8 @@ class MicrokernelSize {
   // Of so many that are left.
   BlockCount next(const JobFacts& job, BlockCount left) const {
     const KernelFacts& kernel = job.current();
-    if (how_ == "block-tasks") return std::min(left, BlockCount{block_tasks_});
-    if (how_ == "declared") return std::min(left, waves_within(kernel, slice_));
+    if (fixed_) return std::min(left, BlockCount{block_tasks_});
+    if (!profiled_) return std::min(left, waves_within(kernel, slice_));
     const Seen seen = seen_of(job.id.client, kernel.same_as);
     if (seen.waves == 0) return std::min(left, whole_waves(kernel, 1));
     const std::int64_t waves =
@@ -34,6 +34,7 @@ class MicrokernelSize {
 
   // The last microkernel of this kernel.
   void saw(ClientId client, const KernelFacts& kernel, BlockCount tasks, Duration elapsed) {
+    if (!profiled_) return;
     std::vector<Seen>& seen = seen_[client.index];
     if (seen.size() <= kernel.same_as) seen.resize(kernel.same_as + std::size_t{1});
     seen[kernel.same_as] = {waves_of(kernel, tasks), elapsed};
@@ -49,7 +50,7 @@ class MicrokernelSize {
     return kernel < seen.size() ? seen[kernel] : Seen{};
   }
 
-  std::string how_;
+  bool fixed_, profiled_;  // else by declared times
   Duration slice_;
   std::int64_t block_tasks_;
   std::vector<std::vector<Seen>> seen_;  // by client and kernel

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "models/policy.hpp"
@@ -55,8 +56,13 @@ class OwnershipPolicy : public Policy {
   template <typename Value>
   std::size_t least(Value value) const {
     std::size_t best = 0;
-    for (std::size_t i = 1; i < waiting_.size(); ++i)
-      if (before(i, value(waiting_[i]), best, value(waiting_[best]))) best = i;
+    auto least = value(waiting_[0]);
+    for (std::size_t i = 1; i < waiting_.size(); ++i) {
+      auto its = value(waiting_[i]);
+      if (!before(i, its, best, least)) continue;
+      best = i;
+      least = std::move(its);
+    }
     return best;
   }
 
