@@ -64,7 +64,7 @@ class BlockSet {
     for (const BlockRange& r : ranges_) sum += common(r, range).size();
     return sum;
   }
-  bool contains(BlockRange range) const { return size_within(range) == range.size(); }
+  bool contains(BlockRange range) const { return size_within(range).count == range.size().count; }
   bool meets(BlockRange range) const { return size_within(range).count > 0; }
 
   const std::vector<BlockRange>& ranges() const { return ranges_; }
