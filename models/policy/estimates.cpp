@@ -46,12 +46,16 @@ Duration Estimates::total(const JobFacts& job) const { return learn_ ? sum(job, 
 Duration Estimates::left(const JobFacts& job) const {
   if (job.finished()) return {};
   const std::uint32_t next = job.kernel + 1;
-  const Duration current = of(job, job.kernel, job.current().block_tasks - job.done);
-  if (learn_) return current + sum(job, next);
+  if (learn_) return of(job, job.kernel, job.current().block_tasks - job.done) + sum(job, next);
   Sums& sums = declared(job);
+  if (sums.job == job.id && sums.at == job.kernel && sums.done == job.done) return sums.left;
   if (next < sums.kernel) sums = {sums.program, sums.total, 0, sums.total};  // the client's next job
   for (; sums.kernel < next; ++sums.kernel) sums.from = sums.from - job.kernels[sums.kernel].declared;
-  return current + sums.from;
+  sums.job = job.id;
+  sums.at = job.kernel;
+  sums.done = job.done;
+  sums.left = of(job, job.kernel, job.current().block_tasks - job.done) + sums.from;
+  return sums.left;
 }
 
 Duration declared_total(const JobFacts& job) {

@@ -40,6 +40,11 @@ class Estimates {
     Duration total;
     std::uint32_t kernel = 0;
     Duration from;  // of this kernel and all after it
+    // What was said last of what is left, and of which state of the job.
+    JobId job = {};
+    std::uint32_t at = 0;
+    BlockCount done{-1};
+    Duration left = {};
   };
   Sums& declared(const JobFacts& job) const;
   mutable std::array<Sums, 64> declared_;

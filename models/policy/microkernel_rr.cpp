@@ -35,6 +35,7 @@ class MicrokernelRr : public Policy {
   bool several_gpus() const override { return true; }
 
   void note(Time now, const Fact& fact, const View& view) override {
+    news_ = news_ || !std::holds_alternative<Started>(fact);
     if (const auto* left = std::get_if<Left>(&fact))
       on(now, *left, view);
     else if (const auto* arrived = std::get_if<Arrived>(&fact))
@@ -51,6 +52,8 @@ class MicrokernelRr : public Policy {
       size_.prepare(view.clients());
       gpus_.resize(view.gpus());
     }
+    // On one GPU nothing follows from a launch's beginning: decisions have been taken.
+    if (!std::exchange(news_, false) && gpus_.size() == 1) return;
     line_up(view);
     if (splits_ && gpus_.size() > 1) split(view, orders);
     for (std::uint32_t g = 0; g < gpus_.size(); ++g) serve(DeviceId{g}, now, view, orders);
@@ -80,9 +83,10 @@ class MicrokernelRr : public Policy {
 
   // --- What happens
 
-  void request(Share& share) {
+  void request(Process& process, Share& share) {
     share.state = Share::State::requests;
     share.since = ++requests_;
+    new_.push_back(process.job.client);
   }
 
   // The process comes to the next kernel of its program.
@@ -92,7 +96,7 @@ class MicrokernelRr : public Policy {
     process.spare.clear();
     process.shares.assign(1, {{{0}, kernel.block_tasks}, std::nullopt});
     process.later = process.later - kernel.declared;
-    request(process.shares.front());
+    request(process, process.shares.front());
   }
 
   void on(const Arrived& arrived, const View& view) {
@@ -142,7 +146,7 @@ class MicrokernelRr : public Policy {
     if (share.rest.empty())
       process.shares.erase(process.shares.begin() + (&share - process.shares.data()));
     else
-      request(share);
+      request(process, share);
   }
 
   void on(const Moved& moved) {
@@ -157,7 +161,7 @@ class MicrokernelRr : public Policy {
       return;
     }
     share->gpu.reset();
-    request(*share);
+    request(process, *share);
   }
 
   // --- Queues
@@ -182,19 +186,30 @@ class MicrokernelRr : public Policy {
     return {first, share.since};
   }
 
-  // All that request, in order, each on its GPU or the one that it would best go to.
+  // All that request, in order, each on its GPU or the one that it would best go to. One GPU's queue stays as
+  // it is but for those who leave it, and those who come.
   void line_up(const View& view) {
-    std::vector<Place>& all = places_;
-    all.clear();
+    if (gpus_.size() == 1) {
+      std::vector<Place>& queue = gpus_[0].queue;
+      for (const ClientId client : new_) {
+        const Process& process = processes_[client.index];
+        const Place place{rank(process, process.shares[0], view), client};
+        queue.insert(std::upper_bound(queue.begin(), queue.end(), place), place);
+      }
+      new_.clear();
+      return;
+    }
+    new_.clear();
+    places_.clear();
     for (std::uint32_t c = 0; c < processes_.size(); ++c) {
       const Process& process = processes_[c];
       for (std::size_t s = 0; s < process.shares.size(); ++s)
         if (process.shares[s].state == Share::State::requests)
-          all.push_back({rank(process, process.shares[s], view), ClientId{c}, s});
+          places_.push_back({rank(process, process.shares[s], view), ClientId{c}, s});
     }
-    std::sort(all.begin(), all.end());
+    std::sort(places_.begin(), places_.end());
     for (Gpu& gpu : gpus_) gpu.queue.clear();
-    for (const Place& place : all) gpus_[best_gpu(place, view).index].queue.push_back(place);
+    for (const Place& place : places_) gpus_[best_gpu(place, view).index].queue.push_back(place);
   }
 
   // Where its state is; else where there is room, the shortest queue, and a free GPU or the one whose owner
@@ -219,7 +234,8 @@ class MicrokernelRr : public Policy {
 
   bool ready(const Place& place, DeviceId gpu, const View& view) const {
     const JobFacts& job = facts(place.client, view);
-    return view.memory().holds(job.id, gpu, next_range(place, job));
+    return view.memory().holds(job.id, gpu, share_of(place).rest) ||
+           view.memory().holds(job.id, gpu, next_range(place, job));
   }
   BlockRange next_range(const Place& place, const JobFacts& job) const {
     const BlockRange rest = share_of(place).rest;
@@ -239,8 +255,8 @@ class MicrokernelRr : public Policy {
     if (there && (!next || next->client != *yielder) &&
         (passed_over || must_save(*yielder, next.has_value(), id, view)))
       save(*yielder, id, orders);
-    if (!literal_ || yielded_memory_) prepare(id, view, orders);
-    make_room(id, view, orders);
+    const bool prepared = (!literal_ || yielded_memory_) && prepare(id, view, orders);
+    if (!prepared) make_room(id, view, orders);
   }
 
   // Who gets the free GPU, if anybody.
@@ -299,8 +315,9 @@ class MicrokernelRr : public Policy {
     orders.save(process.job, id);
   }
 
-  // The first of the queue, in order: nobody passes one for which there is no room.
-  void prepare(DeviceId id, const View& view, Orders& orders) {
+  // The first of the queue, in order: nobody passes one for which there is no room. Returns whether all of
+  // them are ready or on their way.
+  bool prepare(DeviceId id, const View& view, Orders& orders) {
     const std::vector<Place>& queue = gpus_[id.index].queue;
     for (std::size_t i = 0; i < std::min(ahead_, queue.size()); ++i) {
       const ClientId client = queue[i].client;
@@ -308,12 +325,15 @@ class MicrokernelRr : public Policy {
       const BlockRange blocks = process.split ? share_of(queue[i]).rest : kAllBlocks;
       const Residence residence = view.memory().residence(client, id);
       if (residence == Residence::restoring || ready(queue[i], id, view)) continue;
-      if (residence == Residence::saving) return;
-      if (view.memory().changed_elsewhere(process.job, id, blocks))
-        return fetch(client, id, blocks, view, orders);
-      if (view.memory().takes(process.job, id, blocks) > view.memory().room(id)) return;
+      if (residence == Residence::saving) return false;
+      if (view.memory().changed_elsewhere(process.job, id, blocks)) {
+        fetch(client, id, blocks, view, orders);
+        return false;
+      }
+      if (view.memory().takes(process.job, id, blocks) > view.memory().room(id)) return false;
       orders.restore(process.job, id, blocks);
     }
+    return true;
   }
 
   bool runs_on(ClientId client, DeviceId id) const {
@@ -431,7 +451,7 @@ class MicrokernelRr : public Policy {
     process.take(part);
     process.split = true;
     process.shares.push_back({part, id});
-    request(process.shares.back());
+    request(process, process.shares.back());
     gpus_[id.index].queue.push_back(
         {rank(process, process.shares.back(), view), client, process.shares.size() - 1});
     return true;
@@ -470,7 +490,9 @@ class MicrokernelRr : public Policy {
   std::vector<Process> processes_;  // by client
   std::vector<Gpu> gpus_;
   std::vector<Place> places_;
+  std::vector<ClientId> new_;  // who requests since the last decision
   std::uint64_t requests_ = 0;
+  bool news_ = false;                            // in this instant, beside launches that began
   bool ready_ = false, yielded_memory_ = false;  // messages that came in this instant
 };
 

@@ -44,7 +44,7 @@ bool DeviceMemory::holds(JobId job, DeviceId gpu, BlockRange blocks) const {
   const State& state = states_[job.client.index];
   const Part& here = state.parts[gpu.index];
   return here.residence == Residence::resident && (here.current || state.shared.save.count == 0) &&
-         here.blocks.contains(common(blocks, state.blocks));
+         (state.blocks.empty() || here.blocks.contains(common(blocks, state.blocks)));
 }
 
 BlockSet DeviceMemory::missing(const State& state, const Part& part, BlockRange blocks) {

@@ -16,7 +16,7 @@ namespace {
 
 using namespace gangway;
 
-constexpr double kLeastSeconds = 0.5;  // of each policy in each experiment
+constexpr double kLeastSeconds = 1;  // of each policy in each experiment
 constexpr suseconds_t kLookEvery = 1'000;
 
 volatile std::sig_atomic_t at_work = 0, looks = 0, seen_at_work = 0;
