@@ -36,11 +36,12 @@ class Frs : public OwnershipPolicy {
     };
     const std::size_t most = least([&](const Waiting& w) { return -slowdown_of(w); });
     const Terms fastest = terms(now, view, waiting()[least(slowdown_of)]);
+    chosen_ = terms(now, view, waiting()[most]);
     return {most, quantum(slowdowns_[most], fastest)};
   }
 
-  Duration renewed_quantum(Time now, const View& view) override {
-    const Terms alone = terms(now, view, owner().waiting);
+  Duration renewed_quantum(Time now, const View&) override {
+    const Terms alone{(now - owner().waiting.arrived).ns, chosen_.left, chosen_.total};
     return quantum(slowdown(alone), alone);
   }
 
@@ -75,6 +76,7 @@ class Frs : public OwnershipPolicy {
   bool literal_;
   Estimates estimates_;
   std::vector<double> slowdowns_;  // of those that wait, while one is chosen
+  Terms chosen_{};                 // of the owner, when it was
 };
 
 const PolicyRegistration<Frs> registered{
