@@ -10,7 +10,7 @@ class Share:
     def __init__(self, process, rest, gpu=None):
         self.process, self.rest, self.gpu = process, rest, gpu
         self.since = None           # its place among those that request
-        self.again = False          # requests when its save is over
+        self.again = None           # the GPU on which it is being saved, if it requests when that is over
         self.launch = None
         self.placed = gpu
 
@@ -24,10 +24,10 @@ class Process:
         self.job, self.shares, self.spare = job, [], []
         self.split = False
 
-    def whole(self, gpu=None):
+    def whole(self):
         """Of a kernel that is to come."""
         self.spare, self.split = [], False
-        self.shares = [Share(self, [], gpu)]
+        self.shares = [Share(self, [])]
         return self.shares[0]
 
 
@@ -84,7 +84,7 @@ class MicrokernelRoundRobin:
             if not job.kernels_left():
                 del self.processes[fact.client]
                 return
-            share = process.whole(fact.gpu)
+            share = process.whole()
             self.yielders[fact.gpu] = share
             if fact.values["more"]:
                 self.kernel_arrived(process)
@@ -96,18 +96,19 @@ class MicrokernelRoundRobin:
         for share in process.shares:
             if share.gpu == gpu:
                 share.gpu = None
-                if share.again:
-                    share.again = False
-                    self.request(share)
+            if share.again == gpu:
+                share.again = None
+                self.request(share)
 
     # --- queues
 
     def place(self):
-        for share in self.requesting():
-            share.placed = share.gpu
-        for share in self.requesting():
-            if share.gpu is None:
-                share.placed = self.place_of(share)
+        """Of those that request, in order: queues have those in them that are before."""
+        requesting = self.requesting()
+        for share in requesting:
+            share.placed = None
+        for share in requesting:
+            share.placed = self.place_of(share) if share.gpu is None else share.gpu
 
     def requesting(self):
         return sorted((share for process in self.processes.values() for share in process.shares
@@ -130,8 +131,8 @@ class MicrokernelRoundRobin:
 
         def rank(gpu):
             owner = model.owner[gpu]
-            return (job.client.footprint > model.room(gpu), len(self.queue(gpu)), owner is not None,
-                    owner.number if owner else 0, gpu)
+            return (job.restore_room(gpu, set(range(job.client.blocks))) > model.room(gpu), len(self.queue(gpu)), owner is not None,
+                    owner.ordered if owner else 0, gpu)
         return min(range(model.gpus), key=rank)
 
     def queue(self, gpu):
@@ -192,20 +193,19 @@ class MicrokernelRoundRobin:
         return need > self.model.room(gpu) + self.model.being_saved(gpu)
 
     def is_absent(self, share, gpu):
-        return not share.job.states[gpu].moving() and not self.is_ready(share, gpu)
+        return (not share.job.states[gpu].moving() and not self.is_ready(share, gpu)
+                and not share.job.unsaved_elsewhere(gpu, self.restored(share)))
 
     def launch(self, share, gpu):
         blocks = self.next_blocks(share)
         launch = self.model.launch(share.job, gpu, blocks)
         launch.share, share.launch = share, launch
-        self.entered += 1
-        launch.number = self.entered
         share.rest = share.rest[len(blocks):]
         share.gpu, share.since = gpu, None
 
     def save(self, share, gpu):
         if share.since is not None:
-            share.since, share.again = None, True
+            share.since, share.again = None, gpu
         self.model.save(share.job, gpu)
 
     def prepare(self, gpu):
@@ -215,9 +215,18 @@ class MicrokernelRoundRobin:
                 return
             if self.is_absent(share, gpu):
                 blocks = self.restored(share)
+                elsewhere = share.job.unsaved_elsewhere(gpu, blocks)
+                if elsewhere:
+                    self.save_for(share.job, elsewhere)
+                    return
                 if share.job.restore_room(gpu, blocks) > self.model.room(gpu):
                     return
                 self.model.restore(share.job, gpu, blocks)
+
+    def save_for(self, job, gpus):
+        for gpu in gpus:
+            if job.states[gpu].phase == "resident" and gpu not in job.running:
+                self.model.save(job, gpu)
 
     def make_room(self, gpu):
         idle = [process for _, process in sorted(self.processes.items())
