@@ -140,7 +140,7 @@ class MemoryModel:
             self.engines.copies_begin(self.now)
             if not self.facts:
                 return
-            facts, self.facts = sorted(self.facts, key=lambda fact: (fact.kind, fact.client, fact.gpu)), []
+            facts, self.facts = sorted(self.facts, key=lambda fact: (fact.kind, fact.client)), []
             self.decisions += 1
             if self.decisions > 100_000:
                 raise Refused("too many decisions")

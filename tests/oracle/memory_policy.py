@@ -1,4 +1,5 @@
 """The policy microkernel-rr of sim/memory/README.md, step by step; written from that page alone."""
+from memory_split import may_use, split, uses
 from simpy_inputs import quantity
 
 LEFT, ARRIVED, STARTED, MOVED = range(4)
@@ -61,8 +62,11 @@ class MicrokernelRoundRobin:
                     process.whole()
                 self.kernel_arrived(process)
             elif fact.kind == MOVED and fact.values["what"] == "saved":
-                self.saved(self.processes[fact.client], fact.gpu)
+                if fact.client in self.processes and self.processes[fact.client].job is job:
+                    self.saved(self.processes[fact.client], fact.gpu)
         self.place()
+        if self.splits and self.model.gpus > 1:
+            split(self)
         for gpu in range(self.model.gpus):
             self.steps(gpu)
 
@@ -83,19 +87,27 @@ class MicrokernelRoundRobin:
         if fact.values["completed"]:
             if not job.kernels_left():
                 del self.processes[fact.client]
+                self.yielders = {gpu: other for gpu, other in self.yielders.items() if other is not process}
                 return
-            share = process.whole()
-            self.yielders[fact.gpu] = share
+            process.whole()
             if fact.values["more"]:
                 self.kernel_arrived(process)
-            return
-        self.yielders[fact.gpu] = share
-        self.request(share)
+        elif share.rest or process.spare:
+            share.rest = share.rest or process.spare.pop()
+            self.request(share)
+        else:
+            process.shares.remove(share)
+        self.yielders[fact.gpu] = process
 
     def saved(self, process, gpu):
-        for share in process.shares:
-            if share.gpu == gpu:
-                share.gpu = None
+        for share in list(process.shares):
+            if gpu not in (share.gpu, share.again):
+                continue
+            if len(process.shares) > 1:
+                process.spare.append(share.rest)
+                process.shares.remove(share)
+                continue
+            share.gpu = None
             if share.again == gpu:
                 share.again = None
                 self.request(share)
@@ -125,14 +137,12 @@ class MicrokernelRoundRobin:
 
     def place_of(self, share):
         job, model = share.job, self.model
-        for gpu, state in enumerate(job.states):
-            if state.phase in ("resident", "restoring"):
-                return gpu
 
         def rank(gpu):
             owner = model.owner[gpu]
-            return (job.restore_room(gpu, set(range(job.client.blocks))) > model.room(gpu), len(self.queue(gpu)), owner is not None,
-                    owner.ordered if owner else 0, gpu)
+            return (job.states[gpu].phase not in ("resident", "restoring"),
+                    job.restore_room(gpu, set(range(job.client.blocks))) > model.room(gpu), len(self.queue(gpu)),
+                    owner is not None, owner.ordered if owner else 0, gpu)
         return min(range(model.gpus), key=rank)
 
     def queue(self, gpu):
@@ -143,25 +153,23 @@ class MicrokernelRoundRobin:
     def steps(self, gpu):
         model, yielder = self.model, self.yielders.get(gpu)
         launched = None
-        acted = False   # the yielder was launched or saved
+        saves = False   # the yielder, in step 1
         if model.owner[gpu] is None:
             queue = self.queue(gpu)
             ready = [share for share in queue if self.is_ready(share, gpu)]
-            if ready and ready[0] is yielder and queue[0] is not yielder and (
-                    self.always_yields or any(self.short(share, gpu) for share in queue[:queue.index(yielder)])):
-                self.save(yielder, gpu)
-                acted = True
+            if ready and ready[0].process is yielder and queue[0] is not ready[0] and (
+                    self.always_yields or any(self.short(share, gpu) for share in queue[:queue.index(ready[0])])):
+                saves = True
             elif ready:
                 launched = ready[0]
                 self.launch(launched, gpu)
-                acted = launched is yielder
-        if yielder and not acted and yielder.job.states[gpu].phase == "resident":
-            others = [share for share in self.queue(gpu) if share is not yielder]
+        if yielder and not (launched and launched.process is yielder) and yielder.job.states[gpu].phase == "resident":
+            queue = self.queue(gpu)
             if self.while_room:
-                saves = any(self.short(share, gpu) for share in self.queue(gpu))
+                saves = saves or any(self.short(share, gpu) for share in queue)
             else:
-                saves = bool(others or launched)
-            if saves:
+                saves = saves or launched or any(share.process is not yielder for share in queue)
+            if saves or model.gpus > 1 and uses(yielder) > may_use(self, yielder):
                 self.save(yielder, gpu)
         self.prepare(gpu)
         self.make_room(gpu)
@@ -193,8 +201,7 @@ class MicrokernelRoundRobin:
         return need > self.model.room(gpu) + self.model.being_saved(gpu)
 
     def is_absent(self, share, gpu):
-        return (not share.job.states[gpu].moving() and not self.is_ready(share, gpu)
-                and not share.job.unsaved_elsewhere(gpu, self.restored(share)))
+        return not share.job.states[gpu].moving() and not self.is_ready(share, gpu)
 
     def launch(self, share, gpu):
         blocks = self.next_blocks(share)
@@ -203,33 +210,36 @@ class MicrokernelRoundRobin:
         share.rest = share.rest[len(blocks):]
         share.gpu, share.since = gpu, None
 
-    def save(self, share, gpu):
-        if share.since is not None:
-            share.since, share.again = None, gpu
-        self.model.save(share.job, gpu)
+    def save(self, process, gpu):
+        """Its share that requests there does so again behind that."""
+        for share in process.shares:
+            if share.since is not None and share.placed == gpu:
+                share.since, share.again = None, gpu
+        self.model.save(process.job, gpu)
 
     def prepare(self, gpu):
         for share in self.queue(gpu)[:self.ahead]:
             state = share.job.states[gpu]
             if state.phase == "saving":
                 return
+            blocks = self.restored(share)
+            elsewhere = share.job.unsaved_elsewhere(gpu, blocks)
             if self.is_absent(share, gpu):
-                blocks = self.restored(share)
-                elsewhere = share.job.unsaved_elsewhere(gpu, blocks)
                 if elsewhere:
-                    self.save_for(share.job, elsewhere)
+                    self.save_on(share.process, elsewhere)
                     return
                 if share.job.restore_room(gpu, blocks) > self.model.room(gpu):
                     return
                 self.model.restore(share.job, gpu, blocks)
 
-    def save_for(self, job, gpus):
+    def save_on(self, process, gpus):
         for gpu in gpus:
-            if job.states[gpu].phase == "resident" and gpu not in job.running:
-                self.model.save(job, gpu)
+            if process.job.states[gpu].phase == "resident" and gpu not in process.job.running:
+                self.save(process, gpu)
 
     def make_room(self, gpu):
         idle = [process for _, process in sorted(self.processes.items())
-                if process.job.states[gpu].phase == "resident" and not process.job.eligible]
+                if process.job.states[gpu].phase == "resident" and gpu not in process.job.running
+                and not any(share.process is process for share in self.queue(gpu))]
         while idle and any(self.short(share, gpu) for share in self.queue(gpu)):
-            self.model.save(idle.pop(0).job, gpu)
+            self.save(idle.pop(0), gpu)
