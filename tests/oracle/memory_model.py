@@ -229,7 +229,11 @@ class MemoryModel:
         job.versions, job.host_current, job.merged = set(), True, True
         for state in job.states:
             state.out_of_date, state.changed = True, False
-        if self.program_goes_on(job, last, through):
+        job.waits_for_moves = lambda: self.moves_over(job, last, through)  # those that were ordered meanwhile
+        self.move_over(job)
+
+    def move_over(self, job):
+        if self.perhaps_moved(job):
             self.tell(ARRIVED, job, 0)
 
     def program_goes_on(self, job, last, through):
@@ -306,7 +310,7 @@ class MemoryModel:
         def over(now):
             state.phase, state.out_of_date = RESIDENT, False
             self.tell(MOVED, job, gpu, what="restored")
-            self.perhaps_moved(job)
+            self.move_over(job)
 
         def copied():
             self.at(self.now + message, over)
@@ -333,7 +337,7 @@ class MemoryModel:
             state.phase = NOT_THERE
             state.clear()
             self.tell(MOVED, job, gpu, what="saved")
-            self.perhaps_moved(job)
+            self.move_over(job)
 
         def copied():
             self.at(self.now + self.mechanism.message, over)
