@@ -304,11 +304,11 @@ class MemoryModel:
         self.used[gpu] += room
         state.room += room
         state.blocks |= missing
-        state.phase = RESTORING
+        state.phase, state.out_of_date = RESTORING, False
         message = self.mechanism.message
 
         def over(now):
-            state.phase, state.out_of_date = RESIDENT, False
+            state.phase = RESIDENT
             self.tell(MOVED, job, gpu, what="restored")
             self.move_over(job)
 
@@ -333,6 +333,8 @@ class MemoryModel:
         def over(now):
             if state.changed and job.versions <= {gpu}:
                 job.host_current, job.versions = True, set()
+                for other, there in enumerate(job.states):
+                    there.out_of_date = other != gpu
             self.used[gpu] -= state.room
             state.phase = NOT_THERE
             state.clear()

@@ -14,7 +14,7 @@ class Draw:
         self.draw, self.most_gpus, self.split = draw, most_gpus, split
         self.round = self.some(0.4)             # whole 100 ns, so that much happens in the same instant
         self.maps = self.some(0.4)
-        self.fit = 0
+        self.blocks, self.longest = draw.choice([(24, 6000), (24, 6000), (80, 40_000)])     # of kernels
         self.footprints = []
 
     def some(self, probability):
@@ -31,7 +31,7 @@ class Draw:
     def kernel(self, number, blocks):
         draw = self.draw
         kernel = {"name": f"k{draw.randrange(number + 1)}", "block_tasks": blocks, "block": [draw.choice([256, 512, 1024])],
-                  "time": ns(100 * draw.randint(1, 60)) if self.round else ns(draw.randint(1, 6000))}
+                  "time": ns(100 * draw.randint(1, self.longest // 100)) if self.round else self.time(self.longest, 1)}
         if self.some(0.3):
             kernel["gap"] = self.time(draw.choice([300, 5000]))
         if self.some(0.15):
@@ -41,7 +41,7 @@ class Draw:
         if self.some(0.15):
             kernel["transformation_overhead"] = draw.choice([0.9, 1.5])
         if self.some(0.15):
-            kernel["declared_time"] = ns(draw.randint(1, 6000))
+            kernel["declared_time"] = self.time(self.longest, 1)
         if self.some(0.2):
             kernel["priority"] = draw.randint(0, 3)
         return kernel
@@ -81,7 +81,7 @@ class Draw:
             spec["repeat"] = self.repeat()
         if "releases" not in spec.get("repeat", {}) and self.some(0.6):
             spec["arrive"] = self.time(draw.choice([500, 10_000]))
-        blocks = draw.randint(1, 24)
+        blocks = draw.randint(1, self.blocks)
         kernels = draw.choice([1, 1, 2, 3])
         most = 1 if kernels == 1 else draw.choice([1, blocks])
         spec["kernels"] = [self.kernel(number, blocks if number == 0 else draw.randint(min(most, blocks), blocks))
