@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Compare the gangway binary with the memory model: every job, to the nanosecond.
 
-    compare_memory.py --gangway build/gangway [--cases 500] [--seed 1] [--gpus 4] [--whole]
+    compare_memory.py --gangway build/gangway [--cases 400] [--seed 1] [--gpus 4] [--whole]
 
 One case is one workload on one device under one microkernel-rr. A case in which they differ stays on disk as an
 experiment of its own.
@@ -23,7 +23,7 @@ import traceback
 from memory_model import MemoryModel, Refused
 from memory_workloads import Draw, experiment
 
-FAST, LONG = 500, 50_000
+FAST, LONG = 400, 20_000
 MEMORY = "/dev/shm"
 
 
