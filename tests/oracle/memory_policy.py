@@ -1,4 +1,4 @@
-"""The policy microkernel-rr of sim/memory/README.md, step by step; written from that page alone."""
+"""The policy microkernel-rr of sim/memory/README.md, step by step; written from that page."""
 from memory_split import may_use, split, uses
 from simpy_inputs import quantity
 

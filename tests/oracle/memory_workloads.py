@@ -133,7 +133,7 @@ class Draw:
                   "memory": f"{max(1, draw.choice([least, most, draw.randint(least, most)]))} B", "copy": copy,
                   "commands": {key: self.time(draw.choice([0, 200])) for key in ("launch", "evict", "notice", "pending_work")}}
         if self.most_gpus > 1:
-            device["gpus"] = draw.randint(2, self.most_gpus)
+            device["gpus"] = draw.randint(1, self.most_gpus)
         return device
 
     def mechanism(self):
