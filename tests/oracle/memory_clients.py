@@ -17,10 +17,11 @@ class Mechanism:
         self.launch = command + self.message + (quantity(params.get("slice_cost", "0 ns")) if self.name == "slice" else 0)
         self.notice = notice + self.message + (pending if self.name == "flag-copy" else 0)
 
-    def duration(self, kernel, tasks):
+    def duration(self, kernel, tasks, time):
+        """`time`: that the kernel takes in this job."""
         if self.slices:
-            return ceil_div(tasks, kernel.fit) * ceil_div(kernel.time, kernel.waves(kernel.tasks))
-        return ceil_div(tasks * kernel.time, kernel.tasks)
+            return ceil_div(tasks, kernel.fit) * ceil_div(time, kernel.waves(kernel.tasks))
+        return ceil_div(tasks * time, kernel.tasks)
 
 
 class Kernel:

@@ -6,6 +6,7 @@ nothing with the C++ engine. Sets of blocks are sets, nothing is fast in it.
 import collections
 import heapq
 
+from channel_clients import Jitter, drawn
 from memory_clients import Client, Mechanism
 from memory_copies import Copy, Engines
 from memory_policy import MicrokernelRoundRobin
@@ -43,9 +44,11 @@ class Launch:
 
 
 class Job:
-    def __init__(self, client, number, release, gpus):
+    def __init__(self, client, number, release, gpus, jitter):
         self.client, self.number, self.release = client, number, release
         self.start = self.finish = None
+        self.time_factor = jitter.factor("kernel_time", jitter.kernel_time, client.index, number)
+        self.gap_factor = jitter.factor("gap", jitter.gap, client.index, number)
         self.launches = 0
         self.stage, self.eligible = -1, False
         self.given, self.done = set(), 0            # of the current kernel: blocks that were launched, how many ended
@@ -103,6 +106,7 @@ class MemoryModel:
     def __init__(self, workload, device, mechanism, policy):
         self.mechanism = Mechanism(mechanism, device)
         self.clients = [Client(index, spec, device, self.mechanism) for index, spec in enumerate(workload["clients"])]
+        self.jitter = Jitter(workload.get("jitter", {}), 1, 0, 0)   # seed, replication and permutation of the experiment
         self.gpus = device.get("gpus", 1)
         self.memory = quantity(device["memory"])
         self.merge = quantity(device["copy"]["merge"]) if "merge" in device["copy"] else None
@@ -152,7 +156,7 @@ class MemoryModel:
     # --- programs
 
     def release(self, client):
-        job = Job(client, self.numbers[client.index], self.now, self.gpus)
+        job = Job(client, self.numbers[client.index], self.now, self.gpus, self.jitter)
         self.numbers[client.index] += 1
         self.jobs.append(job)
         self.released[client.index].append(job)
@@ -171,7 +175,8 @@ class MemoryModel:
         """Returns whether it is eligible at once."""
         job.stage += 1
         job.given, job.done, job.kernel_launched, job.eligible, job.merged = set(), 0, None, False, False
-        delay = job.kernel.gap + self.mechanism.registration + self.mechanism.message
+        gap = drawn(job.kernel.gap, job.gap_factor) if job.kernel.gap else 0
+        delay = gap + self.mechanism.registration + self.mechanism.message
         if delay:
             self.at(self.now + delay, lambda now: self.arrived(job))
             return False
@@ -373,7 +378,7 @@ class MemoryModel:
                     there.room -= freed
                     self.used[other] -= freed
         start = self.now + self.mechanism.launch
-        end = start + self.mechanism.duration(job.kernel, len(blocks))
+        end = start + self.mechanism.duration(job.kernel, len(blocks), drawn(job.kernel.time, job.time_factor))
         self.at(start, lambda now: self.started(launch))
         self.at(end + self.mechanism.notice, lambda now: self.left(launch))
         return launch

@@ -108,7 +108,8 @@ class Draw:
 
     def workload(self):
         names = NAMES[:self.draw.choice([1, 2, 2, 3, 3, 4, 5])]
-        return {"kind": "workload", "version": 1, "name": "random", "source": "made up by memory_workloads.py",
+        jitter = {"jitter": {"kernel_time": "20 %", "gap": "50 %"}} if self.some(0.2) else {}
+        return {"kind": "workload", "version": 1, "name": "random", "source": "made up by memory_workloads.py", **jitter,
                 "clients": [self.client(name) for name in names]}
 
     def device(self):
