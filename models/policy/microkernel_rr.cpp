@@ -271,7 +271,8 @@ class MicrokernelRr : public Policy {
         std::find_if(queue.begin(), queue.end(), [&](const Place& place) { return ready(place, id, view); });
     if (next == queue.end()) return std::nullopt;
     const auto before = static_cast<std::size_t>(next - queue.begin());
-    passed_over = next->client == yielder && before > 0 && (!run_on_ || short_of_room(id, view, before));
+    passed_over = next->client == yielder && (has_too_many(*yielder, view) ||
+                                              (before > 0 && (!run_on_ || short_of_room(id, view, before))));
     return passed_over ? std::nullopt : std::optional(*next);
   }
 
@@ -298,7 +299,7 @@ class MicrokernelRr : public Policy {
 
   // Whether the yielder, which has not got the GPU again, gives up its memory (II-E: unless nobody waits).
   bool must_save(ClientId yielder, bool launched, DeviceId id, const View& view) const {
-    if (gpus_.size() > 1 && uses(yielder, view) > processes_[yielder.index].gpus) return true;
+    if (has_too_many(yielder, view)) return true;
     if (keep_while_room_) return short_of_room(id, view, gpus_[id.index].queue.size());
     return launched || gpus_[id.index].queue.size() > (in_queue(yielder, id) ? 1U : 0U);
   }
@@ -392,6 +393,17 @@ class MicrokernelRr : public Policy {
     for (std::uint32_t g = 0; g < gpus_.size(); ++g)
       if (view.memory().residence(client, DeviceId{g}) != Residence::absent) ++gpus;
     return gpus;
+  }
+
+  // Others could use some of them; those that it leaves already do not count.
+  bool has_too_many(ClientId client, const View& view) const {
+    if (gpus_.size() == 1) return false;
+    std::int64_t gpus = 0;
+    for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
+      const Residence residence = view.memory().residence(client, DeviceId{g});
+      if (residence == Residence::resident || residence == Residence::restoring) ++gpus;
+    }
+    return gpus > processes_[client.index].gpus;
   }
 
   // With fewer processes than GPUs each may use an even number of them.

@@ -1,5 +1,5 @@
 """The policy microkernel-rr of sim/memory/README.md, step by step; written from that page."""
-from memory_split import may_use, split, uses
+from memory_split import has_too_many, split
 from simpy_inputs import quantity
 
 LEFT, ARRIVED, STARTED, MOVED = range(4)
@@ -157,8 +157,8 @@ class MicrokernelRoundRobin:
         if model.owner[gpu] is None:
             queue = self.queue(gpu)
             ready = [share for share in queue if self.is_ready(share, gpu)]
-            if ready and ready[0].process is yielder and queue[0] is not ready[0] and (
-                    self.always_yields or any(self.short(share, gpu) for share in queue[:queue.index(ready[0])])):
+            if ready and ready[0].process is yielder and (has_too_many(self, yielder) or queue[0] is not ready[0] and (
+                    self.always_yields or any(self.short(share, gpu) for share in queue[:queue.index(ready[0])]))):
                 saves = True
             elif ready:
                 launched = ready[0]
@@ -169,7 +169,7 @@ class MicrokernelRoundRobin:
                 saves = saves or any(self.short(share, gpu) for share in queue)
             else:
                 saves = saves or launched or any(share.process is not yielder for share in queue)
-            if saves or model.gpus > 1 and uses(yielder) > may_use(self, yielder):
+            if saves or has_too_many(self, yielder):
                 self.save(yielder, gpu)
         self.prepare(gpu)
         self.make_room(gpu)

@@ -21,6 +21,12 @@ def uses(process):
     return sum(state.phase != "absent" for state in process.job.states)
 
 
+def has_too_many(policy, process):
+    """GPUs that have its state and keep it, as others could use some of them."""
+    keep = sum(state.phase in ("resident", "restoring") for state in process.job.states)
+    return policy.model.gpus > 1 and keep > may_use(policy, process)
+
+
 def split(policy):
     for process in present(policy):
         most = may_use(policy, process)

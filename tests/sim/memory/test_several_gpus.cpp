@@ -160,6 +160,19 @@ TEST_CASE("several GPUs: a split process leaves one for who comes, and takes it 
               "693 finished A"});
 }
 
+TEST_CASE("several GPUs: a process that has too many for two leaves some of them", "[memory][gpus]") {
+  // A has all four when B comes; two are B's soon, one after the other.
+  const Played played = play(gpus(4, {by_blocks("A", 0, 400), by_blocks("B", 100, 400)}), microkernels(2));
+  std::set<std::uint8_t> of_a, of_b;
+  for (const Record& r : played.records) {
+    if (r.mark == Mark::finished) break;
+    if (r.mark != Mark::launch_ordered || r.time < Time{2'000}) continue;
+    (r.job.client == ClientId{0} ? of_a : of_b).insert(r.gpu);
+  }
+  CHECK(of_a.size() == 2);
+  CHECK(of_b.size() == 2);
+}
+
 TEST_CASE("several GPUs: what one has changed is saved before another one needs it", "[memory][gpus]") {
   // A's first call begins while B has GPU 1, and runs on GPU 0 alone. Its second one is split: all that the
   // first one wrote is saved from 1030 to 1055, then each GPU gets its half (15 bytes, until 1075).
