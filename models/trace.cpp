@@ -75,9 +75,9 @@ std::string describe(const Record& record, const std::string& client) {
   if (record.mark == Mark::left) more = ", " + name_of(record.why);
   if (record.mark == Mark::held) more = " by " + name_of(static_cast<Rule>(record.amount));
   const std::string where = record.gpu > 0 ? fmt::format(" on GPU {}", record.gpu) : "";
-  return fmt::format("{} ns  {} job {} {} {} launch {}{}: {}{} ({})", record.time.ns, client, record.job.number,
-                     record.copy ? "copy" : "kernel", record.kernel, record.launch.value, where,
-                     name_of(record.mark), more, record.amount);
+  return fmt::format("{} ns  {} job {} {} {} launch {}{}: {}{} ({})", record.time.ns, client,
+                     record.job.number, record.copy ? "copy" : "kernel", record.kernel, record.launch.value,
+                     where, name_of(record.mark), more, record.amount);
 }
 
 }  // namespace gangway
