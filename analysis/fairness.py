@@ -48,6 +48,9 @@ def _points(workload):
 
 def _draw_points(axes, workload):
     points = _points(workload)
+    if not points:  # somebody starves under all of them, as the title says
+        axes.set_axis_off()
+        return
     for policy, (stp, dntt) in points.items():
         colour, marker = _LOOKS[names.family(policy)]
         axes.errorbar([stp.mean], [dntt.mean], xerr=[stp.half_width], yerr=[[_below(dntt)], [dntt.half_width]], color=colour,

@@ -56,7 +56,7 @@ class Timeline : public TraceSink {
       case Mark::released:
         return instant(r, "arrived");
       case Mark::copy_begins:
-        copying_[{r.gpu, engine(r), r.job}] = r;
+        copying_.emplace(std::tuple(r.gpu, engine(r), r.job), r);
         // A host may copy its next job in while the one before runs.
         if (r.program_copy && phase(r).name != "running") enter(r, to_device(r) ? "copy in" : "copy out");
         return;
@@ -322,7 +322,7 @@ class Timeline : public TraceSink {
 
   void copied(const Record& r) {
     const std::string& client = workload_->clients[r.job.client.index].name;
-    const auto begun = copying_.find({r.gpu, engine(r), r.job});
+    const auto begun = copying_.lower_bound({r.gpu, engine(r), r.job});
     span(gpu_process(r), to_device(r) ? kCopyIn : kCopyOut, client, begun->second.time, r);
     copying_.erase(begun);
     if (r.program_copy && phase(r).name.starts_with("copy")) leave(r);
@@ -387,8 +387,9 @@ class Timeline : public TraceSink {
   std::vector<int> running_;  // by client: its launches on GPUs
   StateTracks states_;
   std::vector<GpuTracks> gpus_;
-  // What began the copies under way, by GPU and engine.
-  std::map<std::tuple<std::uint8_t, std::size_t, JobId>, Record> copying_;
+  // What began the copies under way, by GPU and engine; of one job the first that began first, as an engine
+  // may copy several things at once.
+  std::multimap<std::tuple<std::uint8_t, std::size_t, JobId>, Record> copying_;
   bool scheduler_ = false;  // its track is there
   std::set<LaunchId> native_;
   std::set<LaunchId> requests_;               // of clients that submit by themselves, that have not begun
@@ -450,6 +451,7 @@ std::string ChromeTrace::text() const {
               {"replication", unit_.replication},
               {"permutation", permutation_},
               {"layout", device.pool ? "pool" : "sm"},
+              {"gpus", device.gpus},
               {"sms", device.sms},
               {"threads", device.sm.threads}}},
             {"traceEvents", state_->timeline.events()}};

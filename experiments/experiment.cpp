@@ -223,7 +223,16 @@ void check_published(const PublishedValue& value, const Experiment& experiment, 
       field.fail(fmt::format("the {} {}", what, quote(name)), expected_names(name, known));
   };
   check(value.policy, policies, "policy");
-  check(value.relative_to, policies, "policy");
+  check(value.client, clients, "client");
+  if (!value.relative_to_point) return check(value.relative_to, policies, "policy");
+  if (*value.relative_to_point == value.point && value.relative_to.empty())
+    field.fail("a value relative to itself", "another point, or another policy");
+  const Point& base = experiment.points[*value.relative_to_point];
+  policies.clear();
+  clients.clear();
+  for (const ChosenPolicy& policy : base.policies) policies.push_back(policy.label);
+  for (const Client& client : base.workload->sample().clients) clients.push_back(client.name);
+  check(value.relative_to.empty() ? value.policy : value.relative_to, policies, "policy");
   check(value.client, clients, "client");
 }
 

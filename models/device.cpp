@@ -1,5 +1,7 @@
 #include "models/device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace gangway {
@@ -37,9 +39,11 @@ CommandCosts read_commands(const Field& field) {
   return costs;
 }
 
-// One bus for both directions: what one engine leaves of its half the other one takes.
+// One bus for all engines, of which each gets something; `both_ways` say what that is for those of one GPU.
 void share_bus(const Field& field, Device& device) {
   const std::int64_t all = device.bus->bytes_per_second;
+  if (all < 2 * device.gpus)
+    field.fail(fmt::format("at least {} B/s, for {} engines", 2 * device.gpus, 2 * device.gpus));
   for (const auto& [engine, other] :
        {std::pair(&device.h2d, device.d2h.bandwidth), std::pair(&device.d2h, device.h2d.bandwidth)}) {
     const std::int64_t own = engine->bandwidth.bytes_per_second;

@@ -86,7 +86,7 @@ class View {
   // That clients which submit by themselves can open; none: any number.
   std::optional<std::int64_t> channels() const { return channels_; }
   std::uint32_t gpus() const { return gpus_; }
-  // Only under policies that need `memory`.
+  // Only under policies that need `memory`, which only worlds that move it play.
   const MemoryView& memory() const { return *memory_; }
 
  protected:
@@ -168,10 +168,10 @@ using Fact = std::variant<Left, Arrived, Started, Moved, Opens, Exited, Submitte
 // -------------------------------------------------------------------------------------------------------------
 
 // What a policy can ask for. An order about a launch or timer that is over does nothing. An order that can
-// never be right (a launch while another owns the device, a range that does not begin at the work done or
-// ends outside the grid, a timer in the past, an order the world has no capability for) stops the run with
-// RunError. On several GPUs a kernel may have launches on more than one, of any block-tasks that no launch
-// has or had.
+// never be right (a launch while another owns the device, of block-tasks that do not begin at the work done
+// or end outside the grid, a timer in the past, an order the world has no capability for) stops the run with
+// RunError. On several GPUs a kernel may have launches on more than one; then of any block-tasks that no
+// launch has or had.
 class Orders {
  public:
   virtual ~Orders() = default;

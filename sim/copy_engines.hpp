@@ -74,9 +74,4 @@ class CopyEngines {
   bool changed_ = false;
 };
 
-// What each of `engines` gets of a bus that `others` use as well, each of these taking at most `other`: an
-// even share, and what slower ones leave, but at most `own`.
-Bandwidth share_of_bus(Bandwidth bus, Bandwidth own, std::int64_t engines, Bandwidth other,
-                       std::int64_t others);
-
 }  // namespace gangway

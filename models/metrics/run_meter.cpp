@@ -123,6 +123,7 @@ void RunMeter::vanish(const Record& record) {
   std::erase_if(on_device_, [&](const Launch& launch) {
     if (launch.job != record.job) return false;
     totals_.executing += gpus_[launch.gpu].end(record.time);
+    job_of(record).executing += record.time - launch.since;  // as it has one
     return true;
   });
 }

@@ -139,6 +139,13 @@ class Families(unittest.TestCase):
 
 
 class Fairness(Workloads):
+    def test_a_workload_in_which_somebody_starves_under_all_has_an_empty_panel(self):
+        starving = self.finite('starves', starving={'fcfs': 1, 'sjf': 1, 'srt': 3}.items())
+        figure = fairness.draw([starving], 'all')
+        self.assertIn('not shown, as clients starve', figure.axes[0].get_title())
+        self.assertFalse(figure.axes[0].axison)
+        style.pyplot.close(figure)
+
     def test_a_panel_for_each_workload_with_a_point_for_each_policy_that_serves_all(self):
         figure = fairness.draw([self.finite(), self.finite('starves', starving={'srt': 1}.items())], 'both')
         first, second = figure.axes

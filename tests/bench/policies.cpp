@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/time.h>
 
+#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <memory>

@@ -55,6 +55,39 @@ class Traces(ProgramTest):
                 with self.subTest(mechanism=mechanism, trace=name):
                     self.check_tracks(trace)
 
+    def test_every_copy_of_several_gpus_is_drawn_once(self):
+        text = """
+kind: experiment
+version: 1
+name: split
+workload:
+  kind: workload
+  version: 1
+  name: two
+  clients:
+    - name: a
+      variables: [{name: x, size: 16 MiB, dirty: true}]
+      memory: 64 MiB
+      kernels: [{name: k, block_tasks: 512, time: 5 s}, {name: l, block_tasks: 512, time: 500 ms, gap: 100 ms}]
+    - {name: b, arrive: 1 s, memory: 64 MiB, variables: [{name: x, size: 16 MiB, dirty: true}], kernels: [{name: k, block_tasks: 512, time: 500 ms}]}
+device:
+  {kind: device, version: 1, name: d, gpus: 2, sms: 2, sm: {threads: 2048, blocks: 16, registers: 65536, shared_memory: 48 KiB}, memory: 100 MiB,
+   copy: {bus: 1 GB/s, h2d: {latency: 1 us}, d2h: {latency: 1 us}}}
+mechanism: microkernel
+policies: [{name: microkernel-rr, params: {slice: 20 s}}]
+"""
+        for rules in ("{}", "{RTSS17: {C2: false}}"):  # one copy at a time, or all at once: of one job, too
+            with self.subTest(rules=rules):
+                (trace,) = self.play(text, "--set", f"device.rules={rules}", "--force").values()
+                processes = self.processes(trace)
+                self.assertLessEqual({"GPU 0", "GPU 1"}, set(processes))
+                tracks = spans_by_track(trace)
+                copies = [span for (pid, tid), spans in tracks.items() if pid in (processes["GPU 0"], processes["GPU 1"]) and tid in (3, 4)
+                          for span in spans]
+                self.assertGreaterEqual(len(copies), 6)  # a's restores and merge on both, b's restore; and all of them end
+                self.assertTrue(all(begin < end for begin, end, _ in copies))
+                self.assertIn("merged", {event["name"] for event in trace["traceEvents"] if event["ph"] == "i"})
+
     def processes(self, trace):
         return {event["args"]["name"]: event["pid"] for event in trace["traceEvents"] if event["name"] == "process_name"}
 
