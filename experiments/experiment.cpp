@@ -209,31 +209,31 @@ void check_workload(const Experiment& experiment, const Point& point, const Fiel
                        "a horizon, since client " + client.name + " is endless");
 }
 
-void check_published(const PublishedValue& value, const Experiment& experiment, const Field& field) {
+// Whether there is such a policy and client at that point.
+void check_names(const std::string& policy, const std::string& client, const Point& point,
+                 const Field& field) {
   std::vector<std::string> policies;
   std::vector<std::string> clients;
-  for (const std::uint32_t point : {value.last_point, value.relative_to_point.value_or(0)})
-    if (point >= experiment.points.size())
-      field.fail(fmt::format("point {}", point), fmt::format("a point below {}", experiment.points.size()));
-  for (const ChosenPolicy& policy : experiment.points[value.point].policies) policies.push_back(policy.label);
-  for (const Client& client : experiment.points[value.point].workload->sample().clients)
-    clients.push_back(client.name);
+  for (const ChosenPolicy& known : point.policies) policies.push_back(known.label);
+  for (const Client& known : point.workload->sample().clients) clients.push_back(known.name);
   const auto check = [&](const std::string& name, const std::vector<std::string>& known, const char* what) {
     if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
       field.fail(fmt::format("the {} {}", what, quote(name)), expected_names(name, known));
   };
-  check(value.policy, policies, "policy");
-  check(value.client, clients, "client");
-  if (!value.relative_to_point) return check(value.relative_to, policies, "policy");
-  if (*value.relative_to_point == value.point && value.relative_to.empty())
+  check(policy, policies, "policy");
+  check(client, clients, "client");
+}
+
+void check_published(const PublishedValue& value, const Experiment& experiment, const Field& field) {
+  const std::uint32_t base = value.relative_to_point.value_or(value.point);
+  for (const std::uint32_t point : {value.last_point, base})
+    if (point >= experiment.points.size())
+      field.fail(fmt::format("point {}", point), fmt::format("a point below {}", experiment.points.size()));
+  check_names(value.policy, value.client, experiment.points[value.point], field);
+  if (value.relative_to_point && base == value.point && value.relative_to.empty())
     field.fail("a value relative to itself", "another point, or another policy");
-  const Point& base = experiment.points[*value.relative_to_point];
-  policies.clear();
-  clients.clear();
-  for (const ChosenPolicy& policy : base.policies) policies.push_back(policy.label);
-  for (const Client& client : base.workload->sample().clients) clients.push_back(client.name);
-  check(value.relative_to.empty() ? value.policy : value.relative_to, policies, "policy");
-  check(value.client, clients, "client");
+  check_names(value.relative_to.empty() ? value.policy : value.relative_to, value.client,
+              experiment.points[base], field);
 }
 
 void check_swept(const SweptPath& swept) {

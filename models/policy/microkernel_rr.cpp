@@ -8,9 +8,11 @@
 // whenever there is room, and a ready process is launched whenever the GPU is free. That is the default;
 // `protocol: literal` plays the algorithm as printed.
 #include <algorithm>
+#include <initializer_list>
 #include <tuple>
 #include <utility>
 
+#include "models/policy/estimates.hpp"
 #include "models/policy/microkernel_size.hpp"
 #include "models/policy/shares.hpp"
 
@@ -104,10 +106,7 @@ class MicrokernelRr : public Policy {
     Process& process = processes_[arrived.job.client.index];
     process.job = arrived.job;
     process.present = true;
-    if (job.kernel == 0) {
-      process.later = {};
-      for (const KernelFacts& kernel : job.kernels) process.later += kernel.declared;
-    }
+    if (job.kernel == 0) process.later = declared_total(job);
     begin_kernel(process, view);
   }
 
@@ -177,13 +176,17 @@ class MicrokernelRr : public Policy {
 
   Rank rank(const Process& process, const Share& share, const View& view) const {
     const JobFacts& job = view.job(process.job);
-    const KernelFacts& kernel = job.current();
     std::int64_t first = 0;
-    if (by_priority_) first = -std::int64_t{kernel.priority};
-    if (by_length_)
-      first =
-          mul_div_floor((kernel.block_tasks - job.done).count, kernel.declared.ns, kernel.block_tasks.count);
+    if (by_priority_) first = -std::int64_t{job.current().priority};
+    if (by_length_) first = declared_left(job).ns;
     return {first, share.since};
+  }
+
+  // Of the current kernel.
+  static Duration declared_left(const JobFacts& job) {
+    const KernelFacts& kernel = job.current();
+    return {
+        mul_div_floor((kernel.block_tasks - job.done).count, kernel.declared.ns, kernel.block_tasks.count)};
   }
 
   // All that request, in order, each on its GPU or the one that it would best go to. One GPU's queue stays as
@@ -216,7 +219,7 @@ class MicrokernelRr : public Policy {
   // came first.
   DeviceId best_gpu(const Place& place, const View& view) const {
     const Share& share = share_of(place);
-    if (share.gpu || gpus_.size() == 1) return share.gpu.value_or(DeviceId{0});
+    if (share.gpu) return *share.gpu;
     const JobId job = processes_[place.client.index].job;
     const auto cost = [&](DeviceId id) {
       const Gpu& gpu = gpus_[id.index];
@@ -236,6 +239,9 @@ class MicrokernelRr : public Policy {
     const JobFacts& job = facts(place.client, view);
     return view.memory().holds(job.id, gpu, share_of(place).rest) ||
            view.memory().holds(job.id, gpu, next_range(place, job));
+  }
+  BlockRange restored_for(const Place& place) const {
+    return processes_[place.client.index].split ? share_of(place).rest : kAllBlocks;
   }
   BlockRange next_range(const Place& place, const JobFacts& job) const {
     const BlockRange rest = share_of(place).rest;
@@ -323,7 +329,7 @@ class MicrokernelRr : public Policy {
     for (std::size_t i = 0; i < std::min(ahead_, queue.size()); ++i) {
       const ClientId client = queue[i].client;
       const Process& process = processes_[client.index];
-      const BlockRange blocks = process.split ? share_of(queue[i]).rest : kAllBlocks;
+      const BlockRange blocks = restored_for(queue[i]);
       const Residence residence = view.memory().residence(client, id);
       if (residence == Residence::restoring || ready(queue[i], id, view)) continue;
       if (residence == Residence::saving) return false;
@@ -360,9 +366,8 @@ class MicrokernelRr : public Policy {
       const Residence residence = memory.residence(queue[i].client, id);
       if (residence != Residence::absent && residence != Residence::resident) continue;
       if (ready(queue[i], id, view)) continue;
-      const Process& process = processes_[queue[i].client.index];
-      const BlockRange blocks = process.split ? share_of(queue[i]).rest : kAllBlocks;
-      const Bytes room = memory.room(id), takes = memory.takes(process.job, id, blocks);
+      const JobId job = processes_[queue[i].client.index].job;
+      const Bytes room = memory.room(id), takes = memory.takes(job, id, restored_for(queue[i]));
       if (takes > room && takes > room + leaving(id, memory)) return true;
     }
     return false;
@@ -388,22 +393,20 @@ class MicrokernelRr : public Policy {
 
   // --- Several GPUs for one kernel (IV-A)
 
-  std::int64_t uses(ClientId client, const View& view) const {
+  std::int64_t gpus_in(std::initializer_list<Residence> states, ClientId client, const View& view) const {
     std::int64_t gpus = 0;
     for (std::uint32_t g = 0; g < gpus_.size(); ++g)
-      if (view.memory().residence(client, DeviceId{g}) != Residence::absent) ++gpus;
+      gpus += std::count(states.begin(), states.end(), view.memory().residence(client, DeviceId{g}));
     return gpus;
+  }
+  std::int64_t uses(ClientId client, const View& view) const {
+    return gpus_in({Residence::restoring, Residence::resident, Residence::saving}, client, view);
   }
 
   // Others could use some of them; those that it leaves already do not count.
   bool has_too_many(ClientId client, const View& view) const {
-    if (gpus_.size() == 1) return false;
-    std::int64_t gpus = 0;
-    for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
-      const Residence residence = view.memory().residence(client, DeviceId{g});
-      if (residence == Residence::resident || residence == Residence::restoring) ++gpus;
-    }
-    return gpus > processes_[client.index].gpus;
+    return gpus_.size() > 1 &&
+           gpus_in({Residence::restoring, Residence::resident}, client, view) > processes_[client.index].gpus;
   }
 
   // With fewer processes than GPUs each may use an even number of them.
@@ -480,10 +483,7 @@ class MicrokernelRr : public Policy {
   bool pays(ClientId client, DeviceId id, BlockRange part, bool stale, const View& view) const {
     const JobFacts& job = facts(client, view);
     const MemoryView& memory = view.memory();
-    const KernelFacts& kernel = job.current();
-    const Duration left = processes_[client.index].later +
-                          Duration{mul_div_floor((kernel.block_tasks - job.done).count, kernel.declared.ns,
-                                                 kernel.block_tasks.count)};
+    const Duration left = processes_[client.index].later + declared_left(job);
     const auto gpus = static_cast<std::int64_t>(processes_[client.index].shares.size());
     const Duration gain{left.ns / (gpus * (gpus + 1))};
     Bytes moved = memory.copies(job.id, id, part);
