@@ -26,6 +26,17 @@ class InAFolder(unittest.TestCase):
         synthetic.write_sweep(self.folder / 'swept', **swept)
         return results.read(self.folder / 'swept')
 
+    def check_drawn_alike(self, command, expected):
+        """command: a script and its arguments. Run twice it writes these files, the same bytes."""
+        outs = [self.folder / seed for seed in ('1', '2')]  # another order of sets must not show
+        processes = [start(*command, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
+        for out, process in zip(outs, processes):
+            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
+        for name in expected:
+            first, second = ((out / name).read_bytes() for out in outs)
+            self.assertGreater(len(first), 5000, name)
+            self.assertEqual(first, second, name)
+
 
 def start(command, *arguments, **environment):
     return subprocess.Popen([sys.executable, '-B', ANALYSIS / command, *arguments], text=True,

@@ -30,16 +30,10 @@ class Comparisons(InAFolder):
             synthetic.write_trace(side, 'rr', quantum)
             synthetic.write_trace(side, 'frs', quantum, permutation=round(quantum))  # of both sides the same run
         synthetic.write_trace(self.sides[0], 'sjf')
-        outs = [self.folder / seed for seed in ('1', '2')]
-        processes = [start('compare.py', *self.sides, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
-        expected = [f'compare-{name}.{suffix}' for name in ('jobs', 'errors', 'metrics', 'gantt-rr', 'gantt-frs')
-                    for suffix in ('png', 'pdf')]
-        for out, process in zip(outs, processes):
-            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
-        for name in expected:
-            first, second = ((out / name).read_bytes() for out in outs)
-            self.assertGreater(len(first), 5000, name)
-            self.assertEqual(first, second, name)
+        self.check_drawn_alike(
+            ('compare.py', *self.sides),
+            [f'compare-{name}.{suffix}' for name in ('jobs', 'errors', 'metrics', 'gantt-rr', 'gantt-frs')
+             for suffix in ('png', 'pdf')])
 
     def test_jobs_are_matched_and_unfinished_ones_left_out(self):
         jobs = self.pair().jobs
@@ -119,15 +113,9 @@ class Calibrations(InAFolder):
         return readings.read(self.folder)
 
     def test_every_figure_the_same_bytes_when_drawn_again(self):
-        outs = [self.folder / seed for seed in ('1', '2')]
-        processes = [start('calibration.py', self.folder, '--out', out, PYTHONHASHSEED=out.name) for out in outs]
-        expected = [f'{name}.{suffix}' for name in ('eviction-delay', 'kernels', 'copies', 'polls') for suffix in ('png', 'pdf')]
-        for out, process in zip(outs, processes):
-            self.assertEqual(finish(process), (0, ''.join(f'{out / name}\n' for name in expected), ''))
-        for name in expected:
-            first, second = ((out / name).read_bytes() for out in outs)
-            self.assertGreater(len(first), 5000, name)
-            self.assertEqual(first, second, name)
+        self.check_drawn_alike(
+            ('calibration.py', self.folder),
+            [f'{name}.{suffix}' for name in ('eviction-delay', 'kernels', 'copies', 'polls') for suffix in ('png', 'pdf')])
 
     def test_delays_are_medians_and_beside_them_less_the_longest_block_task(self):
         whole, rest = costs.draw_evictions(self.read()).axes
