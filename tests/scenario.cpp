@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <numeric>
 
 #include "models/world.hpp"
@@ -114,8 +113,6 @@ Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed) {
   world->run(policy, seed, order, recorder);
   return recorder.take();
 }
-
-int cases(int fast, int slow) { return std::getenv("GANGWAY_LONG") != nullptr ? slow : fast; }
 
 Scenario hundreds(std::vector<Client> clients) {
   Scenario scenario{std::move(clients)};

@@ -48,7 +48,4 @@ using Lines = std::vector<std::string>;
 Scenario hundreds(std::vector<Client> clients);
 Lines in_hundreds(const Played& played);
 
-// GANGWAY_LONG set: the long mode of tests with random cases.
-int cases(int fast, int slow);
-
 }  // namespace gangway::testing

@@ -4,6 +4,7 @@
 #include "experiments/responses.hpp"
 #include "models/bounds/report.hpp"
 #include "models/random.hpp"
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario.hpp"
 #include "workloads/owner_set_generator.hpp"

@@ -2,6 +2,7 @@
 #include "experiments/responses.hpp"
 #include "models/bounds/report.hpp"
 #include "models/random.hpp"
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario.hpp"
 

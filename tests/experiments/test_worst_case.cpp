@@ -7,6 +7,7 @@
 #include "experiments/worst_case.hpp"
 #include "models/bounds/report.hpp"
 #include "models/random.hpp"
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/bounds/sets.hpp"
 #include "tests/scenario.hpp"

@@ -8,10 +8,11 @@
 #include "hw/host/backend.hpp"
 #include "models/error.hpp"
 #include "models/random.hpp"
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario.hpp"
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they have their own
 #define GANGWAY_COUNTS_ALLOCATIONS
 namespace {
 thread_local std::int64_t allocations = 0;

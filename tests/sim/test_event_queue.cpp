@@ -2,6 +2,7 @@
 
 #include "models/random.hpp"
 #include "sim/event_queue.hpp"
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario.hpp"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/random_scenario.hpp"
 

@@ -1,10 +1,10 @@
 // What must hold of all bounds of every set, strange ones included; and that they are found in time.
 #include <array>
-#include <cstdlib>
 #include <ctime>
 
 #include "experiments/taskset_files.hpp"
 #include "models/random.hpp"
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/bounds/sets.hpp"
 
@@ -13,15 +13,7 @@ namespace {
 
 using namespace testing;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kMostSeconds = 100;  // of the processor
-constexpr std::size_t kStrangeSets = 30;
-#else
-constexpr double kMostSeconds = 30;
-constexpr std::size_t kStrangeSets = 150;
-#endif
-
-std::size_t many(std::size_t few) { return std::getenv("GANGWAY_LONG") != nullptr ? 100 * few : few; }
+constexpr double kMostSeconds = kSanitized ? 100 : 30;  // of the processor
 
 const Rational* value(const BoundReport& report, const std::string& name, std::size_t task) {
   for (const AppliedBound& applied : report.bounds)
@@ -63,7 +55,8 @@ TEST_CASE("refinements are no looser than what they refine") {
                                                                    {"utilisation", utilisation},
                                                                    {"most_threads", "8"},
                                                                    {"most", "0.9"}});
-        for (std::uint64_t number = 0; number < many(60); ++number) check(generator.draw(5, number));
+        for (int number = 0; number < cases(60, 6'000); ++number)
+          check(generator.draw(5, static_cast<std::uint64_t>(number)));
       }
 }
 
@@ -86,7 +79,7 @@ Rational strange(Stream& random) {
 
 TEST_CASE("sets of strange numbers have bounds or reasons, in time") {
   Stream random(6, "strange", {});
-  for (std::size_t n = 0; n < many(kStrangeSets); ++n) {
+  for (int n = 0; n < cases(150, 15'000); ++n) {
     const bool pooled = random.below(2) == 0;
     const auto threads = 1 + static_cast<std::int64_t>(random.below(random.below(2) == 0 ? 16 : 5000));
     std::vector<Row> rows(1 + random.below(random.below(4) == 0 ? 32 : 5));

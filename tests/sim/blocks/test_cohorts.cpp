@@ -1,4 +1,5 @@
 // Cohorts and whole waves against one event for each block: the same trace.
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/blocks/block_scenario.hpp"
 

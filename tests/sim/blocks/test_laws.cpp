@@ -5,6 +5,7 @@
 #include "models/random.hpp"
 #include "sim/blocks/context_turns.hpp"
 #include "sim/blocks/multiprocessors.hpp"
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/blocks/block_scenario.hpp"
 

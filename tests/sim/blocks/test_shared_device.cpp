@@ -1,6 +1,7 @@
 // A policy's launches beside native clients on one device.
 #include <algorithm>
 
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/blocks/block_scenario.hpp"
 #include "tests/sim/random_scenario.hpp"

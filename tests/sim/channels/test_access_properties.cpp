@@ -4,6 +4,7 @@
 #include <set>
 
 #include "models/random.hpp"
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/channels/access_scenario.hpp"
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "models/run/refusing_orders.hpp"
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/memory/memory_scenario.hpp"
 #include "tests/sim/memory/random_memory.hpp"

@@ -1,6 +1,7 @@
 // What must hold of device memory under every order of microkernels, over thousands of random workloads.
 #include <map>
 
+#include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/memory/memory_scenario.hpp"
 #include "tests/sim/memory/random_memory.hpp"
