@@ -277,10 +277,7 @@ Experiment interpret(const Node& root) {
   return experiment;
 }
 
-}  // namespace
-
-Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides) {
-  Configuration configuration = read_configuration(given);
+Experiment read_experiment(Configuration configuration, const std::vector<Override>& overrides) {
   Node& root = configuration.root;
   resolve_references(root, overrides, configuration.folder);
   Experiment experiment = interpret(root);
@@ -289,14 +286,21 @@ Experiment read_experiment(const std::string& given, const std::vector<Override>
   return experiment;
 }
 
+}  // namespace
+
+Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides) {
+  return read_experiment(read_configuration(given), overrides);
+}
+
 std::string check_file(const std::string& file) {
-  const Node root = read_yaml(file);
+  const Configuration configuration{read_yaml(file), fs::path(file).parent_path(), ""};
+  const Node& root = configuration.root;
   Mapping m = Field(root, "").mapping();
   std::string kind = m.need("kind").one_of({"experiment", "workload", "device", "taskset", "study"});
   if (kind == "experiment")
-    read_experiment(file, {});
+    read_experiment(configuration, {});
   else if (kind == "study")
-    read_study(read_configuration(file), {});
+    read_study(configuration, {});
   else if (kind == "workload")
     read_clients(Field(root, ""));
   else if (kind == "taskset")
