@@ -39,19 +39,13 @@ CommandCosts read_commands(const Field& field) {
   return costs;
 }
 
-// One bus for all engines, of which each gets something; `both_ways` say what that is for those of one GPU.
-void share_bus(const Field& field, Device& device) {
-  const std::int64_t all = device.bus->bytes_per_second;
-  if (all < 2 * device.gpus)
+// One bus for all engines, of which each gets something.
+void check_bus(const Field& field, const Device& device) {
+  if (device.bus->bytes_per_second < 2 * device.gpus)
     field.fail(fmt::format("at least {} B/s, for {} engines", 2 * device.gpus, 2 * device.gpus));
-  for (const auto& [engine, other] :
-       {std::pair(&device.h2d, device.d2h.bandwidth), std::pair(&device.d2h, device.h2d.bandwidth)}) {
-    const std::int64_t own = engine->bandwidth.bytes_per_second;
-    if (own > all)
+  for (const CopyEngine& engine : {device.h2d, device.d2h})
+    if (engine.bandwidth > *device.bus)
       field.fail("a bus of less than its engines' bandwidth", "at least as much as each of h2d and d2h");
-    const std::int64_t share = std::min(own, std::max(all / 2, all - other.bytes_per_second));
-    engine->both_ways = static_cast<double>(share) / static_cast<double>(own);
-  }
 }
 
 void read_copies(const Field& field, Device& device) {
@@ -65,7 +59,7 @@ void read_copies(const Field& field, Device& device) {
   if (bus) {
     if (h2d.node().find("both_ways") != nullptr || d2h.node().find("both_ways") != nullptr)
       bus->fail("both bus and both_ways", "one of them");
-    share_bus(*bus, device);
+    check_bus(*bus, device);
   }
   copy.finish();
 }

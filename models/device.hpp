@@ -102,7 +102,7 @@ struct Device {
   CopyEngine h2d, d2h;
   std::optional<Bandwidth>
       merge;                     // of the host, over versions of what several GPUs wrote; none: takes no time
-  std::optional<Bandwidth> bus;  // that all copies share; `both_ways` are what one GPU makes of it
+  std::optional<Bandwidth> bus;  // that all copies share, in the place of both_ways
   CommandCosts commands;
   std::optional<PollCosts> polls;  // none: not known
   ChannelCosts access;

@@ -4,18 +4,13 @@
 #include <cmath>
 
 namespace gangway {
-namespace {
 
-// What each of `engines` (at least 1) gets of a bus that `others` use as well, each of these taking at most
-// `other`: an even share, and what slower ones leave, but at most `own`; rounded down.
 Bandwidth share_of_bus(Bandwidth bus, Bandwidth own, std::int64_t engines, Bandwidth other,
                        std::int64_t others) {
   const std::int64_t even = bus.bytes_per_second / (engines + others);
   const std::int64_t taken = others * std::min(other.bytes_per_second, even);
   return {std::min(own.bytes_per_second, std::max(even, (bus.bytes_per_second - taken) / engines))};
 }
-
-}  // namespace
 
 CopyEngines::CopyEngines(const Device& device) : h2d_(device.h2d), d2h_(device.d2h), bus_(device.bus) {
   const bool one_at_a_time = device.rules.on(Rule::C2);

@@ -10,6 +10,11 @@
 
 namespace gangway {
 
+// What each of `engines` (at least 1) gets of a bus that `others` use as well, each of these taking at most
+// `other`: an even share, and what slower ones leave, but at most `own`; in bytes per second, rounded down.
+Bandwidth share_of_bus(Bandwidth bus, Bandwidth own, std::int64_t engines, Bandwidth other,
+                       std::int64_t others);
+
 class CopyEngines {
  public:
   struct Ended {

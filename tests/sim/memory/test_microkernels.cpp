@@ -8,6 +8,7 @@
 
 #include "models/error.hpp"
 #include "models/run/refusing_orders.hpp"
+#include "sim/copy_engines.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/memory/memory_scenario.hpp"
 
@@ -144,19 +145,17 @@ TEST_CASE("microkernels: both directions share one bus", "[memory]") {
 }
 
 TEST_CASE("a bus gives each direction half, and what the other one leaves", "[memory]") {
-  const auto speeds = [](const std::string& copies) {
-    const std::string text =
-        "{kind: device, version: 1, name: d, layout: pool, m: 8, copy: {" + copies + "}}";
-    const Node node = parse_yaml(text, "device");
-    const Device device = read_device(Field(node, ""));
-    return std::pair(device.h2d.both_ways, device.d2h.both_ways);
+  const auto share = [](std::int64_t bus, std::int64_t own, std::int64_t other, std::int64_t others = 1) {
+    return share_of_bus({bus}, {own}, 1, {other}, others).bytes_per_second;
   };
-  const std::string ten = "{bandwidth: 10 GB/s, latency: 0 us}", four = "{bandwidth: 4 GB/s, latency: 0 us}";
-  CHECK(speeds("h2d: " + ten + ", d2h: " + ten) == std::pair(1.0, 1.0));
-  CHECK(speeds("h2d: " + ten + ", d2h: " + ten + ", bus: 10 GB/s") == std::pair(0.5, 0.5));
-  CHECK(speeds("h2d: " + ten + ", d2h: " + ten + ", bus: 16 GB/s") == std::pair(0.8, 0.8));
-  CHECK(speeds("h2d: " + ten + ", d2h: " + four + ", bus: 12 GB/s") == std::pair(0.8, 1.0));
-  CHECK(speeds("h2d: " + ten + ", d2h: " + four + ", bus: 14 GB/s") == std::pair(1.0, 1.0));
+  CHECK(share(10, 10, 10, 0) == 10);
+  CHECK(share(10, 10, 10) == 5);
+  CHECK(share(16, 10, 10) == 8);
+  CHECK(share(12, 10, 4) == 8);
+  CHECK(share(12, 4, 10) == 4);
+  CHECK(share(14, 10, 4) == 10);
+  // The other one takes 4 of 13, which leaves 4.5 for each of two: rounded down.
+  CHECK(share_of_bus({13}, {10}, 2, {4}, 1).bytes_per_second == 4);
 }
 
 TEST_CASE("microkernels: messages and registration cost time", "[memory]") {
