@@ -8,13 +8,12 @@
 // whenever there is room, and a ready process is launched whenever the GPU is free. That is the default;
 // `protocol: literal` plays the algorithm as printed.
 #include <algorithm>
-#include <initializer_list>
-#include <tuple>
 #include <utility>
 
 #include "models/policy/estimates.hpp"
+#include "models/policy/kernel_splits.hpp"
 #include "models/policy/microkernel_size.hpp"
-#include "models/policy/shares.hpp"
+#include "models/policy/process_queues.hpp"
 
 namespace gangway {
 namespace {
@@ -25,12 +24,12 @@ class MicrokernelRr : public Policy {
  public:
   explicit MicrokernelRr(const ParameterValues& values)
       : size_(values),
-        by_priority_(values.choice("order") == "priority"),
-        by_length_(values.choice("order") == "shortest-first"),
+        queues_(values),
+        splits_(queues_),
         ahead_(static_cast<std::size_t>(values.integer("ahead"))),
         keep_while_room_(values.choice("keep") == "while-room"),
         run_on_(values.choice("unready") == "run-on"),
-        splits_(values.choice("split") == "when-idle"),
+        split_(values.choice("split") == "when-idle"),
         literal_(values.choice("protocol") == "literal") {}
 
   Capabilities needs() const override { return {Capability::ranges, Capability::memory}; }
@@ -49,47 +48,24 @@ class MicrokernelRr : public Policy {
   }
 
   void decide(Time now, const View& view, Orders& orders) override {
-    if (processes_.size() < view.clients()) {  // the decision before anything happens
-      processes_.resize(view.clients());
+    if (queues_.gpus().empty()) {  // the decision before anything happens
+      queues_.prepare(view.clients(), view.gpus());
       size_.prepare(view.clients());
-      gpus_.resize(view.gpus());
     }
+    const bool several = queues_.gpus().size() > 1;
     // On one GPU nothing follows from a launch's beginning: decisions have been taken.
-    if (!std::exchange(news_, false) && gpus_.size() == 1) return;
-    line_up(view);
-    if (splits_ && gpus_.size() > 1) split(view, orders);
-    for (std::uint32_t g = 0; g < gpus_.size(); ++g) serve(DeviceId{g}, now, view, orders);
+    if (!std::exchange(news_, false) && !several) return;
+    queues_.line_up(view);
+    if (split_ && several) splits_.split(view, orders);
+    for (Gpu& gpu : queues_.gpus()) serve(gpu, now, view, orders);
     ready_ = yielded_memory_ = false;
   }
 
  private:
-  using Rank = std::tuple<std::int64_t, std::uint64_t>;
-  struct Place {  // in a queue
-    Rank rank;
-    ClientId client;
-    std::size_t share = 0;
-    bool operator<(const Place& other) const { return rank < other.rank; }
-  };
-  struct Running {
-    LaunchId launch;
-    JobId job;
-    std::uint32_t kernel = 0;
-    BlockRange range;
-    Time ordered, started;
-  };
-  struct Gpu {
-    std::optional<Running> running;
-    std::vector<Place> queue;         // as of this decision
-    std::optional<ClientId> yielder;  // left in this instant, with kernels left
-  };
+  using Gpu = ProcessQueues::Gpu;
+  using Place = ProcessQueues::Place;
 
   // --- What happens
-
-  void request(Process& process, Share& share) {
-    share.state = Share::State::requests;
-    share.since = ++requests_;
-    new_.push_back(process.job.client);
-  }
 
   // The process comes to the next kernel of its program.
   void begin_kernel(Process& process, const View& view) {
@@ -98,12 +74,12 @@ class MicrokernelRr : public Policy {
     process.spare.clear();
     process.shares.assign(1, {{{0}, kernel.block_tasks}, std::nullopt});
     process.later = process.later - kernel.declared;
-    request(process, process.shares.front());
+    queues_.request(process, process.shares.front());
   }
 
   void on(const Arrived& arrived, const View& view) {
     const JobFacts& job = view.job(arrived.job);
-    Process& process = processes_[arrived.job.client.index];
+    Process& process = queues_.process(arrived.job.client);
     process.job = arrived.job;
     process.present = true;
     if (job.kernel == 0) process.later = declared_total(job);
@@ -111,17 +87,18 @@ class MicrokernelRr : public Policy {
   }
 
   void on(Time now, const Started& started) {
-    for (Gpu& gpu : gpus_)
+    for (Gpu& gpu : queues_.gpus())
       if (gpu.running && gpu.running->launch == started.launch) gpu.running->started = now;
   }
 
   void on(Time now, const Left& left, const View& view) {
-    const auto gpu = std::find_if(gpus_.begin(), gpus_.end(), [&](const Gpu& g) {
+    std::vector<Gpu>& gpus = queues_.gpus();
+    const auto gpu = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& g) {
       return g.running && g.running->launch == left.launch;
     });
-    if (gpu == gpus_.end()) return;
-    const Running ran = *std::exchange(gpu->running, std::nullopt);
-    Process& process = processes_[left.job.client.index];
+    if (gpu == gpus.end()) return;
+    const ProcessQueues::Running ran = *std::exchange(gpu->running, std::nullopt);
+    Process& process = queues_.process(left.job.client);
     const JobFacts& job = view.job(left.job);
     size_.saw(left.job.client, job.kernels[ran.kernel], ran.range.size(), now - ran.started);
     if (job.id != left.job || job.finished()) {
@@ -130,7 +107,7 @@ class MicrokernelRr : public Policy {
       return;
     }
     gpu->yielder = left.job.client;
-    if (left.why != Why::completed) return launch_over(process, id_of(*gpu));
+    if (left.why != Why::completed) return launch_over(process, gpu->id);
     process.shares.clear();
     if (!left.job_over) begin_kernel(process, view);
   }
@@ -145,13 +122,13 @@ class MicrokernelRr : public Policy {
     if (share.rest.empty())
       process.shares.erase(process.shares.begin() + (&share - process.shares.data()));
     else
-      request(process, share);
+      queues_.request(process, share);
   }
 
   void on(const Moved& moved) {
     ready_ = ready_ || moved.direction == Direction::restore;
     yielded_memory_ = yielded_memory_ || moved.direction == Direction::save;
-    Process& process = processes_[moved.job.client.index];
+    Process& process = queues_.process(moved.job.client);
     Share* share = moved.direction == Direction::save ? process.on(moved.device) : nullptr;
     if (share == nullptr || share->state != Share::State::saves) return;
     if (process.shares.size() > 1) {  // the other GPUs go on with it
@@ -160,215 +137,108 @@ class MicrokernelRr : public Policy {
       return;
     }
     share->gpu.reset();
-    request(process, *share);
+    queues_.request(process, *share);
   }
 
-  // --- Queues
+  // --- Places in queues
 
-  DeviceId id_of(const Gpu& gpu) const { return {static_cast<std::uint32_t>(&gpu - gpus_.data())}; }
-  const JobFacts& facts(ClientId client, const View& view) const {
-    return view.job(processes_[client.index].job);
-  }
-  Share& share_of(const Place& place) { return processes_[place.client.index].shares[place.share]; }
-  const Share& share_of(const Place& place) const {
-    return processes_[place.client.index].shares[place.share];
-  }
-
-  Rank rank(const Process& process, const Share& share, const View& view) const {
-    const JobFacts& job = view.job(process.job);
-    std::int64_t first = 0;
-    if (by_priority_) first = -std::int64_t{job.current().priority};
-    if (by_length_) first = declared_left(job).ns;
-    return {first, share.since};
-  }
-
-  // Of the current kernel.
-  static Duration declared_left(const JobFacts& job) {
-    const KernelFacts& kernel = job.current();
-    return {
-        mul_div_floor((kernel.block_tasks - job.done).count, kernel.declared.ns, kernel.block_tasks.count)};
-  }
-
-  // All that request, in order, each on its GPU or the one that it would best go to. One GPU's queue stays as
-  // it is but for those who leave it, and those who come.
-  void line_up(const View& view) {
-    if (gpus_.size() == 1) {
-      std::vector<Place>& queue = gpus_[0].queue;
-      for (const ClientId client : new_) {
-        const Process& process = processes_[client.index];
-        const Place place{rank(process, process.shares[0], view), client};
-        queue.insert(std::upper_bound(queue.begin(), queue.end(), place), place);
-      }
-      new_.clear();
-      return;
-    }
-    new_.clear();
-    places_.clear();
-    for (std::uint32_t c = 0; c < processes_.size(); ++c) {
-      const Process& process = processes_[c];
-      for (std::size_t s = 0; s < process.shares.size(); ++s)
-        if (process.shares[s].state == Share::State::requests)
-          places_.push_back({rank(process, process.shares[s], view), ClientId{c}, s});
-    }
-    std::sort(places_.begin(), places_.end());
-    for (Gpu& gpu : gpus_) gpu.queue.clear();
-    for (const Place& place : places_) gpus_[best_gpu(place, view).index].queue.push_back(place);
-  }
-
-  // Where its state is; else where there is room, the shortest queue, and a free GPU or the one whose owner
-  // came first.
-  DeviceId best_gpu(const Place& place, const View& view) const {
-    const Share& share = share_of(place);
-    if (share.gpu) return *share.gpu;
-    const JobId job = processes_[place.client.index].job;
-    const auto cost = [&](DeviceId id) {
-      const Gpu& gpu = gpus_[id.index];
-      const Residence residence = view.memory().residence(place.client, id);
-      const bool there = residence == Residence::resident || residence == Residence::restoring;
-      return std::tuple(!there, view.memory().takes(job, id, kAllBlocks) > view.memory().room(id),
-                        gpu.queue.size(), gpu.running.has_value(),
-                        gpu.running ? gpu.running->ordered : Time{});
-    };
-    DeviceId best{0};
-    for (std::uint32_t g = 1; g < gpus_.size(); ++g)
-      if (cost(DeviceId{g}) < cost(best)) best = DeviceId{g};
-    return best;
-  }
-
-  bool ready(const Place& place, DeviceId gpu, const View& view) const {
-    const JobFacts& job = facts(place.client, view);
-    return view.memory().holds(job.id, gpu, share_of(place).rest) ||
-           view.memory().holds(job.id, gpu, next_range(place, job));
+  bool ready(const Place& place, const Gpu& gpu, const View& view) const {
+    const JobFacts& job = view.job(queues_.process(place.client).job);
+    return view.memory().holds(job.id, gpu.id, queues_.share_of(place).rest) ||
+           view.memory().holds(job.id, gpu.id, next_range(place, job));
   }
   BlockRange restored_for(const Place& place) const {
-    return processes_[place.client.index].split ? share_of(place).rest : kAllBlocks;
+    return queues_.process(place.client).split ? queues_.share_of(place).rest : kAllBlocks;
   }
   BlockRange next_range(const Place& place, const JobFacts& job) const {
-    const BlockRange rest = share_of(place).rest;
+    const BlockRange rest = queues_.share_of(place).rest;
     return {rest.first, rest.first + size_.next(job, rest.size())};
   }
 
   // --- One GPU
 
-  void serve(DeviceId id, Time now, const View& view, Orders& orders) {
-    Gpu& gpu = gpus_[id.index];
+  void serve(Gpu& gpu, Time now, const View& view, Orders& orders) {
     const std::optional<ClientId> yielder = std::exchange(gpu.yielder, std::nullopt);
     bool passed_over = false;
-    const std::optional<Place> next = gpu.running ? std::nullopt : choose(id, view, yielder, passed_over);
-    if (next) launch(*next, id, now, view, orders);
-    const bool there =
-        yielder && view.memory().residence(*yielder, id) == Residence::resident;  // and not fetched from here
+    const std::optional<Place> next = gpu.running ? std::nullopt : choose(gpu, view, yielder, passed_over);
+    if (next) launch(*next, gpu, now, view, orders);
+    // It may just have been fetched from here, for another GPU.
+    const bool there = yielder && view.memory().residence(*yielder, gpu.id) == Residence::resident;
     if (there && (!next || next->client != *yielder) &&
-        (passed_over || must_save(*yielder, next.has_value(), id, view)))
-      save(*yielder, id, orders);
-    const bool prepared = (!literal_ || yielded_memory_) && prepare(id, view, orders);
-    if (!prepared) make_room(id, view, orders);
+        (passed_over || must_save(*yielder, next.has_value(), gpu, view)))
+      queues_.save(*yielder, gpu.id, orders);
+    const bool prepared = (!literal_ || yielded_memory_) && prepare(gpu, view, orders);
+    if (!prepared) make_room(gpu, view, orders);
   }
 
   // Who gets the free GPU, if anybody.
-  std::optional<Place> choose(DeviceId id, const View& view, std::optional<ClientId> yielder,
+  std::optional<Place> choose(const Gpu& gpu, const View& view, std::optional<ClientId> yielder,
                               bool& passed_over) const {
-    const std::vector<Place>& queue = gpus_[id.index].queue;
+    const std::vector<Place>& queue = gpu.queue;
     if (literal_) {
-      const bool head = ready_ && !queue.empty() && ready(queue[0], id, view);
+      const bool head = ready_ && !queue.empty() && ready(queue[0], gpu, view);
       return head ? std::optional(queue[0]) : std::nullopt;
     }
     const auto next =
-        std::find_if(queue.begin(), queue.end(), [&](const Place& place) { return ready(place, id, view); });
+        std::find_if(queue.begin(), queue.end(), [&](const Place& place) { return ready(place, gpu, view); });
     if (next == queue.end()) return std::nullopt;
     const auto before = static_cast<std::size_t>(next - queue.begin());
-    passed_over = next->client == yielder && (has_too_many(*yielder, view) ||
-                                              (before > 0 && (!run_on_ || short_of_room(id, view, before))));
+    passed_over = next->client == yielder && (splits_.has_too_many(*yielder, view) ||
+                                              (before > 0 && (!run_on_ || short_of_room(gpu, view, before))));
     return passed_over ? std::nullopt : std::optional(*next);
   }
 
-  void launch(const Place& place, DeviceId id, Time now, const View& view, Orders& orders) {
-    const JobFacts& job = facts(place.client, view);
+  void launch(const Place& place, Gpu& gpu, Time now, const View& view, Orders& orders) {
+    const JobFacts& job = view.job(queues_.process(place.client).job);
     const BlockRange range = next_range(place, job);
-    Gpu& gpu = gpus_[id.index];
-    gpu.running = Running{orders.launch(job.id, id, range), job.id, job.kernel, range, now, {}};
-    Share& share = share_of(place);
+    gpu.running =
+        ProcessQueues::Running{orders.launch(job.id, gpu.id, range), job.id, job.kernel, range, now, {}};
+    Share& share = queues_.share_of(place);
     share.state = Share::State::runs;
-    share.gpu = id;
+    share.gpu = gpu.id;
     share.rest.first = range.last;
-    leave_queue(place.client, id);
-  }
-
-  void leave_queue(ClientId client, DeviceId id) {
-    std::erase_if(gpus_[id.index].queue, [&](const Place& place) { return place.client == client; });
-  }
-  bool in_queue(ClientId client, DeviceId id) const {
-    const std::vector<Place>& queue = gpus_[id.index].queue;
-    return std::any_of(queue.begin(), queue.end(),
-                       [&](const Place& place) { return place.client == client; });
+    queues_.leave(place.client, gpu.id);
   }
 
   // Whether the yielder, which has not got the GPU again, gives up its memory (II-E: unless nobody waits).
-  bool must_save(ClientId yielder, bool launched, DeviceId id, const View& view) const {
-    if (has_too_many(yielder, view)) return true;
-    if (keep_while_room_) return short_of_room(id, view, gpus_[id.index].queue.size());
-    return launched || gpus_[id.index].queue.size() > (in_queue(yielder, id) ? 1U : 0U);
-  }
-
-  // Its share that requests this GPU does so again behind that, and on any.
-  void save(ClientId client, DeviceId id, Orders& orders) {
-    Process& process = processes_[client.index];
-    for (const Place& place : gpus_[id.index].queue) {
-      if (place.client != client) continue;
-      share_of(place).state = Share::State::saves;
-      share_of(place).gpu = id;
-    }
-    leave_queue(client, id);
-    orders.save(process.job, id);
+  bool must_save(ClientId yielder, bool launched, const Gpu& gpu, const View& view) const {
+    if (splits_.has_too_many(yielder, view)) return true;
+    if (keep_while_room_) return short_of_room(gpu, view, gpu.queue.size());
+    return launched || gpu.queue.size() > (queues_.waits_for(yielder, gpu.id) ? 1U : 0U);
   }
 
   // The first of the queue, in order: nobody passes one for which there is no room. Returns whether all of
   // them are ready or on their way.
-  bool prepare(DeviceId id, const View& view, Orders& orders) {
-    const std::vector<Place>& queue = gpus_[id.index].queue;
+  bool prepare(const Gpu& gpu, const View& view, Orders& orders) {
+    const std::vector<Place>& queue = gpu.queue;
     for (std::size_t i = 0; i < std::min(ahead_, queue.size()); ++i) {
       const ClientId client = queue[i].client;
-      const Process& process = processes_[client.index];
+      const Process& process = queues_.process(client);
       const BlockRange blocks = restored_for(queue[i]);
-      const Residence residence = view.memory().residence(client, id);
-      if (residence == Residence::restoring || ready(queue[i], id, view)) continue;
+      const Residence residence = view.memory().residence(client, gpu.id);
+      if (residence == Residence::restoring || ready(queue[i], gpu, view)) continue;
       if (residence == Residence::saving) return false;
-      if (view.memory().changed_elsewhere(process.job, id, blocks)) {
-        fetch(client, id, blocks, view, orders);
+      if (view.memory().changed_elsewhere(process.job, gpu.id, blocks)) {
+        queues_.fetch(client, gpu.id, blocks, view, orders);
         return false;
       }
-      if (view.memory().takes(process.job, id, blocks) > view.memory().room(id)) return false;
-      orders.restore(process.job, id, blocks);
+      if (view.memory().takes(process.job, gpu.id, blocks) > view.memory().room(gpu.id)) return false;
+      orders.restore(process.job, gpu.id, blocks);
     }
     return true;
   }
 
-  bool runs_on(ClientId client, DeviceId id) const {
-    return gpus_[id.index].running && gpus_[id.index].running->job.client == client;
-  }
-
-  // What other GPUs have changed goes to the host first.
-  void fetch(ClientId client, DeviceId to, BlockRange blocks, const View& view, Orders& orders) {
-    const JobId job = processes_[client.index].job;
-    for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
-      const DeviceId from{g};
-      if (from != to && !runs_on(client, from) && view.memory().changed_on(job, from, blocks) &&
-          view.memory().residence(client, from) == Residence::resident)
-        save(client, from, orders);
-    }
-  }
-
   // Whether one of the first `places` of the queue is to be prepared, but will not have room.
-  bool short_of_room(DeviceId id, const View& view, std::size_t places) const {
+  bool short_of_room(const Gpu& gpu, const View& view, std::size_t places) const {
     const MemoryView& memory = view.memory();
-    const std::vector<Place>& queue = gpus_[id.index].queue;
+    const std::vector<Place>& queue = gpu.queue;
     for (std::size_t i = 0; i < std::min({places, ahead_, queue.size()}); ++i) {
-      const Residence residence = memory.residence(queue[i].client, id);
+      const Residence residence = memory.residence(queue[i].client, gpu.id);
       if (residence != Residence::absent && residence != Residence::resident) continue;
-      if (ready(queue[i], id, view)) continue;
-      const JobId job = processes_[queue[i].client.index].job;
-      const Bytes room = memory.room(id), takes = memory.takes(job, id, restored_for(queue[i]));
-      if (takes > room && takes > room + leaving(id, memory)) return true;
+      if (ready(queue[i], gpu, view)) continue;
+      const JobId job = queues_.process(queue[i].client).job;
+      const Bytes room = memory.room(gpu.id), takes = memory.takes(job, gpu.id, restored_for(queue[i]));
+      if (takes > room && takes > room + leaving(gpu.id, memory)) return true;
     }
     return false;
   }
@@ -376,134 +246,28 @@ class MicrokernelRr : public Policy {
   // What is being saved from there.
   Bytes leaving(DeviceId id, const MemoryView& memory) const {
     Bytes sum;
-    for (std::uint32_t c = 0; c < processes_.size(); ++c)
+    for (std::uint32_t c = 0; c < queues_.processes().size(); ++c)
       if (memory.residence(ClientId{c}, id) == Residence::saving) sum += memory.held(ClientId{c}, id);
     return sum;
   }
 
   // Those that are between two calls of their program need their memory last.
-  void make_room(DeviceId id, const View& view, Orders& orders) {
-    const std::size_t all = gpus_[id.index].queue.size();
-    for (std::uint32_t c = 0; c < processes_.size() && short_of_room(id, view, all); ++c) {
+  void make_room(const Gpu& gpu, const View& view, Orders& orders) {
+    const std::size_t all = gpu.queue.size();
+    for (std::uint32_t c = 0; c < queues_.processes().size() && short_of_room(gpu, view, all); ++c) {
       const ClientId client{c};
-      if (view.memory().residence(client, id) != Residence::resident || runs_on(client, id)) continue;
-      if (!in_queue(client, id)) save(client, id, orders);
+      if (view.memory().residence(client, gpu.id) != Residence::resident || queues_.runs_on(client, gpu.id))
+        continue;
+      if (!queues_.waits_for(client, gpu.id)) queues_.save(client, gpu.id, orders);
     }
-  }
-
-  // --- Several GPUs for one kernel (IV-A)
-
-  std::int64_t gpus_in(std::initializer_list<Residence> states, ClientId client, const View& view) const {
-    std::int64_t gpus = 0;
-    for (std::uint32_t g = 0; g < gpus_.size(); ++g)
-      gpus += std::count(states.begin(), states.end(), view.memory().residence(client, DeviceId{g}));
-    return gpus;
-  }
-  std::int64_t uses(ClientId client, const View& view) const {
-    return gpus_in({Residence::restoring, Residence::resident, Residence::saving}, client, view);
-  }
-
-  // Others could use some of them; those that it leaves already do not count.
-  bool has_too_many(ClientId client, const View& view) const {
-    return gpus_.size() > 1 &&
-           gpus_in({Residence::restoring, Residence::resident}, client, view) > processes_[client.index].gpus;
-  }
-
-  // With fewer processes than GPUs each may use an even number of them.
-  void split(const View& view, Orders& orders) {
-    const auto all = static_cast<std::int64_t>(gpus_.size());
-    const std::int64_t present = std::count_if(processes_.begin(), processes_.end(),
-                                               [](const Process& process) { return process.present; });
-    std::int64_t number = 0;
-    for (std::uint32_t c = 0; c < processes_.size(); ++c) {
-      Process& process = processes_[c];
-      if (!process.present) continue;
-      process.gpus = std::max<std::int64_t>(1, all / present + (number++ < all % present ? 1 : 0));
-      if (process.gpus > 1 && !process.shares.empty()) widen(ClientId{c}, view, orders);
-    }
-  }
-
-  void widen(ClientId client, const View& view, Orders& orders) {
-    std::vector<DeviceId> joining = idle_for(client, view);
-    for (std::size_t i = 0; i < joining.size(); ++i)
-      if (!join(client, joining[i], joining.size() - i, view, orders)) return;
-  }
-
-  // GPUs that nobody else has a use for, and where it has none itself now.
-  std::vector<DeviceId> idle_for(ClientId client, const View& view) const {
-    const Process& process = processes_[client.index];
-    std::int64_t more = process.gpus - std::max<std::int64_t>(1, uses(client, view));
-    std::vector<DeviceId> idle;
-    for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
-      const DeviceId id{g};
-      if (gpus_[g].running || !gpus_[g].queue.empty()) continue;
-      bool others = false;
-      for (std::uint32_t c = 0; c < processes_.size(); ++c)
-        others =
-            others || (c != client.index && view.memory().residence(ClientId{c}, id) != Residence::absent);
-      const Residence residence = view.memory().residence(client, id);
-      if (others || residence == Residence::saving) continue;
-      if (residence == Residence::absent && more-- <= 0) continue;
-      idle.push_back(id);
-    }
-    return idle;
-  }
-
-  // Returns whether the GPU takes part in the kernel.
-  bool join(ClientId client, DeviceId id, std::size_t joining, const View& view, Orders& orders) {
-    Process& process = processes_[client.index];
-    if (process.on(id) != nullptr) return false;
-    const MemoryView& memory = view.memory();
-    const BlockRange part = process.part_for(joining, view.job(process.job).current());
-    if (part.empty() || memory.takes(process.job, id, part) > memory.room(id)) return false;
-    const bool stale = memory.changed_elsewhere(process.job, id, part);
-    if (!pays(client, id, part, stale, view)) return false;
-    if (stale) {  // between two kernels all of it can go to the host first
-      if (!process.runs()) fetch(client, id, kAllBlocks, view, orders);
-      return false;
-    }
-    bind(client);
-    process.take(part);
-    process.split = true;
-    process.shares.push_back({part, id});
-    request(process, process.shares.back());
-    gpus_[id.index].queue.push_back(
-        {rank(process, process.shares.back(), view), client, process.shares.size() - 1});
-    return true;
-  }
-
-  // Shares of a kernel stay apart: one that could go anywhere goes to the GPU where it is in the queue.
-  void bind(ClientId client) {
-    for (const Gpu& gpu : gpus_)
-      for (const Place& place : gpu.queue)
-        if (place.client == client) share_of(place).gpu = id_of(gpu);
-  }
-
-  // Whether what the program gains by one more GPU is more than what the moves for it take.
-  bool pays(ClientId client, DeviceId id, BlockRange part, bool stale, const View& view) const {
-    const JobFacts& job = facts(client, view);
-    const MemoryView& memory = view.memory();
-    const Duration left = processes_[client.index].later + declared_left(job);
-    const auto gpus = static_cast<std::int64_t>(processes_[client.index].shares.size());
-    const Duration gain{left.ns / (gpus * (gpus + 1))};
-    Bytes moved = memory.copies(job.id, id, part);
-    if (stale) moved += memory.takes(job.id, id, kAllBlocks);
-    const auto kernels = static_cast<std::int64_t>(job.kernels.size() - job.kernel);
-    const Duration merges{
-        mul_div_floor(memory.copy_time(memory.merged(client)).ns, 2 * (gpus + 1) * kernels, 1)};
-    return gain > memory.copy_time(moved) + merges;
   }
 
   MicrokernelSize size_;
-  bool by_priority_, by_length_;
+  ProcessQueues queues_;
+  KernelSplits splits_;
   std::size_t ahead_;
-  bool keep_while_room_, run_on_, splits_, literal_;
+  bool keep_while_room_, run_on_, split_, literal_;
 
-  std::vector<Process> processes_;  // by client
-  std::vector<Gpu> gpus_;
-  std::vector<Place> places_;
-  std::vector<ClientId> new_;  // who requests since the last decision
-  std::uint64_t requests_ = 0;
   bool news_ = false;                            // in this instant, beside launches that began
   bool ready_ = false, yielded_memory_ = false;  // messages that came in this instant
 };

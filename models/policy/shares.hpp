@@ -19,6 +19,12 @@ struct Share {
   std::uint64_t since = 0;  // when it began to request, as a number that grows
 };
 
+// The declared time of what is not done of the current kernel, as of when it last left a GPU.
+inline Duration declared_left(const JobFacts& job) {
+  const KernelFacts& kernel = job.current();
+  return {mul_div_floor((kernel.block_tasks - job.done).count, kernel.declared.ns, kernel.block_tasks.count)};
+}
+
 struct Process {
   JobId job;
   bool present = false;  // its job has kernels left
