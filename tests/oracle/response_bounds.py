@@ -25,6 +25,16 @@ class Task:
         return self.C / self.T
 
 
+def longest(items, work):
+    """The most time that phases can last together which do so much work: (weight, cap) of each, which is the
+    least work per time in it, and its time at most. By the dual, least over the price p of work of
+    p * work + sum of cap * (1 - p * weight)+, where p is 0 or one over a weight."""
+    at_a_price = [
+        (work + sum(cap * (one - weight) for weight, cap in items if weight < one)) / one for one, _ in items
+    ]
+    return min(at_a_price + [sum(cap for _, cap in items)])
+
+
 class Set:
     """sms = 0 stands for one pool of `threads`; else so many multiprocessors of `threads` each."""
 
@@ -57,11 +67,9 @@ class Set:
         return max(others, default=Fraction(0)) + (rounds - 1) * self.tasks[h].w
 
     def H(self, i):
-        """The linear program by its dual: least over the price of work of price * W + sum cap (1 - price weight)+."""
         items = [(self.M[h], self.D[h]) for h in range(len(self.tasks)) if self.M[h] is not None]
         items.append((self.tasks[i].b, self.tasks[i].w))
-        prices = [Fraction(0)] + [Fraction(1, weight) for weight, _ in items]
-        return min(p * self.all_work + sum(cap * max(0, 1 - p * weight) for weight, cap in items) for p in prices)
+        return longest(items, self.all_work)
 
     def H_closed(self, i):
         if self.least is None:
@@ -74,8 +82,7 @@ class Set:
         """As H, of so much work: jobs[h] jobs of each task may wait, and k own ones end."""
         items = [(self.M[h], jobs[h] * self.D[h]) for h in range(len(self.tasks)) if self.M[h] is not None]
         items.append((self.tasks[i].b, k * self.tasks[i].w))
-        prices = [Fraction(0)] + [Fraction(1, weight) for weight, _ in items]
-        return min(p * work + sum(cap * max(0, 1 - p * weight) for weight, cap in items) for p in prices)
+        return longest(items, work)
 
     def T2_window(self, i, k, R):
         """L_{i,k}. The demand is constant on (p, q] between the lengths at which another job counts."""
