@@ -75,7 +75,7 @@ TEST_CASE("the search reaches what all periodic releases reach, and mostly three
   std::vector<double> ratios;
   for (const KnownSet& known : thirteen_sets()) {
     INFO("set " << known.name);
-    const TaskSet set = sporadic(pool(known.m), known.rows);
+    const TaskSet set = sporadic(pool_layout(known.m), known.rows);
     const BoundReport report = bound_responses(set);
     const SearchedResponses found = search(set, 4'000);
     REQUIRE(found.exact);
@@ -97,7 +97,7 @@ TEST_CASE("the search reaches what all periodic releases reach, and mostly three
 
 TEST_CASE("the same seed and steps find the same, another seed other releases", "[search]") {
   const KnownSet& known = thirteen_sets()[4];
-  const TaskSet set = sporadic(pool(known.m), known.rows);
+  const TaskSet set = sporadic(pool_layout(known.m), known.rows);
   const SearchedResponses one = search(set, 1'200), again = search(set, 1'200);
   CHECK(one.jobs == again.jobs);
   CHECK(one.jobs != search(set, 1'200, 2).jobs);
@@ -121,7 +121,7 @@ TEST_CASE("shorter blocks can make a response longer, and the search finds that"
 
 TEST_CASE("a search with a limit in time stops, and says how to repeat it", "[search]") {
   const KnownSet& known = thirteen_sets()[0];
-  const TaskSet set = sporadic(pool(known.m), known.rows);
+  const TaskSet set = sporadic(pool_layout(known.m), known.rows);
   const SearchedResponses timed = search_worst_case(set, {0.01, 0}, 3, kGoOn);
   REQUIRE(timed.steps > 0);
   const SearchedResponses again = search(set, timed.steps, 3);
@@ -146,7 +146,7 @@ TEST_CASE("kernels that are submitted once: the worst order", "[search]") {
 }
 
 TEST_CASE("an observation above a bound is an error that names both", "[search]") {
-  const TaskSet set = sporadic(pool(2), {{1, 3}, {2, 6}, {2, 6}});
+  const TaskSet set = sporadic(pool_layout(2), {{1, 3}, {2, 6}, {2, 6}});
   const BoundReport report = bound_responses(set);
   CHECK_NOTHROW(check_observation(report, 0, Rational(3)));
   CHECK_THROWS_AS(check_observation(report, 0, Rational(3'000'001, 1'000'000)), RunError);

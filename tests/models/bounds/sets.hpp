@@ -17,7 +17,7 @@ struct Row {
 // Tasks are named t1, t2, ...
 TaskSet sporadic(const ThreadLayout& layout, const std::vector<Row>& rows,
                  QueueOrder order = QueueOrder::became_head);
-inline ThreadLayout pool(std::int64_t m) { return {ThreadLayout::Kind::pool, 1, m}; }
+inline ThreadLayout pool_layout(std::int64_t m) { return {ThreadLayout::Kind::pool, 1, m}; }
 inline ThreadLayout multiprocessors(std::int64_t sms, std::int64_t threads) {
   return {ThreadLayout::Kind::sm, sms, threads};
 }

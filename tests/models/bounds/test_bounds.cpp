@@ -102,7 +102,7 @@ const std::vector<Expected>& table() {
 
 TaskSet set_of(const std::string& name, QueueOrder order) {
   const KnownSet& known = thirteen_sets().at(static_cast<std::size_t>(name[0] - 'A'));
-  return sporadic(pool(known.m), known.rows, order);
+  return sporadic(pool_layout(known.m), known.rows, order);
 }
 
 TEST_CASE("capacities, utilisation, T1 and T2 of thirteen sets") {
@@ -173,14 +173,14 @@ TEST_CASE("T3 and T4 of six sets") {
 
 TEST_CASE("T3 holds at a utilisation of exactly M*, its refinement does not reach there") {
   // Two tasks that fill both threads, and no double is 1/3.
-  const BoundReport full = bound_responses(
-      sporadic(pool(2), {{Rational(1, 3), 1}, {Rational(2, 3), 1}, {1, 1}}, QueueOrder::release_ready));
+  const BoundReport full = bound_responses(sporadic(
+      pool_layout(2), {{Rational(1, 3), 1}, {Rational(2, 3), 1}, {1, 1}}, QueueOrder::release_ready));
   CHECK(full.utilisation->text() == "2");
   CHECK(needs(full, "T3-closed").empty());
   CHECK(needs(full, "T3") == "U < M*");
-  const BoundReport beyond =
-      bound_responses(sporadic(pool(2), {{Rational(1, 3), 1}, {Rational(2'000'001, 3'000'000), 1}, {1, 1}},
-                               QueueOrder::release_ready));
+  const BoundReport beyond = bound_responses(
+      sporadic(pool_layout(2), {{Rational(1, 3), 1}, {Rational(2'000'001, 3'000'000), 1}, {1, 1}},
+               QueueOrder::release_ready));
   CHECK(needs(beyond, "T3-closed") == "U <= M*");
 }
 
@@ -189,14 +189,14 @@ TEST_CASE("T3 holds at a utilisation of exactly M*, its refinement does not reac
 TEST_CASE("CE1: utilisation below M* and block times below periods do not suffice in R2's order") {
   const std::vector<Row> rows{{10, 14}, {20, 60}, {20, 60}, {20, 60}};
   for (const QueueOrder order : {QueueOrder::became_head, QueueOrder::release_all}) {
-    const BoundReport report = bound_responses(sporadic(pool(2), rows, order));
+    const BoundReport report = bound_responses(sporadic(pool_layout(2), rows, order));
     CHECK(report.utilisation->text() == "12/7");
     CHECK(report.least_busy == 2);
     CHECK(tightest(report)[0] == "-");  // its responses grow for ever
     CHECK_FALSE(needs(report, "T3").empty());
     CHECK_FALSE(needs(report, "T3-closed").empty());
   }
-  const BoundReport ready = bound_responses(sporadic(pool(2), rows, QueueOrder::release_ready));
+  const BoundReport ready = bound_responses(sporadic(pool_layout(2), rows, QueueOrder::release_ready));
   CHECK(*ready.tightest(0) >= Rational(50));  // what simulation reaches
 }
 
@@ -204,12 +204,12 @@ TEST_CASE("CE2: several blocks let noise in, even in release order") {
   const std::vector<Row> rows{{100, 109, 2, 1}, {20, 110}, {20, 110}, {20, 110}};
   for (const QueueOrder order :
        {QueueOrder::became_head, QueueOrder::release_ready, QueueOrder::release_all}) {
-    const BoundReport report = bound_responses(sporadic(pool(4), rows, order));
+    const BoundReport report = bound_responses(sporadic(pool_layout(4), rows, order));
     CHECK(report.utilisation->number() == Approx(2.3803).margin(5e-5));
     CHECK(report.least_busy == 4);
     CHECK(tightest(report)[0] == "-");
   }
-  const BoundReport ready = bound_responses(sporadic(pool(4), rows, QueueOrder::release_ready));
+  const BoundReport ready = bound_responses(sporadic(pool_layout(4), rows, QueueOrder::release_ready));
   CHECK(needs(ready, "T3") == "g_j = 1 for every task");
   CHECK(needs(ready, "T5") == "sigma_j > 0 for every task");
 }
@@ -217,15 +217,16 @@ TEST_CASE("CE2: several blocks let noise in, even in release order") {
 TEST_CASE("CE3: just below and just above the slack that T5 needs") {
   std::vector<Row> rows(9, Row{2, 202});
   rows[0] = {200, 201};
-  const BoundReport without = bound_responses(sporadic(pool(8), rows));
+  const BoundReport without = bound_responses(sporadic(pool_layout(8), rows));
   CHECK(without.utilisation->number() == Approx(1.0742).margin(5e-5));
   CHECK(tightest(without)[0] == "-");
   rows[0].T = 203;
-  const BoundReport with = bound_responses(sporadic(pool(8), rows));
+  const BoundReport with = bound_responses(sporadic(pool_layout(8), rows));
   CHECK(needs(with, "T5").empty());
   CHECK(*with.tightest(0) >= Rational(202));
   rows[0].T = 201;
-  CHECK(*bound_responses(sporadic(pool(8), rows, QueueOrder::release_ready)).tightest(0) >= Rational(202));
+  CHECK(*bound_responses(sporadic(pool_layout(8), rows, QueueOrder::release_ready)).tightest(0) >=
+        Rational(202));
 }
 
 TEST_CASE("CE4: T3 does not hold on multiprocessors and is not offered there, nor is T4") {
@@ -256,7 +257,7 @@ TEST_CASE("each bound is offered for the orders it is proven for") {
   const auto head = QueueOrder::became_head;
   const auto ready = QueueOrder::release_ready;
   const auto all = QueueOrder::release_all;
-  for (const ThreadLayout& layout : {pool(2), multiprocessors(2, 1)}) {
+  for (const ThreadLayout& layout : {pool_layout(2), multiprocessors(2, 1)}) {
     for (const char* name : {"T1", "T1-closed", "T2", "T5-with-T1"}) {
       CHECK(applies(name, head, layout));
       CHECK_FALSE(applies(name, ready, layout));
@@ -269,8 +270,8 @@ TEST_CASE("each bound is offered for the orders it is proven for") {
     }
     for (const QueueOrder order : {head, ready, all}) CHECK(applies("T1b", order, layout));
   }
-  CHECK(applies("T4", ready, pool(2)));
-  CHECK_FALSE(applies("T4", head, pool(2)));
+  CHECK(applies("T4", ready, pool_layout(2)));
+  CHECK_FALSE(applies("T4", head, pool_layout(2)));
   CHECK_FALSE(applies("T4", ready, multiprocessors(2, 1)));
 }
 
@@ -293,15 +294,16 @@ TEST_CASE("streams beyond the channels and stream priorities are outside every t
 TEST_CASE("where nothing ever waits for room, a job takes its block time") {
   const std::vector<Row> rows{{3, 4, 2, 1}, {5, 4}};
   for (const QueueOrder order : {QueueOrder::became_head, QueueOrder::release_ready}) {
-    const BoundReport report = bound_responses(sporadic(pool(4), rows, order));
+    const BoundReport report = bound_responses(sporadic(pool_layout(4), rows, order));
     CHECK_FALSE(report.least_busy);
     CHECK(tightest(report) == Texts{"3", "-"});  // the second is released faster than it runs
   }
-  CHECK(tightest(bound_responses(sporadic(pool(4), {{3, 4, 2, 1}}, QueueOrder::release_all))) == Texts{"3"});
+  CHECK(tightest(bound_responses(sporadic(pool_layout(4), {{3, 4, 2, 1}}, QueueOrder::release_all))) ==
+        Texts{"3"});
 }
 
 TEST_CASE("utilisation beyond the device is no error, and T1 may still bound a task") {
-  const BoundReport report = bound_responses(sporadic(pool(2), {{1, 100}, {4, 1}, {4, 1}}));
+  const BoundReport report = bound_responses(sporadic(pool_layout(2), {{1, 100}, {4, 1}, {4, 1}}));
   CHECK(*report.utilisation > Rational(8));
   CHECK(tightest(report) == Texts{"5", "-", "-"});
 }
@@ -314,23 +316,23 @@ TEST_CASE("the paper's example 2: within m, but beyond what any theorem covers")
   };
   const std::vector<Row> rows{row(38, 8, 1, 1024), row(60, 16, 7, 512), row(60, 17, 1, 1024),
                               row(112, 18, 5, 512)};
-  const BoundReport report = bound_responses(sporadic(pool(4096), rows));
+  const BoundReport report = bound_responses(sporadic(pool_layout(4096), rows));
   CHECK(report.utilisation->number() == Approx(3784.7).margin(0.05));
   CHECK(report.least_busy == 3584);
-  const TaskSet set = sporadic(pool(4096), rows);
+  const TaskSet set = sporadic(pool_layout(4096), rows);
   const SporadicAnalysis analysis(tasks_of(set));
   const std::vector<double> expected{19.514, 21.943, 21.086, 26.4};
   for (std::size_t i = 0; i < 4; ++i)
     CHECK((analysis.tasks()[i].H / analysis.scale()).number() == Approx(expected[i]).margin(5e-4));
   for (const QueueOrder order : {QueueOrder::became_head, QueueOrder::release_ready, QueueOrder::release_all})
-    CHECK(tightest(bound_responses(sporadic(pool(4096), rows, order))) == Texts{"-", "-", "-", "-"});
+    CHECK(tightest(bound_responses(sporadic(pool_layout(4096), rows, order))) == Texts{"-", "-", "-", "-"});
 }
 
 TEST_CASE("the paper's theorem 1: the task whose responses grow gets no bound") {
   const std::vector<Row> rows{{Rational(1, 10), 1, 2, 3}, {1, 1, 2, 1}, {1, 1, 4, 1}};
   for (const QueueOrder order :
        {QueueOrder::became_head, QueueOrder::release_ready, QueueOrder::release_all}) {
-    const BoundReport report = bound_responses(sporadic(pool(8), rows, order));
+    const BoundReport report = bound_responses(sporadic(pool_layout(8), rows, order));
     CHECK(report.utilisation->text() == "33/5");
     CHECK(report.least_busy == 6);
     CHECK(tightest(report)[2] == "-");
@@ -342,7 +344,7 @@ TEST_CASE("the paper's example 1 as one-shot kernels, in any order and in its or
     return OneShotKernel{name, {Rational(time * g * b), g, b}, 0};
   };
   OneShotKernels kernels;
-  kernels.layout = pool(4096);
+  kernels.layout = pool_layout(4096);
   kernels.streams = {{"s1", {kernel("K1", 38, 1, 1024), kernel("K5", 38, 1, 1024)}},
                      {"s2", {kernel("K2", 60, 7, 512)}},
                      {"s3", {kernel("K3", 60, 1, 1024)}},
@@ -377,7 +379,7 @@ TEST_CASE("the paper's example 1 as one-shot kernels, in any order and in its or
 
 TEST_CASE("one-shot capacities: a stream runs one kernel at a time") {
   OneShotKernels kernels;
-  kernels.layout = pool(5);
+  kernels.layout = pool_layout(5);
   kernels.streams = {{"a", {{"a1", {2, 1, 2}, 0}, {"a2", {1, 1, 1}, 0}}}, {"b", {{"b1", {4, 1, 4}, 0}}}};
   // b1 is blocked by a1 (2 busy) or not at all: a1 and a2 are never there together. a1 is blocked by b1, a2
   // never.

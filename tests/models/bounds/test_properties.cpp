@@ -94,9 +94,9 @@ TEST_CASE("sets of strange numbers have bounds or reasons, in time") {
           random.below(2) == 0 ? strange(random) : row.T / static_cast<std::int64_t>(1 + random.below(200));
     }
     const auto order = static_cast<QueueOrder>(random.below(3));
-    check(sporadic(
-        pooled ? pool(threads) : multiprocessors(1 + static_cast<std::int64_t>(random.below(200)), threads),
-        rows, order));
+    check(sporadic(pooled ? pool_layout(threads)
+                          : multiprocessors(1 + static_cast<std::int64_t>(random.below(200)), threads),
+                   rows, order));
   }
 }
 
