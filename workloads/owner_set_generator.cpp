@@ -57,7 +57,7 @@ TaskSet OwnerSetGenerator::draw(std::uint64_t seed, std::uint64_t number) const 
     set.tasks.push_back(std::move(task));
   }
   std::stable_sort(set.tasks.begin(), set.tasks.end(),
-                   [](const auto& a, const auto& b) { return *a.period < *b.period; });
+                   [](const auto& a, const auto& b) { return a.period < b.period; });
   for (std::size_t i = 0; i < tasks_; ++i) set.tasks[i].name = fmt::format("t{}", i + 1);
   return {fmt::format("set-{}", number), "", "", std::move(set)};
 }
