@@ -9,8 +9,10 @@
 #include "experiments/table.hpp"
 #include "models/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace gangway;
+using testing::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -35,8 +37,6 @@ std::string refusal(Call call) {
 // Two folders of the test's own, removed at its end.
 struct Folders {
   Folders() {
-    std::string pattern = (fs::temp_directory_path() / "gangway-XXXXXX").string();
-    root = mkdtemp(pattern.data());
     for (const fs::path& folder : {a(), b()}) {
       make_folder(folder);
       write_file(folder / "manifest.json", kManifest);
@@ -45,7 +45,6 @@ struct Folders {
       jobs(folder, "0,rr,0,0,A,0,2\n");
     }
   }
-  ~Folders() { fs::remove_all(root); }
   fs::path a() const { return root / "a"; }
   fs::path b() const { return root / "b"; }
   static void summary(const fs::path& folder, const std::string& rows) {
@@ -63,7 +62,7 @@ struct Folders {
     CAPTURE(said, message);
     CHECK(said.find(message) != std::string::npos);
   }
-  fs::path root;
+  ScratchFolder root;
 };
 
 using Strings = std::vector<std::string>;

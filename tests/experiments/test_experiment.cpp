@@ -7,23 +7,15 @@
 #include "experiments/library.hpp"
 #include "experiments/runner.hpp"
 #include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace gangway;
+using testing::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
 
 const std::string kFig4 = GANGWAY_SOURCE_DIR "/experiments/frs/fig4.yaml";
-
-// A folder of the test's own, removed at its end.
-struct Scratch {
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "gangway-XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~Scratch() { fs::remove_all(path); }
-  fs::path path;
-};
 
 RunReport run(const Experiment& experiment, const fs::path& out, unsigned threads, bool force = false) {
   RunOptions options;
@@ -191,30 +183,30 @@ TEST_CASE("permutations are permutations, all of them different when all are ask
 }
 
 TEST_CASE("the FRS paper's moderate and order values hold with the plain settings") {
-  Scratch scratch;
-  const RunReport report = run(read_experiment(kFig4, {{"jobs", "false"}}), scratch.path, 2);
+  const ScratchFolder scratch;
+  const RunReport report = run(read_experiment(kFig4, {{"jobs", "false"}}), scratch.path(), 2);
   REQUIRE_FALSE(report.verdicts.empty());
   for (const Verdict& verdict : report.verdicts) CHECK(verdict.verdict != "miss");
 }
 
 TEST_CASE("the same bytes with one thread and with eight") {
-  Scratch scratch;
+  const ScratchFolder scratch;
   const Experiment e = read_experiment(kFig4, {{"replications", "5"},
                                                {"permutations", "7"},
                                                {"workload.jitter", "{kernel_time: 5 %, arrival: 0.3 ms}"}});
-  run(e, scratch.path / "one", 1);
-  run(e, scratch.path / "eight", 8);
+  run(e, scratch / "one", 1);
+  run(e, scratch / "eight", 8);
   for (const char* file : {"summary.csv", "clients.csv", "jobs.csv", "published.csv"})
-    CHECK(read_file(scratch.path / "one" / file) == read_file(scratch.path / "eight" / file));
+    CHECK(read_file(scratch / "one" / file) == read_file(scratch / "eight" / file));
 }
 
 TEST_CASE("a generated workload is drawn anew for each replication, the same for every policy") {
-  Scratch scratch;
-  std::ofstream(scratch.path / "g.yaml")
+  const ScratchFolder scratch;
+  std::ofstream(scratch / "g.yaml")
       << "kind: experiment\nversion: 1\nname: g\n"
          "workload: {kind: workload, version: 1, name: w, generator: log-uniform}\n"
          "device: titan-x-pascal\nmechanism: ideal\npolicies: [fcfs, srt]\nreplications: 3\n";
-  const Experiment e = read_experiment((scratch.path / "g.yaml").string(), {});
+  const Experiment e = read_experiment((scratch / "g.yaml").string(), {});
   const auto standalone = [&](std::uint32_t policy, std::uint32_t replication) {
     return play(e, Worlds::named("sim", "test", "world"), {0, policy, replication}, std::atomic<bool>(false))
         ->metrics.clients[0]
@@ -222,7 +214,7 @@ TEST_CASE("a generated workload is drawn anew for each replication, the same for
   };
   CHECK(standalone(0, 0) == standalone(1, 0));
   CHECK(standalone(0, 0) != standalone(0, 1));
-  const RunReport report = run(e, scratch.path / "out", 2);
+  const RunReport report = run(e, scratch / "out", 2);
   CHECK(*report.rows[1].summary[0].second < *report.rows[0].summary[0].second);  // srt is better than fcfs
 }
 
@@ -236,21 +228,21 @@ TEST_CASE("a policy that needs more than the world has is refused before anythin
   static const PolicyEntry entry{{"needy", "", {}}, [](const ParameterValues&) -> std::unique_ptr<Policy> {
                                    return std::make_unique<Needy>();
                                  }};
-  Scratch scratch;
+  const ScratchFolder scratch;
   Experiment e = read_experiment(kFig4, {});
   e.points[0].policies[0].entry = &entry;
   RunOptions options;
-  options.out = scratch.path / "out";
+  options.out = scratch / "out";
   options.world = &Worlds::named("host", "test", "world");
   CHECK_THROWS_WITH(run_experiment(e, options, std::atomic<bool>(false)),
                     Catch::Matchers::Contains("needs sampling"));
-  CHECK_FALSE(fs::exists(scratch.path / "out"));
+  CHECK_FALSE(fs::exists(scratch / "out"));
 }
 
 TEST_CASE("a run in which nothing finishes fails") {
-  Scratch scratch;
+  const ScratchFolder scratch;
   const Experiment e =
       read_experiment(kFig4, {{"horizon", "10 us"}, {"replications", "1"}, {"permutations", "1"}});
-  CHECK_THROWS_WITH(run(e, scratch.path / "out", 1), Catch::Matchers::Contains("no job finished"));
-  CHECK_FALSE(fs::exists(scratch.path / "out" / "summary.csv"));
+  CHECK_THROWS_WITH(run(e, scratch / "out", 1), Catch::Matchers::Contains("no job finished"));
+  CHECK_FALSE(fs::exists(scratch / "out" / "summary.csv"));
 }

@@ -1,6 +1,4 @@
 // What polls cost, fitted to the readings of a made-up device of which it is known, and in the files.
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -14,9 +12,11 @@
 #include "models/input/document.hpp"
 #include "models/random.hpp"
 #include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace gangway;
 using namespace gangway::literals;
+using testing::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -101,19 +101,14 @@ std::string contents(const fs::path& file) {
 class Files {
  public:
   explicit Files(const Calibration& c) {
-    std::string pattern = (fs::temp_directory_path() / "gangway-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    write_calibration(c, "made-up", "gangway calibrate", folder_);
+    write_calibration(c, "made-up", "gangway calibrate", folder_.path());
   }
-  ~Files() { fs::remove_all(folder_); }
-  Files(const Files&) = delete;
-  Files& operator=(const Files&) = delete;
 
   std::string text(const char* name) const { return contents(folder_ / name); }
   Device device() const { return read_device(Field(parse_yaml(text("device.yaml"), "device.yaml"), "")); }
 
  private:
-  fs::path folder_;
+  ScratchFolder folder_;
 };
 
 }  // namespace
