@@ -83,18 +83,6 @@ Contender read_contender(Mapping& m, const Field& field, const ChosenMechanism& 
   return contender;
 }
 
-std::vector<Contender> read_policies(Mapping& m, const ChosenMechanism& mechanism) {
-  std::vector<Contender> policies;
-  for (const Field& item : m.need("policies").items()) {
-    policies.push_back(read_contender(m, item, mechanism));
-    for (std::size_t i = 0; i + 1 < policies.size(); ++i)
-      if (policies[i].label == policies.back().label)
-        item.fail(quote(policies.back().label) + " a second time", "a label for one of them");
-  }
-  std::sort(policies.begin(), policies.end(), [](const auto& a, const auto& b) { return a.label < b.label; });
-  return policies;
-}
-
 void read_permutations(const Field& field, Experiment& experiment) {
   experiment.all_permutations = field.is_scalar() && field.node().scalar == "all";
   if (!experiment.all_permutations)
@@ -120,32 +108,35 @@ std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const C
 
 Capabilities needs_of(const Contender& contender) { return contender.entry->make(contender.values)->needs(); }
 
+// Where their number is given: in the policy's own device, or the experiment's.
+Field field_of_gpus(Mapping& m, const Field& policy) {
+  for (const auto& [device, path] : {std::pair(policy.node().find("device"), policy.path() + ".device"),
+                                     std::pair(&m.need("device").node(), std::string("device"))})
+    if (const Node* gpus = device != nullptr ? device->find("gpus") : nullptr) return {*gpus, path + ".gpus"};
+  return m.need("device");
+}
+
 // Several GPUs are for policies that know of them, and have no queues of their own that anybody else uses.
 void check_gpus(const Contender& contender, const Policy& policy, const Device& device,
                 const Workload& clients, const Field& field) {
   if (device.gpus == 1) return;
   const auto found = fmt::format("{} GPUs", device.gpus);
-  const Node* given = field.node().find("gpus");
-  const Origin origin = (given != nullptr ? *given : field.node()).origin();
   if (!policy.several_gpus())
-    throw InputError(origin, "device.gpus", found,
-                     "1 under the policy " + quote(contender.label) + ", which schedules one");
+    field.fail(found, "1 under the policy " + quote(contender.label) + ", which schedules one");
   for (const Client& client : clients.clients)
     if (client.native)
-      throw InputError(origin, "device.gpus", found + " with the native client " + quote(client.name),
-                       "1, or no native clients");
+      field.fail(found + " with the native client " + quote(client.name), "1, or no native clients");
 }
 
 // Whether every client and kernel can be played under the policy.
-void check_policy(const Contender& contender, const Point& point, const Field& workload,
-                  const Field& device_field) {
+void check_policy(const Contender& contender, const Point& point, const Field& workload, const Field& gpus) {
   const auto policy = contender.entry->make(contender.values);
   const auto mechanism = contender.mechanism.entry->make(contender.mechanism.values);
   const Device& device = point.device_of(contender);
   const Workload& clients = point.workload_of(contender).sample();
   const bool channels = uses_channels(*policy, device);
   const bool all_native = policy->needs().has(Capability::native);
-  check_gpus(contender, *policy, device, clients, device_field);
+  check_gpus(contender, *policy, device, clients, gpus);
   check_memory(clients, device, workload, policy->needs().has(Capability::memory));
   for (const Client& client : clients.clients)
     for (const Kernel& kernel : client.kernels) {
@@ -160,14 +151,25 @@ void check_policy(const Contender& contender, const Point& point, const Field& w
     }
 }
 
+std::vector<Contender> read_policies(Mapping& m, const Point& point) {
+  std::vector<Contender> policies;
+  for (const Field& item : m.need("policies").items()) {
+    policies.push_back(read_contender(m, item, point.mechanism));
+    for (std::size_t i = 0; i + 1 < policies.size(); ++i)
+      if (policies[i].label == policies.back().label)
+        item.fail(quote(policies.back().label) + " a second time", "a label for one of them");
+    check_policy(policies.back(), point, m.need("workload"), field_of_gpus(m, item));
+  }
+  std::sort(policies.begin(), policies.end(), [](const auto& a, const auto& b) { return a.label < b.label; });
+  return policies;
+}
+
 Point read_point(Mapping& m) {
   Point point;
   point.device = read_device(m.need("device"));
   point.workload = read_workload(m, point.device);
   point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
-  point.policies = read_policies(m, point.mechanism);
-  for (const Contender& policy : point.policies)
-    check_policy(policy, point, m.need("workload"), m.need("device"));
+  point.policies = read_policies(m, point);
   return point;
 }
 
