@@ -17,13 +17,14 @@
 namespace {
 thread_local std::int64_t allocations = 0;
 }
-void* operator new(std::size_t size) {
+// Not inlined, as GCC 12 then sees memory of malloc() deleted.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
   throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 #endif
 
 namespace gangway::testing {
