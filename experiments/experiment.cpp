@@ -108,7 +108,7 @@ std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const C
 
 Capabilities needs_of(const Contender& contender) { return contender.entry->make(contender.values)->needs(); }
 
-// Where their number is given: in the policy's own device, or the experiment's.
+// Where the number of GPUs is given: in the policy's own device, or the experiment's.
 Field field_of_gpus(Mapping& m, const Field& policy) {
   for (const auto& [device, path] : {std::pair(policy.node().find("device"), policy.path() + ".device"),
                                      std::pair(&m.need("device").node(), std::string("device"))})
