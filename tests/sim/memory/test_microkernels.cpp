@@ -154,6 +154,8 @@ TEST_CASE("a bus gives each direction half, and what the other one leaves", "[me
   CHECK(share(12, 10, 4) == 8);
   CHECK(share(12, 4, 10) == 4);
   CHECK(share(14, 10, 4) == 10);
+  CHECK(share(14, 4, 10) == 4);
+  CHECK(share(20, 10, 10) == 10);
   // The other one takes 4 of 13, which leaves 4.5 for each of two: rounded down.
   CHECK(share_of_bus({13}, {10}, 2, {4}, 1).bytes_per_second == 4);
 }
