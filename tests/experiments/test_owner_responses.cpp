@@ -6,7 +6,6 @@
 #include "models/random.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"
-#include "tests/scenario.hpp"
 #include "workloads/owner_set_generator.hpp"
 
 namespace gangway::testing {

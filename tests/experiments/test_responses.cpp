@@ -4,7 +4,6 @@
 #include "models/random.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"
-#include "tests/scenario.hpp"
 
 namespace gangway::testing {
 namespace {

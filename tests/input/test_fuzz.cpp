@@ -18,7 +18,6 @@
 #include "tests/catch.hpp"
 #include "tests/input/examples.hpp"
 #include "tests/input/mutations.hpp"
-#include "tests/scenario.hpp"
 
 namespace gangway::testing {
 namespace {

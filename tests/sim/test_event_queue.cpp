@@ -4,7 +4,6 @@
 #include "sim/event_queue.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"
-#include "tests/scenario.hpp"
 
 using namespace gangway;
 
