@@ -40,12 +40,14 @@ std::vector<Override> overrides(const Arguments& arguments) {
   return all;
 }
 
-std::string cell(const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; }
+std::string shown(const Row& row, const std::string& column) {
+  const auto value = cell(row, column).number();
+  return value ? fmt::format("{:.3f}", *value) : "-";
+}
 
-std::string with_interval(const Row& row, std::size_t column) {
-  const auto& interval = row[column + 1].second;
-  return interval ? fmt::format("{} +-{:.3f}", cell(row[column].second), *interval)
-                  : cell(row[column].second);
+std::string with_interval(const Row& row, const std::string& column) {
+  const auto interval = cell(row, column + "_ci95").number();
+  return interval ? fmt::format("{} +-{:.3f}", shown(row, column), *interval) : shown(row, column);
 }
 
 constexpr std::size_t kMostRows = 60;
@@ -59,8 +61,9 @@ void print_table(const Experiment& experiment, const RunReport& report) {
   for (std::size_t p = 0; p < experiment.points.size() && group < kMostRows; ++p)
     for (const ChosenPolicy& policy : experiment.points[p].policies) {
       const Row& row = report.rows[group++].summary;
-      fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7}", p, policy.label, with_interval(row, 0),
-                 with_interval(row, 2), with_interval(row, 4), cell(row[7].second), cell(row[9].second));
+      fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7}", p, policy.label,
+                 with_interval(row, "antt"), with_interval(row, "dntt"), with_interval(row, "stp"),
+                 shown(row, "evictions"), shown(row, "utilisation"));
       for (const std::string& value : experiment.points[p].values) fmt::print("  {}", value);
       fmt::print("\n");
     }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "experiments/build.hpp"
@@ -15,30 +14,6 @@ using Json = nlohmann::ordered_json;
 
 const std::vector<std::string> kFiles{"manifest.json", "summary.csv", "clients.csv", "jobs.csv",
                                       "published.csv"};
-
-// A CSV field, quoted where it must be.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
-std::string number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? to_text(*value) : std::string();
-}
-
-std::string names(const Row& row) {
-  std::string text;
-  for (const auto& [name, value] : row) text += "," + name;
-  return text + "\n";
-}
-
-std::string values(const Row& row) {
-  std::string text;
-  for (const auto& [name, value] : row) text += "," + number(value);
-  return text + "\n";
-}
 
 }  // namespace
 
@@ -75,21 +50,21 @@ void ResultFolder::each_group(const std::vector<GroupRows>& groups, Visit visit)
 
 std::string ResultFolder::text_of_summary(const std::vector<GroupRows>& groups) const {
   std::string text = "point,policy";
-  for (const std::string& path : experiment_->swept) text += "," + field(path);
-  text += names(groups.front().summary);
+  for (const std::string& path : experiment_->swept) text += "," + csv_field(path);
+  text += "," + csv_names(groups.front().summary) + "\n";
   each_group(groups, [&](std::uint32_t point, const std::string& policy, const GroupRows& rows) {
     text += fmt::format("{},{}", point, policy);
-    for (const std::string& value : experiment_->points[point].values) text += "," + field(value);
-    text += values(rows.summary);
+    for (const std::string& value : experiment_->points[point].values) text += "," + csv_field(value);
+    text += "," + csv_values(rows.summary) + "\n";
   });
   return text;
 }
 
 std::string ResultFolder::text_of_clients(const std::vector<GroupRows>& groups) const {
-  std::string text = "point,policy,client" + names(groups.front().clients.front().second);
+  std::string text = "point,policy,client," + csv_names(groups.front().clients.front().second) + "\n";
   each_group(groups, [&](std::uint32_t point, const std::string& policy, const GroupRows& rows) {
     for (const auto& [client, row] : rows.clients)
-      text += fmt::format("{},{},{}", point, policy, client) + values(row);
+      text += fmt::format("{},{},{},{}\n", point, policy, client, csv_values(row));
   });
   return text;
 }
@@ -101,10 +76,10 @@ std::string ResultFolder::text_of_published(const std::vector<Verdict>& verdicts
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const PublishedValue& v = experiment_->published[i];
     const std::string metric = v.divisor().empty() ? v.metric : v.metric + "/" + v.divisor();
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", v.figure, v.point, v.policy, v.client, metric,
-                    v.relation, v.published, number(verdicts[i].measured), number(verdicts[i].relative_error),
-                    v.class_name, v.group, verdicts[i].verdict, field(v.note));
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", v.figure, v.point, v.policy, v.client,
+                        metric, v.relation, v.published, Cell(verdicts[i].measured).csv(),
+                        Cell(verdicts[i].relative_error).csv(), v.class_name, v.group, verdicts[i].verdict,
+                        csv_field(v.note));
   }
   return text;
 }
@@ -119,9 +94,9 @@ std::string ResultFolder::text_of_manifest(const RunAccount& account) const {
 std::vector<Verdict> ResultFolder::finish(const std::vector<GroupRows>& groups, const RunAccount& account) {
   Measured measured;
   each_group(groups, [&](std::uint32_t point, const std::string& policy, const GroupRows& rows) {
-    for (const auto& [name, value] : rows.summary) measured.put(point, policy, "", name, value);
+    for (const auto& [name, value] : rows.summary) measured.put(point, policy, "", name, value.number());
     for (const auto& [client, row] : rows.clients)
-      for (const auto& [name, value] : row) measured.put(point, policy, client, name, value);
+      for (const auto& [name, value] : row) measured.put(point, policy, client, name, value.number());
   });
   auto verdicts = judge(experiment_->published, measured);
   write_file(path() / "summary.csv", text_of_summary(groups));

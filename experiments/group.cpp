@@ -12,20 +12,6 @@ std::optional<double> mean_of(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional<double>(mean(values));
 }
 
-nlohmann::ordered_json row_json(const Row& row) {
-  auto json = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : row)
-    json[name] = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-  return json;
-}
-
-Row row_from(const nlohmann::ordered_json& json) {
-  Row row;
-  for (const auto& [name, value] : json.items())
-    row.emplace_back(name, value.is_null() ? std::nullopt : std::optional<double>(value.get<double>()));
-  return row;
-}
-
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 }  // namespace

@@ -2,17 +2,14 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "experiments/row.hpp"
 #include "experiments/unit.hpp"
 
 namespace gangway {
-
-// Column names and values in the order of the file; no value prints as nothing.
-using Row = std::vector<std::pair<std::string, std::optional<double>>>;
 
 struct GroupRows {
   Row summary;
