@@ -54,16 +54,16 @@ struct Nothing : TraceSink {
 
 }  // namespace
 
-TEST_CASE("evictions that race completion lose no block-task and do none twice") {
+TEST_CASE("evictions that race completion lose no block-task and do none twice", "[long]") {
   constexpr unsigned kWorkers = 3;
-  Stream random(7, "test-evictions", {});
   Workload workload;
   for (int size : {1, 2, 5, 40, 300})
     workload.clients.push_back(throttle("t" + std::to_string(size), size, 1_us, kWorkers));
   HostBackend backend(workload, kWorkers);
   std::int64_t evictions = 0;
-  const int runs = cases(1'000, 50'000);
-  for (int run = 0; run < runs; ++run) {
+  const CaseNumbers runs = case_numbers(1'000, 50'000);
+  for (const int run : runs) {
+    Stream random(static_cast<std::uint64_t>(run), "test-evictions", {});
     const KernelIndex k{static_cast<std::uint32_t>(random.below(workload.clients.size())), 0};
     const BlockCount all = workload.clients[k.client].kernels[0].block_tasks;
     backend.observe(true);
@@ -96,7 +96,7 @@ TEST_CASE("evictions that race completion lose no block-task and do none twice")
     REQUIRE(observed.counts == std::vector<std::uint32_t>(static_cast<std::size_t>(all.count), 1));
     REQUIRE(backend.difference(k).empty());
   }
-  CHECK(evictions > runs / 3);
+  CHECK(evictions > runs.size() / 3);
 }
 
 TEST_CASE("a late eviction order does not touch the next launch") {

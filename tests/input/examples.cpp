@@ -1,6 +1,7 @@
 #include "tests/input/examples.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -21,6 +22,12 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
+// Where the repository is, also on a machine to which the tests were carried.
+fs::path repository() {
+  const char* set = std::getenv("GANGWAY_DATA");
+  return set != nullptr ? set : GANGWAY_SOURCE_DIR;
+}
+
 // The YAML examples on a page.
 std::vector<std::string> code_blocks(const std::string& page) {
   const std::string opening = "```yaml\n";
@@ -33,11 +40,11 @@ std::vector<std::string> code_blocks(const std::string& page) {
 }
 
 std::vector<std::string> readme_examples() {
-  return code_blocks(read_text(fs::path(GANGWAY_SOURCE_DIR) / "experiments/README.md"));
+  return code_blocks(read_text(repository() / "experiments/README.md"));
 }
 
 std::vector<std::string> read_all() {
-  const fs::path root(GANGWAY_SOURCE_DIR);
+  const fs::path root = repository();
   std::vector<fs::path> files;
   for (const char* folder : {"experiments", "workloads", "models/devices"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder))

@@ -1,5 +1,5 @@
 // Whatever stands in a file, reading it either succeeds or throws an InputError of one line, in reasonable
-// time. 5,000 mutated inputs, 100,000 with the environment variable GANGWAY_LONG. An input that fails is kept
+// time. 5,000 mutated inputs, 100,000 in the long mode. An input that fails is kept
 // in the folder for temporary files; one that crashes is the last file there.
 #include <fmt/format.h>
 #include <unistd.h>
@@ -137,11 +137,10 @@ TEST_CASE("every file and every example in the repository is accepted") {
   }
 }
 
-TEST_CASE("a mutated file is accepted, or refused with an InputError of one line") {
+TEST_CASE("a mutated file is accepted, or refused with an InputError of one line", "[long]") {
   const Scratch scratch;
   Complaints complaints;
-  const int inputs = cases(5'000, 100'000);
-  for (int number = 0; number < inputs; ++number) {
+  for (const int number : case_numbers(5'000, 100'000)) {
     const std::string text = mutated(static_cast<std::uint64_t>(number));
     complaints.add(complaint(scratch, text), text, fmt::format("input {}", number));
   }
@@ -173,7 +172,7 @@ TEST_CASE("a strange value in any place is accepted, or refused with an InputErr
   complaints.check();
 }
 
-TEST_CASE("a strange override is accepted, or refused with an InputError of one line") {
+TEST_CASE("a strange override is accepted, or refused with an InputError of one line", "[long]") {
   const Scratch scratch;
   Complaints complaints;
   const std::string file = scratch.write(whole_example());
@@ -192,7 +191,7 @@ TEST_CASE("a strange override is accepted, or refused with an InputError of one 
                                        "title",
                                        "horizon",
                                        ""};
-  for (int number = 0; number < cases(3'000, 60'000); ++number) {
+  for (const int number : case_numbers(3'000, 60'000)) {
     Dice dice(static_cast<std::uint64_t>(number));
     Override change{dice.of(paths), dice.of(kWords) + dice.of(kUnits)};
     if (dice.below(2) == 0) change.value = dice.of(kNumbers) + dice.of(kUnits);

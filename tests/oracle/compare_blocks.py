@@ -25,7 +25,7 @@ from block_model import BlockModel
 from block_workloads import FIRST, WorkloadDraw, device, experiment
 
 WORKLOADS, DEVICES = 5, 5  # of one experiment
-FAST, LONG = 5000, 100_000
+CASES = 5000
 EVENTS = ("cohorts", "blocks")
 MEMORY = "/dev/shm"  # where 5,000 short-lived traces cost no time
 
@@ -142,7 +142,7 @@ class Comparison:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--gangway", required=True, help="path of the binary")
-    parser.add_argument("--workloads", type=int, default=LONG if os.environ.get("GANGWAY_LONG") else FAST)
+    parser.add_argument("--workloads", type=int, default=CASES)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the first experiment to play")
     args = parser.parse_args()

@@ -24,7 +24,7 @@ from channel_model import ChannelModel
 from channel_workloads import POLICIES, WorkloadDraw, device, experiment, policy
 
 WORKLOADS, DEVICES, OF_FAIR, REPLICATIONS = 4, 2, 3, 2  # of one experiment
-FAST, LONG = 2000, 100_000
+CASES = 2000
 HORIZONS = [20_000, 60_000, 200_000, None]
 MEMORY = "/dev/shm"
 
@@ -145,7 +145,7 @@ class Comparison:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--gangway", default=os.environ.get("GANGWAY"), help="path of the binary")
-    parser.add_argument("--cases", type=int, default=LONG if os.environ.get("GANGWAY_LONG") else FAST)
+    parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=1, help="the first experiment to play")
     parser.add_argument("--only", nargs="*", default=(), help="these policies")

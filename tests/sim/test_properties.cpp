@@ -97,9 +97,8 @@ struct Backlog {
 
 }  // namespace
 
-TEST_CASE("no block-task is lost or done twice, and no response beats the standalone time") {
-  const int n = cases(1'000, 40'000);
-  for (int i = 0; i < n; ++i)
+TEST_CASE("no block-task is lost or done twice, and no response beats the standalone time", "[long]") {
+  for (const int i : case_numbers(1'000, 40'000))
     for (const std::string& policy : all_policies()) {
       INFO("scenario " << i << " under " << policy);
       const Scenario coarse = random_scenario(static_cast<std::uint64_t>(i));
@@ -109,13 +108,13 @@ TEST_CASE("no block-task is lost or done twice, and no response beats the standa
     }
 }
 
-TEST_CASE("fcfs never evicts") {
-  for (int i = 0; i < cases(500, 50'000); ++i)
+TEST_CASE("fcfs never evicts", "[long]") {
+  for (const int i : case_numbers(500, 50'000))
     REQUIRE(play(random_scenario(static_cast<std::uint64_t>(i)), "fcfs").totals.evictions == 0);
 }
 
-TEST_CASE("sjf launches the shortest of those that wait, srt the one with least left") {
-  for (int i = 0; i < cases(500, 50'000); ++i) {
+TEST_CASE("sjf launches the shortest of those that wait, srt the one with least left", "[long]") {
+  for (const int i : case_numbers(500, 50'000)) {
     const Scenario scenario = random_scenario(static_cast<std::uint64_t>(i));
     for (const bool sjf : {true, false}) {
       INFO("scenario " << i << (sjf ? " sjf" : " srt"));
@@ -133,8 +132,8 @@ TEST_CASE("sjf launches the shortest of those that wait, srt the one with least 
   }
 }
 
-TEST_CASE("piv launches the most urgent of those that wait") {
-  for (int i = 0; i < cases(500, 50'000); ++i) {
+TEST_CASE("piv launches the most urgent of those that wait", "[long]") {
+  for (const int i : case_numbers(500, 50'000)) {
     const Scenario scenario = random_scenario(static_cast<std::uint64_t>(i));
     std::map<std::uint32_t, std::int64_t> urgency;
     for (std::uint32_t c = 0; c < scenario.clients.size(); ++c) urgency[c] = -scenario.clients[c].priority;
@@ -160,8 +159,8 @@ TEST_CASE("piv launches the most urgent of those that wait") {
   }
 }
 
-TEST_CASE("rr: turns of two clients that are always ready differ by at most one") {
-  for (int i = 0; i < cases(200, 20'000); ++i) {
+TEST_CASE("rr: turns of two clients that are always ready differ by at most one", "[long]") {
+  for (const int i : case_numbers(200, 20'000)) {
     Scenario scenario = random_scenario(static_cast<std::uint64_t>(i), {false, false, false, false});
     scenario.clients.resize(std::min<std::size_t>(scenario.clients.size(), 2));
     if (scenario.clients.size() < 2) continue;
@@ -225,8 +224,8 @@ std::int64_t response_sum(const Played& played) {
 
 }  // namespace
 
-TEST_CASE("srt minimises mean response when evictions cost nothing") {
-  for (int i = 0; i < cases(500, 50'000); ++i) {
+TEST_CASE("srt minimises mean response when evictions cost nothing", "[long]") {
+  for (const int i : case_numbers(500, 50'000)) {
     INFO("scenario " << i);
     Scenario scenario = random_scenario(static_cast<std::uint64_t>(i), {false, false, false, false});
     scenario.mechanism = "ideal";
@@ -237,8 +236,8 @@ TEST_CASE("srt minimises mean response when evictions cost nothing") {
   }
 }
 
-TEST_CASE("random numbers are common to all policies") {
-  for (int i = 0; i < cases(100, 10'000); ++i) {
+TEST_CASE("random numbers are common to all policies", "[long]") {
+  for (const int i : case_numbers(100, 10'000)) {
     Scenario scenario = random_scenario(static_cast<std::uint64_t>(i), {true, true, true, false});
     scenario.jitter = {0.2, Duration{700}, i % 2 == 0};
     // Without evictions a launch shows its kernel's drawn time.
@@ -264,8 +263,8 @@ TEST_CASE("random numbers are common to all policies") {
   }
 }
 
-TEST_CASE("same seed, same trace") {
-  for (int i = 0; i < cases(100, 10'000); ++i)
+TEST_CASE("same seed, same trace", "[long]") {
+  for (const int i : case_numbers(100, 10'000))
     for (const std::string& policy : all_policies()) {
       Scenario scenario = random_scenario(static_cast<std::uint64_t>(i));
       scenario.jitter = {0.1, Duration{300}, false};

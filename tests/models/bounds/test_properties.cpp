@@ -46,7 +46,7 @@ void check(const TaskSet& set) {
   }
 }
 
-TEST_CASE("refinements are no looser than what they refine") {
+TEST_CASE("refinements are no looser than what they refine", "[long]") {
   for (const char* order : {"became-head", "release-ready"})
     for (const char* blocks : {"1", "8"})
       for (const char* utilisation : {"0.3", "0.5", "0.8"}) {
@@ -55,7 +55,7 @@ TEST_CASE("refinements are no looser than what they refine") {
                                                                    {"utilisation", utilisation},
                                                                    {"most_threads", "8"},
                                                                    {"most", "0.9"}});
-        for (int number = 0; number < cases(60, 6'000); ++number)
+        for (const int number : case_numbers(60, 6'000))
           check(generator.draw(5, static_cast<std::uint64_t>(number)));
       }
 }
@@ -77,9 +77,9 @@ Rational strange(Stream& random) {
   }
 }
 
-TEST_CASE("sets of strange numbers have bounds or reasons, in time") {
-  Stream random(6, "strange", {});
-  for (int n = 0; n < cases(150, 15'000); ++n) {
+TEST_CASE("sets of strange numbers have bounds or reasons, in time", "[long]") {
+  for (const int n : case_numbers(150, 15'000)) {
+    Stream random(static_cast<std::uint64_t>(n), "strange", {});
     const bool pooled = random.below(2) == 0;
     const auto threads = 1 + static_cast<std::int64_t>(random.below(random.below(2) == 0 ? 16 : 5000));
     std::vector<Row> rows(1 + random.below(random.below(4) == 0 ? 32 : 5));

@@ -24,8 +24,8 @@ void check_same(const BlockRun& cohorts, const BlockRun& blocks) {
 
 }  // namespace
 
-TEST_CASE("cohorts and single blocks have the same trace", "[blocks]") {
-  for (int number = 0; number < cases(10'000, 300'000); ++number) {
+TEST_CASE("cohorts and single blocks have the same trace", "[blocks][long]") {
+  for (const int number : case_numbers(10'000, 300'000)) {
     INFO("scenario " << number);
     const Scenario scenario = random_block_scenario(static_cast<std::uint64_t>(number));
     check_same(run_blocks(scenario), run_blocks(scenario, true));

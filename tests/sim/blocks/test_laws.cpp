@@ -122,8 +122,9 @@ void check_turns(const Scenario& scenario, const BlockRun& run) {
 
 }  // namespace
 
-TEST_CASE("room, blocks, order and the naming of rules hold for whatever native clients do", "[blocks]") {
-  for (int number = 0; number < cases(4'000, 200'000); ++number) {
+TEST_CASE("room, blocks, order and the naming of rules hold for whatever native clients do",
+          "[blocks][long]") {
+  for (const int number : case_numbers(4'000, 200'000)) {
     INFO("scenario " << number);
     const Scenario scenario = random_block_scenario(static_cast<std::uint64_t>(number));
     const BlockRun run = run_blocks(scenario);
@@ -139,8 +140,8 @@ TEST_CASE("room, blocks, order and the naming of rules hold for whatever native 
   }
 }
 
-TEST_CASE("many blocks at once are placed as one by one", "[blocks]") {
-  for (int number = 0; number < cases(2'000, 100'000); ++number) {
+TEST_CASE("many blocks at once are placed as one by one", "[blocks][long]") {
+  for (const int number : case_numbers(2'000, 100'000)) {
     INFO("case " << number);
     Stream random(static_cast<std::uint64_t>(number), "placement", {});
     Device device = sms(1 + static_cast<std::int64_t>(random.below(6)));

@@ -31,8 +31,8 @@ Lines lines_without(const Played& played, const std::string& client) {
 
 }  // namespace
 
-TEST_CASE("a native client that never comes in the way changes nothing", "[blocks]") {
-  for (int number = 0; number < cases(150, 5'000); ++number)
+TEST_CASE("a native client that never comes in the way changes nothing", "[blocks][long]") {
+  for (const int number : case_numbers(150, 5'000))
     for (const std::string& policy : all_policies()) {
       INFO("scenario " << number << ", " << policy);
       Scenario scenario = random_scenario(static_cast<std::uint64_t>(number));
@@ -43,8 +43,8 @@ TEST_CASE("a native client that never comes in the way changes nothing", "[block
     }
 }
 
-TEST_CASE("slices are waves of blocks, as they are on the device", "[blocks]") {
-  for (int number = 0; number < cases(300, 10'000); ++number)
+TEST_CASE("slices are waves of blocks, as they are on the device", "[blocks][long]") {
+  for (const int number : case_numbers(300, 10'000))
     for (const char* slice : {"slice: block-tasks, block_tasks: 7", "latency: 2 us"}) {
       INFO("scenario " << number << ", " << slice);
       const std::string policy = std::string("{name: pkm, params: {") + slice + "}}";

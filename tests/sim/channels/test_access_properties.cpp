@@ -139,8 +139,8 @@ double share(const std::vector<std::int64_t>& usage, std::size_t client) {
 
 }  // namespace
 
-TEST_CASE("the laws of requests hold under every policy that controls access") {
-  for (int i = 0; i < cases(60, 6000); ++i)
+TEST_CASE("the laws of requests hold under every policy that controls access", "[long]") {
+  for (const int i : case_numbers(60, 6000))
     for (const std::string& policy : kPolicies) {
       const Scenario scenario = any_clients(static_cast<std::uint64_t>(i));
       INFO(i << " " << policy);
@@ -151,8 +151,8 @@ TEST_CASE("the laws of requests hold under every policy that controls access") {
     }
 }
 
-TEST_CASE("direct access loses no time, and without interception nobody pays for it") {
-  for (int i = 0; i < cases(60, 6000); ++i) {
+TEST_CASE("direct access loses no time, and without interception nobody pays for it", "[long]") {
+  for (const int i : case_numbers(60, 6000)) {
     Scenario scenario = any_clients(static_cast<std::uint64_t>(i));
     scenario.device.access.interception = Duration{3'000'000};  // would be seen
     const Played played = play(scenario, "passthrough");
@@ -171,8 +171,8 @@ TEST_CASE("direct access loses no time, and without interception nobody pays for
   }
 }
 
-TEST_CASE("under both timeslices saturating clients have the same share, within one overuse") {
-  for (int i = 0; i < cases(40, 4000); ++i) {
+TEST_CASE("under both timeslices saturating clients have the same share, within one overuse", "[long]") {
+  for (const int i : case_numbers(40, 4000)) {
     Stream random(static_cast<std::uint64_t>(i), "saturating", {});
     const std::uint64_t count = 2 + random.below(4);
     std::vector<Client> clients;
@@ -196,8 +196,8 @@ TEST_CASE("under both timeslices saturating clients have the same share, within 
   }
 }
 
-TEST_CASE("under disengaged fair queueing stationary clients are slowed down by at most 1.1 N") {
-  for (int i = 0; i < cases(12, 600); ++i) {
+TEST_CASE("under disengaged fair queueing stationary clients are slowed down by at most 1.1 N", "[long]") {
+  for (const int i : case_numbers(12, 600)) {
     Stream random(static_cast<std::uint64_t>(i), "stationary", {});
     const std::uint64_t count = 2 + random.below(3);
     std::vector<Client> clients;
@@ -217,8 +217,8 @@ TEST_CASE("under disengaged fair queueing stationary clients are slowed down by 
   }
 }
 
-TEST_CASE("disengaged fair queueing leaves the device idle only while it drains and samples") {
-  for (int i = 0; i < cases(20, 1000); ++i) {
+TEST_CASE("disengaged fair queueing leaves the device idle only while it drains and samples", "[long]") {
+  for (const int i : case_numbers(20, 1000)) {
     Stream random(static_cast<std::uint64_t>(i), "busy", {});
     std::vector<Client> clients;
     const std::uint64_t count = 1 + random.below(4);

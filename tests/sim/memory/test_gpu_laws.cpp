@@ -217,10 +217,11 @@ void audit(const Played& played, const Scenario& scenario) {
 
 }  // namespace
 
-TEST_CASE("several GPUs: never too much held, never a launch without all earlier writes", "[memory][gpus]") {
-  const int n = cases(4'000, 400'000);
+TEST_CASE("several GPUs: never too much held, never a launch without all earlier writes",
+          "[memory][gpus][long]") {
+  const CaseNumbers numbers = case_numbers(4'000, 400'000);
   int split = 0, merged = 0;
-  for (int i = 0; i < n; ++i) {
+  for (const int i : numbers) {
     const auto number = static_cast<std::uint64_t>(i);
     const Scenario scenario = random_gpus(number);
     const std::string policy = random_microkernels(number);
@@ -238,8 +239,8 @@ TEST_CASE("several GPUs: never too much held, never a launch without all earlier
     }
     for (const auto& [kernel, gpus] : used) split += gpus.size() > 1 ? 1 : 0;
   }
-  CHECK(split > n / 20);  // or this shows little
-  CHECK(merged > n / 100);
+  CHECK(split > numbers.size() / 20);  // or this shows little
+  CHECK(merged > numbers.size() / 100);
 }
 
 TEST_CASE("several GPUs: maps change nothing for a client alone on one", "[memory][gpus]") {

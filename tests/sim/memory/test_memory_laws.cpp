@@ -116,9 +116,8 @@ std::map<KernelKey, std::int64_t> work_of(const Played& played) {
 }  // namespace
 
 TEST_CASE("memory: never too much held, never a launch without its state, never a dirty byte lost",
-          "[memory]") {
-  const int n = cases(3'000, 300'000);
-  for (int i = 0; i < n; ++i) {
+          "[memory][long]") {
+  for (const int i : case_numbers(3'000, 300'000)) {
     const auto number = static_cast<std::uint64_t>(i);
     const Scenario scenario = random_memory(number);
     const std::string policy = random_microkernels(number);
@@ -130,9 +129,8 @@ TEST_CASE("memory: never too much held, never a launch without its state, never 
   }
 }
 
-TEST_CASE("memory: the same useful work under every policy", "[memory]") {
-  const int n = cases(150, 10'000);
-  for (int i = 0; i < n; ++i) {
+TEST_CASE("memory: the same useful work under every policy", "[memory][long]") {
+  for (const int i : case_numbers(150, 10'000)) {
     const Scenario scenario = random_memory(static_cast<std::uint64_t>(i));
     const auto work = work_of(play(scenario, random_microkernels(static_cast<std::uint64_t>(i))));
     for (const std::string& policy : all_policies()) {
