@@ -10,7 +10,7 @@ import style
 _BARS_IN_A_ROW = 60  # more are too thin for their hatches
 _WIDEST = 0.4        # of the space of a client
 _FEWEST = 4          # places in a panel
-_LOG_FROM = 25       # a ratio of largest to smallest NTT that hides the small bars on a linear axis
+_LOG_FROM = 25       # a ratio of largest to smallest value that hides the small bars on a linear axis
 _ERROR = {'ecolor': 'black', 'elinewidth': 0.8, 'capsize': 1.6, 'capthick': 0.8}
 _ALONE = Line2D([], [], label='as fast as alone', **style.ALONE)
 
@@ -25,15 +25,17 @@ def draw_clients(results):
     figure, grid = style.pyplot.subplots(len(rows), 1, squeeze=False, sharey=True,
                                          figsize=(style.WIDTH, 0.9 + 2.0 * len(rows)))
     measured = {(row.policy, row.client): row.ntt for row in results.clients}
+    log = is_log(measured.values())
     for axes, part in zip(grid[:, 0], rows):
         draw_groups(axes, in_a_row if len(rows) > 1 else len(part), {
             policy: [(place, measured[policy, client.client]) for place, client in enumerate(part)
-                     if (policy, client.client) in measured] for policy in policies}, looks, 0)
+                     if (policy, client.client) in measured] for policy in policies}, looks, points=log)
         _pad(axes)
         _label_clients(axes, part)
-    _scale_ntt(grid[0, 0], [row.ntt.mean for row in results.clients])
+    if log:
+        scale_log(grid[0, 0], measured.values())
     grid[-1, 0].set_xlabel('client (standalone time)')
-    style.lay_out(figure, results.title, [*policy_handles(looks), _ALONE, *interval_handles(results)])
+    style.lay_out(figure, results.title, [*policy_handles(looks, points=log), _ALONE, *interval_handles(results)])
     return figure
 
 
@@ -46,13 +48,16 @@ def draw_metrics(results):
     figure, grid = style.pyplot.subplots(1, len(metrics), figsize=(style.WIDTH, height))
     published = results.published_metrics()
     for axes, metric in zip(grid, metrics):
+        log = is_log([row.metrics[metric] for row in results.summary])
         for row in results.summary:
-            _draw_bars(axes, [policies.index(row.policy)], [row.metrics[metric]], 0.55, looks[row.policy])
+            draw = _draw_points if log else _draw_bars
+            draw(axes, [policies.index(row.policy)], [row.metrics[metric]], looks[row.policy], 0.55)
         for row in published:
             if row.metric == metric:
                 style.mark_published(axes, policies.index(row.policy) + 0.46, row)
         _label_policies(axes, policies, panel)
-        _scale_metric(axes, [row.metrics[metric].mean for row in results.summary])
+        if log:
+            scale_log(axes, [row.metrics[metric] for row in results.summary])
         axes.set_ylabel(names.metric(metric))
     style.lay_out(figure, results.title, [*interval_handles(results), *style.published_handles(published)])
     return figure
@@ -67,11 +72,26 @@ def _by_length(clients):
         0 if math.isnan(row.standalone_ns) else -row.standalone_ns, row.client))
 
 
-def draw_groups(axes, places, measured, looks, base):
-    """Bars that stand on `base`, beside each other at each of the places 0, 1, ...: label -> [(place, Measured)]."""
-    for index, (label, points) in enumerate(measured.items()):
-        _draw_bars(axes, [place + offset(index, len(measured)) for place, _ in points], [value for _, value in points],
-                   _width(len(measured)), looks[label], base)
+def is_log(measured):
+    """Whether values differ so much that small ones could not be seen on a linear axis. On the logarithmic one they are
+    points, as the length of a bar would mean nothing."""
+    means = [value.mean for value in measured if value.mean > 0]
+    return bool(means) and max(means) > _LOG_FROM * min(means)
+
+
+def scale_log(axes, measured):
+    means = [value.mean for value in measured if value.mean > 0]
+    style.log_y(axes, 0.7 * min(means), 1.5 * max(means))
+
+
+def draw_groups(axes, places, measured, looks, base=0, points=False):
+    """Bars that stand on `base`, or points, beside each other at each of the places 0, 1, ...: label -> [(place, Measured)]."""
+    for index, (label, values) in enumerate(measured.items()):
+        xs = [place + offset(index, len(measured)) for place, _ in values]
+        if points:
+            _draw_points(axes, xs, [value for _, value in values], looks[label])
+        else:
+            _draw_bars(axes, xs, [value for _, value in values], looks[label], _width(len(measured)), base)
     axes.set_xlim(-0.6, places - 0.4)
     axes.tick_params(axis='x', length=0)
 
@@ -85,10 +105,16 @@ def _width(count):
     return min(0.84 / count, _WIDEST)
 
 
-def _draw_bars(axes, places, measured, width, look, base=0):
+def _draw_bars(axes, places, measured, look, width, base=0):
     intervals = [value.half_width for value in measured]
     axes.bar(places, [value.mean - base for value in measured], width, base, color=look.colour, hatch=look.hatch,
-             edgecolor='black', linewidth=0.5, yerr=intervals if any(intervals) else None, error_kw=_ERROR)
+             edgecolor='black', linewidth=0.5, yerr=intervals if any(intervals) else None, error_kw=dict(_ERROR))
+
+
+def _draw_points(axes, places, measured, look, *_):
+    """Points where bars would end."""
+    axes.errorbar(places, [value.mean for value in measured], [value.half_width for value in measured], zorder=3,
+                  **{**style.line(look), 'linestyle': 'none', **_ERROR})
 
 
 def _label_clients(axes, clients):
@@ -114,23 +140,13 @@ def _pad(axes):
     axes.set_xlim(left - margin, right + margin)
 
 
-def _scale_ntt(axes, numbers):
-    numbers = [number for number in numbers if number > 0]
-    if numbers and max(numbers) > _LOG_FROM * min(numbers):
-        style.log_y(axes, min(0.8, 0.9 * min(numbers)), 1.3 * max(numbers))
-
-
-def _scale_metric(axes, numbers):
-    numbers = [number for number in numbers if number > 0]
-    if numbers and max(numbers) > _LOG_FROM * min(numbers):
-        style.log_y(axes, 0.7 * min(numbers), 1.5 * max(numbers))
-
-
 def _milliseconds(nanoseconds):
     return '' if math.isnan(nanoseconds) else f'{nanoseconds / 1e6:.3g} ms'
 
 
-def policy_handles(looks):
+def policy_handles(looks, points=False):
+    if points:
+        return [Line2D([], [], label=policy, **{**style.line(look), 'linestyle': 'none'}) for policy, look in looks.items()]
     return [Patch(facecolor=look.colour, hatch=look.hatch, edgecolor='black', linewidth=0.5, label=policy)
             for policy, look in looks.items()]
 

@@ -19,6 +19,7 @@ import client_sweep
 import device_run
 import family
 import gantt
+import heat_map
 import microkernels
 import priorities
 import queues
@@ -79,7 +80,9 @@ def _of_folder(found):
     if found.swept:
         if speedups.applies(found):
             yield 'speedups', speedups.draw(found)
-        if family.applies(found):
+        if heat_map.applies(found):
+            yield from _pages('heat-map', heat_map.draw(found))
+        elif family.applies(found):
             yield 'sweep', family.draw(found)
         elif not (speedups.applies(found) and found.alone()):  # the same numbers
             yield from _pages('sweep', sweep.draw(found))
@@ -97,7 +100,10 @@ def _of_folder(found):
     yield from _of_requests(files, found.title, found.setting)
     times = results.read_responses(found.path)
     if responses.applies(times):
-        yield from _pages('responses', responses.draw(times, found.title, {run: found.label(*run) for run in times}))
+        labels = {run: found.label(*run) for run in times}
+        yield from _pages('responses', responses.draw(times, found.title, labels))
+        if responses.is_distributed(times):
+            yield from _pages('response-distribution', responses.draw_distribution(times, found.title, labels))
     if microkernels.applies(found):
         yield from microkernels.draw(found, results.read_launches(found.path))
     evictions = results.read_evictions(found.path)

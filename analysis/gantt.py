@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, CARETRIGHT
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 import names
+import quantity
 import style
 import timeline
 from results import InputError
@@ -14,6 +16,7 @@ from results import InputError
 _INCHES_PER_ROW = 0.15
 _INCHES_OF_ACCESS = 0.07  # more, for the strip below a row
 _DENSE_FROM = 300  # bars in a row, above which edges and marks would hide the bars, and a PDF of vectors opens slowly
+_COLUMNS = 600     # of a row with so many bars, each two pixels wide or more: every one has the colour of one state
 _MOST_MARKS = 150  # of a kind in a row, above which they are a smear
 _MOST_BARS = 3000  # in a row, about two to a pixel; of longer runs the beginning is drawn
 
@@ -98,10 +101,14 @@ def draw(traces, title, labels=None):
         gridspec_kw={'height_ratios': heights})
     same_run = len({trace.run for trace in traces}) == 1
     for axes, trace, label in zip(grid[:, 0], traces, labels or [trace.policy for trace in traces]):
-        _draw_trace(axes, trace, left_out)
+        _draw_trace(axes, trace, left_out, until)
         axes.set_title(label + ('' if same_run else f' ({_run(trace)})'), loc='left', fontweight='bold', pad=3)
+    unit, factor = quantity.unit_of_time(until)
     grid[-1, 0].set_xlim(-0.015 * until, 1.01 * until)
-    grid[-1, 0].set_xlabel('time (ms)' if until == whole else f'time (ms): the first {until:g} of {whole:,.0f}')
+    grid[-1, 0].xaxis.set_major_locator(_Times(factor))
+    grid[-1, 0].xaxis.set_major_formatter(lambda time, _: f'{time * factor:,.4g}')
+    grid[-1, 0].set_xlabel(f'time ({unit})' + ('' if until == whole else
+                                               f': the first {until * factor:,g} of {whole * factor:,.4g}'))
     style.lay_out(figure, f'{title} ({_run(traces[0])})' if same_run else title, _handles(traces, left_out))
     return figure
 
@@ -170,14 +177,51 @@ def _before(until, trace):
         for client in trace.clients])
 
 
-def _draw_trace(axes, trace, left_out):
+class _Times(MaxNLocator):
+    """Ticks of an axis in ms at round numbers of another unit."""
+
+    def __init__(self, factor):
+        super().__init__(8, steps=[1, 2, 2.5, 5, 10])
+        self._factor = factor
+
+    def tick_values(self, vmin, vmax):
+        return [tick / self._factor for tick in super().tick_values(vmin * self._factor, vmax * self._factor)]
+
+
+def _columns(spans, until):
+    """state -> [(start, length)] of a row with too many bars: of each of the columns into which the time is cut, one state
+    (or none). A state's share of the columns is its share of the time, as nearly as whole columns allow: a column goes to
+    the state that has most time without a column yet."""
+    width, owed = until / _COLUMNS, dict.fromkeys([*spans, None], 0.0)
+    within = [dict.fromkeys(owed, 0.0) for _ in range(_COLUMNS)]
+    for state, each in spans.items():
+        for start, length in each:
+            first, last = (min(_COLUMNS - 1, max(0, int(time / width))) for time in (start, start + length))
+            for column in range(first, last + 1):
+                overlap = min(start + length, (column + 1) * width) - max(start, column * width)
+                within[column][state] += max(0.0, overlap) / width
+    chosen = {}
+    for column, shares in enumerate(within):
+        shares[None] = max(0.0, 1 - sum(shares.values()))
+        for state, share in shares.items():
+            owed[state] += share
+        present = [state for state, share in shares.items() if share > 0]
+        best = max(present, key=owed.get)
+        owed[best] -= 1
+        if best is not None:
+            chosen.setdefault(best, []).append((column * width, width))
+    return chosen
+
+
+def _draw_trace(axes, trace, left_out, until):
     dense = _is_dense(trace)
     for row, client in enumerate(trace.clients):
         for kind, (_, colour) in _ACCESS.items():
             axes.broken_barh(client.access.get(kind, []), (row + _ACCESS_PLACE - _ACCESS_HEIGHT / 2, _ACCESS_HEIGHT),
                              facecolor=colour, edgecolor='none', zorder=2)
+        spans = _columns(client.spans, until) if dense else client.spans
         for layer, (state, (height, words)) in enumerate(_STATES.items()):
-            axes.broken_barh(client.spans.get(state, []), (row - height / 2, height), zorder=2 + 0.1 * layer,
+            axes.broken_barh(spans.get(state, []), (row - height / 2, height), zorder=2 + 0.1 * layer,
                              rasterized=dense, **(_without_edge(words) if dense else words))
         for kind, words in _MARKS.items():
             times = [] if kind in left_out or dense and kind == _EVICT else client.marks.get(kind, [])
@@ -204,7 +248,7 @@ def _without_edge(words):
     """For bars that may be thinner than an edge."""
     outlined = words['facecolor'] == 'white'
     return {'facecolor': words['edgecolor' if outlined else 'facecolor'], 'edgecolor': 'none', 'linewidth': 0,
-            'snap': False}
+            'antialiased': False}
 
 
 def _end(trace):
@@ -221,10 +265,13 @@ def _run(trace):
 def _handles(traces, left_out):
     """Legend entries for what is drawn of the traces."""
     clients = [client for trace in traces for client in trace.clients]
-    bars = [Patch(label=state, **words) for state, (_, words) in _STATES.items()
+    dense = any(map(_is_dense, traces))
+    bars = [Patch(label=state, **(_without_edge(words) if dense else words)) for state, (_, words) in _STATES.items()
             if any(client.spans.get(state) for client in clients)]
     marks = [Line2D([], [], linestyle='none', label=kind, **words) for kind, words in _MARKS.items()
              if kind not in left_out and any(client.marks.get(kind) for client in clients)]
+    if dense:
+        marks.append(Line2D([], [], linestyle='none', label=f'each 1/{_COLUMNS} of the time: one state'))
     access = [Patch(label=label, facecolor=colour, edgecolor='none') for kind, (label, colour) in _ACCESS.items()
               if any(client.access.get(kind) for client in clients)]
     return bars + marks + access

@@ -2,11 +2,12 @@
 import math
 
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
+import bars
 import names
 import style
 import swept_axis
+from results import Measured
 
 _FEW = 4      # points that are shown as bars
 _LARGE = 100  # percent or ms, from which small bars may need a log axis to be seen
@@ -47,36 +48,34 @@ def _draw_overheads(results, launches):
     figure, axes = style.pyplot.subplots(figsize=(style.WIDTH, 3.2))
     second = axes.twinx()
     second.spines['right'].set_visible(True)
-    width = min(0.84 / len(policies), 0.4)
-    overheads, per_launch = [], []
+    overheads, per_launch, measured = [], [], {}
     for index, policy in enumerate(policies):
-        places = [place + (index - (len(policies) - 1) / 2) * width for place in range(len(clients))]
+        places = [place + bars.offset(index, len(policies)) for place in range(len(clients))]
         ntt = {row.client: row.ntt.mean for row in results.clients if row.policy == policy}
         overhead = [100 * (ntt[client] - 1) for client in clients]
         each = [launches[policy, client] for client in clients]
-        axes.bar(places, overhead, width, color=looks[policy].colour, hatch=looks[policy].hatch, edgecolor='black',
-                 linewidth=0.5)
+        measured[policy] = [(place, Measured(value, math.nan)) for place, value in enumerate(overhead)]
         second.plot(places, each, linestyle='none', marker=looks[policy].marker, color='white', markeredgecolor='black',
                     markersize=6, clip_on=False, zorder=5)
         overheads += overhead
         per_launch += each
+    log = _is_log(overheads)
+    bars.draw_groups(axes, len(clients), measured, looks, points=log)
     axes.set_xticks(range(len(clients)), clients)
-    axes.tick_params(axis='x', length=0)
     axes.grid(axis='y')
-    for side, values, label in ((axes, overheads, 'overhead (% of standalone time; bars)'),
-                                (second, per_launch, 'overhead of each launch (ms; marks)')):
+    for side, values, label in ((axes, overheads, f'overhead (% of standalone time; {"coloured marks" if log else "bars"})'),
+                                (second, per_launch, 'overhead of each launch (ms; white marks)')):
         side.set_ylabel(label)
-        if min(values) > 0 and max(values) > max(25 * min(values), _LARGE):
+        if _is_log(values):
             style.log_y(side, 0.5 * min(values), 1.5 * max(values))
         else:
             side.set_ylim(bottom=0, top=1.15 * max(values))
-    style.lay_out(figure, results.title, [*_bars_of(looks), *_marks_of(looks)])
+    style.lay_out(figure, results.title, [*bars.policy_handles(looks, log), *_marks_of(looks)])
     return figure
 
 
-def _bars_of(looks):
-    return [Patch(facecolor=look.colour, hatch=look.hatch, edgecolor='black', linewidth=0.5, label=policy)
-            for policy, look in looks.items()]
+def _is_log(values):
+    return min(values) > 0 and max(values) > max(25 * min(values), _LARGE)
 
 
 def _marks_of(looks):
@@ -97,7 +96,7 @@ def _draw_slices(results):
     for panel, value, label in ((left, lambda slices: 100 * slices.share, 'share of the time slices (%)'),
                                 (right, lambda slices: slices.in_a_row, 'time slices in a row')):
         if few:
-            _bars(panel, results, axis, clients, looks, value)
+            _draw_bars(panel, results, axis, clients, looks, value)
         else:
             _lines(panel, results, where, clients, looks, value)
         panel.set_xlabel(names.parameter(results.swept[axis.index]) if few else axis.label)
@@ -106,20 +105,20 @@ def _draw_slices(results):
         panel.set_ylim(bottom=0)
     right.set_ylim(top=1.1 * right.get_ylim()[1])  # room for the numbers on the bars
     left.set_ylim(0, 100)
-    handles = _bars_of(looks) if few else [Line2D([], [], label=client, **style.line(look)) for client, look in looks.items()]
+    handles = bars.policy_handles(looks) if few else [Line2D([], [], label=client, **style.line(look)) for client, look in looks.items()]
     style.lay_out(figure, results.title, handles)
     return figure
 
 
-def _bars(panel, results, axis, clients, looks, value):
+def _draw_bars(panel, results, axis, clients, looks, value):
     texts = list(axis.places)
     width = 0.8 / len(clients)
     for index, client in enumerate(clients):
         rows = {row.point: value(row.slices) for row in results.clients if row.client == client}
         places = [texts.index(row.swept[axis.index]) + (index - (len(clients) - 1) / 2) * width for row in results.summary]
-        bars = panel.bar(places, [rows[row.point] for row in results.summary], width, color=looks[client].colour,
+        drawn = panel.bar(places, [rows[row.point] for row in results.summary], width, color=looks[client].colour,
                          hatch=looks[client].hatch, edgecolor='black', linewidth=0.5)
-        panel.bar_label(bars, fmt='%.3g', fontsize=7, padding=1)
+        panel.bar_label(drawn, fmt='%.3g', fontsize=7, padding=1)
     panel.set_xticks(range(len(texts)), texts)
     panel.tick_params(axis='x', length=0)
 

@@ -51,7 +51,7 @@ def in_common_unit(texts):
 
 def unit_of_time(milliseconds):
     """(unit as printed, how many of it a ms is) for an axis that long."""
-    if milliseconds >= 20_000:
+    if milliseconds >= 2_000:
         return 's', 1e-3
     return ('ms', 1) if milliseconds >= 1 else ('µs', 1e3)
 

@@ -17,10 +17,11 @@ _LOOKS = {STREAMS: (style.SKY, 'in streams: issued and not over'),
 def draw(runs, title, labels):
     """The pages of the figure, of runs that tell of queues. labels: what tells each run from the others, or ''."""
     pages = [list(zip(runs, labels))[start:start + _PANELS] for start in range(0, len(runs), _PANELS)]
-    return [_draw_page(page, title) for page in pages]
+    most = max(kernels for run in runs for points in (run.queues or {'': [(0, 1)]}).values() for _, kernels in points)
+    return [_draw_page(page, title, most) for page in pages]
 
 
-def _draw_page(page, title):
+def _draw_page(page, title, most):
     figure, grid = style.pyplot.subplots(len(page), 1, squeeze=False, sharex=True,
                                          figsize=(style.WIDTH, 0.9 + (_INCHES + 0.25) * len(page)))
     end = max(run.end for run, _ in page)
@@ -31,7 +32,7 @@ def _draw_page(page, title):
             times, kernels = _steps(run.queues[name], run.end) if name in run.queues else ([0], [0])
             axes.fill_between([time * factor for time in times], kernels, step='post', color=colour, linewidth=0.8,
                               zorder=2)
-        axes.set_ylim(0, 1.08 * max((kernels for points in run.queues.values() for _, kernels in points), default=1))
+        axes.set_ylim(0, 1.08 * max(1, most))  # the same in all panels
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.set_ylabel('kernels')
         axes.set_title(label, loc='left', fontweight='bold', pad=3)

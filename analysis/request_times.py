@@ -16,6 +16,7 @@ _LINES = 8             # on a page
 _MOST_LINES = 16       # of more, a client is drawn where it first takes part
 _MOST_STEPS = 1000     # of a line; of more values only some
 _DASHES = ['-', (0, (5, 2)), (0, (1.5, 1.5)), '-.']
+_MARKERS = 'os^Dvph<'  # one for each line of a page
 _COLOURS = [style.VERMILLION, style.BLUE, style.GREEN, style.ORANGE, style.PURPLE, style.SKY]
 
 
@@ -85,9 +86,11 @@ def _draw_page(requests, title, called):
     figure, grid = style.pyplot.subplots(1, 2, sharey=True, figsize=(style.WIDTH, 2.9))
     handles = []
     for place, each in enumerate(requests):
-        look = {'color': _COLOURS[place % len(_COLOURS)], 'linestyle': _DASHES[place % len(_DASHES)]}
+        look = {'color': _COLOURS[place % len(_COLOURS)], 'linestyle': _DASHES[place % len(_DASHES)],
+                'marker': _MARKERS[place], 'markersize': 3}
         for axes, values in zip(grid, (each.lengths, each.gaps)):
-            axes.plot(*_distribution(values), drawstyle='steps-post', **look)
+            xs, shares = _distribution(values)
+            axes.plot(xs, shares, drawstyle='steps-post', markevery=max(1, len(xs) // 8), **look)
         handles.append(Line2D([], [], label=called[each.client, each.point], **look))
     for axes, name in zip(grid, ('length of a request (µs)', "from a request's beginning to the client's next (µs)")):
         style.log_x(axes)

@@ -160,10 +160,19 @@ def log_x(axes):
     axes.xaxis.set_major_formatter('{x:,g}')
 
 
+def balanced(text, letters):
+    """The lines of a text, as few as `letters` to a line allow and of nearly one length, so that no word is left alone."""
+    fewest = textwrap.wrap(text, letters, break_on_hyphens=False)
+    shortest = max(letters // 2, 1) if len(fewest) > 1 else letters
+    return next((lines for width in range(shortest, letters)
+                 if len(lines := textwrap.wrap(text, width, break_on_hyphens=False)) == len(fewest)
+                 and max(map(len, lines)) <= letters), fewest)
+
+
 def lay_out(figure, title, handles):
     """Puts the title and, under it, the legend above the panels, in as few lines as fit."""
     height = figure.get_figheight()
-    lines = textwrap.wrap(title, _LETTERS_OF_TITLE)
+    lines = balanced(title, _LETTERS_OF_TITLE)
     figure.text(0.5, 1 - 0.06 / height, '\n'.join(lines), fontsize=9, ha='center', va='top')
     top = height - 0.12 - _INCHES_OF_TITLE * len(lines)
     if handles:

@@ -83,7 +83,7 @@ def _draw_panel(axes, results, axis, metric, others, looks):
             style.mark_published(axes, places[row.point], row, looks[row.policy].colour, points_right=6)
     else:
         base = 1 if _from_one(results, metric) else 0
-        bars.draw_groups(axes, len(axis.places), measured, looks, base)
+        bars.draw_groups(axes, len(axis.places), measured, looks, base, points=_is_log(_all_of(results, metric)))
         for row in published:
             beside = bars.offset(list(looks).index(row.policy), len(looks))
             style.mark_published(axes, places[row.point] + beside, row)
@@ -119,11 +119,17 @@ def draw_line(axes, points, words):
                           color=words['color'], alpha=_BAND, linewidth=0)
 
 
+def _is_log(measured):
+    tops = [value.mean + value.half_width for value in measured if not math.isnan(value.mean)]
+    means = [value.mean for value in measured if value.mean > 0]
+    return bool(means) and min(tops) > 0 and max(tops) > _LOG_FROM * min(means)
+
+
 def scale_y(axes, measured, from_one):
     """The same scale in every panel of a metric, from 0 (or 1) unless that would flatten the lines."""
     tops = [value.mean + value.half_width for value in measured if not math.isnan(value.mean)]
     means = [value.mean for value in measured if value.mean > 0]
-    if means and min(tops) > 0 and max(tops) > _LOG_FROM * min(means):
+    if _is_log(measured):
         style.log_y(axes, 0.8 * min(means), 1.25 * max(tops))
     elif means and from_one:
         low, high = min(1, *means), max(1.001, *tops)
@@ -152,7 +158,8 @@ def _handles(looks, results, axis, metrics):
     published = style.published_handles([row for row in results.published_metrics() if row.metric in metrics])
     alone = [Line2D([], [], label='as fast as alone', **style.ALONE)] if _from_one(results, metrics[0]) else []
     if not axis.numeric:
-        return [*bars.policy_handles(looks), *alone, *bars.interval_handles(results), *published]
+        points = all(_is_log(_all_of(results, metric)) for metric in metrics)
+        return [*bars.policy_handles(looks, points), *alone, *bars.interval_handles(results), *published]
     lines = [Line2D([], [], label=policy, **style.line(look)) for policy, look in looks.items()]
     return [*lines, *alone, *band_handles(results), *published]
 

@@ -1,6 +1,5 @@
 """The x axis of a sweep: one of the swept parameters, as numbers or as categories; the others tell panels apart."""
 import math
-import textwrap
 from dataclasses import dataclass
 
 import names
@@ -58,7 +57,7 @@ def combinations(results, axis):
 
 def wrapped(text, inches):
     """In lines that are no longer than so many inches."""
-    return '\n'.join(textwrap.wrap(text, int(inches / style.INCHES_PER_LETTER), break_on_hyphens=False))
+    return '\n'.join(style.balanced(text, int(inches / style.INCHES_PER_LETTER)))
 
 
 def pages(panels, most):

@@ -32,13 +32,14 @@ def draw(study):
 
 
 def _line(axes, bound, bins, drawn):
-    colour, _, dash = schedulability.look(bound)
+    colour, marker, dash = schedulability.look(bound)
     total, seen, x, y = sum(bins.values()), 0, [0], [0]
     for (_, to), tasks in sorted(bins.items()):
         seen += tasks
         x.append(to)
         y.append(seen / total)
-    wide = 1.8 if bound == studies.TIGHTEST else 1.1
-    axes.plot(x, y, color=colour, linestyle=dash, linewidth=wide, zorder=2 if bound == studies.TIGHTEST else 3)
+    look = {'color': colour, 'marker': marker, 'markersize': 3.5, 'linestyle': dash,
+            'linewidth': 1.8 if bound == studies.TIGHTEST else 1.1}
+    axes.plot(x, y, markevery=max(1, len(x) // 10), zorder=2 if bound == studies.TIGHTEST else 3, **look)
     name = 'tightest of each task' if bound == studies.TIGHTEST else bound
-    drawn.setdefault(name, Line2D([], [], label=name, color=colour, linestyle=dash, linewidth=wide))
+    drawn.setdefault(name, Line2D([], [], label=name, **look))
