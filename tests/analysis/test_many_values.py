@@ -44,7 +44,7 @@ class HeatMaps(InAFolder):
         values = panels[0].images[0].get_array()
         for right in range(12):
             for up in range(9):
-                self.assertEqual(values[up][right], rows[(f'{up + 1} us', f'{right + 1} us'), 'sjf'])
+                self.assertEqual(values[up][right], rows[(f'{right + 1} us', f'{up + 1} us'), 'sjf'])
         antt = [axes.images[0].get_clim() for axes in panels[:len(panels) // 4]]
         self.assertEqual(len(set(antt)), 1)
         self.assertEqual(panels[-1].get_xlabel(), 'rr quantum (µs)')
