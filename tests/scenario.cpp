@@ -121,6 +121,7 @@ Scenario hundreds(std::vector<Client> clients) {
     c.arrive = Duration{c.arrive->ns * 100};
     for (Kernel& k : c.kernels) {
       k.time.ns *= 100;
+      k.gap.ns *= 100;
       k.block_task_length = Duration{600};
     }
   }

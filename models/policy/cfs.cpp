@@ -55,7 +55,7 @@ class Cfs : public OwnershipPolicy {
   Duration quantum_;
 };
 
-const PolicyRegistration<Cfs> registered{
+const OwnershipRegistration<Cfs> registered{
     "cfs",
     "completely fair scheduler: an epoch shared evenly, longest waiting first",
     {{"epoch", "time shared by the active kernels", Parameter::Time{4_ms, 1_us, 100_s}},

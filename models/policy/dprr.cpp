@@ -62,8 +62,10 @@ class Dprr : public OwnershipPolicy {
 
   void left(Time now, BlockCount) override {
     Standing& s = standing(owner().waiting);
-    const Duration used = owner().started ? now - std::max(*owner().started, quota_renewed_) : Duration{};
+    const Duration used =
+        owner().turn_began ? now - std::max(*owner().turn_began, quota_renewed_) : Duration{};
     s.since = now;
+    s.kernel = owner().kernel;
     if (displaced_ && used < owner_quota_) {
       s.queue = active_;
       s.quota = owner_quota_ - used;
@@ -137,7 +139,7 @@ class Dprr : public OwnershipPolicy {
   bool displaced_ = false;  // the owner, by an arrival
 };
 
-const PolicyRegistration<Dprr> registered{
+const OwnershipRegistration<Dprr> registered{
     "dprr",
     "dynamic priority-based round robin: quotas by priority, in two queues",
     {{"quota", "time for each level of priority, and once more", Parameter::Time{500_us, 1_us, 10_s}},

@@ -36,12 +36,11 @@ class Frs : public OwnershipPolicy {
     };
     const std::size_t most = least([&](const Waiting& w) { return -slowdown_of(w); });
     const Terms fastest = terms(now, view, waiting()[least(slowdown_of)]);
-    chosen_ = terms(now, view, waiting()[most]);
     return {most, quantum(slowdowns_[most], fastest)};
   }
 
-  Duration renewed_quantum(Time now, const View&) override {
-    const Terms alone{(now - owner().waiting.arrived).ns, chosen_.left, chosen_.total};
+  Duration renewed_quantum(Time now, const View& view) override {
+    const Terms alone = terms(now, view, owner().waiting);
     return quantum(slowdown(alone), alone);
   }
 
@@ -76,10 +75,9 @@ class Frs : public OwnershipPolicy {
   bool literal_;
   Estimates estimates_;
   std::vector<double> slowdowns_;  // of those that wait, while one is chosen
-  Terms chosen_{};                 // of the owner, when it was
 };
 
-const PolicyRegistration<Frs> registered{
+const OwnershipRegistration<Frs> registered{
     "frs",
     "fair and responsive scheduler: greatest instantaneous slowdown first",
     {{"minimum_quantum", "the shortest time a kernel is given", Parameter::Time{1_ms, 1_us, 100_s}},

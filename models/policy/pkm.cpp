@@ -1,5 +1,7 @@
 // Preemptive kernel model: kernels are cut into slices, and after each the most urgent kernel's next slice is
 // launched. The slice is as large as a bound on the latency of that choice allows (EffiSha, 8.3).
+#include <algorithm>
+
 #include "models/policy/ownership.hpp"
 #include "models/policy/slices.hpp"
 
@@ -22,12 +24,19 @@ class Pkm : public OwnershipPolicy {
   Choice choose(Time, const View& view) override {
     const std::size_t next =
         least([&](const Waiting& w) { return -std::int64_t{view.job(w.job).current().priority}; });
-    return {next, std::nullopt, slice_of(view.job(waiting()[next].job).current())};
+    return {next, std::nullopt};
   }
 
-  BlockCount slice_of(const KernelFacts& kernel) const {
+  bool displaced_between_kernels(Time, const View& view) override {
+    const std::int32_t mine = view.job(owner().waiting.job).current().priority;
+    return std::any_of(waiting().begin(), waiting().end(),
+                       [&](const Waiting& w) { return view.job(w.job).current().priority > mine; });
+  }
+
+  std::optional<BlockCount> slice(const JobFacts& job) const override {
+    const KernelFacts& kernel = job.current();
     if (declared_ && kernel.slice) return *kernel.slice;
-    if (!by_latency_) return {blocks_};
+    if (!by_latency_) return BlockCount{blocks_};
     return waves_within(kernel, latency_);
   }
 
@@ -36,7 +45,7 @@ class Pkm : public OwnershipPolicy {
   std::int64_t blocks_;
 };
 
-const PolicyRegistration<Pkm> registered{
+const OwnershipRegistration<Pkm> registered{
     "pkm",
     "kernel slicing: the most urgent kernel's next slice",
     {{"slice",

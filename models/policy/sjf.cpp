@@ -24,7 +24,7 @@ class Sjf : public OwnershipPolicy {
   Estimates estimates_;
 };
 
-const PolicyRegistration<Sjf> registered{"sjf", "shortest job first, preemptive", {}};
+const OwnershipRegistration<Sjf> registered{"sjf", "shortest job first, preemptive", {}};
 
 }  // namespace
 }  // namespace gangway

@@ -35,7 +35,7 @@ class Srt : public OwnershipPolicy {
   Estimates estimates_;
 };
 
-const PolicyRegistration<Srt> registered{
+const OwnershipRegistration<Srt> registered{
     "srt",
     "shortest remaining time, preemptive",
     {{"remaining", "the owner's remaining time: up to date, or as of its last launch",

@@ -40,7 +40,7 @@ def name_and_params(spec):
 class Kernel:
     """A kernel of the workload file with everything parsed; `fit` of its blocks are on the device at once."""
     __slots__ = ("tasks", "fit", "resident", "original", "transformed", "time", "declared", "eviction_delay", "task_length",
-                 "see", "drain", "drain_work", "host_work", "priority")
+                 "see", "drain", "drain_work", "host_work", "gap", "priority")
 
     def __init__(self, spec, device, mechanism, client_priority, privileged):
         self.tasks = spec["block_tasks"] if "block_tasks" in spec else math.prod(spec["grid"])
@@ -53,7 +53,7 @@ class Kernel:
         self.eviction_delay = quantity(spec["eviction_delay"]) if "eviction_delay" in spec else None
         self.task_length = (quantity(spec["block_task_length"]) if "block_task_length" in spec
                             else ceil_div(self.transformed * self.resident, self.tasks))
-        self.host_work = quantity(spec.get("host_work", "0 ns"))
+        self.host_work, self.gap = (quantity(spec.get(key, "0 ns")) for key in ("host_work", "gap"))
         priority = spec.get("priority", client_priority)
         self.priority = priority if privileged else min(priority, client_priority)
 
@@ -64,7 +64,7 @@ class Kernel:
         self.drain_work = math.floor(self.drain * mechanism.useful)
 
     def alone(self, standalone):
-        return max(self.host_work, self.original if standalone == "original" else self.time)
+        return self.gap + max(self.host_work, self.original if standalone == "original" else self.time)
 
 
 def persistent_blocks(spec, device):

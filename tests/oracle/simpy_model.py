@@ -40,7 +40,7 @@ class Job:
         self.client, self.number, self.release, self.finished = client, number, release, finished
         self.stage = self.done = self.launches = self.evictions = self.waited = 0
         self.start = self.finish = self.host_until = self.arrived = self.wait_since = self.rank = None
-        self.ready = True  # not, while the host thread is busy longer than the kernel
+        self.ready = True  # not, while the host thread has not submitted the next kernel
 
     def more(self):
         return self.stage < len(self.client.kernels)
@@ -135,17 +135,20 @@ class Gpu:
         job.done += launch.did
         job.evictions += launch.did < launch.tasks
         completed = job.done == kernel.tasks
-        late = completed and job.host_until > self.env.now
-        if completed:
-            job.stage, job.done, job.ready = job.stage + 1, 0, not late
+        if not completed:
+            self.tell(LEFT, job, launch)
+            return
+        job.stage, job.done = job.stage + 1, 0
+        wait = max(job.host_until - self.env.now, 0) + (job.kernel.gap if job.more() else 0)
+        job.ready = not wait
         self.tell(LEFT, job, launch)
-        if late:
-            self.env.process(self._wait_for_host(job))
-        elif completed:
+        if wait:
+            self.env.process(self._wait_for_host(job, wait))
+        else:
             self._after_kernel(job)
 
-    def _wait_for_host(self, job):
-        yield self.env.timeout(job.host_until - self.env.now)
+    def _wait_for_host(self, job, wait):
+        yield self.env.timeout(wait)
         job.ready = True
         if job.more():
             self.tell(ARRIVED, job)
@@ -189,7 +192,7 @@ class Scheduler:
 
     def __init__(self, env, mechanism, policy):
         self.env, self.policy = env, policy
-        self.facts, self.bell, self.timer = [], env.event(), None
+        self.facts, self.bell, self.timer, self.linger = [], env.event(), None, None
         self.gpu = Gpu(env, mechanism, self.tell)
         policy.attach(self)
         env.process(self._serve())
@@ -203,14 +206,18 @@ class Scheduler:
         self.timer = self.env.timeout(delay)
         self.timer.callbacks.append(self._ring)
 
+    def set_linger(self, delay):
+        self.linger = self.env.timeout(delay)
+        self.linger.callbacks.append(self._ring)
+
     def _ring(self, timer):
         # SimPy cannot take a timeout back: one that was replaced or called off just passes.
-        if timer is self.timer:
-            self.tell(TIMER, None)
+        if timer in (self.timer, self.linger):
+            self.tell(TIMER, None, timer)
 
     def _serve(self):
         policy = self.policy
-        hear = {LEFT: policy.left, ARRIVED: policy.arrived, STARTED: policy.started, TIMER: policy.expired}
+        hear = {LEFT: policy.left, ARRIVED: policy.arrived, STARTED: policy.started, TIMER: policy.rings}
         while True:
             yield self.bell
             self.bell = self.env.event()
@@ -231,6 +238,8 @@ def run_client(env, client, arrive, scheduler, engines, jobs):
         jobs.append(job)
         if client.copy_in:
             yield from engines[0].copy(client, client.copy_in)
+        if client.kernels[0].gap:
+            yield env.timeout(client.kernels[0].gap)
         scheduler.tell(ARRIVED, job)
         yield job.finished
         if client.copy_out:
@@ -265,7 +274,11 @@ class Model:
         name, params = name_and_params(policy)
         env, jobs = simpy.Environment(), []
         stop = env.timeout(horizon_ns) if horizon_ns is not None else None
-        scheduler = Scheduler(env, self.mechanism, {**POLICIES, **PRIORITY_POLICIES}[name](**params))
+        params = dict(params)
+        linger = quantity(params.pop("linger", "0 ns"))
+        policy = {**POLICIES, **PRIORITY_POLICIES}[name](**params)
+        policy.linger = linger
+        scheduler = Scheduler(env, self.mechanism, policy)
         engines = (CopyEngine(env), CopyEngine(env))
         for client, arrive in zip(self.clients, self._arrivals(order)):
             env.process(run_client(env, client, arrive, scheduler, engines, jobs))

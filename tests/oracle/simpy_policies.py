@@ -9,26 +9,55 @@ class Policy:
 
     def __init__(self):
         self.waiting, self.owner, self.evicting, self.world = [], None, False, None
+        self.linger = 0        # how long an owner may be between two kernels
+        self.between = False   # it is
+        self.late = False      # too long
+        self.back = None       # it has come back: how many had begun to wait before
 
     def attach(self, world):
         self.world, self.env = world, world.env
 
     def left(self, launch):
-        self.owner, self.evicting, self.world.timer = None, False, None
+        if self._stays(launch):
+            return
+        self._nobody()
         if launch.job.ready and launch.job.more():
             self._wait(launch.job)
+
+    def _stays(self, launch):
+        """Whether the job keeps the GPU, as it has another kernel behind the one that is complete."""
+        job = launch.job
+        if not self.linger or self.evicting or not job.more() or job.kernel is launch.kernel:
+            return False
+        self.between, self.late, self.back = True, False, len(self.waiting) if job.ready else None
+        if not job.ready:
+            self.world.set_linger(self.linger)
+        return True
+
+    def _nobody(self):
+        self.owner, self.evicting, self.between, self.back = None, False, False, None
+        self.world.timer = self.world.linger = None
 
     def arrived(self, job):
         job.waited = 0
         if job.arrived is None:  # it may come again, for a later kernel
             job.arrived = self.env.now
             job.rank = (job.arrived, job.client.index)  # decides all ties
-        self._wait(job)
+        if self.between and job is self.owner:
+            self.back = len(self.waiting)
+        else:
+            self._wait(job)
 
     def started(self, job):
         pass
 
-    def expired(self, _):
+    def rings(self, timer):
+        if timer is self.world.linger:
+            self.late = True
+        else:
+            self.expired()
+
+    def expired(self):
         pass
 
     def _wait(self, job):
@@ -36,12 +65,27 @@ class Policy:
         self.waiting.append(job)
 
     def decide(self):
+        if self.between:
+            self._between_kernels()
         if self.owner is None:
             if self.waiting:
                 self._launch(self.choose())
-        elif self.waiting and not self.evicting and self.wants_back():
+        elif self.waiting and not self.evicting and not self.between and self.wants_back():
             self.evicting = True
             self.world.gpu.evict()
+
+    def _between_kernels(self):
+        job, place = self.owner, self.back
+        if self.waiting and self.wants_back():
+            self._nobody()
+            if place is not None:
+                self._wait(job)
+                self.waiting.insert(place, self.waiting.pop())
+        elif place is not None:
+            self.between, self.back, self.world.linger = False, None, None
+            self.world.gpu.launch(job, self.block_tasks(job))
+        elif self.late:
+            self._nobody()
 
     def _launch(self, job):
         self.waiting.remove(job)
@@ -146,16 +190,18 @@ class Quantum(Policy):
 
     def __init__(self):
         super().__init__()
-        self.over, self.quantum = False, None
+        self.over, self.quantum, self.counts = False, None, False
 
     def _launch(self, job):
-        self.quantum, self.over = self.quantum_for(job), False
+        self.quantum, self.over, self.counts = self.quantum_for(job), False, False
         super()._launch(job)
 
     def started(self, job):
-        self.world.set_timer(self.quantum)
+        if job is self.owner and not self.counts:
+            self.counts = True
+            self.world.set_timer(self.quantum)
 
-    def expired(self, _):
+    def expired(self):
         if self.waiting:
             self.over = True
         elif self.owner:  # not, when it was reported left at this same instant

@@ -24,6 +24,10 @@ class Pkm(Policy):
     def choose(self):
         return min(self.waiting, key=lambda job: (-job.kernel.priority, job.rank))
 
+    def wants_back(self):
+        """Only between kernels: a slice runs to its end."""
+        return self.between and max(job.kernel.priority for job in self.waiting) > self.owner.kernel.priority
+
     def _waves(self, kernel):
         waves = ceil_div(kernel.tasks, kernel.fit)
         return kernel.fit * max(1, self.latency * waves // kernel.declared)
@@ -93,9 +97,9 @@ class Dprr(Quantum):
     # -- the owner
 
     def started(self, job):
-        if job is self.owner:  # not, when it was evicted before its start and reported at this instant
+        if job is self.owner and not self.counts:  # not the owner, when evicted before its start and just reported
             self.since = self.env.now
-            super().started(job)
+        super().started(job)
 
     def renewed(self):
         self.dynamic, self.since = self.owner.kernel.priority, self.env.now
@@ -106,7 +110,11 @@ class Dprr(Quantum):
         return self.over or self.displaced
 
     def left(self, launch):
-        job, self.owner, self.evicting, self.world.timer = launch.job, None, False, None
+        job = launch.job
+        if self._stays(launch):
+            self.aged[job], self.rest[job] = 0, None
+            return
+        self._nobody()
         if launch.kernel is not (job.kernel if job.more() else None):
             if job.ready and job.more():
                 self._wait(job)

@@ -227,6 +227,26 @@ def test_kernels_end_with_their_host_work():
           [("A", 0, 0, 0, 950, 0, 2), rows[1], ("C", 0, 250, 250, 450, 0, 1)], mechanism="ideal")
 
 
+def test_gaps_and_lingering():
+    # A: 100 ns and, behind a gap of 30, 50 ns more. B arrives at 10 with 40 ns of lower priority.
+    two = client("A", 0, 100, 1, priority=1)
+    two["kernels"].append({"block_tasks": 1, "block": [256], "time": "50 ns", "gap": "30 ns"})
+    other = client("B", 10, 40, 4, eviction_delay="20 ns")
+    # B is launched at 100 and evicted at 130, when A is eligible; it is gone at 140, all done, as it would have been.
+    check([two, other], "piv", [("A", 0, 0, 0, 190, 0, 2), ("B", 0, 10, 100, 140, 0, 1)])
+    # A keeps the GPU: 130..180. With a linger of 29 ns B is launched at 129; seen at 130, gone at 150 after 1 + 10 ns,
+    # 1 block-task of 4; A 150..200, and the rest of B, 30 ns, after that.
+    check([two, other], {"name": "piv", "params": {"linger": "30 ns"}},
+          [("A", 0, 0, 0, 180, 0, 2), ("B", 0, 10, 180, 220, 0, 1)])
+    check([two, other], {"name": "piv", "params": {"linger": "29 ns"}},
+          [("A", 0, 0, 0, 200, 0, 2), ("B", 0, 10, 129, 230, 1, 2)])
+    # A quantum of 1 us that is over at 1020, in the gap from 1000 to 1030.
+    long = client("A", 0, 1000, 1)
+    long["kernels"].append({"block_tasks": 1, "block": [256], "time": "50 ns", "gap": "30 ns"})
+    rr = {"name": "rr", "params": {"quantum": "1020 ns", "linger": "1 us"}}
+    check([long, other], rr, [("A", 0, 0, 0, 1110, 0, 2), ("B", 0, 10, 1020, 1060, 0, 1)])
+
+
 if __name__ == "__main__":
     tests = [value for name, value in sorted(globals().items()) if name.startswith("test_")]
     for test in tests:

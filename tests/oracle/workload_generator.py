@@ -87,6 +87,7 @@ class WorkloadDraw:
         self.priorities = draw.choice([[0], [0, 1], [0, 0, 3], [-1, 0, 0, 2], list(range(-3, 9))])
         self.setting = draw.choice(["calm", "urgent"]) if draw.random() < 0.2 else None
         self.host_work = draw.random() < 0.5
+        self.gaps = draw.choice([[], [], [1, 2, 1000], [self.unit, 2 * self.unit], [0, 1, self.unit, *self.times]])
 
     def some(self, probability):
         return self.draw.random() < probability
@@ -113,6 +114,8 @@ class WorkloadDraw:
             spec["priority"] = draw.choice(self.priorities)
         if self.host_work and self.some(0.6):
             spec["host_work"] = ns(draw.choice([0, 1, time // 2, time, draw.choice(self.times), 5 * time, 30 * time]))
+        if self.gaps and self.some(0.7):
+            spec["gap"] = ns(draw.choice(self.gaps))
         self._eviction(spec, time)
         return spec
 
@@ -209,6 +212,10 @@ class Case:
 
     def _more(self, draw, label):
         """Those of the policy's parameters that cannot keep a kernel from finishing."""
+        linger = draw.choice([0, 0, 1, 1000, 30 * 1000, *(kernel.gap for c in self.model.clients for kernel in c.kernels)])
+        return {**self._own(draw, label), **({"linger": ns(linger)} if linger else {})}
+
+    def _own(self, draw, label):
         if label == "pkm-block-tasks":
             tasks, fit = self.largest.tasks, self.largest.fit
             size = draw.choice([1, fit // 2, fit, fit + 1, 5 * fit, tasks // 17, tasks // 5, tasks])

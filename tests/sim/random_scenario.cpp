@@ -71,7 +71,10 @@ const std::vector<std::string>& all_policies() {
       "{name: piv, params: {evicted: tail}}",
       "{name: dprr, params: {quota: 14 us, aging: 5 us}}",
       "{name: dprr, params: {quota: 14 us, aging: 2 us, arrival_preempts: yes, swap: when-needed}}",
-      "{name: dprr, params: {quota: 14 us, quota_priority: dynamic, arrivals: inactive}}"};
+      "{name: dprr, params: {quota: 14 us, quota_priority: dynamic, arrivals: inactive}}",
+      "{name: rr, params: {quantum: 14 us, linger: 1 us}}",
+      "{name: frs, params: {minimum_quantum: 14 us, time_per_task: learnt, linger: 1 us}}",
+      "{name: dprr, params: {quota: 14 us, aging: 2 us, arrival_preempts: yes, linger: 1 us}}"};
   return policies;
 }
 

@@ -1,0 +1,42 @@
+"""Gaps of a microsecond between kernels: what experiments/host-gaps/README.md says of them."""
+
+import unittest
+
+from reproduction import ROOT, Reproduction
+
+
+class HostGaps(Reproduction):
+    PAPER = "host-gaps"
+
+    def results(self):
+        """By policy: requests done, their mean response in ms, training steps, evictions."""
+        evictions = {row["policy"]: float(row["evictions"]) for row in self.rows("summary.csv")}
+        clients = {(row["policy"], row["client"]): row for row in self.rows("clients.csv")}
+        return {policy: (int(clients[policy, "service"]["jobs"]), float(clients[policy, "service"]["response_ns_mean"] or 0) / 1e6,
+                         int(clients[policy, "training"]["jobs"]), evictions[policy]) for policy in evictions}
+
+    def test_the_table_on_the_page(self):
+        self.run_experiment("linger")
+        results = self.results()
+
+        def cells(requests, response, steps, evictions):
+            late = requests > 11  # of these means are given
+            return f"{requests}{f', {response:.1f} ms' if late else ''} | {steps} | {evictions:,.0f}"
+
+        page = (ROOT / "experiments/host-gaps/README.md").read_text()
+        for policy in ("piv", "sjf", "srt", "fcfs", "rr", "cfs", "frs", "dprr", "pkm"):
+            self.assertIn(f"{cells(*results[policy])} | {cells(*results[policy + '-linger'])} |", page)
+
+    def test_with_a_linger_gaps_hardly_matter(self):
+        self.run_experiment("linger")
+        with_gaps = self.results()
+        self.run_experiment("linger", "--set", "workload.clients.service.kernels.convolution.gap=0 us",
+                            "--set", "workload.clients.service.kernels.activation.gap=0 us")
+        without = self.results()
+        for policy in ("piv", "sjf", "pkm"):
+            self.assertAlmostEqual(with_gaps[policy + "-linger"][1], without[policy][1], delta=0.7)
+            self.assertGreater(with_gaps[policy][1], 4 * without[policy][1])
+
+
+if __name__ == "__main__":
+    unittest.main()
