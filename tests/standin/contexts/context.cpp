@@ -1,0 +1,92 @@
+#include "tests/standin/contexts/context.hpp"
+
+#include "tests/standin/calls/registry.hpp"
+#include "tests/standin/engine/environment.hpp"
+#include "tests/standin/streams/stream.hpp"
+
+namespace gangway::standin {
+namespace {
+
+std::vector<Device>& devices() {
+  static auto* const all = [] {
+    auto* made = new std::vector<Device>(static_cast<std::size_t>(device_count()));
+    for (std::size_t i = 0; i < made->size(); ++i) (*made)[i].ordinal = static_cast<int>(i);
+    return made;
+  }();
+  return *all;
+}
+
+std::map<CUcontext, std::shared_ptr<Context>>& contexts() {
+  static auto* const all = new std::map<CUcontext, std::shared_ptr<Context>>;
+  return *all;
+}
+
+}  // namespace
+
+int device_count() {
+  static const int count = static_cast<int>(environment_number("STANDIN_DEVICES", 1));
+  return count;
+}
+
+Device& device(CUdevice ordinal) {
+  require(ordinal >= 0 && ordinal < device_count(), CUDA_ERROR_INVALID_DEVICE);
+  return devices()[static_cast<std::size_t>(ordinal)];
+}
+
+std::shared_ptr<Context> context(CUcontext handle) {
+  const auto found = contexts().find(handle);
+  require(found != contexts().end(), CUDA_ERROR_INVALID_CONTEXT);
+  return found->second;
+}
+
+std::shared_ptr<Context> make_context(Device& device, unsigned flags, bool primary) {
+  auto made = std::make_shared<Context>();
+  made->device = &device;
+  made->flags = flags;
+  made->is_primary = primary;
+  made->number = enter(made.get(), Kind::context);
+  contexts()[made->handle()] = made;
+  made->legacy = make_stream(*made, Stream::Which::legacy, true, 0);
+  return made;
+}
+
+void destroy_context(Lock& lock, Context& which) {
+  const auto kept = which.shared_from_this();
+  synchronize(lock, which);
+  while (!which.streams.empty()) forget_stream(*std::shared_ptr<Stream>(*which.streams.begin()));
+  which.legacy.reset();
+  remove(&which);
+  contexts().erase(which.handle());
+}
+
+std::shared_ptr<Context> current_or_none() {
+  const auto& stack = this_thread_state().stack;
+  if (stack.empty() || stack.back() == nullptr) return nullptr;
+  const auto found = contexts().find(stack.back());
+  return found == contexts().end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Context> current() {
+  const auto& stack = this_thread_state().stack;
+  auto found = current_or_none();
+  if (found == nullptr)
+    fail(stack.empty() || stack.back() == nullptr ? CUDA_ERROR_INVALID_CONTEXT
+                                                  : CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  require(found->lost == CUDA_SUCCESS, found->lost);
+  return found;
+}
+
+void synchronize(Lock& lock, Context& which) {
+  std::vector<OperationPtr> last = which.left_apart;
+  last.insert(last.end(), which.left_blocking.begin(), which.left_blocking.end());
+  for (const auto& stream : which.streams)
+    for (const OperationPtr& operation : stream->last) last.push_back(operation);
+  Engine::get().wait(lock, [&] { return all_done(last); });
+}
+
+ThreadState& this_thread_state() {
+  thread_local ThreadState state;
+  return state;
+}
+
+}  // namespace gangway::standin

@@ -1,0 +1,66 @@
+// Devices, contexts and what belongs to a thread. All of it is guarded by the driver's lock but the thread's
+// own.
+#pragma once
+
+#include <cuda.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "tests/standin/engine/engine.hpp"
+#include "tests/standin/engine/failure.hpp"
+
+namespace gangway::standin {
+
+struct Capture;
+
+struct Device {
+  int ordinal = 0;
+  std::shared_ptr<Context> primary;  // while it is active
+  unsigned retained = 0;
+  unsigned primary_flags = 0;
+  std::vector<CUmemoryPool> pools;  // the default pool, once somebody asked for it
+};
+
+struct Context : std::enable_shared_from_this<Context> {
+  Device* device = nullptr;
+  bool is_primary = false;
+  unsigned flags = 0;
+  std::uint64_t number = 0;
+  CUresult lost = CUDA_SUCCESS;  // a fault's error, which every later call returns
+  std::shared_ptr<Stream> legacy;
+  std::set<std::shared_ptr<Stream>> streams;  // all, the default ones too
+  // What destroyed streams left behind, those that the legacy stream waits for and the others.
+  std::vector<OperationPtr> left_blocking, left_apart;
+  std::map<CUlimit, std::size_t> limits;
+
+  CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
+};
+
+using Lock = std::unique_lock<std::mutex>;
+inline Lock lock_driver() { return Lock(Engine::get().mutex); }
+
+int device_count();
+Device& device(CUdevice);                     // fails with INVALID_DEVICE
+std::shared_ptr<Context> context(CUcontext);  // fails with INVALID_CONTEXT
+std::shared_ptr<Context> make_context(Device&, unsigned flags, bool primary);
+void destroy_context(Lock&, Context&);
+
+// The thread's current context: any, or fails when there is none (INVALID_CONTEXT) or it is lost (its error).
+std::shared_ptr<Context> current_or_none();
+std::shared_ptr<Context> current();
+
+// Waits for all that was submitted to the context so far.
+void synchronize(Lock&, Context&);
+
+struct ThreadState {
+  std::vector<CUcontext> stack;
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::map<CUcontext, std::weak_ptr<Stream>> own_streams;  // the per-thread default stream in each context
+};
+ThreadState& this_thread_state();
+
+}  // namespace gangway::standin

@@ -1,0 +1,98 @@
+#include "tests/standin/memory/arena.hpp"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <iterator>
+
+#include "tests/standin/engine/environment.hpp"
+#include "tests/standin/engine/failure.hpp"
+
+namespace gangway::standin {
+namespace {
+
+constexpr std::size_t granularity = 512;
+
+std::size_t rounded(std::size_t bytes) { return (bytes + granularity - 1) / granularity * granularity; }
+
+std::size_t memory_size() {
+  static const auto bytes =
+      rounded(static_cast<std::size_t>(environment_number("STANDIN_MEMORY", 4294967296.0)));
+  return bytes;
+}
+
+// Sanitizers keep some addresses for themselves, each others; the last resort is an address that may differ
+// from run to run.
+std::uint64_t reserve(std::size_t bytes) {
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  for (const std::uint64_t wanted : {0x2000000000ULL, 0x200000000000ULL}) {
+    void* hint = reinterpret_cast<void*>(wanted);
+    void* found = mmap(hint, bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+    if (found == hint) return wanted;
+    if (found != MAP_FAILED) munmap(found, bytes);
+  }
+  void* found = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (found == MAP_FAILED) environment_error("STANDIN_MEMORY", std::to_string(bytes), std::strerror(errno));
+  return reinterpret_cast<std::uint64_t>(found);
+}
+
+std::uint64_t arena_start() {
+  static const std::uint64_t start = reserve(memory_size());
+  return start;
+}
+
+}  // namespace
+
+Arena& Arena::get() {
+  static auto* const arena = new Arena;
+  return *arena;
+}
+
+bool Arena::holds(std::uint64_t address) { return address - arena_start() < memory_size(); }
+
+Arena::Arena() : start_(arena_start()), total_(memory_size()), free_{{start_, total_}} {}
+
+CUdeviceptr Arena::take(std::size_t bytes) {
+  require(bytes <= total_, CUDA_ERROR_OUT_OF_MEMORY);
+  const std::size_t size = rounded(bytes);
+  for (auto at = free_.begin(); at != free_.end(); ++at) {
+    const auto [address, room] = *at;
+    if (room < size) continue;
+    free_.erase(at);
+    if (room > size) free_.emplace(address + size, room - size);
+    taken_[address] = {bytes, size};
+    used_ += size;
+    return address;
+  }
+  fail(CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+void Arena::release(CUdeviceptr address) {
+  const auto found = taken_.find(address);
+  require(found != taken_.end());
+  std::size_t size = found->second.second;
+  used_ -= size;
+  taken_.erase(found);
+  auto after = free_.lower_bound(address);
+  if (after != free_.end() && after->first == address + size) {
+    size += after->second;
+    after = free_.erase(after);
+  }
+  if (after != free_.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second == address) {
+      before->second += size;
+      return;
+    }
+  }
+  free_.emplace(address, size);
+}
+
+Arena::Range Arena::range_of(CUdeviceptr address) const {
+  auto after = taken_.upper_bound(address);
+  if (after == taken_.begin()) return {};
+  const auto& [start, sizes] = *std::prev(after);
+  return address - start < sizes.first ? Range{start, sizes.first} : Range{};
+}
+
+}  // namespace gangway::standin

@@ -1,0 +1,27 @@
+// Host memory that the driver knows: pinned by it, or registered.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+namespace gangway::standin {
+
+struct HostRange {
+  std::size_t size = 0;
+  unsigned flags = 0;
+  bool registered = false;  // else allocated by the driver
+  bool managed = false;
+};
+
+// By address. Guarded by the driver's lock.
+std::map<std::uint64_t, HostRange>& host_ranges();
+
+// The range that holds the address, or end().
+std::map<std::uint64_t, HostRange>::const_iterator host_range(std::uint64_t address);
+
+bool is_pageable(std::uint64_t address);  // neither device memory nor a range of these
+
+}  // namespace gangway::standin

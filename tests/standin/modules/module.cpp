@@ -1,0 +1,86 @@
+#include "tests/standin/modules/module.hpp"
+
+#include <dlfcn.h>
+
+#include <cctype>
+#include <cstring>
+
+#include "tests/standin/engine/environment.hpp"
+#include "tests/standin/memory/arena.hpp"
+#include "tests/standin/standin.h"
+
+namespace gangway::standin {
+namespace {
+
+std::map<const void*, std::weak_ptr<Function>>& functions() {
+  static auto* const all = new std::map<const void*, std::weak_ptr<Function>>;
+  return *all;
+}
+
+void* open_twins() {
+  const std::string path = environment_text("STANDIN_KERNELS", "");
+  if (path.empty()) return nullptr;
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) environment_error("STANDIN_KERNELS", path, dlerror());
+  return library;
+}
+
+StandinKernel find_twin(const std::string& entry) {
+  static void* const library = open_twins();
+  const std::string symbol = "standin_kernel_" + entry;
+  void* found = dlsym(RTLD_DEFAULT, symbol.c_str());
+  if (found == nullptr && library != nullptr) found = dlsym(library, symbol.c_str());
+  require(found != nullptr, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  return reinterpret_cast<StandinKernel>(found);
+}
+
+// PTX is text; machine code and fat binaries begin with bytes that are not.
+std::string text_of(const void* image) {
+  require(image != nullptr);
+  const auto* bytes = static_cast<const char*>(image);
+  std::size_t start = 0;
+  while (std::isspace(static_cast<unsigned char>(bytes[start]))) ++start;
+  require(bytes[start] == '.' || bytes[start] == '/', CUDA_ERROR_INVALID_IMAGE);
+  return bytes;
+}
+
+}  // namespace
+
+Module::~Module() {
+  for (const auto& [name, function] : functions) {
+    remove(function.get());
+    standin::functions().erase(function.get());
+  }
+  for (const auto& [name, variable] : variables) Arena::get().release(variable.first);
+}
+
+std::shared_ptr<Module> load(const void* image, Kind functions_are) {
+  const auto ptx = read_ptx(text_of(image));
+  require(ptx.has_value(), CUDA_ERROR_INVALID_PTX);
+  require(ptx->target <= 90, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  auto module = std::make_shared<Module>();
+  for (const Entry& entry : ptx->entries) {
+    auto function = std::make_shared<Function>();
+    function->entry = entry;
+    function->twin = find_twin(entry.name);
+    function->module = module.get();
+    enter(function.get(), functions_are);
+    functions()[function.get()] = function;
+    module->functions[entry.name] = std::move(function);
+  }
+  for (const Variable& variable : ptx->variables) {
+    const CUdeviceptr address = Arena::get().take(variable.size);
+    std::memset(reinterpret_cast<void*>(address), 0, variable.size);
+    module->variables[variable.name] = {address, variable.size};
+  }
+  return module;
+}
+
+std::shared_ptr<Function> function(CUfunction handle) {
+  const auto found = functions().find(handle);
+  auto which = found == functions().end() ? nullptr : found->second.lock();
+  require(which != nullptr, CUDA_ERROR_INVALID_HANDLE);
+  return which;
+}
+
+}  // namespace gangway::standin

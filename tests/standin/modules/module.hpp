@@ -1,0 +1,40 @@
+// Loaded code: entries with their host twins, and global variables.
+#pragma once
+
+#include <cuda.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tests/standin/calls/registry.hpp"
+#include "tests/standin/contexts/context.hpp"
+#include "tests/standin/modules/ptx.hpp"
+
+namespace gangway::standin {
+
+struct Module;
+
+struct Function {
+  Entry entry;
+  void (*twin)(const struct StandinLaunch*) = nullptr;
+  Module* module = nullptr;
+  std::map<CUfunction_attribute, int> attributes;
+};
+
+struct Module {
+  std::shared_ptr<Context> context;  // none: a library, whose kernels run in any
+  std::map<std::string, std::shared_ptr<Function>> functions;
+  std::map<std::string, std::pair<CUdeviceptr, std::size_t>> variables;
+
+  ~Module();
+};
+
+// Fails with INVALID_IMAGE, INVALID_PTX or NO_BINARY_FOR_GPU (for PTX of a newer chip, and where a twin is
+// missing).
+std::shared_ptr<Module> load(const void* image, Kind functions_are);
+
+// Of a CUfunction, or a CUkernel cast to one. Fails with INVALID_HANDLE.
+std::shared_ptr<Function> function(CUfunction);
+
+}  // namespace gangway::standin
