@@ -9,8 +9,6 @@ import command
 import names
 import results
 
-_VERDICTS = ('pass', 'miss', 'shown')
-
 
 def text(found):
     """The report of a result folder: Markdown that reads well as it is."""
@@ -21,9 +19,9 @@ def text(found):
 
 
 def tally(published):
-    """'12 pass, 1 miss, 3 shown'"""
+    """'12 pass, 1 miss, 2 input, 3 shown'"""
     counts = Counter(row.verdict for row in published)
-    return ', '.join(f'{counts[verdict]} {verdict}' for verdict in _VERDICTS)
+    return ', '.join(f'{counts[verdict]} {verdict}' for verdict in results.VERDICTS)
 
 
 def _measured(found):
@@ -47,11 +45,14 @@ def _published(found):
 
 
 def _metric(row):
-    return (names.METRIC_NAMES.get(row.metric, row.metric) + (f' of {row.client}' if row.client else '')
-            + (f' / {row.relative_to}' if row.relative_to else ''))
+    change = f'{row.change} by ' if row.change == 'speedup' else f'{row.change} of ' if row.change else ''
+    return (change + names.METRIC_NAMES.get(row.metric, row.metric) + (f' of {row.client}' if row.client else '')
+            + (f' / {row.relative_to}' if row.relative_to else '') + (f', {row.over.take} to point {row.over.to}' if row.over else ''))
 
 
 def _value(row):
+    if row.relation == 'in':
+        return f'{_number(row.published)} to {_number(row.printed_to)}'
     return (f'{row.relation} ' if row.relation in ('<', '>') else '') + _number(row.published)
 
 

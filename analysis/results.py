@@ -3,16 +3,16 @@ import csv
 import json
 import math
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import names
 
 METRICS = ('antt', 'dntt', 'stp')
 _EFFICIENCY = 'concurrency_efficiency'
-_ABOUT = ('figure', 'policy', 'client', 'metric', 'relative_to')  # what a published value is of, besides its point
 _JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
-KINDS = ('tight', 'moderate', 'order', 'open')  # the classes of published values
+KINDS = ('tight', 'moderate', 'order', 'input', 'open')  # the classes of published values
+VERDICTS = ('pass', 'miss', 'input', 'shown')
 
 
 class InputError(Exception):
@@ -69,7 +69,7 @@ class Client:
 class Over:
     """The points that a published value is of: from its own to the last one."""
     to: int
-    take: str  # mean, min or max
+    take: str  # mean, median, min or max
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,12 @@ class Published:
     verdict: str
     relative_to: str
     note: str
-    over: object  # Over, where it is the mean, least or largest of several points
+    over: object  # Over, where it is the mean, median, least or largest of several points
+    change: str = ''  # overhead, loss or speedup: what is compared in the place of the metric
+    printed_to: float = math.nan  # of a range: its other end
+
+    def of_several_clients(self):
+        return ' of ' in self.client
 
 
 @dataclass(frozen=True)
@@ -144,9 +149,9 @@ class Results:
         relative = {value(row) for row in self.published if row.relative_to}  # which may be ranked as they are, too
         once = {}
         for row in sorted(self.published, key=lambda row: KINDS.index(row.kind)):
-            if (row.relation in ('=', 'order') and value(row) not in relative and not row.over
-                    and (row.point, row.policy) in shown):
-                once.setdefault(value(row), row)
+            if (row.relation in ('=', 'order') and value(row) not in relative and not row.over and not row.of_several_clients()
+                    and row.change in ('', 'overhead') and (row.point, row.policy) in shown):
+                once.setdefault(value(row), replace(row, published=row.published + 1) if row.change else row)
         return once.values()
 
 
@@ -200,7 +205,7 @@ def read(path):
     return Results(
         path, str(configuration.get('title') or configuration.get('name') or path.resolve().name),
         _count(configuration.get('replications')), swept, summary,
-        _read_clients(path / 'clients.csv'), _read_published(path / 'published.csv', _over(configuration)),
+        _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
         _count(configuration.get('replications', 1)) * _count(configuration.get('permutations', 1)),
         'horizon' in configuration)
@@ -326,42 +331,25 @@ def _read_slices(row):
     return Slices(row.number('slice_share'), row.number('slices_in_a_row')) if 'slice_share' in row.cells else None
 
 
-def _read_published(file, over):
+def read_published(file):
+    """The published values of a result folder, beside what was measured."""
     if not file.exists():
         return []  # not every experiment reproduces a paper
     _, rows = read_table(file, ['figure', 'point', 'policy', 'client', 'metric', 'relation', 'published',
                                  'measured', 'relative_error', 'class', 'verdict'])
-    return [_published(row, over) for row in rows]
+    return [_published(row) for row in rows]
 
 
-def _over(configuration):
-    """What tells the published values that are of several points: published.csv has only the first of these."""
-    values = configuration.get('published')
-    found = {_identity(each.get('point', 0), each.get('published'), *map(each.get, _ABOUT)): each['over']
-             for each in (values if isinstance(values, list) else []) if isinstance(each, dict) and 'over' in each}
-    return {identity: Over(_count(over.get('to')), str(over.get('take') or '')) for identity, over in found.items()
-            if identity and isinstance(over, dict)}
-
-
-def _identity(point, published, *about):
-    """Of a published value, whether it was read from a table or from the manifest, which writes 1 as 1.0."""
-    try:
-        return int(point), float(published), *(text or '' for text in about)
-    except (TypeError, ValueError):
-        return None
-
-
-def _published(row, over):
+def _published(row):
     metric, _, relative_to = row.text('metric').partition('/')  # 'antt/sjf': as a multiple of another policy's
-    about = {**row.cells, 'metric': metric, 'relative_to': relative_to}
     return Published(
         *(row.text('figure'), row.index('point'), row.text('policy'), row.text('client'), metric),
-        row.choice('relation', ('=', '<', '>', 'order')),
+        row.choice('relation', ('=', '<', '>', 'in', 'order')),
         *(row.number(key) for key in ('published', 'measured', 'relative_error')),
         row.choice('class', KINDS),
-        row.choice('verdict', ('pass', 'miss', 'shown')),
-        relative_to, row.text('note'),
-        over.get(_identity(row.text('point'), row.text('published'), *map(about.get, _ABOUT))))
+        row.choice('verdict', VERDICTS),
+        relative_to, row.text('note'), Over(row.index('last_point'), row.text('take')) if row.text('take') else None,
+        row.text('as'), row.number('published_to'))
 
 
 def _refuse_empty(file, rows):

@@ -108,10 +108,12 @@ def _mark_published(axes, results, policy, clients, counts):
             style.mark_published(axes, len(clients) + right, row)
             handles += style.published_handles([row])
         rows = _published_ratios(results, policy, count)
-        if {row.client for row in rows} == set(clients) and len({row.published for row in rows}) == 1:
+        of_all = all(row.of_several_clients() for row in rows) or {row.client for row in rows} == set(clients)
+        if rows and of_all and len({row.published for row in rows}) == 1:
             axes.axhline(rows[0].published, zorder=1.6, **_PUBLISHED)
             handles.append(Line2D([], [], label=style.published_handles(rows)[0].get_label(), **_PUBLISHED))
         else:
+            rows = [row for row in rows if not row.of_several_clients()]
             for row in rows:
                 style.mark_published(axes, clients.index(row.client) + right, row)
             handles += style.published_handles(rows)
@@ -131,8 +133,9 @@ def _published_ratios(results, policy, count):
     """Of clients that are together: NTTs as parts of those on one GPU, as speedups."""
     of_point = _gpus(results)
     single = [f'point {point}' for point in of_point if of_point[point] == 1]
-    return [replace(row, published=1 / row.published) for row in results.published
+    return [row if row.change else replace(row, published=1 / row.published) for row in results.published
             if not results.alone() and not row.over and row.client and row.relative_to in single and row.published > 0 and
+            row.change in ('', 'speedup') and
             (row.policy, row.metric, row.relation, of_point.get(row.point)) == (policy, 'ntt', '=', count)]
 
 

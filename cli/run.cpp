@@ -72,14 +72,13 @@ void print_table(const Experiment& experiment, const RunReport& report) {
 }
 
 void print_verdicts(const RunReport& report) {
-  std::size_t pass = 0, miss = 0;
-  for (const Verdict& v : report.verdicts) {
-    pass += v.verdict == "pass" ? 1 : 0;
-    miss += v.verdict == "miss" ? 1 : 0;
-  }
-  if (!report.verdicts.empty())
-    fmt::print("published values: {} pass, {} miss, {} shown\n", pass, miss,
-               report.verdicts.size() - pass - miss);
+  if (report.verdicts.empty()) return;
+  const auto count = [&](const char* verdict) {
+    return std::count_if(report.verdicts.begin(), report.verdicts.end(),
+                         [&](const Verdict& v) { return v.verdict == verdict; });
+  };
+  fmt::print("published values: {} pass, {} miss, {} follow from the input, {} shown\n", count("pass"),
+             count("miss"), count("input"), count("shown"));
 }
 
 std::vector<std::string> cells_of(const std::string& line) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/library.hpp"
+#include "experiments/printed.hpp"
 #include "experiments/study.hpp"
 #include "experiments/sweep.hpp"
 #include "models/nearest.hpp"
@@ -226,16 +227,27 @@ void check_names(const std::string& policy, const std::string& client, const Poi
   check(client, clients, "client");
 }
 
+void check_clients_taken(const std::optional<TakenClients>& clients, const Point& point, const Field& field) {
+  if (!clients) return;
+  for (const auto* names : {&clients->of, &clients->except})
+    for (const std::string& name : *names) check_names("", name, point, field);
+}
+
 void check_published(const PublishedValue& value, const Experiment& experiment, const Field& field) {
   const std::uint32_t base = value.relative_to_point.value_or(value.point);
   for (const std::uint32_t point : {value.last_point, base})
     if (point >= experiment.points.size())
       field.fail(fmt::format("point {}", point), fmt::format("a point below {}", experiment.points.size()));
-  check_names(value.policy, value.client, experiment.points[value.point], field);
-  if (value.relative_to_point && base == value.point && value.relative_to.empty())
-    field.fail("a value relative to itself", "another point, or another policy");
-  check_names(value.relative_to.empty() ? value.policy : value.relative_to, value.client,
-              experiment.points[base], field);
+  const Point& point = experiment.points[value.point];
+  check_names(value.policy, value.client, point, field);
+  check_names(value.minus, "", point, field);
+  check_clients_taken(value.clients, point, field);
+  const bool other_clients = !value.relative_to_client.empty() || value.relative_to_clients;
+  if (value.relative_to_point && base == value.point && value.relative_to.empty() && !other_clients)
+    field.fail("a value relative to itself", "another point, another policy or another client");
+  check_names(value.relative_to.empty() ? value.policy : value.relative_to,
+              other_clients ? value.relative_to_client : value.client, experiment.points[base], field);
+  check_clients_taken(value.relative_to_clients, experiment.points[base], field);
 }
 
 void check_swept(const SweptPath& swept) {
@@ -276,6 +288,7 @@ Experiment interpret(const Node& root) {
       experiment.published.push_back(read_published(item));
       check_published(experiment.published.back(), experiment, item);
     }
+  refuse_repeated(experiment.published);
   return experiment;
 }
 
@@ -298,11 +311,14 @@ std::string check_file(const std::string& file) {
   const Configuration configuration{read_yaml(file), fs::path(file).parent_path(), ""};
   const Node& root = configuration.root;
   Mapping m = Field(root, "").mapping();
-  std::string kind = m.need("kind").one_of({"experiment", "workload", "device", "taskset", "study"});
+  std::string kind =
+      m.need("kind").one_of({"experiment", "workload", "device", "taskset", "study", "printed"});
   if (kind == "experiment")
     read_experiment(configuration, {});
   else if (kind == "study")
     read_study(configuration, {});
+  else if (kind == "printed")
+    check_printed(read_printed(Field(root, "")), configuration.folder);
   else if (kind == "workload")
     read_clients(Field(root, ""));
   else if (kind == "taskset")

@@ -72,14 +72,15 @@ std::string ResultFolder::text_of_clients(const std::vector<GroupRows>& groups) 
 std::string ResultFolder::text_of_published(const std::vector<Verdict>& verdicts) const {
   std::string text =
       "figure,point,policy,client,metric,relation,published,measured,relative_error,class,group,verdict,"
-      "note\n";
+      "note,printed,published_to,as,take,last_point\n";
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const PublishedValue& v = experiment_->published[i];
-    const std::string metric = v.divisor().empty() ? v.metric : v.metric + "/" + v.divisor();
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", v.figure, v.point, v.policy, v.client,
-                        metric, v.relation, v.published, Cell(verdicts[i].measured).csv(),
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", v.figure, v.point, v.policy, v.who(),
+                        v.quantity(), v.relation, v.published, Cell(verdicts[i].measured).csv(),
                         Cell(verdicts[i].relative_error).csv(), v.class_name, v.group, verdicts[i].verdict,
                         csv_field(v.note));
+    text += fmt::format(",{},{},{},{},{}\n", v.printed, Cell(v.published_to).csv(), v.as, v.take,
+                        v.take.empty() ? "" : std::to_string(v.last_point));
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "experiments/printed.hpp"
 #include "gangway_build_facts.hpp"
 #include "models/nearest.hpp"
 
@@ -24,6 +25,7 @@ std::vector<LibraryFile> library(const std::string& what) {
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() != ".yaml") continue;
+    if (what == "experiments" && it->path().filename() == kPrintedList) continue;
     const fs::path name = it->path().lexically_relative(folder).replace_extension();
     files.push_back({name.generic_string(), it->path().string()});
   }

@@ -20,7 +20,7 @@ def write_bars(folder):
     _write_csv(folder / 'summary.csv', ['point', 'policy', *_SUMMARY],
                [[0, policy, *_summary_cells(policy, 1)] for policy in sorted(PUBLISHED)])
     _write_csv(folder / 'clients.csv', _CLIENT_COLUMNS, list(_client_rows(0)))
-    _write_csv(folder / 'published.csv', _PUBLISHED_COLUMNS, list(_published_rows()))
+    _write_csv(folder / 'published.csv', _PUBLISHED_COLUMNS, _padded(_published_rows()))
     _write_manifest(folder, 'FRS against SJF, SRT, RR and CFS', {})
 
 
@@ -42,11 +42,10 @@ def write_sweep(folder, **sweep):
     _write_manifest(folder, 'How long should a quantum be?', {key: list(values) for key, values in sweep.items()})
 
 
-def write_loops(folder, ntts, published=(), over=(), **sweep):
+def write_loops(folder, ntts, published=(), **sweep):
     """A folder of clients that loop. ntts: client -> NTT under direct access at the first point, which grows by half from
     point to point; under dfq each is as many times slower as there are clients. A sweep of 'clients' has sets of names
-    such as 'A+B'. published: rows of published.csv; over: published values of several points, as the manifest has
-    them."""
+    such as 'A+B'. published: rows of published.csv, whose last cells may be left out."""
     folder.mkdir(parents=True, exist_ok=True)
     summary, clients = [], []
     for point, swept in enumerate(itertools.product(*sweep.values())):
@@ -58,8 +57,8 @@ def write_loops(folder, ntts, published=(), over=(), **sweep):
             clients += [[point, policy, client, ntt, '', 1, 1, 1, 0, 1000, 9] for client, ntt in zip(here, found)]
     _write_csv(folder / 'summary.csv', ['point', 'policy', *sweep, *_SUMMARY], summary)
     _write_csv(folder / 'clients.csv', _CLIENT_COLUMNS, clients)
-    _write_csv(folder / 'published.csv', _PUBLISHED_COLUMNS, published)
-    _write_manifest(folder, 'Loops', {}, published=list(over))
+    _write_csv(folder / 'published.csv', _PUBLISHED_COLUMNS, _padded(published))
+    _write_manifest(folder, 'Loops', {})
 
 
 def write_trace(folder, policy, quantum=1.0, permutation=0):
@@ -204,7 +203,11 @@ def _round_robin(quantum, launch=0.05, copy=0.3, drain=0.15):
 _CLIENT_COLUMNS = ['point', 'policy', 'client', 'ntt', 'ntt_ci95', 'response_ns_mean', 'response_ns_p99',
                    'waiting_ns_mean', 'evictions', 'standalone_ns', 'jobs']
 _PUBLISHED_COLUMNS = ['figure', 'point', 'policy', 'client', 'metric', 'relation', 'published', 'measured',
-                      'relative_error', 'class', 'group', 'verdict', 'note']
+                      'relative_error', 'class', 'group', 'verdict', 'note', 'as', 'published_to', 'take', 'last_point']
+
+
+def _padded(rows):
+    return [[*row, *[''] * (len(_PUBLISHED_COLUMNS) - len(row))] for row in rows]
 
 
 def _summary_cells(policy, stretch):

@@ -200,7 +200,7 @@ class Reports(InAFolder):
         self.assertEqual((code, errors), (0, ''))
         self.assertRegex(out, r'\| sjf +\| 1\.89 ± 0\.04 \| 0\.63 ± 0\.03 \| 5\.23 ± 0\.05 \|')
         self.assertRegex(out, r'\| fig4 +\| cfs +\| ANTT +\| 6\.00 +\| 5\.82 +\| -3\.0 % +\| open +\| shown')
-        self.assertEqual(out.strip().splitlines()[-1], '23 pass, 1 miss, 1 shown')
+        self.assertEqual(out.strip().splitlines()[-1], '23 pass, 1 miss, 0 input, 1 shown')
         self.assertEqual((self.folder / 'report.md').read_text(), report.text(results.read(self.folder)))
 
 

@@ -173,16 +173,22 @@ class Sweeps(InAFolder):
         self.assertEqual(list(dfq.get_ydata()), [0.8, 0.8, 0.8])
         self.assertIn([0.9], [list(line.get_ydata()) for line in pages[0].axes[3].lines])
 
-    def test_values_of_several_points_or_ranked_by_their_ratios_are_not_marked(self):
-        row = lambda metric, relation, value: ['fig7', 0, 'dfq', '', metric, relation, value, 1, 0, 'order', '', 'pass', '']
-        rows = [row('antt', '=', 1), row('stp', 'order', 0.9), row('stp/direct', '=', 0.9), row('dntt', '=', 0.5)]
-        over = {'figure': 'fig7', 'point': '0', 'policy': 'dfq', 'metric': 'antt', 'published': '1.0',
-                'over': {'to': '2', 'take': 'mean'}}
+    def test_values_of_several_points_or_clients_or_ranked_by_their_ratios_are_not_marked(self):
+        row = lambda metric, relation, value, *more: ['fig7', 0, 'dfq', '', metric, relation, value, 1, 0, 'order', '', 'pass', '', *more]
+        rows = [row('stp', 'order', 0.9), row('stp/direct', '=', 0.9), row('dntt', '=', 0.5)]
+        taken = row('antt', '=', 1)
+        taken[3] = 'max of all'
         swept = {REQUEST: ['10 us', '20 us', '1 ms']}
-        for values, marked in [((), ['antt', 'dntt']), ((over,), ['dntt']), (({**over, 'point': '1'},), ['antt', 'dntt']),
-                               (({**over, 'published': 'about 1'},), ['antt', 'dntt'])]:
-            found = self.loops({'A': 1, 'B': 2}, rows, values, **swept)
+        for more, marked in [(row('antt', '=', 1), ['antt', 'dntt']), (row('antt', '=', 1, '', '', 'mean', 2), ['dntt']), (taken, ['dntt'])]:
+            found = self.loops({'A': 1, 'B': 2}, [more, *rows], **swept)
             self.assertEqual([row.metric for row in found.published_metrics()], marked)
+
+    def test_overheads_are_marked_where_the_metric_stands(self):
+        row = lambda change: ['fig7', 0, 'dfq', '', 'antt', '=', 0.15, 0.18, 0.2, 'moderate', '', 'miss', '', change]
+        swept = {REQUEST: ['10 us', '20 us', '1 ms']}
+        for change, marked in [('', [0.15]), ('overhead', [1.15]), ('loss', []), ('speedup', [])]:
+            found = self.loops({'A': 1, 'B': 2}, [row(change)], **swept)
+            self.assertEqual([row.published for row in found.published_metrics()], marked, change)
 
 
 class ClientSweeps(InAFolder):

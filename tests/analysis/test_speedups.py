@@ -10,11 +10,11 @@ import results
 import speedups
 
 GPUS, BUS = 'device.gpus', 'device.copy.bus'
-PUBLISHED = 'figure,point,policy,client,metric,relation,published,measured,relative_error,class,group,verdict,note\n'
+PUBLISHED = 'figure,point,policy,client,metric,relation,published,measured,relative_error,class,group,verdict,note,as,take,last_point\n'
 
 
 class OnSeveralGpus(InAFolder):
-    def read(self, columns, points, ntts, published='', over=()):
+    def read(self, columns, points, ntts, published=''):
         """columns: the swept parameters; points: their values; ntts: (point, policy, client) -> NTT."""
         policies = sorted({policy for _, policy, _ in ntts})
         stp = lambda point, policy: sum(1 / ntt for key, ntt in ntts.items() if key[:2] == (point, policy) and ntt)
@@ -26,7 +26,7 @@ class OnSeveralGpus(InAFolder):
             f'{point},{policy},{client},{ntt or ""},,1000\n' for (point, policy, client), ntt in ntts.items()))
         (self.folder / 'published.csv').write_text(PUBLISHED + published)
         (self.folder / 'manifest.json').write_text(json.dumps(
-            {'configuration': {'title': 'title', 'policies': policies, 'published': list(over)}}))
+            {'configuration': {'title': 'title', 'policies': policies}}))
         return results.read(self.folder)
 
     def together(self, ntts, counts=('1', '2'), **more):
@@ -93,10 +93,13 @@ class Speedups(OnSeveralGpus):
         self.assertEqual(self.bars(axes), {0: 2, 2: 2})
 
     def test_a_value_published_of_all_clients_is_a_line_and_others_are_diamonds(self):
-        row = 'f,1,p,{},ntt/point 0,=,{},1,0,open,,shown,\n'.format
+        row = 'f,1,p,{},ntt/point 0,=,{},1,0,open,,shown,,,,\n'.format
         axes, = speedups.draw(self.together({'A': (4, 2), 'B': (2, 2)}, published=row('A', 0.625) + row('B', 0.625))).axes
         self.assertEqual(self.diamonds(axes), [])
         self.assertIn([1.6, 1.6], [list(line.get_ydata()) for line in axes.lines])
+        median = 'f,1,p,median of all,ntt/point 0,=,1.55,1,0,open,,shown,,speedup,,\n'
+        axes, = speedups.draw(self.together({'A': (4, 2), 'B': (2, 2)}, published=median)).axes
+        self.assertIn([1.55, 1.55], [list(line.get_ydata()) for line in axes.lines])
         axes, = speedups.draw(self.together({'A': (4, 2), 'B': (2, 2)}, published=row('A', 0.5))).axes
         self.assertEqual(self.diamonds(axes), [2])
         other = row('A', 0.5).replace('point 0', 'point 1')
@@ -104,11 +107,8 @@ class Speedups(OnSeveralGpus):
         self.assertEqual(self.diamonds(axes), [])
 
     def test_a_mean_published_over_all_points_of_a_number_of_gpus_stands_beside_theirs(self):
-        value = {'figure': 'f', 'point': '2', 'policy': 'p', 'metric': 'stp', 'published': '1.65'}
-        row = 'f,2,p,,stp,=,1.65,1,0,open,,shown,\n'
-        for over, shown in [({'to': '3', 'take': 'mean'}, [1.65]), ({'to': '3', 'take': 'max'}, []),
-                            ({'to': '2', 'take': 'mean'}, [])]:
-            found = self.alone({'A': (1, 0.5), 'B': (1, 1)}, published=row, over=[{**value, 'over': over}])
+        for over, shown in [('mean,3', [1.65]), ('max,3', []), ('mean,2', [])]:
+            found = self.alone({'A': (1, 0.5), 'B': (1, 1)}, published=f'f,2,p,,stp,=,1.65,1,0,open,,shown,,,{over}\n')
             axes, = speedups.draw(found).axes
             self.assertEqual(self.diamonds(axes), shown)
 
@@ -149,7 +149,7 @@ class Family(OnSeveralGpus):
         self.assertEqual([label.get_text() for label in stp.get_xticklabels()], ['1', '2', '3', '4'])
 
     def test_published_values_have_the_colour_of_their_line(self):
-        figure = family.draw(self.family(published='f,5,p,,stp,=,30,1,0,moderate,,pass,\n'))
+        figure = family.draw(self.family(published='f,5,p,,stp,=,30,1,0,moderate,,pass,,,,\n'))
         stp = figure.axes[2]
         mark, = (line for line in stp.lines if line.get_marker() == 'd')
         self.assertEqual((list(mark.get_xdata()), list(mark.get_ydata())), ([2], [30]))

@@ -88,3 +88,93 @@ TEST_CASE("a value over several points: the mean, least or largest, and of ratio
   later.take = "mean";
   CHECK(judge({later}, measured)[0].measured == 3.5);
 }
+
+TEST_CASE("overheads are compared as overheads: 18.4% for 15% is a miss of 23%") {
+  Measured measured;
+  measured.put(0, "a", "", "antt", 1.184);
+  measured.put(0, "b", "", "antt", 1.05);
+  const auto judged = [&](const std::string& as, double published, const std::string& minus = "") {
+    PublishedValue v = value("a", published, "moderate");
+    v.as = as;
+    v.minus = minus;
+    return judge({v}, measured)[0];
+  };
+  CHECK(judged("", 1.15).verdict == "pass");
+  CHECK(judged("overhead", 0.15).verdict == "miss");
+  CHECK(*judged("overhead", 0.15).relative_error == Approx(0.184 / 0.15 - 1));
+  CHECK(*judged("loss", -0.2).measured == Approx(-0.184));
+  CHECK(*judged("loss", -0.2).relative_error == Approx(0.08));  // above print, as -0.184 is above -0.2
+  CHECK(*judged("speedup", 1).measured == Approx(1 / 1.184));
+  CHECK(*judged("", 0.134, "b").measured == Approx(0.134));
+  CHECK(judged("", 0.134, "c").verdict == "miss");  // not measured
+}
+
+TEST_CASE("a range") {
+  const auto judged = [&](double here) {
+    PublishedValue v = value("a", 4, "order", "in");
+    v.published_to = 5;
+    Measured measured;
+    measured.put(0, "a", "", "antt", here);
+    return judge({v}, measured)[0];
+  };
+  CHECK(judged(4).verdict == "pass");
+  CHECK(judged(5).verdict == "pass");
+  CHECK(*judged(4.5).relative_error == 0);
+  CHECK(judged(3.8).verdict == "miss");
+  CHECK(*judged(3.8).relative_error == Approx(-0.05));
+  CHECK(*judged(6).relative_error == Approx(0.2));
+}
+
+TEST_CASE("what follows from the input is neither met nor missed") {
+  CHECK(verdicts({value("a", 1, "input"), value("b", 1, "input", "<")}, {1, 2}) == Strings{"input", "input"});
+}
+
+TEST_CASE("clients taken together, and what they are relative to") {
+  Measured measured;
+  const std::map<std::string, std::pair<double, double>> ntts{{"A", {8, 2}}, {"B", {6, 3}}, {"C", {9, 1}}};
+  for (const auto& [client, values] : ntts) {
+    measured.put(0, "a", client, "ntt", values.first);
+    measured.put(0, "b", client, "ntt", values.second);
+  }
+  measured.put(0, "a", "D", "jobs", 0);  // it finished nothing, so it has no NTT
+  const auto taken = [&](TakenClients clients, auto... changes) {
+    PublishedValue v = value("a", 1, "tight");
+    v.metric = "ntt";
+    v.clients = std::move(clients);
+    (changes(v), ...);
+    return judge({v}, measured)[0].measured;
+  };
+  const std::vector<std::string> abc{"A", "B", "C"}, but_d{"D"};
+  CHECK(taken({"max", abc, {}}) == 9.0);
+  CHECK(taken({"min", {}, but_d}) == 6.0);
+  CHECK(taken({"median", abc, {}}) == 8.0);
+  CHECK(taken({"median", {"A", "B"}, {}}) == 7.0);
+  CHECK(*taken({"mean", abc, {}}) == Approx(23. / 3));
+  CHECK_FALSE(taken({"mean", {}, {}}));  // D is one of all
+  const auto by_policy = [](PublishedValue& v) { v.relative_to = "b"; };
+  const auto overhead = [](PublishedValue& v) { v.as = "overhead"; };
+  CHECK(taken({"max", abc, {}}, by_policy) == 9.0);  // 4 2 9: client by client
+  CHECK(taken({"min", abc, {}}, by_policy, overhead) == 1.0);
+  const auto by_clients = [](PublishedValue& v) {
+    v.relative_to_clients = TakenClients{"max", {"A", "B"}, {}};
+  };
+  CHECK(taken({"max", abc, {}}, by_policy, by_clients) == 3.0);  // 9 over 3: taken together first
+  CHECK(taken({"min", abc, {}}, [](PublishedValue& v) { v.relative_to_client = "A"; }) == 0.75);
+}
+
+TEST_CASE("of one measured quantity there is one entry") {
+  PublishedValue antt = value("a", 1.9, "moderate"), rank = value("a", 1.9, "order", "order");
+  rank.path = "published.1";
+  CHECK_THROWS_WITH(refuse_repeated({antt, rank}),
+                    Catch::Contains("published.1") && Catch::Contains("counts twice"));
+  rank.as = "overhead";  // the same quantity in other words
+  CHECK_THROWS(refuse_repeated({antt, rank}));
+  for (auto different :
+       {+[](PublishedValue& v) { v.relative_to = "b"; }, +[](PublishedValue& v) { v.point = 1; },
+        +[](PublishedValue& v) { v.policy = "b"; }, +[](PublishedValue& v) { v.metric = "stp"; },
+        +[](PublishedValue& v) { v.take = "mean"; }, +[](PublishedValue& v) { v.minus = "b"; }}) {
+    PublishedValue other = rank;
+    different(other);
+    CHECK_NOTHROW(refuse_repeated({antt, other}));
+  }
+}

@@ -1,0 +1,56 @@
+// What a paper prints: a list of its numbers and of its comparative sentences, each with the place where it
+// stands and either the experiments that compare it, the input files that it went into, or the reason why
+// neither.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "models/input/field.hpp"
+
+namespace gangway {
+
+// The name of a list, which lies beside the experiments of its paper.
+inline constexpr const char* kPrintedList = "printed.yaml";
+
+struct PrintedNumber {
+  std::string what;  // of several, which one
+  double value = 0;  // in ns, bytes and bytes per second where it has a unit; a percentage as a share
+  Origin origin = {};
+};
+
+struct PrintedStatement {
+  std::string id;
+  std::string place;  // section, figure or table
+  std::string about;
+  std::vector<PrintedNumber> numbers;  // none: a sentence that compares without a number
+  std::vector<std::string> compared;   // experiments beside the list, without .yaml
+  std::vector<std::string> input;      // files, as seen from the list
+  std::string reason;
+  Origin origin = {};
+  std::string path;  // in the list, for errors
+};
+
+struct PrintedList {
+  std::string paper;
+  std::vector<PrintedStatement> statements;  // ids are unique, each has one of compared, input and reason
+};
+
+// Throws InputError.
+PrintedList read_printed(const Field& root);
+
+// Holds a list against the experiments in its folder and against the files that it names. Throws InputError
+// where
+// - a statement is said to be compared in an experiment that has no entry for it, or an entry says so and the
+// list does not;
+// - an entry has a number that the statement does not have, or the statement one that no entry has (of a
+// sentence without a
+//   number entries compare with 1, or 0 of differences, overheads and losses; open ones may have a number
+//   that was worked out);
+// - an entry that counts (tight, moderate, order) or is of class input names no statement;
+// - a statement counts in two experiments, or one of its numbers counts in one and is open in another;
+// - a number is in none of the files that it is said to have gone into.
+void check_printed(const PrintedList& list, const std::filesystem::path& folder);
+
+}  // namespace gangway
