@@ -13,8 +13,7 @@ class Neon(Reproduction):
     PAPER = "neon"
 
     def misses(self):
-        return [(row["figure"], row["point"], row["policy"], row["client"]) for row in self.rows("published.csv")
-                if row["verdict"] == "miss"]
+        return {(row["printed"], row["policy"], row["client"]) for row in self.rows("published.csv") if row["verdict"] == "miss"}
 
     def slowdowns(self, policy, point=0):
         return {row["client"]: float(row["ntt"]) for row in self.rows("clients.csv")

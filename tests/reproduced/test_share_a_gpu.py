@@ -11,12 +11,11 @@ class ShareAGpu(Reproduction):
     def clients(self, column):
         return {(int(row["point"]), row["client"]): float(row[column]) for row in self.rows("clients.csv")}
 
-    def test_printed_values_are_met(self):
-        for name, met, shown in (("fig5", 5, 0), ("fig6-compute", 2, 0), ("fig6-memory", 4, 0), ("fig6-mixed", 2, 1), ("fig7", 5, 0)):
+    def test_what_is_missed_is_what_the_page_says(self):
+        for name, missed in (("fig5", []), ("fig6-compute", []), ("fig6-memory", []), ("fig6-mixed", []), ("fig7", ["together-proportional"])):
             with self.subTest(name):
                 self.run_experiment(name)
-                verdicts = [row["verdict"] for row in self.rows("published.csv")]
-                self.assertEqual((verdicts.count("miss"), verdicts.count("pass"), verdicts.count("shown")), (0, met, shown))
+                self.assertEqual([row["printed"] for row in self.rows("published.csv") if row["verdict"] == "miss"], missed)
 
     def test_overheads_fall_with_the_time_slice_program_by_program(self):
         self.run_experiment("fig5")

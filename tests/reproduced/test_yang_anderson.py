@@ -1,6 +1,7 @@
 """Experiments of experiments/yang-anderson/ whose response times are known exactly: the paper's own, and counterexamples."""
 
 import csv
+import json
 import os
 import subprocess
 import tempfile
@@ -61,6 +62,19 @@ class Fig2(unittest.TestCase):
             clients = run("fig2", published="[]", **arrive)[0]
             self.assertEqual({client: jobs[0][0] / UNIT for client, jobs in clients.items()},
                              {"K1": 0, "K2": 0, "K3": 6, "K4": 6, "K5": 12}, (k4, k5))
+
+
+class Example2(unittest.TestCase):
+    def test_the_printed_utilisations(self):
+        tasks = [("K1", 1024 * 3.8, 8, 1, 1024), ("K2", 3584 * 6, 16, 7, 512), ("K3", 1024 * 6, 17, 1, 1024), ("K4", 2560 * 11.2, 18, 5, 512)]
+        text = "kind: taskset\nversion: 1\nname: example-2\ndevice: {layout: pool, m: 4096}\ntasks:\n" + "".join(
+            f"  - {{name: {name}, C: {C:g}, T: {T}, g: {g}, b: {b}}}\n" for name, C, T, g, b in tasks)
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "set.yaml").write_text(text)
+            done = subprocess.run([GANGWAY, "bound", Path(folder) / "set.yaml", "--json"], check=True, capture_output=True, text=True)
+        report = json.loads(done.stdout)
+        self.assertEqual(round(float(report["U"]["value"]), 1), 3784.7)
+        self.assertEqual(float(report["tasks"][0]["u"]["value"]), 486.4)
 
 
 class Theorem1(unittest.TestCase):
