@@ -115,7 +115,7 @@ def mark_published(axes, x, row, colour='black', points_right=0):
 def published_handles(rows):
     """Legend entries for the kinds of published value that were drawn."""
     kinds = {row.kind in ('tight', 'moderate') for row in rows}
-    labels = {True: 'published (tight or moderate)', False: 'published (order or open)'}
+    labels = {True: 'published (tight or moderate)', False: 'published (order, input or open)'}
     return [Line2D([], [], label=labels[solid], **_diamond(solid, 'black'))
             for solid in (True, False) if solid in kinds]
 
