@@ -14,12 +14,22 @@ std::vector<std::uint32_t> channels_used(const Workload& workload) {
   return used;
 }
 
+// Whether the client keeps the device supplied with frames: its channels are for graphics.
+bool draws(const Client& client) { return client.frames_in_flight > 1; }
+
+ChannelTurns turns_of(const WorldSetup& setup, const std::vector<std::uint32_t>& used) {
+  std::vector<ChannelTurns::ClientChannels> clients;
+  for (std::size_t c = 0; c < used.size(); ++c)
+    clients.push_back({used[c], draws(setup.workload.clients[c])});
+  return ChannelTurns(setup.device.access, clients);
+}
+
 }  // namespace
 
 ChannelWorld::ChannelWorld(const WorldSetup& setup)
     : EventWorld(setup),
       used_channels_(channels_used(setup.workload)),
-      turns_(setup.device.access, used_channels_),
+      turns_(turns_of(setup, used_channels_)),
       copies_(setup.device) {
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];

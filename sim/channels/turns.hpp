@@ -28,8 +28,11 @@ class ChannelTurns {
     std::optional<Time> ends;  // none: never
   };
 
-  // `channels`: how many each client uses.
-  ChannelTurns(const ChannelCosts& costs, const std::vector<std::uint32_t>& channels);
+  struct ClientChannels {
+    std::uint32_t used = 1;
+    bool graphics = false;
+  };
+  ChannelTurns(const ChannelCosts& costs, const std::vector<ClientChannels>& clients);
   void reset();
 
   void submit(std::uint32_t channel, const Request& request);
@@ -45,16 +48,23 @@ class ChannelTurns {
   std::int64_t outstanding(ClientId client) const { return outstanding_[client.index]; }
 
  private:
+  struct Channel {
+    bool graphics = false;
+    std::deque<Request> queue;
+    // Of graphics: how long other channels may still run before its next turn.
+    Duration yields;
+  };
+
   std::size_t next() const;
 
   ChannelCosts costs_;
-  std::vector<std::size_t> first_;           // of each client's channels
-  std::vector<std::deque<Request>> queues_;  // by channel
-  std::vector<std::int64_t> outstanding_;    // by client
-  std::size_t waiting_ = 0;                  // requests, in all
-  std::size_t turn_ = 0;                     // whose it is
-  std::size_t left_ = 0;                     // requests in this turn
-  std::optional<ClientId> last_;             // whose request was the last
+  std::vector<std::size_t> first_;         // of each client's channels
+  std::vector<Channel> channels_;          // the ring
+  std::vector<std::int64_t> outstanding_;  // by client
+  std::size_t waiting_ = 0;                // requests, in all
+  std::size_t turn_ = 0;                   // whose it is
+  std::size_t left_ = 0;                   // requests in this turn
+  std::optional<ClientId> last_;           // whose request was the last
   std::optional<Run> run_;
 };
 

@@ -89,6 +89,7 @@ class Client:
         self.asks = spec.get("channels", 1)
         self.copy_in, self.copy_out = copied(spec, "copy_in", "input"), copied(spec, "copy_out", "output")
         self.blocking = spec.get("blocking", True)
+        self.draws = spec.get("frames_in_flight", 1) > 1  # its channels are for graphics
         self.trivial = share(spec.get("trivial_requests", 0))
         first = given(spec, "arrive")
         if "arrivals" in workload:

@@ -212,6 +212,8 @@ class ChannelModel:
         self.limit = math.inf
         self.running, self.switching, self.last_client = None, False, None
         self.turn, self.turn_left = (-1, -1), 0
+        # Of graphics channels: for how long others have run since its last turn ended, and how long that took.
+        self.others_ran, self.last_turn = collections.Counter(), collections.Counter()
         self.engines = Engines(device, lambda time, end: self.at(time, ENDS, lambda: end(self.now)), self.copy_ended)
         self.asked = []         # copies that joined their engines in this instant
         self.stirred = set()    # hosts of which something ended, or whose sampling's span did
@@ -324,7 +326,10 @@ class ChannelModel:
         if not waiting:
             return
         if not self.turn_left or self.turn not in waiting:
-            self.turn = min([place for place in waiting if place > self.turn], default=waiting[0])
+            others = [place for place in waiting if not self.hosts[place[0]].client.draws]
+            may = [place for place in waiting if place in others or not others or self.others_ran[place] >= self.last_turn[place]]
+            self.turn = min([place for place in may if place > self.turn], default=may[0])
+            self.others_ran[self.turn] = self.last_turn[self.turn] = 0
             client, number = self.turn
             self.turn_left = len(self.hosts[client].queues[number]) if self.whole_queue else 1
         self.turn_left -= 1
@@ -351,6 +356,11 @@ class ChannelModel:
             return
         self.running = None
         host = self.hosts[request.job.client.index]
+        if host.client.draws:
+            self.last_turn[self.turn] += self.now - request.begin
+        else:
+            for place in self.last_turn:
+                self.others_ran[place] += self.now - request.begin
         sample = request.sample
         if sample:
             sample.out -= 1

@@ -72,6 +72,18 @@ def test_turns_of_a_queue():
           {("a", 0): done(0, 50), ("b", 0): done(15, 25)})
 
 
+def test_graphics_yield_as_long_as_their_turn_was():
+    # a draws: two frames of 10 + 10, all of them 0..40. Then b has 40 ns before the next frames: requests of 15, 40..85.
+    drawing = client("a", kernel(10, count=2), blocking=False, frames_in_flight=2, repeat={"jobs": 4, "think": "0 ns"})
+    check([drawing, client("b", kernel(15), repeat={"jobs": 4, "think": "0 ns"})], device(), "passthrough",
+          {("a", 0): done(0, 20), ("a", 1): done(20, 40), ("a", 2): done(85, 105), ("a", 3): done(105, 125),
+           ("b", 0): done(40, 55), ("b", 1): done(55, 70), ("b", 2): done(70, 85), ("b", 3): done(125, 140)})
+    # Nobody else waits: b's next request comes at 63. a's turn is 55..95, then b's.
+    check([drawing, client("b", kernel(15, gap="8 ns"), repeat={"jobs": 2, "think": "0 ns"})], device(), "passthrough",
+          {("a", 0): done(0, 20), ("a", 1): done(20, 40), ("a", 2): done(55, 75), ("a", 3): done(75, 95),
+           ("b", 0): done(40, 55), ("b", 1): done(95, 110)})
+
+
 def test_next_channel_is_the_one_after_the_last():
     # Channels of a stand beside each other: a/0 0..10, a/1 10..30, b 30..40.
     check([client("a", kernel(10), kernel(20, channel=1), blocking=False, channels=2), client("b", kernel(10))],

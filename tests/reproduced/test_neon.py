@@ -28,6 +28,33 @@ class Neon(Reproduction):
         self.run_experiment("fig4", *SHORT)  # against FloydWarshall it is a matter of the thousandth
         self.assertLessEqual({printed for printed, _, _ in self.misses()}, {"alone-engaged-large"})
 
+    def test_the_paper_singles_out_whom_direct_access_slows_down_most(self):
+        """Section 5.3: a large Throttle slows DCT, FFT and glxgears, a small one suffers from DCT and FFT."""
+        self.run_experiment("fig6", *SHORT, "--set", "published=[]", "--set", "policies=[{name: passthrough, label: direct}]")
+        sizes = range(6)
+        pairs = {name: [self.slowdowns("direct", 6 * row + size) for size in sizes]
+                 for row, name in enumerate(("DCT", "FFT", "glxgears", "oclParticles"))}
+        throttle = {name: [slowdowns["Throttle"] for slowdowns in row] for name, row in pairs.items()}
+        other = {name: [slowdowns[name] for slowdowns in row] for name, row in pairs.items()}
+        self.assertLess(max(throttle["glxgears"] + throttle["oclParticles"]), 3)
+        self.assertGreater(throttle["DCT"][0], 2.9)
+        self.assertGreater(throttle["FFT"][0], 7)
+        self.assertGreater(other["glxgears"][5], 12)
+        self.assertLess(max(other["oclParticles"]), 7)
+        # Requests of glxgears complete at a lower rate than Throttle's of 19 us; the disparity goes down with their size.
+        rates = [(37 * slowdowns["glxgears"]) / (size * slowdowns["Throttle"])
+                 for size, slowdowns in zip((19, 47, 115, 283, 694, 1700), pairs["glxgears"])]
+        self.assertGreater(rates[0], 1.9)
+        self.assertEqual(rates, sorted(rates, reverse=True))
+
+    def test_fair_queueing_is_wrong_about_glxgears_beside_small_requests_alone(self):
+        self.run_experiment("fig6", *LONGER, "--set", "published=[]", "--set", "clients=[glxgears, Throttle]",
+                            "--set", "policies=[{name: disengaged-fair-queueing, label: dfq}]", "--set",
+                            "sweep={workload.clients.Throttle.throttle.request: [19 us, 1.7 ms]}")
+        small, large = self.slowdowns("dfq", 0), self.slowdowns("dfq", 1)
+        self.assertGreater(small["glxgears"], 1.4 * small["Throttle"])
+        self.assertLess(abs(large["glxgears"] - large["Throttle"]), 0.25)
+
     def test_plain_turns_overshoot(self):
         self.run_experiment("fig6", *SHORT, "--set", "device.access.turns=request", "--set", "published=[]")
         self.assertGreater(self.slowdowns("direct", 5)["DCT"], 17)

@@ -61,6 +61,41 @@ TEST_CASE("two frames in flight: while one is on the device the next is made") {
   CHECK(played.jobs[3].standalone == Duration{20'000});
 }
 
+TEST_CASE("graphics yield to others for as long as their turn was") {
+  // A draws: two frames of two requests each, which are one turn of 20 us.
+  Client a = looping("A", 5);
+  a.kernels.push_back(a.kernels[0]);
+  a.blocking = false;
+  a.frames_in_flight = 2;
+  const auto beside = [&](const Client& b) {
+    const Scenario scenario = in_turn({a, b}, 92);
+    return starts(play(scenario, "passthrough"), scenario);
+  };
+  const Lines turn{"0 A", "5 A", "10 A", "15 A"};
+  const auto then = [&](Lines rest) {
+    rest.insert(rest.begin(), turn.begin(), turn.end());
+    return rest;
+  };
+  SECTION("short requests run until they have had as long") {
+    CHECK(beside(looping("B", 8)) ==
+          then({"20 B", "28 B", "36 B", "44 A", "49 A", "54 A", "59 A", "64 B", "72 B", "80 B", "88 A"}));
+  }
+  SECTION("one that is longer is enough") {
+    CHECK(beside(looping("B", 50)) == then({"20 B", "70 A", "75 A", "80 A", "85 A", "90 B"}));
+  }
+  SECTION("where nobody else waits they go on") {
+    // B's requests come at 30 and at 78, each in a turn of A's.
+    CHECK(beside(looping("B", 8, 30)) == then({"20 A", "25 A", "30 A", "35 A", "40 B", "48 A", "53 A", "58 A",
+                                               "63 A", "68 A", "73 A", "78 A", "83 A", "88 B"}));
+  }
+  SECTION("two that draw take turns") {
+    Client b = a;
+    b.name = "B";
+    CHECK(beside(b) == then({"20 B", "25 B", "30 B", "35 B", "40 A", "45 A", "50 A", "55 A", "60 B", "65 B",
+                             "70 B", "75 B", "80 A", "85 A", "90 A"}));
+  }
+}
+
 TEST_CASE("several channels of a client have a turn each") {
   Client a = looping("A", 10);
   a.kernels.push_back(kernel_of(4));
