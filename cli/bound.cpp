@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -81,16 +82,22 @@ void print_task(const BoundReport& report, std::size_t i, const std::string& uni
   const BoundedTask& task = report.tasks[i];
   fmt::print("\n{}", task.name);
   if (task.utilisation) fmt::print(", u = {}", text_of(*task.utilisation, ""));
+  const std::vector<std::string> stopped = report.stopped(i);
   if (const Rational* least = report.tightest(i))
-    fmt::print(": at most {} ({})\n", text_of(*least, unit), report.bounds[*task.tightest].bound->name);
+    fmt::print(": at most {} ({}){}", text_of(*least, unit), report.bounds[*task.tightest].bound->name,
+               stopped.empty() ? "" : ", perhaps less");
   else
-    fmt::print(": no bound applies\n");
+    fmt::print(": no bound {}", stopped.empty() ? "applies" : "found");
+  if (!stopped.empty()) fmt::print(", as a step limit stopped {}", fmt::join(stopped, ", "));
+  fmt::print("\n");
   for (const AppliedBound& applied : report.bounds) {
     if (BoundReport::refused(applied) != nullptr) continue;
     const BoundOrUnmet& bound = applied.result.tasks[i];
     fmt::print("  {:<11} ", applied.bound->name);
+    const std::string* looser = BoundReport::looser(applied, i);
     if (const auto* value = std::get_if<Rational>(&bound))
-      fmt::print("{}\n", text_of(*value, unit));
+      fmt::print("{}{}{}\n", text_of(*value, unit), looser ? ", perhaps looser than it need be: " : "",
+                 looser ? *looser : "");
     else
       print_unmet(std::get<Unmet>(bound), unit);
   }

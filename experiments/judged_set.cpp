@@ -1,6 +1,7 @@
 #include "experiments/judged_set.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -27,15 +28,16 @@ std::optional<Rational> period_of(const TaskSet& set, std::size_t task) {
 }
 
 // Holds what was seen against one bound of each task (none: not bounded).
-template <typename BoundOf>
+template <typename BoundOf, typename Stopped>
 JudgedSet::Verdict verdict_of(const TaskSet& set, const std::string& name, const std::vector<SeenTask>& seen,
-                              BoundOf bound_of) {
+                              BoundOf bound_of, Stopped stopped) {
   JudgedSet::Verdict verdict;
   verdict.bound = name;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const Rational* bound = bound_of(i);
     const auto period = period_of(set, i);
     verdict.all = verdict.all && bound != nullptr;
+    verdict.stopped += stopped(i) ? 1 : 0;
     verdict.in_time = verdict.in_time && bound != nullptr && (!period || *bound <= *period);
     const auto largest = seen[i].largest();
     if (bound != nullptr && largest) verdict.ratios.push_back((*largest / *bound).number());
@@ -53,10 +55,11 @@ std::string rows_of(const TaskSet& set, std::uint64_t which, const BoundReport& 
     const Rational* bound = report.tightest(i);
     const auto largest = seen[i].largest();
     rows += fmt::format(
-        "{},{},{},{},{},{},{},{},{}\n", which, task.name, number(task.utilisation), number(period_of(set, i)),
-        bound != nullptr ? report.bounds[*task.tightest].bound->name : "",
+        "{},{},{},{},{},{},{},{},{},{}\n", which, task.name, number(task.utilisation),
+        number(period_of(set, i)), bound != nullptr ? report.bounds[*task.tightest].bound->name : "",
         bound != nullptr ? to_text(bound->number()) : "", number(seen[i].simulated), number(seen[i].searched),
-        bound != nullptr && largest ? to_text((*largest / *bound).number()) : "");
+        bound != nullptr && largest ? to_text((*largest / *bound).number()) : "",
+        fmt::join(report.stopped(i), " "));
   }
   return rows;
 }
@@ -88,11 +91,13 @@ std::optional<JudgedSet> judge(const Study& study, const StudyPoint& point, std:
   for (std::size_t i = 0; i < seen.size(); ++i)
     if (const auto largest = seen[i].largest()) check_observation(report, i, *largest);
   for (const AppliedBound& applied : report.bounds)
-    judged.bounds.push_back(verdict_of(set, applied.bound->name, seen, [&](std::size_t i) {
-      return std::get_if<Rational>(&applied.result.tasks[i]);
-    }));
-  judged.bounds.push_back(
-      verdict_of(set, kTightest, seen, [&](std::size_t i) { return report.tightest(i); }));
+    judged.bounds.push_back(verdict_of(
+        set, applied.bound->name, seen,
+        [&](std::size_t i) { return std::get_if<Rational>(&applied.result.tasks[i]); },
+        [&](std::size_t i) { return BoundReport::stopped(applied, i); }));
+  judged.bounds.push_back(verdict_of(
+      set, kTightest, seen, [&](std::size_t i) { return report.tightest(i); },
+      [&](std::size_t i) { return !report.stopped(i).empty(); }));
   if (study.write_tasks) judged.rows = rows_of(set, number, report, seen);
   return judged;
 }

@@ -18,6 +18,7 @@ struct JudgedSet {
     std::string bound;
     bool all = true, in_time = true;
     std::vector<double> ratios;  // what was seen of each task that it bounds, over the bound
+    std::int64_t stopped = 0;    // tasks for which it is looser or missing as a step limit stopped it
   };
   std::vector<Verdict> bounds;       // by name, the tightest last
   std::optional<bool> met, growing;  // in the long run: every deadline; any task
@@ -28,7 +29,7 @@ struct JudgedSet {
 };
 
 inline constexpr const char* kTightest = "tightest";
-inline constexpr const char* kTaskColumns = "set,task,u,period,bound,value,simulated,searched,ratio";
+inline constexpr const char* kTaskColumns = "set,task,u,period,bound,value,simulated,searched,ratio,stopped";
 
 // Throws RunError when anything is seen to be above a bound. None when `stop` gets set.
 std::optional<JudgedSet> judge(const Study& study, const StudyPoint& point, std::uint64_t number,

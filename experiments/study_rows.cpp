@@ -61,9 +61,11 @@ std::string bound_of(const std::vector<JudgedSet>& sets, std::size_t bound,
   text += "," + share(sets, [&](const auto& s) { return s.bounds[bound].all; });
   text += "," + share(sets, [&](const auto& s) { return s.bounds[bound].in_time; });
   text += fmt::format(",{}", ratios.size());
-  if (ratios.empty()) return text + ",,,,";
-  for (const double share : {0.05, 0.5, 0.95, 1.0}) text += "," + to_text(quantile(ratios, share));
-  return text;
+  for (const double share : {0.05, 0.5, 0.95, 1.0})
+    text += "," + (ratios.empty() ? "" : to_text(quantile(ratios, share)));
+  std::int64_t stopped = 0;
+  for (const JudgedSet& set : sets) stopped += set.bounds[bound].stopped;
+  return text + fmt::format(",{}", stopped);
 }
 
 std::string bins_of(const std::string& key, const std::string& bound, const std::vector<double>& ratios) {

@@ -22,7 +22,7 @@ inline constexpr std::array<StudyFile, 4> kStudyFiles{
         true},
     StudyFile{"bounds.csv",
               "bound,sets,bounded,bounded_low,bounded_high,in_time,in_time_low,in_time_high,tasks,ratio_p5,"
-              "ratio_p50,ratio_p95,ratio_max",
+              "ratio_p50,ratio_p95,ratio_max,stopped",
               true},
     StudyFile{"tightness.csv", "bound,ratio_from,ratio_to,tasks", false},
     StudyFile{"tasks.csv", kTaskColumns, false}};

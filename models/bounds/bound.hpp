@@ -2,6 +2,7 @@
 // itself; models/bounds/README.md has the proofs under the same names.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ struct Figure {
 struct Unmet {
   std::string condition;
   std::vector<Figure> numbers;
+  bool stopped = false;  // a search at its step limit: the theorem may have a bound all the same
   friend bool operator==(const Unmet&, const Unmet&) = default;
 };
 
@@ -41,11 +43,14 @@ using BoundOrUnmet = std::variant<Rational, Unmet>;
 struct BoundResult {
   std::vector<BoundOrUnmet> tasks;  // in the file's order
   std::vector<Figure> figures;      // of the whole set: lambda, B*
+  // Bounds that are proven, but may be above what the theorem says as a search stopped at its step limit:
+  // what stands in the place of its result, by task.
+  std::map<std::size_t, std::string> looser;
 };
 
 // The bound applies to no task, for one reason.
 inline BoundResult nowhere(std::size_t tasks, const Unmet& why) {
-  return {std::vector<BoundOrUnmet>(tasks, why), {}};
+  return {std::vector<BoundOrUnmet>(tasks, why), {}, {}};
 }
 
 // How a bound is computed from one form of task sets. The analyses have the theorems' symbols; times that go
@@ -73,8 +78,8 @@ struct BoundRegistration : Registration<Bound> {
       : Registration<Bound>(Bound{{std::move(name), std::move(summary), {}}, compute, {}, true}) {}
 };
 
-// A search that would take too long is given up: the bound is looser or missing then, never wrong. Counted in
-// steps, so that results do not depend on the machine.
+// A search that would take too long is given up: the bound is looser or missing then, never wrong, and says
+// so. Counted in steps, so that results do not depend on the machine.
 class Steps {
  public:
   explicit Steps(std::int64_t most) : left_(most) {}

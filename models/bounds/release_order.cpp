@@ -88,6 +88,12 @@ std::optional<Rational> ReleaseOrder::delay() const {
   return Y;
 }
 
+void ReleaseOrder::tell(BoundResult& result) const {
+  if (sets_) return;
+  for (std::size_t i = 0; i < set_.size(); ++i)
+    result.looser[i] = "Y is bounded by a fractional knapsack, as there are too many sets of pending tasks";
+}
+
 std::optional<Unmet> overloaded(const SporadicAnalysis& set) {
   const Rational M = *set.least_busy();
   if (set.utilisation() <= M) return std::nullopt;

@@ -24,6 +24,9 @@ class ReleaseOrder {
   // too many sets; none when a denominator is not above zero.
   std::optional<Rational> delay() const;
 
+  // Says in a result that follows from delay() where that is an upper bound of Y.
+  void tell(BoundResult& result) const;
+
  private:
   void collect(std::size_t next, std::int64_t room, Members& members, Steps& steps);
   Rational most(const std::vector<Rational>& values) const;

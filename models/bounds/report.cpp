@@ -136,10 +136,12 @@ Json or_null(const std::optional<T>& value) {
     return *value;
 }
 
-Json json_of(const std::string& name, const BoundOrUnmet& bound) {
-  Json json{{"bound", name}};
+Json json_of(const AppliedBound& applied, std::size_t i) {
+  const BoundOrUnmet& bound = applied.result.tasks[i];
+  Json json{{"bound", applied.bound->name}};
   if (const auto* value = std::get_if<Rational>(&bound)) {
     json.update(json_of(*value));
+    if (const std::string* how = BoundReport::looser(applied, i)) json["looser"] = *how;
   } else {
     const Unmet& why = std::get<Unmet>(bound);
     json["needs"] = why.condition;
@@ -153,12 +155,11 @@ Json json_of_task(const BoundReport& report, std::size_t i) {
   Json json{{"name", task.name}, {"u", or_null(task.utilisation)}, {"M_h", or_null(task.busy_while_blocked)}};
   json["tightest"] = nullptr;
   if (task.tightest) {
-    const AppliedBound& least = report.bounds[*task.tightest];
-    json["tightest"] = json_of(least.bound->name, least.result.tasks[i]);
+    json["tightest"] = json_of(report.bounds[*task.tightest], i);
   }
+  json["stopped"] = report.stopped(i);
   json["bounds"] = Json::array();
-  for (const AppliedBound& applied : report.bounds)
-    json["bounds"].push_back(json_of(applied.bound->name, applied.result.tasks[i]));
+  for (const AppliedBound& applied : report.bounds) json["bounds"].push_back(json_of(applied, i));
   return json;
 }
 
@@ -175,6 +176,23 @@ const Unmet* BoundReport::refused(const AppliedBound& applied) {
 const Rational* BoundReport::tightest(std::size_t task) const {
   const auto& which = tasks[task].tightest;
   return which ? &std::get<Rational>(bounds[*which].result.tasks[task]) : nullptr;
+}
+
+const std::string* BoundReport::looser(const AppliedBound& applied, std::size_t task) {
+  const auto found = applied.result.looser.find(task);
+  return found != applied.result.looser.end() ? &found->second : nullptr;
+}
+
+bool BoundReport::stopped(const AppliedBound& applied, std::size_t task) {
+  const auto* why = std::get_if<Unmet>(&applied.result.tasks[task]);
+  return why != nullptr ? why->stopped : looser(applied, task) != nullptr;
+}
+
+std::vector<std::string> BoundReport::stopped(std::size_t task) const {
+  std::vector<std::string> names;
+  for (const AppliedBound& applied : bounds)
+    if (stopped(applied, task)) names.push_back(applied.bound->name);
+  return names;
 }
 
 BoundReport bound_responses(const TaskSet& set) {

@@ -34,6 +34,13 @@ struct BoundReport {
   static const Unmet* refused(const AppliedBound& applied);
   // The tightest bound of a task; none when no bound applies.
   const Rational* tightest(std::size_t task) const;
+  // What stands in the place of the theorem's result where a bound is looser than it need be; none where it
+  // is not (bound.hpp).
+  static const std::string* looser(const AppliedBound& applied, std::size_t task);
+  // Whether a step limit stopped a bound of the task, which is looser or missing therefore.
+  static bool stopped(const AppliedBound& applied, std::size_t task);
+  // The names of those bounds.
+  std::vector<std::string> stopped(std::size_t task) const;
 };
 
 // A bound whose proof does not cover the set's queue order, layout, channels or priorities says so and

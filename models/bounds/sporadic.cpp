@@ -21,7 +21,7 @@ SporadicAnalysis::SporadicAnalysis(const SporadicTasks& set) : set_(&set) {
   }
   find_capacities();
   choose_scale();
-  const std::vector<std::int64_t> once(size(), 1);
+  const std::vector<Rational> once(size(), 1);
   for (Task& task : tasks_) work_ += task.C;
   for (std::size_t i = 0; i < size(); ++i) tasks_[i].H = longest_wait(i, work_, once, 1);
 }
@@ -55,7 +55,10 @@ void SporadicAnalysis::choose_scale() {
   for (const std::size_t h : by_capacity_) multiply(*tasks_[h].M);
   scale_ = scale;
   for (Task& task : tasks_) {
-    for (Rational* time : {&task.C, &task.T, &task.w}) *time = *time * scale_;
+    for (Rational* time : {&task.C, &task.T, &task.w}) {
+      *time = *time * scale_;
+      short_ = short_ && time->integer().value_or(INT64_MAX) < (std::int64_t{1} << 50);
+    }
     if (least_busy_) task.K = task.w * std::max<std::int64_t>(0, *least_busy_ - task.b);
   }
   for (std::size_t h = 0; h < size(); ++h) {
@@ -74,7 +77,7 @@ Rational SporadicAnalysis::tail_loss(const Task& task) const {
 
 // A fractional knapsack in which every item is worth the time it takes: lightest first.
 Rational SporadicAnalysis::longest_wait(std::size_t task, const Rational& work,
-                                        const std::vector<std::int64_t>& jobs, std::int64_t own) const {
+                                        const std::vector<Rational>& jobs, const Rational& own) const {
   Rational left = work;
   Rational time;
   const auto fill = [&](std::int64_t weight, const Rational& most) {

@@ -48,9 +48,12 @@ class SporadicAnalysis {
   }
 
   // Knap_i(W; N, k): the most that sum d_h + theta can be when sum M_h d_h + b_i theta <= W,
-  // 0 <= d_h <= N_h D_h and 0 <= theta <= k w_i. One N per task.
-  Rational longest_wait(std::size_t task, const Rational& work, const std::vector<std::int64_t>& jobs,
-                        std::int64_t own) const;
+  // 0 <= d_h <= N_h D_h and 0 <= theta <= k w_i. One N per task; N and k need not be whole.
+  Rational longest_wait(std::size_t task, const Rational& work, const std::vector<Rational>& jobs,
+                        const Rational& own) const;
+
+  // How much slower arithmetic is with these times than with short whole numbers, about.
+  std::int64_t step_cost() const { return short_ ? 1 : 16; }
 
   // Of a set of which no task can ever block: w_i, unless jobs come faster than that.
   BoundResult unblocked() const;
@@ -61,6 +64,7 @@ class SporadicAnalysis {
 
   const SporadicTasks* set_;
   Rational scale_ = 1;
+  bool short_ = true;
   std::vector<Task> tasks_;
   std::optional<std::int64_t> least_busy_;
   std::vector<std::size_t> by_capacity_;  // tasks that can block, by rising M_h

@@ -31,7 +31,10 @@ BoundResult delayed_by(const SporadicAnalysis& set, const Rational& Y) {
 BoundResult closed_form(const SporadicAnalysis& set) {
   if (auto why = unmet(set)) return nowhere(set.size(), *why);
   if (!set.least_busy()) return set.unblocked();
-  return delayed_by(set, *ReleaseOrder(set).delay());  // u_j <= b_j here, so no denominator is below 1
+  const ReleaseOrder order(set);
+  BoundResult result = delayed_by(set, *order.delay());  // u_j <= b_j here, so no denominator is below 1
+  order.tell(result);
+  return result;
 }
 
 // Y from whole numbers of releases: the least Y with M* Y >= what can be left of the work released in any
@@ -129,9 +132,9 @@ BoundResult whole_releases(const SporadicAnalysis& set) {
     return nowhere(set.size(), {"U < M*", {{"U", set.utilisation(), ""}, {"M*", M, ""}}});
   const ReleaseOrder order(set);
   if (!order.pending_sets())
-    return nowhere(set.size(), {"few enough sets of pending tasks to go through", {}});
+    return nowhere(set.size(), {"few enough sets of pending tasks to go through", {}, true});
   const auto Y = WholeReleases(set, *order.pending_sets()).solve();
-  if (!Y) return nowhere(set.size(), {"the refinement converges within the steps allowed", {}});
+  if (!Y) return nowhere(set.size(), {"a refinement that converges within the steps allowed", {}, true});
   return delayed_by(set, *Y);
 }
 

@@ -28,11 +28,15 @@ BoundResult compute(const SporadicAnalysis& set) {
                      {"T_j >= (m max w + U (T_j - kappa_j) + sum u kappa) / M* + kappa_j for every task",
                       {{"T_j", task.T, task.name, true}, {"needed", needed / M, task.name, true}}});
   }
-  const auto Y = ReleaseOrder(set).delay();
-  if (!Y) return nowhere(set.size(), {"M* > sum of u over tasks pending at once", {{"M*", M, ""}}});
+  const ReleaseOrder order(set);
+  const auto Y = order.delay();
+  if (!Y)
+    return nowhere(set.size(),
+                   {"M* > sum of u over tasks pending at once", {{"M*", M, ""}}, !order.pending_sets()});
   BoundResult result;
   for (const auto& task : set.tasks()) result.tasks.emplace_back(*Y + set.tail_loss(task));
   result.figures = {{"Y", *Y, "", true}};
+  order.tell(result);
   return result;
 }
 

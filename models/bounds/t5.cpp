@@ -1,5 +1,7 @@
 // T5: a bound on all unfinished work, and from it one on responses, under slack (C5): sigma_i > 0 for all
 // tasks. It uses no more of the queue than that a ready job that waits keeps M* threads busy.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/bounds/sporadic.hpp"
@@ -9,13 +11,13 @@ namespace {
 
 using Task = SporadicAnalysis::Task;
 
-// Tasks looked at: in the search for lambda, and for the windows of all tasks.
-constexpr std::int64_t kMostSteps = 200'000;
+// Tasks looked at: in the search for lambda, and for all windows.
+constexpr std::int64_t kMostSteps = 2'000'000;
 
 class Backlog {
  public:
   // Only for sets in which something blocks and that have the slack.
-  explicit Backlog(const SporadicAnalysis& set) : set_(set), M_(*set.least_busy()), steps_(kMostSteps) {
+  explicit Backlog(const SporadicAnalysis& set) : set_(set), M_(*set.least_busy()) {
     find_lambda();
     for (const Task& task : set.tasks()) most_ += Rational::ceil_of(lambda_, task.T) * task.C;
   }
@@ -25,6 +27,10 @@ class Backlog {
   // Of the fluid demand: largest for the first job of a pending interval.
   Rational closed_form(const Task& task) const { return fluid(task, 1); }
 
+  // What stands in the place of lambda or of windows of the last response(), where their search stopped at
+  // its step limit.
+  const std::string& looser() const { return looser_windows_.empty() ? looser_lambda_ : looser_windows_; }
+
   // The most that a job can take over the jobs of a pending interval, from the first on or from one for which
   // it is known that earlier ones take less; `at_most(k)` may bound the k-th window in another way.
   template <typename AtMost>
@@ -32,8 +38,13 @@ class Backlog {
     const Task& task = set_.tasks()[i];
     std::optional<Rational> most;
     Rational length;
+    Steps steps(kMostSteps / static_cast<std::int64_t>(set_.size()));
+    looser_windows_.clear();
     for (std::int64_t k = first;; ++k) {
-      if (!grow(i, k, length)) return closed_form(task);  // which is never smaller
+      if (!grow(i, k, length, steps)) {
+        looser_windows_ = fmt::format("windows of {} jobs or more are bounded by the fluid demand", k);
+        return std::max(most.value_or(0), fluid(task, k));
+      }
       const Rational window = at_most(k, length);
       const Rational response = window - task.T * (k - 1);
       if (!most || response > *most) most = response;
@@ -64,14 +75,18 @@ class Backlog {
         Rational demand = Rational::ceil_of(length, task.T) * task.K;
         for (const Task& other : set_.tasks()) demand += Rational::ceil_of(length, other.T) * other.C;
         const Rational next = demand / M_;
-        if (next >= length || !steps.take(size())) break;
+        if (next >= length) break;
+        if (!steps.take(cost())) {
+          looser_lambda_ = "lambda is bounded from above";
+          break;
+        }
         length = next;
       }
       lambda_ = std::max(lambda_, length);
     }
   }
 
-  std::int64_t size() const { return static_cast<std::int64_t>(set_.size()); }
+  std::int64_t cost() const { return static_cast<std::int64_t>(set_.size()) * set_.step_cost(); }
 
   // No less than the response of the k-th job, and falling with k.
   Rational fluid(const Task& task, std::int64_t k) const {
@@ -79,10 +94,13 @@ class Backlog {
     return demand / (M_ - set_.utilisation() + task.u) - task.T * (k - 1);
   }
 
-  // Lengthens `length` to L_{i,k}; it is at most that before.
-  bool grow(std::size_t i, std::int64_t k, Rational& length) {
+  // Lengthens `length` to L_{i,k}; it is at most that before. Whether the steps sufficed.
+  bool grow(std::size_t i, std::int64_t k, Rational& length, Steps& steps) const {
     const Task& task = set_.tasks()[i];
     const Rational own = most_ + (task.C + task.K) * k;
+    // No less than the fluid demand needs.
+    const Rational room = M_ - set_.utilisation() + task.u;
+    length = std::max(length, Rational::floor_of(own, room));
     for (;;) {
       Rational demand = own;
       for (std::size_t j = 0; j < set_.size(); ++j) {
@@ -92,7 +110,7 @@ class Backlog {
       }
       const Rational next = demand / M_;
       if (next <= length) return true;
-      if (!steps_.take(size())) return false;
+      if (!steps.take(cost())) return false;
       length = next;
     }
   }
@@ -100,7 +118,7 @@ class Backlog {
   const SporadicAnalysis& set_;
   Rational M_;
   Rational lambda_, most_;  // most_ is B*
-  Steps steps_;
+  std::string looser_lambda_, looser_windows_;
 };
 
 template <typename Response>
@@ -113,7 +131,10 @@ BoundResult under_slack(const SporadicAnalysis& set, Response response, bool wit
   }
   Backlog backlog(set);
   BoundResult result;
-  for (std::size_t i = 0; i < set.size(); ++i) result.tasks.emplace_back(response(backlog, i));
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    result.tasks.emplace_back(response(backlog, i));
+    if (!backlog.looser().empty()) result.looser[i] = backlog.looser();
+  }
   if (with_figures) result.figures = backlog.figures();
   return result;
 }

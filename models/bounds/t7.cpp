@@ -8,7 +8,7 @@
 namespace gangway {
 namespace {
 
-constexpr std::int64_t kMostSteps = 20'000;  // for one task
+constexpr std::int64_t kMostSteps = 1'000'000;  // for one task
 
 class Level {
  public:
@@ -33,8 +33,9 @@ class Level {
     Rational window, most;
     for (std::int64_t q = 1;; ++q) {
       if (!grow(each * q, window, steps))
-        return Unmet{"the busy window closes within the steps allowed",
-                     {{"reached", window, task.name, true}}};
+        return Unmet{"a busy window that closes within the steps allowed",
+                     {{"reached", window, task.name, true}},
+                     true};
       most = std::max(most, window - *task.period * (q - 1) + task.jitter);
       if (window + task.jitter <= *task.period * q) return most;
     }

@@ -56,6 +56,23 @@ class Bound(ProgramTest):
         out = self.gangway("bound", self.file("set.yaml", text)).stdout
         self.assertIn("needs H_i <= T_i; H_i of a = 3 ms, T_i of a = 29/10 = 2.9 ms", out)
 
+    def test_what_a_step_limit_stopped_is_said(self):
+        rows = [f"  - {{name: t{T}, C: {T / 10 - (T == 101) * 1e-6:.6f} ms, T: {T} ms, g: 1, b: 1}}\n"
+                for T in (101, 103, 107, 109, 113, 127, 131, 137, 139, 149)]
+        near = SET.split("tasks:")[0].replace("m: 2", "m: 1") + "tasks:\n" + "".join(rows)
+        out = self.gangway("bound", self.file("near.yaml", near)).stdout
+        self.assertRegex(out, r"\nt101, u = \S+ = 0.1: at most \S+( = \S+)? ms \(T5[^)]*\), perhaps less, as a step limit stopped T2, T5, ")
+        self.assertRegex(out, r"T5-with-T1 +[^-\n]*, perhaps looser than it need be: windows of \d+ jobs or more are bounded by the fluid demand")
+        self.assertIn("perhaps looser than it need be: lambda is bounded from above", out)
+        self.assertIn("-  needs a window that closes within the steps allowed; reached of t101 = ", out)
+        report = json.loads(self.gangway("bound", "near.yaml", "--json").stdout)
+        self.assertIn("looser", report["tasks"][0]["tightest"])
+        self.assertEqual(report["tasks"][0]["stopped"], ["T2", "T5", "T5-closed", "T5-with-T1"])
+        self.assertEqual(report["tasks"][9]["stopped"], ["T5", "T5-closed", "T5-with-T1"])
+        for task in json.loads(self.gangway("bound", self.file("set.yaml", SET), "--json").stdout)["tasks"]:
+            self.assertEqual(task["stopped"], [])
+            self.assertNotIn("looser", json.dumps(task))
+
     def test_what_the_search_finds_is_replayed_to_the_nanosecond(self):
         text = SET.replace("m: 2", "m: 3").replace("C: 1 ms, T: 3 ms, g: 1", "C: 4.5 ms, T: 4 ms, g: 3").replace("2000 us", "1/3 ms")
         report = json.loads(self.gangway("bound", self.file("set.yaml", text), "--steps", 600, "--save", "worst", "--json").stdout)

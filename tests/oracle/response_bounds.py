@@ -3,6 +3,7 @@
 Where the program searches (fixed points, bit sets, knapsacks by weight) this module enumerates: all sums, all
 subsets, all pieces between two releases. A set is a list of Task; None stands for infinity.
 """
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -84,17 +85,24 @@ class Set:
         items.append((self.tasks[i].b, k * self.tasks[i].w))
         return longest(items, work)
 
-    def T2_window(self, i, k, R):
-        """L_{i,k}. The demand is constant on (p, q] between the lengths at which another job counts."""
-        others = [j for j in range(len(self.tasks)) if j != i]
-        known = [j for j in others if R[j] is not None]
-        p = Fraction(0)
+    def T2_demand(self, i, k, R, jobs_of):
+        """Of k own jobs, and the jobs of each other task: how long they may take, and how many those are."""
+        jobs = [k] * len(self.tasks)
+        for j, t in enumerate(self.tasks):
+            if j != i and R[j] is not None:
+                jobs[j] = min(k, max(1, jobs_of(j)))
+        return self.knapsack(i, sum(n * t.C for n, t in zip(jobs, self.tasks)), jobs, k), jobs
+
+    def T2_window(self, i, k, R, shorter=Fraction(0)):
+        """L_{i,k}, which is no less than `shorter`, that of fewer jobs. The demand is constant on (p, q] between the lengths at
+        which another job counts."""
+        known = [j for j in range(len(self.tasks)) if j != i and R[j] is not None]
+        p = shorter
+        if p > 0 and self.T2_demand(i, k, R, lambda j: ceil((p + R[j]) / self.tasks[j].T))[0] <= p:
+            return p
         while True:
-            jobs = [k] * len(self.tasks)
-            for j in known:  # just above p
-                jobs[j] = min(k, max(1, floor((p + R[j]) / self.tasks[j].T) + 1))
-            work = sum(jobs[j] * self.tasks[j].C for j in range(len(self.tasks)))
-            least = max(p, self.knapsack(i, work, jobs, k))
+            demand, jobs = self.T2_demand(i, k, R, lambda j: floor((p + R[j]) / self.tasks[j].T) + 1)  # just above p
+            least = max(p, demand)
             q = min((jobs[j] * self.tasks[j].T - R[j] for j in known if jobs[j] < k), default=None)
             if q is None or least <= q:
                 return least
@@ -102,9 +110,9 @@ class Set:
 
     def T2_response(self, i, R, most_jobs):
         """F_i(R); None when no window of so many jobs closes."""
-        best = None
+        best, length = None, Fraction(0)
         for k in range(1, most_jobs + 1):
-            length = self.T2_window(i, k, R)
+            length = self.T2_window(i, k, R, length)
             response = length - (k - 1) * self.tasks[i].T
             best = response if best is None else max(best, response)
             if length <= k * self.tasks[i].T:
@@ -112,15 +120,16 @@ class Set:
         return None
 
     def T2(self, most_jobs, most_rounds=60):
-        """The least R >= F(R) from H upwards; None stands for infinity. most_jobs: how far to look, by task."""
+        """The least R >= F(R) from H upwards; None stands for infinity, also for what still rises after so many rounds.
+        most_jobs: how far to look, by task."""
         n = range(len(self.tasks))
         R = [self.H(i) for i in n]
-        for _ in range(most_rounds):
+        for number in itertools.count(1):
             F = [None if R[i] is None else self.T2_response(i, R, most_jobs[i]) for i in n]
             if F == R:
                 return R
-            R = [None if new is None else max(old, new) for old, new in zip(R, F)]
-        raise RuntimeError("T2 does not settle")
+            late = number % most_rounds == 0
+            R = [None if new is None or (late and new > old) else max(old, new) for old, new in zip(R, F)]
 
     # --- T3
 

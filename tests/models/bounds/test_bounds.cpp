@@ -1,5 +1,8 @@
 // Thirteen small sets with the values of every theorem, worked out by a program that was written for the
 // proofs alone; the sets that refute what one might hope for; the examples of Yang and Anderson's paper.
+#include <map>
+#include <nlohmann/json.hpp>
+
 #include "models/bounds/one_shot.hpp"
 #include "models/bounds/release_order.hpp"
 #include "models/bounds/sporadic.hpp"
@@ -125,6 +128,50 @@ TEST_CASE("capacities, utilisation, T1 and T2 of thirteen sets") {
     }
     CHECK(bounds(report, "T1") == offered);
   }
+}
+
+TEST_CASE("windows of T2 that close after hundreds of jobs") {
+  const auto report = [](const ThreadLayout& layout, const std::vector<Row>& rows) {
+    return bound_responses(sporadic(layout, rows));
+  };
+  const BoundReport first = report(pool_layout(7), {{1, 3, 1, 5}, {3, 17}, {1, 5, 1, 2}, {1, 4, 1, 3}});
+  CHECK(bounds(first, "T2") == Texts{"31/5", "31/5", "22/5", "21/5"});
+  CHECK(tightest(first)[0] == "31/5");
+  const BoundReport second =
+      report(multiprocessors(4, 2), {{2, 42}, {4, 5, 1, 2}, {1, 15}, {2, 10, 3, 1}, {1, 12}});
+  CHECK(bounds(second, "T2") == Texts{"5", "33/4", "33/8", "5", "33/8"});
+  CHECK(tightest(second)[1] == "33/4");
+  for (std::size_t i = 0; i < 4; ++i) CHECK((first.stopped(i).empty() && second.stopped(i).empty()));
+}
+
+TEST_CASE("a demand that is exactly a period closes no window") {
+  // H_1 = 3, T_1 = 2: one own job and half a job of the other in every 2.
+  const BoundReport report = bound_responses(sporadic(pool_layout(1), {{1, 2}, {2, 4}}));
+  CHECK(needs(report, "T2", 0) == "a demand of a period below T_i");
+  CHECK(report.stopped(0).empty());
+}
+
+TEST_CASE("what a step limit stopped says so, task by task and to programs") {
+  // One part in 10^8 below what it can take: windows close after millions of jobs, and lambda is far away.
+  std::vector<Row> rows;
+  for (const std::int64_t T : {101, 103, 107, 109, 113, 127, 131, 137, 139, 149})
+    rows.push_back({Rational(T, 10), T});
+  rows[0].w = rows[0].w - Rational(1, 1'000'000);
+  const TaskSet set = sporadic(pool_layout(1), rows);
+  const BoundReport report = bound_responses(set);
+  CHECK(needs(report, "T2", 0) == "a window that closes within the steps allowed");
+  CHECK(report.stopped(0) == Texts{"T2", "T5", "T5-closed", "T5-with-T1"});
+  CHECK(report.stopped(9) == Texts{"T5", "T5-closed", "T5-with-T1"});
+  CHECK(bounds(report, "T2")[1] == "774199773/1000000");  // of longer periods alone: exact
+  REQUIRE(report.tightest(0) != nullptr);
+  const auto json = to_json(set, report)["tasks"][0];
+  CHECK(json["stopped"] == Texts{"T2", "T5", "T5-closed", "T5-with-T1"});
+  std::map<std::string, std::string> looser;
+  for (const auto& bound : json["bounds"])
+    if (bound.contains("looser")) looser[bound["bound"]] = bound["looser"];
+  CHECK(looser["T5-closed"] == "lambda is bounded from above");
+  for (const char* name : {"T5", "T5-with-T1"})
+    CHECK_THAT(looser[name], Catch::Contains("are bounded by the fluid demand"));
 }
 
 TEST_CASE("T5 of seven sets: lambda, backlog, in any order, with T1") {
