@@ -1,31 +1,17 @@
 // The real-time executor and the host's workers, with evictions that race completion.
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <numeric>
 
+#include "hw/cuda/problem.hpp"
 #include "hw/executor.hpp"
 #include "hw/host/backend.hpp"
+#include "hw/problem.hpp"
 #include "models/error.hpp"
 #include "models/random.hpp"
+#include "tests/allocations.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario.hpp"
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they have their own
-#define GANGWAY_COUNTS_ALLOCATIONS
-namespace {
-thread_local std::int64_t allocations = 0;
-}
-// Not inlined, as GCC 12 then sees memory of malloc() deleted.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-#endif
 
 namespace gangway::testing {
 namespace {
@@ -42,6 +28,29 @@ Client throttle(const std::string& name, std::int64_t block_tasks, Duration each
   client.kernels.push_back(kernel);
   return client;
 }
+
+// One block-task that does not end before it is let go.
+class Held : public KernelCode {
+ public:
+  explicit Held(std::atomic<bool>& let_go) : let_go_(let_go) {}
+  Dimensions grid() const override { return {1, 1, 1}; }
+  Dimensions block() const override { return {1, 1, 1}; }
+  Bytes memory() const override { return {}; }
+  std::unique_ptr<HostProblem> on_host(std::uint64_t) const override {
+    return std::make_unique<Problem>(let_go_);
+  }
+  std::unique_ptr<CudaProblem> on_cuda(std::uint64_t) const override { return nullptr; }
+
+ private:
+  struct Problem : HostProblem {
+    explicit Problem(std::atomic<bool>& go) : let_go(go) {}
+    void block_task(std::uint32_t) override { let_go.wait(false); }
+    void poison() override {}
+    std::string difference() const override { return ""; }
+    std::atomic<bool>& let_go;
+  };
+  std::atomic<bool>& let_go_;
+};
 
 void wait_until_gone(Backend& backend) {
   while (!backend.gone()) backend.relax();
@@ -136,8 +145,10 @@ TEST_CASE("copies end, in both directions at once") {
 }
 
 TEST_CASE("a kernel that never ends is stopped by the watchdog, with the history") {
+  std::atomic<bool> let_go = false;
   Workload workload;
   workload.clients.push_back(throttle("endless", 1, 3_s, 1));
+  workload.clients[0].kernels[0].code = std::make_shared<Held>(let_go);
   const Device device = small_device();
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism, .watchdog = 50_ms},
@@ -155,6 +166,8 @@ TEST_CASE("a kernel that never ends is stopped by the watchdog, with the history
         std::string::npos);
   CHECK(what.find("launch ordered") != std::string::npos);
   CHECK_THROWS_AS(world.run(*chosen.entry->make(chosen.values), {}, order, sink), RunError);
+  let_go = true;
+  let_go.notify_all();
 }
 
 TEST_CASE("a copy that a horizon cuts off does not reach into the next run") {
@@ -176,20 +189,19 @@ TEST_CASE("a copy that a horizon cuts off does not reach into the next run") {
     }
     int large = 0, small = 0;
   } finished;
-  // A busy machine may need longer than the horizon even for the small job, so more runs are allowed.
-  for (int run = 0; run < 20 && finished.small < 3; ++run)
-    world.run(*chosen.entry->make(chosen.values), {}, order, finished);
-  CHECK(finished.small == 3);
+  // A busy machine may need longer than the horizon even for the small job: then there are more runs.
+  while (finished.small < 3) world.run(*chosen.entry->make(chosen.values), {}, order, finished);
   CHECK(finished.large == 0);
 }
 
-TEST_CASE("a run nobody wants any more ends soon and leaves the device free") {
+TEST_CASE("a run nobody wants any more ends before its work is done, and leaves the device free") {
   struct Impatient : TraceSink {
-    void record(const Record&) override {}
+    void record(const Record& r) override { finished = finished || r.mark == Mark::finished; }
     bool stopped() const override { return true; }
+    bool finished = false;
   };
   Workload workload;
-  workload.clients.push_back(throttle("long", 100'000, 100_us, 1));
+  workload.clients.push_back(throttle("long", 100'000'000, 100_us, 1));  // hours
   const Device device = small_device();
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
@@ -197,10 +209,9 @@ TEST_CASE("a run nobody wants any more ends soon and leaves the device free") {
   const ChosenPolicy chosen = policy_from("fcfs");
   Impatient sink;
   const std::uint32_t order[] = {0};
-  const auto began = HostClock::now();
   world.run(*chosen.entry->make(chosen.values), {}, order, sink);
-  world.run(*chosen.entry->make(chosen.values), {}, order, sink);
-  CHECK(HostClock::now() - began < 5_s);
+  world.run(*chosen.entry->make(chosen.values), {}, order, sink);  // the device is free
+  CHECK_FALSE(sink.finished);
 }
 
 TEST_CASE("impossible orders stop a real run too") {
@@ -243,12 +254,12 @@ class Counting : public Policy {
   explicit Counting(Policy& policy) : policy_(policy) {}
   Capabilities needs() const override { return policy_.needs(); }
   void note(Time now, const Fact& fact, const View& view) override {
-    if (!first) first = allocations;
+    if (!first) first = allocations();
     policy_.note(now, fact, view);
   }
   void decide(Time now, const View& view, Orders& orders) override {
     policy_.decide(now, view, orders);
-    last = allocations;
+    last = allocations();
   }
   std::optional<std::int64_t> first;
   std::int64_t last = 0;

@@ -14,7 +14,6 @@ from pathlib import Path
 GANGWAY = Path(os.environ.get("GANGWAY", "build/release/gangway")).resolve()
 BAD = Path(__file__).resolve().parent / "bad"
 UNCOMMENTED = {"empty.yaml": "1 | | an empty file | a YAML mapping"}
-MOST_SECONDS = 5  # of a CPU: how long a busy machine takes says nothing
 MOST_MEMORY = 2 << 30
 
 
@@ -28,17 +27,12 @@ def expectation(path):
     return line, key, found, expected
 
 
-def limit_time():
-    resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-
-
-def limit_time_and_memory():
-    limit_time()
+def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
 
 def gangway(*arguments):
-    done = subprocess.run([GANGWAY, *map(str, arguments)], capture_output=True, preexec_fn=limit_time, timeout=120)
+    done = subprocess.run([GANGWAY, *map(str, arguments)], capture_output=True)
     return done.returncode, done.stdout, done.stderr.decode(errors="surrogateescape")
 
 
@@ -121,7 +115,7 @@ class BadFiles(unittest.TestCase):
             with self.subTest(file=name), tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / f"{name}.yaml"
                 path.write_text(text)
-                done = subprocess.run([GANGWAY, "check", path], capture_output=True, text=True, timeout=120, preexec_fn=limit_time_and_memory)
+                done = subprocess.run([GANGWAY, "check", path], capture_output=True, text=True, preexec_fn=limit_memory)
                 self.assertEqual(done.returncode, code, done.stderr)
 
 

@@ -63,7 +63,7 @@ def run_gangway(binary, spec, folder):
     path = folder / "experiment.yaml"
     path.write_text(json.dumps(spec))
     command = [binary, "run", str(path), "--out", str(out), "--trace", "--force", "--jobs", "1"]
-    done = subprocess.run(command, timeout=300, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           universal_newlines=True)
     if done.returncode:
         return f"gangway exited with {done.returncode}: {' '.join(done.stdout.split())[-500:]}"
