@@ -29,7 +29,10 @@ struct Scene {
   }
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;
-  ~Scene() { std::free(pageable); }  // the rest goes with the process
+  ~Scene() {  // the rest goes with the process
+    cuMemHostUnregister(pageable);
+    std::free(pageable);
+  }
 };
 
 struct Question {

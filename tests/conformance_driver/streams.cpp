@@ -78,7 +78,7 @@ void streams() {
 
 void legacy_streams() {
   const CUstream a = new_stream(CU_STREAM_DEFAULT), b = new_stream(CU_STREAM_DEFAULT), apart = new_stream();
-  const CUdeviceptr word = new_words();
+  const CUdeviceptr word = new_words(), other_word = new_words();
   {
     Hold hold(a);
     Line("a blocking stream is held: legacy, per-thread, other, apart")
@@ -87,13 +87,13 @@ void legacy_streams() {
     need(mix(nullptr, word, 1), "mix");
     Line("the legacy stream waits for it") << cuStreamQuery(nullptr) << cuStreamQuery(CU_STREAM_LEGACY);
     Line("and the others for the legacy one")
-        << mix(b, word, 2) << cuStreamQuery(b) << mix(CU_STREAM_PER_THREAD, word, 3)
+        << mix(b, word, 2) << cuStreamQuery(b) << mix(CU_STREAM_PER_THREAD, other_word, 3)
         << cuStreamQuery(CU_STREAM_PER_THREAD);
     Line("but not those apart") << cuStreamQuery(apart) << cuStreamSynchronize(apart);
     hold.release();
     need(cuStreamSynchronize(b), "cuStreamSynchronize");
   }
-  Line("order of the two that waited is free") << cuCtxSynchronize();
+  Line("results") << value_of(word) << value_of(other_word);
   need(cuMemsetD32(word, 0, 1), "cuMemsetD32");
   {
     Hold hold(nullptr);

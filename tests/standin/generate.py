@@ -25,6 +25,7 @@ BEFORE_INIT = {"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorStri
 HANDLES = {"CUstream", "CUcontext", "CUevent", "CUmodule", "CUfunction", "CUlibrary", "CUkernel", "CUgraph", "CUgraphNode",
            "CUgraphExec", "CUmemoryPool"}
 STRUCTS = {"CUipcMemHandle", "CUipcEventHandle", "CUmemLocation", "CUuuid"}
+NOT_MADE = {"from", "to", "phErrorNode", "hErrorNode_out", "graph_out"}  # arrays, and what success may leave alone
 WIDTHS = re.compile(r"_pt[sd][sz]$")
 
 
@@ -47,6 +48,8 @@ def split(parameter):
 
 
 def argument(kind, name, array):
+    if not array and kind.endswith("*") and kind[:-1].strip() in HANDLES and not name.endswith("s") and name not in NOT_MADE:
+        return f"{{'r', address({name})}}"
     if array or kind.endswith("*"):
         text = kind.replace(" ", "") == "constchar*"
         return f"{{'{'s' if text else 'p'}', address({name})}}"

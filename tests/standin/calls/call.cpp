@@ -69,6 +69,7 @@ std::string described(const Argument& argument) {
       return "{}";
     case 'd':
     case 'p':
+    case 'r':
       if (argument.value == 0) return "0";
       return Arena::holds(argument.value) ? hexadecimal(argument.value) : "host";
     default:
@@ -83,7 +84,13 @@ Call::Call(std::size_t symbol, bool per_thread_null, bool early, std::span<const
   per_thread = per_thread_null;
   if (log_file() != nullptr) {
     logged_ = std::to_string(thread_number()) + ' ' + symbols[symbol_].name + '(';
-    for (std::size_t i = 0; i < arguments.size(); ++i) logged_ += (i ? ", " : "") + described(arguments[i]);
+    for (const Argument& argument : arguments) {
+      if (&argument != arguments.data()) logged_ += ", ";
+      if (argument.kind == 'r' && argument.value != 0)
+        made_.emplace_back(logged_.size(), reinterpret_cast<const void* const*>(argument.value));
+      else
+        logged_ += described(argument);
+    }
   }
   counts[symbol].fetch_add(1, std::memory_order_relaxed);
   all_calls.fetch_add(1, std::memory_order_relaxed);
@@ -95,6 +102,8 @@ bool Call::refused() const { return !early_ && !initialized.load(std::memory_ord
 
 CUresult Call::done(CUresult result) {
   if (std::FILE* file = log_file()) {
+    for (std::size_t i = made_.size(); i-- > 0;)
+      logged_.insert(made_[i].first, result == CUDA_SUCCESS ? handle_name(*made_[i].second) : "host");
     logged_ += ") -> " + std::to_string(result) + '\n';
     std::fwrite(logged_.data(), 1, logged_.size(), file);
   }

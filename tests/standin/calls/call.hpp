@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #define STANDIN_EXPORT __attribute__((visibility("default")))
 
@@ -58,6 +60,8 @@ class Call {
   bool outer_per_thread_;
   bool early_;
   std::string logged_;  // the call as it came in: its handles may be gone when it ends
+  std::vector<std::pair<std::size_t, const void* const*>>
+      made_;  // where in it the handles belong that it makes
 };
 
 // The result of the exception being handled: a Failure's own, or out of memory.

@@ -1,0 +1,279 @@
+// What the stand-in has beyond a driver: its variables, counters and observer. Each case is a process of its
+// own, since the variables are read once.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/standin/kernels/kernels.hpp"
+#include "tests/standin/standin.h"
+
+namespace {
+
+using Word = std::uint32_t;
+
+void check(bool holds, const char* what, int line) {
+  if (holds) return;
+  std::fprintf(stderr, "test_standin.cpp:%d: %s\n", line, what);
+  _exit(1);
+}
+#define CHECK(condition) check(condition, #condition, __LINE__)
+#define OK(call) check((call) == CUDA_SUCCESS, #call, __LINE__)
+
+constexpr char own_image[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry alone(.param .u64 page) { ret; }
+)";
+
+struct Gpu {
+  CUfunction mix = nullptr, hold = nullptr, spin = nullptr;
+  CUstream stream = nullptr;
+  Word* pinned = nullptr;
+
+  Gpu() {
+    CUcontext context = nullptr;
+    CUmodule module = nullptr;
+    void* page = nullptr;
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    OK(cuModuleLoadData(&module, gangway::standin::kernel_image));
+    OK(cuModuleGetFunction(&mix, module, "mix"));
+    OK(cuModuleGetFunction(&hold, module, "hold"));
+    OK(cuModuleGetFunction(&spin, module, "spin"));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemHostAlloc(&page, 4096, 0));
+    pinned = static_cast<Word*>(page);
+    std::memset(page, 0, 4096);
+  }
+
+  void launch_mix(CUstream in, unsigned at, Word k) const {
+    auto word = reinterpret_cast<CUdeviceptr>(pinned + at);
+    void* parameters[] = {&word, &k};
+    OK(cuLaunchKernel(mix, 1, 1, 1, 1, 1, 1, 0, in, parameters, nullptr));
+  }
+  void launch_hold(CUstream in, unsigned at) const {
+    auto word = reinterpret_cast<CUdeviceptr>(pinned + at);
+    Word one = 1;
+    void* parameters[] = {&word, &one};
+    OK(cuLaunchKernel(hold, 1, 1, 1, 1, 1, 1, 0, in, parameters, nullptr));
+  }
+  void let_go(unsigned at) const { std::atomic_ref<Word>(pinned[at]).store(1, std::memory_order_release); }
+};
+
+struct Seen {
+  std::thread::id submitter;
+  std::vector<std::pair<StandinMoment, std::string>> moments;
+};
+
+void observer() {
+  const Gpu gpu;
+  Seen seen;
+  const auto observe = [](void* user, StandinMoment moment, const StandinOperation* operation) {
+    auto* s = static_cast<Seen*>(user);
+    if (moment == STANDIN_SUBMITTED) s->submitter = std::this_thread::get_id();
+    s->moments.emplace_back(moment, operation->name);
+  };
+  standin_observe(observe, &seen);
+  gpu.launch_mix(gpu.stream, 0, 1);
+  OK(cuStreamSynchronize(gpu.stream));
+  OK(cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(gpu.pinned), 0, 1, gpu.stream));
+  OK(cuStreamSynchronize(gpu.stream));
+  standin_observe(nullptr, nullptr);
+  gpu.launch_mix(gpu.stream, 0, 1);
+  OK(cuStreamSynchronize(gpu.stream));
+  const std::vector<std::pair<StandinMoment, std::string>> expected = {
+      {STANDIN_SUBMITTED, "mix"}, {STANDIN_STARTED, "mix"}, {STANDIN_FINISHED, "mix"},
+      {STANDIN_SUBMITTED, "set"}, {STANDIN_STARTED, "set"}, {STANDIN_FINISHED, "set"}};
+  CHECK(seen.moments == expected);
+  CHECK(seen.submitter == std::this_thread::get_id());
+}
+
+void counters() {
+  const Gpu gpu;
+  const std::uint64_t before = standin_calls("cuLaunchKernel"), all = standin_calls(nullptr),
+                      submitted = standin_submitted();
+  gpu.launch_hold(gpu.stream, 0);
+  gpu.launch_mix(gpu.stream, 1, 1);
+  CHECK(standin_calls("cuLaunchKernel") == before + 2);
+  CHECK(standin_calls(nullptr) == all + 2);
+  CHECK(standin_submitted() == submitted + 2);
+  CHECK(standin_in_flight() == 2);
+  gpu.let_go(0);
+  OK(cuStreamSynchronize(gpu.stream));
+  CHECK(standin_in_flight() == 0);
+  CHECK(standin_started() == standin_finished());
+  CHECK(standin_most_in_flight() >= 2);
+  CHECK(standin_unimplemented() == 0);
+  CUarray array = nullptr;
+  const CUDA_ARRAY_DESCRIPTOR descriptor{};
+  CHECK(cuArrayCreate(&array, &descriptor) == CUDA_ERROR_NOT_SUPPORTED);
+  CHECK(standin_unimplemented() == 1);
+}
+
+void queue_depth() {
+  setenv("STANDIN_QUEUE_DEPTH", "4", 1);
+  const Gpu gpu;
+  gpu.launch_hold(gpu.stream, 0);
+  for (Word k = 1; k < 4; ++k) gpu.launch_mix(gpu.stream, 1, k);
+  std::atomic<bool> returned = false;
+  std::thread fifth([&] {
+    CUcontext context = nullptr;
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    gpu.launch_mix(gpu.stream, 1, 4);
+    returned = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(!returned);
+  CHECK(standin_in_flight() == 4);
+  gpu.let_go(0);
+  fifth.join();
+  OK(cuStreamSynchronize(gpu.stream));
+  CHECK(gpu.pinned[1] == ((1 * 31 + 2) * 31 + 3) * 31 + 4);
+}
+
+void concurrency_and_priority() {
+  setenv("STANDIN_CONCURRENT", "1", 1);
+  const Gpu gpu;
+  CUstream low = nullptr, high = nullptr;
+  OK(cuStreamCreateWithPriority(&low, CU_STREAM_NON_BLOCKING, 0));
+  OK(cuStreamCreateWithPriority(&high, CU_STREAM_NON_BLOCKING, -5));
+  gpu.launch_hold(gpu.stream, 0);
+  while (standin_started() < 1) std::this_thread::yield();
+  gpu.launch_mix(low, 1, 1);
+  gpu.launch_mix(high, 1, 2);  // first, of the two that wait
+  CHECK(standin_started() == 1);
+  gpu.let_go(0);
+  OK(cuCtxSynchronize());
+  CHECK(gpu.pinned[1] == 2 * 31 + 1);
+}
+
+void clock() {
+  char path[] = "/tmp/standin-clock-XXXXXX";
+  const int file = mkstemp(path);
+  CHECK(file >= 0 && ftruncate(file, 8) == 0);
+  setenv("STANDIN_CLOCK", path, 1);
+  auto* now =
+      static_cast<std::atomic<std::uint64_t>*>(mmap(nullptr, 8, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  *now = 1000;
+  const Gpu gpu;
+  CUevent start = nullptr, end = nullptr;
+  OK(cuEventCreate(&start, 0));
+  OK(cuEventCreate(&end, 0));
+  std::uint64_t hour = 3600000000000;
+  void* parameters[] = {&hour};
+  OK(cuEventRecord(start, gpu.stream));
+  OK(cuLaunchKernel(gpu.spin, 1, 1, 1, 1, 1, 1, 0, gpu.stream, parameters, nullptr));
+  OK(cuEventRecord(end, gpu.stream));
+  while (standin_started() < 1) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it reads the time when it starts
+  *now = 1000 + hour - 1;
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(cuEventQuery(end) == CUDA_ERROR_NOT_READY);
+  *now = 1000 + hour;
+  OK(cuEventSynchronize(end));
+  float milliseconds = 0;
+  OK(cuEventElapsedTime(&milliseconds, start, end));
+  CHECK(milliseconds == 3600000.0F);
+  unlink(path);
+}
+
+// Two processes, of which one has the device at a time.
+void device_lock() {
+  char path[] = "/tmp/standin-lock-XXXXXX";
+  CHECK(mkstemp(path) >= 0);
+  setenv("STANDIN_DEVICE_LOCK", path, 1);
+  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const auto run = [page] {
+    const Gpu gpu;
+    CUmodule module = nullptr;
+    CUfunction alone = nullptr;
+    OK(cuModuleLoadData(&module, own_image));
+    OK(cuModuleGetFunction(&alone, module, "alone"));
+    auto address = reinterpret_cast<std::uint64_t>(page);
+    void* parameters[] = {&address};
+    for (int i = 0; i < 100; ++i)
+      OK(cuLaunchKernel(alone, 1, 1, 1, 1, 1, 1, 0, gpu.stream, parameters, nullptr));
+    OK(cuStreamSynchronize(gpu.stream));
+    _exit(0);
+  };
+  const pid_t first = fork();
+  if (first == 0) run();
+  const pid_t second = fork();
+  if (second == 0) run();
+  int status = 0;
+  CHECK(waitpid(first, &status, 0) == first && status == 0);
+  CHECK(waitpid(second, &status, 0) == second && status == 0);
+  const auto* words = static_cast<const std::atomic<Word>*>(page);
+  CHECK(words[0] == 0 && words[1] == 0 && words[2] == 200);
+  unlink(path);
+}
+
+void log_of_calls() {
+  char path[] = "/tmp/standin-log-XXXXXX";
+  CHECK(mkstemp(path) >= 0);
+  setenv("STANDIN_LOG", path, 1);
+  const Gpu gpu;
+  OK(cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(gpu.pinned), 3, 16, gpu.stream));
+  CHECK(cuMemAlloc(nullptr, 16) == CUDA_ERROR_INVALID_VALUE);
+  OK(cuStreamDestroy(gpu.stream));
+  std::ifstream file(path);
+  std::string line;
+  std::vector<std::string> last;
+  while (std::getline(file, line)) last.push_back(line);
+  unlink(path);
+  CHECK(last.size() >= 3);
+  CHECK(last.front() == "1 cuInit(0) -> 0");
+  CHECK(last[last.size() - 5] == "1 cuStreamCreate(stream#2, 1) -> 0");
+  CHECK(last[last.size() - 3] == "1 cuMemsetD8Async(host, 3, 16, stream#2) -> 0");
+  CHECK(last[last.size() - 2] == "1 cuMemAlloc_v2(0, 16) -> 1");
+  CHECK(last[last.size() - 1] == "1 cuStreamDestroy_v2(stream#2) -> 0");
+}
+
+}  // namespace
+
+// Nobody else is in here: words are those inside, times somebody was, and launches.
+extern "C" void standin_kernel_alone(const StandinLaunch* launch) {
+  auto* words = reinterpret_cast<std::atomic<Word>*>(*static_cast<std::uint64_t*>(launch->params[0]));
+  if (words[0]++ != 0) ++words[1];
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+  --words[0];
+  ++words[2];
+}
+
+int main() {
+  int failed = 0;
+  const std::pair<const char*, void (*)()> cases[] = {{"observer", observer},
+                                                      {"counters", counters},
+                                                      {"queue depth", queue_depth},
+                                                      {"concurrency and priority", concurrency_and_priority},
+                                                      {"clock", clock},
+                                                      {"device lock", device_lock},
+                                                      {"log of calls", log_of_calls}};
+  for (const auto& [name, run] : cases) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      run();
+      _exit(0);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    if (status != 0) std::fprintf(stderr, "%s: failed\n", name);
+    failed += status != 0;
+  }
+  return failed == 0 ? 0 : 1;
+}
