@@ -163,27 +163,31 @@ class Audit {
     return found == entries_.end() ? std::vector<Entry>{} : found->second;
   }
 
-  // As many entries with a number as the statement has it.
+  // Each experiment has as many entries with a number as the statement has it.
   void check_compared(const PrintedStatement& statement) const {
-    const auto entries = entries_of(statement.id);
-    for (const std::string& experiment : statement.compared)
-      if (std::none_of(entries.begin(), entries.end(),
-                       [&](const Entry& e) { return e.experiment == experiment; }))
+    for (const std::string& experiment : statement.compared) {
+      std::vector<double> compared;
+      for (const Entry& entry : entries_of(statement.id))
+        if (entry.experiment == experiment)
+          for (const double number : numbers_of(entry.value)) compared.push_back(number);
+      if (compared.empty())
         refuse(statement, "no entry for " + statement.id + " in " + experiment + ".yaml",
                "one with printed: " + statement.id);
-    if (statement.compared.empty()) return;
-    std::vector<double> compared;
-    for (const Entry& entry : entries)
-      for (const double number : numbers_of(entry.value)) compared.push_back(number);
-    for (const PrintedNumber& number : statement.numbers) {
-      const auto has = [&](double value) { return equal(value, number.value); };
-      const auto printed = std::count_if(statement.numbers.begin(), statement.numbers.end(),
-                                         [&](const PrintedNumber& other) { return has(other.value); });
-      if (std::count_if(compared.begin(), compared.end(), has) < printed)
-        throw InputError(number.origin, statement.path,
-                         fmt::format("{}, which no entry for {} has, or too few", number.value, statement.id),
-                         "an entry for each number that is printed");
+      for (const PrintedNumber& number : statement.numbers)
+        if (count(compared, number) < count(statement.numbers, number))
+          throw InputError(number.origin, statement.path,
+                           fmt::format("{}, which no entry for {} in {}.yaml has, or too few", number.value,
+                                       statement.id, experiment),
+                           "an entry for each number that is printed");
     }
+  }
+
+  static std::ptrdiff_t count(const std::vector<double>& numbers, const PrintedNumber& number) {
+    return std::count_if(numbers.begin(), numbers.end(), [&](double n) { return equal(n, number.value); });
+  }
+  static std::ptrdiff_t count(const std::vector<PrintedNumber>& numbers, const PrintedNumber& number) {
+    return std::count_if(numbers.begin(), numbers.end(),
+                         [&](const PrintedNumber& n) { return equal(n.value, number.value); });
   }
 
   // A statement counts in one experiment, and what counts is nowhere open.

@@ -42,8 +42,8 @@ PrintedList read_printed(const Field& root);
 
 // Holds a list against the experiments in its folder and against the files that it names. Throws InputError
 // where
-// - a statement is said to be compared in an experiment that has no entry for it, or an entry says so and the
-// list does not;
+// - a statement is said to be compared in an experiment that has no entry for it, or not one for each of its
+// numbers, or an entry says so and the list does not;
 // - an entry has a number that the statement does not have, or the statement one that no entry has (of a
 // sentence without a
 //   number entries compare with 1, or 0 of differences, overheads and losses; open ones may have a number

@@ -88,11 +88,11 @@ class Faults(unittest.TestCase):
 
     def test_a_number_that_no_entry_has(self):
         self.change("printed.yaml", "value: 3 ms", "values: {last: 3 ms, first: 1.1 ms}")
-        self.refused("printed.yaml", "found 1100000, which no entry for growth has")
+        self.refused("printed.yaml", "found 1100000, which no entry for growth in fig3.yaml has")
 
     def test_a_number_printed_twice_and_compared_once(self):
         self.change("printed.yaml", "value: 3 ms", "values: {one: 3 ms, another: 3 ms}")
-        self.refused("printed.yaml", "found 3000000, which no entry for growth has, or too few")
+        self.refused("printed.yaml", "found 3000000, which no entry for growth in fig3.yaml has, or too few")
 
     def test_an_entry_of_nothing_that_is_printed(self):
         self.change("fig2.yaml", "printed: example-1-k3, ", "")
@@ -111,6 +111,7 @@ class Faults(unittest.TestCase):
         self.refused("printed.yaml", "found no entry for growth in fig2.yaml")
 
     def test_a_statement_that_counts_twice_or_counts_and_is_open(self):
+        self.change("fig3.yaml", "class: input", "class: tight")
         self.change("printed.yaml", "compared: [fig3]", "compared: [fig3, fig3-tx1]")
         self.change("fig3-tx1.yaml", "figure: fig3,", "figure: fig3, printed: growth,")
         self.refused("fig3-tx1.yaml", "growth as open, which counts in fig3.yaml")
