@@ -41,16 +41,11 @@ struct PrintedList {
 PrintedList read_printed(const Field& root);
 
 // Holds a list against the experiments in its folder and against the files that it names. Throws InputError
-// where
-// - a statement is said to be compared in an experiment that has no entry for it, or not one for each of its
-// numbers, or an entry says so and the list does not;
-// - an entry has a number that the statement does not have, or the statement one that no entry has (of a
-// sentence without a
-//   number entries compare with 1, or 0 of differences, overheads and losses; open ones may have a number
-//   that was worked out);
-// - an entry that counts (tight, moderate, order) or is of class input names no statement;
-// - a statement counts in two experiments, or one of its numbers counts in one and is open in another;
-// - a number is in none of the files that it is said to have gone into.
+// where an experiment that is said to compare a statement has too few entries for its numbers; where an entry
+// has a number that its statement has not (a sentence without one is compared with PublishedValue::neutral(),
+// or openly with what was worked out), names no statement though it is not open, or names one that the list
+// does not send to its experiment; where a statement counts in two experiments, or counts in one and is open
+// in another; and where a number is in none of the files that it is said to have gone into.
 void check_printed(const PrintedList& list, const std::filesystem::path& folder);
 
 }  // namespace gangway
