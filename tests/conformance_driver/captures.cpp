@@ -179,7 +179,7 @@ void capture_errors() {
   };
   Line("begin in NULL, legacy, with a wrong mode")
       << cuStreamBeginCapture(nullptr, global) << cuStreamBeginCapture(CU_STREAM_LEGACY, global)
-      << cuStreamBeginCapture(s, outside<CUstreamCaptureMode>(3));
+      << cuStreamBeginCapture(s, static_cast<CUstreamCaptureMode>(3));
   Line("end without begin") << cuStreamEndCapture(s, &graph);
   const auto in_capture = [&](const std::string& name, const std::function<void(Line&)>& body) {
     begin(s);
@@ -267,13 +267,13 @@ void capture_errors() {
     line << mix(gone, word, 1) << cuStreamDestroy(gone) << mix(s, word, 1) << cuStreamSynchronize(s);
   }
   {
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED, wrong = outside<CUstreamCaptureMode>(7);
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED, wrong = static_cast<CUstreamCaptureMode>(3);
     Line line("exchange of modes");
     line << cuThreadExchangeStreamCaptureMode(&mode) << static_cast<int>(mode)
          << cuThreadExchangeStreamCaptureMode(&mode) << static_cast<int>(mode)
          << cuThreadExchangeStreamCaptureMode(&wrong);
   }
-  Line("all is well afterwards") << cuCtxSynchronize() << cuMemsetD32(word, 1, 1) << mix(s, word, 2)
+  Line("all is well afterwards") << cuMemsetD32(word, 1, 1) << cuCtxSynchronize() << mix(s, word, 2)
                                  << value_of(word);
 }
 

@@ -36,15 +36,6 @@ class Line {
   std::string text_;
 };
 
-// A value that the enumeration does not have.
-template <class Enumeration>
-Enumeration outside(int value) {
-  Enumeration made;
-  static_assert(sizeof made == sizeof value);
-  std::memcpy(&made, &value, sizeof made);
-  return made;
-}
-
 // Ends the process with a line in the log: for calls that a case only needs and does not test.
 void need(CUresult result, const char* what);
 

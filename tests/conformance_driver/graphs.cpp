@@ -68,7 +68,7 @@ void made_by_hand(CUstream s) {
 
 void executables(CUstream s) {
   const CUstream other = new_stream();
-  const CUdeviceptr word = new_words(), word2 = new_words();
+  const CUdeviceptr word = new_words();
   CUgraph graph = nullptr, second = nullptr, parent = nullptr;
   CUgraphNode a = nullptr, b = nullptr, child = nullptr;
   need(cuGraphCreate(&graph, 0), "cuGraphCreate");
@@ -100,7 +100,6 @@ void executables(CUstream s) {
     hold.release();
     Line("destroyed under way") << destroyed << value_of(word);
   }
-  need(cuMemsetD32(word2, 0, 1), "cuMemsetD32");
   need(add_mix(&a, parent, {}, word, 3), "add_mix");
   Line("child") << cuGraphAddChildGraphNode(&child, parent, &a, 1, second)
                 << add_mix(&b, parent, {child}, word, 4) << run(parent, s) << value_of(word);

@@ -126,7 +126,7 @@ void values() {
                 << read(word, 4);
   Line("batch of none, too many") << cuStreamBatchMemOp(s, 0, batch, 0)
                                   << cuStreamBatchMemOp(s, 257, batch, 0);
-  batch[0].waitValue.operation = outside<CUstreamBatchMemOpType>(99);
+  batch[0].waitValue.operation = static_cast<CUstreamBatchMemOpType>(7);
   Line("batch of unknown kind") << cuStreamBatchMemOp(s, 1, batch, 0);
 }
 

@@ -95,6 +95,7 @@ void legacy_streams() {
   }
   Line("results") << value_of(word) << value_of(other_word);
   need(cuMemsetD32(word, 0, 1), "cuMemsetD32");
+  need(cuCtxSynchronize(), "cuCtxSynchronize");
   {
     Hold hold(nullptr);
     Line("the legacy stream is held: blocking, apart, per-thread")
