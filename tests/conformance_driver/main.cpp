@@ -42,7 +42,7 @@ bool run_apart(const char* name, void (*run)()) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);
+    alarm(120);
     run();
     std::fflush(stdout);
     _exit(0);

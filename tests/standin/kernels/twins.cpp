@@ -42,7 +42,7 @@ void standin_kernel_hold(const StandinLaunch* launch) {
   const std::atomic_ref<std::uint32_t> flag(*words(launch, 0));
   const auto start = std::chrono::steady_clock::now();
   while (flag.load(std::memory_order_acquire) < parameter<std::uint32_t>(launch, 1) &&
-         std::chrono::steady_clock::now() - start < std::chrono::seconds(20))
+         std::chrono::steady_clock::now() - start < std::chrono::seconds(60))
     std::this_thread::sleep_for(std::chrono::microseconds(10));
 }
 
