@@ -56,6 +56,7 @@ void addresses() {
   }
   void* address = nullptr;
   CUdriverProcAddressQueryResult status{};
+  Line("a version that is too new") << cuGetProcAddress("cuInit", &address, 99000, 0, &status);
   Line("wrong flags") << cuGetProcAddress("cuInit", &address, 12000, 16, &status);
   Line("no status wanted") << cuGetProcAddress("cuInit", &address, 12000, 0, nullptr)
                            << cuGetProcAddress("cuNothing", &address, 12000, 0, nullptr);

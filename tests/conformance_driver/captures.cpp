@@ -189,6 +189,14 @@ void capture_errors() {
     line << status(s);
     end(line, s);
   };
+  in_capture("priority, flags, number, context of the stream", [&](Line& line) {
+    int priority = 0;
+    unsigned flags = 0;
+    unsigned long long number = 0;
+    CUcontext context = nullptr;
+    line << cuStreamGetPriority(s, &priority) << cuStreamGetFlags(s, &flags) << cuStreamGetId(s, &number)
+         << cuStreamGetCtx(s, &context);
+  });
   in_capture("begin again", [&](Line& line) { line << cuStreamBeginCapture(s, global); });
   in_capture("query of the stream", [&](Line& line) { line << cuStreamQuery(s); });
   in_capture("synchronize the stream", [&](Line& line) { line << cuStreamSynchronize(s); });

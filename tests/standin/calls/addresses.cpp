@@ -3,6 +3,7 @@
 
 #include "api.hpp"
 #include "tests/standin/calls/call.hpp"
+#include "tests/standin/engine/environment.hpp"
 #include "tests/standin/engine/failure.hpp"
 
 namespace gangway::standin::api {
@@ -38,17 +39,19 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cu
                              CUdriverProcAddressQueryResult* symbolStatus) {
   require(symbol != nullptr && pfn != nullptr && *symbol != '\0');
   require((flags & ~std::uint64_t{3}) == 0 && flags != 3);
+  require(cudaVersion <= static_cast<int>(environment_number("STANDIN_DRIVER_VERSION", 13000)));
   const Answer answer = find(symbol, cudaVersion, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
   *pfn = answer.address;
   if (symbolStatus != nullptr)
     *symbolStatus = answer.address != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS
                     : answer.known            ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                                               : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  return answer.address != nullptr || symbolStatus != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags) {
-  return api::cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, nullptr);
+  api::cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, nullptr);
+  return *pfn != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 }  // namespace gangway::standin::api

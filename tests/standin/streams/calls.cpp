@@ -86,9 +86,7 @@ CUresult cuStreamGetId(CUstream hStream, unsigned long long* streamId) {
 CUresult cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
   const Lock lock = lock_driver();
   require(pctx != nullptr);
-  const auto which = stream(hStream);
-  refuse_captured(*which);
-  *pctx = which->context->handle();
+  *pctx = stream(hStream)->context->handle();
   return CUDA_SUCCESS;
 }
 
