@@ -12,7 +12,8 @@ namespace {
 
 // Tasks looked at, in all windows. The nearer the demand of a period is to the period, the later windows
 // close.
-constexpr std::int64_t kMostSteps = 8'000'000;
+constexpr std::int64_t kMostSteps = 4'000'000;
+constexpr std::int64_t kLongestPiece = std::int64_t{1} << 40;  // own jobs
 
 class Windows {
  public:
@@ -59,49 +60,102 @@ class Windows {
       return std::nullopt;
     }
     Steps steps(kMostSteps / static_cast<std::int64_t>(set_.size()));
-    std::optional<Rational> most;
-    Rational length;
+    Rational most, length;
     for (std::int64_t k = 1;; ++k) {
-      if (!grow(i, k, length, steps)) {
-        why_[i] = {
-            "a window that closes within the steps allowed", {{"reached", length, task(i).name, true}}, true};
-        return std::nullopt;
-      }
-      Rational response = length - task(i).T * (k - 1);
-      if (!most || response > *most) most = std::move(response);
-      if (length <= task(i).T * k) return most;
+      if (!grow(i, k, length, steps)) break;
+      most = std::max(most, length - task(i).T * (k - 1));
+      if (length <= task(i).T * k || pass_piece(i, k, length, most, steps)) return most;
     }
+    why_[i] = {
+        "a window that closes within the steps allowed", {{"reached", length, task(i).name, true}}, true};
+    return std::nullopt;
+  }
+
+  // Windows of more than k jobs, as long as no further job of another task counts but one for each own job:
+  // their demand is concave in their number, as is the response, and bisections find what matters. Moves k
+  // and `length` to the last such window; true if it closes.
+  bool pass_piece(std::size_t i, std::int64_t& k, Rational& length, Rational& most, Steps& steps) {
+    const auto& T = task(i).T;
+    std::vector<std::optional<Rational>> counts(set_.size());  // none: as many as own jobs
+    std::optional<Rational> border;                            // up to this length the counts hold
+    Rational last = Rational(k) + kLongestPiece;
+    for (std::size_t j = 0; j < set_.size(); ++j) {
+      if (j == i || !responses_[j] || task(j).T <= T) continue;
+      const Rational count = std::max(Rational(1), Rational::ceil_of(length + *responses_[j], task(j).T));
+      if (count > Rational(k)) {
+        last = std::min(last, count);
+        continue;
+      }
+      const Rational end = count * task(j).T - *responses_[j];
+      border = std::min(border.value_or(end), end);
+      counts[j] = count;
+    }
+    const auto window = [&](std::int64_t own) {
+      steps.take(cost());
+      return demand(i, own, [&](std::size_t j) { return counts[j].value_or(own); });
+    };
+    const auto closes = [&](std::int64_t own) { return window(own) <= T * own; };
+    // The first of begin + 1, ..., end for which something holds from some on; end if for none before.
+    const auto first = [](std::int64_t begin, std::int64_t end, auto holds) {
+      while (end - begin > 1) {
+        const std::int64_t middle = begin + (end - begin) / 2;
+        (holds(middle) ? end : begin) = middle;
+      }
+      return end;
+    };
+    const auto beyond = [&](std::int64_t own) { return border && window(own) > *border; };
+    const std::int64_t most_own = *last.integer();
+    std::int64_t end = k;
+    for (std::int64_t stride = 1; end < most_own; stride *= 2) {
+      const std::int64_t next = std::min(most_own, k + stride);
+      if (beyond(next)) {
+        end = first(end, next, beyond) - 1;
+        break;
+      }
+      end = next;
+    }
+    if (end == k) return false;
+    const bool closed = closes(end);
+    if (closed) end = first(k, end, closes);
+    const std::int64_t peak =
+        first(k - 1, end, [&](std::int64_t own) { return window(own + 1) - window(own) <= T; });
+    most = std::max(most, window(peak) - T * (peak - 1));
+    k = end;
+    length = window(end);
+    return closed;
   }
 
   // Some window closes if and only if this is below T_i (README, T2): Knap_i of the work of one own job and
   // min(1, T_i / T_j) of the others'.
-  Rational demand_of_a_period(std::size_t i) const {
-    std::vector<Rational> jobs(set_.size(), Rational(1));
-    Rational work = task(i).C;
-    for (std::size_t j = 0; j < set_.size(); ++j) {
-      if (j == i) continue;
-      if (responses_[j] && task(j).T > task(i).T) jobs[j] = task(i).T / task(j).T;
-      work += task(j).C * jobs[j];
-    }
-    return set_.longest_wait(i, work, jobs, 1);
+  Rational demand_of_a_period(std::size_t i) {
+    return demand(i, 1, [&](std::size_t j) {
+      return responses_[j] && task(j).T > task(i).T ? task(i).T / task(j).T : Rational(1);
+    });
   }
 
   // Lengthens `length` to L_{i,k}, the least length that holds the demand of k own jobs; it is at most that
   // before. Whether the steps sufficed.
   bool grow(std::size_t i, std::int64_t k, Rational& length, Steps& steps) {
-    const Rational own = k;
     for (;;) {
-      Rational work = task(i).C * own;
-      for (std::size_t j = 0; j < set_.size(); ++j) {
-        jobs_[j] = j == i ? own : released(i, j, length, own);
-        if (j != i) work += task(j).C * jobs_[j];
-      }
-      Rational next = set_.longest_wait(i, work, jobs_, own);
+      Rational next = demand(i, k, [&](std::size_t j) { return released(i, j, length, k); });
       if (next <= length) return true;
-      if (!steps.take(static_cast<std::int64_t>(set_.size()) * set_.step_cost())) return false;
+      if (!steps.take(cost())) return false;
       length = std::move(next);
     }
   }
+
+  // Knap_i of k own jobs and so many of each other task.
+  template <typename Jobs>
+  Rational demand(std::size_t i, const Rational& k, Jobs jobs_of) {
+    Rational work = task(i).C * k;
+    for (std::size_t j = 0; j < set_.size(); ++j) {
+      jobs_[j] = j == i ? k : jobs_of(j);
+      if (j != i) work += task(j).C * jobs_[j];
+    }
+    return set_.longest_wait(i, work, jobs_, k);
+  }
+
+  std::int64_t cost() const { return static_cast<std::int64_t>(set_.size()) * set_.step_cost(); }
 
   // N_j: jobs of j that can matter in a window of task i of this length with k own jobs.
   Rational released(std::size_t i, std::size_t j, const Rational& length, const Rational& k) const {
@@ -113,7 +167,7 @@ class Windows {
   const SporadicAnalysis& set_;
   std::vector<std::optional<Rational>> responses_;  // R, of longer periods; none: infinite
   std::vector<Unmet> why_;
-  std::vector<Rational> jobs_;  // of grow()
+  std::vector<Rational> jobs_;  // of demand()
 };
 
 BoundResult compute(const SporadicAnalysis& set) { return Windows(set).solve(); }
