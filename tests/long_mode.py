@@ -220,8 +220,8 @@ def table(tests, parts):
         cases, seconds = sum(r["cases"] for r in records), sum(r["cpu_s"] for r in records)
         total = sum(1 for part in parts if part.test is test)
         failed = sum(1 for r in records if r["result"] != "passed")
-        result = f"{failed} of {total} parts failed" if failed else "passed"
-        if len(records) < total:
+        result = f"{failed} of {total} parts failed" if failed else "passed" if records else "not run"
+        if 0 < len(records) < total:
             result += f", {len(records)} of {total} parts run"
         if test.missing:
             result = f"skipped: no {' and no '.join(test.missing)} here"
