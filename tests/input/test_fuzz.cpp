@@ -2,7 +2,6 @@
 // effort. 5,000 mutated inputs, 100,000 in the long mode. An input that fails is kept
 // in the folder for temporary files; one that crashes is the last file there.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include "tests/catch.hpp"
 #include "tests/input/examples.hpp"
 #include "tests/input/mutations.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway::testing {
 namespace {
@@ -27,21 +27,18 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostAllocations = 10'000'000;  // some seconds; sanitizers do not count them
 
 // A file that is removed at the end, unless the program dies before.
+// In a folder of its own, as lists of what papers print are held against their neighbours.
 class Scratch {
  public:
-  Scratch() : path_(fs::temp_directory_path() / fmt::format("gangway-input-{}.yaml", ::getpid())) {}
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
   std::string write(const std::string& text) const {
-    fs::remove(path_);  // some file systems write a file that is truncated to disk at once
-    std::ofstream(path_, std::ios::binary) << text;
-    return path_.string();
+    const fs::path path = folder_ / "input.yaml";
+    fs::remove(path);  // some file systems write a file that is truncated to disk at once
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
   }
 
  private:
-  fs::path path_;
+  ScratchFolder folder_;
 };
 
 bool is_utf8(const std::string& text) {
