@@ -13,6 +13,7 @@
 #include "cli/interrupt.hpp"
 #include "experiments/runner.hpp"
 #include "experiments/study_runner.hpp"
+#include "experiments/switching_warning.hpp"
 #include "models/nearest.hpp"
 
 namespace gangway {
@@ -162,6 +163,7 @@ int run(const Arguments& arguments, const std::string& command) {
   if (const auto code = without_results(report, options.out)) return *code;
   print_table(experiment, report);
   print_verdicts(report);
+  if (const auto warning = switching_warning(experiment, report.rows)) fmt::print(stderr, "{}\n", *warning);
   fmt::print("{} jobs, {} events in {:.2f} s ({:.0f} jobs/s, {} threads); results in {}\n",
              report.account.jobs, report.account.events, report.account.seconds,
              static_cast<double>(report.account.jobs) / report.account.seconds, report.account.threads,

@@ -35,6 +35,7 @@ GroupRows GroupRows::from_json(const nlohmann::ordered_json& json) {
 void Group::add(const UnitResult& replication) {
   replications_.push_back(replication.metrics);
   slices_.push_back(replication.slices);
+  if (replication.switching) switching_.push_back(*replication.switching);
   events_ += replication.events;
   for (std::size_t c = 0; c < names_.size(); ++c) {
     responses_[c].add(replication.responses[c]);
@@ -120,7 +121,8 @@ GroupRows Group::rows() const {
       {"concurrency_efficiency", averaged(&ReplicationMetrics::concurrency_efficiency)},
       {"launches", averaged(&ReplicationMetrics::launches)},
       {"jobs", jobs},
-      {"unfinished", unfinished}};
+      {"unfinished", unfinished},
+      {"switching", mean_of(switching_)}};
   for (std::size_t c = 0; c < names_.size(); ++c) rows.clients.emplace_back(names_[c], client_row(c));
   std::sort(rows.clients.begin(), rows.clients.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -38,6 +38,7 @@ class Group {
   std::vector<ReplicationMetrics> replications_;
   std::vector<std::vector<SliceUse>> slices_;  // by replication and client
   std::vector<Percentiles> responses_;
+  std::vector<double> switching_;  // by replication, where it is known
   Percentiles all_responses_;
   std::uint64_t events_ = 0;
 };

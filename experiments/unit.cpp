@@ -75,12 +75,14 @@ struct Stopped {};
 // Passes records on and ends a run in its middle, however long it is, when `stop` is set.
 class StoppableSink : public TraceSink {
  public:
-  StoppableSink(TraceSink& next, const std::atomic<bool>& stop) : next_(next), stop_(stop) {}
+  StoppableSink(TraceSink& next, SwitchMeter& switching, const std::atomic<bool>& stop)
+      : next_(next), switching_(switching), stop_(stop) {}
   void also(TraceSink* sink) { also_ = sink; }
   void count(SliceMeter* slices) { slices_ = slices; }
   void record(const Record& record) override {
     if (stopped()) throw Stopped{};
     next_.record(record);
+    switching_.record(record);
     if (slices_ != nullptr) slices_->record(record);
     if (also_ != nullptr) also_->record(record);
   }
@@ -96,6 +98,7 @@ class StoppableSink : public TraceSink {
 
  private:
   TraceSink& next_;
+  SwitchMeter& switching_;
   TraceSink* also_ = nullptr;
   SliceMeter* slices_ = nullptr;
   const std::atomic<bool>& stop_;
@@ -165,8 +168,10 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   ReplicationMeter meter(stage.workload.clients.size(), experiment.sample_sigma);
   JobRows rows(unit, stage.policy.label, stage.workload);
   BothSinks jobs(meter, experiment.write_jobs ? &rows : nullptr);
-  RunMeter run_meter(stage.workload.clients.size(), jobs, stage.point.device_of(stage.policy).gpus);
-  StoppableSink records(run_meter, stop);
+  const std::int64_t gpus = stage.point.device_of(stage.policy).gpus;
+  RunMeter run_meter(stage.workload.clients.size(), jobs, gpus);
+  SwitchMeter switching(gpus);
+  StoppableSink records(run_meter, switching, stop);
   SliceMeter slices(stage.workload.clients.size());
   if (experiment.counts_slices) records.count(&slices);
   UnitResult result;
@@ -174,6 +179,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   for (std::uint32_t permutation = 0; permutation < permutations; ++permutation) {
     run_meter.reset();
     slices.reset();
+    switching.reset();
     records.also(permutation == 0 ? first : nullptr);
     try {
       result.events += stage.run(experiment, unit, permutation, records);
@@ -186,6 +192,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   result.metrics = meter.metrics();
   result.responses = meter.responses();
   if (experiment.counts_slices) result.slices = slices.use();
+  result.switching = switching.share();
   result.job_rows = rows.take();
   return result;
 }

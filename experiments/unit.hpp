@@ -2,12 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/experiment.hpp"
 #include "models/metrics/replication.hpp"
 #include "models/metrics/slice_meter.hpp"
+#include "models/metrics/switch_meter.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -16,6 +18,7 @@ struct UnitResult {
   ReplicationMetrics metrics;
   std::vector<Percentiles> responses;  // by client
   std::vector<SliceUse> slices;        // by client, where the experiment counts them
+  std::optional<double> switching;     // share of the time; none where no policy launched anything
   std::string job_rows;                // of jobs.csv, sorted; empty when the experiment does not write them
   std::uint64_t events = 0;
 };

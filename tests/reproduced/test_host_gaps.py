@@ -27,6 +27,19 @@ class HostGaps(Reproduction):
         for policy in ("piv", "sjf", "srt", "fcfs", "rr", "cfs", "frs", "dprr", "pkm"):
             self.assertIn(f"{cells(*results[policy])} | {cells(*results[policy + '-linger'])} |", page)
 
+    def test_who_loses_half_of_the_time_is_told_what_to_try(self):
+        warnings = [line for line in self.run_experiment("linger").splitlines() if line.startswith("warning")]
+        self.assertEqual(len(warnings), 1)
+        self.assertRegex(warnings[0], "launches and reports take 55 % of the time at point 0 under piv .*params.linger='5 us'")
+        rows = {row["policy"]: row for row in self.rows("summary.csv")}
+        for row in rows.values():
+            self.assertGreaterEqual(float(row["switching"]), 0)
+            self.assertLessEqual(float(row["switching"]), 1)
+        self.assertGreater(float(rows["piv"]["switching"]), 1.5 * float(rows["piv-linger"]["switching"]))
+
+    def test_where_launches_cost_little_nothing_is_said(self):
+        self.assertNotIn("warning", self.run_experiment("../frs/fig3"))
+
     def test_with_a_linger_gaps_hardly_matter(self):
         self.run_experiment("linger")
         with_gaps = self.results()

@@ -1,0 +1,64 @@
+// The share of a run in which a launch owns the GPU and none of its blocks is there.
+#include "models/metrics/switch_meter.hpp"
+#include "tests/cases.hpp"
+#include "tests/catch.hpp"
+#include "tests/scenario.hpp"
+#include "tests/sim/random_scenario.hpp"
+
+using namespace gangway;
+using namespace gangway::testing;
+
+namespace {
+
+double share_of(const Played& played) {
+  SwitchMeter meter(1);
+  for (const Record& record : played.records) meter.record(record);
+  return meter.share().value();
+}
+
+}  // namespace
+
+TEST_CASE("a kernel alone costs its launch and its report") {
+  // 0 launch, 10 start, 110 gone, 115 left.
+  CHECK(share_of(play({{client("A", 0, 100)}}, "fcfs")) == Approx(15.0 / 115));
+}
+
+TEST_CASE("time before the first release and time that nobody owns are no switching") {
+  Client a = client("A", 50, 100);
+  a.repeat = {2, Duration{1000}, std::nullopt};  // 50-165 and 1050-1165
+  CHECK(share_of(play({{a}}, "fcfs")) == Approx(30.0 / 1115));
+}
+
+TEST_CASE("a launch that is evicted before it starts is nothing but switching") {
+  // A 0-15 for nothing, B 15-50 with 20 of work, A 50-165 with 100: of 165 ns all but 120.
+  CHECK(share_of(play({{client("A", 0, 100), client("B", 3, 20)}}, "srt")) == Approx(45.0 / 165));
+}
+
+TEST_CASE("a run that ends early counts what was begun") {
+  Scenario scenario{{client("A", 0, 100)}};
+  scenario.horizon = Time{8};
+  SwitchMeter meter(1);
+  for (const Record& record : play(scenario, "fcfs").records) meter.record(record);
+  const auto share = meter.share();
+  REQUIRE((!share || (*share >= 0 && *share <= 1)));
+}
+
+TEST_CASE("where no policy launches there is no share") {
+  SwitchMeter meter(1);
+  meter.record({.time = Time{0}, .mark = Mark::released});
+  meter.record({.time = Time{10}, .mark = Mark::ended});
+  CHECK(!meter.share());
+}
+
+TEST_CASE("switching and executing are never the same time", "[long]") {
+  for (const int i : case_numbers(100, 10'000))
+    for (const std::string& policy : all_policies()) {
+      INFO("scenario " << i << " under " << policy);
+      const Played played = play(random_scenario(static_cast<std::uint64_t>(i)), policy);
+      const double switching = share_of(played);
+      const Record& last = played.records.back();
+      const auto all = static_cast<double>((last.time - played.totals.first_release).ns);
+      REQUIRE(switching >= 0);
+      REQUIRE(switching + static_cast<double>(played.totals.executing.ns) / all <= 1 + 1e-9);
+    }
+}
