@@ -245,6 +245,47 @@ void log_of_calls() {
   CHECK(last[last.size() - 1] == "1 cuStreamDestroy_v2(stream#2) -> 0");
 }
 
+// A twin in the library that the environment names; one that is nowhere.
+void twins_elsewhere() {
+  const Gpu gpu;
+  CUmodule module = nullptr;
+  CUfunction elsewhere = nullptr;
+  const std::string head = ".version 7.0\n.target sm_70\n.address_size 64\n";
+  OK(cuModuleLoadData(&module, (head + ".visible .entry elsewhere(.param .u64 p) { ret; }").c_str()));
+  OK(cuModuleGetFunction(&elsewhere, module, "elsewhere"));
+  auto word = reinterpret_cast<CUdeviceptr>(gpu.pinned);
+  void* parameters[] = {&word};
+  OK(cuLaunchKernel(elsewhere, 1, 1, 1, 1, 1, 1, 0, gpu.stream, parameters, nullptr));
+  OK(cuStreamSynchronize(gpu.stream));
+  CHECK(gpu.pinned[0] == 77);
+  const std::string nowhere = head + ".visible .entry nowhere(.param .u64 p) { ret; }";
+  CHECK(cuModuleLoadData(&module, nowhere.c_str()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+void facts() {
+  setenv("STANDIN_DEVICES", "2", 1);
+  setenv("STANDIN_DEVICE_NAME", "Thing 1", 1);
+  setenv("STANDIN_DRIVER_VERSION", "12080", 1);
+  setenv("STANDIN_MEMORY", "1048576", 1);
+  setenv("STANDIN_SPEED", "1000000", 1);
+  const Gpu gpu;
+  int count = 0, version = 0;
+  char name[32] = "";
+  std::size_t total = 0;
+  CUdeviceptr p = 0;
+  OK(cuDeviceGetCount(&count));
+  OK(cuDriverGetVersion(&version));
+  OK(cuDeviceGetName(name, sizeof name, 1));
+  OK(cuDeviceTotalMem(&total, 0));
+  CHECK(count == 2 && version == 12080 && std::strcmp(name, "Thing 1") == 0 && total == 1048576);
+  CHECK(cuMemAlloc(&p, 2097152) == CUDA_ERROR_OUT_OF_MEMORY);
+  OK(cuMemAlloc(&p, 1000000));
+  std::uint64_t hour = 3600000000000;
+  void* parameters[] = {&hour};
+  OK(cuLaunchKernel(gpu.spin, 1, 1, 1, 1, 1, 1, 0, gpu.stream, parameters, nullptr));
+  OK(cuStreamSynchronize(gpu.stream));  // in 4 ms of real time; an hour would be cut off
+}
+
 }  // namespace
 
 // Nobody else is in here: words are those inside, times somebody was, and launches.
@@ -264,7 +305,9 @@ int main() {
                                                       {"concurrency and priority", concurrency_and_priority},
                                                       {"clock", clock},
                                                       {"device lock", device_lock},
-                                                      {"log of calls", log_of_calls}};
+                                                      {"log of calls", log_of_calls},
+                                                      {"twins elsewhere", twins_elsewhere},
+                                                      {"facts", facts}};
   for (const auto& [name, run] : cases) {
     const pid_t child = fork();
     if (child == 0) {
