@@ -59,7 +59,8 @@ void made_by_hand(CUstream s) {
   Line("clone") << cuGraphClone(&clone, graph) << run(clone, s) << value_of(copy) << seen;
   Line("destroy a node") << cuGraphDestroyNode(first)
                          << cuGraphGetEdges(graph, nullptr, nullptr, nullptr, &edges)
-                         << static_cast<unsigned>(edges) << run(graph, s);
+                         << static_cast<unsigned>(edges)
+                         << cuGraphAddDependencies(graph, &set, &second, nullptr, 1) << run(graph, s);
   Line("a cycle") << cuGraphAddDependencies(graph, &second, &empty, nullptr, 1)
                   << cuGraphAddDependencies(graph, &empty, &second, nullptr, 1) << run(graph, s);
   Line("an edge again") << cuGraphAddDependencies(clone, nullptr, nullptr, nullptr, 0);
