@@ -17,10 +17,13 @@ fs::path data_folder() {
   return set != nullptr ? fs::path(set) : fs::path(GANGWAY_DATA_DIR);
 }
 
-}  // namespace
+fs::path folder_of(const std::string& what) {
+  return data_folder() / (what == "devices" ? "models/devices" : what);
+}
 
-std::vector<LibraryFile> library(const std::string& what) {
-  const fs::path folder = data_folder() / (what == "devices" ? "models/devices" : what);
+// Without a word where there is nothing, which matters to those alone who name something in it.
+std::vector<LibraryFile> found(const std::string& what) {
+  const fs::path folder = folder_of(what);
   std::vector<LibraryFile> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -33,21 +36,40 @@ std::vector<LibraryFile> library(const std::string& what) {
   return files;
 }
 
+void check_folder(const std::string& what) {
+  std::error_code error;
+  if (fs::is_directory(folder_of(what), error)) return;
+  const bool set = std::getenv("GANGWAY_DATA") != nullptr;
+  throw InputError({set ? "GANGWAY_DATA" : "gangway", 0}, what,
+                   "no folder " + quote(folder_of(what).string()),
+                   set ? "a folder with models/devices, workloads and experiments"
+                       : "the files that come with Gangway: set GANGWAY_DATA to where they are");
+}
+
+}  // namespace
+
+std::vector<LibraryFile> library(const std::string& what) {
+  check_folder(what);
+  return found(what);
+}
+
 Node resolve(const Field& field, const std::string& what, const fs::path& folder) {
   if (!field.is_scalar()) return field.node();
   const std::string& wanted = field.node().scalar;
   std::vector<std::string> names;
-  for (const LibraryFile& file : library(what)) {
+  for (const LibraryFile& file : found(what)) {
     if (file.name == wanted) return read_yaml(file.path);
     names.push_back(file.name);
   }
   if (wanted.find('/') != std::string::npos || wanted.ends_with(".yaml")) {
     const fs::path path = folder / wanted;
+    if (!fs::exists(path)) check_folder(what);
     if (!fs::exists(path))
       field.fail(quote(path.string()) + ", which does not exist",
                  "a file, or " + expected_names(wanted, names));
     return read_yaml(path.string());
   }
+  check_folder(what);
   field.fail(expected_names(wanted, names));
 }
 

@@ -15,7 +15,8 @@ struct LibraryFile {
 };
 
 // What there is of "devices", "workloads" or "experiments", sorted by name. Found below the folder in the
-// environment variable GANGWAY_DATA, or else where Gangway was built or installed from.
+// environment variable GANGWAY_DATA, or else where Gangway was built or installed from. Throws InputError
+// where there is no such folder.
 std::vector<LibraryFile> library(const std::string& what);
 
 // What a name in the library, or the path of a file as seen from `folder`, stands for; a mapping stands for

@@ -79,8 +79,7 @@ std::vector<std::vector<std::size_t>> combinations(const std::vector<SweptPath>&
 std::vector<SweptPath> read_sweep(const Field& field) {
   std::vector<SweptPath> sweep;
   std::size_t points = 1;
-  if (!field.is_mapping() || field.node().entries.empty())
-    field.fail("a mapping from paths to lists or ranges");
+  if (!field.is_mapping()) field.fail("a mapping from paths to lists or ranges");
   for (const auto& [path, value] : field.node().entries) {
     const Field values(value, field.path() + "." + path);
     SweptPath swept{path, {}};

@@ -270,9 +270,9 @@ std::string Node::found() const {
     case Kind::scalar:
       return quote(scalar);
     case Kind::sequence:
-      return "a list";
+      return items.empty() ? "an empty list" : "a list";
     case Kind::mapping:
-      return "a mapping";
+      return entries.empty() ? "an empty mapping" : "a mapping";
   }
   return "nothing";
 }

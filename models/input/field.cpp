@@ -3,12 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <string_view>
 
 #include "models/nearest.hpp"
 
 namespace gangway {
 namespace {
+
+// What pandas.read_csv reads as a missing value, quoted or not, of all that is an identifier otherwise.
+constexpr std::array<std::string_view, 8> kMissing{"NA",  "NULL", "NaN",  "None",
+                                                   "nan", "null", "-NaN", "-nan"};
 
 template <typename Quantity>
 Quantity read_quantity(const Field& field) {
@@ -38,6 +44,8 @@ std::string Field::identifier() const {
                              std::string_view("_-.").find(static_cast<char>(c)) != std::string_view::npos;
                     });
   if (!fine) fail("a name of at most 80 letters, digits and _ - . that does not begin with a dot");
+  if (std::find(kMissing.begin(), kMissing.end(), value) != kMissing.end())
+    fail("a name that tables do not take for a missing value, as pandas does this one");
   return value;
 }
 

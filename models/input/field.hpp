@@ -27,7 +27,7 @@ class Field {
 
   // Each throws InputError unless the value is of that form and inside the (closed) range.
   std::string text() const;        // a scalar that is not empty
-  std::string identifier() const;  // letters, digits and _ - . only, at most 80
+  std::string identifier() const;  // letters, digits and _ - . only, at most 80; not NA and the like
   bool boolean() const;
   std::int64_t integer(std::int64_t least, std::int64_t most) const;
   double number(double least, double most) const;  // a plain number or a percentage

@@ -1,6 +1,7 @@
 """Arguments, messages and exit codes."""
 
 import json
+import os
 import subprocess
 import unittest
 
@@ -45,6 +46,69 @@ class Calls(ProgramTest):
     def test_unknown_world(self):
         message = self.refused("run", self.file("small.yaml", SMALL), "--world", "simm")
         self.assertIn("did you mean 'sim'?", message)
+
+
+class Messages(ProgramTest):
+    def test_nothing_swept(self):
+        file = self.file("small.yaml", SMALL)
+        self.gangway("run", file, "--set", "sweep={}", "--out", "out")
+        self.assertEqual({row["point"] for row in table(self.folder / "out/summary.csv")}, {"0"})
+        self.assertNotIn("workload.arrivals.gap", (self.folder / "out/summary.csv").read_text())
+
+    def test_empty_lists_and_mappings_are_called_so(self):
+        file = self.file("small.yaml", SMALL)
+        message = self.refused("run", file, "--set", "policies=[]")
+        self.assertTrue(message.endswith("key 'policies': found an empty list, expected a list with at least one item"), message)
+        message = self.refused("run", file, "--set", "sweep=[]")
+        self.assertIn("key 'sweep': found an empty list, expected a mapping", message)
+        message = self.refused("run", file, "--set", "workload={}")
+        self.assertIn("expected this key, which is required", message)
+        message = self.refused("run", file, "--set", "policies={}")
+        self.assertIn("found an empty mapping, expected a list", message)
+
+    def test_data_that_are_not_where_they_should_be(self):
+        file = self.file("small.yaml", SMALL)
+        for data in ("nowhere", str(file)):
+            environment = {**os.environ, "GANGWAY_DATA": data}
+            for arguments in (["list", "experiments"], ["list", "devices"], ["list", "workloads"], ["run", "frs/fig4"], ["check", file]):
+                with self.subTest(data=data, arguments=arguments):
+                    done = subprocess.run([GANGWAY, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, env=environment)
+                    self.assertEqual((done.returncode, done.stdout), (2, ""))
+                    self.assertRegex(done.stderr, r"\Aerror: GANGWAY_DATA: key '\w+': found no folder '[^']+', expected a folder with "
+                                                  r"models/devices, workloads and experiments\n\Z")
+        own = SMALL.replace("frs-table1", str(ROOT / "workloads/frs-table1.yaml")).replace(
+            "titan-x-pascal", str(ROOT / "models/devices/titan-x-pascal.yaml"))  # needs none of it
+        done = subprocess.run([GANGWAY, "check", self.file("own.yaml", own)], capture_output=True, env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_names_that_tables_would_lose(self):
+        client = "kind: workload\nversion: 1\nname: w\nclients:\n  - name: {}\n    kernels: [{{name: k, block_tasks: 1, time: 1 ms}}]\n"
+        for name in ("NA", "nan", "NaN", "-nan", "null", "NULL", "None", "N/A", "<NA>", "'#N/A'", "''"):
+            with self.subTest(name):
+                message = self.refused("check", self.file("w.yaml", client.format(name)))
+                self.assertIn("w.yaml:5: key 'clients.0.name': found ", message)
+        for name in ("empty", "na", "none", "Nan", "nano", "N-A", "NA2"):
+            with self.subTest(name):
+                self.gangway("check", self.file("w.yaml", client.format(name)))
+        message = self.refused("check", self.file("e.yaml", SMALL.replace("label: rr-long", "label: NA")))
+        self.assertIn("e.yaml:7: key 'policies.2.label': found 'NA', expected a name that tables do not take", message)
+
+    def test_names_survive_pandas(self):
+        pandas = pandas_or_skip()
+        names = ["empty", "na", "none", "Nan", "inf", "true", "1e5x"]
+        clients = ", ".join(f"{{name: {name}, kernels: [{{name: k, block_tasks: 10, time: 1 ms}}]}}" for name in names)
+        text = SMALL.replace("frs-table1", f"{{kind: workload, version: 1, name: w, arrivals: {{gap: 1 ms, order: permuted}}, clients: [{clients}]}}")
+        self.gangway("run", self.file("e.yaml", text), "--out", "out")
+        for file in ("jobs.csv", "clients.csv"):
+            self.assertEqual(set(pandas.read_csv(self.folder / "out" / file)["client"]), set(names))
+
+
+def pandas_or_skip():
+    try:
+        import pandas
+    except ImportError:
+        raise unittest.SkipTest("no pandas") from None
+    return pandas
 
 
 class Check(ProgramTest):
