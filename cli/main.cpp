@@ -61,5 +61,8 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     fmt::print(stderr, "error: {}\n", error.what());
     return 1;
+  } catch (...) {
+    fmt::print(stderr, "error: something was thrown that is no std::exception\n");
+    return 1;
   }
 }

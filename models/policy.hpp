@@ -3,6 +3,14 @@
 // ownership policies (which kernel owns the GPU, when it must leave), slicing policies (a range of
 // block-tasks, then yield; memory moved around it) and access policies (which clients may submit, and whether
 // submissions are intercepted).
+//
+// Whatever a policy does, its run ends with a RunError that names the policy, the point, the seed and what
+// happened before: an id or index that there is not, in an order or in a question to the View; an exception
+// of any type out of note() or decide(); orders without end in one instant; timers without end while nothing
+// else can happen. A call that does not return ends the program (exit code 1), after the `watchdog` time of
+// the experiment. Nobody can catch what a policy does to memory of its own: an index beyond the end of its
+// own vector is undefined behaviour, as anywhere in C++. Use at(), or build with sanitizers, while you write
+// one.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +33,9 @@ struct Device;
 struct Kernel;
 class Stream;
 
+// Throws std::out_of_range: "client 7, of 5".
+[[noreturn]] void refuse_index(const char* what, std::uint64_t index, std::uint64_t count);
+
 // --- What a policy may know
 // -------------------------------------------------------------------------------------------
 
@@ -37,12 +48,30 @@ struct KernelFacts {
   std::uint32_t same_as = 0;        // the first kernel of the program that has its name: calls of one kernel
 };
 
+// The kernels of a program, in order. An index beyond the last throws std::out_of_range.
+class KernelsFacts {
+ public:
+  KernelsFacts() = default;
+  KernelsFacts(const std::vector<KernelFacts>& kernels) : kernels_(kernels) {}
+  std::size_t size() const { return kernels_.size(); }
+  const KernelFacts* data() const { return kernels_.data(); }
+  auto begin() const { return kernels_.begin(); }
+  auto end() const { return kernels_.end(); }
+  const KernelFacts& operator[](std::size_t kernel) const {
+    if (kernel >= kernels_.size()) refuse_index("kernel", kernel, kernels_.size());
+    return kernels_[kernel];
+  }
+
+ private:
+  std::span<const KernelFacts> kernels_;
+};
+
 // Where the state of a client is, on one GPU.
 enum class Residence { absent, restoring, resident, saving };
 
 // What of clients' state is on which GPU, under policies that need `memory`, as facts and orders so far leave
 // it (sim/memory/README.md). Block-tasks are of the job's current kernel; kAllBlocks are those of all its
-// kernels.
+// kernels. A client or GPU that there is not throws std::out_of_range.
 class MemoryView {
  public:
   virtual ~MemoryView() = default;
@@ -69,31 +98,42 @@ class MemoryView {
 struct JobFacts {
   JobId id;
   Time arrived;
-  std::span<const KernelFacts> kernels;  // in program order
-  std::uint32_t kernel = 0;              // the current one; kernels.size() when none is left
-  BlockCount done;                       // block-tasks of the current kernel, in all
+  KernelsFacts kernels;
+  std::uint32_t kernel = 0;  // the current one; kernels.size() when none is left
+  BlockCount done;           // block-tasks of the current kernel, in all
 
   bool finished() const { return kernel == kernels.size(); }
-  const KernelFacts& current() const { return kernels[kernel]; }
+  const KernelFacts& current() const { return kernels[kernel]; }  // throws when none is left
 };
 
 class View {
  public:
   // The client's job in progress, as it is after every fact of this instant. Valid from its Arrived until the
-  // Left that says job_over (where the client's next job may already stand in its place).
-  const JobFacts& job(JobId id) const { return jobs_[id.client.index]; }
+  // Left that says job_over (where the client's next job may already stand in its place). A client that there
+  // is not throws std::out_of_range.
+  const JobFacts& job(JobId id) const {
+    if (id.client.index >= jobs_.size()) refuse_index("client", id.client.index, jobs_.size());
+    return jobs_[id.client.index];
+  }
   std::size_t clients() const { return jobs_.size(); }
   // That clients which submit by themselves can open; none: any number.
   std::optional<std::int64_t> channels() const { return channels_; }
   std::uint32_t gpus() const { return gpus_; }
-  // Only under policies that need `memory`, which only worlds that move it play.
-  const MemoryView& memory() const { return *memory_; }
+  // Only under policies that need `memory`, which only worlds that move it play; throws std::logic_error in
+  // others.
+  const MemoryView& memory() const {
+    if (memory_ == nullptr) refuse_memory();
+    return *memory_;
+  }
 
  protected:
   std::vector<JobFacts> jobs_;  // one job at a time per client, so the client is the index
   std::optional<std::int64_t> channels_;
   std::uint32_t gpus_ = 1;
   const MemoryView* memory_ = nullptr;
+
+ private:
+  [[noreturn]] static void refuse_memory();
 };
 
 // --- Facts

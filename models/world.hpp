@@ -15,6 +15,8 @@
 
 namespace gangway {
 
+class WatchedRun;
+
 // Which random numbers a run draws: same numbers for every policy.
 struct RunSeed {
   std::uint64_t seed = 1;
@@ -32,7 +34,8 @@ struct WorldSetup {
   Duration watchdog{10'000'000'000};   // a real launch may stay this long, and an eviction may take so long
   std::string mechanism_name = "flag-copy";  // for worlds that carry the commands out themselves
   std::uint64_t input_seed = 1;              // of the data that real kernels work on
-  bool by_block = false;  // simulation: each block an event of its own, for tests; results are the same
+  bool by_block = false;        // simulation: each block an event of its own, for tests; results are the same
+  WatchedRun* watch = nullptr;  // told of each call of the policy, where somebody looks after it
 };
 
 class World {
@@ -40,8 +43,8 @@ class World {
   virtual ~World() = default;
   // Plays one run from time 0. `order` lists all clients in the order in which they arrive (used where the
   // workload lays out arrivals by position). Returns the number of events. Throws RunError when the policy
-  // orders something impossible, with the history around it, or when the device fails. The policy must be
-  // fresh and need no more than the world's capabilities.
+  // orders something impossible, throws or never ends (models/policy.hpp), with the history around it, or
+  // when the device fails. The policy must be fresh and need no more than the world's capabilities.
   virtual std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                             TraceSink& trace) = 0;
 };

@@ -6,31 +6,44 @@ namespace gangway {
 namespace {
 
 constexpr int kMostRounds = 100'000;
+constexpr std::size_t kMostTimers = 1'000'000;  // an event's index has room for a few more
+constexpr std::uint32_t kMostLonely = 1'000'000;
 constexpr std::uint64_t kInstantsPerLook = 4096;  // whether anybody wants the rest of the run
 
 }  // namespace
 
-EventWorld::EventWorld(const WorldSetup& setup) : setup_(setup), book_(setup_) {
+EventWorld::EventWorld(const WorldSetup& setup)
+    : setup_(setup),
+      book_(setup_),
+      guard_(static_cast<Orders&>(*this), [this](const std::string& what) { return story(what); }) {
   for (const Client& client : setup_.workload.clients) standalone_.push_back(standalone_of(setup_, client));
 }
 
 std::uint64_t EventWorld::run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                               TraceSink& trace) {
-  policy_ = &policy;
+  guard_.begin(policy, setup_.watch, setup_.workload.clients.size());
   journal_.begin(trace);
   queue_.clear();
   book_.reset();
   timers_.reset();
   facts_.clear();
+  told_.clear();
   now_ = {};
+  timer_events_ = 0;
+  open_jobs_ = 0;
+  lonely_ = 0;
   reset(policy, seed, order);
-  policy.seed({seed.seed, "policy", {seed.replication, seed.permutation}});
-  policy.decide(now_, book_, *this);  // before anything happens
+  guard_.seed({seed.seed, "policy", {seed.replication, seed.permutation}});
+  guard_.tell_and_decide(now_, {}, book_);  // before anything happens
   std::uint64_t events = 0, instants = 0;
   while (!queue_.empty() && queue_.next_time() <= setup_.horizon) {
     now_ = queue_.next_time();
     events += play_instant();
     if (++instants % kInstantsPerLook == 0 && trace.stopped()) break;
+    if (queue_.size() > timer_events_)
+      lonely_ = 0;
+    else if (only_timers())
+      break;
   }
   now_ = queue_.empty() ? now_ : setup_.horizon;
   over();
@@ -46,7 +59,23 @@ std::uint64_t EventWorld::push(Time time, std::uint32_t kind, std::uint32_t inde
 
 TimerId EventWorld::wake_at(Time time) {
   if (time < now_) impossible(fmt::format("a timer at {} ns, in the past", time.ns));
-  return timers_.set([&](std::uint32_t slot) { return push(time, kTimer, slot); });
+  if (timer_events_ == kMostTimers) impossible(fmt::format("more than {} timers at once", kMostTimers));
+  const TimerId timer = timers_.set([&](std::uint32_t slot) { return push(time, kTimer, slot); });
+  ++timer_events_;
+  return timer;
+}
+
+void EventWorld::cancel(TimerId timer) {
+  if (!timers_.known(timer)) impossible("the end of a timer that never was");
+  timers_.cancel(timer);
+}
+
+// A run that has a horizon ends there at the latest.
+bool EventWorld::only_timers() {
+  if (queue_.empty() || setup_.horizon < Time::max() || ++lonely_ < kMostLonely) return false;
+  if (open_jobs_ == 0) return true;
+  stop(fmt::format("the policy has set timers {} times in a row, while {} {} and nothing else can happen",
+                   lonely_, open_jobs_, open_jobs_ == 1 ? "job waits" : "jobs wait"));
 }
 
 void EventWorld::note_release(const ClientRun& client) {
@@ -55,6 +84,7 @@ void EventWorld::note_release(const ClientRun& client) {
         .job = client.last_released(),
         .priority = client.priority_of(client.last_released()),
         .mark = Mark::released});
+  ++open_jobs_;
 }
 
 void EventWorld::count_round(int& rounds) const {
@@ -63,15 +93,17 @@ void EventWorld::count_round(int& rounds) const {
 
 void EventWorld::tell_and_decide() {
   if (facts_.size() > 1) sort_for_telling(facts_);
-  for (const Fact& fact : facts_) policy_->note(now_, fact, book_);
-  facts_.clear();
-  policy_->decide(now_, book_, *this);
+  told_.swap(facts_);  // orders may bring new ones
+  guard_.tell_and_decide(now_, told_, book_);
+  told_.clear();
 }
 
 void EventWorld::impossible(const std::string& what) const { stop("the policy ordered " + what); }
 
-void EventWorld::stop(const std::string& what) const {
-  throw RunError(journal_.history().text(now_, what, setup_.workload));
+void EventWorld::stop(const std::string& what) const { throw RunError(story(what)); }
+
+std::string EventWorld::story(const std::string& what) const {
+  return journal_.history().text(now_, what, setup_.workload);
 }
 
 }  // namespace gangway

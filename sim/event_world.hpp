@@ -8,6 +8,7 @@
 #include "models/random.hpp"
 #include "models/run/client_run.hpp"
 #include "models/run/job_book.hpp"
+#include "models/run/policy_guard.hpp"
 #include "models/run/refusing_orders.hpp"
 #include "models/world.hpp"
 #include "sim/event_queue.hpp"
@@ -41,17 +42,22 @@ class EventWorld : public World, protected RefusingOrders {
   virtual void over() {}
 
   TimerId wake_at(Time time) override;
-  void cancel(TimerId timer) override { timers_.cancel(timer); }
+  void cancel(TimerId timer) override;
 
   // Returns the event's sequence number.
   std::uint64_t push(Time time, std::uint32_t kind, std::uint32_t index = 0);
   bool more_now() const { return !queue_.empty() && queue_.next_time() == now_; }
   void timer_due(const EventQueue::Event& event) {
+    --timer_events_;
     if (const auto timer = timers_.due(index_of(event), event.sequence)) tell(Timer{*timer});
   }
   // Another round of the same instant: a policy that asks for more than zero delays can chain never ends.
   void count_round(int& rounds) const;
-  void note(const Record& record) { journal_.note(record); }
+  void note(const Record& record) {
+    if (record.mark == Mark::finished || record.mark == Mark::killed || record.mark == Mark::refused)
+      --open_jobs_;
+    journal_.note(record);
+  }
   // The client's latest job is released.
   void note_release(const ClientRun& client);
   void tell(const Fact& fact) { facts_.push_back(fact); }
@@ -68,10 +74,17 @@ class EventWorld : public World, protected RefusingOrders {
   Journal journal_;
 
  private:
+  // Whether a policy does nothing but wake itself up, and nothing else can happen any more.
+  bool only_timers();
+  std::string story(const std::string& what) const;
+
   std::vector<Duration> standalone_;  // by client
-  Policy* policy_ = nullptr;
+  PolicyGuard guard_;
   Timers timers_;
-  std::vector<Fact> facts_;
+  std::vector<Fact> facts_, told_;
+  std::size_t timer_events_ = 0;  // in the queue, those of timers that were cancelled included
+  std::int64_t open_jobs_ = 0;    // released and not over
+  std::uint32_t lonely_ = 0;      // instants in a row with nothing but timers ahead
 };
 
 }  // namespace gangway

@@ -27,8 +27,14 @@ class Timers {
     }
     const std::uint32_t slot = free_.back();
     free_.pop_back();
-    events_[slot] = push(slot);
+    events_[slot] = last_ = push(slot);
     return {events_[slot] << EventQueue::kIdBits | slot};
+  }
+
+  // Whether it was ever set, or is none.
+  bool known(TimerId timer) const {
+    const std::uint64_t slot = timer.value & ((1u << EventQueue::kIdBits) - 1);
+    return timer.value == 0 || (slot < events_.size() && timer.value >> EventQueue::kIdBits <= last_);
   }
 
   void cancel(TimerId timer) {
@@ -54,6 +60,7 @@ class Timers {
 
   std::vector<std::uint64_t> events_;  // by slot: the timer's event, 0 when free
   std::vector<std::uint32_t> free_;
+  std::uint64_t last_ = 0;  // event of a timer
 };
 
 }  // namespace gangway

@@ -57,7 +57,7 @@ void SimulatedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<
   copies_.reset();
   if (device_) device_->reset(seed);
   hosts_.reset(clients_.size());
-  launches_ = fruitless_ = 0;
+  launches_ = fruitless_ = moves_ = 0;
   for (std::size_t position = 0; position < order.size(); ++position) {
     ClientRun& client = clients_[order[position]];
     client.reset(seed, first_release(setup_.workload, client.client(), position));
@@ -310,6 +310,7 @@ void SimulatedWorld::report(std::uint32_t gpu) {
   if (kernel_over) client.next_kernel();
   const Why why = kernel_over ? Why::completed : stay.done == stay.range.last ? Why::budget : Why::evicted;
   fruitless_ = stay.done == stay.range.first ? fruitless_ + 1 : 0;
+  if (fruitless_ == 0) moves_ = 0;
   note({.time = now_,
         .launch = stay.launch,
         .amount = done.count,

@@ -146,6 +146,7 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
   bool moves_memory_ = false;
   std::uint64_t launches_ = 0;
   std::uint32_t fruitless_ = 0;  // launches in a row that did no block-task
+  std::uint32_t moves_ = 0;      // saves and restores since one was done
 };
 
 }  // namespace gangway

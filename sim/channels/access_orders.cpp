@@ -1,5 +1,7 @@
 // The scheduler's side of clients that submit by themselves: what it orders, and what it sees of them.
 // sim/channels/README.md is the definition.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/channels/channel_world.hpp"
@@ -115,6 +117,8 @@ bool ChannelWorld::settle_submission(Host& host) {
 
 void ChannelWorld::access(ClientId client, Access access) {
   Host& host = host_of(client, "an access");
+  if (access < Access::direct || access > Access::deny)
+    impossible(fmt::format("access {}, which there is not", static_cast<std::int64_t>(access)));
   if (host.gone) return;
   if (host.sampling) impossible("an access of a client that is being sampled");
   if (host.access == access) return;
@@ -123,10 +127,12 @@ void ChannelWorld::access(ClientId client, Access access) {
 }
 
 void ChannelWorld::admit(RequestId request) {
+  if (request.value == 0) return;
   const std::uint64_t client = request.value & ((1u << kClientBits) - 1);
-  if (client >= hosts_.size()) return;
+  if (client >= hosts_.size() || request.value >> kClientBits > requests_)
+    impossible("an admission of a request that never was");
   Host& host = hosts_[client];
-  if (host.gone || request.value == 0 || host.held != request) return;
+  if (host.gone || host.held != request) return;
   host.held = {};
   join(host);
   advance(host);
@@ -150,6 +156,8 @@ void ChannelWorld::sample(ClientId client, Duration span, std::int64_t requests)
   if (host.gone) return;
   if (host.sampling) impossible("a sampling of a client that is being sampled");
   if (on_device(host)) impossible("a sampling of a client with something on the device");
+  if (span < Duration{} || span > kEndOfClock - now_ || requests < 0)
+    impossible(fmt::format("a sampling of {} ns and {} requests", span.ns, requests));
   host.access = Access::deny;
   host.sampling.emplace();
   host.sampling->since = now_;
@@ -158,6 +166,12 @@ void ChannelWorld::sample(ClientId client, Duration span, std::int64_t requests)
   push(now_ + span, kSpan, client.index);
   note({.time = now_, .amount = kSampled, .job = {client, 0}, .mark = Mark::access});
   if (host.stage == Host::Stage::waiting && settle_submission(host)) advance(host);
+}
+
+void ChannelWorld::watch(Duration limit) {
+  if (limit < Duration{} || limit > kEndOfClock - Time{})
+    impossible(fmt::format("a watch of {} ns", limit.ns));
+  limit_ = limit;
 }
 
 void ChannelWorld::kill(ClientId client) {

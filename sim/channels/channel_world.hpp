@@ -35,7 +35,7 @@ class ChannelWorld : public EventWorld {
   void grant(ClientId client, std::int64_t channels) override;
   void drain(ClientId client) override;
   void sample(ClientId client, Duration span, std::int64_t requests) override;
-  void watch(Duration limit) override { limit_ = limit; }
+  void watch(Duration limit) override;
 
   void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) override;
   std::uint64_t play_instant() override;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace gangway {
 namespace {
@@ -40,9 +41,22 @@ void DeviceMemory::reset() {
   }
 }
 
+Bytes DeviceMemory::room(DeviceId gpu) const {
+  if (gpu.index >= rooms_.size()) refuse_index("GPU", gpu.index, rooms_.size());
+  return rooms_[gpu.index];
+}
+
+Duration DeviceMemory::copy_time(Bytes size) const {
+  if (size < Bytes{0}) throw std::out_of_range(fmt::format("a copy of {} bytes", size.count));
+  const Bandwidth bandwidth = setup_->device.h2d.bandwidth;
+  if (bandwidth.bytes_per_second == 0 && size > Bytes{0})
+    throw std::out_of_range("a copy on a device without copy engines");
+  return size > Bytes{0} ? transfer_time(size, bandwidth) : Duration{};
+}
+
 bool DeviceMemory::holds(JobId job, DeviceId gpu, BlockRange blocks) const {
+  const Part& here = asked(job.client, gpu);
   const State& state = states_[job.client.index];
-  const Part& here = state.parts[gpu.index];
   return here.residence == Residence::resident && (here.current || state.shared.save.count == 0) &&
          (state.blocks.empty() || here.blocks.contains(common(blocks, state.blocks)));
 }
@@ -54,15 +68,15 @@ BlockSet DeviceMemory::missing(const State& state, const Part& part, BlockRange 
 }
 
 Bytes DeviceMemory::takes(JobId job, DeviceId gpu, BlockRange blocks) const {
+  const Part& here = asked(job.client, gpu);
   const State& state = states_[job.client.index];
-  const Part& here = state.parts[gpu.index];
   const Bytes shared = here.residence == Residence::absent ? state.shared.footprint : Bytes{};
   return shared + state.block.footprint * missing(state, here, blocks).size();
 }
 
 Bytes DeviceMemory::copies(JobId job, DeviceId gpu, BlockRange blocks) const {
+  const Part& here = asked(job.client, gpu);
   const State& state = states_[job.client.index];
-  const Part& here = state.parts[gpu.index];
   Bytes size;
   if (here.residence == Residence::absent)
     size = state.written ? state.shared.restore : state.shared.first_restore;
@@ -77,8 +91,8 @@ Bytes DeviceMemory::copies(JobId job, DeviceId gpu, BlockRange blocks) const {
 }
 
 bool DeviceMemory::changed_elsewhere(JobId job, DeviceId gpu, BlockRange blocks) const {
+  const Part& here = asked(job.client, gpu);
   const State& state = states_[job.client.index];
-  const Part& here = state.parts[gpu.index];
   const bool current = here.residence == Residence::resident && here.current;
   if (state.shared.save.count > 0 && !state.on_host && !current) return true;
   const BlockRange own = common(blocks, state.blocks);
@@ -87,8 +101,8 @@ bool DeviceMemory::changed_elsewhere(JobId job, DeviceId gpu, BlockRange blocks)
 }
 
 bool DeviceMemory::changed_on(JobId job, DeviceId gpu, BlockRange blocks) const {
+  const Part& there = asked(job.client, gpu);
   const State& state = states_[job.client.index];
-  const Part& there = state.parts[gpu.index];
   return (!state.on_host && there.version) || there.unsaved.meets(common(blocks, state.blocks));
 }
 
@@ -215,8 +229,8 @@ void DeviceMemory::job_over(ClientId client) {
 }
 
 Bytes DeviceMemory::held(ClientId client, DeviceId gpu) const {
+  const Part& there = asked(client, gpu);
   const State& state = states_[client.index];
-  const Part& there = state.parts[gpu.index];
   if (there.residence == Residence::absent) return {};
   return state.shared.footprint + state.block.footprint * there.blocks.size();
 }

@@ -19,16 +19,16 @@ class DeviceMemory : public MemoryView {
   // A run begins: native clients hold their memory all the time, nobody else has any.
   void reset();
 
-  Residence residence(ClientId client, DeviceId gpu) const override { return part(client, gpu).residence; }
-  Bytes room(DeviceId gpu) const override { return rooms_[gpu.index]; }
+  Residence residence(ClientId client, DeviceId gpu) const override { return asked(client, gpu).residence; }
+  Bytes room(DeviceId gpu) const override;
   Bytes held(ClientId client, DeviceId gpu) const override;
   bool holds(JobId job, DeviceId gpu, BlockRange blocks) const override;
   Bytes takes(JobId job, DeviceId gpu, BlockRange blocks) const override;
   Bytes copies(JobId job, DeviceId gpu, BlockRange blocks) const override;
   bool changed_elsewhere(JobId job, DeviceId gpu, BlockRange blocks) const override;
   bool changed_on(JobId job, DeviceId gpu, BlockRange blocks) const override;
-  Bytes merged(ClientId client) const override { return states_[client.index].shared.save; }
-  Duration copy_time(Bytes size) const override { return transfer_time(size, setup_->device.h2d.bandwidth); }
+  Bytes merged(ClientId client) const override { return asked(client).shared.save; }
+  Duration copy_time(Bytes size) const override;
 
   // Why the policy cannot order this, or empty.
   std::string restore_refusal(JobId job, DeviceId gpu, BlockRange blocks) const;
@@ -87,6 +87,15 @@ class DeviceMemory : public MemoryView {
     std::vector<Part> parts;  // by GPU
   };
 
+  // What a policy asks about: refused where there is no such client or GPU.
+  const State& asked(ClientId client) const {
+    if (client.index >= states_.size()) refuse_index("client", client.index, states_.size());
+    return states_[client.index];
+  }
+  const Part& asked(ClientId client, DeviceId gpu) const {
+    if (gpu.index >= rooms_.size()) refuse_index("GPU", gpu.index, rooms_.size());
+    return asked(client).parts[gpu.index];
+  }
   const Part& part(ClientId client, DeviceId gpu) const { return states_[client.index].parts[gpu.index]; }
   Part& part(ClientId client, DeviceId gpu) { return states_[client.index].parts[gpu.index]; }
   // Of those that have a part of their own, the ones that are not there.

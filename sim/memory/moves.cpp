@@ -1,8 +1,15 @@
 // The part of the simulated world that moves clients' state between host and GPUs for a policy.
 // sim/memory/README.md is the exact definition.
+#include <fmt/format.h>
+
 #include "sim/world.hpp"
 
 namespace gangway {
+namespace {
+
+constexpr std::uint32_t kMostMoves = 100'000;  // in a row, before a block-task is done
+
+}  // namespace
 
 void SimulatedWorld::restore(JobId job, DeviceId device, BlockRange blocks) {
   check_move(job, device, "restore");
@@ -31,6 +38,8 @@ void SimulatedWorld::begin_move(JobId job, DeviceId gpu, Direction direction, By
   const std::uint32_t index = move_index(job, gpu, direction);
   moving_[index >> 1] = {job, size};
   ++states_[job.client.index].moves;
+  if (++moves_ == kMostMoves)
+    stop(fmt::format("no block-task was done while the policy saved and restored {} times", moves_));
   if (wait > Duration{})
     push(now_ + wait, kMoveBegins, index);
   else
