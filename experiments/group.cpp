@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+
+#include "experiments/scheduler_row.hpp"
 
 namespace gangway {
 namespace {
@@ -36,6 +39,7 @@ void Group::add(const UnitResult& replication) {
   replications_.push_back(replication.metrics);
   slices_.push_back(replication.slices);
   if (replication.switching) switching_.push_back(*replication.switching);
+  lateness_.add(replication.lateness);
   events_ += replication.events;
   for (std::size_t c = 0; c < names_.size(); ++c) {
     responses_[c].add(replication.responses[c]);
@@ -126,6 +130,10 @@ GroupRows Group::rows() const {
   for (std::size_t c = 0; c < names_.size(); ++c) rows.clients.emplace_back(names_[c], client_row(c));
   std::sort(rows.clients.begin(), rows.clients.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
+  double shortest = std::numeric_limits<double>::infinity();
+  for (const auto& [client, row] : rows.clients)
+    shortest = std::min(shortest, cell(row, "standalone_ns").number().value_or(shortest));
+  add_lateness(rows.summary, lateness_, shortest);
   rows.events = events_;
   rows.jobs = static_cast<std::int64_t>(jobs);
   return rows;

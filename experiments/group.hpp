@@ -40,6 +40,7 @@ class Group {
   std::vector<Percentiles> responses_;
   std::vector<double> switching_;  // by replication, where it is known
   Percentiles all_responses_;
+  Lateness lateness_;
   std::uint64_t events_ = 0;
 };
 

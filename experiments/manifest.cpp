@@ -57,6 +57,7 @@ Json manifest_json(const std::string& name, const std::string& identity, const s
       {"jobs", account.jobs},
       {"events_per_second", account.seconds > 0 ? static_cast<double>(account.events) / account.seconds : 0},
       {"jobs_per_second", account.seconds > 0 ? static_cast<double>(account.jobs) / account.seconds : 0}};
+  if (!account.scheduler.empty()) json["scheduler"] = account.scheduler.json();
   json["configuration"] = Json::parse(configuration);
   return json;
 }
@@ -74,7 +75,7 @@ Manifest read_manifest(const fs::path& folder) {
     throw InputError({file.string(), 1}, "kind", "no manifest of a result",
                      "the manifest.json that `gangway run` writes");
   return {text_of(json, "experiment"), text_of(json, "world"), text_of(json, "identity"),
-          text_of(json, "key"), wants_jobs(json)};
+          text_of(json, "key"),        wants_jobs(json),       json.value("events", 0.0)};
 }
 
 }  // namespace gangway

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "experiments/scheduler_row.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -15,6 +16,7 @@ struct Manifest {
   std::string identity;  // of the configuration
   std::string key;       // configuration, world and build
   bool has_jobs = true;  // the experiment wanted jobs.csv
+  double events = 0;     // of the runs that were played when it was written
 };
 
 // How this run came about; goes to the manifest.
@@ -28,6 +30,7 @@ struct RunAccount {
   std::uint64_t events = 0;  // of the parts computed now
   std::int64_t jobs = 0;     // likewise
   bool resumed = false;
+  SchedulerAccount scheduler;  // of all rows
 };
 
 // What every manifest says, as JSON; `configuration` is the resolved file.

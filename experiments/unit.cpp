@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "models/random.hpp"
+#include "models/run/policy_watch.hpp"
 
 namespace gangway {
 namespace {
@@ -94,15 +95,38 @@ class StoppableSink : public TraceSink {
     next_.uncertain(clock);
     if (also_ != nullptr) also_->uncertain(clock);
   }
+  void late(const Lateness& lateness) override { lateness_.add(lateness); }
   bool stopped() const override { return stop_.load(std::memory_order_relaxed); }
+  const Lateness& lateness() const { return lateness_; }
 
  private:
   TraceSink& next_;
   SwitchMeter& switching_;
+  Lateness lateness_;
   TraceSink* also_ = nullptr;
   SliceMeter* slices_ = nullptr;
   const std::atomic<bool>& stop_;
 };
+
+// A timeline's own run, which can be stopped from outside, too.
+class TracedSink : public TraceSink {
+ public:
+  TracedSink(TraceSink& trace, const std::atomic<bool>& stop) : trace_(trace), stop_(stop) {}
+  void record(const Record& record) override {
+    if (stop_.load(std::memory_order_relaxed)) throw Stopped{};
+    trace_.record(record);
+  }
+  void blocks(const BlockSpan& span) override { trace_.blocks(span); }
+  bool wants_blocks() const override { return trace_.wants_blocks(); }
+  void uncertain(Duration clock) override { trace_.uncertain(clock); }
+  bool stopped() const override { return stop_.load(std::memory_order_relaxed) || trace_.stopped(); }
+
+ private:
+  TraceSink& trace_;
+  const std::atomic<bool>& stop_;
+};
+
+constexpr Duration kLeastPatience{1'000'000'000};  // with a policy's call, however short the watchdog is
 
 // Everything a unit needs to play runs.
 struct Stage {
@@ -111,22 +135,34 @@ struct Stage {
         policy(point.policies[unit.policy]),
         workload(point.workload_of(policy).draw(experiment.seed, unit.replication)),
         mechanism(policy.mechanism.entry->make(policy.mechanism.values)),
+        watch(std::max(experiment.watchdog, kLeastPatience)),
         world(entry.make({workload, point.device_of(policy), *mechanism, experiment.standalone_transformed,
                           experiment.horizon ? Time{} + *experiment.horizon : Time::max(),
                           experiment.watchdog, policy.mechanism.entry->name,
-                          experiment.seed + unit.replication, experiment.by_block})) {}
+                          experiment.seed + unit.replication, experiment.by_block, &watch})) {}
 
   std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
                     TraceSink& trace) {
-    const auto order = arrival_order(experiment, workload, unit.replication, permutation);
-    const auto fresh = policy.entry->make(policy.values);
-    return world->run(*fresh, {experiment.seed, unit.replication, permutation}, order, trace);
+    watch.call_it(fmt::format("point {}, policy {}, seed {}, replication {}, permutation {}", unit.point,
+                              quote(policy.label), experiment.seed, unit.replication, permutation));
+    try {
+      const auto order = arrival_order(experiment, workload, unit.replication, permutation);
+      const auto fresh = policy.entry->make(policy.values);
+      return world->run(*fresh, {experiment.seed, unit.replication, permutation}, order, trace);
+    } catch (const InputError&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw RunError(watch.name() + ": " + error.what());
+    }
   }
 
   const Point& point;
   const Contender& policy;
   Workload workload;
   std::unique_ptr<Mechanism> mechanism;
+  WatchedRun watch;
   std::unique_ptr<World> world;
 };
 
@@ -194,12 +230,19 @@ std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& w
   if (experiment.counts_slices) result.slices = slices.use();
   result.switching = switching.share();
   result.job_rows = rows.take();
+  result.lateness = records.lateness();
   return result;
 }
 
-void play_traced(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
-                 std::uint32_t permutation, TraceSink& trace) {
-  Stage(experiment, world, unit).run(experiment, unit, permutation, trace);
+bool play_traced(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
+                 std::uint32_t permutation, TraceSink& trace, const std::atomic<bool>& stop) {
+  TracedSink records(trace, stop);
+  try {
+    Stage(experiment, world, unit).run(experiment, unit, permutation, records);
+  } catch (const Stopped&) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace gangway

@@ -10,6 +10,7 @@
 #include "models/metrics/replication.hpp"
 #include "models/metrics/slice_meter.hpp"
 #include "models/metrics/switch_meter.hpp"
+#include "models/run/lateness.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -21,6 +22,7 @@ struct UnitResult {
   std::optional<double> switching;     // share of the time; none where no policy launched anything
   std::string job_rows;                // of jobs.csv, sorted; empty when the experiment does not write them
   std::uint64_t events = 0;
+  Lateness lateness;  // of a scheduler in real time
 };
 
 struct Unit {
@@ -34,9 +36,9 @@ struct Unit {
 std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
                                const std::atomic<bool>& stop, TraceSink* first = nullptr);
 
-// Plays one run of the unit and writes its trace.
-void play_traced(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
-                 std::uint32_t permutation, TraceSink& trace);
+// Plays one run of the unit for its trace. Returns false when `stop` got set before its end.
+bool play_traced(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
+                 std::uint32_t permutation, TraceSink& trace, const std::atomic<bool>& stop);
 
 std::uint32_t permutation_count(const Experiment& experiment, const Point& point);
 

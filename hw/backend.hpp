@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hw/clock.hpp"
 #include "hw/poll_probe.hpp"
 #include "models/policy.hpp"
 #include "models/world.hpp"
@@ -30,6 +31,9 @@ class Backend {
   virtual void evict() = 0;
   virtual bool started() = 0;  // the first block runs
   virtual bool gone() = 0;     // the last block has ended
+  // When that was, where the device shares the scheduler's clock; once started() and once gone().
+  virtual std::optional<HostClock::Instant> began() { return std::nullopt; }
+  virtual std::optional<HostClock::Instant> ended() { return std::nullopt; }
   // The pending-work command, once gone: asked, then known. Block-tasks of the kernel done in all.
   virtual void ask_pending_work() = 0;
   virtual std::optional<BlockCount> pending_work() = 0;

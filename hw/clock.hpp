@@ -1,6 +1,8 @@
 // The scheduler's clock: monotonic, read without a system call where the machine allows.
 #pragma once
 
+#include <time.h>
+
 #include <chrono>
 
 #include "models/quantity.hpp"
@@ -18,6 +20,20 @@ struct HostClock {
     return {std::chrono::duration_cast<std::chrono::nanoseconds>(
                 std::chrono::steady_clock::now().time_since_epoch())
                 .count()};
+  }
+};
+
+// What the executor reads; tests have one of their own.
+class SchedulerClock {
+ public:
+  virtual ~SchedulerClock() = default;
+  virtual HostClock::Instant now() const { return HostClock::now(); }
+  // That the calling thread has had so far.
+  virtual Duration processor_time() const {
+    timespec time{};
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0
+               ? Duration{time.tv_sec * 1'000'000'000 + time.tv_nsec}
+               : Duration{};
   }
 };
 

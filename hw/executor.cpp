@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "hw/protocol.hpp"
 #include "models/random.hpp"
@@ -16,6 +17,8 @@ constexpr Duration kLookAfter = 500_us;   // between looks at what need not be s
 constexpr Duration kTimeToClear = 2_s;    // for the device to get free after a failure
 constexpr std::size_t kFewAlarms = 1024;  // no policy of ours keeps more than two
 constexpr std::uint32_t kMostFruitless = 100'000;
+constexpr std::size_t kFullRecords = RealTimeWorld::kKeptRecords - 4096;  // room is left for an instant
+constexpr std::size_t kMostAlarms = 1'000'000;
 
 }  // namespace
 
@@ -34,8 +37,13 @@ const WorldSetup& RealTimeWorld::checked(const WorldSetup& setup) {
   return setup;
 }
 
-RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> backend)
-    : setup_(setup), backend_(std::move(backend)), book_(setup) {
+RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> backend,
+                             std::unique_ptr<SchedulerClock> clock)
+    : setup_(setup),
+      backend_(std::move(backend)),
+      clock_(std::move(clock)),
+      book_(setup),
+      guard_(static_cast<Orders&>(*this), [this](const std::string& what) { return story(what); }) {
   const std::size_t count = setup_.workload.clients.size();
   for (std::uint32_t c = 0; c < count; ++c) {
     const Client& client = setup_.workload.clients[c];
@@ -47,6 +55,7 @@ RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> b
   for (Engine& e : engines_) e.waiting.reserve(count);
   alarms_.reserve(kFewAlarms);
   facts_.reserve(4 * count + 64);
+  told_.reserve(4 * count + 64);
   records_.reserve(kKeptRecords);
 }
 
@@ -59,9 +68,12 @@ void RealTimeWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> or
   stay_ = {};
   alarms_.clear();
   facts_.clear();
+  told_.clear();
   records_.clear();
+  ordered_ = 0;
   history_.clear();
-  now_ = looked_after_ = {};
+  now_ = before_ = before_before_ = noted_ = looked_after_ = stirred_ = {};
+  lateness_ = {};
   launches_ = timers_ = events_ = 0;
   fruitless_ = 0;
   active_jobs_ = 0;
@@ -77,19 +89,23 @@ void RealTimeWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> or
 std::uint64_t RealTimeWorld::run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                                  TraceSink& trace) {
   if (!backend_) throw RunError("the device was given up after a launch that did not end");
-  policy_ = &policy;
+  guard_.begin(policy, setup_.watch, clients_.size());
   trace_ = &trace;
   reset(seed, order);
   try {
     warm_up();
-    origin_ = HostClock::now();
-    policy.seed({seed.seed, "policy", {seed.replication, seed.permutation}});
-    policy.decide(now_, book_, *this);  // before anything happens
-    origin_ = HostClock::now();
+    origin_ = clock_->now();
+    guard_.seed({seed.seed, "policy", {seed.replication, seed.permutation}});
+    guard_.tell_and_decide(now_, {}, book_);  // before anything happens
+    origin_ = clock_->now();
+    const Duration had = clock_->processor_time();
     play();
+    const Duration lasted = clock() - Time{};
+    lateness_.add_thread(lasted, lasted - (clock_->processor_time() - had));
     if (stay_.phase != Stay::free || engines_[0].busy || engines_[1].busy) abandon();  // at the horizon
     note({.time = now_, .mark = Mark::ended});
     flush();
+    trace.late(lateness_);
   } catch (...) {
     abandon();
     throw;
@@ -98,16 +114,16 @@ std::uint64_t RealTimeWorld::run(Policy& policy, const RunSeed& seed, std::span<
 }
 
 void RealTimeWorld::warm_up() {
-  const auto began = HostClock::now();
-  const auto enough = [&] { return HostClock::now() - began >= backend_->warm_up() || trace_->stopped(); };
+  const auto began = clock_->now();
+  const auto enough = [&] { return clock_->now() - began >= backend_->warm_up() || trace_->stopped(); };
   for (std::uint32_t c = 0; !warm_; c = (c + 1) % static_cast<std::uint32_t>(clients_.size()))
     for (std::uint32_t k = 0; k < clients_[c].client().kernels.size(); ++k) {
       warm_ = enough();
       if (warm_) return;
       backend_->launch({c, k}, {{0}, clients_[c].client().kernels[k].block_tasks});
-      for (auto looked = HostClock::now(); !backend_->gone(); backend_->relax()) {
-        if (HostClock::now() - looked < kLookAfter) continue;
-        looked = HostClock::now();
+      for (auto looked = clock_->now(); !backend_->gone(); backend_->relax()) {
+        if (clock_->now() - looked < kLookAfter) continue;
+        looked = clock_->now();
         if (enough()) backend_->evict();
         if (const std::string fault = backend_->fault(); !fault.empty()) throw RunError(fault);
         if (looked - began > backend_->warm_up() + setup_.watchdog)
@@ -122,21 +138,25 @@ void RealTimeWorld::warm_up() {
 
 void RealTimeWorld::play() {
   while (!idle()) {
+    const Seen seen = look();  // before the clock is read, so that nothing is told of before it happened
+    before_before_ = std::exchange(before_, now_);
+    if (!records_.empty()) noted_ = records_.back().time;
     now_ = clock();
     if (now_ > setup_.horizon) {
       now_ = setup_.horizon;
       return;
     }
     if (now_ >= next_release_) release_due();
-    if (stay_.phase != Stay::free) poll_device();
-    poll_copies();
+    if (!seen.nothing()) handle(seen);
     if (now_ >= next_alarm_) fire_due();
+    order_records();
     if (!facts_.empty())
       tell_and_decide();
     else
       backend_->relax();
     if (now_ - looked_after_ > kLookAfter) look_after();
     if (stopped_) return;
+    if (records_.size() > kFullRecords) flush();
   }
 }
 
@@ -149,9 +169,9 @@ bool RealTimeWorld::idle() const {
 void RealTimeWorld::tell_and_decide() {
   sort_for_telling(facts_);
   events_ += facts_.size();
-  for (const Fact& fact : facts_) policy_->note(now_, fact, book_);
-  facts_.clear();
-  policy_->decide(now_, book_, *this);
+  told_.swap(facts_);
+  guard_.tell_and_decide(now_, told_, book_);
+  told_.clear();
   note({.time = now_, .amount = (clock() - now_).ns, .mark = Mark::decided});
 }
 
@@ -163,7 +183,14 @@ void RealTimeWorld::look_after() {
     if (e.busy && now_ - e.began > setup_.watchdog)
       stop(fmt::format("a copy of {} has not ended after {}, the watchdog's limit",
                        name(e.waiting.front().job.client), to_text(setup_.watchdog)));
-  if (stay_.phase == Stay::free) return;
+  if (stay_.phase == Stay::free) {
+    const bool busy = engines_[0].busy || engines_[1].busy || next_release_ < Time::max();
+    if (!busy && active_jobs_ > 0 && now_ - stirred_ > setup_.watchdog)
+      stop(fmt::format("the policy has done nothing but set timers for {}, the watchdog's limit, while {} {}",
+                       to_text(setup_.watchdog), active_jobs_,
+                       active_jobs_ == 1 ? "job waits" : "jobs wait"));
+    return;
+  }
   const Time since = stay_.evicting ? stay_.evict_ordered : stay_.ordered;
   if (now_ - since > setup_.watchdog)
     stop(fmt::format("kernel {} of {} {} after {}, the watchdog's limit", stay_.kernel.index,
@@ -187,19 +214,28 @@ void RealTimeWorld::abandon() noexcept {
 
 void RealTimeWorld::note(Record record) {
   history_.add(record);
-  if (records_.size() == kKeptRecords) flush();
+  if (records_.size() == kKeptRecords) flush();  // one instant has more than there is room for
   records_.push_back(record);
 }
 
 void RealTimeWorld::flush() {
+  order_records();
   for (const Record& record : records_) trace_->record(record);
+  if (!records_.empty()) noted_ = records_.back().time;
   records_.clear();
+  ordered_ = 0;
+}
+
+// What a device told later than it happened goes where it belongs, behind the instant before.
+void RealTimeWorld::order_records() {
+  for (std::size_t i = ordered_ + 1; i < records_.size(); ++i)
+    for (std::size_t j = i; j > ordered_ && records_[j].time < records_[j - 1].time; --j)
+      std::swap(records_[j], records_[j - 1]);
+  ordered_ = records_.size();
 }
 
 void RealTimeWorld::impossible(const std::string& what) const { stop("the policy ordered " + what); }
-void RealTimeWorld::stop(const std::string& what) const {
-  throw RunError(history_.text(now_, what, setup_.workload));
-}
+void RealTimeWorld::stop(const std::string& what) const { throw RunError(story(what)); }
 
 // --- Clients
 // ------------------------------------------------------------------------------------------------------------
@@ -211,10 +247,12 @@ void RealTimeWorld::schedule(ClientId client, std::optional<Time> release) {
 
 void RealTimeWorld::release_due() {
   released_.clear();
+  stirred_ = now_;
   while (next_release_ <= now_) {  // in the order in which they were due, then by client
     const auto first = std::min_element(releases_.begin(), releases_.end());
     ClientRun& client = clients_[static_cast<std::size_t>(first - releases_.begin())];
     client.release();
+    lateness_.add(now_ - *first);
     ++active_jobs_;
     ++events_;
     note({.time = *first,
@@ -258,11 +296,6 @@ void RealTimeWorld::begin_copy(Direction direction) {
   backend_->copy(direction, e.waiting.front().size);
 }
 
-void RealTimeWorld::poll_copies() {
-  for (const Direction direction : {Direction::restore, Direction::save})
-    if (engine(direction).busy && backend_->copied(direction)) copied(direction);
-}
-
 void RealTimeWorld::copied(Direction direction) {
   Engine& e = engine(direction);
   const JobId job = e.waiting.front().job;
@@ -289,27 +322,58 @@ void RealTimeWorld::finish_job(ClientRun& client) {
 // --- The device
 // ------------------------------------------------------------------------------------------------------------
 
-void RealTimeWorld::poll_device() {
-  const auto record = [&](Mark mark, std::int64_t amount) {
-    note({.time = now_,
+RealTimeWorld::Seen RealTimeWorld::look() {
+  Seen seen;
+  seen.started = stay_.phase == Stay::launched && backend_->started();
+  seen.gone = (seen.started || stay_.phase == Stay::started) && backend_->gone();
+  if (stay_.phase == Stay::gone) seen.done = backend_->pending_work();
+  for (const Direction direction : {Direction::restore, Direction::save})
+    seen.copied[direction == Direction::restore ? 0 : 1] =
+        engine(direction).busy && backend_->copied(direction);
+  return seen;
+}
+
+// When something happened that is seen now and was not at the last look; as the device says, or else the
+// given time. What was noted meanwhile stays before it.
+Time RealTimeWorld::happened(std::optional<HostClock::Instant> at, Time otherwise) {
+  if (at) lateness_.add(now_ - since_origin(*at));
+  const Time least = std::max(before_before_, noted_);
+  return std::clamp(at ? since_origin(*at) + stay_.told_late : otherwise, least, now_);
+}
+
+void RealTimeWorld::handle(const Seen& seen) {
+  const auto record = [&](Mark mark, Time time) {
+    note({.time = time,
           .launch = stay_.launch,
-          .amount = amount,
           .job = stay_.kernel.job,
           .kernel = stay_.kernel.index,
           .mark = mark});
   };
-  if (stay_.phase == Stay::launched && backend_->started()) {
+  stirred_ = now_;
+  if (seen.started) {
     stay_.phase = Stay::started;
-    record(Mark::started, 0);
+    // A launch that began and ended since the last look did not do so in no time.
+    const auto began = backend_->began();
+    const Time started = happened(began, seen.gone ? Time{} : now_);
+    if (began) stay_.told_late = started - since_origin(*began);  // and so is its end: its length is right
+    record(Mark::started, started);
     tell(Started{stay_.launch, stay_.kernel.job});
   }
-  if (stay_.phase == Stay::started && backend_->gone()) {
+  std::optional<BlockCount> done = seen.done;
+  if (seen.gone) {
     stay_.phase = Stay::gone;
-    record(Mark::gone, 0);
+    const auto ended = backend_->ended();
+    if (!ended) lateness_.add(now_ - before_before_);
+    record(Mark::gone, happened(ended, now_));
     backend_->ask_pending_work();
+    done = backend_->pending_work();
   }
-  if (stay_.phase != Stay::gone) return;
-  if (const auto done = backend_->pending_work()) report(*done);
+  if (done) report(*done);
+  for (const Direction direction : {Direction::restore, Direction::save}) {
+    if (!seen.copied[direction == Direction::restore ? 0 : 1]) continue;
+    lateness_.add(now_ - before_before_);
+    copied(direction);
+  }
 }
 
 void RealTimeWorld::report(BlockCount done) {
@@ -359,7 +423,7 @@ LaunchId RealTimeWorld::launch(JobId job, DeviceId device, BlockRange range) {
   if (stay_.phase != Stay::free) impossible("a launch while another kernel owns the GPU");
   if (const std::string refusal = book_.refusal(job, range); !refusal.empty()) impossible(refusal);
   const RunningKernel kernel = clients_[job.client.index].running();
-  stay_ = {LaunchId{++launches_}, kernel, range, now_, Stay::launched, {}, false};
+  stay_ = {LaunchId{++launches_}, kernel, range, now_, Stay::launched, {}, false, {}};
   note({.time = now_,
         .launch = stay_.launch,
         .amount = range.first.count,
@@ -386,12 +450,14 @@ void RealTimeWorld::evict(LaunchId launch) {
 
 TimerId RealTimeWorld::wake_at(Time time) {
   if (time < now_) impossible(fmt::format("a timer at {} ns, in the past", time.ns));
+  if (alarms_.size() == kMostAlarms) impossible(fmt::format("more than {} timers at once", kMostAlarms));
   alarms_.push_back({time, TimerId{++timers_}});
   next_alarm_ = std::min(next_alarm_, time);
   return alarms_.back().id;
 }
 
 void RealTimeWorld::cancel(TimerId timer) {
+  if (timer.value > timers_) impossible("the end of a timer that never was");
   std::erase_if(alarms_, [&](const Alarm& alarm) { return alarm.id == timer; });
 }
 
@@ -399,6 +465,7 @@ void RealTimeWorld::fire_due() {
   next_alarm_ = Time::max();
   for (std::size_t i = 0; i < alarms_.size();) {
     if (alarms_[i].time <= now_) {
+      lateness_.add(now_ - alarms_[i].time);
       tell(Timer{alarms_[i].id});
       alarms_.erase(alarms_.begin() + static_cast<std::ptrdiff_t>(i));
     } else {

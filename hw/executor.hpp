@@ -11,6 +11,8 @@
 #include "models/run/client_run.hpp"
 #include "models/run/history.hpp"
 #include "models/run/job_book.hpp"
+#include "models/run/lateness.hpp"
+#include "models/run/policy_guard.hpp"
 #include "models/run/refusing_orders.hpp"
 #include "models/world.hpp"
 
@@ -24,7 +26,8 @@ class RealTimeWorld : public World, private RefusingOrders {
   // counts. For before a backend is made, which may allocate for them.
   static const WorldSetup& checked(const WorldSetup& setup);
 
-  RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> backend);
+  RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> backend,
+                std::unique_ptr<SchedulerClock> clock = std::make_unique<SchedulerClock>());
 
   // From the first release on, nothing is allocated and no lock is taken unless the trace outgrows
   // kKeptRecords. Records are passed on when there is no room left and at the end.
@@ -42,6 +45,7 @@ class RealTimeWorld : public World, private RefusingOrders {
     enum Phase { free, launched, started, gone } phase = free;
     Time evict_ordered;
     bool evicting = false;
+    Duration told_late;  // its start, since something was noted between that and now
   };
   struct Copy {
     JobId job;
@@ -56,6 +60,14 @@ class RealTimeWorld : public World, private RefusingOrders {
     Time time;
     TimerId id;
   };
+  // What the device says in one look at it.
+  struct Seen {
+    bool started = false, gone = false;
+    std::optional<BlockCount> done;
+    bool copied[2] = {false, false};  // restore, save
+
+    bool nothing() const { return !started && !gone && !done && !copied[0] && !copied[1]; }
+  };
 
   LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
   void evict(LaunchId launch) override;
@@ -67,8 +79,10 @@ class RealTimeWorld : public World, private RefusingOrders {
   void play();
   void release_due();
   void fire_due();
-  void poll_device();
-  void poll_copies();
+  Seen look();
+  void handle(const Seen& seen);
+  Time happened(std::optional<HostClock::Instant> at, Time otherwise);
+  void order_records();
   void tell_and_decide();
   void look_after();  // what need not be done in every turn
   bool idle() const;
@@ -85,7 +99,9 @@ class RealTimeWorld : public World, private RefusingOrders {
   void schedule(ClientId client, std::optional<Time> release);
   Engine& engine(Direction direction) { return engines_[direction == Direction::restore ? 0 : 1]; }
 
-  Time clock() const { return Time{} + (HostClock::now() - origin_); }
+  Time since_origin(HostClock::Instant instant) const { return Time{} + (instant - origin_); }
+  Time clock() const { return since_origin(clock_->now()); }
+  std::string story(const std::string& what) const { return history_.text(now_, what, setup_.workload); }
   void note(Record record);
   void tell(const Fact& fact) { facts_.push_back(fact); }
   const std::string& name(ClientId client) const { return setup_.workload.clients[client.index].name; }
@@ -94,6 +110,7 @@ class RealTimeWorld : public World, private RefusingOrders {
 
   WorldSetup setup_;
   std::unique_ptr<Backend> backend_;
+  std::unique_ptr<SchedulerClock> clock_;
   JobBook book_;
   std::vector<ClientRun> clients_;
   std::vector<std::int64_t> standalone_;
@@ -104,18 +121,23 @@ class RealTimeWorld : public World, private RefusingOrders {
   Stay stay_;
   std::vector<Alarm> alarms_;
   Time next_alarm_;
-  std::vector<Fact> facts_;
+  std::vector<Fact> facts_, told_;
   std::vector<Record> records_;  // not passed on yet
+  std::size_t ordered_ = 0;      // of these, up to the instant before this one
   History history_;
   HostClock::Instant origin_;
-  Time now_;  // of the instant being played
+  Time now_;                     // of the instant being played
+  Time before_, before_before_;  // of the two before it: what is seen now happened after the second
+  Time noted_;                   // of the latest record before this instant
   Time looked_after_;
+  Time stirred_;  // when something last happened that was no timer
+  Lateness lateness_;
   std::uint64_t launches_ = 0, timers_ = 0, events_ = 0;
   std::uint32_t fruitless_ = 0;  // launches in a row that did no block-task
   std::int64_t active_jobs_ = 0;
   bool stopped_ = false;
   bool warm_ = false;
-  Policy* policy_ = nullptr;
+  PolicyGuard guard_;
   TraceSink* trace_ = nullptr;
 };
 

@@ -12,6 +12,8 @@
 
 namespace gangway {
 
+class Lateness;
+
 enum class Mark : std::uint8_t {
   released,     // a job exists; amount: its standalone time in ns
   copy_begins,  // direction says which engine; amount: bytes, where a policy ordered it
@@ -81,6 +83,8 @@ class TraceSink {
   virtual bool wants_blocks() const { return false; }
   // Times that a device's clock told are this near the run's clock; told by worlds that have two clocks.
   virtual void uncertain(Duration) {}
+  // How late the scheduler was in this run; told once, at its end, by worlds in real time.
+  virtual void late(const Lateness&) {}
   // Whether nobody wants the rest of the run. Worlds ask for it now and then, since records may come late or
   // far between.
   virtual bool stopped() const { return false; }

@@ -11,6 +11,7 @@
 #include "hw/cuda/busy_kernel.cuh"
 #include "hw/cuda/device_memory.cuh"
 #include "hw/native/telling.hpp"
+#include "models/run/lateness.hpp"
 
 namespace gangway {
 namespace {
@@ -370,7 +371,12 @@ class NativeCudaWorld : public World {
     const Meeting before = on_->meet();
     origin_ = HostClock::now();
     try {
+      const SchedulerClock thread;
+      lateness_ = {};
+      const Duration had = thread.processor_time();
       play(trace);
+      const Duration lasted = clock() - Time{};
+      lateness_.add_thread(lasted, lasted - (thread.processor_time() - had));
       wait();
       collect({*first_, before, on_->meet()}, reference);
     } catch (...) {
@@ -378,6 +384,7 @@ class NativeCudaWorld : public World {
       throw;
     }
     tell(plan_, measured_, setup_.horizon, trace);
+    trace.late(lateness_);
     return measured_.operations;
   }
 
@@ -394,6 +401,7 @@ class NativeCudaWorld : public World {
         looked = now;
         if (trace.stopped()) return;
       }
+      lateness_.add(clock() - release.time);
       for (const NativeOperation& operation : release.operations) {
         measured_.issued[measured_.operations++] = clock();
         on_->issue(plan_, operation);
@@ -446,6 +454,7 @@ class NativeCudaWorld : public World {
   NativePlan plan_;
   std::unique_ptr<OnDevice> on_;
   NativeMeasurement measured_;
+  Lateness lateness_;
   HostClock::Instant origin_;
   std::optional<Meeting> first_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "hw/cuda/kernels/throttle.hpp"
 
@@ -66,6 +67,7 @@ void HostBackend::order(KernelIndex kernel, BlockRange range, bool original) {
             false};
   word_.store(static_cast<ControlWord>(flagged_) << 32, std::memory_order_relaxed);
   left_.store(0, std::memory_order_relaxed);
+  began_at_.store(0, std::memory_order_relaxed);
   posted_.store(launches_, std::memory_order_release);
   posted_.notify_all();
 }
@@ -78,6 +80,10 @@ void HostBackend::evict() {
 
 bool HostBackend::started() {
   return started_.load(std::memory_order_acquire) == launches_ || gone();  // it may have left at once
+}
+std::optional<HostClock::Instant> HostBackend::began() {
+  const std::int64_t ns = began_at_.load(std::memory_order_relaxed);
+  return ns != 0 ? HostClock::Instant{ns} : gone_at_;
 }
 bool HostBackend::gone() { return gone_.load(std::memory_order_acquire) == launches_; }
 
@@ -113,6 +119,7 @@ void HostBackend::work(unsigned worker) {
     persist(worker, order);
     if (left_.fetch_add(1, std::memory_order_acq_rel) + 1 < workers_) continue;
     done_ = order.original ? order.task.last : done_after(word_.load(std::memory_order_relaxed), order.task);
+    gone_at_ = HostClock::now();
     gone_.store(order.task.launch, std::memory_order_release);
   }
 }
@@ -124,8 +131,10 @@ void HostBackend::persist(unsigned worker, const Order& order) {
   seen.first = seen.last = HostClock::now();
   bool first = true;
   const auto begin = [&] {
-    if (first) started_.store(order.task.launch, std::memory_order_release);
-    first = false;
+    if (!std::exchange(first, false)) return;
+    std::int64_t none = 0;
+    if (began_at_.compare_exchange_strong(none, HostClock::now().ns, std::memory_order_relaxed))
+      started_.store(order.task.launch, std::memory_order_release);
   };
   if (order.original) {  // blocks without a scheduler's protocol: an even share for each core
     for (std::uint32_t index = order.task.first + worker; index < order.task.last; index += workers_) {

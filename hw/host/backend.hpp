@@ -28,6 +28,8 @@ class HostBackend : public Backend {
   void evict() override;
   bool started() override;
   bool gone() override;
+  std::optional<HostClock::Instant> began() override;
+  std::optional<HostClock::Instant> ended() override { return gone_at_; }
   void ask_pending_work() override {}
   std::optional<BlockCount> pending_work() override;
   void copy(Direction direction, Bytes size) override;
@@ -101,8 +103,10 @@ class HostBackend : public Backend {
   std::atomic<ControlWord> word_ = 0;
   std::atomic<std::uint32_t> posted_ = 0;   // the launch that workers shall carry out
   std::atomic<std::uint32_t> started_ = 0;  // the last launch of which a block-task began
+  std::atomic<std::int64_t> began_at_ = 0;  // when that was, in ns; 0: none has begun
   std::atomic<std::uint32_t> left_ = 0;     // workers that left it
   std::atomic<std::uint32_t> gone_ = 0;     // the last launch that every worker left
+  HostClock::Instant gone_at_;              // when the last of them did
   std::uint32_t done_ = 0;                  // block-tasks of its kernel in all
   std::vector<Seen> seen_;
   CopyThread copies_[2];

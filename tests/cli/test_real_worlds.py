@@ -8,7 +8,7 @@ import time
 import time
 import unittest
 
-from program import GANGWAY, ProgramTest
+from program import GANGWAY, ProgramTest, read_trace, table
 
 REAL = """kind: experiment
 version: 1
@@ -45,16 +45,42 @@ class RealWorlds(ProgramTest):
         self.assertLessEqual({"manifest.json", "summary.csv", "clients.csv", "jobs.csv", "published.csv", "trace"}, names)
         manifest = json.loads((self.folder / "out/manifest.json").read_text())
         self.assertEqual((manifest["world"], manifest["threads"]), ("host", 1))
-        trace = json.loads((self.folder / "out/trace/point-0-rr-r0-p0.json").read_text())
+        trace = read_trace(self.folder / "out/trace/point-0-rr-r0-p0.json.gz")
         self.assertIn("decide", {event["name"] for event in trace["traceEvents"]})
+        self.check_lateness(manifest, done.stderr)
         # It was kept while it ran; it cannot be played again.
         copy = self.folder / "copy.json"
         self.assertEqual(self.call("trace", self.folder / "out", "--policy", "rr", "--out", copy).returncode, 0)
-        self.assertEqual(copy.read_text(), (self.folder / "out/trace/point-0-rr-r0-p0.json").read_text())
+        self.assertEqual(read_trace(copy), trace)
         self.assertEqual(self.call("trace", self.folder / "out", "--policy", "rr").returncode, 0)
         other = self.call("trace", self.folder / "out", "--policy", "rr", "--permutation", "1")
         self.assertEqual(other.returncode, 2)
         self.assertIn("expected replication 0, permutation 0 of a run with --trace", other.stderr)
+
+    def check_lateness(self, manifest, warning):
+        rows = table(self.folder / "out/summary.csv")
+        late = [row["too_late"] for row in rows]
+        self.assertLessEqual(set(late), {"yes", "no"})
+        scheduler = manifest["scheduler"]
+        self.assertEqual((scheduler["rows"], scheduler["too_late"]), (len(rows), late.count("yes")))
+        for name in ("p50", "p99", "max"):
+            self.assertEqual(scheduler["late_ns"][name], max(float(row[f"scheduler_late_ns_{name}"]) for row in rows))
+        for row in rows:
+            p50, p99, most = (float(row[f"scheduler_late_ns_{name}"]) for name in ("p50", "p99", "max"))
+            self.assertTrue(0 <= p50 <= p99 <= most)
+            self.assertTrue(0 <= float(row["scheduler_off_cpu"]) <= 1)
+            shortest = min(float(c["standalone_ns"]) for c in table(self.folder / "out/clients.csv")
+                           if (c["point"], c["policy"]) == (row["point"], row["policy"]))
+            self.assertEqual(row["too_late"] == "yes", p99 > shortest / 20)
+            self.assertGreater(float(row["utilisation"]), 0)
+        self.assertEqual("the scheduler was too late in" in warning, "yes" in late)
+        for job in table(self.folder / "out/jobs.csv"):
+            self.assertLess(int(job["start_ns"]), int(job["finish_ns"]))
+
+    def test_a_simulated_scheduler_is_never_late(self):
+        self.assertEqual(self.call("run", self.file("real.yaml", text()), "--out", self.folder / "out").returncode, 0)
+        self.assertNotIn("too_late", (self.folder / "out/summary.csv").read_text())
+        self.assertNotIn("scheduler", json.loads((self.folder / "out/manifest.json").read_text()))
 
     def test_a_mechanism_that_is_only_simulated_is_refused(self):
         file = self.file("real.yaml", text(mechanism="ideal"))
