@@ -50,7 +50,7 @@ class Timeline:
 def read_traces(folder):
     """point -> Timeline, of the traces that a result folder kept."""
     found = {}
-    for file in sorted(Path(folder, 'trace').glob('*.json')):
+    for file in timeline.of_folder(folder):
         (_, _, (point, *_)), about, events = timeline.read(file)
         if point in found:
             raise InputError(folder, 'several runs of a point', 'one')

@@ -13,6 +13,7 @@ command.need_matplotlib()
 import agreement
 import gantt
 import style
+import timeline
 
 
 def draw(predicted, measured, out):
@@ -28,7 +29,7 @@ def _figures(pair):
         yield 'compare-errors', agreement.draw_errors(pair)
     for number, figure in enumerate(agreement.draw_metrics(pair), 1):
         yield ('compare-metrics' if number == 1 else f'compare-metrics-{number}'), figure
-    traces = [(found.path / 'trace').glob('*.json') for found in (pair.predicted, pair.measured)]
+    traces = [timeline.of_folder(found.path) for found in (pair.predicted, pair.measured)]
     for both in gantt.read_pairs(*traces):
         title = f'{pair.title} – {both[0].policy}'
         yield f'compare-gantt-{both[0].policy}', gantt.draw(both, title, pair.labels)

@@ -2,12 +2,11 @@
 import itertools
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 
 import timeline
 from results import InputError
 
-_BLOCKS = b'"blocks on SMs"'  # the name of a process that only traces with blocks have
+_BLOCKS = '"blocks on SMs"'  # the name of a process that only traces with blocks have
 _MOST_RUNS = 8  # that anyone looks at
 STREAMS, PRIMARY = 'streams', 'primary queue'  # counters of kernels
 
@@ -58,7 +57,7 @@ class DeviceRun:
 
 def has_blocks(file):
     """Whether a trace tells of blocks; quicker than reading it."""
-    return _BLOCKS in Path(file).read_bytes()
+    return timeline.holds(file, _BLOCKS)
 
 
 def read(file):

@@ -33,6 +33,7 @@ import study_map
 import style
 import sweep
 import tightness
+import timeline
 
 
 def draw(source, out):
@@ -43,17 +44,17 @@ def draw(source, out):
 
 
 def _figures_of(source):
-    if source.suffix == '.json':
+    if timeline.is_file(source):
         return _of_trace(source)
     return _of_study(studies.read(source)) if studies.is_study(source) else _of_folder(results.read(source))
 
 
 def _of_trace(file):
     trace = gantt.read(file)
-    yield file.stem, gantt.draw([trace], trace.experiment)
+    yield timeline.stem(file), gantt.draw([trace], trace.experiment)
     runs = device_run.read_first_runs([file])
-    yield from _of_device(runs, trace.experiment, [''] * len(runs), f'{file.stem}-')
-    yield from _of_requests([file], trace.experiment, lambda point, policy: '', f'{file.stem}-')
+    yield from _of_device(runs, trace.experiment, [''] * len(runs), f'{timeline.stem(file)}-')
+    yield from _of_requests([file], trace.experiment, lambda point, policy: '', f'{timeline.stem(file)}-')
 
 
 def _of_requests(files, title, label, prefix=''):
@@ -91,7 +92,7 @@ def _of_folder(found):
     else:
         yield 'clients', bars.draw_clients(found)
         yield 'metrics', bars.draw_metrics(found)
-    files = list((found.path / 'trace').glob('*.json'))
+    files = timeline.of_folder(found.path)
     traces = gantt.read_first_of_each_policy(files)
     if traces:
         yield 'gantt', gantt.draw(traces, found.title)
@@ -126,10 +127,10 @@ def _places(sources, out):
     """Where each source's figures go: beside what they show, into `out`, or for several into folders of their names
     there."""
     if not out:
-        return [source.parent if source.suffix == '.json' else source for source in sources]
+        return [source.parent if timeline.is_file(source) else source for source in sources]
     if len(sources) == 1:
         return [out]
-    places = [out / source.resolve().stem for source in sources]
+    places = [out / timeline.stem(source.resolve()) for source in sources]
     for place in places:
         if places.count(place) > 1:
             raise results.InputError(place, 'two sources of that name', 'different names with --out')

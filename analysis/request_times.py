@@ -2,7 +2,6 @@
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
@@ -11,7 +10,7 @@ import names
 import style
 import timeline
 
-_ACCESS = b'"access"'  # the name of a process that only traces of such clients have
+_ACCESS = '"access"'  # the name of a process that only traces of such clients have
 _LINES = 8             # on a page
 _MOST_LINES = 16       # of more, a client is drawn where it first takes part
 _MOST_STEPS = 1000     # of a line; of more values only some
@@ -31,7 +30,7 @@ class Requests:
 
 def applies(files):
     """Whether some trace is of clients whose way to the GPU a policy controls: then so are those of all policies."""
-    return any(_ACCESS in Path(file).read_bytes() for file in files)
+    return any(timeline.holds(file, _ACCESS) for file in files)
 
 
 def read_first_runs(files):

@@ -1,8 +1,10 @@
 """Reads a result folder: summary.csv, clients.csv, published.csv and what manifest.json says about the run."""
 import csv
+import gzip
 import json
 import math
 import operator
+import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -297,12 +299,19 @@ def read_job_ntts(path):
     return ntts
 
 
+def open_text(file, **options):
+    """Opens a file, compressed (.gz) or not."""
+    return (gzip.open if str(file).endswith('.gz') else open)(file, 'rt', encoding='utf-8', **options)
+
+
 def read_json(file):
     if not Path(file).is_file():
         raise InputError(file, 'no such file', 'JSON')
     try:
-        with open(file, encoding='utf-8') as stream:
+        with open_text(file) as stream:
             return json.load(stream)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(file, 'no whole gzip file', 'compressed JSON') from None
     except json.JSONDecodeError as error:
         raise InputError(file, error.msg, 'JSON', error.lineno) from None
     except UnicodeDecodeError:

@@ -2,11 +2,36 @@
 import json
 import math
 import re
+from pathlib import Path
 
-from results import InputError, read_json
+from results import InputError, open_text, read_json
 
 CLIENTS, GPU, BLOCKS, ACCESS = 1, 2, 3, 5  # processes: a thread for each client; the GPU; SMs and what ran on them; a
                                            # thread for each client whose way to the GPU a policy controls
+
+
+_SUFFIXES = ('.json.gz', '.json')  # compressed or not
+
+
+def is_file(path):
+    return str(path).endswith(_SUFFIXES)
+
+
+def stem(path):
+    """The name of a trace's file without folder and suffix."""
+    suffix = next((each for each in _SUFFIXES if path.name.endswith(each)), '')
+    return path.name.removesuffix(suffix)
+
+
+def of_folder(folder):
+    """The files of the traces that a result folder kept, by name."""
+    return sorted(path for path in Path(folder, 'trace').glob('*') if is_file(path) and not path.name.startswith('.'))
+
+
+def holds(file, text):
+    """Whether that text is in a trace; quicker than reading it."""
+    with open_text(file, errors='replace') as stream:
+        return any(text in line for line in stream)
 
 
 def read(file):
@@ -23,7 +48,7 @@ def read(file):
 
 def peek(file):
     """What a trace is about, without reading all of it where it says so early."""
-    with open(file, encoding='utf-8', errors='replace') as stream:
+    with open_text(file, errors='replace') as stream:
         early = re.search(r'"otherData":\s*({[^{}]*})', stream.read(4096))
     if early:
         try:

@@ -27,6 +27,7 @@ struct Arguments {
   std::string seed;
   unsigned jobs = 0;
   bool force = false, trace = false;
+  std::string trace_limit = "1 GiB";
 };
 
 std::vector<Override> overrides(const Arguments& arguments) {
@@ -117,7 +118,7 @@ void print_study(const Study& study, const StudyReport& report) {
 // The exit code where there is nothing new to print, which this says.
 template <typename Report>
 std::optional<int> without_results(const Report& report, const std::filesystem::path& out) {
-  if (report.was_complete) {
+  if (report.was_complete && !report.interrupted) {
     fmt::print("{} holds these results already\n", out.string());
     return 0;
   }
@@ -157,6 +158,10 @@ int run(const Arguments& arguments, const std::string& command) {
   options.threads = arguments.jobs;
   options.force = arguments.force;
   options.trace = arguments.trace;
+  options.trace_limit = read_trace_limit(arguments.trace_limit);
+  options.say = [&](const std::string& line) {
+    fmt::print(stderr, "{}{}\n", options.progress ? "\r\033[K" : "", line);
+  };
   options.command = command;
   options.progress = isatty(STDERR_FILENO) != 0;
   const RunReport report = run_experiment(experiment, options, catch_interrupts());
@@ -164,6 +169,7 @@ int run(const Arguments& arguments, const std::string& command) {
   print_table(experiment, report);
   print_verdicts(report);
   if (const auto warning = switching_warning(experiment, report.rows)) fmt::print(stderr, "{}\n", *warning);
+  if (const std::string warning = report.account.scheduler.warning(); !warning.empty()) options.say(warning);
   fmt::print("{} jobs, {} events in {:.2f} s ({:.0f} jobs/s, {} threads); results in {}\n",
              report.account.jobs, report.account.events, report.account.seconds,
              static_cast<double>(report.account.jobs) / report.account.seconds, report.account.threads,
@@ -188,6 +194,8 @@ void add_run(CLI::App& app, const std::string& command, int& code) {
       ->allow_extra_args(false);
   sub->add_flag("--force", arguments->force, "replace the results of another configuration");
   sub->add_flag("--trace", arguments->trace, "keep the timeline of one run per point and policy");
+  sub->add_option("--trace-limit", arguments->trace_limit,
+                  "what timelines may take on disk, all together (default 1 GiB)");
   sub->callback([arguments, command, &code] { code = run(*arguments, command); });
 }
 

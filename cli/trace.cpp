@@ -5,9 +5,11 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "experiments/chrome_trace.hpp"
+#include "cli/interrupt.hpp"
 #include "experiments/files.hpp"
 #include "experiments/manifest.hpp"
+#include "experiments/trace_file.hpp"
+#include "experiments/trace_files.hpp"
 #include "models/nearest.hpp"
 #include "models/world.hpp"
 
@@ -18,7 +20,7 @@ namespace fs = std::filesystem;
 
 struct Arguments {
   std::string folder, policy;
-  std::string out;
+  std::string out, limit = "1 GiB";
   std::uint32_t point = 0, replication = 0, permutation = 0;
 };
 
@@ -38,6 +40,39 @@ void check_below(const char* option, std::uint32_t value, std::size_t limit) {
                      fmt::format("at most {}", limit - 1));
 }
 
+// What is known of a run's events before it is played: the average of all.
+void announce(const Experiment& experiment, const Manifest& manifest, const fs::path& file,
+              const std::string& limit) {
+  double runs = 0;
+  for (const Point& point : experiment.points)
+    runs += static_cast<double>(point.policies.size()) * experiment.replications *
+            permutation_count(experiment, point);
+  const double size = estimated_trace_size(manifest.events / runs);
+  if (size > static_cast<double>(TraceFiles::kMuch))
+    fmt::print(stderr, "{}: about {:.0f} MiB, of which --trace-limit allows {}\n", file.string(),
+               size / (1 << 20), limit);
+}
+
+int simulate(const Arguments& arguments, const Experiment& experiment, const WorldEntry& world,
+             const Unit& unit, const Manifest& manifest, const fs::path& file) {
+  const std::uint64_t limit = read_trace_limit(arguments.limit);
+  const std::atomic<bool>& stop = catch_interrupts();
+  announce(experiment, manifest, file, arguments.limit);
+  const TraceEnd end = write_chrome_trace(experiment, world, unit, arguments.permutation, file, limit, stop);
+  if (stop) {
+    fmt::print(stderr, "interrupted: nothing is written\n");
+    return 130;
+  }
+  if (!end.written)
+    throw InputError({"--trace-limit", 0}, "--trace-limit", quote(arguments.limit),
+                     "room for the names of all clients at least");
+  if (end.full_at)
+    fmt::print(stderr, "{}: ends at {}, as the --trace-limit of {} is reached\n", file.string(),
+               to_text(*end.full_at - Time{}), arguments.limit);
+  fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
+  return 0;
+}
+
 int trace(const Arguments& arguments) {
   const Manifest manifest = read_manifest(arguments.folder);
   const std::string manifest_file = (fs::path(arguments.folder) / "manifest.json").string();
@@ -52,13 +87,12 @@ int trace(const Arguments& arguments) {
       arguments.out.empty() ? fs::path(arguments.folder) / "trace" / name : fs::path(arguments.out);
   if (file.has_parent_path()) make_folder(file.parent_path());
   const WorldEntry& world = Worlds::named(manifest.world, manifest_file, "world");
-  if (!world.real_time)
-    write_file(file, chrome_trace(experiment, world, unit, arguments.permutation));
-  else if (const fs::path kept = fs::path(arguments.folder) / "trace" / name; !fs::exists(kept))
+  if (!world.real_time) return simulate(arguments, experiment, world, unit, manifest, file);
+  if (const fs::path kept = fs::path(arguments.folder) / "trace" / name; !fs::exists(kept))
     throw InputError({arguments.folder, 0}, "trace", "runs in real time that kept no timeline of this one",
                      "replication 0, permutation 0 of a run with --trace");
   else if (kept != file)
-    write_file(file, read_file(kept));
+    copy_trace(kept, file);
   fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
   return 0;
 }
@@ -74,7 +108,9 @@ void add_trace(CLI::App& app, int& code) {
   sub->add_option("--policy", arguments->policy, "its label (default: the first)");
   sub->add_option("--replication", arguments->replication);
   sub->add_option("--permutation", arguments->permutation);
-  sub->add_option("--out", arguments->out, "file (default DIR/trace/...)");
+  sub->add_option("--out", arguments->out,
+                  "file (default DIR/trace/...json.gz); compressed where it ends in .gz");
+  sub->add_option("--trace-limit", arguments->limit, "what the timeline may take on disk (default 1 GiB)");
   sub->callback([arguments, &code] { code = trace(*arguments); });
 }
 

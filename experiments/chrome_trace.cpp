@@ -10,10 +10,12 @@
 #include <tuple>
 
 #include "experiments/state_tracks.hpp"
+#include "experiments/trace_file.hpp"
 
 namespace gangway {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int kClients = 1, kGpu = 2, kBlocks = 3, kStates = 4, kAccess = 5;         // processes
@@ -26,15 +28,23 @@ double microseconds(Time time) { return static_cast<double>(time.ns) / 1000; }
 int gpu_process(std::size_t gpu) { return gpu == 0 ? kGpu : 9 + static_cast<int>(gpu); }
 int gpu_process(const Record& r) { return gpu_process(r.gpu); }
 
+// What names, the record at hand and what is still open may take when the file is full.
+std::size_t reserve_of(const Workload& workload, std::int64_t gpus) {
+  constexpr std::size_t kLongestEvent = 1 << 10;
+  return kLongestEvent * (4 * workload.clients.size() + 8 * static_cast<std::size_t>(gpus) + 16);
+}
+
 // Turns records into trace events. A client's track shows one phase at a time; a GPU's tracks follow its one
 // owner.
 class Timeline : public TraceSink {
  public:
-  Timeline(const Workload& workload, std::int64_t gpus)
-      : workload_(&workload),
+  Timeline(const Workload& workload, std::int64_t gpus, TraceFile& file)
+      : file_(file),
+        reserve_(reserve_of(workload, gpus)),
+        workload_(&workload),
         phases_(workload.clients.size()),
         running_(workload.clients.size()),
-        states_(workload, kStates),
+        states_(workload, kStates, [this](const Json& event) { emit(event); }),
         gpus_(static_cast<std::size_t>(gpus)) {
     process(kClients, "clients");
     for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu)
@@ -50,8 +60,30 @@ class Timeline : public TraceSink {
   }
 
   void record(const Record& r) override {
+    if (closed_) return;
+    now_ = r.time;
     if (r.time > counted_at_) show_counts();
     states_.record(r);
+    draw(r);
+    if (full_) close();
+  }
+
+  void blocks(const BlockSpan& span) override {
+    if (closed_) return;
+    for (const BlocksOnSm& here : span.where) draw(here, span);
+    if (full_) close();
+  }
+
+  void uncertain(Duration clock) override { uncertain_ = clock; }
+  std::optional<Duration> uncertainty() const { return uncertain_; }
+
+  // Where the file was full, and everything else was left out.
+  std::optional<Time> full_at() const { return full_ ? std::optional(now_) : std::nullopt; }
+  // Of blocks on SMs that ran more at once than there are tracks for.
+  std::int64_t spans_left_out() const { return left_out_; }
+
+ private:
+  void draw(const Record& r) {
     switch (r.mark) {
       case Mark::released:
         return instant(r, "arrived");
@@ -106,7 +138,7 @@ class Timeline : public TraceSink {
         if (phase(r).name == "running") enter(r, "draining");
         return;
       case Mark::gone:
-        if (!is_native(r)) return gone(r);
+        if (native_.erase(r.launch) == 0) return gone(r);
         count(r, 0, -1);
         return leave(r);
       case Mark::left:
@@ -127,74 +159,58 @@ class Timeline : public TraceSink {
     }
   }
 
-  void blocks(const BlockSpan& span) override {
-    for (const BlocksOnSm& here : span.where) {
-      spans_.push_back({here, span});
-      spans_.back().span.where = {};
+  // Spans come in the order of their ends. A track shows one at a time, so an SM has as many tracks as it ran
+  // launches at once: each span goes where the last one ended latest before it begins.
+  void draw(const BlocksOnSm& here, const BlockSpan& span) {
+    if (lanes_.empty()) process(kBlocks, "blocks on SMs");
+    if (lanes_.size() <= here.sm) lanes_.resize(here.sm + 1);
+    std::vector<Time>& free_from = lanes_[here.sm];  // by lane
+    auto best = free_from.end();
+    for (auto lane = free_from.begin(); lane != free_from.end(); ++lane)
+      if (*lane <= span.began && (best == free_from.end() || *lane > *best)) best = lane;
+    const auto index = static_cast<std::uint32_t>(best - free_from.begin());
+    if (index == kMostLanes) {
+      ++left_out_;
+      return;
     }
+    const int tid = static_cast<int>(here.sm * kMostLanes + index);
+    if (best == free_from.end()) {
+      free_from.emplace_back();
+      thread(kBlocks, tid, fmt::format("SM {}", here.sm));
+    }
+    const Duration length{span.waves * span.length.ns};
+    free_from[index] = span.began + length;
+    const Client& client = workload_->clients[span.job.client.index];
+    const Kernel& kernel = client.kernels[span.kernel];
+    emit({{"ph", "X"},
+          {"name", client.name + " " + kernel.name},
+          {"pid", kBlocks},
+          {"tid", tid},
+          {"ts", microseconds(span.began)},
+          {"dur", microseconds(Time{length.ns})},
+          {"args",
+           {{"client", client.name},
+            {"job", span.job.number},
+            {"kernel", kernel.name},
+            {"launch", span.launch.value},
+            {"sm", here.sm},
+            {"blocks", here.count},
+            {"threads", kernel.threads()},
+            {"waves", span.waves}}}});
   }
 
-  void uncertain(Duration clock) override { uncertain_ = clock; }
-  std::optional<Duration> uncertainty() const { return uncertain_; }
-
-  // The run must be over.
-  const Json& events() {
-    if (!std::exchange(drawn_, true)) {
-      draw_blocks();
-      const Json& states = states_.events();
-      events_.insert(events_.end(), states.begin(), states.end());
-    }
-    return events_;
+  // What does not fit any more is still written, out of the reserve: the record at hand, and what is open
+  // then.
+  void emit(const Json& event) {
+    std::string text = (first_ ? "\n" : ",\n") + event.dump();
+    first_ = false;
+    full_ = full_ || !file_.fits(text.size() + reserve_);
+    file_.write(text);
   }
-
- private:
-  struct SpanOnSm {
-    BlocksOnSm here;
-    BlockSpan span;
-  };
-
-  // A track shows one span at a time, so an SM has as many as it ran launches at once.
-  void draw_blocks() {
-    const auto key = [](const SpanOnSm& s) { return std::tuple(s.here.sm, s.span.began, s.span.launch); };
-    std::stable_sort(spans_.begin(), spans_.end(),
-                     [&](const SpanOnSm& a, const SpanOnSm& b) { return key(a) < key(b); });
-    if (!spans_.empty()) process(kBlocks, "blocks on SMs");
-    std::uint32_t sm = 0;
-    std::vector<Time> free_from;  // by lane
-    for (const SpanOnSm& on_sm : spans_) {
-      const BlocksOnSm& here = on_sm.here;
-      const BlockSpan& span = on_sm.span;
-      if (here.sm != sm) free_from.clear();
-      sm = here.sm;
-      const auto lane =
-          std::find_if(free_from.begin(), free_from.end(), [&](Time t) { return t <= span.began; });
-      const auto index = static_cast<std::uint32_t>(lane - free_from.begin());
-      if (index == kMostLanes) continue;
-      const int tid = static_cast<int>(sm * kMostLanes + index);
-      if (lane == free_from.end()) {
-        free_from.emplace_back();
-        thread(kBlocks, tid, fmt::format("SM {}", sm));
-      }
-      const Duration length{span.waves * span.length.ns};
-      free_from[index] = span.began + length;
-      const Client& client = workload_->clients[span.job.client.index];
-      const Kernel& kernel = client.kernels[span.kernel];
-      events_.push_back({{"ph", "X"},
-                         {"name", client.name + " " + kernel.name},
-                         {"pid", kBlocks},
-                         {"tid", tid},
-                         {"ts", microseconds(span.began)},
-                         {"dur", microseconds(Time{length.ns})},
-                         {"args",
-                          {{"client", client.name},
-                           {"job", span.job.number},
-                           {"kernel", kernel.name},
-                           {"launch", span.launch.value},
-                           {"sm", sm},
-                           {"blocks", here.count},
-                           {"threads", kernel.threads()},
-                           {"waves", span.waves}}}});
-    }
+  void close() {
+    closed_ = true;
+    states_.record({.time = now_});
+    ended(now_);
   }
 
   // Lengths of queues are shown as they are when all of an instant has happened.
@@ -210,12 +226,12 @@ class Timeline : public TraceSink {
     counter("streams", in_streams_);
   }
   void counter(const char* name, std::int64_t kernels) {
-    events_.push_back({{"ph", "C"},
-                       {"name", name},
-                       {"pid", kGpu},
-                       {"tid", 0},
-                       {"ts", microseconds(counted_at_)},
-                       {"args", {{"kernels", kernels}}}});
+    emit({{"ph", "C"},
+          {"name", name},
+          {"pid", kGpu},
+          {"tid", 0},
+          {"ts", microseconds(counted_at_)},
+          {"args", {{"kernels", kernels}}}});
   }
 
   struct Phase {
@@ -231,17 +247,15 @@ class Timeline : public TraceSink {
   Phase& phase(const Record& r) { return phases_[r.job.client.index]; }
 
   void process(int pid, const std::string& name) {
-    events_.push_back(
-        {{"ph", "M"}, {"name", "process_name"}, {"pid", pid}, {"tid", 0}, {"args", {{"name", name}}}});
+    emit({{"ph", "M"}, {"name", "process_name"}, {"pid", pid}, {"tid", 0}, {"args", {{"name", name}}}});
   }
   void thread(int pid, int tid, const std::string& name) {
-    events_.push_back(
-        {{"ph", "M"}, {"name", "thread_name"}, {"pid", pid}, {"tid", tid}, {"args", {{"name", name}}}});
-    events_.push_back({{"ph", "M"},
-                       {"name", "thread_sort_index"},
-                       {"pid", pid},
-                       {"tid", tid},
-                       {"args", {{"sort_index", tid}}}});
+    emit({{"ph", "M"}, {"name", "thread_name"}, {"pid", pid}, {"tid", tid}, {"args", {{"name", name}}}});
+    emit({{"ph", "M"},
+          {"name", "thread_sort_index"},
+          {"pid", pid},
+          {"tid", tid},
+          {"args", {{"sort_index", tid}}}});
   }
 
   Json args(const Record& r) const {
@@ -255,33 +269,33 @@ class Timeline : public TraceSink {
   void decided(const Record& r) {
     if (!scheduler_) thread(kGpu, kScheduler, "scheduler");
     scheduler_ = true;
-    events_.push_back({{"ph", "X"},
-                       {"name", "decide"},
-                       {"pid", kGpu},
-                       {"tid", kScheduler},
-                       {"ts", microseconds(r.time)},
-                       {"dur", microseconds(Time{r.amount})}});
+    emit({{"ph", "X"},
+          {"name", "decide"},
+          {"pid", kGpu},
+          {"tid", kScheduler},
+          {"ts", microseconds(r.time)},
+          {"dur", microseconds(Time{r.amount})}});
   }
 
   void span(int pid, int tid, const std::string& name, Time from, const Record& r) {
     if (r.time <= from) return;
-    events_.push_back({{"ph", "X"},
-                       {"name", name},
-                       {"pid", pid},
-                       {"tid", tid},
-                       {"ts", microseconds(from)},
-                       {"dur", microseconds(Time{(r.time - from).ns})},
-                       {"args", args(r)}});
+    emit({{"ph", "X"},
+          {"name", name},
+          {"pid", pid},
+          {"tid", tid},
+          {"ts", microseconds(from)},
+          {"dur", microseconds(Time{(r.time - from).ns})},
+          {"args", args(r)}});
   }
 
   void instant(const Record& r, const char* name) {
-    events_.push_back({{"ph", "i"},
-                       {"s", "t"},
-                       {"name", name},
-                       {"pid", kClients},
-                       {"tid", client_thread(r.job.client.index)},
-                       {"ts", microseconds(r.time)},
-                       {"args", args(r)}});
+    emit({{"ph", "i"},
+          {"s", "t"},
+          {"name", name},
+          {"pid", kClients},
+          {"tid", client_thread(r.job.client.index)},
+          {"ts", microseconds(r.time)},
+          {"args", args(r)}});
   }
 
   void leave(const Record& r) {
@@ -312,12 +326,12 @@ class Timeline : public TraceSink {
   }
   void show_access(const Phase& phase, Time until) {
     if (until <= phase.since) return;
-    events_.push_back({{"ph", "X"},
-                       {"name", phase.name},
-                       {"pid", kAccess},
-                       {"tid", client_thread(phase.of.job.client.index)},
-                       {"ts", microseconds(phase.since)},
-                       {"dur", microseconds(Time{(until - phase.since).ns})}});
+    emit({{"ph", "X"},
+          {"name", phase.name},
+          {"pid", kAccess},
+          {"tid", client_thread(phase.of.job.client.index)},
+          {"ts", microseconds(phase.since)},
+          {"dur", microseconds(Time{(until - phase.since).ns})}});
   }
 
   void copied(const Record& r) {
@@ -329,12 +343,12 @@ class Timeline : public TraceSink {
   }
 
   void held(const Record& r) {
-    events_.push_back({{"ph", "C"},
-                       {"name", "device memory"},
-                       {"pid", gpu_process(r)},
-                       {"tid", 0},
-                       {"ts", microseconds(r.time)},
-                       {"args", {{workload_->clients[r.job.client.index].name, r.amount}}}});
+    emit({{"ph", "C"},
+          {"name", "device memory"},
+          {"pid", gpu_process(r)},
+          {"tid", 0},
+          {"ts", microseconds(r.time)},
+          {"args", {{workload_->clients[r.job.client.index].name, r.amount}}}});
   }
 
   void gone(const Record& r) {
@@ -382,6 +396,10 @@ class Timeline : public TraceSink {
     bool evicting = false;
   };
 
+  TraceFile& file_;
+  const std::size_t reserve_;
+  bool first_ = true, full_ = false, closed_ = false;
+  Time now_;  // of the last record
   const Workload* workload_;
   std::vector<Phase> phases_;
   std::vector<int> running_;  // by client: its launches on GPUs
@@ -397,11 +415,10 @@ class Timeline : public TraceSink {
   std::int64_t queued_ = 0, in_streams_ = 0;  // kernels: in primary queues; of native clients, in streams
   Time counted_at_;                           // when one of them changed last
   bool counted_ = false, counts_changed_ = false;
-  bool queues_known_ = false;  // a real device does not tell of them
-  std::vector<SpanOnSm> spans_;
-  bool drawn_ = false;
+  bool queues_known_ = false;             // a real device does not tell of them
+  std::vector<std::vector<Time>> lanes_;  // by SM: when each is free again
+  std::int64_t left_out_ = 0;
   std::optional<Duration> uncertain_;  // of times that the device's clock told
-  Json events_ = Json::array();
 };
 
 const std::string& label(const Experiment& experiment, const Unit& unit) {
@@ -418,57 +435,82 @@ Workload workload_of(const Experiment& experiment, const Unit& unit) {
   return point.workload_of(point.policies[unit.policy]).draw(experiment.seed, unit.replication);
 }
 
+// What stands before the events. `timeline`: null before the run.
+std::string head_of(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
+                    const Timeline* timeline) {
+  const Device& device = device_of(experiment, unit);
+  Json other{{"experiment", experiment.name}, {"policy", label(experiment, unit)},
+             {"point", unit.point},           {"replication", unit.replication},
+             {"permutation", permutation},    {"layout", device.pool ? "pool" : "sm"},
+             {"gpus", device.gpus},           {"sms", device.sms},
+             {"threads", device.sm.threads}};
+  if (timeline != nullptr) {
+    if (const auto clock = timeline->uncertainty()) other["clock_uncertainty_ns"] = clock->ns;
+    if (const auto full = timeline->full_at()) {
+      other["full_at_ns"] = full->ns;
+      other["left_out"] = "everything after that: the file may not be larger (--trace-limit)";
+    }
+    if (timeline->spans_left_out() > 0) other["spans_of_blocks_left_out"] = timeline->spans_left_out();
+  }
+  return R"({"displayTimeUnit":"ms","otherData":)" + other.dump() + R"(,"traceEvents":[)";
+}
+
 }  // namespace
 
 struct ChromeTrace::State {
   State(const Experiment& experiment, const Unit& unit)
-      : workload(workload_of(experiment, unit)), timeline(workload, device_of(experiment, unit).gpus) {}
+      : workload(workload_of(experiment, unit)), gpus(device_of(experiment, unit).gpus) {}
+  void begin(const fs::path& path, const std::string& head, std::uint64_t most) {
+    file.emplace(path, head, most);
+    timeline.emplace(workload, gpus, *file);
+  }
   Workload workload;
-  Timeline timeline;
+  std::int64_t gpus;
+  std::optional<TraceFile> file;
+  std::optional<Timeline> timeline;
 };
 
-ChromeTrace::ChromeTrace(const Experiment& experiment, const Unit& unit, std::uint32_t permutation)
-    : experiment_(experiment),
-      unit_(unit),
-      permutation_(permutation),
-      state_(std::make_unique<State>(experiment, unit)) {}
+ChromeTrace::ChromeTrace(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
+                         const fs::path& file, std::uint64_t most)
+    : experiment_(experiment), unit_(unit), permutation_(permutation) {
+  auto state = std::make_unique<State>(experiment, unit);
+  const std::string head = head_of(experiment, unit, permutation, nullptr);
+  if (most >= head.size() + 2 * TraceFile::kLongerHead + reserve_of(state->workload, state->gpus)) {
+    state->begin(file, head, most);
+    state_ = std::move(state);
+  }
+}
 
 ChromeTrace::~ChromeTrace() = default;
 
-void ChromeTrace::record(const Record& record) { state_->timeline.record(record); }
+void ChromeTrace::record(const Record& record) {
+  if (state_) state_->timeline->record(record);
+}
+void ChromeTrace::blocks(const BlockSpan& span) {
+  if (state_) state_->timeline->blocks(span);
+}
+void ChromeTrace::uncertain(Duration clock) {
+  if (state_) state_->timeline->uncertain(clock);
+}
+bool ChromeTrace::stopped() const { return !state_ || state_->timeline->full_at(); }
 
-void ChromeTrace::blocks(const BlockSpan& span) { state_->timeline.blocks(span); }
-
-void ChromeTrace::uncertain(Duration clock) { state_->timeline.uncertain(clock); }
-
-std::string ChromeTrace::text() const {
-  const Device& device = device_of(experiment_, unit_);
-  Json json{{"displayTimeUnit", "ms"},
-            {"otherData",
-             {{"experiment", experiment_.name},
-              {"policy", label(experiment_, unit_)},
-              {"point", unit_.point},
-              {"replication", unit_.replication},
-              {"permutation", permutation_},
-              {"layout", device.pool ? "pool" : "sm"},
-              {"gpus", device.gpus},
-              {"sms", device.sms},
-              {"threads", device.sm.threads}}},
-            {"traceEvents", state_->timeline.events()}};
-  if (const auto clock = state_->timeline.uncertainty())
-    json["otherData"]["clock_uncertainty_ns"] = clock->ns;
-  return json.dump() + "\n";
+TraceEnd ChromeTrace::finish() {
+  if (!state_) return {};
+  state_->file->write("\n]}\n");
+  const std::string head = head_of(experiment_, unit_, permutation_, &*state_->timeline);
+  return {true, state_->file->finish(head), state_->timeline->full_at()};
 }
 
-std::string chrome_trace(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
-                         std::uint32_t permutation) {
-  ChromeTrace trace(experiment, unit, permutation);
-  play_traced(experiment, world, unit, permutation, trace);
-  return trace.text();
+TraceEnd write_chrome_trace(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
+                            std::uint32_t permutation, const fs::path& file, std::uint64_t most,
+                            const std::atomic<bool>& stop) {
+  ChromeTrace trace(experiment, unit, permutation, file, most);
+  if (trace.stopped() || !play_traced(experiment, world, unit, permutation, trace, stop)) return {};
+  return trace.finish();
 }
 
 std::string trace_name(const Experiment& experiment, const Unit& unit, std::uint32_t permutation) {
-  return fmt::format("point-{}-{}-r{}-p{}.json", unit.point, label(experiment, unit), unit.replication,
+  return fmt::format("point-{}-{}-r{}-p{}.json.gz", unit.point, label(experiment, unit), unit.replication,
                      permutation);
 }
 

@@ -44,6 +44,12 @@ void NewFile::append_file(const fs::path& source) {
   if (!in.eof()) throw RunError("cannot read " + source.string());
 }
 
+void NewFile::overwrite(std::uint64_t place, const std::string& text) {
+  if (fseeko(file_, static_cast<off_t>(place), SEEK_SET) != 0) fail();
+  write(text);
+  if (fseeko(file_, 0, SEEK_END) != 0) fail();
+}
+
 void NewFile::commit() {
   if (std::fflush(file_) != 0) fail();
   std::FILE* done = std::exchange(file_, nullptr);

@@ -1,6 +1,7 @@
 // Writing files so that nothing half-written is ever left under a final name.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -18,6 +19,8 @@ class NewFile {
 
   void write(const std::string& text);
   void append_file(const std::filesystem::path& source);
+  // Bytes that were written before; what is written afterwards still goes to the end.
+  void overwrite(std::uint64_t place, const std::string& text);
   void commit();
 
  private:

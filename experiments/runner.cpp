@@ -12,7 +12,7 @@
 #include <mutex>
 #include <thread>
 
-#include "experiments/chrome_trace.hpp"
+#include "experiments/trace_files.hpp"
 
 namespace gangway {
 namespace {
@@ -22,22 +22,6 @@ using Clock = std::chrono::steady_clock;
 std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
                      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-}
-
-// Writes the traces that are not there yet.
-void keep_traces(const Experiment& experiment, const RunOptions& options, const std::atomic<bool>& stop) {
-  const std::filesystem::path folder = options.out / "trace";
-  make_folder(folder);
-  for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
-    for (std::uint32_t q = 0; q < experiment.points[p].policies.size() && !stop; ++q) {
-      const Unit unit{p, q, 0};
-      const std::filesystem::path file = folder / trace_name(experiment, unit, 0);
-      if (std::filesystem::exists(file)) continue;
-      if (options.world->real_time)
-        throw InputError({"--trace", 0}, "trace", "results of runs in real time that kept no timeline",
-                         "--force as well, which runs them again");
-      write_file(file, chrome_trace(experiment, *options.world, unit, 0));
-    }
 }
 
 // One point under one policy while its replications come in, in any order.
@@ -62,14 +46,13 @@ class Runner {
         options_(options),
         machine_(std::move(machine)),
         folder_(folder),
-        stop_(stop) {
+        stop_(stop),
+        traces_(experiment, options.out, options.trace_limit, options.say) {
     for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
       for (std::uint32_t q = 0; q < experiment.points[p].policies.size(); ++q) {
         groups_.push_back(std::make_unique<OpenGroup>(groups_.size(), p, q));
         // A real run cannot be played again for its timeline.
-        const bool without_timeline =
-            options.trace && options.world->real_time &&
-            !std::filesystem::exists(options.out / "trace" / trace_name(experiment, {p, q, 0}, 0));
+        const bool without_timeline = options.trace && options.world->real_time && !traces_.has({p, q, 0});
         if (!without_timeline) groups_.back()->rows = folder.part(groups_.back()->index);
         if (groups_.back()->rows)
           ++done_groups_;
@@ -98,9 +81,16 @@ class Runner {
     report.account.events = events_;
     report.account.jobs = jobs_;
     if (report.interrupted) return report;
-    for (const auto& group : groups_) report.rows.push_back(*group->rows);
-    if (options_.trace) keep_traces(experiment_, options_, stop_);
-    report.interrupted = options_.trace && stop_;
+    double events = 0;
+    for (const auto& group : groups_) {
+      report.rows.push_back(*group->rows);
+      report.account.scheduler.add(group->rows->summary);
+      events += static_cast<double>(group->rows->events);
+    }
+    if (options_.trace && !options_.world->real_time) {
+      traces_.announce(events);
+      report.interrupted = !traces_.make_missing(*options_.world, stop_);
+    }
     if (report.interrupted) return report;
     report.verdicts = folder_.finish(report.rows, report.account);
     return report;
@@ -139,14 +129,11 @@ class Runner {
 
   void play_unit(OpenGroup& group, std::uint32_t replication) {
     const Unit unit{group.point, group.policy, replication};
-    std::optional<ChromeTrace> trace;
-    if (options_.trace && options_.world->real_time && replication == 0) trace.emplace(experiment_, unit, 0);
-    auto result = play(experiment_, *options_.world, unit, stop_, trace ? &*trace : nullptr);
+    std::unique_ptr<ChromeTrace> trace;
+    if (options_.trace && options_.world->real_time && replication == 0) trace = traces_.record(unit);
+    auto result = play(experiment_, *options_.world, unit, stop_, trace.get());
     if (!result) return;
-    if (trace) {
-      make_folder(options_.out / "trace");
-      write_file(options_.out / "trace" / trace_name(experiment_, unit, 0), trace->text());
-    }
+    if (trace) traces_.finish(*trace, unit);
     events_ += result->events;
     jobs_ += result->metrics.jobs;
     const std::lock_guard lock(group.mutex);
@@ -205,6 +192,7 @@ class Runner {
   const Machine machine_;
   ResultFolder& folder_;
   const std::atomic<bool>& stop_;
+  TraceFiles traces_;
   std::vector<std::unique_ptr<OpenGroup>> groups_;
   std::vector<OpenGroup*> todo_;
   bool resumed_ = false;
@@ -246,6 +234,21 @@ void check_capabilities(const Experiment& experiment, const WorldEntry& world) {
   }
 }
 
+// To results that are there already. Returns false when `stop` got set before the end.
+bool add_traces(const Experiment& experiment, const RunOptions& options, const std::atomic<bool>& stop) {
+  TraceFiles traces(experiment, options.out, options.trace_limit, options.say);
+  if (!options.world->real_time) {
+    traces.announce(read_manifest(options.out).events);
+    return traces.make_missing(*options.world, stop);
+  }
+  for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
+    for (std::uint32_t q = 0; q < experiment.points[p].policies.size(); ++q)
+      if (!traces.has({p, q, 0}))
+        throw InputError({"--trace", 0}, "trace", "results of runs in real time that kept no timeline",
+                         "--force as well, which runs them again");
+  return true;
+}
+
 }  // namespace
 
 RunReport run_experiment(const Experiment& experiment, const RunOptions& options,
@@ -255,9 +258,9 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   if (options.world->machine != nullptr) machine = options.world->machine();  // before anything is written
   ResultFolder folder(options.out, experiment, options.world->name, options.force);
   if (folder.complete()) {
-    if (options.trace) keep_traces(experiment, options, stop);
     RunReport report;
     report.was_complete = true;
+    if (options.trace) report.interrupted = !add_traces(experiment, options, stop);
     return report;
   }
   return Runner(experiment, options, std::move(machine), folder, stop).run();

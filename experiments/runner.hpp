@@ -7,6 +7,7 @@
 #include <string>
 
 #include "experiments/folder.hpp"
+#include "experiments/trace_files.hpp"
 
 namespace gangway {
 
@@ -16,6 +17,8 @@ struct RunOptions {
   unsigned threads = 0;  // 0: one for each core
   bool force = false;
   bool trace = false;  // keep the trace of replication 0, permutation 0 of every point and policy
+  std::uint64_t trace_limit = TraceFiles::kUsualLimit;
+  TraceFiles::Say say = [](const std::string&) {};  // lines for people, beside the results
   std::string command;
   bool progress = false;  // on a terminal
 };

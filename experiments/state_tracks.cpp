@@ -1,5 +1,7 @@
 #include "experiments/state_tracks.hpp"
 
+#include <utility>
+
 namespace gangway {
 namespace {
 
@@ -9,8 +11,8 @@ int thread_of(const Record& record) { return static_cast<int>(record.job.client.
 
 }  // namespace
 
-StateTracks::StateTracks(const Workload& workload, int process)
-    : workload_(&workload), process_(process), tracks_(workload.clients.size()) {}
+StateTracks::StateTracks(const Workload& workload, int process, Emit emit)
+    : workload_(&workload), process_(process), tracks_(workload.clients.size()), emit_(std::move(emit)) {}
 
 void StateTracks::record(const Record& record) {
   if (record.mark == Mark::ended) {
@@ -35,22 +37,21 @@ void StateTracks::close(Track& track, Time now) {
   const Client& client = workload_->clients[since.job.client.index];
   const int thread = thread_of(since);
   if (!track.named) {
-    if (events_.empty()) name(0, "process_name", "kernel states");
+    if (!std::exchange(named_, true)) name(0, "process_name", "kernel states");
     name(thread, "thread_name", client.name);
     track.named = true;
   }
-  events_.push_back({{"ph", "X"},
-                     {"name", name_of(track.state)},
-                     {"pid", process_},
-                     {"tid", thread},
-                     {"ts", microseconds(since.time.ns)},
-                     {"dur", microseconds((now - since.time).ns)},
-                     {"args", {{"job", since.job.number}, {"kernel", client.kernels[since.kernel].name}}}});
+  emit_({{"ph", "X"},
+         {"name", name_of(track.state)},
+         {"pid", process_},
+         {"tid", thread},
+         {"ts", microseconds(since.time.ns)},
+         {"dur", microseconds((now - since.time).ns)},
+         {"args", {{"job", since.job.number}, {"kernel", client.kernels[since.kernel].name}}}});
 }
 
 void StateTracks::name(int thread, const std::string& kind, const std::string& name) {
-  events_.push_back(
-      {{"ph", "M"}, {"name", kind}, {"pid", process_}, {"tid", thread}, {"args", {{"name", name}}}});
+  emit_({{"ph", "M"}, {"name", kind}, {"pid", process_}, {"tid", thread}, {"args", {{"name", name}}}});
 }
 
 }  // namespace gangway

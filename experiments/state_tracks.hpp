@@ -1,6 +1,7 @@
 // A trace's tracks of kernel states: for each client that a policy manages, which state its kernel is in.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -12,10 +13,10 @@ namespace gangway {
 class StateTracks {
  public:
   // The workload must outlive this object. `process`: the trace's number for these tracks.
-  StateTracks(const Workload& workload, int process);
+  // `emit` is given the Chrome trace events; none where no policy manages a kernel.
+  using Emit = std::function<void(const nlohmann::ordered_json&)>;
+  StateTracks(const Workload& workload, int process, Emit emit);
   void record(const Record& record);
-  // Chrome trace events of all that has been recorded; none where no policy managed a kernel.
-  const nlohmann::ordered_json& events() const { return events_; }
 
  private:
   struct Track {
@@ -31,7 +32,8 @@ class StateTracks {
   const Workload* workload_;
   int process_;
   std::vector<Track> tracks_;  // by client
-  nlohmann::ordered_json events_ = nlohmann::ordered_json::array();
+  Emit emit_;
+  bool named_ = false;  // the process
 };
 
 }  // namespace gangway

@@ -1,6 +1,7 @@
 """Calls the gangway program and reads what it leaves behind."""
 
 import csv
+import gzip
 import json
 import os
 import shutil
@@ -160,6 +161,12 @@ def contents(folder, manifest=False):
     if not manifest:
         files.pop("manifest.json", None)
     return files
+
+
+def read_trace(path):
+    """A timeline, compressed or not."""
+    with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+        return json.load(file)
 
 
 def manifest(folder):

@@ -1,10 +1,11 @@
 """Chrome traces: valid, complete, and no two spans of one track at once."""
 
+import gzip
 import json
 import unittest
 from collections import defaultdict
 
-from program import BUSY, ROOT, SMALL, ProgramTest, contents, table
+from program import BUSY, ROOT, SMALL, ProgramTest, contents, read_trace, table
 
 
 def nanoseconds(microseconds):
@@ -27,7 +28,7 @@ class Traces(ProgramTest):
 
     def play(self, text, *arguments):
         self.gangway("run", self.file("e.yaml", text), "--out", self.out, "--trace", *arguments)
-        return {p.name: json.loads(p.read_text()) for p in sorted((self.out / "trace").iterdir())}
+        return {p.name: read_trace(p) for p in sorted((self.out / "trace").iterdir())}
 
     def check_tracks(self, trace):
         tracks = spans_by_track(trace)
@@ -40,7 +41,7 @@ class Traces(ProgramTest):
     def test_spans_never_overlap(self):
         policies = ("cfs", "fcfs", "frs", "rr", "sjf", "srt")
         traces = self.play(BUSY)
-        self.assertEqual(sorted(traces), [f"point-{p}-{policy}-r0-p0.json" for p in (0, 1) for policy in policies])
+        self.assertEqual(sorted(traces), [f"point-{p}-{policy}-r0-p0.json.gz" for p in (0, 1) for policy in policies])
         for name, trace in traces.items():
             with self.subTest(trace=name):
                 names = {n for spans in self.check_tracks(trace).values() for _, _, n in spans}
@@ -128,7 +129,7 @@ policies: [{name: microkernel-rr, params: {slice: 20 s}}]
         jobs = table(self.out / "jobs.csv")
         for point in ("0", "1"):
             for policy in ("rr", "frs"):
-                trace = traces[f"point-{point}-{policy}-r0-p0.json"]
+                trace = traces[f"point-{point}-{policy}-r0-p0.json.gz"]
                 names = {e["tid"]: e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name" and e["pid"] == 1}
                 found = defaultdict(list)
                 for event in trace["traceEvents"]:
@@ -145,7 +146,7 @@ policies: [{name: microkernel-rr, params: {slice: 20 s}}]
 
     def test_lengths_of_queues_and_blocks_of_native_clients(self):
         self.gangway("run", ROOT / "experiments/yang-anderson/fig2.yaml", "--out", self.out, "--trace")
-        trace = json.loads((self.out / "trace/point-0-passthrough-r0-p0.json").read_text())
+        trace = read_trace(self.out / "trace/point-0-passthrough-r0-p0.json.gz")
         self.check_tracks(trace)
         self.assertEqual({key: trace["otherData"][key] for key in ("layout", "sms", "threads")},
                          {"layout": "pool", "sms": 1, "threads": 4096})
@@ -174,14 +175,58 @@ policies: [{name: microkernel-rr, params: {slice: 20 s}}]
         self.play(text, "--set", "device.commands.launch=5 us", "--set", "policies.rr.params.quantum=0.3 ms", "--seed", 5)
         before = contents(self.out / "trace")
         self.gangway("trace", self.out, "--point", 1, "--policy", "rr", "--out", self.folder / "again.json")
-        self.assertEqual((self.folder / "again.json").read_bytes(), before["point-1-rr-r0-p0.json"])
+        self.assertEqual((self.folder / "again.json").read_bytes(), gzip.decompress(before["point-1-rr-r0-p0.json.gz"]))
 
     def test_any_run_can_be_traced(self):
         self.gangway("run", self.file("e.yaml", SMALL), "--out", self.out)
         done = self.gangway("trace", self.out, "--point", 1, "--policy", "rr-long", "--replication", 1, "--permutation", 2)
-        file = self.out / "trace/point-1-rr-long-r1-p2.json"
+        file = self.out / "trace/point-1-rr-long-r1-p2.json.gz"
         self.assertIn(str(file), done.stdout)
-        self.check_tracks(json.loads(file.read_text()))
+        self.check_tracks(read_trace(file))
+
+    def test_timelines_end_where_their_limit_is_reached(self):
+        file = self.file("e.yaml", BUSY.replace("replications: 3", "replications: 1"))
+        self.gangway("run", file, "--out", self.folder / "whole", "--trace")
+        whole = contents(self.folder / "whole/trace")
+        for limit in (80, 110):
+            with self.subTest(limit=limit):
+                out = self.folder / str(limit)
+                done = self.gangway("run", file, "--out", out, "--trace", "--trace-limit", f"{limit} KiB")
+                kept = contents(out / "trace")
+                self.assertLessEqual(sum(map(len, kept.values())), limit * 1024)
+                cut = [line for line in done.stderr.splitlines() if f"as the --trace-limit of {limit} KiB is reached" in line]
+                self.assertEqual(len(cut), 1)
+                name = cut[0].split(": ends at ")[0].split("/")[-1]
+                for other in set(kept) - {name}:
+                    self.assertEqual(gzip.decompress(kept[other]), gzip.decompress(whole[other]))
+                left = len(whole) - len(kept)
+                self.assertGreater(left, 0)
+                self.assertRegex(done.stderr, rf"--trace: {left} more timelines? (is|are) left out")
+                trace, full = read_trace(out / "trace" / name), json.loads(gzip.decompress(whole[name]))
+                self.assertIn("--trace-limit", trace["otherData"]["left_out"])
+                end = trace["otherData"]["full_at_ns"]
+                self.assertLess(max(nanoseconds(e["ts"] + e.get("dur", 0)) for e in trace["traceEvents"] if "ts" in e), end + 1)
+                before = [e for e in trace["traceEvents"] if e["ph"] != "M" and nanoseconds(e["ts"] + e.get("dur", 0)) < end]
+                self.assertEqual(before, [e for e in full["traceEvents"] if e["ph"] != "M"][:len(before)])
+                self.check_tracks(trace)
+                for other in ("summary.csv", "clients.csv", "jobs.csv"):
+                    self.assertEqual((out / other).read_bytes(), (self.folder / "whole" / other).read_bytes())
+
+    def test_the_trace_command_has_a_limit_for_its_file(self):
+        self.gangway("run", self.file("e.yaml", BUSY), "--out", self.out)
+        done = self.gangway("trace", self.out, "--policy", "rr", "--trace-limit", "60 KiB", "--out", "x.json")
+        self.assertRegex(done.stderr, r"\Ax\.json: ends at .* ms, as the --trace-limit of 60 KiB is reached\n\Z")
+        self.assertLessEqual((self.folder / "x.json").stat().st_size, 60 * 1024)
+        self.check_tracks(read_trace(self.folder / "x.json"))
+
+    def test_limits_that_are_none(self):
+        self.gangway("run", self.file("e.yaml", SMALL), "--out", self.out)
+        for limit in ("0 B", "1", "much", "-1 MiB", "1 ms"):
+            with self.subTest(limit=limit):
+                self.assertIn("expected a size above zero", self.refused("trace", self.out, f"--trace-limit={limit}"))
+                self.assertIn("expected a size above zero", self.refused("run", "e.yaml", "--trace", f"--trace-limit={limit}"))
+        self.assertIn("room for the names", self.refused("trace", self.out, "--trace-limit", "2 KiB"))
+        self.assertFalse(any((self.out / "trace").glob("*")))
 
     def test_runs_that_are_not_there(self):
         self.gangway("run", self.file("e.yaml", SMALL), "--out", self.out)

@@ -8,6 +8,7 @@ the model says. A workload on which they differ stays on disk as an experiment o
 """
 import argparse
 import collections
+import gzip
 import csv
 import itertools
 import json
@@ -33,7 +34,7 @@ MEMORY = "/dev/shm"  # where 5,000 short-lived traces cost no time
 def spans_of(path):
     """The block spans of a trace, waves written out: how many of (client, job, kernel, sm, begin, end)."""
     spans = collections.Counter()
-    with open(path) as file:
+    with gzip.open(path, "rt") as file:
         for event in json.load(file)["traceEvents"]:
             if event["pid"] != 3 or event["ph"] != "X":
                 continue
@@ -69,7 +70,7 @@ def run_gangway(binary, spec, folder):
         return f"gangway exited with {done.returncode}: {' '.join(done.stdout.split())[-500:]}"
     jobs = jobs_of(out / "jobs.csv")
     count = math.prod(len(values) for values in spec["sweep"].values())
-    points = [(jobs[point], spans_of(out / "trace" / f"point-{point}-passthrough-r0-p0.json"))
+    points = [(jobs[point], spans_of(out / "trace" / f"point-{point}-passthrough-r0-p0.json.gz"))
               for point in range(count)]
     shutil.rmtree(out)
     return points
