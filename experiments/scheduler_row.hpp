@@ -9,7 +9,8 @@
 
 namespace gangway {
 
-// Of the shortest job's time alone: a scheduler that is later than that, once in a hundred times, is too late.
+// Of the shortest job's time alone: a scheduler that is later than that, once in a hundred times, is too
+// late.
 inline constexpr double kTooLate = 0.05;
 
 // Adds scheduler_late_ns_p50, _p99 and _max, scheduler_off_cpu and too_late ("yes" or "no") to a row of
