@@ -156,7 +156,7 @@ class Readme(unittest.TestCase):
                 subprocess.run([GANGWAY, "run", ROOT / f"experiments/{paper}/{name}.yaml", "--out", folders[-1]], check=True, capture_output=True)
             for row in printed.table(folders).splitlines()[2:-1]:
                 with self.subTest(row.split(" | ")[2]):
-                    self.assertEqual(row.split(" | ", 3)[1:], expected[row.split(" | ")[2]])
+                    self.assertEqual(row.split(" | ", 3)[1:], expected[row.split(" | ")[2]], "./dev printed makes the table anew")
 
 
 if __name__ == "__main__":
