@@ -74,6 +74,17 @@ const Question questions[] = {
        CUdeviceptr p;
        return cuMemAllocAsync(&p, 64, s.other);
      }},
+    {"free in order, another stream", [](Scene& s) { return cuMemFreeAsync(s.freed, s.other); }},
+    {"context of another stream",
+     [](Scene& s) {
+       CUcontext c;
+       return cuStreamGetCtx(s.other, &c);
+     }},
+    {"current context",
+     [](Scene&) {
+       CUcontext c;
+       return cuCtxGetCurrent(&c);
+     }},
     {"memory info",
      [](Scene&) {
        std::size_t a, b;

@@ -136,9 +136,11 @@ void more() {
     Line line("launch of a graph in a capture");
     line << cuGraphLaunch(exec, s) << mix(s, word, 2);
     CUgraph outer = nullptr;
-    line << cuStreamEndCapture(s, &outer);
-    run(outer, s);
-    line << value_of(word);
+    CUgraphExec outer_exec = nullptr;
+    std::size_t nodes = 0;
+    line << cuStreamEndCapture(s, &outer) << cuGraphGetNodes(outer, nullptr, &nodes)
+         << static_cast<unsigned>(nodes) << cuGraphInstantiate(&outer_exec, outer, 0);
+    if (outer_exec != nullptr) line << cuGraphLaunch(outer_exec, s) << value_of(word);
   }
   need(cuStreamBeginCapture(s, global), "cuStreamBeginCapture");
   {
@@ -196,6 +198,14 @@ void capture_errors() {
     CUcontext context = nullptr;
     line << cuStreamGetPriority(s, &priority) << cuStreamGetFlags(s, &flags) << cuStreamGetId(s, &number)
          << cuStreamGetCtx(s, &context);
+  });
+  in_capture("number of the stream", [&](Line& line) {
+    unsigned long long number = 0;
+    line << cuStreamGetId(s, &number);
+  });
+  in_capture("context of the stream", [&](Line& line) {
+    CUcontext context = nullptr;
+    line << cuStreamGetCtx(s, &context);
   });
   in_capture("begin again", [&](Line& line) { line << cuStreamBeginCapture(s, global); });
   in_capture("query of the stream", [&](Line& line) { line << cuStreamQuery(s); });

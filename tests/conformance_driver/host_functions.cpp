@@ -11,6 +11,10 @@ struct Notes {
   CUresult inside = CUDA_SUCCESS;
 };
 
+CUdevice device_found = 0;
+CUdeviceptr memory_found = 0;
+CUstream stream_found = nullptr;
+
 void note(void* user, Word k) { static_cast<Notes*>(user)->seen.push_back(k); }
 
 }  // namespace
@@ -76,6 +80,29 @@ void host_functions() {
        "cuLaunchHostFunc");
   need(cuStreamSynchronize(s), "cuStreamSynchronize");
   Line("a driver call within: current") << notes.inside;
+  static CUevent recorded = nullptr;
+  static CUdeviceptr memory = 0;
+  recorded = event;
+  memory = word;
+  static CUresult (*const calls_within[])() = {
+      [] { return cuCtxSetCurrent(primary()); },     [] { return cuCtxGetDevice(&device_found); },
+      [] { return cuEventQuery(recorded); },         [] { return cuEventSynchronize(recorded); },
+      [] { return cuEventRecord(recorded, asked); }, [] { return cuStreamSynchronize(asked); },
+      [] { return mix(asked, memory, 1); },          [] { return cuMemsetD32Async(memory, 1, 1, asked); },
+      [] { return cuMemAlloc(&memory_found, 64); },  [] { return cuStreamCreate(&stream_found, 0); },
+      [] { return cuDeviceGetCount(&device_found); }};
+  Line within(
+      "driver calls within: set current, device, query and synchronize an event, record, synchronize, "
+      "launch, set, alloc, stream, count");
+  for (const auto& within_call : calls_within) {
+    static CUresult found = CUDA_SUCCESS;
+    need(cuLaunchHostFunc(
+             s, [](void* u) { found = (*static_cast<CUresult (*const*)()>(u))(); },
+             const_cast<CUresult (**)()>(&within_call)),
+         "cuLaunchHostFunc");
+    need(cuStreamSynchronize(s), "cuStreamSynchronize");
+    within << found;
+  }
 }
 
 void values() {

@@ -13,7 +13,7 @@ struct Things {
   char* pinned = nullptr;
   void* pinned_to_free = nullptr;
   void* registered = nullptr;
-  std::vector<char> pageable = std::vector<char>(1 << 20);
+  std::vector<char> pageable = std::vector<char>(1 << 26);
   CUstream apart = nullptr, blocking = nullptr;
   CUevent event = nullptr;
   CUmodule module = nullptr;
@@ -24,7 +24,7 @@ Things made() {
   t.apart = new_stream();
   t.blocking = new_stream(CU_STREAM_DEFAULT);
   t.event = new_event();
-  t.device = new_words(1 << 18);
+  t.device = new_words(1 << 24);
   t.device_to_free = new_words(1 << 18);
   void* pinned = nullptr;
   need(cuMemHostAlloc(&pinned, 1 << 20, 0), "cuMemHostAlloc");
@@ -48,6 +48,8 @@ void returns(const std::string& name, CUstream held, const std::function<CUresul
 void copies(Things& t) {
   returns("held apart: copy of 1 MiB pageable to device, asynchronous, there", t.apart,
           [&] { return cuMemcpyHtoDAsync(t.device, t.pageable.data(), 1 << 20, t.apart); });
+  returns("held apart: copy of 64 MiB pageable to device, asynchronous, there", t.apart,
+          [&] { return cuMemcpyHtoDAsync(t.device, t.pageable.data(), 1 << 26, t.apart); });
   returns("held apart: copy of 1 KiB pageable to device, asynchronous, there", t.apart,
           [&] { return cuMemcpyHtoDAsync(t.device, t.pageable.data(), 1 << 10, t.apart); });
   returns("held apart: copy of 1 KiB device to pageable, asynchronous, there", t.apart,
@@ -89,6 +91,10 @@ void other_calls(Things& t) {
   CUstream fresh = nullptr;
   CUmodule loaded = nullptr;
   returns("held apart: load", t.apart, [&] { return cuModuleLoadData(&loaded, standin::kernel_image); });
+  CUlibrary library = nullptr;
+  returns("held apart: load a library", t.apart, [&] {
+    return cuLibraryLoadData(&library, standin::kernel_image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  });
   returns("held apart: unload", t.apart, [&] { return cuModuleUnload(t.module); });
   returns("held apart: create a stream", t.apart,
           [&] { return cuStreamCreate(&fresh, CU_STREAM_NON_BLOCKING); });

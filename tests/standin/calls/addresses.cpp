@@ -1,5 +1,7 @@
 // cuGetProcAddress in both versions.
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "api.hpp"
 #include "tests/standin/calls/call.hpp"
@@ -19,15 +21,18 @@ struct Answer {
 Answer find(const char* name, int version, bool per_thread) {
   Answer answer;
   int newest = -1;
-  bool own_width = false;
-  for (const Symbol& symbol : std::span(symbols, symbol_count)) {
-    if (std::strcmp(symbol.base, name) != 0 || (symbol.per_thread && !per_thread)) continue;
+  const auto matches = [&](const Symbol& symbol, bool own) {
+    return symbol.per_thread == own && std::strcmp(symbol.base, name) == 0;
+  };
+  const std::span all(symbols, symbol_count);
+  // Where there is one for the thread's own stream, no other stands in for it.
+  const bool own =
+      per_thread && std::any_of(all.begin(), all.end(), [&](const Symbol& s) { return matches(s, true); });
+  for (const Symbol& symbol : all) {
+    if (!matches(symbol, own)) continue;
     answer.known = true;
-    if (symbol.since > version) continue;
-    if (own_width && !symbol.per_thread) continue;
-    if (symbol.since < newest && own_width == symbol.per_thread) continue;
+    if (symbol.since > version || symbol.since < newest) continue;
     newest = symbol.since;
-    own_width = symbol.per_thread;
     answer.address = symbol.address;
   }
   return answer;
@@ -37,7 +42,7 @@ Answer find(const char* name, int version, bool per_thread) {
 
 CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
                              CUdriverProcAddressQueryResult* symbolStatus) {
-  require(symbol != nullptr && pfn != nullptr && *symbol != '\0');
+  require(symbol != nullptr && pfn != nullptr);
   require((flags & ~std::uint64_t{3}) == 0 && flags != 3);
   require(cudaVersion <= static_cast<int>(environment_number("STANDIN_DRIVER_VERSION", 13000)));
   const Answer answer = find(symbol, cudaVersion, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);

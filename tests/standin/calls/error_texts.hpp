@@ -168,7 +168,8 @@ inline constexpr ErrorText error_texts[] = {
      "one or more resources passed in are not valid resource types for the operation"},
     {CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION",
      "one or more resources are insufficient or non-applicable for the operation"},
-    {CUDA_ERROR_KEY_ROTATION, "CUDA_ERROR_KEY_ROTATION", "key rotation"},
+    {CUDA_ERROR_KEY_ROTATION, "CUDA_ERROR_KEY_ROTATION",
+     "an error happened during the key rotation sequence"},
     {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 

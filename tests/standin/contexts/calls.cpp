@@ -3,6 +3,7 @@
 
 #include "api.hpp"
 #include "tests/standin/calls/registry.hpp"
+#include "tests/standin/contexts/host_function.hpp"
 #include "tests/standin/graphs/capture.hpp"
 
 namespace gangway::standin::api {
@@ -40,6 +41,8 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
 
 CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
   const Lock lock = lock_driver();
+  InHostFunction::refuse();
+  require(ctx != nullptr);
   context(ctx);
   this_thread_state().stack.push_back(ctx);
   return CUDA_SUCCESS;
@@ -47,6 +50,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
 
 CUresult cuCtxPopCurrent_v2(CUcontext* pctx) {
   const Lock lock = lock_driver();
+  InHostFunction::refuse();
   auto& stack = this_thread_state().stack;
   require(!stack.empty(), CUDA_ERROR_INVALID_CONTEXT);
   if (pctx != nullptr) *pctx = stack.back();
@@ -56,6 +60,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext* pctx) {
 
 CUresult cuCtxSetCurrent(CUcontext ctx) {
   const Lock lock = lock_driver();
+  InHostFunction::refuse();
   auto& stack = this_thread_state().stack;
   if (ctx != nullptr) context(ctx);
   if (!stack.empty()) stack.pop_back();
@@ -65,6 +70,7 @@ CUresult cuCtxSetCurrent(CUcontext ctx) {
 
 CUresult cuCtxGetCurrent(CUcontext* pctx) {
   const Lock lock = lock_driver();
+  InHostFunction::refuse();
   require(pctx != nullptr);
   const auto& stack = this_thread_state().stack;
   *pctx = stack.empty() ? nullptr : stack.back();
@@ -73,6 +79,7 @@ CUresult cuCtxGetCurrent(CUcontext* pctx) {
 
 CUresult cuCtxGetDevice(CUdevice* device) {
   const Lock lock = lock_driver();
+  InHostFunction::refuse();
   require(device != nullptr);
   const auto which = current_or_none();
   require(which != nullptr, CUDA_ERROR_INVALID_CONTEXT);
@@ -90,7 +97,7 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext ctx) {
 CUresult cuCtxGetFlags(unsigned* flags) {
   const Lock lock = lock_driver();
   require(flags != nullptr);
-  *flags = current()->flags;
+  *flags = current()->flags | CU_CTX_MAP_HOST;  // always on
   return CUDA_SUCCESS;
 }
 
@@ -132,7 +139,7 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx) {
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   const Lock lock = lock_driver();
-  require(limit >= 0 && limit < CU_LIMIT_MAX, CUDA_ERROR_UNSUPPORTED_LIMIT);
+  require(limit >= 0 && limit < CU_LIMIT_MAX);
   current()->limits[limit] = value;
   return CUDA_SUCCESS;
 }
@@ -140,7 +147,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
   const Lock lock = lock_driver();
   require(pvalue != nullptr);
-  require(limit >= 0 && limit < CU_LIMIT_MAX, CUDA_ERROR_UNSUPPORTED_LIMIT);
+  require(limit >= 0 && limit < CU_LIMIT_MAX);
   static const std::map<CUlimit, std::size_t> usual{{CU_LIMIT_STACK_SIZE, 1024},
                                                     {CU_LIMIT_PRINTF_FIFO_SIZE, 6553600},
                                                     {CU_LIMIT_MALLOC_HEAP_SIZE, 8388608}};

@@ -1,6 +1,7 @@
 #include "tests/standin/contexts/context.hpp"
 
 #include "tests/standin/calls/registry.hpp"
+#include "tests/standin/contexts/host_function.hpp"
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/streams/stream.hpp"
 
@@ -29,6 +30,7 @@ int device_count() {
 }
 
 Device& device(CUdevice ordinal) {
+  InHostFunction::refuse();
   require(ordinal >= 0 && ordinal < device_count(), CUDA_ERROR_INVALID_DEVICE);
   return devices()[static_cast<std::size_t>(ordinal)];
 }
@@ -67,6 +69,7 @@ std::shared_ptr<Context> current_or_none() {
 }
 
 std::shared_ptr<Context> current() {
+  InHostFunction::refuse();
   const auto& stack = this_thread_state().stack;
   auto found = current_or_none();
   if (found == nullptr)

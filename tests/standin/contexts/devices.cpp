@@ -4,6 +4,7 @@
 #include "api.hpp"
 #include "tests/standin/calls/call.hpp"
 #include "tests/standin/contexts/context.hpp"
+#include "tests/standin/contexts/host_function.hpp"
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/memory/arena.hpp"
 
@@ -78,6 +79,7 @@ CUresult cuDriverGetVersion(int* driverVersion) {
 }
 
 CUresult cuDeviceGetCount(int* count) {
+  InHostFunction::refuse();
   require(count != nullptr);
   *count = device_count();
   return CUDA_SUCCESS;

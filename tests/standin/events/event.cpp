@@ -15,8 +15,8 @@ std::map<CUevent, std::shared_ptr<Event>>& events() {
 // Queries and waits on an event of a capture are the capture's end.
 void refuse_captured(Event& event) {
   if (event.capture == nullptr) return;
-  if (!event.capture->ended) event.capture->valid = false;
-  fail(CUDA_ERROR_CAPTURED_EVENT);
+  require(!event.capture->ended);
+  invalidate(*event.capture, CUDA_ERROR_CAPTURED_EVENT);
 }
 
 }  // namespace
@@ -48,6 +48,7 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
   require(event != nullptr);
   const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
   require((flags & ~known) == 0);
+  require((flags & CU_EVENT_INTERPROCESS) == 0 || (flags & CU_EVENT_DISABLE_TIMING) != 0);
   require((flags & CU_EVENT_INTERPROCESS) == 0, CUDA_ERROR_NOT_SUPPORTED);
   auto made = std::make_shared<Event>();
   made->context = context;
@@ -117,8 +118,7 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) 
   const Lock lock = lock_driver();
   const auto first = event(start), last = event(end);
   require(milliseconds != nullptr);
-  refuse_captured(*first);
-  refuse_captured(*last);
+  require(first->capture == nullptr && last->capture == nullptr, CUDA_ERROR_CAPTURED_EVENT);
   for (const auto& which : {first, last})
     require((which->flags & CU_EVENT_DISABLE_TIMING) == 0 && which->recorded != nullptr,
             CUDA_ERROR_INVALID_HANDLE);
@@ -145,7 +145,7 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent handle, unsigned flags) {
     depend(*waiting, which->captured);
     return CUDA_SUCCESS;
   }
-  require(from == nullptr, CUDA_ERROR_CAPTURED_EVENT);
+  require(from == nullptr);
   if (!captures(*waiting)) {
     wait_for(lock, *waiting, *which);
     return CUDA_SUCCESS;

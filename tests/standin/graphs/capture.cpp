@@ -86,8 +86,10 @@ std::shared_ptr<Capture> begin_capture(Stream& stream, CUstreamCaptureMode mode,
 std::shared_ptr<Graph> end_capture(Stream& stream) {
   const std::shared_ptr<Capture> capture = stream.capture;
   require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
-  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->owner != std::this_thread::get_id())
-    invalidate(*capture, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->owner != std::this_thread::get_id()) {
+    finish(*capture);
+    fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+  }
   if (capture->origin != &stream) invalidate(*capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
   const bool valid = capture->valid, all_joined = joined(*capture);
   finish(*capture);
@@ -142,7 +144,6 @@ void refuse_whole_context(Context& context) {
 void refuse_captured(Stream& stream) {
   refuse_implicit(stream);
   if (stream.capture == nullptr) return;
-  require(stream.capture->valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   invalidate(*stream.capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 

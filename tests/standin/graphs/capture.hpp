@@ -25,7 +25,7 @@ struct Capture {
 
 std::shared_ptr<Capture> begin_capture(Stream&, CUstreamCaptureMode, std::shared_ptr<Graph>);
 
-// Ends it in any case but those of a wrong thread or stream. Fails where the graph is not to be had.
+// Ends it in any case but that of a wrong stream. Fails where the graph is not to be had.
 std::shared_ptr<Graph> end_capture(Stream&);
 
 void end_without_graph(Capture&);                      // its stream is destroyed

@@ -55,8 +55,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUg
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  require(mode != nullptr && *mode >= CU_STREAM_CAPTURE_MODE_GLOBAL &&
-          *mode <= CU_STREAM_CAPTURE_MODE_RELAXED);
+  require(mode != nullptr);
   std::swap(*mode, this_thread_state().capture_mode);
   return CUDA_SUCCESS;
 }

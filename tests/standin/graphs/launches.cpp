@@ -74,6 +74,7 @@ CUresult instantiate(CUgraphExec* out, CUgraph handle) {
   const Lock lock = lock_driver();
   const auto context = current();
   require(out != nullptr);
+  refuse_unsafe();
   const auto original = graph(handle);
   check_instance(*original);
   auto made = std::make_shared<Exec>();
@@ -130,13 +131,8 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
   Lock lock = lock_driver();
   const auto into = stream(hStream);
   const auto exec = executable(hGraphExec);
-  if (!captures(*into)) {
-    launch(lock, *exec, *into);
-    return CUDA_SUCCESS;
-  }
-  Node& node = into->capture->graph->add(CU_GRAPH_NODE_TYPE_GRAPH, nullptr, into->capture_last);
-  node.child = std::make_shared<Graph>(*exec->graph);
-  into->capture_last = {&node};
+  if (captures(*into)) invalidate(*into->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  launch(lock, *exec, *into);
   return CUDA_SUCCESS;
 }
 
@@ -150,6 +146,7 @@ CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
   const Lock lock = lock_driver();
   executable(hGraphExec);
+  refuse_unsafe();
   remove(hGraphExec);
   executables().erase(hGraphExec);
   return CUDA_SUCCESS;

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "api.hpp"
+#include "tests/standin/contexts/host_function.hpp"
+#include "tests/standin/graphs/capture.hpp"
 #include "tests/standin/launches/kernel_command.hpp"
 #include "tests/standin/streams/submission.hpp"
 
@@ -11,8 +13,15 @@ namespace {
 CUresult launch(CUfunction f, const LaunchShape& shape, CUstream handle, void** parameters, void** extra,
                 bool cooperative) {
   Lock lock = lock_driver();
+  InHostFunction::refuse();
   const auto into = stream(handle);
-  submit(lock, *into, CU_GRAPH_NODE_TYPE_KERNEL, make_kernel(f, shape, parameters, extra, cooperative));
+  const bool captured = captures(*into);
+  try {
+    submit(lock, *into, CU_GRAPH_NODE_TYPE_KERNEL, make_kernel(f, shape, parameters, extra, cooperative));
+  } catch (const Failure& failure) {
+    if (captured) invalidate(*into->capture, failure.result);
+    throw;
+  }
   return CUDA_SUCCESS;
 }
 

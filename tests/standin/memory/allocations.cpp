@@ -33,11 +33,12 @@ namespace {
 
 CUresult allocate_in_order(CUdeviceptr* dptr, std::size_t bytes, CUstream hStream) {
   const Lock lock = lock_driver();
-  require(dptr != nullptr && bytes > 0);
+  require(dptr != nullptr);
   const auto into = stream(hStream);
   if (captures(*into))
     invalidate(*into->capture, CUDA_ERROR_NOT_SUPPORTED);  // the stand-in has no memory nodes
-  *dptr = Arena::get().take(bytes);
+  refuse_unsafe();
+  *dptr = bytes == 0 ? 0 : Arena::get().take(bytes);
   return CUDA_SUCCESS;
 }
 
@@ -75,9 +76,9 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInByt
 
 CUresult cuMemFree_v2(CUdeviceptr dptr) {
   Lock lock = lock_driver();
+  if (dptr == 0) return CUDA_SUCCESS;
   const auto context = current();
   refuse_unsafe();
-  if (dptr == 0) return CUDA_SUCCESS;
   const auto host = host_ranges().find(dptr);
   const bool managed = host != host_ranges().end() && host->second.managed;
   require(managed || Arena::get().range_of(dptr).start == dptr);
@@ -105,6 +106,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   const auto into = stream(hStream);
   require(Arena::get().range_of(dptr).start == dptr && dptr != 0);
   if (captures(*into)) invalidate(*into->capture, CUDA_ERROR_NOT_SUPPORTED);
+  refuse_unsafe();
   enqueue(lock, *into, std::make_shared<FreeCommand>(dptr));
   return CUDA_SUCCESS;
 }

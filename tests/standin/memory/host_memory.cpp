@@ -35,7 +35,7 @@ std::uint64_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p)
 void* allocate(std::size_t bytes, unsigned flags) {
   current();
   refuse_unsafe();
-  require(bytes > 0);
+  if (bytes == 0) return nullptr;
   void* memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   if (memory == nullptr) throw std::bad_alloc();
   host_ranges()[number(memory)] = {bytes, flags, false, false};
@@ -79,6 +79,8 @@ CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned flags) {
   const auto after = host_ranges().lower_bound(number(p));
   const bool overlaps = host_range(number(p)) != host_ranges().end() ||
                         (after != host_ranges().end() && after->first < number(p) + bytesize);
+  const auto within = host_range(number(p));
+  require(within == host_ranges().end() || within->second.registered);
   require(!overlaps, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
   host_ranges()[number(p)] = {bytesize, flags, true, false};
   return CUDA_SUCCESS;
@@ -89,7 +91,8 @@ CUresult cuMemHostUnregister(void* p) {
   const auto context = current();
   refuse_unsafe();
   const auto found = host_ranges().find(number(p));
-  require(found != host_ranges().end() && found->second.registered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  require(found != host_ranges().end(), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  require(found->second.registered);
   synchronize(lock, *context);
   host_ranges().erase(number(p));
   return CUDA_SUCCESS;
@@ -116,7 +119,7 @@ CUresult cuMemHostGetFlags(unsigned* pFlags, void* p) {
 
 CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned flags) {
   const Lock lock = lock_driver();
-  require(dptr != nullptr && (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST));
+  require(dptr != nullptr && bytesize > 0 && (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST));
   void* memory = allocate(bytesize, 0);
   host_ranges()[number(memory)].managed = true;
   *dptr = number(memory);

@@ -81,12 +81,14 @@ CUresult set_attribute(Function& function, CUfunction_attribute attribute, int v
 
 }  // namespace
 
+// Waits for what runs: the code goes to the device behind it.
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  const Lock lock = lock_driver();
+  Lock lock = lock_driver();
   const auto context = current();
   require(module != nullptr);
   auto made = load(image, Kind::function);
   made->context = context;
+  synchronize(lock, *context);
   *module = keep<CUmodule>(std::move(made), Kind::module);
   return CUDA_SUCCESS;
 }
@@ -107,6 +109,7 @@ CUresult cuModuleUnload(CUmodule hmod) {
   Lock lock = lock_driver();
   const auto context = current();
   found(hmod);
+  refuse_unsafe();
   synchronize(lock, *context);
   loaded<CUmodule>().erase(hmod);
   remove(hmod);
@@ -122,6 +125,7 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 CUresult cuModuleGetFunction(CUfunction* hfunc, CUmodule hmod, const char* name) {
   const Lock lock = lock_driver();
   require(hfunc != nullptr);
+  current();
   *hfunc = reinterpret_cast<CUfunction>(named(found(hmod), name).get());
   return CUDA_SUCCESS;
 }
@@ -140,8 +144,9 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* dptr, size_t* bytes, CUmodule hmod, c
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned,
                            CUlibraryOption*, void**, unsigned) {
-  const Lock lock = lock_driver();
+  Lock lock = lock_driver();
   require(library != nullptr);
+  if (const auto context = current_or_none()) synchronize(lock, *context);
   *library = keep<CUlibrary>(load(code, Kind::kernel), Kind::library);
   return CUDA_SUCCESS;
 }

@@ -57,7 +57,7 @@ Module::~Module() {
 std::shared_ptr<Module> load(const void* image, Kind functions_are) {
   const auto ptx = read_ptx(text_of(image));
   require(ptx.has_value(), CUDA_ERROR_INVALID_PTX);
-  require(ptx->target <= 90, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  require(ptx->target <= 90, CUDA_ERROR_INVALID_PTX);
   auto module = std::make_shared<Module>();
   for (const Entry& entry : ptx->entries) {
     auto function = std::make_shared<Function>();

@@ -72,21 +72,27 @@ CUresult cuStreamGetPriority(CUstream hStream, int* priority) {
 CUresult cuStreamGetFlags(CUstream hStream, unsigned* flags) {
   const Lock lock = lock_driver();
   require(flags != nullptr);
-  *flags = stream(hStream)->blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
+  const auto which = stream(hStream);
+  if (which->capture != nullptr) refuse_captured(*which);
+  *flags = which->blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetId(CUstream hStream, unsigned long long* streamId) {
   const Lock lock = lock_driver();
   require(streamId != nullptr);
-  *streamId = stream(hStream)->number;
+  const auto which = stream(hStream);
+  if (which->capture != nullptr) refuse_captured(*which);
+  *streamId = which->number;
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
   const Lock lock = lock_driver();
   require(pctx != nullptr);
-  *pctx = stream(hStream)->context->handle();
+  const auto which = stream(hStream);
+  captures(*which);
+  *pctx = which->context->handle();
   return CUDA_SUCCESS;
 }
 

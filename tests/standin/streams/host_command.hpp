@@ -1,6 +1,7 @@
 // A function of the program, called in a stream's order or a graph's.
 #pragma once
 
+#include "tests/standin/contexts/host_function.hpp"
 #include "tests/standin/engine/operation.hpp"
 
 namespace gangway::standin {
@@ -9,7 +10,10 @@ struct HostCommand : Command {
   HostCommand(CUhostFn f, void* u) : function(f), user(u) {}
   const char* name() const override { return "host"; }
   bool occupies_device() const override { return false; }
-  void run() const override { function(user); }
+  void run() const override {
+    const InHostFunction inside;
+    function(user);
+  }
 
   CUhostFn function;
   void* user;

@@ -16,6 +16,7 @@ struct CallbackCommand : Command {
     Lock lock = lock_driver();
     const CUresult status = context->lost;
     lock.unlock();
+    const InHostFunction inside;
     function(stream, status, user);
   }
 

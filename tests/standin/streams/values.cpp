@@ -130,7 +130,8 @@ CUresult cuStreamWriteValue64_v2(CUstream s, CUdeviceptr addr, cuuint64_t value,
 
 CUresult cuStreamBatchMemOp_v2(CUstream s, unsigned count, CUstreamBatchMemOpParams* paramArray,
                                unsigned flags) {
-  require(paramArray != nullptr && count > 0 && count <= 256 && flags == 0);
+  require(count <= 256 && flags == 0 && (count == 0 || paramArray != nullptr));
+  if (count == 0) return CUDA_SUCCESS;
   return submit_values(s, {paramArray, count});
 }
 
