@@ -8,6 +8,7 @@ endif()
 file(CREATE_LINK ${LOOKALIKE} ${FOLDER}/libcuda.so.1 SYMBOLIC)
 file(CREATE_LINK ${STANDIN}/libcuda.so.1 ${FOLDER}/libgangway-real-cuda.so.1 SYMBOLIC)
 set(ENV{LD_LIBRARY_PATH} ${FOLDER})
+set(ENV{TSAN_OPTIONS} halt_on_error=1)  # so that a race is a failure
 execute_process(COMMAND ${PROGRAM} OUTPUT_FILE ${FOLDER}/log RESULT_VARIABLE code)
 execute_process(COMMAND diff -u ${EXPECTED} ${FOLDER}/log RESULT_VARIABLE differs)
 if(NOT code EQUAL 0 OR NOT differs EQUAL 0)

@@ -25,7 +25,7 @@ TIMING = {"cuStreamQuery", "cuEventQuery"}
 
 
 def run(program, folders, log, first, count):
-    environment = dict(os.environ, LD_LIBRARY_PATH=":".join(map(str, folders)), STANDIN_LOG=str(log))
+    environment = dict(os.environ, LD_LIBRARY_PATH=":".join(map(str, folders)), STANDIN_LOG=str(log), TSAN_OPTIONS="halt_on_error=1")
     done = subprocess.run([program, str(first), str(count)], env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"compare.py: {program} ended with {done.returncode}: {done.stderr[-500:]}")
