@@ -1,0 +1,67 @@
+// The real driver behind the look-alike: its functions by symbol, and what the gate asks of it.
+#pragma once
+
+#define __CUDA_API_VERSION_INTERNAL  // every version of every function, by its own name
+#include <cuda.h>
+#include <cudaProfiler.h>
+
+#include "hw/live/registration.hpp"
+
+namespace gangway::intercept {
+
+enum Index : int {
+#define SUBMISSION(symbol, kind) i_##symbol,
+#define SYNCHRONISATION(symbol, what) i_##symbol,
+#define OBSERVED(symbol, what) i_##symbol,
+#define PASSED(symbol)
+#include "hw/intercept/functions.def"
+#undef SUBMISSION
+#undef SYNCHRONISATION
+#undef OBSERVED
+#undef PASSED
+  kIntercepted
+};
+
+struct Intercepted {
+  const char* symbol;
+  void* real;  // null: this driver has no such function
+  void* ours;
+};
+extern Intercepted intercepted[kIntercepted];
+
+// Finds the real library, which the loader found under another name, and its functions.
+void find_driver();
+
+class RealDriver : public live::Driver, public live::Helped {
+ public:
+  void find(void* library);
+  bool capturing(const live::StreamName& stream) override;
+  std::uint64_t context(const live::StreamName& stream) override;
+  bool idle(const live::StreamName& stream) override;
+  bool record(const live::StreamName& stream, Event& event) override;
+  bool reached(Event event, bool captures) override;
+  void helper_begins() override;
+  std::uint64_t current_context();
+  // The device's primary context, if it is active.
+  std::uint64_t primary_context(CUdevice device);
+
+ private:
+  decltype(::cuStreamIsCapturing)* is_capturing_ = nullptr;
+  decltype(::cuStreamQuery)* query_ = nullptr;
+  decltype(::cuStreamGetCtx)* get_context_ = nullptr;
+  decltype(::cuCtxGetCurrent)* get_current_ = nullptr;
+  decltype(::cuCtxPushCurrent_v2)* push_ = nullptr;
+  decltype(::cuCtxPopCurrent_v2)* pop_ = nullptr;
+  decltype(::cuThreadExchangeStreamCaptureMode)* exchange_mode_ = nullptr;
+  decltype(::cuEventCreate)* create_event_ = nullptr;
+  decltype(::cuEventDestroy_v2)* destroy_event_ = nullptr;
+  decltype(::cuEventRecord)* record_ = nullptr;
+  decltype(::cuEventQuery)* reached_ = nullptr;
+  decltype(::cuDevicePrimaryCtxGetState)* primary_state_ = nullptr;
+  decltype(::cuDevicePrimaryCtxRetain)* primary_retain_ = nullptr;
+  decltype(::cuDevicePrimaryCtxRelease_v2)* primary_release_ = nullptr;
+};
+
+extern RealDriver driver;
+
+}  // namespace gangway::intercept

@@ -1,0 +1,255 @@
+// A look-alike of libcuda.so.1: functions of the same names that pass the gate and call the real driver's.
+// Only what functions.def does not call PASSED is here; the rest the loader finds in the real library, which
+// this one needs under another name (README.md).
+#include <pthread.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include "hw/intercept/driver.hpp"
+
+namespace gangway::intercept {
+namespace {
+
+using live::Gate;
+using live::Pass;
+using live::StreamName;
+
+// The driver is called before and after this library's other objects live: these are there all the time.
+template <typename T>
+union Eternal {
+  T it;
+  template <typename... A>
+  constexpr explicit Eternal(A&... a) : it(a...) {}
+  ~Eternal() {}
+};
+constinit Eternal<live::Registration> eternal_registration(driver);
+constinit Eternal<Gate> eternal_gate(driver, eternal_registration.it);
+constexpr live::Registration& registration = eternal_registration.it;
+constexpr Gate& gate = eternal_gate.it;
+
+enum class Kind { kernel, graph, copy, waiting_copy, memset, memop, host, semaphore, map, pin };
+enum class Wait { stream, all, implicit };
+enum class Event {
+  capture_begins,
+  capture_ends,
+  capture_joins,
+  stream_destroyed,
+  context_destroyed,
+  primary_reset,
+  addresses
+};
+
+// Functions with these endings take the default stream as the thread's own.
+constexpr bool per_thread(std::string_view symbol) {
+  return symbol.ends_with("_ptsz") || symbol.ends_with("_ptds");
+}
+
+StreamName name_of(CUstream stream, bool thread) {
+  if (stream == CU_STREAM_PER_THREAD || (stream == nullptr && thread))
+    return StreamName::of_this_thread(driver.current_context());
+  if (stream == nullptr || stream == CU_STREAM_LEGACY) return {StreamName::kLegacy, driver.current_context()};
+  return {reinterpret_cast<std::uint64_t>(stream), 0};
+}
+
+// The stream that a call names: its argument of that type, or the one in a structure.
+CUstream stream_in() { return nullptr; }
+template <typename First, typename... Rest>
+CUstream stream_in(First first, Rest... rest) {
+  if constexpr (std::is_same_v<First, CUstream>)
+    return first;
+  else if constexpr (std::is_same_v<First, const CUlaunchConfig*>)
+    return first->hStream;
+  else if constexpr (std::is_same_v<First,
+                                    CUDA_LAUNCH_PARAMS*>)  // one for each device: the first stands for all
+    return first->hStream;
+  else
+    return stream_in(rest...);
+}
+
+template <Index I, Kind K, bool Thread, typename F>
+struct Submits;
+template <Index I, Kind K, bool Thread, typename... A>
+struct Submits<I, K, Thread, CUresult(A...)> {
+  static CUresult call(A... arguments) {
+    const auto real = reinterpret_cast<CUresult (*)(A...)>(intercepted[I].real);
+    if (real == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+    constexpr bool waits = K == Kind::waiting_copy;
+    StreamName name;
+    if constexpr (K != Kind::pin) name = name_of(stream_in(arguments...), Thread);
+    const live::Submission submission{K == Kind::pin ? nullptr : &name, waits};
+    const Pass pass = gate.enter(submission);
+    const CUresult result = real(arguments...);
+    gate.leave(pass, submission, result == CUDA_SUCCESS);
+    if (waits && result == CUDA_SUCCESS) gate.after();
+    return result;
+  }
+};
+
+template <Index I, Wait W, bool Thread, typename F>
+struct Synchronises;
+template <Index I, Wait W, bool Thread, typename... A>
+struct Synchronises<I, W, Thread, CUresult(A...)> {
+  static CUresult call(A... arguments) {
+    const auto real = reinterpret_cast<CUresult (*)(A...)>(intercepted[I].real);
+    if (real == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+    if constexpr (W == Wait::stream) {
+      const StreamName name = name_of(stream_in(arguments...), Thread);
+      const std::uint64_t returned = gate.before(name);
+      const CUresult result = real(arguments...);
+      if (result == CUDA_SUCCESS) gate.after(name, returned);
+      return result;
+    } else {
+      const CUresult result = real(arguments...);
+      if (W == Wait::all && result == CUDA_SUCCESS) gate.after();
+      return result;
+    }
+  }
+};
+
+// A driver newer than this table answers with functions that it lacks.
+void note_unknown(const char* symbol) {
+  for (const Intercepted& function : intercepted)
+    if (std::strcmp(function.symbol, symbol) == 0) {
+      std::fprintf(
+          stderr,
+          "gangway: this driver's %s is newer than this build of Gangway, so its calls are not scheduled\n",
+          symbol);
+      return;
+    }
+}
+
+void answer_with_ours(const char* symbol, void** answer) {
+  if (answer == nullptr || *answer == nullptr) return;
+  for (const Intercepted& function : intercepted)
+    if (function.real == *answer || function.ours == *answer) {
+      *answer = function.ours;
+      return;
+    }
+  note_unknown(symbol);
+}
+
+template <Index I, Event E, bool Thread, typename F>
+struct Observes;
+template <Index I, Event E, bool Thread, typename... A>
+struct Observes<I, E, Thread, CUresult(A...)> {
+  static CUresult call(A... arguments) {
+    const auto real = reinterpret_cast<CUresult (*)(A...)>(intercepted[I].real);
+    if (real == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+    if constexpr (E == Event::capture_begins) {
+      Gate::Capture capture(gate, Gate::Capture::begins);
+      const CUresult result = real(arguments...);
+      if (result == CUDA_SUCCESS) capture.began();
+      return result;
+    } else if constexpr (E == Event::capture_joins) {
+      const Gate::Capture capture(gate, Gate::Capture::joins);
+      return real(arguments...);
+    } else if constexpr (E == Event::capture_ends) {
+      const bool captured = driver.capturing(name_of(stream_in(arguments...), Thread));
+      const CUresult result = real(arguments...);
+      if (captured && !driver.capturing(name_of(stream_in(arguments...), Thread))) gate.capture_ended();
+      return result;
+    } else if constexpr (E == Event::stream_destroyed) {
+      const StreamName name = name_of(stream_in(arguments...), false);
+      Gate::Destruction destruction(gate, &name, 0);
+      const CUresult result = real(arguments...);
+      if (result == CUDA_SUCCESS) destruction.done();
+      return result;
+    } else if constexpr (E == Event::context_destroyed) {
+      const std::uint64_t context = reinterpret_cast<std::uint64_t>((arguments, ...));
+      const CUresult result = real(arguments...);
+      if (result == CUDA_SUCCESS) Gate::Destruction(gate, nullptr, context).done();
+      return result;
+    } else if constexpr (E == Event::primary_reset) {
+      const CUdevice device = (arguments, ...);
+      const std::uint64_t context = driver.primary_context(device);
+      const CUresult result = real(arguments...);
+      if (context != 0 && driver.primary_context(device) != context)
+        Gate::Destruction(gate, nullptr, context).done();
+      return result;
+    } else {
+      return addresses(real, arguments...);
+    }
+  }
+
+ private:
+  template <typename Real, typename... Rest>
+  static CUresult addresses(Real real, const char* symbol, void** answer, Rest... rest) {
+    const CUresult result = real(symbol, answer, rest...);
+    if (result == CUDA_SUCCESS) answer_with_ours(symbol, answer);
+    return result;
+  }
+};
+
+}  // namespace
+}  // namespace gangway::intercept
+
+// Each symbol jumps to the function above that is made of its own type.
+#if defined(__x86_64__)
+#define GANGWAY_JUMP(symbol) "endbr64\n\tjmp *gangway_to_" #symbol "(%rip)\n"
+#elif defined(__aarch64__)
+#define GANGWAY_JUMP(symbol) \
+  "adrp x16, gangway_to_" #symbol "\n\tldr x16, [x16, :lo12:gangway_to_" #symbol "]\n\tbr x16\n"
+#else
+#error "the look-alike is for x86-64 and 64-bit Arm"
+#endif
+#define GANGWAY_SYMBOL(symbol, ...)                                                           \
+  extern "C" {                                                                                \
+  extern __attribute__((visibility("hidden"))) decltype(&::symbol) const gangway_to_##symbol; \
+  decltype(&::symbol) const gangway_to_##symbol = &__VA_ARGS__::call;                         \
+  }                                                                                           \
+  asm(".text\n\t.p2align 4\n\t.globl " #symbol "\n\t.type " #symbol ", %function\n" #symbol   \
+      ":\n\t" GANGWAY_JUMP(symbol) "\t.size " #symbol ", .-" #symbol "\n");
+
+#define SUBMISSION(symbol, kind)                                                                             \
+  GANGWAY_SYMBOL(symbol,                                                                                     \
+                 gangway::intercept::Submits<gangway::intercept::i_##symbol, gangway::intercept::Kind::kind, \
+                                             gangway::intercept::per_thread(#symbol), decltype(::symbol)>)
+#define SYNCHRONISATION(symbol, what)                                                                  \
+  GANGWAY_SYMBOL(                                                                                      \
+      symbol,                                                                                          \
+      gangway::intercept::Synchronises<gangway::intercept::i_##symbol, gangway::intercept::Wait::what, \
+                                       gangway::intercept::per_thread(#symbol), decltype(::symbol)>)
+#define OBSERVED(symbol, what)                                                                              \
+  GANGWAY_SYMBOL(                                                                                           \
+      symbol, gangway::intercept::Observes<gangway::intercept::i_##symbol, gangway::intercept::Event::what, \
+                                           gangway::intercept::per_thread(#symbol), decltype(::symbol)>)
+#define PASSED(symbol) static_assert(std::is_function_v<decltype(::symbol)>);
+#include "hw/intercept/functions.def"
+#undef SUBMISSION
+#undef SYNCHRONISATION
+#undef OBSERVED
+
+#define SUBMISSION(symbol, kind) {#symbol, nullptr, reinterpret_cast<void*>(&::symbol)},
+#define SYNCHRONISATION(symbol, what) {#symbol, nullptr, reinterpret_cast<void*>(&::symbol)},
+#define OBSERVED(symbol, what) {#symbol, nullptr, reinterpret_cast<void*>(&::symbol)},
+#undef PASSED
+#define PASSED(symbol)
+namespace gangway::intercept {
+Intercepted intercepted[kIntercepted] = {
+#include "hw/intercept/functions.def"
+};
+
+namespace {
+
+void in_child() {
+  gate.forked();
+  registration.forked();
+}
+
+__attribute__((constructor)) void begin() {
+  find_driver();
+  registration.watch_for(gate);
+  pthread_atfork(nullptr, nullptr, &in_child);
+}
+
+}  // namespace
+}  // namespace gangway::intercept
+
+// For tools that hold every record of the driver against the gate: 0, or the number of the submission that
+// the calling thread is making.
+extern "C" __attribute__((visibility("default"))) std::uint64_t gangway_submission() {
+  return gangway::intercept::Gate::submission();
+}

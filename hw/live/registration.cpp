@@ -1,0 +1,127 @@
+#include "hw/live/registration.hpp"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "hw/live/points.hpp"
+
+namespace gangway::live {
+namespace {
+
+constexpr long kBetweenLooks = 20'000;  // ns
+
+void* map(int fd, std::size_t size, int protection) {
+  void* at = mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
+  return at == MAP_FAILED ? nullptr : at;
+}
+
+}  // namespace
+
+Source::Pages Registration::alone() {
+  void* at = mmap(nullptr, sizeof(ClientPage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) std::abort();
+  pages_ = {nullptr, static_cast<ClientPage*>(at)};
+  return pages_;
+}
+
+Source::Pages Registration::refused(const char* what, const char* why) {
+  std::fprintf(stderr, "gangway: %s: %s; process %d is not scheduled\n", what, why,
+               static_cast<int>(getpid()));
+  socket_.reset();
+  return alone();
+}
+
+Source::Pages Registration::open() {
+  const char* path = std::getenv("GANGWAY_SOCKET");
+  if (path == nullptr || *path == '\0') return alone();
+  GANGWAY_POINT("before-connect");
+  socket_ = connect_to(path);
+  if (!socket_) return refused(path, std::strerror(errno));
+  GANGWAY_POINT("connected");
+  Hello hello;
+  hello.version = kVersion;
+  hello.kind = Kind::client;
+  if (const char* program = std::getenv("GANGWAY_PROGRAM"))
+    hello.program = std::strtoull(program, nullptr, 10);
+  Welcome welcome;
+  Descriptors received;
+  if (!send_record(socket_.get(), &hello, sizeof hello)) return refused(path, "the daemon does not listen");
+  GANGWAY_POINT("hello");
+  if (!receive_record(socket_.get(), &welcome, sizeof welcome, &received, kDescriptors) ||
+      welcome.accepted == 0) {
+    welcome.why_not[sizeof welcome.why_not - 1] = '\0';
+    return refused(path, welcome.why_not[0] != '\0' ? welcome.why_not : "the daemon does not answer");
+  }
+  GANGWAY_POINT("welcome");
+  void* permit = map(received[0].get(), sizeof(PermitPage), PROT_READ);
+  void* client = map(received[1].get(), sizeof(ClientPage), PROT_READ | PROT_WRITE);
+  if (permit == nullptr || client == nullptr) return refused(path, std::strerror(errno));
+  daemon_bell_ = std::move(received[2]);
+  own_bell_ = std::move(received[3]);
+  pages_ = {static_cast<const PermitPage*>(permit), static_cast<ClientPage*>(client)};
+
+  // The program's signals are none of the helper's business.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int failed = pthread_create(&thread, nullptr, &Registration::helper, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (failed != 0) return refused("no helper thread", std::strerror(failed));
+  pthread_detach(thread);
+  return pages_;
+}
+
+void Registration::ring() {
+  const std::uint64_t one = 1;
+  if (daemon_bell_) static_cast<void>(!write(daemon_bell_.get(), &one, sizeof one));
+}
+
+void* Registration::helper(void* self) {
+  pthread_setname_np(pthread_self(), "gangway");
+  static_cast<Registration*>(self)->help();
+  return nullptr;
+}
+
+// Looks after streams that carry no marks whenever the daemon asks, and opens the gate when the daemon is
+// gone.
+void Registration::help() {
+  helped_.helper_begins();
+  pollfd watched[2] = {{socket_.get(), POLLIN, 0}, {own_bell_.get(), POLLIN, 0}};
+  for (;;) {
+    if (poll(watched, 2, -1) < 0 && errno != EINTR) return;
+    if (watched[0].revents != 0) {  // the daemon has nothing to say after Welcome
+      std::fprintf(stderr, "gangway: the daemon is gone; process %d goes on unscheduled\n",
+                   static_cast<int>(getpid()));
+      gate_->open_for_good();
+      return;
+    }
+    if (watched[1].revents == 0) continue;
+    std::uint64_t rings = 0;
+    if (read(own_bell_.get(), &rings, sizeof rings) < 0) continue;
+    GANGWAY_POINT("asked");
+    while (!gate_->look() && gate_->closed()) {
+      const timespec pause{0, kBetweenLooks};
+      nanosleep(&pause, nullptr);
+    }
+    GANGWAY_POINT("looked");
+    ring();
+  }
+}
+
+void Registration::forked() {
+  socket_.reset();
+  daemon_bell_.reset();
+  own_bell_.reset();
+  pages_ = {};
+}
+
+}  // namespace gangway::live

@@ -1,0 +1,41 @@
+// A client's connection to the daemon: made at its first submission, watched by a thread of its own.
+#pragma once
+
+#include <pthread.h>
+
+#include "hw/live/gate.hpp"
+#include "hw/live/socket.hpp"
+
+namespace gangway::live {
+
+// Called in the helper thread before anything else.
+class Helped {
+ public:
+  virtual ~Helped() = default;
+  virtual void helper_begins() = 0;
+};
+
+class Registration : public Source {
+ public:
+  constexpr explicit Registration(Helped& helped) : helped_(helped) {}
+  void watch_for(Gate& gate) { gate_ = &gate; }
+
+  // From the environment that `gangway exec` left: GANGWAY_SOCKET, GANGWAY_PROGRAM. Without it, or where the
+  // daemon does not answer (which one line on stderr tells), the process is scheduled by nobody.
+  Pages open() override;
+  void ring() override;
+  void forked();  // in the child
+
+ private:
+  static void* helper(void* self);
+  void help();
+  Pages alone();
+  Pages refused(const char* what, const char* why);
+
+  Helped& helped_;
+  Gate* gate_ = nullptr;
+  Descriptor socket_, daemon_bell_, own_bell_;
+  Pages pages_;
+};
+
+}  // namespace gangway::live

@@ -1,0 +1,77 @@
+// Messages between `gangway exec`, clients and the daemon: small records over a Unix socket that keeps their
+// bounds, some with file descriptors.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace gangway::live {
+
+inline constexpr std::uint32_t kMagic = 0x79776761;  // "agwy"
+
+enum class Kind : std::uint32_t { program = 1, client = 2 };
+
+struct Hello {
+  std::uint32_t magic = kMagic, version = 0;
+  Kind kind = Kind::program;
+  std::int32_t priority = 0;  // of a program
+  std::uint64_t program = 0;  // a client's, as Welcome said; 0: of none
+  char name[64] = {};         // of a program
+};
+
+// The answer. A client's brings the permit page, the client page, the daemon's bell and the client's.
+struct Welcome {
+  std::uint32_t magic = kMagic, version = 0;
+  std::uint32_t accepted = 0;
+  std::uint64_t program = 0;
+  char why_not[128] = {};
+};
+
+// What a program asks at its end: how many clients it has had. The answer is the number.
+struct Question {
+  std::uint32_t magic = kMagic;
+};
+struct Answer {
+  std::uint32_t clients = 0;
+};
+
+// A file descriptor that is closed at the end.
+class Descriptor {
+ public:
+  constexpr Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) reset(other.release());
+    return *this;
+  }
+  constexpr ~Descriptor() {
+    if (fd_ >= 0) reset();
+  }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+  void reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+inline constexpr std::size_t kDescriptors = 4;
+using Descriptors = std::array<Descriptor, kDescriptors>;
+
+// These say what went wrong in errno.
+Descriptor connect_to(const std::string& path);
+// False: refused, or the other side is gone. Never blocks for long, never raises SIGPIPE.
+bool send_record(int socket, const void* data, std::size_t size, const int* descriptors = nullptr,
+                 std::size_t count = 0);
+// False: no whole record of that size. Descriptors beyond `expected` are closed.
+bool receive_record(int socket, void* data, std::size_t size, Descriptors* descriptors = nullptr,
+                    std::size_t expected = 0);
+
+}  // namespace gangway::live

@@ -1,0 +1,303 @@
+// The gate of one client, with a driver and a daemon that the tests play.
+#include <chrono>
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include "hw/live/gate.hpp"
+#include "tests/cases.hpp"
+#include "tests/catch.hpp"
+#include "tests/hw/live/fake_driver.hpp"
+
+namespace gangway::live {
+namespace {
+
+using testing::FakeDriver;
+using testing::FakeSource;
+
+// Pages outlive the threads that used them, as in a program.
+FakeSource* new_source() {
+  static std::deque<FakeSource> all;
+  return &all.emplace_back();
+}
+
+struct Process {
+  FakeDriver driver;
+  FakeSource* source = new_source();
+  Gate gate{driver, *source};
+  const StreamName stream{0x1000, 0};
+
+  void submit(const StreamName& to, bool success = true) {
+    const Submission submission{&to, false};
+    const Pass pass = gate.enter(submission);
+    if (success) driver.submit(to);
+    gate.leave(pass, submission, success);
+  }
+  ClientPage& page() { return source->client; }
+  void permit(std::uint32_t allowed) { source->permit.allowed.store(allowed); }
+};
+
+template <typename Condition>
+bool soon(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST_CASE("No submission slips through a revocation that races it", "[live][threads]") {
+  // Who revokes writes the permit, and looks who is inside: from then on the count must stand still.
+  Process process;
+  process.permit(kUnlimited);
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> submitted{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      const StreamName stream{0x1000ULL * (t + 1), 0};
+      const Submission submission{&stream, false};
+      while (!stop) {
+        const Pass pass = process.gate.enter(submission);
+        submitted.fetch_add(1, std::memory_order_relaxed);
+        process.gate.leave(pass, submission, true);
+        if (submitted.load(std::memory_order_relaxed) % 64 == 0) process.driver.finish(stream);
+      }
+    });
+  const int tries = 100'000 / (gangway::testing::kSanitized ? 100 : 1);
+  std::uint64_t slipped = 0, moved = 0;
+  for (int i = 0; i < tries; ++i) {
+    const std::uint64_t before = submitted.load();
+    process.permit(kUnlimited);
+    for (int turn = 0; turn < i % 97; ++turn) std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (i % 50 == 0) std::this_thread::yield();
+    process.permit(0);
+    while (!process.page().nobody_inside()) {
+    }
+    const std::uint64_t closed = submitted.load();
+    for (int turn = 0; turn < 50; ++turn) slipped += submitted.load() != closed ? 1 : 0;
+    moved += closed - before;
+  }
+  const std::uint64_t closed = submitted.load();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK(submitted.load() == closed);
+  CHECK(slipped == 0);
+  CHECK(moved > 0);
+  stop = true;
+  process.permit(kUnlimited);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_CASE("A process opens its gate at its first submission, once", "[live]") {
+  Process process;
+  process.permit(kUnlimited);
+  CHECK(process.gate.page() == nullptr);
+  process.submit(process.stream);
+  process.submit(process.stream);
+  CHECK(process.source->opened == 1);
+  CHECK(process.page().submissions() == 2);
+  CHECK(process.page().outstanding() == 2);
+}
+
+TEST_CASE("A held submission rings, waits, and goes on when the permit comes", "[live][threads]") {
+  Process process;
+  std::thread thread([&] { process.submit(process.stream); });
+  REQUIRE(soon([&] { return process.page().waiting.load() == 1; }));
+  REQUIRE(soon([&] { return process.source->rings.load() == 1; }));
+  CHECK(process.page().job.load() == 1);
+  CHECK(process.page().nobody_inside());
+  CHECK(process.driver.in_flight() == 0);
+  process.permit(kUnlimited);
+  thread.join();
+  CHECK(process.page().held.load() == 1);
+  CHECK(process.driver.in_flight() == 1);
+}
+
+TEST_CASE("Held threads go on unscheduled when the daemon is gone", "[live][threads]") {
+  Process process;
+  std::thread thread([&] { process.submit(process.stream); });
+  REQUIRE(soon([&] { return process.page().waiting.load() == 1; }));
+  process.gate.open_for_good();
+  thread.join();
+  CHECK(process.driver.in_flight() == 1);
+}
+
+TEST_CASE("A call that fails, or is made inside another, counts for nothing", "[live]") {
+  Process process;
+  process.permit(kUnlimited);
+  process.submit(process.stream, false);
+  CHECK(process.page().outstanding() == 0);
+  const Submission outer{&process.stream, false}, inner{&process.stream, false};
+  const Pass first = process.gate.enter(outer);
+  CHECK(Gate::submission() != 0);
+  const Pass second = process.gate.enter(inner);
+  CHECK_FALSE(second.engaged);
+  process.gate.leave(second, inner, true);
+  process.driver.submit(process.stream);
+  process.gate.leave(first, outer, true);
+  CHECK(Gate::submission() == 0);
+  CHECK(process.page().outstanding() == 1);
+  CHECK(process.page().nobody_inside());
+}
+
+TEST_CASE("A job ends with the call that leaves nothing outstanding", "[live]") {
+  Process process;
+  process.permit(kUnlimited);
+  const StreamName other{0x2000, 0};
+  process.submit(process.stream);
+  process.submit(other);
+  CHECK(process.page().job.load() == 1);
+  const std::uint64_t begun = process.gate.before(process.stream);
+  process.driver.finish(process.stream);
+  process.gate.after(process.stream, begun);
+  CHECK(process.page().job.load() == 1);  // the other stream is busy
+  process.driver.finish(other);
+  process.gate.after();
+  CHECK(process.page().job.load() == 2);
+  process.submit(other);
+  CHECK(process.page().job.load() == 3);
+}
+
+TEST_CASE("What was submitted behind a synchronising call is still outstanding", "[live]") {
+  Process process;
+  process.permit(kUnlimited);
+  process.submit(process.stream);
+  const std::uint64_t begun = process.gate.before(process.stream);
+  process.submit(process.stream);  // by another thread, meanwhile
+  process.gate.after(process.stream, begun);
+  CHECK(process.page().outstanding() == 1);
+  CHECK(process.page().job.load() == 1);
+}
+
+TEST_CASE("No more submissions are in flight than the permit says", "[live][threads]") {
+  const std::uint32_t limit = GENERATE(1U, 2U, 8U);
+  Process process;
+  process.gate.set_patience(INT64_MAX);  // this machine may be busy
+  process.permit(limit);
+  std::atomic<bool> stop{false};
+  std::uint64_t most = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      const StreamName stream{0x1000ULL * (t + 1), 0};
+      for (int i = 0; i < 300; ++i) process.submit(stream);
+    });
+  std::thread device([&] {
+    while (!stop) {
+      most = std::max(most, process.driver.in_flight());
+      for (int t = 0; t < 2; ++t) process.driver.finish({0x1000ULL * (t + 1), 0});
+      std::this_thread::yield();
+    }
+  });
+  for (std::thread& thread : threads) thread.join();
+  stop = true;
+  device.join();
+  CHECK(most <= limit);
+  CHECK(most >= 1);
+  CHECK(process.page().forced.load() == 0);
+}
+
+TEST_CASE("Without progress a submission goes past the limit, as others may wait for it", "[live][threads]") {
+  Process process;
+  process.gate.set_patience(1'000'000);
+  process.permit(1);
+  process.submit(process.stream);  // and it never ends
+  process.submit(process.stream);
+  CHECK(process.page().forced.load() == 1);
+  CHECK(process.driver.in_flight() == 2);
+}
+
+TEST_CASE("A revoked limit holds at once, also who waits for room", "[live][threads]") {
+  Process process;
+  process.gate.set_patience(INT64_MAX);
+  process.permit(1);
+  process.submit(process.stream);
+  std::thread thread([&] { process.submit(process.stream); });
+  process.permit(0);
+  REQUIRE(soon([&] { return process.page().waiting.load() == 1; }));
+  process.driver.finish(process.stream);
+  REQUIRE(soon([&] { return process.page().outstanding() == 0; }));  // the held thread has looked
+  CHECK(process.driver.in_flight() == 0);
+  process.permit(1);
+  thread.join();
+  CHECK(process.driver.in_flight() == 1);
+}
+
+TEST_CASE("A capturing stream passes a closed gate and is never asked", "[live]") {
+  Process process;
+  process.permit(kUnlimited);
+  process.submit(process.stream);
+  process.driver.finish(process.stream);
+  process.submit(process.stream);
+  {
+    Gate::Capture capture(process.gate, Gate::Capture::begins);
+    process.driver.set_capturing(process.stream, true);
+    capture.began();
+  }
+  process.permit(0);
+  const Submission submission{&process.stream, false};
+  const Pass pass = process.gate.enter(submission);  // would wait for ever
+  CHECK_FALSE(pass.engaged);
+  process.gate.leave(pass, submission, true);
+  CHECK_FALSE(process.gate.look());
+  CHECK(process.driver.queries_of_capturing() == 0);
+  process.driver.set_capturing(process.stream, false);
+  process.gate.capture_ended();
+  process.driver.finish(process.stream);
+  CHECK(process.gate.look());
+}
+
+TEST_CASE("A destroyed stream's work is outstanding until it is over", "[live]") {
+  Process process;
+  process.permit(kUnlimited);
+  process.submit(process.stream);
+  Gate::Destruction(process.gate, &process.stream, 0).done();
+  CHECK(process.page().outstanding() == 1);
+  CHECK_FALSE(process.gate.look());
+  process.driver.finish(process.stream);
+  CHECK(process.gate.look());
+  process.submit({0x5000, 0});  // takes the slot that became free
+  CHECK(process.page().streams_used() == 1);
+  CHECK(process.page().outstanding() == 1);
+}
+
+TEST_CASE("A thread's own stream is told apart, and marked, as nobody else can ask about it",
+          "[live][threads]") {
+  Process process;
+  process.permit(kUnlimited);
+  StreamName here = StreamName::of_this_thread(1), there;
+  std::thread([&] {
+    there = StreamName::of_this_thread(1);
+    process.submit(there);
+  }).join();
+  CHECK(here.handle != there.handle);
+  CHECK(process.page().outstanding() == 1);
+  process.driver.finish(there);
+  CHECK(process.gate.look());
+}
+
+TEST_CASE("More threads than there are slots are all seen inside", "[live][threads]") {
+  Process process;
+  process.permit(kUnlimited);
+  constexpr int kMany = static_cast<int>(kThreads) + 20;
+  std::atomic<int> inside{0};
+  std::atomic<bool> go{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kMany; ++t)
+    threads.emplace_back([&] {
+      const Submission submission{&process.stream, false};
+      const Pass pass = process.gate.enter(submission);
+      ++inside;
+      while (!go) std::this_thread::yield();
+      process.gate.leave(pass, submission, true);
+    });
+  REQUIRE(soon([&] { return inside.load() == kMany; }));
+  CHECK(process.page().inside() == kMany);
+  go = true;
+  for (std::thread& thread : threads) thread.join();
+  CHECK(process.page().nobody_inside());
+}
+
+}  // namespace
+}  // namespace gangway::live
