@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -17,6 +18,9 @@ void add_compare(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);
 void add_taskset(CLI::App& app, int& code);
 void add_trace(CLI::App& app, int& code);
+void add_serve(CLI::App& app, int& code);
+// `program`: what was given behind "--", if anything.
+void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code);
 void add_calibrate(CLI::App& app, const std::string& command, int& code);
 
 }  // namespace gangway

@@ -25,6 +25,18 @@ void refuse_unknown(const CLI::App& app, const std::string& word) {
     throw InputError({"gangway", 0}, "command", quote(word), expected_names(word, known));
 }
 
+// Takes what stands behind the first "--" of `gangway exec`: it is the program's, whatever it looks like.
+std::vector<std::string> program_behind_dashes(int& argc, char** argv) {
+  if (argc < 2 || std::strcmp(argv[1], "exec") != 0) return {};
+  for (int i = 2; i < argc; ++i)
+    if (std::strcmp(argv[i], "--") == 0) {
+      std::vector<std::string> words(argv + i + 1, argv + argc);
+      argc = i;
+      return words;
+    }
+  return {};
+}
+
 }  // namespace
 }  // namespace gangway
 
@@ -44,6 +56,9 @@ int main(int argc, char** argv) {
   add_compare(app, code);
   add_bound(app, code);
   add_taskset(app, code);
+  add_serve(app, code);
+  const std::vector<std::string> program = program_behind_dashes(argc, argv);
+  add_exec(app, program, code);
   try {
     refuse_unknown(app, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);

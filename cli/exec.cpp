@@ -1,0 +1,36 @@
+#include "hw/live/exec.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "hw/live/folder.hpp"
+#include "models/error.hpp"
+
+namespace gangway {
+
+void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code) {
+  auto settings = std::make_shared<live::ExecSettings>();
+  settings->socket = live::default_socket();
+  CLI::App* sub = app.add_subcommand(
+      "exec", "run a program as it is under the daemon: gangway exec [options] -- PROGRAM [arguments]");
+  sub->add_option("--priority", settings->priority, "of its jobs; higher is more urgent (default 0)")
+      ->check(CLI::Range(-1000, 1000));
+  sub->add_option("--name", settings->name, "in the daemon's reports (default: the program's)")
+      ->check([](const std::string& name) { return name.size() < 64 ? "" : "longer than 63 bytes"; });
+  sub->add_option("--socket", settings->socket,
+                  "where the daemon listens (default " + settings->socket + ")");
+  sub->add_flag(
+      "--preload", settings->preload,
+      "for programs that find the driver by a search path of their own: LD_PRELOAD besides LD_LIBRARY_PATH");
+  sub->allow_extras()->prefix_command();
+  sub->callback([sub, settings, program, &code] {
+    settings->command = sub->remaining();
+    settings->command.insert(settings->command.end(), program.begin(), program.end());
+    if (settings->command.empty() || settings->command.front().empty())
+      throw InputError({"exec", 0}, "program", "none", "gangway exec [options] -- PROGRAM [arguments]");
+    code = live::execute(*settings);
+  });
+}
+
+}  // namespace gangway

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
+#include "hw/live/daemon.hpp"
+#include "hw/live/folder.hpp"
+
+namespace gangway {
+namespace {
+
+struct Arguments {
+  std::string policy;
+  std::vector<std::string> parameters;
+  std::string socket = live::default_socket();
+  std::uint32_t in_flight = 0;
+  std::string drain_limit, linger, log;
+  bool overlap = false;
+};
+
+// name=value pairs as the mapping that a file would have.
+ParameterValues values_of(const PolicyEntry& entry, const std::vector<std::string>& pairs) {
+  Node given = parse_yaml("{}", "--param");
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw InputError({"--param", 0}, pair, "no name=value", "a name, =, and a value");
+    given.put(pair.substr(0, equals), Node::text(pair.substr(equals + 1), Origin{"--param", 0}));
+  }
+  return ParameterValues(entry.parameters, Field(given, entry.name));
+}
+
+Duration time_of(const std::string& option, const std::string& text, Duration standard) {
+  if (text.empty()) return standard;
+  const Node node = Node::text(text, Origin{option, 0});
+  return Field(node, option.substr(2)).duration(Duration{1'000});
+}
+
+int serve(const Arguments& arguments) {
+  const PolicyEntry& entry = Policies::named(arguments.policy, "--policy", "policy");
+  live::DaemonSettings settings;
+  settings.socket = arguments.socket;
+  settings.gate.in_flight = arguments.in_flight;
+  settings.gate.overlap = arguments.overlap;
+  settings.gate.drain_limit = time_of("--drain-limit", arguments.drain_limit, settings.gate.drain_limit);
+  settings.gate.linger = time_of("--linger", arguments.linger, settings.gate.linger);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(
+      arguments.log.empty() ? nullptr : std::fopen(arguments.log.c_str(), "w"), std::fclose);
+  if (!arguments.log.empty() && log == nullptr)
+    throw InputError({"--log", 0}, "log", quote(arguments.log),
+                     std::string("a file that can be written: ") + std::strerror(errno));
+  settings.log = log.get();
+  live::Daemon daemon(entry, entry.make(values_of(entry, arguments.parameters)), settings);
+  const std::atomic<bool>& stop = catch_interrupts();
+  fmt::print("{} at {}\n", entry.name, arguments.socket);
+  std::fflush(stdout);
+  daemon.run(stop);
+  return 0;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, int& code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* sub = app.add_subcommand("serve", "share the GPU among programs started by exec, under a policy");
+  sub->add_option("--policy", arguments->policy, "piv, fcfs, rr or disengaged-timeslice")->required();
+  sub->add_option("--param", arguments->parameters,
+                  "name=value: a parameter of the policy (list policies shows them)")
+      ->allow_extra_args(false);
+  sub->add_option("--socket", arguments->socket, "where to listen (default " + arguments->socket + ")");
+  sub->add_option(
+         "--in-flight", arguments->in_flight,
+         "submissions on the device at once, of clients that a more urgent one can displace (default 0: any)")
+      ->check(CLI::Range(0U, live::kMostInFlight));
+  sub->add_option(
+      "--drain-limit", arguments->drain_limit,
+      "how long a client may keep the device after its permit was taken back, before it is returned "
+      "(default 100 ms)");
+  sub->add_option("--linger", arguments->linger,
+                  "an owner of whom nothing was on the device for so long has ended its job (default 1 ms)");
+  sub->add_flag("--overlap", arguments->overlap,
+                "the next owner begins as soon as the last one's gate is closed, not when its work is over");
+  sub->add_option("--log", arguments->log, "a file for every step, as CSV");
+  sub->callback([arguments, &code] { code = serve(*arguments); });
+}
+
+}  // namespace gangway

@@ -1,0 +1,81 @@
+#include "hw/live/families.hpp"
+
+namespace gangway::live {
+namespace {
+
+class AccessConductor : public Conductor {
+ public:
+  AccessConductor(std::unique_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
+      : Conductor(std::move(policy), settings, journal), draining_(kMostClients), told_(kMostClients) {}
+
+ private:
+  void came(ClientId client) override {
+    draining_[client.index] = false;
+    told_[client.index] = 0;
+    tell(Opens{client, 1});
+  }
+
+  void went(ClientId client) override {
+    draining_[client.index] = false;
+    tell(Exited{client});
+  }
+
+  void gather() override {
+    for (std::uint32_t c = 0; c < kMostClients; ++c) {
+      const ClientId id{c};
+      Client& client = of(id);
+      if (client.port == nullptr || !client.closing) continue;
+      if (closed(id, true)) {
+        if (draining_[c]) drained(id, now() - client.ordered);
+      } else if (draining_[c] && client.returned && !client.overdue && now() - client.ordered > limit_) {
+        // Only a client that may submit can be blamed for what does not end.
+        client.overdue = true;
+        tell(Overdue{id, now() - client.ordered});
+      }
+    }
+  }
+
+  void drained(ClientId id, Duration overrun) {
+    draining_[id.index] = false;
+    const Standing& seen = of(id).seen;
+    tell(Drained{id, overrun});
+    tell(Activity{id, seen.submissions != told_[id.index], seen.waiting, {}});
+    told_[id.index] = seen.submissions;
+  }
+
+  bool impatient() const override { return false; }
+
+  void access(ClientId client, Access access) override {
+    switch (access) {
+      case Access::direct:
+        return permit(client, kUnlimited);
+      case Access::deny:
+        return close(client);
+      case Access::intercept:
+        impossible("the interception of single submissions");
+    }
+  }
+
+  void drain(ClientId client) override {
+    close(client);
+    draining_[client.index] = true;
+    if (!of(client).closing || closed(client, true)) drained(client, {});
+  }
+
+  void watch(Duration limit) override { limit_ = limit; }
+  void grant(ClientId, std::int64_t) override {}  // channels are no matter of the gate
+
+  std::vector<bool> draining_;
+  std::vector<std::uint64_t> told_;  // submissions, with the last Activity
+};
+
+}  // namespace
+
+bool disengaged(const std::string& policy) { return policy == "disengaged-timeslice"; }
+
+std::unique_ptr<Conductor> access_conductor(std::unique_ptr<Policy> policy, const GateSettings& settings,
+                                            Journal& journal) {
+  return std::make_unique<AccessConductor>(std::move(policy), settings, journal);
+}
+
+}  // namespace gangway::live

@@ -1,0 +1,81 @@
+#include "hw/live/client.hpp"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+
+namespace gangway::live {
+
+template <typename Page>
+SharedPage<Page>::SharedPage(Writer writer)
+    : file_(memfd_create("gangway", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+  const int seals =
+      F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | (writer == Writer::daemon ? F_SEAL_FUTURE_WRITE : 0);
+  void* at = MAP_FAILED;
+  if (file_ && ftruncate(file_.get(), sizeof(Page)) == 0)
+    at = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (at == MAP_FAILED || fcntl(file_.get(), F_ADD_SEALS, seals) != 0)
+    throw RunError(std::string("no memory to share with a client: ") + std::strerror(errno));
+  page_ = static_cast<Page*>(at);
+}
+
+template <typename Page>
+SharedPage<Page>::~SharedPage() {
+  munmap(page_, sizeof(Page));
+}
+
+LiveClient::LiveClient(Descriptor socket, pid_t process, Descriptor pidfd, std::string name, int bell)
+    : socket_(std::move(socket)),
+      pidfd_(std::move(pidfd)),
+      own_bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      process_(process),
+      name_(std::move(name)),
+      daemon_bell_(bell) {}
+
+bool LiveClient::welcome() {
+  Welcome welcome;
+  welcome.version = kVersion;
+  welcome.accepted = 1;
+  const int files[kDescriptors] = {permit_.file(), page_.file(), daemon_bell_, own_bell_.get()};
+  return send_record(socket_.get(), &welcome, sizeof welcome, files, kDescriptors);
+}
+
+void LiveClient::permit(std::uint32_t allowed) {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  permit_->decided.store(t.tv_sec * 1'000'000'000LL + t.tv_nsec);
+  permit_->allowed.store(allowed);
+  if (allowed != 0) syscall(SYS_futex, &permit_->allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+Standing LiveClient::look() {
+  Standing seen;
+  seen.job = page_->job.load();
+  seen.inside = !page_->nobody_inside();
+  seen.outstanding = page_->outstanding();
+  seen.waiting = page_->waiting.load() != 0;
+  seen.submissions = page_->submissions();
+  return seen;
+}
+
+void LiveClient::ask() {
+  const std::uint64_t one = 1;
+  static_cast<void>(!write(own_bell_.get(), &one, sizeof one));
+}
+
+// By the descriptor of the process that connected: its number may be another's by now.
+void LiveClient::kill() { syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0); }
+
+template class SharedPage<PermitPage>;
+template class SharedPage<ClientPage>;
+
+}  // namespace gangway::live

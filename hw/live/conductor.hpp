@@ -1,0 +1,143 @@
+// Plays a policy over live clients by opening and closing their gates. Two families: access policies say who
+// may submit; ownership policies hand out grants, of a whole job each (`grant: job`): the owner's gate is
+// open, the others' closed. Pure but for the ports: time comes in with each call.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw/live/page.hpp"
+#include "models/policy.hpp"
+#include "models/run/refusing_orders.hpp"
+
+namespace gangway::live {
+
+// What is seen of a client at once.
+struct Standing {
+  bool inside = false;            // a thread may be about to submit
+  bool waiting = false;           // a thread is held at the gate
+  std::uint64_t outstanding = 0;  // submissions not known to be over
+  std::uint64_t job = 0;          // odd: one is under way
+  std::uint64_t submissions = 0;  // in all
+  bool drained() const { return !inside && outstanding == 0; }
+};
+
+// A client as the conductor reaches it. No call waits for the client.
+class Port {
+ public:
+  virtual ~Port() = default;
+  virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, or so many in flight
+  virtual Standing look() = 0;                     // after permit(0): exact
+  virtual void ask() = 0;                          // the client's helper should look after its streams
+  virtual void kill() = 0;
+};
+
+struct GateSettings {
+  std::uint32_t in_flight = 0;  // of clients that a more urgent one can displace; 0: any number
+  Duration drain_limit{
+      100'000'000};            // then the permit returns: something waits for the client's next submission
+  Duration linger{1'000'000};  // an owner of whom nothing was on the device for so long has ended its job
+  bool overlap = false;        // the next owner begins when the gate is closed, not when all is over
+};
+
+// What happened, for a journal. `value` is ns where not said otherwise.
+enum class Step {
+  opened,     // a client is there
+  exited,     // and gone
+  permitted,  // value: in flight, -1 any number
+  closed,     // the gate: nobody is inside; since the order
+  drained,    // nothing is on the device; since the order
+  returned,   // the permit, after drain_limit
+  whole,      // from now on never revoked inside a job
+  killed,
+};
+class Journal {
+ public:
+  virtual ~Journal() = default;
+  virtual void note(Time now, Step step, ClientId client, std::int64_t value) = 0;
+};
+
+inline constexpr std::uint32_t kMostClients = 64;
+
+class Conductor : protected RefusingOrders {
+ public:
+  // InputError where the policy needs what live clients cannot do.
+  static std::unique_ptr<Conductor> make(const PolicyEntry& entry, std::unique_ptr<Policy> policy,
+                                         const GateSettings& settings, Journal& journal);
+
+  void begin(Time now);
+  // A client whose gate is closed. None: there are kMostClients already.
+  std::optional<ClientId> opens(Time now, Port& port, std::int32_t priority);
+  void exited(Time now, ClientId client);
+  // Looks at all clients, tells the policy what happened and carries out its orders. Says when to call again
+  // unless something happens: `now` where only looking tells.
+  Time step(Time now);
+  // Whether a client's arrival is so urgent that the caller should rather look all the time than be rung for.
+  virtual bool alert() const { return false; }
+
+ protected:
+  struct Client {
+    Port* port = nullptr;  // null: not there
+    std::int32_t priority = 0;
+    std::uint32_t allowed = 0;
+    // Closing, until drained.
+    bool closing = false, shut = false, returned = false, looked = false;
+    Time ordered, since;
+    std::uint32_t overstays = 0;
+    bool whole = false;
+    bool overdue = false;
+    Standing seen;
+  };
+  class Clients : public View {
+   public:
+    Clients();
+    JobFacts& job(std::uint32_t client) { return jobs_[client]; }
+    std::vector<std::vector<KernelFacts>> kernels;  // one for each client
+  };
+
+  Conductor(std::unique_ptr<Policy> policy, const GateSettings& settings, Journal& journal);
+
+  virtual void came(ClientId client) = 0;
+  virtual void went(ClientId client) = 0;
+  virtual void gather() = 0;  // tell() what the standings say
+  virtual bool impatient() const = 0;
+  virtual bool known(ClientId) const { return false; }  // to the policy, though it is gone
+
+  Client& of(ClientId client) { return clients_[client.index]; }
+  void tell(const Fact& fact) { facts_.push_back(fact); }
+  void permit(ClientId client, std::uint32_t allowed);
+  void close(ClientId client);
+  // Drives a closing on. True: nobody is inside and, unless told otherwise, nothing on the device.
+  bool closed(ClientId client, bool and_drained);
+  Time now() const { return now_; }
+
+  [[noreturn]] void impossible(const std::string& what) const override;
+  TimerId wake_at(Time time) override;
+  void cancel(TimerId timer) override;
+  void kill(ClientId client) override;
+
+  std::unique_ptr<Policy> policy_;
+  const GateSettings settings_;
+  Journal& journal_;
+  Clients view_;
+  std::vector<Client> clients_;
+  Duration limit_ = Duration::max();  // watch()
+
+ private:
+  void look();
+  void fire();
+  void decide();
+
+  struct Alarm {
+    Time time;
+    TimerId id;
+  };
+  Time now_;
+  std::vector<Fact> facts_;
+  std::vector<Alarm> alarms_;
+  std::uint64_t timers_ = 0;
+};
+
+}  // namespace gangway::live

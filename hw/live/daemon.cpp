@@ -1,0 +1,285 @@
+#include "hw/live/daemon.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "hw/live/folder.hpp"
+
+namespace gangway::live {
+namespace {
+
+constexpr int kBacklog = 64;
+constexpr std::size_t kMostPrograms = 1024;
+constexpr int kTurnsPerLook = 64;  // of a daemon that polls, between looks at its sockets
+
+[[noreturn]] void fail(const std::string& what) { throw RunError(what + ": " + std::strerror(errno)); }
+
+const char* text(Step step) {
+  switch (step) {
+    case Step::opened:
+      return "opened";
+    case Step::exited:
+      return "exited";
+    case Step::permitted:
+      return "permitted";
+    case Step::closed:
+      return "closed";
+    case Step::drained:
+      return "drained";
+    case Step::returned:
+      return "returned";
+    case Step::whole:
+      return "whole";
+    case Step::killed:
+      return "killed";
+  }
+  return "";
+}
+
+// A daemon that is there holds the lock; a socket without one is left over.
+Descriptor lock_of(const std::string& socket) {
+  Descriptor lock(open((socket + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock) fail(socket + ".lock");
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) throw RunError("a daemon listens at " + socket + " already");
+  return lock;
+}
+
+Descriptor listen_at(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    throw InputError({"--socket", 0}, "socket", quote(path),
+                     fmt::format("a path of fewer than {} bytes", sizeof address.sun_path));
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) fail("a socket");
+  unlink(path.c_str());
+  const mode_t before = umask(0177);
+  const int bound = bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  umask(before);
+  if (bound != 0 || listen(fd.get(), kBacklog) != 0) fail(path);
+  return fd;
+}
+
+}  // namespace
+
+Daemon::Daemon(const PolicyEntry& entry, std::unique_ptr<Policy> policy, const DaemonSettings& settings)
+    : settings_(settings),
+      policy_name_(entry.name),
+      conductor_(Conductor::make(entry, std::move(policy), settings.gate, *this)) {
+  if (settings_.socket == default_socket()) own_folder();
+  lock_ = lock_of(settings_.socket);
+  listener_ = listen_at(settings_.socket);
+  events_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  bell_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!events_ || !bell_) fail("the daemon's events");
+  watch(listener_.get());
+  watch(bell_.get());
+  origin_ = 0;
+  origin_ = now().ns;
+}
+
+Daemon::~Daemon() {
+  for (auto& [socket, client] : clients_) client->permit(kUnlimited);
+  if (lock_) unlink(settings_.socket.c_str());
+}
+
+Time Daemon::now() const {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return {t.tv_sec * 1'000'000'000LL + t.tv_nsec - origin_};
+}
+
+void Daemon::watch(int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLRDHUP;
+  event.data.fd = fd;
+  if (epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) != 0) fail("the daemon's events");
+}
+
+void Daemon::note(Time now, Step step, ClientId client, std::int64_t value) {
+  if (settings_.log == nullptr) return;
+  fmt::print(settings_.log, "{},{},{},{},{}\n", now.ns, text(step), client.index, names_[client.index],
+             value);
+}
+
+void Daemon::run(const std::atomic<bool>& stop) {
+  if (settings_.log != nullptr) fmt::print(settings_.log, "time_ns,step,client,name,value\n");
+  conductor_->begin(now());
+  while (!stop) {
+    const Time time = now();
+    const Time next = conductor_->step(time);
+    const bool poll = next <= time || conductor_->alert();
+    if (poll != polling_) {
+      polling_ = poll;
+      for (auto& [socket, client] : clients_) client->polled(poll);
+      continue;  // what a client did before it saw that is looked at once more
+    }
+    wait(time, poll ? time : next);
+  }
+}
+
+// Until something happens, or `until`; a daemon that polls looks at its sockets every so many turns.
+void Daemon::wait(Time time, Time until) {
+  static constexpr std::int64_t kLongest = 100'000'000;  // ns: `stop` is seen by then
+  timespec limit{};
+  if (polling_) {
+    static thread_local int turn = 0;
+    if (++turn % kTurnsPerLook != 0) return;
+    sched_yield();
+  } else {
+    const std::int64_t span = std::clamp((until - time).ns, std::int64_t{0}, kLongest);
+    limit.tv_nsec = span;
+  }
+  epoll_event events[16];
+  const int count = epoll_pwait2(events_.get(), events, 16, &limit, nullptr);
+  for (int e = 0; e < count; ++e) {
+    const int fd = events[e].data.fd;
+    if (fd == listener_.get()) {
+      accept_one();
+    } else if (fd == bell_.get()) {
+      std::uint64_t rings = 0;
+      static_cast<void>(!read(fd, &rings, sizeof rings));
+    } else {
+      serve_socket(fd);
+    }
+  }
+}
+
+void Daemon::accept_one() {
+  Descriptor fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd) return;
+  const int socket = fd.get();
+  watch(socket);
+  strangers_[socket] = std::move(fd);
+}
+
+void Daemon::serve_socket(int socket) {
+  if (strangers_.count(socket) != 0) return greet(socket);
+  if (const auto program = program_of_.find(socket); program != program_of_.end()) {
+    Question question;
+    if (!receive_record(socket, &question, sizeof question) || question.magic != kMagic) return gone(socket);
+    const Answer answer{programs_[program->second].clients};
+    if (!send_record(socket, &answer, sizeof answer)) gone(socket);
+    return;
+  }
+  gone(socket);  // clients have nothing to say: it is the end of one
+}
+
+void Daemon::greet(int socket) {
+  Hello hello;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (!receive_record(socket, &hello, sizeof hello) || hello.magic != kMagic ||
+      getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return gone(socket);
+  hello.name[sizeof hello.name - 1] = '\0';
+  if (hello.version != kVersion)
+    return refuse(socket,
+                  fmt::format("the daemon speaks version {}, this program {}", kVersion, hello.version));
+  if (hello.kind == Kind::program) return greet_program(socket, hello, peer.uid);
+  if (hello.kind == Kind::client) return greet_client(socket, hello, peer.pid);
+  gone(socket);
+}
+
+void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
+  if (hello.priority > 0 && user != 0 && user != geteuid())
+    return refuse(socket, "only root and the daemon's owner raise a priority");
+  if (programs_.size() >= kMostPrograms) return refuse(socket, "too many programs");
+  Welcome welcome;
+  welcome.version = kVersion;
+  welcome.accepted = 1;
+  welcome.program = ++programs_so_far_;
+  if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
+  programs_[welcome.program] = {std::move(strangers_[socket]), hello.priority, hello.name, 0};
+  strangers_.erase(socket);
+  program_of_[socket] = welcome.program;
+}
+
+void Daemon::greet_client(int socket, const Hello& hello, pid_t process) {
+  Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  if (!pidfd) return gone(socket);
+  const auto program = programs_.find(hello.program);
+  const bool started = program != programs_.end();
+  auto client =
+      std::make_unique<LiveClient>(std::move(strangers_[socket]), process, std::move(pidfd),
+                                   started ? program->second.name : std::string("unknown"), bell_.get());
+  strangers_.erase(socket);
+  client->polled(polling_);
+  client->program = hello.program;
+  if (!client->welcome()) {
+    epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr);
+    return;
+  }
+  const auto id = conductor_->opens(now(), *client, started ? program->second.priority : 0);
+  if (!id) {  // it is welcome all the same: nobody schedules it
+    fmt::print(settings_.out, "{} ({}): not scheduled, as there are {} clients already\n", client->name(),
+               process, kMostClients);
+    client->permit(kUnlimited);
+  }
+  client->id = id.value_or(ClientId{kMostClients});
+  names_[client->id.index] = client->name();
+  if (started) ++program->second.clients;
+  clients_[socket] = std::move(client);
+}
+
+void Daemon::refuse(int socket, const std::string& why) {
+  Welcome welcome;
+  welcome.version = kVersion;
+  std::strncpy(welcome.why_not, why.c_str(), sizeof welcome.why_not - 1);
+  send_record(socket, &welcome, sizeof welcome);
+  gone(socket);
+}
+
+void Daemon::gone(int socket) {
+  epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr);
+  strangers_.erase(socket);
+  if (const auto program = program_of_.find(socket); program != program_of_.end()) {
+    programs_.erase(program->second);
+    program_of_.erase(program);
+    return;
+  }
+  const auto found = clients_.find(socket);
+  if (found == clients_.end()) return;
+  const std::unique_ptr<LiveClient> client = std::move(found->second);
+  clients_.erase(found);
+  if (client->id.index < kMostClients) conductor_->exited(now(), client->id);
+  report(*client);
+}
+
+void Daemon::report(const LiveClient& client) {
+  const ClientPage& page = client.page();
+  std::uint64_t woken = 0, seen = 0;
+  for (const auto& bucket : page.woken) woken += bucket.load();
+  std::size_t median = 0;
+  while (median + 1 < kBuckets && (seen += page.woken[median].load()) * 2 < woken) ++median;
+  fmt::print(
+      settings_.out, "{} ({}): {} submissions in {} jobs; {} held, {:.3f} ms in all{}{}\n", client.name(),
+      client.process(), page.submissions(), (page.job.load() + 1) / 2, page.held.load(),
+      static_cast<double>(page.held_ns.load()) / 1e6,
+      woken == 0 ? std::string() : fmt::format("; half went on within {} ns of the decision", 2ULL << median),
+      page.forced.load() == 0 ? std::string()
+                              : fmt::format("; {} went past the limit in flight", page.forced.load()));
+  std::fflush(settings_.out);
+  if (settings_.log == nullptr) return;
+  for (std::size_t b = 0; b < kBuckets; ++b)
+    if (const std::uint64_t count = page.woken[b].load(); count != 0)
+      fmt::print(settings_.log, "{},woken_within_{},{},{},{}\n", now().ns, 2ULL << b, client.id.index,
+                 client.name(), count);
+  std::fflush(settings_.log);
+}
+
+}  // namespace gangway::live

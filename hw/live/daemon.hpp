@@ -1,0 +1,68 @@
+// `gangway serve`: accepts programs and clients on a Unix socket and plays a policy over them.
+#pragma once
+
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/live/client.hpp"
+#include "hw/live/conductor.hpp"
+
+namespace gangway::live {
+
+struct DaemonSettings {
+  std::string socket;  // its folder is made if it is missing, with mode 0700
+  GateSettings gate;
+  std::FILE* log = nullptr;  // a line for each step (README.md); none: none
+  std::FILE* out = stdout;   // a line for each client that goes
+};
+
+class Daemon : private Journal {
+ public:
+  // Listens from here on. InputError where the policy is not for live clients, RunError where the socket
+  // cannot be had (another daemon has it, say).
+  Daemon(const PolicyEntry& entry, std::unique_ptr<Policy> policy, const DaemonSettings& settings);
+  ~Daemon();
+
+  // Until `stop`; opens every gate then.
+  void run(const std::atomic<bool>& stop);
+
+ private:
+  struct Program {
+    Descriptor socket;
+    std::int32_t priority = 0;
+    std::string name;
+    std::uint32_t clients = 0;  // so far
+  };
+
+  void note(Time now, Step step, ClientId client, std::int64_t value) override;
+  void wait(Time now, Time until);
+  void serve_socket(int socket);
+  void accept_one();
+  void greet(int socket);
+  void greet_program(int socket, const Hello& hello, uid_t user);
+  void greet_client(int socket, const Hello& hello, pid_t process);
+  void refuse(int socket, const std::string& why);
+  void gone(int socket);
+  void report(const LiveClient& client);
+  void watch(int fd);
+  Time now() const;
+
+  DaemonSettings settings_;
+  std::string policy_name_;
+  std::unique_ptr<Conductor> conductor_;
+  Descriptor lock_, listener_, events_, bell_;
+  std::map<int, Descriptor> strangers_;  // connected, no Hello yet
+  std::map<int, std::uint64_t> program_of_;
+  std::map<std::uint64_t, Program> programs_;
+  std::map<int, std::unique_ptr<LiveClient>> clients_;  // by socket
+  std::map<std::uint32_t, std::string> names_;          // by client, for the log
+  std::uint64_t programs_so_far_ = 0;
+  bool polling_ = false;
+  std::int64_t origin_ = 0;
+};
+
+}  // namespace gangway::live

@@ -1,0 +1,22 @@
+// `gangway exec`: starts a program behind the look-alike of libcuda.so.1, as one of the daemon's programs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gangway::live {
+
+struct ExecSettings {
+  std::string socket;
+  std::string name;  // empty: that of the program
+  std::int32_t priority = 0;
+  bool preload = false;  // for programs whose own search path finds the driver before LD_LIBRARY_PATH does
+  std::vector<std::string> command;
+};
+
+// Returns the program's exit code, or dies of the signal that it died of. 127: not found; 126: it cannot be
+// executed. RunError: no daemon, no driver, no look-alike.
+int execute(const ExecSettings& settings);
+
+}  // namespace gangway::live

@@ -1,0 +1,330 @@
+// Policies over live clients, with clients and a clock that the tests play: schedules worked out by hand.
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/live/conductor.hpp"
+#include "tests/catch.hpp"
+
+namespace gangway::live {
+namespace {
+
+using namespace literals;
+
+class FakeClient : public Port {
+ public:
+  void permit(std::uint32_t allowed) override { permitted = allowed; }
+  Standing look() override { return standing; }
+  void ask() override { ++asked; }
+  void kill() override { killed = true; }
+
+  void begin_job() {
+    if (standing.job % 2 == 0) ++standing.job;
+  }
+  void end_job() {
+    if (standing.job % 2 == 1) ++standing.job;
+    standing.outstanding = 0;
+  }
+
+  Standing standing;
+  std::uint32_t permitted = 0;
+  int asked = 0;
+  bool killed = false;
+  ClientId id;
+};
+
+class Steps : public Journal {
+ public:
+  void note(Time now, Step step, ClientId client, std::int64_t value) override {
+    all.push_back({now, step, client.index, value});
+  }
+  struct Noted {
+    Time time;
+    Step step;
+    std::uint32_t client;
+    std::int64_t value;
+  };
+  int count(Step step) const {
+    int n = 0;
+    for (const Noted& noted : all) n += noted.step == step ? 1 : 0;
+    return n;
+  }
+  std::vector<Noted> all;
+};
+
+// Mapping of parameters as `serve --param` makes it.
+std::unique_ptr<Policy> policy_of(const std::string& name, const std::string& parameters) {
+  const Node given = parse_yaml(parameters, "test");
+  const PolicyEntry& entry = Policies::named(name, "test", "policy");
+  return entry.make(ParameterValues(entry.parameters, Field(given, name)));
+}
+
+struct Stage {
+  explicit Stage(const std::string& policy, GateSettings settings = {}, const std::string& parameters = "{}")
+      : conductor(Conductor::make(Policies::named(policy, "test", "policy"), policy_of(policy, parameters),
+                                  settings, steps)) {
+    conductor->begin({});
+  }
+  FakeClient& open(std::int32_t priority = 0) {
+    clients.push_back(std::make_unique<FakeClient>());
+    clients.back()->id = *conductor->opens(now, *clients.back(), priority);
+    return *clients.back();
+  }
+  // Steps at `now` + each following `grain`, up to and at `until`.
+  void play(Time until, Duration grain = 100_us) {
+    for (; now <= until; now = now + grain) conductor->step(now);
+    now = until;
+    conductor->step(now);
+  }
+  void at(Time time) {
+    now = time;
+    conductor->step(now);
+  }
+
+  Steps steps;
+  std::unique_ptr<Conductor> conductor;
+  std::vector<std::unique_ptr<FakeClient>> clients;
+  Time now;
+};
+
+Time ms(std::int64_t n) { return Time{n * 1'000'000}; }
+
+TEST_CASE("Disengaged time slices open one gate after another", "[live]") {
+  Stage stage("disengaged-timeslice", {}, "{slice: 10 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  stage.play(ms(9));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  a.standing.outstanding = 3;  // 4 ms of work are left when its slice ends
+  stage.at(ms(10));
+  CHECK((a.permitted == 0 && b.permitted == 0));
+  CHECK(a.asked == 1);
+  stage.at(ms(13));
+  CHECK((a.permitted == 0 && b.permitted == 0));
+  a.standing.outstanding = 0;
+  stage.at(ms(14));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+  stage.at(ms(24));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+}
+
+TEST_CASE("A client that overran its slices by more than one is passed over", "[live]") {
+  Stage stage("disengaged-timeslice", {}, "{slice: 10 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.standing.outstanding = 1;
+  stage.at(ms(10));
+  a.standing.outstanding = 0;
+  stage.at(ms(21));  // 11 ms over
+  CHECK(b.permitted == kUnlimited);
+  stage.at(ms(31));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));  // it is b's turn again
+  stage.at(ms(41));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+}
+
+TEST_CASE("A submission in progress is waited for before the next gate opens", "[live]") {
+  Stage stage("disengaged-timeslice", {}, "{slice: 10 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.standing.inside = true;
+  stage.at(ms(10));
+  CHECK((a.permitted == 0 && b.permitted == 0));
+  a.standing.inside = false;
+  stage.at(ms(11));
+  CHECK(b.permitted == kUnlimited);
+}
+
+TEST_CASE("A client that does not drain gets its permit back, and then keeps it to its job's end", "[live]") {
+  GateSettings settings;
+  settings.drain_limit = 5_ms;
+  Stage stage("disengaged-timeslice", settings, "{slice: 10 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.begin_job();
+  a.standing.outstanding = 1;  // waits for its client's next submission
+  stage.at(ms(10));
+  CHECK(a.permitted == 0);
+  stage.at(ms(16));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  CHECK(stage.steps.count(Step::returned) == 1);
+  stage.at(ms(22));
+  CHECK(a.permitted == 0);  // once more
+  stage.at(ms(28));
+  CHECK(a.permitted == kUnlimited);
+  CHECK(stage.steps.count(Step::whole) == 1);
+  a.end_job();
+  stage.at(ms(29));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+  // The 19 ms of overrun are charged: one slice is passed over.
+  stage.at(ms(39));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+  stage.at(ms(49));
+  CHECK(a.permitted == kUnlimited);
+  a.begin_job();
+  a.standing.outstanding = 1;
+  stage.at(ms(59));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));  // not inside a job
+  a.end_job();
+  stage.at(ms(60));
+  CHECK(b.permitted == kUnlimited);
+}
+
+TEST_CASE("Only a client whose permit is open is killed as overdue", "[live]") {
+  GateSettings settings;
+  settings.drain_limit = 5_ms;
+  Stage stage("disengaged-timeslice", settings, "{slice: 10 ms, limit: 3 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.standing.outstanding = 1;
+  stage.at(ms(10));
+  stage.at(ms(14));
+  CHECK_FALSE(a.killed);  // more than the limit, but what it waits for may be held by us
+  stage.at(ms(16));
+  CHECK(a.permitted == kUnlimited);
+  stage.at(ms(17));
+  CHECK(a.killed);
+  stage.conductor->exited(stage.now, a.id);
+  stage.at(ms(18));
+  CHECK(b.permitted == kUnlimited);
+}
+
+TEST_CASE("piv takes the permit from the less urgent job and gives it back", "[live]") {
+  Stage stage("piv");
+  FakeClient &low = stage.open(0), &high = stage.open(5);
+  low.begin_job();
+  low.standing.waiting = true;
+  stage.at(ms(0));
+  CHECK((low.permitted == kUnlimited && high.permitted == 0));
+  low.standing.waiting = false;
+  low.standing.outstanding = 8;
+  high.begin_job();
+  high.standing.waiting = true;
+  stage.at(ms(1));
+  CHECK((low.permitted == 0 && high.permitted == 0));
+  low.standing.outstanding = 0;
+  stage.at(ms(2));
+  CHECK((low.permitted == 0 && high.permitted == kUnlimited));
+  high.standing.waiting = false;
+  high.end_job();
+  stage.at(ms(3));
+  CHECK((low.permitted == kUnlimited && high.permitted == 0));
+  CHECK(stage.steps.count(Step::drained) == 2);  // the urgent one had nothing left
+}
+
+TEST_CASE("With overlap the urgent job begins when the other's gate is closed", "[live]") {
+  GateSettings settings;
+  settings.overlap = true;
+  Stage stage("piv", settings);
+  FakeClient &low = stage.open(0), &high = stage.open(5);
+  low.begin_job();
+  stage.at(ms(0));
+  low.standing.outstanding = 8;
+  low.standing.inside = true;
+  high.begin_job();
+  stage.at(ms(1));
+  CHECK(high.permitted == 0);
+  low.standing.inside = false;
+  stage.at(ms(2));
+  CHECK(high.permitted == kUnlimited);
+}
+
+TEST_CASE("Only who can be displaced is limited in flight, and only meanwhile", "[live]") {
+  GateSettings settings;
+  settings.in_flight = 4;
+  Stage stage("piv", settings);
+  FakeClient& low = stage.open(0);
+  low.begin_job();
+  stage.at(ms(0));
+  CHECK(low.permitted == kUnlimited);
+  FakeClient& high = stage.open(5);
+  CHECK(low.permitted == 4);
+  high.begin_job();
+  stage.at(ms(1));
+  CHECK(high.permitted == kUnlimited);
+  stage.conductor->exited(stage.now, high.id);
+  stage.at(ms(2));
+  CHECK(low.permitted == kUnlimited);
+}
+
+TEST_CASE("A client alone keeps its gate open from job to job", "[live]") {
+  Stage stage("piv");
+  FakeClient& alone = stage.open(0);
+  for (int job = 0; job < 5; ++job) {
+    alone.begin_job();
+    stage.at(ms(3 * job));
+    CHECK(alone.permitted == kUnlimited);
+    alone.end_job();
+    stage.at(ms(3 * job + 1));
+    CHECK(alone.permitted == kUnlimited);
+  }
+  CHECK(stage.steps.count(Step::permitted) == 1);
+  FakeClient& other = stage.open(0);
+  other.begin_job();
+  stage.at(ms(20));
+  CHECK((alone.permitted == 0 && other.permitted == kUnlimited));
+}
+
+TEST_CASE("An owner of whom nothing is on the device loses it to who waits", "[live]") {
+  Stage stage("fcfs");
+  FakeClient &a = stage.open(), &b = stage.open();
+  a.begin_job();  // and never synchronises
+  stage.at(ms(0));
+  a.standing.outstanding = 1;
+  b.begin_job();
+  stage.play(ms(5));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  CHECK(a.asked > 0);
+  a.standing.outstanding = 0;
+  stage.play(ms(7));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+}
+
+TEST_CASE("Clients that go in any state leave the device to the others", "[live]") {
+  Stage stage("piv");
+  FakeClient &a = stage.open(1), &b = stage.open(1), &c = stage.open(0);
+  for (FakeClient* client : {&a, &b, &c}) client->begin_job();
+  stage.at(ms(0));
+  CHECK(a.permitted == kUnlimited);
+  SECTION("the owner") { stage.conductor->exited(stage.now, a.id); }
+  SECTION("one that waits, then the owner") {
+    stage.conductor->exited(stage.now, b.id);
+    stage.at(ms(1));
+    CHECK(a.permitted == kUnlimited);
+    stage.conductor->exited(stage.now, a.id);
+    stage.at(ms(2));
+    CHECK(c.permitted == kUnlimited);
+    return;
+  }
+  stage.at(ms(1));
+  CHECK(b.permitted == kUnlimited);
+  stage.conductor->exited(stage.now, b.id);
+  stage.at(ms(2));
+  CHECK(c.permitted == kUnlimited);
+  stage.conductor->exited(stage.now, c.id);
+  stage.at(ms(3));
+  FakeClient& d = stage.open(0);
+  d.begin_job();
+  stage.at(ms(4));
+  CHECK(d.permitted == kUnlimited);
+}
+
+TEST_CASE("There is room for so many clients, and again when they are gone", "[live]") {
+  Stage stage("fcfs");
+  for (std::uint32_t c = 0; c < kMostClients; ++c) stage.open();
+  FakeClient extra;
+  CHECK_FALSE(stage.conductor->opens(stage.now, extra, 0).has_value());
+  stage.conductor->exited(stage.now, stage.clients[7]->id);
+  CHECK(stage.conductor->opens(stage.now, extra, 0) == ClientId{7});
+}
+
+TEST_CASE("Policies that live clients cannot obey are refused", "[live]") {
+  const std::string name = GENERATE("srt", "sjf", "frs", "timeslice", "trap-per-request",
+                                    "disengaged-fair-queueing", "pkm", "microkernel-rr", "passthrough");
+  CHECK_THROWS_AS(Stage(name), InputError);
+}
+
+}  // namespace
+}  // namespace gangway::live

@@ -1,0 +1,172 @@
+// A program of the tests: uses the driver, knows nothing of Gangway. client WHAT [NUMBER]
+#include <cuda.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "tests/standin/kernels/kernels.hpp"
+
+namespace {
+
+void need(CUresult result, const char* what) {
+  if (result == CUDA_SUCCESS) return;
+  std::printf("%s: error %d\n", what, static_cast<int>(result));
+  std::exit(3);
+}
+#define NEED(call) need(call, #call)
+
+struct Gpu {
+  CUcontext context = nullptr;
+  CUmodule module = nullptr;
+  CUfunction mix = nullptr, spin = nullptr, hold = nullptr;
+  Gpu() {
+    CUdevice device = 0;
+    NEED(cuInit(0));
+    NEED(cuDeviceGet(&device, 0));
+    NEED(cuDevicePrimaryCtxRetain(&context, device));
+    NEED(cuCtxSetCurrent(context));
+    NEED(cuModuleLoadData(&module, gangway::standin::kernel_image));
+    NEED(cuModuleGetFunction(&mix, module, "mix"));
+    NEED(cuModuleGetFunction(&spin, module, "spin"));
+    NEED(cuModuleGetFunction(&hold, module, "hold"));
+  }
+};
+
+void launch(CUfunction function, CUstream stream, std::vector<void*> parameters) {
+  NEED(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters.data(), nullptr));
+}
+
+CUstream new_stream() {
+  CUstream stream = nullptr;
+  NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  return stream;
+}
+
+// Jobs whose result says whether every kernel ran once and in order, each followed by a synchronisation.
+int jobs(int count) {
+  Gpu gpu;
+  const CUstream stream = new_stream();
+  CUdeviceptr word = 0;
+  NEED(cuMemAlloc(&word, 4));
+  std::uint32_t expected = 0, found = 0;
+  for (int job = 0; job < count; ++job) {
+    NEED(cuMemsetD32Async(word, 0, 1, stream));
+    expected = 0;
+    for (std::uint32_t k = 1; k <= 20; ++k) {
+      std::uint64_t ns = 20'000;
+      launch(gpu.spin, stream, {&ns});
+      launch(gpu.mix, stream, {&word, &k});
+      expected = expected * 31 + k;
+    }
+    NEED(cuMemcpyDtoHAsync(&found, word, 4, stream));
+    NEED(cuStreamSynchronize(stream));
+    if (found != expected) {
+      std::printf("job %d: %u instead of %u\n", job, found, expected);
+      return 1;
+    }
+  }
+  std::printf("jobs %d %u\n", count, found);
+  NEED(cuStreamDestroy(stream));
+  return 0;
+}
+
+// Captures in global mode, whose work must run as often as the graph is launched.
+int captures(int count) {
+  Gpu gpu;
+  const CUstream stream = new_stream();
+  CUdeviceptr word = 0;
+  NEED(cuMemAlloc(&word, 4));
+  for (int round = 0; round < count; ++round) {
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    NEED(cuMemsetD32Async(word, 0, 1, stream));
+    NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    std::uint32_t expected = 0, found = 0;
+    for (std::uint32_t k = 1; k <= 10; ++k) {
+      launch(gpu.mix, stream, {&word, &k});
+      std::this_thread::sleep_for(std::chrono::microseconds(200));  // so that captures are often interrupted
+    }
+    NEED(cuStreamEndCapture(stream, &graph));
+    NEED(cuGraphInstantiate(&executable, graph, 0));
+    for (int i = 0; i < 2; ++i) {
+      NEED(cuGraphLaunch(executable, stream));
+      for (std::uint32_t k = 1; k <= 10; ++k) expected = expected * 31 + k;
+    }
+    NEED(cuMemcpyDtoHAsync(&found, word, 4, stream));
+    NEED(cuStreamSynchronize(stream));
+    NEED(cuGraphExecDestroy(executable));
+    NEED(cuGraphDestroy(graph));
+    if (found != expected) {
+      std::printf("round %d: %u instead of %u\n", round, found, expected);
+      return 1;
+    }
+  }
+  std::printf("captures %d\n", count);
+  return 0;
+}
+
+// A host function that ends when a thread of the program has submitted something.
+int callback(int count) {
+  Gpu gpu;
+  const CUstream stream = new_stream(), other = new_stream();
+  for (int round = 0; round < count; ++round) {
+    static std::atomic<bool> submitted;
+    submitted = false;
+    std::uint64_t ns = 1000;
+    NEED(cuLaunchHostFunc(
+        stream,
+        [](void*) {
+          while (!submitted) std::this_thread::yield();
+        },
+        nullptr));
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // time to be revoked
+    launch(gpu.spin, other, {&ns});
+    submitted = true;
+    NEED(cuStreamSynchronize(stream));
+    NEED(cuStreamSynchronize(other));
+  }
+  std::printf("callback %d\n", count);
+  return 0;
+}
+
+// Short jobs with pauses until the file that is named exists.
+int until(const char* file) {
+  Gpu gpu;
+  const CUstream stream = new_stream();
+  int done = 0;
+  for (; access(file, F_OK) != 0; ++done) {
+    std::uint64_t ns = 50'000;
+    launch(gpu.spin, stream, {&ns});
+    NEED(cuStreamSynchronize(stream));
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  }
+  std::printf("until: %s\n", done > 0 ? "worked" : "nothing");
+  return 0;
+}
+
+// The gate in a child of a process that has one.
+int forks() {
+  const pid_t child = fork();
+  if (child == 0) return jobs(2);
+  return jobs(2);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "jobs";
+  const int number = argc > 2 ? std::atoi(argv[2]) : 10;
+  if (std::strcmp(what, "jobs") == 0) return jobs(number);
+  if (std::strcmp(what, "captures") == 0) return captures(number);
+  if (std::strcmp(what, "callback") == 0) return callback(number);
+  if (std::strcmp(what, "until") == 0) return until(argv[2]);
+  if (std::strcmp(what, "forks") == 0) return forks();
+  return 2;
+}

@@ -1,0 +1,257 @@
+"""Programs under the daemon, on the stand-in driver: gangway serve and gangway exec as people use them."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+GANGWAY = os.environ["GANGWAY"]
+STANDIN = os.environ.get("GANGWAY_STANDIN", "")
+CLIENT = os.environ.get("GANGWAY_LIVE_CLIENT", "")
+POINTS = os.environ.get("GANGWAY_POINTS", "")  # folder of a look-alike that can die at named points
+LIMIT = 120
+
+# Every point of the protocol that this program passes (hw/live: GANGWAY_POINT).
+NAMED = ["before-connect", "connected", "hello", "welcome", "before-inside", "inside", "waiting", "woken", "permitted",
+         "submitted", "before-outside", "outside", "asked", "looked"]
+
+
+class Daemon:
+    def __init__(self, *options):
+        self.folder = tempfile.mkdtemp()
+        self.socket = self.folder + "/socket"
+        self.log = self.folder + "/log.csv"
+        self.process = subprocess.Popen([GANGWAY, "serve", "--socket", self.socket, "--log", self.log, *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process.stdout.readline()  # it listens
+
+    def environment(self, **more):
+        return dict(os.environ, LD_LIBRARY_PATH=STANDIN, XDG_RUNTIME_DIR=self.folder, **more)
+
+    def start(self, *command, options=(), **more):
+        return subprocess.Popen([GANGWAY, "exec", "--socket", self.socket, *options, "--", *command],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(**more))
+
+    def run(self, *command, **more):
+        return finish(self.start(*command, **more))
+
+    def logged(self):
+        with open(self.log) as lines:
+            return lines.read().splitlines()
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        out, err = self.process.communicate(timeout=LIMIT)
+        steps = [line.split(",") for line in self.logged()][1:]
+        shutil.rmtree(self.folder)
+        return out, err, steps
+
+
+def finish(process):
+    try:
+        out, err = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise AssertionError(f"no end: {out} {err}")
+    return process.returncode, out, err
+
+
+def native(*command):
+    result = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, LD_LIBRARY_PATH=STANDIN))
+    return result.returncode, result.stdout, result.stderr
+
+
+class Wrong(unittest.TestCase):
+    """Bad input: one line, the right exit code."""
+
+    def check(self, code, text, *command, **more):
+        result = subprocess.run([GANGWAY, *command], capture_output=True, text=True, **more)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertIn(text, result.stderr)
+
+    def test_calls(self):
+        self.check(2, "did you mean 'piv'", "serve", "--policy", "pivv")
+        self.check(2, "'srt'", "serve", "--policy", "srt")
+        self.check(2, "intercept", "serve", "--policy", "timeslice")
+        self.check(2, "evicted", "serve", "--policy", "piv", "--param", "evictd=tail")
+        self.check(2, "name=value", "serve", "--policy", "piv", "--param", "evicted")
+        self.check(2, "drain-limit", "serve", "--policy", "piv", "--drain-limit", "7")
+        self.check(2, "in-flight", "serve", "--policy", "piv", "--in-flight", "65")
+        self.check(2, "PROGRAM", "exec")
+        self.check(2, "--priority", "exec", "--priority", "high", "--", "true")
+
+    def test_programs(self):
+        self.check(127, "not found", "exec", "--", "no-such-program")
+        self.check(127, "not found", "exec", "--", "/no/such/program")
+        self.check(126, "cannot be executed", "exec", "--", "/etc/passwd")
+        self.check(126, "cannot be executed", "exec", "--", "/")
+
+    def test_no_daemon(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.check(1, "gangway serve", "exec", "--socket", folder + "/socket", "--", "true")
+
+    def test_two_daemons(self):
+        daemon = Daemon("--policy", "piv")
+        try:
+            self.check(1, "already", "serve", "--policy", "piv", "--socket", daemon.socket)
+        finally:
+            daemon.end()
+
+    def test_a_dead_daemons_socket_is_taken_over(self):
+        daemon = Daemon("--policy", "piv")
+        daemon.process.kill()
+        daemon.process.communicate()
+        again = subprocess.Popen([GANGWAY, "serve", "--policy", "piv", "--socket", daemon.socket], stdout=subprocess.PIPE, text=True)
+        self.assertIn("piv at", again.stdout.readline())
+        again.terminate()
+        again.communicate()
+        shutil.rmtree(daemon.folder)
+
+
+@unittest.skipUnless(STANDIN, "there is no stand-in driver")
+class Programs(unittest.TestCase):
+    def test_output_and_exit_code_are_the_programs(self):
+        daemon = Daemon("--policy", "piv")
+        for arguments in (["jobs", "5"], ["captures", "3"], ["callback", "1"], ["forks"], ["nonsense"]):
+            self.assertEqual(daemon.run(CLIENT, *arguments)[:2], native(CLIENT, *arguments)[:2], arguments)
+        code, out, err = daemon.run("sh", "-c", "echo $0 $1; echo oops >&2; exit 7", "--lr", "3")
+        self.assertEqual((code, out), (7, "--lr 3\n"))
+        self.assertEqual(err.splitlines()[0], "oops")
+        self.assertIn("nothing of it was scheduled", err.splitlines()[1])
+        self.assertEqual(daemon.run("sh", "-c", "kill -KILL $$")[0], -signal.SIGKILL)
+        daemon.end()
+
+    def test_no_driver(self):
+        daemon = Daemon("--policy", "piv")
+        result = subprocess.run([GANGWAY, "exec", "--socket", daemon.socket, "--", "true"], capture_output=True, text=True,
+                                env=dict(os.environ, LD_LIBRARY_PATH="", XDG_RUNTIME_DIR=daemon.folder))
+        if result.returncode != 0:  # this machine may have one
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("no CUDA driver", result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+        daemon.end()
+
+    def test_termination_reaches_the_program(self):
+        daemon = Daemon("--policy", "piv")
+        process = daemon.start("sh", "-c", "trap 'echo ended; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        process.send_signal(signal.SIGTERM)
+        code, out, _ = finish(process)
+        self.assertEqual((code, out), (5, "ended\n"))
+        daemon.end()
+
+    def test_a_look_alike_behind_a_look_alike(self):
+        daemon = Daemon("--policy", "piv")
+        code, out, _ = daemon.run(GANGWAY, "exec", "--socket", daemon.socket, "--", CLIENT, "jobs", "2")
+        self.assertEqual((code, out), native(CLIENT, "jobs", "2")[:2])
+        daemon.end()
+
+    def test_preload(self):
+        daemon = Daemon("--policy", "piv")
+        code, out, _ = finish(daemon.start(CLIENT, "jobs", "2", options=["--preload"]))
+        self.assertEqual((code, out), native(CLIENT, "jobs", "2")[:2])
+        self.assertIn("submissions", daemon.end()[0])
+
+
+@unittest.skipUnless(STANDIN, "there is no stand-in driver")
+class Together(unittest.TestCase):
+    def together(self, *policy, commands, priorities=(0, 5)):
+        daemon = Daemon(*policy)
+        started = [daemon.start(*command, options=["--name", f"p{i}", "--priority", str(priorities[i])])
+                   for i, command in enumerate(commands)]
+        results = [finish(process) for process in started]
+        out, err, steps = daemon.end()
+        for (code, text, errors), command in zip(results, commands):
+            self.assertEqual(code, 0, (command, text, errors, out))
+        self.assertEqual(err, "")
+        return [text for _, text, _ in results], steps
+
+    def never_two_open(self, steps):
+        opened = set()
+        for _, step, client, _, value in steps:
+            if step == "permitted":
+                opened.add(client)
+                self.assertEqual(len(opened), 1, (client, opened))
+            elif step in ("drained", "exited"):
+                opened.discard(client)
+
+    def test_slices(self):
+        _, steps = self.together("--policy", "disengaged-timeslice", "--param", "slice=4 ms",
+                                 commands=[[CLIENT, "jobs", "40"], [CLIENT, "jobs", "40"]])
+        self.never_two_open(steps)
+        turns = [client for _, step, client, _, _ in steps if step == "permitted"]
+        for client in ("0", "1"):
+            self.assertGreater(turns.count(client), 2)
+
+    def test_jobs_of_two_priorities(self):
+        for options in ([], ["--in-flight", "2"]):
+            _, steps = self.together("--policy", "piv", *options, commands=[[CLIENT, "jobs", "60"], [CLIENT, "jobs", "20"]])
+            self.never_two_open(steps)
+
+    def test_capture_during_revocation(self):
+        for policy in (["disengaged-timeslice", "--param", "slice=2 ms"], ["piv", "--in-flight", "2"]):
+            self.together("--policy", *policy, commands=[[CLIENT, "captures", "25"], [CLIENT, "jobs", "25"]])
+
+    def test_a_host_function_that_needs_the_gate(self):
+        _, steps = self.together("--policy", "piv", "--drain-limit", "20 ms",
+                                 commands=[[CLIENT, "callback", "6"], [CLIENT, "jobs", "60"]])
+        _, steps = self.together("--policy", "disengaged-timeslice", "--param", "slice=5 ms", "--param", "limit=30 s",
+                                 "--drain-limit", "20 ms", commands=[[CLIENT, "callback", "4"], [CLIENT, "jobs", "20"]])
+        self.assertIn("returned", [s[1] for s in steps])
+
+    def test_the_daemons_death_leaves_programs_running(self):
+        daemon = Daemon("--policy", "disengaged-timeslice", "--param", "slice=3 ms")
+        started = [daemon.start(CLIENT, "jobs", "300"), daemon.start(CLIENT, "jobs", "300")]
+        while not any(",drained," in line for line in daemon.logged()):
+            time.sleep(0.02)
+            daemon.process.poll()
+            if all(process.poll() is not None for process in started):
+                break
+        daemon.process.kill()
+        daemon.process.communicate()
+        for process in started:
+            code, out, err = finish(process)
+            self.assertEqual((code, out.split()[:2]), (0, ["jobs", "300"]), err)
+        shutil.rmtree(daemon.folder)
+
+
+@unittest.skipUnless(POINTS, "there is no look-alike with points")
+class Killed(unittest.TestCase):
+    """A client that dies at any point of the protocol harms nobody else."""
+
+    def links(self, folder):
+        where = folder + "/points"
+        os.mkdir(where)
+        os.symlink(POINTS + "/libgangway-lookalike.so", where + "/libcuda.so.1")
+        os.symlink(STANDIN + "/libcuda.so.1", where + "/libgangway-real-cuda.so.1")
+        return where
+
+    def test_at_every_named_point(self):
+        for policy in (["piv", "--in-flight", "2"], ["disengaged-timeslice", "--param", "slice=4 ms"]):
+            daemon = Daemon("--policy", *policy, "--drain-limit", "30 ms")
+            folder = self.links(daemon.folder)
+            done = daemon.folder + "/done"
+            other = daemon.start(CLIENT, "until", done, options=["--priority", "5"])
+            for point in NAMED:
+                victim = subprocess.Popen([CLIENT, "jobs", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                          env=daemon.environment(GANGWAY_SOCKET=daemon.socket, GANGWAY_DIE_AT=point)
+                                          | {"LD_LIBRARY_PATH": folder + ":" + STANDIN})
+                code, out, err = finish(victim)
+                self.assertEqual(code, -signal.SIGKILL, (policy, point, out, err))
+                self.assertIsNone(other.poll(), point)
+                self.assertIsNone(daemon.process.poll(), point)
+            code, out, err = daemon.run(CLIENT, "jobs", "3")
+            self.assertEqual((code, out), native(CLIENT, "jobs", "3")[:2])
+            open(done, "w").close()
+            self.assertEqual(finish(other)[:2], (0, "until: worked\n"))
+            _, err, _ = daemon.end()
+            self.assertEqual(err, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
