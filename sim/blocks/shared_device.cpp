@@ -118,7 +118,7 @@ void SharedDevice::got_blocks() {
     host_.launch_started();
   if (in_waves_) return;  // its end is that of its last block
   const std::int64_t running = blocks_.running(*launch_.grid);
-  if (launch_.flagged || running == launch_.running) return;
+  if (launch_.flagged || launch_.closed || running == launch_.running) return;
   launch_.running = running;
   host_.launch_placed(running);
 }

@@ -63,7 +63,10 @@ class SharedDevice {
   bool joined() const { return launch_.grid.has_value(); }
   void join(const Gpu::Stay& stay, Time now);
   // Its persistent blocks end now. It must have joined.
-  void close(Time now) { blocks_.close(*launch_.grid, now); }
+  void close(Time now) {
+    launch_.closed = true;
+    blocks_.close(*launch_.grid, now);
+  }
   // Its blocks will see the flag with this event.
   void evict(std::uint64_t event) { launch_.flag_event = event; }
   bool awaits_flag(std::uint64_t event) const { return launch_.flag_event == event; }
@@ -80,6 +83,7 @@ class SharedDevice {
     std::optional<GridSlot> grid;
     std::uint64_t flag_event = 0;
     bool flagged = false;
+    bool closed = false;  // its work is done: blocks that have no place yet leave when they get one
     std::int64_t running = 0;
   };
 
