@@ -131,6 +131,10 @@ class Timeline : public TraceSink {
         gpus_[r.gpu].owner = r;
         if (++running_[r.job.client.index] > 1) return;  // on another GPU
         return enter(r, "running");
+      case Mark::paused:
+        return enter(r, "waiting");
+      case Mark::resumed:
+        return enter(r, !is_native(r) && gpus_[r.gpu].evicting ? "draining" : "running");
       case Mark::evict_ordered:
         gpus_[r.gpu].command = r.time;
         gpus_[r.gpu].evicting = true;

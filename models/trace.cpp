@@ -28,6 +28,10 @@ std::string name_of(Mark mark) {
       return "launch ordered";
     case Mark::started:
       return "started";
+    case Mark::paused:
+      return "paused";
+    case Mark::resumed:
+      return "resumed";
     case Mark::evict_ordered:
       return "evict ordered";
     case Mark::gone:

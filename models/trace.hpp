@@ -25,6 +25,8 @@ enum class Mark : std::uint8_t {
   refused,    // likewise: its client got too few channels
   launch_ordered,  // amount: first block-task of the range
   started,         // first block runs
+  paused,          // none of the launch's blocks has room on the device any more, though some are to come
+  resumed,         // some have room again
   evict_ordered,
   gone,  // last block has ended; amount: block-tasks this launch did (0 in real worlds: `left` tells)
   left,  // pending work was read, `why` is known; amount: block-tasks of the kernel done in all

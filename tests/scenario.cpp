@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <stdexcept>
 
 #include "models/world.hpp"
+#include "tests/time_laws.hpp"
 
 namespace gangway::testing {
 namespace {
@@ -17,16 +19,21 @@ class Recorder : public TraceSink, public JobSink {
 
   void record(const Record& r) override {
     meter_.record(r);
+    account_.record(r);
     played_.records.push_back(r);
     const std::string line = text(r);
     if (!line.empty())
       played_.lines.push_back(
           fmt::format("{} {} {}", r.time.ns, workload_->clients[r.job.client.index].name, line));
   }
+  void blocks(const BlockSpan& span) override { account_.blocks(span); }
+  bool wants_blocks() const override { return true; }
   void job(const JobResult& result) override { played_.jobs.push_back(result); }
 
-  Played take() {
+  Played take(const Device& device) {
     played_.totals = meter_.totals();
+    const std::string broken = account_.broken_law(played_.jobs, played_.totals, device);
+    if (!broken.empty()) throw std::logic_error("a law of time is broken: " + broken);
     return std::move(played_);
   }
 
@@ -53,6 +60,7 @@ class Recorder : public TraceSink, public JobSink {
   const Workload* workload_;
   Played played_;
   RunMeter meter_;
+  TimeAccount account_;
 };
 
 }  // namespace
@@ -111,7 +119,7 @@ Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed) {
   std::iota(order.begin(), order.end(), 0u);
   Recorder recorder(workload, scenario.device.gpus);
   world->run(policy, seed, order, recorder);
-  return recorder.take();
+  return recorder.take(scenario.device);
 }
 
 Scenario hundreds(std::vector<Client> clients) {

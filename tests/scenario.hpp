@@ -37,6 +37,7 @@ struct Played {
 // `policy` and its parameters as a file would give them: "rr", "{name: rr, params: {quantum: 30 ns}}".
 ChosenPolicy policy_from(const std::string& yaml);
 std::unique_ptr<Mechanism> mechanism_from(const std::string& yaml);  // likewise
+// Every run that is played is held to the laws of time (tests/time_laws.hpp).
 Played play(const Scenario& scenario, const std::string& policy, const RunSeed& seed = {});
 Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed = {});
 

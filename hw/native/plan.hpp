@@ -59,6 +59,9 @@ class NativePlan {
   std::int32_t priority(ClientId client) const { return setup_.workload.clients[client.index].priority; }
   std::int64_t standalone_ns(ClientId client) const { return standalone_[client.index]; }
 
+  // From a block's end until its room is free.
+  Duration block_end() const { return setup_.device.delays.block_end; }
+
   // Lays out one run: what is released up to the horizon, in order of time, then of clients. Allocates.
   void lay_out(const RunSeed& seed, std::span<const std::uint32_t> order);
   const std::vector<NativeRelease>& releases() const { return releases_; }

@@ -13,18 +13,25 @@ int rank(Mark mark) {
     case Mark::issued:
       return 1;
     case Mark::copy_ends:
+    case Mark::paused:
     case Mark::gone:
       return 2;
     case Mark::copy_begins:
     case Mark::started:
+    case Mark::resumed:
       return 3;
     default:
       return 4;
   }
 }
 
+struct Pause {
+  Time from, until;
+};
+
 struct Extent {
   Time first_begin = Time::max(), end{};
+  std::vector<Pause> pauses;  // of a kernel: none of its blocks was on the device
 };
 
 // Blocks that began and ended together, on whatever SMs.
@@ -89,6 +96,8 @@ class Telling {
       return std::tie(a.began, a.ended, a.sm) < std::tie(b.began, b.ended, b.sm);
     });
     for (const BlockStamp& block : sorted) {
+      if (const Time free = extent.end + plan_.block_end(); extent.end > Time{} && block.began > free)
+        extent.pauses.push_back({free, block.began});
       extent.first_begin = std::min(extent.first_begin, block.began);
       extent.end = std::max(extent.end, block.ended);
       const bool same = !groups_.empty() && groups_.back().span.launch == operation.launch &&
@@ -151,6 +160,10 @@ class Telling {
         note(Mark::copy_ends, extent.end);
       } else {
         note(Mark::started, extent.first_begin);
+        for (const Pause& pause : extent.pauses) {
+          note(Mark::paused, pause.from);
+          note(Mark::resumed, pause.until);
+        }
         record.amount = plan_.kernel(operation).blocks;
         note(Mark::gone, extent.end);
       }

@@ -1,11 +1,12 @@
 #include "models/metrics/run_meter.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gangway {
 
 RunMeter::RunMeter(std::size_t clients, JobSink& jobs, std::int64_t gpus)
-    : open_(clients), jobs_(&jobs), gpus_(static_cast<std::size_t>(gpus)), copying_(2 * clients) {
+    : open_(clients), jobs_(&jobs), gpus_(static_cast<std::size_t>(gpus)) {
   totals_.gpus = gpus;
 }
 
@@ -14,33 +15,28 @@ void RunMeter::reset() {
   totals_ = {};
   totals_.gpus = static_cast<std::int64_t>(gpus_.size());
   gpus_.assign(gpus_.size(), {});
-  copying_.assign(copying_.size(), {});
-  on_device_.clear();
+  launches_.clear();
   evict_ordered_.reset();
 }
 
 void RunMeter::record(const Record& record) {
-  const std::size_t copying =
-      2 * std::size_t{record.job.client.index} + static_cast<std::size_t>(record.direction);
   switch (record.mark) {
-    case Mark::released: {
-      JobResult job;
-      job.id = record.job;
-      job.arrival = record.time;
-      job.standalone = {record.amount};
-      job.priority = record.priority;
-      open_[record.job.client.index].push_back(job);
-      totals_.first_release = std::min(totals_.first_release, record.time);
-      return;
-    }
+    case Mark::released:
+      return released(record);
     case Mark::launch_ordered:
       evict_ordered_.reset();
       return launched(record);
     case Mark::issued:
       if (!record.copy) launched(record);
       return;
+    case Mark::submitted:
+      return launched(record);
     case Mark::started:
       return started(record);
+    case Mark::paused:
+      return changed(record, false);
+    case Mark::resumed:
+      return changed(record, true);
     case Mark::evict_ordered:
       evict_ordered_ = {record.launch, record.time};
       return;
@@ -54,30 +50,19 @@ void RunMeter::record(const Record& record) {
       totals_.eviction_delay += last_eviction_delay_;
       return;
     case Mark::copy_begins:
-      if (record.program_copy) copying_[copying].begin(record.time);
-      return;
+      return copies(record, 1);
     case Mark::copy_ends:
-      if (record.program_copy) job_of(record).copying += copying_[copying].end(record.time);
-      return;
+      return copies(record, -1);
     case Mark::finished:
-      return finish(record);
-    case Mark::ended:
-      for (auto& jobs : open_) {
-        for (const JobResult& job : jobs) {
-          if (job.outcome != Outcome::unfinished) continue;
-          jobs_->job(job);
-          ++totals_.unfinished;
-        }
-        jobs.clear();
-      }
-      return;
-    case Mark::submitted:
-      return launched(record);
+      job_of(record).finish = record.time;
+      return over(record, Outcome::finished);
     case Mark::killed:
       vanish(record);
       return over(record, Outcome::killed);
     case Mark::refused:
       return over(record, Outcome::out_of_resources);
+    case Mark::ended:
+      return ended(record.time);
     case Mark::eligible:
     case Mark::access:
     case Mark::queued:
@@ -90,57 +75,109 @@ void RunMeter::record(const Record& record) {
   }
 }
 
+void RunMeter::released(const Record& record) {
+  Open job;
+  job.result.id = record.job;
+  job.result.arrival = job.since = record.time;
+  job.result.standalone = {record.amount};
+  job.result.priority = record.priority;
+  open_[record.job.client.index].push_back(job);
+  totals_.first_release = std::min(totals_.first_release, record.time);
+}
+
 void RunMeter::launched(const Record& record) {
   ++job_of(record).launches;
   ++totals_.launches;
 }
 
 void RunMeter::started(const Record& record) {
-  gpus_[record.gpu].begin(record.time);
-  on_device_.push_back({record.launch, record.time, record.job, record.gpu});
+  launches_.push_back({record.launch, record.job, record.gpu});
+  arrive(launches_.back(), record.time);
   if (!job_of(record).start) job_of(record).start = record.time;
 }
 
+// A launch's blocks have all left, with more to come, or some are there again.
+void RunMeter::changed(const Record& record, bool on_device) {
+  for (Launch& launch : launches_)
+    if (launch.id == record.launch) on_device ? arrive(launch, record.time) : depart(launch, record.time);
+}
+
 void RunMeter::gone(const Record& record) {
-  const auto launch = std::find_if(on_device_.begin(), on_device_.end(),
+  const auto launch = std::find_if(launches_.begin(), launches_.end(),
                                    [&](const Launch& l) { return l.id == record.launch; });
-  if (launch == on_device_.end()) return;
-  const Launch gone = *launch;
-  on_device_.erase(launch);
-  totals_.executing += gpus_[gone.gpu].end(record.time);
-  const auto other =
-      std::find_if(on_device_.begin(), on_device_.end(), [&](const Launch& l) { return l.job == gone.job; });
-  if (other == on_device_.end())
-    job_of(record).executing += record.time - gone.since;
-  else  // it goes on, and has from then on
-    other->since = std::min(other->since, gone.since);
-  if (evict_ordered_ && evict_ordered_->id == record.launch)
-    last_eviction_delay_ = record.time - evict_ordered_->since;
+  if (launch == launches_.end()) return;
+  depart(*launch, record.time);
+  launches_.erase(launch);
+  if (evict_ordered_ && evict_ordered_->launch == record.launch)
+    last_eviction_delay_ = record.time - evict_ordered_->ordered;
+}
+
+void RunMeter::copies(const Record& record, int change) {
+  if (!record.program_copy) return;
+  Open& job = open(record.job);
+  job.account(record.time);
+  job.copies += change;
+}
+
+// Time is a job's for one thing: with blocks on a GPU and a copy under way it executes.
+void RunMeter::Open::account(Time now) {
+  if (launches > 0)
+    result.executing += now - since;
+  else if (copies > 0)
+    result.copying += now - since;
+  since = now;
+}
+
+void RunMeter::arrive(Launch& launch, Time now) {
+  if (std::exchange(launch.on_device, true)) return;
+  open(launch.job).account(now);
+  ++open(launch.job).launches;
+  Gpu& gpu = gpus_[launch.gpu];
+  if (gpu.launches++ == 0) gpu.since = now;
+}
+
+void RunMeter::depart(Launch& launch, Time now) {
+  if (!std::exchange(launch.on_device, false)) return;
+  open(launch.job).account(now);
+  --open(launch.job).launches;
+  Gpu& gpu = gpus_[launch.gpu];
+  if (--gpu.launches == 0) totals_.executing += now - gpu.since;
 }
 
 // What a killed job had on a GPU is not there any more, and nothing else says so.
 void RunMeter::vanish(const Record& record) {
-  std::erase_if(on_device_, [&](const Launch& launch) {
+  std::erase_if(launches_, [&](Launch& launch) {
     if (launch.job != record.job) return false;
-    totals_.executing += gpus_[launch.gpu].end(record.time);
-    job_of(record).executing += record.time - launch.since;  // as it has one
+    depart(launch, record.time);
     return true;
   });
 }
 
-void RunMeter::finish(const Record& record) {
-  job_of(record).finish = record.time;
-  totals_.last_finish = record.time;
-  over(record, Outcome::finished);
+void RunMeter::over(const Record& record, Outcome outcome) {
+  Open& job = open(record.job);
+  job.account(record.time);
+  job.result.over = totals_.end = record.time;
+  job.result.outcome = outcome;
+  ++(outcome == Outcome::finished ? totals_.finished : totals_.unfinished);
+  jobs_->job(job.result);
+  auto& jobs = open_[record.job.client.index];
+  while (!jobs.empty() && jobs.front().result.outcome != Outcome::unfinished) jobs.pop_front();
 }
 
-void RunMeter::over(const Record& record, Outcome outcome) {
-  JobResult& job = job_of(record);
-  job.outcome = outcome;
-  ++(outcome == Outcome::finished ? totals_.finished : totals_.unfinished);
-  jobs_->job(job);
-  auto& jobs = open_[record.job.client.index];
-  while (!jobs.empty() && jobs.front().outcome != Outcome::unfinished) jobs.pop_front();
+void RunMeter::ended(Time now) {
+  for (auto& jobs : open_)
+    for (Open& job : jobs) {
+      if (job.result.outcome != Outcome::unfinished) continue;
+      job.account(now);
+      job.result.over = totals_.end = now;
+      jobs_->job(job.result);
+      ++totals_.unfinished;
+    }
+  for (Gpu& gpu : gpus_)
+    if (std::exchange(gpu.launches, 0) > 0)
+      totals_.executing += totals_.end - std::min(gpu.since, totals_.end);
+  launches_.clear();
+  for (auto& jobs : open_) jobs.clear();
 }
 
 std::string name_of(Outcome outcome) {

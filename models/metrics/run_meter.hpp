@@ -17,10 +17,11 @@ struct JobResult {
   JobId id;
   Time arrival;                // released
   std::optional<Time> start;   // first block of the first kernel
-  std::optional<Time> finish;  // none: unfinished when the run ended
+  std::optional<Time> finish;  // none: it did not finish
+  Time over;                   // finished, killed or refused; else the end of the run
   Duration standalone;
   Duration executing;  // with blocks on any GPU, draining included
-  Duration copying;    // the program's own copies
+  Duration copying;    // with the program's own copies under way, and no blocks on any GPU
   std::int64_t evictions = 0;
   std::int64_t launches = 0;
   Duration eviction_delay;  // summed over evictions: from the order to the last block gone
@@ -29,6 +30,8 @@ struct JobResult {
 
   Duration response() const { return *finish - arrival; }
   Duration waiting() const { return response() - executing - copying; }
+  // The response of a job that finished; of another one, what its response would have exceeded.
+  Duration age() const { return over - arrival; }
   // Normalised turnaround time (FRS paper, equation 3).
   double ntt() const { return static_cast<double>(response().ns) / static_cast<double>(standalone.ns); }
 };
@@ -36,14 +39,16 @@ struct JobResult {
 class JobSink {
  public:
   virtual ~JobSink() = default;
-  virtual void job(
-      const JobResult& result) = 0;  // jobs as they are over, unfinished ones at the end of the run
+  // Jobs as they are over, unfinished ones at the end of the run.
+  virtual void job(const JobResult& result) = 0;
 };
 
+// The window of a run is from its first release until its last job is over, or, where jobs are unfinished,
+// until the run ends. Makespan and utilisation are of this window.
 struct RunTotals {
   Time first_release = Time::max();
-  Time last_finish;
-  Duration executing;  // time with blocks of any kernel on a GPU, averaged over GPUs by utilisation()
+  Time end;            // of the window
+  Duration executing;  // with blocks of any kernel on a GPU, in the window, summed over GPUs
   std::int64_t gpus = 1;
   std::int64_t evictions = 0;
   std::int64_t launches = 0;
@@ -51,8 +56,9 @@ struct RunTotals {
   std::int64_t finished = 0;
   std::int64_t unfinished = 0;
 
-  // First release to last finish; zero when nothing finished.
-  Duration makespan() const { return finished > 0 ? last_finish - first_release : Duration{}; }
+  // Zero when nothing was released.
+  Duration makespan() const { return first_release < end ? end - first_release : Duration{}; }
+  // The share of the window that a GPU executes blocks, in [0, 1]; of several, the mean. 0 of no window.
   double utilisation() const {
     const double all = static_cast<double>(gpus) * static_cast<double>(makespan().ns);
     return all > 0 ? static_cast<double>(executing.ns) / all : 0;
@@ -67,40 +73,52 @@ class RunMeter : public TraceSink {
   const RunTotals& totals() const { return totals_; }
 
  private:
-  struct Launch {
+  // A job that is released and not over, and what it is doing.
+  struct Open {
+    JobResult result;
+    int launches = 0;  // with blocks on a GPU
+    int copies = 0;    // under way
+    Time since;        // all that was before is accounted for
+    void account(Time now);
+  };
+  struct Launch {  // that started and is not gone
     LaunchId id;
-    Time since;  // with blocks of the job on some GPU
-    JobId job = {};
+    JobId job;
     std::uint8_t gpu = 0;
+    bool on_device = false;
   };
-  struct Busy {  // with how many of something, and since when
-    int count = 0;
+  struct Gpu {
+    int launches = 0;  // with blocks on it
     Time since;
-    void begin(Time now) {
-      if (count++ == 0) since = now;
-    }
-    // How long, if that was the last.
-    Duration end(Time now) { return --count == 0 ? now - since : Duration{}; }
   };
-  JobResult& job_of(const Record& record) {
-    auto& jobs = open_[record.job.client.index];
-    return jobs[record.job.number - jobs.front().id.number];
+  struct Eviction {
+    LaunchId launch;
+    Time ordered;
+  };
+  Open& open(JobId job) {
+    auto& jobs = open_[job.client.index];
+    return jobs[job.number - jobs.front().result.id.number];
   }
+  JobResult& job_of(const Record& record) { return open(record.job).result; }
+  void released(const Record& record);
   void launched(const Record& record);
   void started(const Record& record);
+  void changed(const Record& record, bool on_device);
   void gone(const Record& record);
-  void finish(const Record& record);
+  void copies(const Record& record, int change);
   void vanish(const Record& record);
   void over(const Record& record, Outcome outcome);
+  void ended(Time now);
+  void arrive(Launch& launch, Time now);
+  void depart(Launch& launch, Time now);
 
-  std::vector<std::deque<JobResult>> open_;  // by client: jobs from the first that is unfinished
+  std::vector<std::deque<Open>> open_;  // by client: jobs from the first that is not over
   JobSink* jobs_;
   RunTotals totals_;
-  std::vector<Launch> on_device_;  // with blocks there
-  std::vector<Busy> gpus_;         // with those
-  std::optional<Launch> evict_ordered_;
+  std::vector<Launch> launches_;
+  std::vector<Gpu> gpus_;
+  std::optional<Eviction> evict_ordered_;
   Duration last_eviction_delay_;
-  std::vector<Busy> copying_;  // by client and direction: with its program's copies
 };
 
 }  // namespace gangway

@@ -58,6 +58,7 @@ void BlockScheduler::reset() {
   on_device_ = 0;
   if (turns_) turns_->reset();
   joined_.clear();
+  emptied_.clear();
   started.clear();
   assigned.clear();
   done.clear();
@@ -155,6 +156,7 @@ void BlockScheduler::assign(Time now) {
     if (queue.front() != slot) hold(slot, Rule::X1, now);
   }
   joined_.clear();
+  tell_paused(now);
 }
 
 std::optional<std::size_t> BlockScheduler::turn(Time now) {
@@ -239,8 +241,8 @@ void BlockScheduler::place(GridSlot slot, Time now) {
   Entry& entry = grids_[slot];
   LaunchedGrid& grid = entry.grid;
   const auto note_start = [&] {
-    if (entry.started) return;
-    entry.started = true;
+    if (std::exchange(entry.paused, false)) note(entry, Mark::resumed, now);
+    if (std::exchange(entry.started, true)) return;
     started.push_back(slot);
     note(entry, Mark::started, now);
   };
@@ -291,6 +293,7 @@ void BlockScheduler::start(std::uint32_t cohort) {
   const Cohort& blocks = cohorts_[cohort];
   Entry& entry = grids_[blocks.grid];
   on_device_ += blocks.count;
+  entry.present += blocks.count;
   if (entry.grid.persistent && !entry.closed)
     entry.open.push_back(cohort);
   else
@@ -367,7 +370,7 @@ void BlockScheduler::end(std::uint32_t cohort, Time now) {
   Entry& entry = grids_[blocks.grid];
   tell(cohort, std::exchange(blocks.waves, 0));
   entry.running -= blocks.count;
-  const Vacated vacated{cohort, entry.grid.needs, is_done(entry)};
+  const Vacated vacated{cohort, entry.grid.launch, entry.grid.needs, is_done(entry)};
   if (vacated_.none())
     free(vacated);
   else
@@ -376,11 +379,25 @@ void BlockScheduler::end(std::uint32_t cohort, Time now) {
 
 void BlockScheduler::free(const Vacated& blocks) {
   sms_.release(blocks.needs, places(blocks.cohort));
-  on_device_ -= cohorts_[blocks.cohort].count;
+  const Cohort& cohort = cohorts_[blocks.cohort];
+  Entry& entry = grids_[cohort.grid];
+  on_device_ -= cohort.count;
+  if (entry.grid.launch == blocks.launch && (entry.present -= cohort.count) == 0)
+    emptied_.push_back(cohort.grid);
   cohorts_[blocks.cohort].count = 0;
   free_cohorts_.push_back(blocks.cohort);
   if (blocks.last) --resident_;
   changed_ = true;
+}
+
+void BlockScheduler::tell_paused(Time now) {
+  for (const GridSlot slot : emptied_) {
+    Entry& entry = grids_[slot];
+    if (entry.present > 0 || !entry.started || entry.paused || is_done(entry)) continue;
+    entry.paused = true;
+    note(entry, Mark::paused, now);
+  }
+  emptied_.clear();
 }
 
 bool BlockScheduler::is_done(const Entry& entry) {

@@ -93,7 +93,8 @@ class BlockScheduler {
   struct Entry {
     LaunchedGrid grid;
     std::int64_t assigned = 0, running = 0;
-    bool started = false, closed = false, admitted = false, dequeued = false;
+    std::int64_t present = 0;  // blocks that have room
+    bool started = false, paused = false, closed = false, admitted = false, dequeued = false;
     std::uint32_t said = 0;           // rules told to hold it
     std::vector<std::uint32_t> open;  // cohorts of persistent blocks
   };
@@ -127,10 +128,13 @@ class BlockScheduler {
   void end(std::uint32_t cohort, Time now);
   struct Vacated {
     std::uint32_t cohort = 0;
+    LaunchId launch;
     BlockNeeds needs;
     bool last = false;  // of their kernel
   };
   void free(const Vacated& blocks);
+  // Tells of kernels that have lost all their room in this instant.
+  void tell_paused(Time now);
   std::span<const BlocksOnSm> places(std::uint32_t cohort);
   void tell(std::uint32_t cohort, std::int64_t waves);
   static bool is_done(const Entry& entry);
@@ -165,8 +169,9 @@ class BlockScheduler {
   std::vector<std::vector<BlocksOnSm>> places_;
   std::vector<std::uint32_t> free_cohorts_;
   DelayLine<Vacated> vacated_;
-  std::int64_t resident_ = 0;     // kernels that were admitted to a queue and have not left the device
-  std::vector<GridSlot> joined_;  // since the last assign()
+  std::int64_t resident_ = 0;      // kernels that were admitted to a queue and have not left the device
+  std::vector<GridSlot> joined_;   // since the last assign()
+  std::vector<GridSlot> emptied_;  // that lost all their room since the last assign()
   std::vector<BlocksOnSm> where_;
   std::vector<BlocksOnSm> told_;
   BlocksOnSm one_;

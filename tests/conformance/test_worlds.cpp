@@ -11,6 +11,7 @@
 #include "models/world.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario.hpp"
+#include "tests/time_laws.hpp"
 
 namespace gangway::testing {
 namespace {
@@ -114,9 +115,19 @@ const std::vector<Case>& all_cases() {
   return cases;
 }
 
-struct Records : TraceSink {
+// All records, held to the laws of time.
+struct Records : TraceSink, JobSink {
+  explicit Records(std::size_t clients) : meter(clients, *this) {}
   std::vector<Record> all;
-  void record(const Record& r) override { all.push_back(r); }
+  std::vector<JobResult> jobs;
+  RunMeter meter;
+  TimeAccount account;
+  void record(const Record& r) override {
+    meter.record(r);
+    account.record(r);
+    all.push_back(r);
+  }
+  void job(const JobResult& result) override { jobs.push_back(result); }
 };
 
 Device one_block() {
@@ -130,8 +141,8 @@ Device one_block() {
   return device;
 }
 
-std::vector<Record> play(const WorldEntry& world, const std::vector<Client>& clients,
-                         const std::string& policy) {
+Records play_until(Time horizon, const WorldEntry& world, const std::vector<Client>& clients,
+                   const std::string& policy) {
   Workload workload;
   workload.name = "conformance";
   workload.clients = clients;
@@ -139,13 +150,22 @@ std::vector<Record> play(const WorldEntry& world, const std::vector<Client>& cli
   const ChosenPolicy chosen = policy_from(policy);
   const auto made = chosen.entry->make(chosen.values);
   const auto mechanism = mechanism_from("flag-copy");
-  const auto instance =
-      world.make({.workload = workload, .device = device, .mechanism = *mechanism, .watchdog = 3600_s});
+  const auto instance = world.make({.workload = workload,
+                                    .device = device,
+                                    .mechanism = *mechanism,
+                                    .horizon = horizon,
+                                    .watchdog = 3600_s});
   std::vector<std::uint32_t> order(clients.size());
   std::iota(order.begin(), order.end(), 0u);
-  Records records;
+  Records records(clients.size());
   instance->run(*made, {}, order, records);
-  return records.all;
+  REQUIRE(records.account.broken_law(records.jobs, records.meter.totals(), device).empty());
+  return records;
+}
+
+std::vector<Record> play(const WorldEntry& world, const std::vector<Client>& clients,
+                         const std::string& policy) {
+  return play_until(Time::max(), world, clients, policy).all;
 }
 
 std::vector<Record> play(const WorldEntry& world, const Case& c) {
@@ -292,6 +312,20 @@ TEST_CASE("every world agrees on order and ownership", "[conformance]") {
   }
   CHECK(names.count("sim") == 1);
   CHECK(names.count("host") == 1);
+}
+
+TEST_CASE("a run cut short is measured until its horizon in every world", "[conformance]") {
+  const std::vector<Client> clients{one("A", 0_ms, 10_ms), one("B", 1_ms, 60'000_ms)};
+  for (const WorldEntry* world : worlds())
+    for (const char* policy : {"fcfs", "sjf", "rr"}) {
+      INFO(world->name << ", " << policy);
+      const Records records = play_until(Time{} + 60_ms, *world, clients, policy);
+      const RunTotals& totals = records.meter.totals();
+      CHECK(totals.unfinished >= 1);
+      CHECK(totals.end == Time{} + 60_ms);
+      CHECK(totals.makespan() == 60_ms);
+      CHECK(totals.utilisation() <= 1);
+    }
 }
 
 TEST_CASE("every policy obeys the laws of a trace in every world", "[conformance]") {

@@ -173,6 +173,34 @@ TEST_CASE("stamps become marks, and blocks that began and ended together one spa
                                  "blocks 46+100 1@1", "146 1 gone",   "146 1 finished", "146 0 ended"});
 }
 
+TEST_CASE("a kernel of which no block has room is paused until one has") {
+  Native native;
+  native.client("a");
+  const auto told = [&] {
+    const NativePlan plan = native.laid_out();
+    NativeMeasurement measured;
+    measured.issued = {Time{1}};
+    measured.operations = measured.releases = 1;
+    measured.blocks = {{Time{145}, Time{245}, 3}, {Time{25}, Time{125}, 3}};  // in any order
+    Told lines;
+    lines.wanted = false;
+    tell(plan, measured, Time::max(), lines);
+    return std::vector<std::string>(lines.lines.begin() + 2, lines.lines.end());
+  };
+  const std::vector<std::string> end{"245 0 gone", "245 0 finished", "245 0 ended"};
+  std::vector<std::string> expected{"25 0 started"};
+  SECTION("from the end of its blocks") {
+    expected.insert(expected.end(), {"125 0 paused", "145 0 resumed"});
+  }
+  SECTION("or rather, from when their room is free") {
+    native.device.delays.block_end = 5_ns;
+    expected.insert(expected.end(), {"130 0 paused", "145 0 resumed"});
+  }
+  SECTION("and not at all where that takes until the next blocks") { native.device.delays.block_end = 20_ns; }
+  expected.insert(expected.end(), end.begin(), end.end());
+  CHECK(told() == expected);
+}
+
 TEST_CASE("what was measured after the horizon is not told, nor what was not issued") {
   Native native;
   native.client("a");

@@ -73,7 +73,7 @@ TEST_CASE("a replication averages clients first: NTT, ANTT, DNTT, STP") {
   };
   RunTotals totals;
   totals.first_release = Time{};
-  totals.last_finish = Time{600};
+  totals.end = Time{600};
   totals.finished = 2;
   totals.executing = Duration{300};
   totals.evictions = 4;

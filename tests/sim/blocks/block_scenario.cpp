@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <stdexcept>
 
 #include "models/random.hpp"
 #include "sim/world.hpp"
+#include "tests/time_laws.hpp"
 
 namespace gangway::testing {
 namespace {
@@ -19,6 +21,7 @@ class BlockRecorder : public TraceSink, public JobSink {
 
   void record(const Record& r) override {
     meter_.record(r);
+    account_.record(r);
     if (r.mark == Mark::held) {
       run_.held.push_back(
           fmt::format("{} {} {}", r.time.ns, name(r.job), name_of(static_cast<Rule>(r.amount))));
@@ -28,6 +31,7 @@ class BlockRecorder : public TraceSink, public JobSink {
     }
   }
   void blocks(const BlockSpan& span) override {
+    account_.blocks(span);
     for (const BlocksOnSm& here : span.where)
       for (std::int64_t wave = 0; wave < span.waves; ++wave) {
         BlockSpan one = span;
@@ -41,7 +45,7 @@ class BlockRecorder : public TraceSink, public JobSink {
   bool wants_blocks() const override { return true; }
   void job(const JobResult& result) override { run_.jobs.push_back(result); }
 
-  BlockRun take() {
+  BlockRun take(const Device& device) {
     for (const auto& [key, count] : counts_) {
       const auto& [began, end, launch, sm] = key;
       BlockSpan span = examples_[launch];
@@ -53,6 +57,8 @@ class BlockRecorder : public TraceSink, public JobSink {
                                         end.ns, count, sm));
     }
     run_.totals = meter_.totals();
+    const std::string broken = account_.broken_law(run_.jobs, run_.totals, device);
+    if (!broken.empty()) throw std::logic_error("a law of time is broken: " + broken);
     return std::move(run_);
   }
 
@@ -62,6 +68,7 @@ class BlockRecorder : public TraceSink, public JobSink {
   const Workload* workload_;
   BlockRun run_;
   RunMeter meter_;
+  TimeAccount account_;
   std::map<std::tuple<Time, Time, LaunchId, std::uint32_t>, std::uint32_t> counts_;
   std::map<LaunchId, BlockSpan> examples_;
 };
@@ -206,7 +213,7 @@ BlockRun run_blocks(const Scenario& scenario, bool by_block, const std::string& 
   std::iota(order.begin(), order.end(), 0u);
   BlockRecorder recorder(workload);
   world.run(*chosen.entry->make(chosen.values), seed, order, recorder);
-  return recorder.take();
+  return recorder.take(scenario.device);
 }
 
 BlockRun run_on(const Device& device, std::vector<Client> clients) {

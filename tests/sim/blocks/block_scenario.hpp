@@ -31,6 +31,7 @@ struct BlockRun {
   RunTotals totals;
 };
 using Interval = std::pair<std::int64_t, std::int64_t>;
+// Held to the laws of time (tests/time_laws.hpp).
 BlockRun run_blocks(const Scenario& scenario, bool by_block = false,
                     const std::string& policy = "passthrough", const RunSeed& seed = {});
 
