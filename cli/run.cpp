@@ -47,6 +47,10 @@ std::string shown(const Row& row, const std::string& column) {
   return value ? fmt::format("{:.3f}", *value) : "-";
 }
 
+std::string count(const Row& row, const std::string& column) {
+  return fmt::format("{:.0f}", cell(row, column).number().value_or(0));
+}
+
 std::string with_interval(const Row& row, const std::string& column) {
   const auto interval = cell(row, column + "_ci95").number();
   return interval ? fmt::format("{} +-{:.3f}", shown(row, column), *interval) : shown(row, column);
@@ -55,18 +59,21 @@ std::string with_interval(const Row& row, const std::string& column) {
 constexpr std::size_t kMostRows = 60;
 
 void print_table(const Experiment& experiment, const RunReport& report) {
-  fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7}", "point", "policy", "ANTT", "DNTT", "STP",
-             "evictions", "util");
+  fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", "point", "policy", "ANTT", "DNTT",
+             "STP", "evictions", "util", "unfinished");
   for (const std::string& path : experiment.swept) fmt::print("  {}", path);
   fmt::print("\n");
   std::size_t group = 0;
   for (std::size_t p = 0; p < experiment.points.size() && group < kMostRows; ++p)
     for (const ChosenPolicy& policy : experiment.points[p].policies) {
       const Row& row = report.rows[group++].summary;
-      fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7}", p, policy.label,
-                 with_interval(row, "antt"), with_interval(row, "dntt"), with_interval(row, "stp"),
-                 shown(row, "evictions"), shown(row, "utilisation"));
+      const std::string& starved = cell(row, "starved").text();
+      fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", p, policy.label,
+                 starved.empty() ? with_interval(row, "antt") : "starved", with_interval(row, "dntt"),
+                 with_interval(row, "stp"), shown(row, "evictions"), shown(row, "utilisation"),
+                 count(row, "unfinished"));
       for (const std::string& value : experiment.points[p].values) fmt::print("  {}", value);
+      if (!starved.empty()) fmt::print("  finished nothing in some run: {}", starved);
       fmt::print("\n");
     }
   if (group < report.rows.size())

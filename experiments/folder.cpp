@@ -69,7 +69,8 @@ std::string ResultFolder::text_of_clients(const std::vector<GroupRows>& groups) 
   return text;
 }
 
-std::string ResultFolder::text_of_published(const std::vector<Verdict>& verdicts) const {
+std::string ResultFolder::text_of_published(const std::vector<Verdict>& verdicts,
+                                            const StarvedCells& starved) const {
   std::string text =
       "figure,point,policy,client,metric,relation,published,measured,relative_error,class,group,verdict,"
       "note,printed,published_to,as,take,last_point\n";
@@ -78,7 +79,7 @@ std::string ResultFolder::text_of_published(const std::vector<Verdict>& verdicts
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", v.figure, v.point, v.policy, v.who(),
                         v.quantity(), v.relation, v.published, Cell(verdicts[i].measured).csv(),
                         Cell(verdicts[i].relative_error).csv(), v.class_name, v.group, verdicts[i].verdict,
-                        csv_field(v.note));
+                        csv_field(starved.note(v, verdicts[i])));
     text += fmt::format(",{},{},{},{},{}\n", v.printed, Cell(v.published_to).csv(), v.as, v.take,
                         v.take.empty() ? "" : std::to_string(v.last_point));
   }
@@ -94,7 +95,9 @@ std::string ResultFolder::text_of_manifest(const RunAccount& account) const {
 
 std::vector<Verdict> ResultFolder::finish(const std::vector<GroupRows>& groups, const RunAccount& account) {
   Measured measured;
+  StarvedCells starved;
   each_group(groups, [&](std::uint32_t point, const std::string& policy, const GroupRows& rows) {
+    starved.add(point, policy, cell(rows.summary, "starved").text());
     for (const auto& [name, value] : rows.summary) measured.put(point, policy, "", name, value.number());
     for (const auto& [client, row] : rows.clients)
       for (const auto& [name, value] : row) measured.put(point, policy, client, name, value.number());
@@ -102,7 +105,7 @@ std::vector<Verdict> ResultFolder::finish(const std::vector<GroupRows>& groups, 
   auto verdicts = judge(experiment_->published, measured);
   write_file(path() / "summary.csv", text_of_summary(groups));
   write_file(path() / "clients.csv", text_of_clients(groups));
-  write_file(path() / "published.csv", text_of_published(verdicts));
+  write_file(path() / "published.csv", text_of_published(verdicts, starved));
   if (experiment_->write_jobs) {
     NewFile jobs(path() / "jobs.csv");
     jobs.write(kJobColumns);

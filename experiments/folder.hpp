@@ -12,6 +12,7 @@
 #include "experiments/group.hpp"
 #include "experiments/manifest.hpp"
 #include "experiments/result_parts.hpp"
+#include "experiments/starved_cells.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -36,7 +37,7 @@ class ResultFolder {
  private:
   std::string text_of_summary(const std::vector<GroupRows>& groups) const;
   std::string text_of_clients(const std::vector<GroupRows>& groups) const;
-  std::string text_of_published(const std::vector<Verdict>& verdicts) const;
+  std::string text_of_published(const std::vector<Verdict>& verdicts, const StarvedCells& starved) const;
   std::string text_of_manifest(const RunAccount& account) const;
   template <typename Visit>
   void each_group(const std::vector<GroupRows>& groups, Visit visit) const;

@@ -1,5 +1,7 @@
 #include "experiments/group.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -35,49 +37,96 @@ GroupRows GroupRows::from_json(const nlohmann::ordered_json& json) {
   return rows;
 }
 
+void Responses::add(const ResponseTimes& replication) {
+  pooled.add(replication);
+  const auto p99 = replication.at(0.99);
+  if (p99) p99_ns.push_back(static_cast<double>(p99->value.ns));
+  p99_exact = p99_exact && (!p99 || p99->exact);
+}
+
+Cell Responses::percentile(double share) const {
+  const auto value = pooled.at(share);
+  return value ? Cell(static_cast<double>(value->value.ns)) : Cell();
+}
+
+Cell Responses::kind() const {
+  const auto median = pooled.at(0.5), p99 = pooled.at(0.99);
+  if (!median) return {};
+  return std::string(median->exact && p99->exact ? "exact" : "lower-bound");
+}
+
+Cell Responses::p99_ci95() const { return p99_exact ? Cell(half_width_95(p99_ns)) : Cell(); }
+
 void Group::add(const UnitResult& replication) {
   replications_.push_back(replication.metrics);
   slices_.push_back(replication.slices);
   if (replication.switching) switching_.push_back(*replication.switching);
   lateness_.add(replication.lateness);
   events_ += replication.events;
+  ResponseTimes all;
   for (std::size_t c = 0; c < names_.size(); ++c) {
     responses_[c].add(replication.responses[c]);
-    all_responses_.add(replication.responses[c]);
+    all.add(replication.responses[c]);
   }
+  all_responses_.add(all);
 }
 
-// Replications that have no value (no job finished) do not count.
+bool Group::starved(std::size_t client) const {
+  return std::any_of(replications_.begin(), replications_.end(),
+                     [&](const ReplicationMetrics& m) { return m.clients[client].starved(); });
+}
+
+// Names have no '|'.
+std::string Group::starved_clients() const {
+  std::vector<std::string> starved_names;
+  for (std::size_t c = 0; c < names_.size(); ++c)
+    if (starved(c)) starved_names.push_back(names_[c]);
+  std::sort(starved_names.begin(), starved_names.end());
+  return fmt::format("{}", fmt::join(starved_names, "|"));
+}
+
+// None where a replication has no value: of the rest alone it would flatter.
 template <typename Get>
 std::vector<double> Group::over_replications(Get get) const {
   std::vector<double> values;
-  for (const ReplicationMetrics& m : replications_)
-    if (const double value = get(m); std::isfinite(value)) values.push_back(value);
+  for (const ReplicationMetrics& m : replications_) values.push_back(static_cast<double>(get(m)));
+  if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) return {};
   return values;
 }
 
+// What is averaged over the jobs of a client has no value where it starved.
 Row Group::client_row(std::size_t client) const {
-  const auto values = [&](double ClientAverages::*member) {
+  const auto known = [&](double ClientAverages::*member) {
     std::vector<double> out;
     for (const ReplicationMetrics& m : replications_)
       if (m.clients[client].jobs > 0 && std::isfinite(m.clients[client].*member))
         out.push_back(m.clients[client].*member);
     return out;
   };
-  double jobs = 0;
-  for (const ReplicationMetrics& m : replications_) jobs += static_cast<double>(m.clients[client].jobs);
+  const auto values = [&](double ClientAverages::*member) {
+    return starved(client) ? std::vector<double>() : known(member);
+  };
+  const auto total = [&](std::int64_t ClientAverages::*member) {
+    return sum(over_replications([&](const auto& m) { return m.clients[client].*member; }));
+  };
   const auto ntt = values(&ClientAverages::ntt);
-  const Percentiles& responses = responses_[client];
+  const auto response = values(&ClientAverages::response_ns);
+  const Responses none;
+  const Responses& responses = starved(client) ? none : responses_[client];
   Row row{{"ntt", mean_of(ntt)},
           {"ntt_ci95", half_width_95(ntt)},
-          {"response_ns_mean", mean_of(values(&ClientAverages::response_ns))},
-          {"response_ns_p99",
-           responses.count() > 0 ? std::optional<double>(responses.at(0.99).ns) : std::nullopt},
+          {"response_ns_mean", mean_of(response)},
+          {"response_ns_p99", responses.percentile(0.99)},
           {"waiting_ns_mean", mean_of(values(&ClientAverages::waiting_ns))},
           {"evictions", mean_of(values(&ClientAverages::evictions))},
-          {"standalone_ns", mean_of(values(&ClientAverages::standalone_ns))},
-          {"jobs", jobs},
-          {"eviction_delay_ns_mean", mean_of(values(&ClientAverages::eviction_delay_ns))}};
+          {"standalone_ns", mean_of(known(&ClientAverages::standalone_ns))},
+          {"jobs", total(&ClientAverages::jobs)},
+          {"eviction_delay_ns_mean", mean_of(values(&ClientAverages::eviction_delay_ns))},
+          {"response_ns_mean_ci95", half_width_95(response)},
+          {"response_ns_p99_ci95", responses.p99_ci95()},
+          {"percentiles", responses.kind()},
+          {"unfinished", total(&ClientAverages::unfinished)},
+          {"starved_runs", total(&ClientAverages::starved_runs)}};
   if (slices_.front().empty()) return row;
   const auto over = [&](double SliceUse::*member) {
     std::vector<double> out;
@@ -91,42 +140,39 @@ Row Group::client_row(std::size_t client) const {
 }
 
 GroupRows Group::rows() const {
-  const auto antt = over_replications([](const auto& m) { return m.antt; });
-  const auto dntt = over_replications([](const auto& m) { return m.dntt; });
-  const auto stp = over_replications([](const auto& m) { return m.stp; });
-  const auto averaged = [&](double ReplicationMetrics::*member) {
-    return mean_of(over_replications([&](const auto& m) { return m.*member; }));
+  const auto values = [&](auto ReplicationMetrics::*member) {
+    return over_replications([&](const auto& m) { return m.*member; });
   };
-  const double evictions =
-      sum(over_replications([](const auto& m) { return static_cast<double>(m.eviction_count); }));
-  const double delay = sum(over_replications([](const auto& m) { return m.eviction_delay_ns; }));
-  const double jobs = sum(over_replications([](const auto& m) { return static_cast<double>(m.jobs); }));
-  const double unfinished =
-      sum(over_replications([](const auto& m) { return static_cast<double>(m.unfinished); }));
-  const auto percentile = [&](double share) {
-    return all_responses_.count() > 0 ? std::optional<double>(all_responses_.at(share).ns) : std::nullopt;
-  };
+  const auto averaged = [&](double ReplicationMetrics::*member) { return mean_of(values(member)); };
+  const auto antt = values(&ReplicationMetrics::antt);
+  const auto dntt = values(&ReplicationMetrics::dntt);
+  const auto stp = values(&ReplicationMetrics::stp);
+  const double evictions = sum(values(&ReplicationMetrics::eviction_count));
+  const double delay = sum(values(&ReplicationMetrics::eviction_delay_ns));
+  const double jobs = sum(values(&ReplicationMetrics::jobs));
   GroupRows rows;
-  rows.summary = {
-      {"antt", mean_of(antt)},
-      {"antt_ci95", half_width_95(antt)},
-      {"dntt", mean_of(dntt)},
-      {"dntt_ci95", half_width_95(dntt)},
-      {"stp", mean_of(stp)},
-      {"stp_ci95", half_width_95(stp)},
-      {"makespan_ns", averaged(&ReplicationMetrics::makespan_ns)},
-      {"evictions", averaged(&ReplicationMetrics::evictions)},
-      {"eviction_delay_ns_mean", evictions > 0 ? std::optional<double>(delay / evictions) : std::nullopt},
-      {"utilisation", averaged(&ReplicationMetrics::utilisation)},
-      {"jain", averaged(&ReplicationMetrics::jain)},
-      {"p99_response_ns", percentile(0.99)},
-      {"p50_response_ns", percentile(0.5)},
-      {"waiting_ns_mean", averaged(&ReplicationMetrics::waiting_ns)},
-      {"concurrency_efficiency", averaged(&ReplicationMetrics::concurrency_efficiency)},
-      {"launches", averaged(&ReplicationMetrics::launches)},
-      {"jobs", jobs},
-      {"unfinished", unfinished},
-      {"switching", mean_of(switching_)}};
+  rows.summary = {{"antt", mean_of(antt)},
+                  {"antt_ci95", half_width_95(antt)},
+                  {"dntt", mean_of(dntt)},
+                  {"dntt_ci95", half_width_95(dntt)},
+                  {"stp", mean_of(stp)},
+                  {"stp_ci95", half_width_95(stp)},
+                  {"makespan_ns", averaged(&ReplicationMetrics::makespan_ns)},
+                  {"evictions", averaged(&ReplicationMetrics::evictions)},
+                  {"eviction_delay_ns_mean", evictions > 0 ? Cell(delay / evictions) : Cell()},
+                  {"utilisation", averaged(&ReplicationMetrics::utilisation)},
+                  {"jain", averaged(&ReplicationMetrics::jain)},
+                  {"p99_response_ns", all_responses_.percentile(0.99)},
+                  {"p50_response_ns", all_responses_.percentile(0.5)},
+                  {"waiting_ns_mean", averaged(&ReplicationMetrics::waiting_ns)},
+                  {"concurrency_efficiency", averaged(&ReplicationMetrics::concurrency_efficiency)},
+                  {"launches", averaged(&ReplicationMetrics::launches)},
+                  {"jobs", jobs},
+                  {"unfinished", sum(values(&ReplicationMetrics::unfinished))},
+                  {"switching", mean_of(switching_)},
+                  {"starved", starved_clients()},
+                  {"percentiles", all_responses_.kind()},
+                  {"p99_response_ns_ci95", all_responses_.p99_ci95()}};
   for (std::size_t c = 0; c < names_.size(); ++c) rows.clients.emplace_back(names_[c], client_row(c));
   std::sort(rows.clients.begin(), rows.clients.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

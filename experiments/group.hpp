@@ -21,6 +21,18 @@ struct GroupRows {
   static GroupRows from_json(const nlohmann::ordered_json& json);
 };
 
+// Response times pooled over replications, and the 99th percentile of each replication by itself.
+struct Responses {
+  ResponseTimes pooled;
+  std::vector<double> p99_ns;
+  bool p99_exact = true;  // in every replication
+
+  void add(const ResponseTimes& replication);
+  Cell percentile(double share) const;
+  Cell kind() const;      // whether percentiles are "exact", or one a "lower-bound"
+  Cell p99_ci95() const;  // over replications; none where one of them has a lower bound
+};
+
 // Takes replications in order and reduces them to rows.
 class Group {
  public:
@@ -30,6 +42,8 @@ class Group {
   GroupRows rows() const;
 
  private:
+  bool starved(std::size_t client) const;  // in any replication
+  std::string starved_clients() const;
   Row client_row(std::size_t client) const;
   template <typename Get>
   std::vector<double> over_replications(Get get) const;
@@ -37,9 +51,9 @@ class Group {
   std::vector<std::string> names_;
   std::vector<ReplicationMetrics> replications_;
   std::vector<std::vector<SliceUse>> slices_;  // by replication and client
-  std::vector<Percentiles> responses_;
-  std::vector<double> switching_;  // by replication, where it is known
-  Percentiles all_responses_;
+  Responses all_responses_;
+  std::vector<Responses> responses_;  // by client
+  std::vector<double> switching_;     // by replication, where it is known
   Lateness lateness_;
   std::uint64_t events_ = 0;
 };

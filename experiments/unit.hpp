@@ -17,10 +17,10 @@ namespace gangway {
 
 struct UnitResult {
   ReplicationMetrics metrics;
-  std::vector<Percentiles> responses;  // by client
-  std::vector<SliceUse> slices;        // by client, where the experiment counts them
-  std::optional<double> switching;     // share of the time; none where no policy launched anything
-  std::string job_rows;                // of jobs.csv, sorted; empty when the experiment does not write them
+  std::vector<ResponseTimes> responses;  // by client
+  std::vector<SliceUse> slices;          // by client, where the experiment counts them
+  std::optional<double> switching;       // share of the time; none where no policy launched anything
+  std::string job_rows;                  // of jobs.csv, sorted; empty when the experiment does not write them
   std::uint64_t events = 0;
   Lateness lateness;  // of a scheduler in real time
 };

@@ -6,7 +6,7 @@
 namespace gangway {
 
 void ReplicationMeter::job(const JobResult& result) {
-  if (!result.finish) return;
+  if (!result.finish) return responses_[result.id.client.index].add_unfinished(result.age());
   Sums& sums = clients_[result.id.client.index];
   const auto response = static_cast<double>(result.response().ns);
   sums.ntt += result.ntt();
@@ -18,12 +18,15 @@ void ReplicationMeter::job(const JobResult& result) {
   ++sums.jobs;
   if (sums.run_jobs++ == 0) sums.first = result.arrival;
   sums.last = *result.finish;
-  responses_[result.id.client.index].add(result.response());
+  responses_[result.id.client.index].add_finished(result.response());
 }
 
 void ReplicationMeter::run_over(const RunTotals& totals) {
   for (Sums& sums : clients_) {
-    if (sums.run_jobs == 0) continue;
+    if (sums.run_jobs == 0) {
+      ++sums.starved_runs;
+      continue;
+    }
     sums.time_per_job +=
         static_cast<double>((sums.last - sums.first).ns) / static_cast<double>(sums.run_jobs);
     ++sums.runs;
@@ -43,9 +46,14 @@ ReplicationMetrics ReplicationMeter::metrics() const {
   std::vector<double> ntts;
   std::vector<double> speeds;
   double waiting = 0;
+  bool starved = false;
   const double none = std::numeric_limits<double>::quiet_NaN();
-  for (const Sums& sums : clients_) {
+  for (std::size_t client = 0; client < clients_.size(); ++client) {
+    const Sums& sums = clients_[client];
     ClientAverages& c = m.clients.emplace_back();
+    c.unfinished = responses_[client].unfinished();
+    c.starved_runs = sums.starved_runs;
+    starved = starved || c.starved();
     if (sums.jobs == 0) continue;
     const auto n = static_cast<double>(sums.jobs);
     c = {sums.ntt / n,
@@ -55,7 +63,9 @@ ReplicationMetrics ReplicationMeter::metrics() const {
          sums.standalone / n,
          sums.time_per_job / static_cast<double>(sums.runs),
          sums.evictions > 0 ? sums.eviction_delay / static_cast<double>(sums.evictions) : none,
-         sums.jobs};
+         sums.jobs,
+         c.unfinished,
+         c.starved_runs};
     ntts.push_back(c.ntt);
     speeds.push_back(1 / c.ntt);
     m.stp += 1 / c.ntt;
@@ -63,10 +73,11 @@ ReplicationMetrics ReplicationMeter::metrics() const {
     m.jobs += sums.jobs;
     waiting += sums.waiting;
   }
-  m.antt = ntts.empty() ? none : mean(ntts);
-  m.dntt = ntts.empty() ? none : deviation(ntts, sample_sigma_);
-  m.jain = ntts.empty() ? none : jain(speeds);
-  if (ntts.empty()) m.stp = none;
+  m.antt = mean(ntts);
+  m.dntt = deviation(ntts, sample_sigma_);
+  m.jain = jain(speeds);
+  m.waiting_ns = waiting / static_cast<double>(m.jobs);
+  if (starved) m.antt = m.dntt = m.stp = m.jain = m.waiting_ns = m.concurrency_efficiency = none;
   const auto runs = static_cast<double>(runs_);
   m.makespan_ns = makespan_ / runs;
   m.utilisation = utilisation_ / runs;
@@ -74,7 +85,6 @@ ReplicationMetrics ReplicationMeter::metrics() const {
   m.launches = static_cast<double>(launches_) / runs;
   m.eviction_delay_ns = eviction_delay_;
   m.eviction_count = evictions_;
-  m.waiting_ns = m.jobs > 0 ? waiting / static_cast<double>(m.jobs) : 0;
   m.unfinished = unfinished_;
   return m;
 }

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "models/metrics/response_times.hpp"
 #include "models/metrics/run_meter.hpp"
 #include "models/metrics/statistics.hpp"
 
@@ -18,17 +19,23 @@ struct ClientAverages {
   double time_per_job_ns = 0;    // first release to last finish over the jobs finished, averaged over runs
   double eviction_delay_ns = 0;  // of one eviction; NaN when there was none
   std::int64_t jobs = 0;         // finished
+  std::int64_t unfinished = 0;
+  std::int64_t starved_runs = 0;  // in which it finished no job
+
+  bool starved() const { return starved_runs > 0; }
 };
 
+// What is averaged over clients, or over the jobs of all of them, is NaN when a client starved: the others
+// would make it look better the worse that one fares.
 struct ReplicationMetrics {
   std::vector<ClientAverages> clients;
-  double antt = 0, dntt = 0, stp = 0, jain = 0;  // NaN when no client finished a job
+  double antt = 0, dntt = 0, stp = 0, jain = 0;  // NaN: a client starved
   double makespan_ns = 0, utilisation = 0;       // means over runs
   double evictions = 0, launches = 0;            // per run
   double eviction_delay_ns = 0;                  // summed
   std::int64_t eviction_count = 0;
-  double waiting_ns = 0;  // mean over jobs
-  double concurrency_efficiency = 0;
+  double waiting_ns = 0;              // mean over jobs finished; NaN: a client starved
+  double concurrency_efficiency = 0;  // NaN: a client starved
   std::int64_t jobs = 0, unfinished = 0;
 };
 
@@ -41,20 +48,20 @@ class ReplicationMeter : public JobSink {
   void job(const JobResult& result) override;
   void run_over(const RunTotals& totals);
   ReplicationMetrics metrics() const;
-  const std::vector<Percentiles>& responses() const { return responses_; }  // by client
+  const std::vector<ResponseTimes>& responses() const { return responses_; }  // by client
 
  private:
   struct Sums {
     double ntt = 0, response = 0, waiting = 0, standalone = 0, time_per_job = 0;
     double eviction_delay = 0;
-    std::int64_t evictions = 0, jobs = 0, runs = 0;
+    std::int64_t evictions = 0, jobs = 0, runs = 0, starved_runs = 0;
     // of the current run
     Time first, last;
     std::int64_t run_jobs = 0;
   };
   std::vector<Sums> clients_;
   bool sample_sigma_;
-  std::vector<Percentiles> responses_;
+  std::vector<ResponseTimes> responses_;
   double makespan_ = 0, utilisation_ = 0, eviction_delay_ = 0;
   std::int64_t evictions_ = 0, launches_ = 0, runs_ = 0, unfinished_ = 0;
 };

@@ -97,10 +97,13 @@ void Percentiles::count(std::int64_t value, std::int64_t times) {
   buckets_[bucket] += times;
 }
 
-Duration Percentiles::at(double share) const {
-  if (count_ == 0) return {};
-  auto rank = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(count_)));
-  rank = std::clamp<std::int64_t>(rank, 1, count_);
+std::int64_t rank_of(double share, std::int64_t count) {
+  const auto rank = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(count)));
+  return std::clamp<std::int64_t>(rank, 1, std::max<std::int64_t>(count, 1));
+}
+
+Duration Percentiles::at_rank(std::int64_t rank) const {
+  if (rank < 1 || rank > count_) return {};
   if (buckets_.empty()) {
     if (!sorted_) std::sort(values_.begin(), values_.end());
     sorted_ = true;

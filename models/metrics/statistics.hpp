@@ -28,6 +28,9 @@ struct ShareInterval {
 };
 ShareInterval wilson_95(std::int64_t hits, std::int64_t n);
 
+// The rank from 1 to `count` of the least value that at least share of all do not exceed; share in (0, 1].
+std::int64_t rank_of(double share, std::int64_t count);
+
 // Percentiles of many times in bounded memory: exact up to 2^18 values; beyond that, values are counted in
 // buckets no wider than 1/1024 of the value, and a percentile is its bucket's lower end.
 class Percentiles {
@@ -36,7 +39,9 @@ class Percentiles {
   void add(const Percentiles& other);
   std::int64_t count() const { return count_; }
   // Nearest rank: the least value that at least share of all do not exceed; share in (0, 1]. Zero when empty.
-  Duration at(double share) const;
+  Duration at(double share) const { return at_rank(rank_of(share, count_)); }
+  // The value of that rank, counted from 1, from the least; zero where there is none.
+  Duration at_rank(std::int64_t rank) const;
 
  private:
   static constexpr std::size_t kExact = 1u << 18;

@@ -1,0 +1,177 @@
+// Cells with unfinished jobs and with clients that finish none.
+#include <algorithm>
+#include <set>
+
+#include "experiments/group.hpp"
+#include "models/random.hpp"
+#include "tests/cases.hpp"
+#include "tests/catch.hpp"
+#include "tests/sim/random_scenario.hpp"
+
+using namespace gangway;
+using namespace gangway::testing;
+
+namespace {
+
+const std::vector<std::string> kOfAllClients{"antt",
+                                             "antt_ci95",
+                                             "dntt",
+                                             "dntt_ci95",
+                                             "stp",
+                                             "stp_ci95",
+                                             "jain",
+                                             "waiting_ns_mean",
+                                             "concurrency_efficiency"};
+const std::vector<std::string> kOfOneClient{"ntt",
+                                            "ntt_ci95",
+                                            "response_ns_mean",
+                                            "response_ns_mean_ci95",
+                                            "response_ns_p99",
+                                            "response_ns_p99_ci95",
+                                            "waiting_ns_mean",
+                                            "evictions",
+                                            "eviction_delay_ns_mean",
+                                            "percentiles"};
+
+struct Finished {
+  std::uint32_t client;
+  std::int64_t response;
+};
+
+// Of runs of clients A and B, each alone for 10 ns, the responses of those that finished; every run has one
+// job more of B that did not, at an age of 50.
+UnitResult replication(const std::vector<std::vector<Finished>>& runs) {
+  ReplicationMeter meter(2, false);
+  for (const auto& run : runs) {
+    for (const Finished& f : run) {
+      JobResult job;
+      job.id.client = ClientId{f.client};
+      job.standalone = Duration{10};
+      job.finish = job.over = Time{f.response};
+      meter.job(job);
+    }
+    JobResult open;
+    open.id.client = ClientId{1};
+    open.over = Time{50};
+    meter.job(open);
+    RunTotals totals;
+    totals.first_release = Time{};
+    totals.end = Time{50};
+    totals.unfinished = 1;
+    meter.run_over(totals);
+  }
+  UnitResult result;
+  result.metrics = meter.metrics();
+  result.responses = meter.responses();
+  return result;
+}
+
+GroupRows group(const std::vector<UnitResult>& replications) {
+  Group group({"A", "B"});
+  for (const UnitResult& each : replications) group.add(each);
+  return group.rows();
+}
+
+}  // namespace
+
+TEST_CASE("a client that finishes nothing leaves its cell without averages, and is named", "[starved]") {
+  const UnitResult fine = replication({{{0, 20}, {1, 30}}}), starving = replication({{{0, 10}}});
+  SECTION("nobody starves") {
+    const GroupRows rows = group({fine, fine});
+    CHECK(cell(rows.summary, "antt").number() == 2.5);
+    CHECK(cell(rows.summary, "starved").empty());
+    CHECK(cell(rows.clients[1].second, "starved_runs").number() == 0);
+  }
+  SECTION("one replication of two is enough") {
+    const GroupRows rows = group({fine, starving});
+    for (const std::string& column : kOfAllClients) CHECK(cell(rows.summary, column).empty());
+    CHECK(cell(rows.summary, "starved").text() == "B");
+    CHECK(cell(rows.summary, "unfinished").number() == 2);
+    CHECK(cell(rows.summary, "utilisation").number() == 0);
+    const Row& a = rows.clients[0].second;
+    const Row& b = rows.clients[1].second;
+    CHECK(cell(a, "ntt").number() == 1.5);
+    for (const std::string& column : kOfOneClient) CHECK(cell(b, column).empty());
+    CHECK(cell(b, "jobs").number() == 1);
+    CHECK(cell(b, "unfinished").number() == 2);
+    CHECK(cell(b, "starved_runs").number() == 1);
+  }
+  SECTION("so is one permutation of a replication") {
+    const GroupRows rows = group({replication({{{0, 20}, {1, 30}}, {{0, 10}}})});
+    CHECK(cell(rows.summary, "antt").empty());
+    CHECK(cell(rows.summary, "starved").text() == "B");
+  }
+  SECTION("several are told apart") {
+    CHECK(cell(group({fine, replication({{}})}).summary, "starved").text() == "A|B");
+  }
+}
+
+TEST_CASE("percentiles say where unfinished jobs make them lower bounds", "[starved]") {
+  const GroupRows rows = group({replication({{{0, 20}, {1, 30}}})});
+  CHECK(cell(rows.summary, "percentiles").text() == "lower-bound");
+  CHECK(cell(rows.summary, "p99_response_ns").number() == 50);  // B's age: it would have taken longer
+  CHECK(cell(rows.clients[0].second, "percentiles").text() == "exact");
+  CHECK(cell(rows.clients[0].second, "response_ns_p99").number() == 20);
+  CHECK(cell(rows.clients[1].second, "percentiles").text() == "lower-bound");
+}
+
+TEST_CASE("p99 and mean responses have the interval of Student's t over replications", "[starved]") {
+  const std::vector<double> responses{20, 24, 31};
+  std::vector<UnitResult> replications;
+  for (const double response : responses)
+    replications.push_back(replication({{{0, static_cast<std::int64_t>(response)}, {1, 50}}}));
+  const GroupRows rows = group(replications);
+  const Row& a = rows.clients[0].second;
+  CHECK(cell(a, "response_ns_mean_ci95").number() == half_width_95(responses));
+  CHECK(cell(a, "response_ns_p99_ci95").number() == half_width_95(responses));
+  // B's unfinished jobs make its 99th percentile a bound, of which there is no interval.
+  CHECK(cell(rows.clients[1].second, "response_ns_p99_ci95").empty());
+  CHECK(cell(rows.summary, "p99_response_ns_ci95").empty());
+  // Nor is there one of a single replication.
+  CHECK(cell(group({replications[0]}).clients[0].second, "response_ns_mean_ci95").empty());
+}
+
+TEST_CASE("a starved client never yields a number, whatever the workload and the policy", "[starved][long]") {
+  int starved_cells = 0;
+  for (const int i : case_numbers(60, 5'000))
+    for (const std::string& policy : all_policies()) {
+      INFO("scenario " << i << " under " << policy);
+      Scenario scenario = random_scenario(static_cast<std::uint64_t>(i));
+      scenario.horizon = Time{3'000 + 1'500 * static_cast<std::int64_t>(i % 40)};
+      std::vector<std::string> names;
+      for (const Client& client : scenario.clients) names.push_back(client.name);
+      Group group(names);
+      std::set<std::string> starved;
+      std::int64_t unfinished = 0;
+      for (std::uint32_t replication = 0; replication < 2; ++replication) {
+        scenario.horizon = scenario.horizon + Duration{2'000 * replication};
+        const Played played = play(scenario, policy, {1, replication, 0});
+        ReplicationMeter meter(names.size(), false);
+        for (const JobResult& job : played.jobs) meter.job(job);
+        meter.run_over(played.totals);
+        UnitResult unit;
+        unit.metrics = meter.metrics();
+        unit.responses = meter.responses();
+        group.add(unit);
+        std::set<std::string> served;
+        for (const Record& r : played.records) {
+          if (r.mark == Mark::finished) served.insert(names[r.job.client.index]);
+          unfinished += r.mark == Mark::released ? 1 : r.mark == Mark::finished ? -1 : 0;
+        }
+        for (const std::string& name : names)
+          if (!served.contains(name)) starved.insert(name);
+      }
+      const GroupRows rows = group.rows();
+      std::string named;
+      for (const std::string& name : starved) named += (named.empty() ? "" : "|") + name;
+      REQUIRE(cell(rows.summary, "starved").text() == named);
+      REQUIRE(cell(rows.summary, "unfinished").number() == static_cast<double>(unfinished));
+      for (const char* column : {"antt", "dntt", "stp", "jain", "waiting_ns_mean", "concurrency_efficiency"})
+        REQUIRE(cell(rows.summary, column).empty() == !starved.empty());
+      for (const auto& [name, row] : rows.clients)
+        for (const std::string& column : kOfOneClient)
+          if (starved.contains(name)) REQUIRE(cell(row, column).empty());
+      starved_cells += starved.empty() ? 0 : 1;
+    }
+  CHECK(starved_cells > 0);  // or this shows nothing
+}
