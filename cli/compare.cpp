@@ -53,6 +53,29 @@ void print_job_errors(const JobErrors& errors) {
                100 * errors.max, percent(errors.bias));
 }
 
+bool starves(const GroupComparison& group) {
+  return !group.starved.predicted.empty() || !group.starved.measured.empty();
+}
+
+std::string shown(const GroupComparison& group, const Compared& metric) {
+  const bool of_all = metric.metric == "antt" || metric.metric == "dntt" || metric.metric == "stp";
+  return of_all && starves(group) ? "starved" : percent(metric.relative_error());
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  return names.empty() ? "nobody" : fmt::format("{}", fmt::join(names, " "));
+}
+
+void print_starved(const Comparison& comparison) {
+  std::size_t printed = 0;
+  for (const GroupComparison& group : comparison.groups) {
+    if (!starves(group) || printed++ >= kMostRows) continue;
+    fmt::print("starved at point {} under {}: predicted {}; measured {}\n", group.point, group.policy,
+               listed(group.starved.predicted), listed(group.starved.measured));
+  }
+  if (printed > kMostRows) fmt::print("  ... {} more with --json\n", printed - kMostRows);
+}
+
 void print_groups(const Comparison& comparison) {
   fmt::print("{:>5}  {:<14} {:>8} {:>6} {:>6} {:>6} {:>6}", "point", "policy", "jobs", "p50", "p90", "max",
              "bias");
@@ -63,7 +86,7 @@ void print_groups(const Comparison& comparison) {
     const GroupComparison& group = comparison.groups[i];
     fmt::print("{:>5}  {:<14}", group.point, group.policy);
     print_job_errors(group.ntt);
-    for (const Compared& metric : group.metrics) fmt::print(" {:>9}", percent(metric.relative_error()));
+    for (const Compared& metric : group.metrics) fmt::print(" {:>9}", shown(group, metric));
     fmt::print("\n");
   }
   if (comparison.groups.size() > kMostRows)
@@ -90,6 +113,13 @@ void print_clients(const Comparison& comparison) {
                percent(client->ntt.relative_error()), percent(client->response.relative_error()));
 }
 
+std::string ranked(const std::vector<std::string>& policies, const std::vector<std::string>& starved) {
+  std::string text = fmt::format("{}", fmt::join(policies, " "));
+  if (!starved.empty())
+    text += fmt::format("{}(starved: {})", text.empty() ? "" : " ", fmt::join(starved, " "));
+  return text;
+}
+
 void print_rankings(const Comparison& comparison) {
   const auto& rankings = comparison.rankings;
   if (rankings.empty()) return;
@@ -102,7 +132,8 @@ void print_rankings(const Comparison& comparison) {
     std::string swapped;
     for (const auto& [one, other] : ranking.swapped) swapped += fmt::format(" {}/{}", one, other);
     fmt::print("  {} at point {}: predicted {}; measured {}; swapped{}\n", ranking.metric, ranking.point,
-               fmt::join(ranking.predicted, " "), fmt::join(ranking.measured, " "), swapped);
+               ranked(ranking.predicted, ranking.starved_predicted),
+               ranked(ranking.measured, ranking.starved_measured), swapped);
   }
   if (shown > kMostRankings) fmt::print("  ... {} more with --json\n", shown - kMostRankings);
 }
@@ -127,6 +158,7 @@ void print(const Comparison& comparison) {
   fmt::print(
       "errors in %, (predicted - measured) / measured; p50, p90 and max: NTT of jobs, without sign\n\n");
   print_groups(comparison);
+  print_starved(comparison);
   print_clients(comparison);
   print_rankings(comparison);
   print_left_out(comparison);

@@ -11,7 +11,6 @@
 #include <tuple>
 
 #include "experiments/manifest.hpp"
-#include "experiments/published.hpp"
 #include "experiments/table.hpp"
 #include "models/error.hpp"
 #include "models/fit/location.hpp"
@@ -27,7 +26,6 @@ constexpr std::size_t kMostNamed = 5;
 
 const std::vector<std::string> kMetrics{
     "antt", "dntt", "stp", "makespan_ns", "evictions", "eviction_delay_ns_mean", "utilisation"};
-const std::vector<std::string> kRanked{"antt", "dntt", "stp"};
 const std::vector<std::string> kLimited{"ntt_p50", "ntt_p90", "antt", "dntt", "stp", "ranking"};
 
 double relative(double predicted, double measured) {
@@ -45,6 +43,7 @@ struct SummaryRow {
   int line = 0;
   std::vector<std::string> swept;
   std::vector<std::optional<double>> values;  // in the order of kMetrics
+  std::vector<std::string> starved;
 };
 
 struct ClientRow {
@@ -74,18 +73,30 @@ struct Folder {
                    "each key once");
 }
 
+std::vector<std::string> names_in(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::size_t bar = text.find('|');
+    names.emplace_back(text.substr(0, bar));
+    text.remove_prefix(bar == std::string_view::npos ? text.size() : bar + 1);
+  }
+  return names;
+}
+
 void read_summary(Folder& folder) {
   Table table(folder.path / "summary.csv");
   const std::size_t point = table.column("point"), policy = table.column("policy");
   std::vector<std::size_t> metrics;
   metrics.reserve(kMetrics.size());
   for (const std::string& metric : kMetrics) metrics.push_back(table.column(metric));
+  const auto starved = table.column_if_any("starved");  // folders of older programs have none
   for (std::size_t c = policy + 1; c < metrics.front(); ++c) folder.swept.push_back(table.columns()[c]);
   while (table.next()) {
     SummaryRow row;
     row.line = table.line();
     for (std::size_t c = policy + 1; c < metrics.front(); ++c) row.swept.emplace_back(table.text(c));
     for (const std::size_t column : metrics) row.values.push_back(table.number(column));
+    if (starved) row.starved = names_in(table.text(*starved));
     const GroupKey key{table.index(point), std::string(table.text(policy))};
     if (!folder.summary.emplace(key, std::move(row)).second) refuse_twice(table);
   }
@@ -230,6 +241,7 @@ void match_summaries(const Folder& a, const Folder& b, Comparison& out) {
         std::tie(group.point, group.policy) = in_a.first;
         for (std::size_t m = 0; m < kMetrics.size(); ++m)
           group.metrics.push_back({kMetrics[m], in_a.second.values[m], in_b.second.values[m]});
+        group.starved = {in_a.second.starved, in_b.second.starved};
         out.groups.push_back(std::move(group));
       },
       out.unmatched);
@@ -357,69 +369,23 @@ class JobMatcher {
   std::vector<double> all_;
 };
 
-// ---- rankings
-
-const Compared& metric_of(const GroupComparison& group, const std::string& metric) {
-  return *std::find_if(group.metrics.begin(), group.metrics.end(),
-                       [&](const Compared& c) { return c.metric == metric; });
-}
-
-struct Ranked {
-  std::string policy;
-  double predicted, measured;
-};
-
-// Best first; equals by name.
-std::vector<std::string> in_order(std::vector<Ranked> ranked, double Ranked::*value, bool larger_is_better) {
-  std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
-    if (a.*value != b.*value) return (a.*value < b.*value) != larger_is_better;
-    return a.policy < b.policy;
-  });
-  std::vector<std::string> names;
-  names.reserve(ranked.size());
-  for (const Ranked& each : ranked) names.push_back(each.policy);
-  return names;
-}
-
-RankingComparison rank(std::uint32_t point, const std::string& metric, const std::vector<Ranked>& ranked) {
-  RankingComparison out;
-  out.point = point;
-  out.metric = metric;
-  out.predicted = in_order(ranked, &Ranked::predicted, metric == "stp");
-  out.measured = in_order(ranked, &Ranked::measured, metric == "stp");
-  for (std::size_t i = 0; i < ranked.size(); ++i)
-    for (std::size_t j = i + 1; j < ranked.size(); ++j)
-      if (ranking(ranked[i].predicted, ranked[j].predicted) *
-              ranking(ranked[i].measured, ranked[j].measured) <
-          0)
-        out.swapped.emplace_back(ranked[i].policy, ranked[j].policy);
-  return out;
-}
-
-void rank_all(Comparison& out) {
-  std::map<std::uint32_t, std::vector<const GroupComparison*>> points;
-  for (const GroupComparison& group : out.groups) points[group.point].push_back(&group);
-  for (const auto& [point, groups] : points)
-    for (const std::string& metric : kRanked) {
-      std::vector<Ranked> ranked;
-      for (const GroupComparison* group : groups)
-        if (const Compared& c = metric_of(*group, metric); c.predicted && c.measured)
-          ranked.push_back({group->policy, *c.predicted, *c.measured});
-      if (ranked.size() > 1) out.rankings.push_back(rank(point, metric, ranked));
-    }
-}
-
 // ---- limits
 
 std::optional<double> largest_error(const Comparison& comparison, const std::string& metric) {
   std::optional<double> largest;
-  for (const GroupComparison& group : comparison.groups)
-    if (const auto error = metric_of(group, metric).relative_error())
+  for (const GroupComparison& group : comparison.groups) {
+    if (!group.starved.equal()) return std::numeric_limits<double>::infinity();
+    if (const auto error = group.metric(metric).relative_error())
       largest = std::max(largest.value_or(0), std::abs(*error));
+  }
   return largest;
 }
 
 }  // namespace
+
+const Compared& GroupComparison::metric(const std::string& name) const {
+  return *std::find_if(metrics.begin(), metrics.end(), [&](const Compared& c) { return c.metric == name; });
+}
 
 std::optional<double> Compared::relative_error() const {
   if (!predicted || !measured) return std::nullopt;
@@ -434,7 +400,7 @@ Comparison compare_folders(const fs::path& prediction, const fs::path& measureme
   match_summaries(a, b, out);
   match_clients(a, b, out);
   if (a.about.has_jobs && b.about.has_jobs) JobMatcher(a, b, out);
-  rank_all(out);
+  out.rankings = rankings_of(out.groups);
   return out;
 }
 

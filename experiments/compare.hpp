@@ -34,14 +34,23 @@ struct Unfinished {
   std::size_t predicted = 0, measured = 0, both = 0;  // not finished in the prediction only, ...
 };
 
+// Clients that finished no job in some run: then metrics over clients have no value.
+struct Starved {
+  std::vector<std::string> predicted, measured;
+  bool equal() const { return predicted == measured; }
+};
+
 // A point under a policy.
 struct GroupComparison {
   std::uint32_t point = 0;
   std::string policy;
   std::vector<Compared>
       metrics;  // antt, dntt, stp, makespan_ns, evictions, eviction_delay_ns_mean, utilisation
+  Starved starved;
   JobErrors ntt;
   Unfinished unfinished;
+
+  const Compared& metric(const std::string& name) const;  // one of those
 };
 
 struct ClientComparison {
@@ -55,6 +64,8 @@ struct RankingComparison {
   std::uint32_t point = 0;
   std::string metric;                            // antt, dntt or stp
   std::vector<std::string> predicted, measured;  // policies, the best first
+  // Policies under which a client starves: they come after all others, and tie.
+  std::vector<std::string> starved_predicted, starved_measured;
   // Pairs that are more than 5% apart in both folders, the other way round.
   std::vector<std::pair<std::string, std::string>> swapped;
   bool equal() const { return swapped.empty(); }
@@ -88,11 +99,15 @@ struct Comparison {
 // point has other swept values in the two, or they have no point and policy in common.
 Comparison compare_folders(const std::filesystem::path& prediction, const std::filesystem::path& measurement);
 
+// Of each point with two policies or more that both folders have, by each of antt, dntt and stp.
+std::vector<RankingComparison> rankings_of(const std::vector<GroupComparison>& groups);
+
 // Everything, for programs; numbers that are none or infinite are null.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 
 // The largest error that somebody is content with. Metrics: ntt_p50, ntt_p90 (of all jobs), antt, dntt, stp
-// (the largest absolute relative error of a point and policy), ranking (the number of rankings not equal).
+// (the largest absolute relative error of a point and policy, infinite where other clients starve in the two
+// folders), ranking (the number of rankings not equal).
 struct Limit {
   std::string metric;
   double most = 0;

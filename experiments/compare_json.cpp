@@ -37,7 +37,8 @@ Json to_json(const GroupComparison& group) {
   Json json{{"point", group.point},
             {"policy", group.policy},
             {"ntt_error", to_json(group.ntt)},
-            {"unfinished", to_json(group.unfinished)}};
+            {"unfinished", to_json(group.unfinished)},
+            {"starved", {{"predicted", group.starved.predicted}, {"measured", group.starved.measured}}}};
   for (const Compared& c : group.metrics) json[c.metric] = to_json(c);
   return json;
 }
@@ -53,8 +54,13 @@ Json to_json(const ClientComparison& client) {
 Json to_json(const RankingComparison& ranking) {
   Json swapped = Json::array();
   for (const auto& [one, other] : ranking.swapped) swapped.push_back(Json::array({one, other}));
-  return {{"point", ranking.point},         {"metric", ranking.metric},     {"equal", ranking.equal()},
-          {"predicted", ranking.predicted}, {"measured", ranking.measured}, {"swapped", swapped}};
+  return {{"point", ranking.point},
+          {"metric", ranking.metric},
+          {"equal", ranking.equal()},
+          {"predicted", ranking.predicted},
+          {"measured", ranking.measured},
+          {"starved", {{"predicted", ranking.starved_predicted}, {"measured", ranking.starved_measured}}},
+          {"swapped", swapped}};
 }
 
 Json to_json(const Unmatched& unmatched) {

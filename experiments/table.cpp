@@ -40,9 +40,14 @@ Table::Table(std::filesystem::path file) : file_(std::move(file)), text_(content
 }
 
 std::size_t Table::column(const std::string& name) const {
+  const auto place = column_if_any(name);
+  if (!place) throw InputError({file_.string(), 1}, name, "no such column", "a column of that name");
+  return *place;
+}
+
+std::optional<std::size_t> Table::column_if_any(const std::string& name) const {
   const auto found = std::find(columns_.begin(), columns_.end(), name);
-  if (found == columns_.end())
-    throw InputError({file_.string(), 1}, name, "no such column", "a column of that name");
+  if (found == columns_.end()) return std::nullopt;
   return static_cast<std::size_t>(found - columns_.begin());
 }
 

@@ -23,6 +23,7 @@ class Table {
   const std::filesystem::path& file() const { return file_; }
   const std::vector<std::string>& columns() const { return columns_; }
   std::size_t column(const std::string& name) const;  // its place; InputError when there is none
+  std::optional<std::size_t> column_if_any(const std::string& name) const;
 
   bool next();  // false after the last row
   int line() const { return line_; }
