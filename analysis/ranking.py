@@ -13,19 +13,18 @@ class Metric:
     name: str
     title: str
     lower: bool  # is better
-    all_clients: bool  # has no value where a client finishes nothing
     about: str
     absolute_tie: float = 0  # values that differ by less are as good, as are
     tie: float = 0.01        # those that differ by less than this share of them; where there are no intervals
 
 
 METRICS = [
-    Metric('antt', 'ANTT', True, True, 'Mean over the clients of the normalised turnaround time, response over time alone.'),
-    Metric('dntt', 'DNTT', True, True, 'Standard deviation of the same over the clients.'),
-    Metric('stp', 'STP', False, False, 'Sum over the clients of time alone over response.'),
-    Metric('p99', 'p99 response', True, True, '99th percentile of the response times of all jobs.'),
-    Metric('jain', 'Jain', False, False, "Jain's index of progress, time alone over response: 1 where all progress alike; who finishes nothing progresses by 0."),
-    Metric('overhead', 'overhead', True, False,
+    Metric('antt', 'ANTT', True, 'Mean over the clients of the normalised turnaround time, response over time alone.'),
+    Metric('dntt', 'DNTT', True, 'Standard deviation of the same over the clients.'),
+    Metric('stp', 'STP', False, 'Sum over the clients of time alone over response.'),
+    Metric('p99', 'p99 response', True, '99th percentile of the response times of all jobs; ≥: a lower bound, as jobs are unfinished.'),
+    Metric('jain', 'Jain', False, "Jain's index of progress, time alone over response: 1 where all progress alike."),
+    Metric('overhead', 'overhead', True,
            'Where every client ends, by how much the makespan exceeds the shortest of any policy on this workload, since all do the same '
            'work; where clients loop (*), how much of the best efficiency is lost, the sum over clients of time alone over time when '
            'sharing, per job.', absolute_tie=0.005, tie=0)]
@@ -34,9 +33,9 @@ METRICS = [
 @dataclass(frozen=True)
 class Entry:
     """One policy's value on one workload."""
-    value: results.Measured  # NaN where a client finishes nothing and the metric is about all of them
-    starved: int  # clients of which not every run finished a job
-    clients: int
+    value: results.Measured  # NaN where a client starves
+    starved: tuple  # the clients that do: not every run finished a job of theirs
+    lower_bound: bool = False
 
 
 class Workload:
@@ -47,38 +46,39 @@ class Workload:
             raise results.InputError(found.path, 'several points', 'an experiment without a sweep')
         self.name, self.title, self.endless = found.path.resolve().name, found.title, found.endless
         self._summary = {row.policy: row for row in found.summary}
-        self._starved = {policy: sum(row.jobs < max(1, found.runs) for row in found.clients if row.policy == policy)
-                         for policy in self._summary}
-        self._clients = len({row.client for row in found.clients})
 
     @property
     def policies(self):
         return list(self._summary)
 
     def starved(self, policy):
-        return self._starved[policy]
+        """The clients that starve under it."""
+        return self._summary[policy].starved
 
     def entry(self, metric, policy):
-        starved = self._starved[policy]
-        value = self._value(metric.name, self._summary[policy], self._clients - starved)
-        return Entry(results.Measured(math.nan, math.nan) if starved and metric.all_clients else value, starved, self._clients)
+        row = self._summary[policy]
+        if row.starved:
+            return Entry(_plain(math.nan), row.starved)
+        return Entry(self._value(metric.name, row), (), metric.name == 'p99' and row.percentiles == 'lower-bound')
 
-    def _value(self, metric, row, served):
+    def _value(self, metric, row):
         if metric in results.METRICS:
             return row.metrics[metric]
         if metric == 'p99':
             return _plain(row.p99_ns)
-        if metric == 'jain':  # of those who finished something, and of all
-            return _plain(row.jain * served / self._clients)
-        every = self._summary.values()
+        if metric == 'jain':
+            return _plain(row.jain)
+        every = [each for each in self._summary.values() if not each.starved]
         if self.endless:
             return _plain(1 - row.metrics[_EFFICIENCY].mean / max(each.metrics[_EFFICIENCY].mean for each in every))
         return _plain(row.makespan_ns / min(each.makespan_ns for each in every) - 1)
 
     def ranks(self, metric):
         """policy -> 1 + how many are better than it: by more than both intervals together, or, where there are none, by more
-        than what counts as a tie."""
+        than what counts as a tie. Whoever lets a client starve comes after all that do not; where all do nobody has a rank."""
         entries = {policy: self.entry(metric, policy) for policy in self._summary}
+        if all(entry.starved for entry in entries.values()):
+            return {}
         return {policy: 1 + sum(_better(other, entry, metric) for other in entries.values())
                 for policy, entry in entries.items()}
 
@@ -111,7 +111,8 @@ class Table:
         self.metric, self.workloads = metric, workloads
         self.ranks = {workload.name: workload.ranks(metric) for workload in workloads}
         self.mean_rank = mean_ranks(self.ranks.values())
-        self.policies = sorted(self.mean_rank, key=lambda policy: (self.mean_rank[policy], policy))
+        every = {policy for workload in workloads for policy in workload.policies}
+        self.policies = sorted(every, key=lambda policy: (self.mean_rank.get(policy, math.inf), policy))
 
     def entry(self, policy, workload):
         return workload.entry(self.metric, policy) if policy in workload.policies else None
@@ -143,18 +144,25 @@ def tables(workloads):
 def markdown(made):
     """All tables as a page."""
     overview = mean_ranks([table.mean_rank for table in made])
+    policies = sorted({policy for table in made for policy in table.policies},
+                      key=lambda policy: (overview.get(policy, math.inf), policy))
     lines = ['# Mean ranks', '', 'Over the workloads that a policy can play; 1 is best. A rank is 1 + how many policies are better by more than both '
-             '95 % intervals (±) together; where there is none, by more than 1 %, and of overheads by more than half a percentage point.', '',
+             '95 % intervals (±) together; where there is none, by more than 1 %, and of overheads by more than half a percentage point. A policy '
+             'under which a client starves (finishes no job in some run) comes after all others; where clients starve under all, none has a rank.', '',
              *_rows(['policy', 'decides', *(table.metric.title for table in made), 'mean'],
-                    [[policy, names.family(policy), *(f'{table.mean_rank[policy]:.1f}' for table in made), f'{overview[policy]:.1f}']
-                     for policy in sorted(overview, key=lambda policy: (overview[policy], policy))])]
+                    [[policy, names.family(policy), *(_rank(table.mean_rank, policy) for table in made), _rank(overview, policy)]
+                     for policy in policies])]
     for table in made:
         direction = 'lower' if table.metric.lower else 'higher'
         lines += ['', f'# {table.metric.title} ({direction} is better)', '', table.metric.about, '',
                   *_rows(['policy', *(_heading(table, workload) for workload in table.workloads), 'mean rank'],
                          [[policy, *(_cell(table, policy, workload) for workload in table.workloads),
-                           f'{table.mean_rank[policy]:.1f}'] for policy in table.policies])]
+                           _rank(table.mean_rank, policy)] for policy in table.policies])]
     return '\n'.join(lines) + '\n'
+
+
+def _rank(ranks, policy):
+    return f'{ranks[policy]:.1f}' if policy in ranks else '-'
 
 
 def _heading(table, workload):
@@ -168,12 +176,14 @@ def _cell(table, policy, workload):
     if entry is None:
         return ''
     divisor, _ = table.scale(workload)
-    rank = f'**{table.ranks[workload.name][policy]}**'
-    if math.isnan(entry.value.mean):
-        return f'{entry.starved} of {entry.clients} starve {rank}'
+    ranks = table.ranks[workload.name]
+    rank = f'**{ranks[policy]}**' if policy in ranks else ''
+    if entry.starved:
+        return f"starved: {', '.join(entry.starved)} {rank}".rstrip()
     interval = f' ±{digits(entry.value.ci95 / divisor, 2)}' if entry.value.half_width else ''
     value = entry.value.mean / divisor
-    return f"{f'{value:.1f}' if table.metric.name == 'overhead' else digits(value)}{interval} {rank}"
+    least = '≥' if entry.lower_bound else ''
+    return f"{least}{f'{value:.1f}' if table.metric.name == 'overhead' else digits(value)}{interval} {rank}"
 
 
 def _rows(heading, rows):
@@ -188,7 +198,7 @@ def csv_rows(made):
             for policy in sorted(workload.policies):
                 entry = table.entry(policy, workload)
                 yield [table.metric.name, workload.name, policy, _text(entry.value.mean), _text(entry.value.ci95),
-                       table.ranks[workload.name][policy], entry.starved]
+                       table.ranks[workload.name].get(policy, ''), '|'.join(entry.starved)]
 
 
 def _text(number):

@@ -13,6 +13,10 @@ import results
 def text(found):
     """The report of a result folder: Markdown that reads well as it is."""
     parts = [f'# {found.title}', _table(*_measured(found))]
+    starved = sum(bool(row.starved) for row in found.summary)
+    if starved:
+        parts.append(f'{starved} of {len(found.summary)} starved: there a client finished no job in some run, and nothing that is averaged '
+                     'over clients has a value.')
     if found.published:
         parts.append(_table(*_published(found)))
     return '\n\n'.join([*parts, tally(found.published)]) + '\n'
@@ -27,9 +31,18 @@ def tally(published):
 def _measured(found):
     places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in found.summary))}
     rows = sorted(found.summary, key=lambda row: (row.point, places[row.policy]))
-    head = [*map(names.parameter, found.swept), 'policy', *(names.METRIC_NAMES[metric] for metric in results.METRICS)]
-    return head, [[*row.swept, row.policy, *(_interval(row.metrics[metric]) for metric in results.METRICS)]
-                  for row in rows]
+    head = [*map(names.parameter, found.swept), 'policy', *(names.METRIC_NAMES[metric] for metric in results.METRICS),
+            'unfinished jobs', 'starved']
+    return _without_empty(head, [[*row.swept, row.policy,
+                                  *('starved' if row.starved else _interval(row.metrics[metric]) for metric in results.METRICS),
+                                  str(row.unfinished or ''), ', '.join(row.starved)] for row in rows],
+                          ('unfinished jobs', 'starved'))
+
+
+def _without_empty(head, rows, optional):
+    """Head and rows without the optional columns in which nothing stands."""
+    used = [column for column, name in enumerate(head) if name not in optional or any(row[column] for row in rows)]
+    return [head[column] for column in used], [[row[column] for column in used] for row in rows]
 
 
 def _published(found):
@@ -40,8 +53,7 @@ def _published(found):
     rows = [[row.figure, *swept.get(row.point, unknown), row.policy, _metric(row), _value(row),
              _number(row.measured), _percent(row.relative_error), row.kind, row.verdict, row.note]
             for row in found.published]
-    used = [column for column, name in enumerate(head) if name != 'note' or any(row[column] for row in rows)]
-    return [head[column] for column in used], [[row[column] for column in used] for row in rows]
+    return _without_empty(head, rows, ('note',))
 
 
 def _metric(row):

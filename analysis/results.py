@@ -48,6 +48,9 @@ class Summary:
     jain: float
     p99_ns: float  # response time
     makespan_ns: float
+    starved: tuple = ()  # clients that finished no job in some run: what is averaged over clients is NaN then
+    unfinished: int = 0  # jobs, in all runs
+    percentiles: str = ''  # 'exact', or 'lower-bound' where unfinished jobs would have made them larger
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,9 @@ class Client:
     ntt: Measured
     standalone_ns: float
     slices: object = None  # Slices, where the folder tells of them
-    jobs: int = 0  # finished, in all runs
+    unfinished: int = 0  # jobs, in all runs
+    starved_runs: int = 0  # in which it finished no job: if any, its means and percentiles are NaN
+    percentiles: str = ''  # as in Summary
 
 
 @dataclass(frozen=True)
@@ -107,8 +112,11 @@ class Results:
     clients: list
     published: list = field(default_factory=list)
     world: str = ''  # where the manifest says it
-    runs: int = 0  # of each point and policy; 0 where the manifest does not say
     endless: bool = False  # runs end at a horizon
+
+    def starved(self, point, policy):
+        """The clients that finished no job in some run of that point and policy."""
+        return next((row.starved for row in self.summary if (row.point, row.policy) == (point, policy)), ())
 
     def has_intervals(self):
         return any(value.half_width > 0 for row in self.summary for value in row.metrics.values())
@@ -209,7 +217,6 @@ def read(path):
         _count(configuration.get('replications')), swept, summary,
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
-        _count(configuration.get('replications', 1)) * _count(configuration.get('permutations', 1)),
         'horizon' in configuration)
 
 
@@ -325,7 +332,8 @@ def _read_summary(file):
     swept = tuple(columns[columns.index('policy') + 1:columns.index('antt')])
     return swept, [Summary(row.index('point'), row.text('policy'), tuple(row.text(path) for path in swept),
                            {name: row.measured(name) for name in (*METRICS, _EFFICIENCY)}, row.number('evictions'),
-                           *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')))
+                           *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
+                           row.index('unfinished'), row.text('percentiles'))
                    for row in rows]
 
 
@@ -333,7 +341,12 @@ def _read_clients(file):
     _, rows = read_table(file, ['point', 'policy', 'client', 'ntt', 'ntt_ci95', 'standalone_ns'])
     _refuse_empty(file, rows)
     return [Client(row.index('point'), row.text('policy'), row.text('client'), row.measured('ntt'),
-                   row.number('standalone_ns'), _read_slices(row), row.index('jobs')) for row in rows]
+                   row.number('standalone_ns'), _read_slices(row), row.index('unfinished'),
+                   row.index('starved_runs'), row.text('percentiles')) for row in rows]
+
+
+def _names(text):
+    return tuple(text.split('|')) if text else ()
 
 
 def _read_slices(row):

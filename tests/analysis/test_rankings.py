@@ -14,20 +14,26 @@ import results
 import style
 
 SUMMARY = ('point,policy,antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions,makespan_ns,jain,p99_response_ns,'
-           'concurrency_efficiency\n')
-CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns,jobs\n'
+           'concurrency_efficiency,starved,percentiles\n')
+CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns\n'
 
 
 class Workloads(InAFolder):
-    def write(self, name, rows, starving=(), clients=4, **configuration):
-        """rows: policy -> (ANTT, its interval, DNTT, STP, makespan, Jain, p99, efficiency)."""
+    def write(self, name, rows, starving=(), clients=4, percentiles='exact', **configuration):
+        """rows: policy -> (ANTT, its interval, DNTT, STP, makespan, Jain, p99, efficiency). starving: policies with how
+        many clients starve under each, as the runner tells it."""
         folder = self.folder / name
         folder.mkdir()
-        (folder / 'summary.csv').write_text(SUMMARY + ''.join(
-            f'0,{policy},{antt},{ci95},{dntt},0.01,{stp},0.01,0,{makespan},{jain},{p99},{efficiency}\n'
-            for policy, (antt, ci95, dntt, stp, makespan, jain, p99, efficiency) in rows.items()))
+        starved = {policy: [f'C{client}' for client in range(count)] for policy, count in starving}
+        lines = []
+        for policy, (antt, ci95, dntt, stp, makespan, jain, p99, efficiency) in rows.items():
+            averages = [antt, ci95, dntt, 0.01, stp, 0.01]
+            if policy in starved:
+                averages, jain, efficiency = [''] * 6, '', ''
+            lines.append([0, policy, *averages, 0, makespan, jain, p99, efficiency, '|'.join(starved.get(policy, [])), percentiles])
+        (folder / 'summary.csv').write_text(SUMMARY + ''.join(','.join(map(str, line)) + '\n' for line in lines))
         (folder / 'clients.csv').write_text(CLIENTS + ''.join(
-            f'0,{policy},C{client},2,,1000,{0 if client < dict(starving).get(policy, 0) else 60}\n'
+            f"0,{policy},C{client},{'' if f'C{client}' in starved.get(policy, []) else 2},,1000\n"
             for policy in rows for client in range(clients)))
         about = {'title': name.upper(), 'policies': list(rows), 'replications': 3, 'permutations': 20, **configuration}
         (folder / 'manifest.json').write_text(json.dumps({'configuration': about}))
@@ -66,15 +72,28 @@ class Rankings(Workloads):
 
     def test_who_lets_clients_starve_comes_last(self):
         starving = self.finite('starves', starving={'srt': 3}.items())
-        ranks = {table.metric.name: table.ranks['starves'] for table in ranking.tables([starving])}
-        for metric in ('antt', 'dntt', 'p99'):
-            self.assertEqual(ranks[metric]['srt'], 3, metric)
-        self.assertEqual(ranks['stp']['srt'], 1)  # those that run do
-        self.assertIn('| srt | 3 of 4 starve **3** |', ranking.markdown([self.table('antt', starving)]))
+        for table in ranking.tables([starving]):  # by every metric: its makespan, too, is of less work
+            self.assertEqual(table.ranks['starves']['srt'], 3, table.metric.name)
+            self.assertIn('| srt | starved: C0, C1, C2 **3** |', ranking.markdown([table]))
+            self.assertTrue(math.isnan(table.entry('srt', starving).value.mean))
+        self.assertEqual(starving.starved('srt'), ('C0', 'C1', 'C2'))
 
-    def test_progress_of_nothing_counts_in_jains_index(self):
-        one_of_four = self.finite('jain', starving={'sjf': 3}.items())
-        self.assertAlmostEqual(self.table('jain', one_of_four).entry('sjf', one_of_four).value.mean, 0.9 / 4)
+    def test_where_clients_starve_under_all_nobody_is_best(self):
+        everywhere = self.finite('starves', starving={'fcfs': 1, 'sjf': 1, 'srt': 1}.items())
+        table = self.table('antt', everywhere)
+        self.assertEqual((table.ranks['starves'], table.mean_rank), ({}, {}))
+        self.assertIn('| fcfs | starved: C0 | - |', ranking.markdown([table]))
+        both = self.table('antt', everywhere, self.finite())  # the other workload decides
+        self.assertEqual(both.mean_rank, {'fcfs': 3, 'sjf': 1, 'srt': 1})
+
+    def test_what_a_starving_policy_measures_is_no_yardstick(self):
+        starving = self.read('short', {'fcfs': (4, 0, 1, 1, 1e9, 1, 1, 1), 'sjf': (4, 0, 1, 1, 2e9, 1, 1, 1)}, starving=[('fcfs', 1)])
+        self.assertEqual(self.table('overhead', starving).entry('sjf', starving).value.mean, 0)
+
+    def test_percentiles_that_are_lower_bounds_say_so(self):
+        bound = self.finite('bound', percentiles='lower-bound')
+        self.assertIn('| fcfs | ≥30.0 **1** |', ranking.markdown([self.table('p99', bound)]))
+        self.assertNotIn('≥', ranking.markdown([self.table('antt', bound)]))
 
     def test_a_policy_that_a_workload_lacks_has_no_cell_and_the_mean_is_of_the_others(self):
         other = self.read('other', {'srt': (2, 0, 1, 1, 1, 1, 1, 1), 'frs': (1, 0, 1, 1, 1, 1, 1, 1)})
@@ -109,7 +128,7 @@ class Rankings(Workloads):
         rows = list(csv.DictReader((outs[0] / 'rankings.csv').read_text().splitlines()))
         self.assertEqual(len(rows), 6 * 2 * 3)
         self.assertEqual(rows[0], {'metric': 'antt', 'workload': 'a', 'policy': 'fcfs', 'value': '7.0', 'ci95': '0.1', 'rank': '3',
-                                   'starved': '0'})
+                                   'starved': ''})
 
     def test_sweeps_and_folders_of_one_name_are_refused(self):
         swept = self.sweep(**{'policies.rr.params.quantum': ['1 ms', '2 ms']})

@@ -1,0 +1,53 @@
+"""Cells in which a client finished nothing, and unfinished jobs, as results.py reads them and report.py tells them."""
+import math
+import unittest
+
+from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
+import report
+import results
+
+SUMMARY = 'point,policy,antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions,jobs,unfinished,starved,percentiles'
+CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns,jobs,unfinished,starved_runs,percentiles'
+
+
+class Starved(InAFolder):
+    def write(self, summary, clients):
+        (self.folder / 'summary.csv').write_text('\n'.join([SUMMARY, *summary, '']))
+        (self.folder / 'clients.csv').write_text('\n'.join([CLIENTS, *clients, '']))
+        return results.read(self.folder)
+
+    def starving(self):
+        return self.write(['0,piv,,,,,,,3,9,2,b|d,lower-bound', '0,rr,2,0.1,1,,3,,4,12,0,,exact'],
+                          ['0,piv,a,2,,1000,9,0,0,exact', '0,piv,b,,,1000,0,2,1,', '0,rr,a,2,,1000,12,0,0,exact'])
+
+    def test_a_starved_cell_has_names_instead_of_numbers(self):
+        found = self.starving()
+        piv, rr = found.summary
+        self.assertEqual((piv.starved, piv.unfinished, piv.percentiles), (('b', 'd'), 2, 'lower-bound'))
+        self.assertTrue(math.isnan(piv.metrics['antt'].mean))
+        self.assertEqual((rr.starved, rr.unfinished, rr.percentiles), ((), 0, 'exact'))
+        self.assertEqual(found.starved(0, 'piv'), ('b', 'd'))
+        self.assertEqual((found.starved(0, 'rr'), found.starved(1, 'piv')), ((), ()))
+        self.assertEqual([(row.unfinished, row.starved_runs, row.percentiles) for row in found.clients],
+                         [(0, 0, 'exact'), (2, 1, ''), (0, 0, 'exact')])
+
+    def test_the_report_names_them(self):
+        text = report.text(self.starving())
+        self.assertIn('1 of 2 starved', text)
+        self.assertRegex(text, r'\| piv +\| starved +\| starved +\| starved +\| 2 +\| b, d +\|')
+        self.assertRegex(text, r'\| rr +\| 2.00 ± 0.10 +\| 1.00 +\| 3.00 +\| +\| +\|')
+
+    def test_where_all_is_well_the_report_has_no_such_columns(self):
+        text = report.text(self.write(['0,rr,2,0.1,1,,3,,4,12,0,,exact'], ['0,rr,a,2,,1000,12,0,0,exact']))
+        self.assertNotIn('starved', text)
+        self.assertNotIn('unfinished', text)
+
+    def test_the_command_prints_it(self):
+        self.starving()
+        code, printed, errors = finish(start('report.py', self.folder))
+        self.assertEqual((code, errors), (0, ''))
+        self.assertIn('b, d', printed)
+
+
+if __name__ == '__main__':
+    unittest.main()
