@@ -22,6 +22,9 @@ T975 = {
 }
 
 
+HORIZON_NS = 40_000_000  # of BUSY
+
+
 def documented_columns(file, swept=()):
     """The columns that the table in experiments/README.md gives a file."""
     page = (ROOT / "experiments/README.md").read_text().split("\n## Result folder\n")[1]
@@ -62,6 +65,19 @@ def time_per_job(jobs):
     )
 
 
+def starved(jobs):
+    """The clients that finished no job in some run."""
+    return sorted(
+        {client for (client, _, _), own in grouped(jobs, "client", "replication", "permutation").items()
+         if all(j["outcome"] != "finished" for j in own)}
+    )
+
+
+def ages(jobs):
+    """Of all jobs: the response, or how long an unfinished one was there when the run ended, as BUSY's do."""
+    return [int(j["response_ns"] or HORIZON_NS - int(j["arrival_ns"])) for j in jobs]
+
+
 def replication_metrics(jobs, sample):
     """The metrics of one replication of one policy at one point, from its rows of jobs.csv."""
     finished = [j for j in jobs if j["outcome"] == "finished"]
@@ -71,7 +87,7 @@ def replication_metrics(jobs, sample):
     runs = list(grouped(jobs, "permutation").values())
     spans = []
     for run in runs:
-        last = max(int(j["finish_ns"]) for j in run if j["outcome"] == "finished")
+        last = max(int(j["finish_ns"] or HORIZON_NS) for j in run)
         spans.append(last - min(int(j["arrival_ns"]) for j in run))
     return {
         "antt": statistics.fmean(ntts),
@@ -90,9 +106,14 @@ def summary_of(jobs, sample):
     summary = {name: statistics.fmean(r[name] for r in replications) for name in replications[0]}
     for name in ("antt", "dntt", "stp"):
         summary[name + "_ci95"] = half_width([r[name] for r in replications])
+    if starved(jobs):
+        summary.update(dict.fromkeys(("antt", "dntt", "stp", "antt_ci95", "dntt_ci95", "stp_ci95", "jain", "concurrency_efficiency")))
     responses = [int(j["response_ns"]) for j in jobs if j["outcome"] == "finished"]
-    summary["p99_response_ns"] = nearest_rank(responses, 0.99)
-    summary["p50_response_ns"] = nearest_rank(responses, 0.5)
+    summary["p99_response_ns"] = nearest_rank(ages(jobs), 0.99)
+    summary["p50_response_ns"] = nearest_rank(ages(jobs), 0.5)
+    if len(responses) == len(jobs):
+        own = [nearest_rank(ages(each), 0.99) for each in grouped(jobs, "replication").values()]
+        summary["p99_response_ns_ci95"] = half_width(own)
     summary["jobs"] = len(responses)
     summary["unfinished"] = len(jobs) - len(responses)
     return summary
@@ -102,17 +123,20 @@ def client_row_of(jobs):
     finished = [j for j in jobs if j["outcome"] == "finished"]
     replications = list(grouped(finished, "replication").values())
     ntts = [mean_of(own, "ntt") for own in replications]
-    if not finished:
-        return {"ntt": None, "ntt_ci95": None, "response_ns_mean": None, "response_ns_p99": None, "jobs": 0}
+    if starved(jobs):
+        names = ("ntt", "ntt_ci95", "response_ns_mean", "response_ns_mean_ci95", "response_ns_p99", "waiting_ns_mean", "evictions")
+        return {**dict.fromkeys(names), "jobs": len(finished), "unfinished": len(jobs) - len(finished)}
     over = {c: statistics.fmean(mean_of(own, c) for own in replications) for c in ("response_ns", "evictions", "standalone_ns")}
     return {
         "ntt": statistics.fmean(ntts),
         "ntt_ci95": half_width(ntts),
         "response_ns_mean": over["response_ns"],
-        "response_ns_p99": nearest_rank([int(j["response_ns"]) for j in finished], 0.99),
+        "response_ns_mean_ci95": half_width([mean_of(own, "response_ns") for own in replications]),
+        "response_ns_p99": nearest_rank(ages(jobs), 0.99),
         "evictions": over["evictions"],
         "standalone_ns": over["standalone_ns"],
         "jobs": len(finished),
+        "unfinished": len(jobs) - len(finished),
     }
 
 
@@ -133,11 +157,12 @@ class Results(ProgramTest):
             with self.subTest(point=point, policy=policy):
                 [row] = [r for r in tables["summary"] if (r["point"], r["policy"]) == (point, policy)]
                 self.check_row(row, summary_of(jobs, sample))
+                self.assertEqual(row["starved"], "|".join(starved(jobs)))
                 self.assertTrue(0 < float(row["utilisation"]) <= 1)
                 for (client,), own in grouped(jobs, "client").items():
                     [row] = [r for r in tables["clients"] if (r["point"], r["policy"], r["client"]) == (point, policy, client)]
                     self.check_row(row, client_row_of(own))
-                    if int(row["jobs"]) > 0:
+                    if not starved(own):
                         self.assertTrue(0 <= float(row["waiting_ns_mean"]) <= float(row["response_ns_mean"]))
 
     def test_metrics_of_permuted_arrivals(self):
