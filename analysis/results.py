@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 import operator
+import sys
 import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -329,12 +330,30 @@ def _read_summary(file):
     metrics = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
     columns, rows = read_table(file, ['point', 'policy', *metrics, 'evictions'])
     _refuse_empty(file, rows)
-    swept = tuple(columns[columns.index('policy') + 1:columns.index('antt')])
+    swept = swept_paths(columns, 'policy', 'antt')
     return swept, [Summary(row.index('point'), row.text('policy'), tuple(row.text(path) for path in swept),
                            {name: row.measured(name) for name in (*METRICS, _EFFICIENCY)}, row.number('evictions'),
                            *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
                            row.index('unfinished'), row.text('percentiles'))
-                   for row in rows]
+                   for row in _without_failed(file, rows)]
+
+
+_BASE_UNITS = ('_ns', '_bytes', '_bytes_per_second', '_share')
+
+
+def swept_paths(columns, after, before):
+    """The swept paths among a table's columns: those between two others, without what repeats the one before it in a
+    base unit."""
+    found = columns[columns.index(after) + 1:columns.index(before)]
+    return tuple(name for last, name in zip(['', *found], found) if name not in [last + unit for unit in _BASE_UNITS])
+
+
+def _without_failed(file, rows):
+    """Rows of runs that could not be played have an error and nothing else."""
+    left = [row for row in rows if not row.text('error')]
+    if len(left) < len(rows):
+        print(f'note: {file}: {len(rows) - len(left)} of {len(rows)} results failed and are left out', file=sys.stderr)
+    return left
 
 
 def _read_clients(file):

@@ -12,7 +12,7 @@ from pathlib import Path
 import block_times
 import command
 import findings
-from results import InputError, read_json, read_table
+from results import InputError, read_json, read_table, swept_paths
 
 TOLERANCE_NS, TOLERANCE_SHARE = 3_000, 0.02  # of the time since the first block
 _RULES = 'device.rules.'
@@ -143,7 +143,7 @@ def read_experiments(simulated, measured):
         if not seen:
             continue
         columns, rows = read_table(folder / 'summary.csv', ['point', 'policy', 'antt'])
-        swept = tuple(columns[columns.index('policy') + 1:columns.index('antt')])
+        swept = swept_paths(columns, 'policy', 'antt')
         values = {row.index('point'): tuple(row.text(path) for path in swept) for row in rows}
         found.append(Experiment(folder.name, swept, values, block_times.read_traces(folder), seen, conditions))
     if not found:

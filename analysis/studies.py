@@ -4,7 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import names
-from results import InputError, read_json, read_table
+from results import InputError, read_json, read_table, swept_paths
 
 TIGHTEST = 'tightest'
 BLOCKS = 'generator.params.most_threads'
@@ -121,7 +121,7 @@ def _read_summary(file):
     columns, rows = read_table(file, ['point', 'order', 'sets', *(n + s for n in names for s in ('', '_low', '_high')), 'unknown'])
     if not rows:
         raise InputError(file, 'no rows', 'one for each point and order')
-    swept = tuple(columns[columns.index('order') + 1:columns.index('sets')])
+    swept = swept_paths(columns, 'order', 'sets')
     return swept, [Summary(row.index('point'), row.text('order'), tuple(row.text(path) for path in swept), row.index('sets'),
                            {name: _share(row, name) for name in names if row.text(name)}, row.number('unknown'))
                    for row in rows]
