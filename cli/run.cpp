@@ -13,7 +13,6 @@
 #include "cli/interrupt.hpp"
 #include "experiments/runner.hpp"
 #include "experiments/study_runner.hpp"
-#include "experiments/switching_warning.hpp"
 #include "models/nearest.hpp"
 
 namespace gangway {
@@ -48,7 +47,8 @@ std::string shown(const Row& row, const std::string& column) {
 }
 
 std::string count(const Row& row, const std::string& column) {
-  return fmt::format("{:.0f}", cell(row, column).number().value_or(0));
+  const auto value = cell(row, column).number();
+  return value ? fmt::format("{:.0f}", *value) : "-";
 }
 
 std::string with_interval(const Row& row, const std::string& column) {
@@ -56,34 +56,41 @@ std::string with_interval(const Row& row, const std::string& column) {
   return interval ? fmt::format("{} +-{:.3f}", shown(row, column), *interval) : shown(row, column);
 }
 
-constexpr std::size_t kMostRows = 60;
-
 void print_table(const Experiment& experiment, const RunReport& report) {
   fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", "point", "policy", "ANTT", "DNTT",
              "STP", "evictions", "util", "unfinished");
-  for (const std::string& path : experiment.swept) fmt::print("  {}", path);
+  for (const SweptPath& swept : experiment.points.sweep().paths()) fmt::print("  {}", swept.path());
   fmt::print("\n");
-  std::size_t group = 0;
-  for (std::size_t p = 0; p < experiment.points.size() && group < kMostRows; ++p)
-    for (const ChosenPolicy& policy : experiment.points[p].policies) {
-      const Row& row = report.rows[group++].summary;
-      const std::string& starved = cell(row, "starved").text();
-      fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", p, policy.label,
-                 starved.empty() ? with_interval(row, "antt") : "starved", with_interval(row, "dntt"),
-                 with_interval(row, "stp"), shown(row, "evictions"), shown(row, "utilisation"),
-                 count(row, "unfinished"));
-      for (const std::string& value : experiment.points[p].values) fmt::print("  {}", value);
-      if (!starved.empty()) fmt::print("  finished nothing in some run: {}", starved);
-      fmt::print("\n");
-    }
-  if (group < report.rows.size())
-    fmt::print("  ... {} more rows in summary.csv\n", report.rows.size() - group);
+  for (const ReportedRow& reported : report.findings.rows) {
+    const Row& row = reported.summary;
+    const std::string starved = reported.error.empty() ? cell(row, "starved").text() : "";
+    fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", reported.point, reported.policy,
+               starved.empty() ? with_interval(row, "antt") : "starved", with_interval(row, "dntt"),
+               with_interval(row, "stp"), shown(row, "evictions"), shown(row, "utilisation"),
+               count(row, "unfinished"));
+    for (const std::string& value : reported.values) fmt::print("  {}", value);
+    if (!starved.empty()) fmt::print("  finished nothing in some run: {}", starved);
+    fmt::print("{}\n", reported.error.empty() ? "" : "  failed");
+  }
+  if (report.findings.rows.size() < report.groups)
+    fmt::print("  ... {} more rows in summary.csv\n", report.groups - report.findings.rows.size());
+}
+
+// What could not be played; the first one in full.
+void print_failures(const RunReport& report) {
+  for (std::size_t i = 0; i < report.failures.size(); ++i) {
+    const std::string all = report.failures[i].text();
+    fmt::print(stderr, "error: {}\n", i == 0 ? all : all.substr(0, all.find('\n')));
+  }
+  if (report.failed > report.failures.size())
+    fmt::print(stderr, "error: {} more in the column `error` of summary.csv\n",
+               report.failed - report.failures.size());
 }
 
 void print_verdicts(const RunReport& report) {
-  if (report.verdicts.empty()) return;
+  if (report.findings.verdicts.empty()) return;
   const auto count = [&](const char* verdict) {
-    return std::count_if(report.verdicts.begin(), report.verdicts.end(),
+    return std::count_if(report.findings.verdicts.begin(), report.findings.verdicts.end(),
                          [&](const Verdict& v) { return v.verdict == verdict; });
   };
   fmt::print("published values: {} pass, {} miss, {} follow from the input, {} shown\n", count("pass"),
@@ -98,14 +105,20 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
+std::size_t cells_before(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+constexpr std::size_t kMostRows = 60;
+
 // The columns of summary.csv without the intervals, which would make lines too long; shares in three
 // decimals.
-void print_study(const Study& study, const StudyReport& report) {
+void print_study(const StudyReport& report) {
   std::istringstream lines(report.summary);
   std::string line;
   std::getline(lines, line);
   const std::vector<std::string> names = cells_of(line);
-  const std::size_t first_share = 2 + study.swept.size();
+  const std::size_t first_share = cells_before(names, "sets");
   for (std::size_t row = 0; row <= kMostRows; ++row) {
     std::vector<std::string> cells = cells_of(line);
     if (cells.size() != names.size()) return;  // a swept value with commas: summary.csv has it
@@ -125,6 +138,7 @@ void print_study(const Study& study, const StudyReport& report) {
 // The exit code where there is nothing new to print, which this says.
 template <typename Report>
 std::optional<int> without_results(const Report& report, const std::filesystem::path& out) {
+  for (const std::string& note : report.notes) fmt::print(stderr, "note: {}\n", note);
   if (report.was_complete && !report.interrupted) {
     fmt::print("{} holds these results already\n", out.string());
     return 0;
@@ -148,7 +162,7 @@ int run_study(const Arguments& arguments, const std::string& command, Configurat
   options.progress = isatty(STDERR_FILENO) != 0;
   const StudyReport report = run_study(study, options, catch_interrupts());
   if (const auto code = without_results(report, options.out)) return *code;
-  print_study(study, report);
+  print_study(report);
   fmt::print("{} task sets, {} jobs in {:.2f} s ({} threads); results in {}\n", report.sets, report.jobs,
              report.seconds, report.threads, options.out.string());
   return 0;
@@ -175,13 +189,17 @@ int run(const Arguments& arguments, const std::string& command) {
   if (const auto code = without_results(report, options.out)) return *code;
   print_table(experiment, report);
   print_verdicts(report);
-  if (const auto warning = switching_warning(experiment, report.rows)) fmt::print(stderr, "{}\n", *warning);
+  if (report.findings.warning) fmt::print(stderr, "{}\n", *report.findings.warning);
   if (const std::string warning = report.account.scheduler.warning(); !warning.empty()) options.say(warning);
   fmt::print("{} jobs, {} events in {:.2f} s ({:.0f} jobs/s, {} threads); results in {}\n",
              report.account.jobs, report.account.events, report.account.seconds,
              static_cast<double>(report.account.jobs) / report.account.seconds, report.account.threads,
              options.out.string());
-  return 0;
+  if (report.failed == 0) return 0;
+  print_failures(report);
+  fmt::print(stderr, "error: {} of {} results failed; the same command tries these again\n", report.failed,
+             report.groups);
+  return 1;
 }
 
 }  // namespace

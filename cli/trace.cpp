@@ -43,10 +43,8 @@ void check_below(const char* option, std::uint32_t value, std::size_t limit) {
 // What is known of a run's events before it is played: the average of all.
 void announce(const Experiment& experiment, const Manifest& manifest, const fs::path& file,
               const std::string& limit) {
-  double runs = 0;
-  for (const Point& point : experiment.points)
-    runs += static_cast<double>(point.policies.size()) * experiment.replications *
-            permutation_count(experiment, point);
+  const double runs = static_cast<double>(experiment.points.groups()) * experiment.replications *
+                      permutation_count(experiment, experiment.points[0]);
   const double size = estimated_trace_size(manifest.events / runs);
   if (size > static_cast<double>(TraceFiles::kMuch))
     fmt::print(stderr, "{}: about {:.0f} MiB, of which --trace-limit allows {}\n", file.string(),
@@ -69,6 +67,7 @@ int simulate(const Arguments& arguments, const Experiment& experiment, const Wor
   if (end.full_at)
     fmt::print(stderr, "{}: ends at {}, as the --trace-limit of {} is reached\n", file.string(),
                to_text(*end.full_at - Time{}), arguments.limit);
+  if (arguments.out.empty()) list_file(arguments.folder, "trace/" + file.filename().string());
   fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
   return 0;
 }
@@ -78,7 +77,7 @@ int trace(const Arguments& arguments) {
   const std::string manifest_file = (fs::path(arguments.folder) / "manifest.json").string();
   const Experiment experiment = read_experiment(manifest_file, {});
   check_below("point", arguments.point, experiment.points.size());
-  const Point& point = experiment.points[arguments.point];
+  const Point point = experiment.points[arguments.point];
   check_below("replication", arguments.replication, experiment.replications);
   check_below("permutation", arguments.permutation, permutation_count(experiment, point));
   const Unit unit{arguments.point, policy_index(point, arguments.policy), arguments.replication};
@@ -86,7 +85,7 @@ int trace(const Arguments& arguments) {
   const fs::path file =
       arguments.out.empty() ? fs::path(arguments.folder) / "trace" / name : fs::path(arguments.out);
   if (file.has_parent_path()) make_folder(file.parent_path());
-  const WorldEntry& world = Worlds::named(manifest.world, manifest_file, "world");
+  const WorldEntry& world = Worlds::named(manifest.key.world, manifest_file, "world");
   if (!world.real_time) return simulate(arguments, experiment, world, unit, manifest, file);
   if (const fs::path kept = fs::path(arguments.folder) / "trace" / name; !fs::exists(kept))
     throw InputError({arguments.folder, 0}, "trace", "runs in real time that kept no timeline of this one",

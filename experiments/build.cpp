@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "experiments/hash.hpp"
 #include "gangway_build_facts.hpp"
 #include "gangway_commit.hpp"
 
@@ -10,7 +11,11 @@ namespace gangway {
 std::string build_version() { return GANGWAY_VERSION; }
 std::string build_commit() { return GANGWAY_COMMIT; }
 std::string build_compiler() { return GANGWAY_COMPILER; }
-std::string build_identity() { return build_version() + "+" + build_commit() + " " + build_compiler(); }
+
+const std::string& program_hash() {
+  static const std::string hash = facts_of("/proc/self/exe").sha256;
+  return hash;
+}
 
 std::string host_cpu() {
   std::ifstream in("/proc/cpuinfo");

@@ -425,17 +425,17 @@ class Timeline : public TraceSink {
   std::optional<Duration> uncertain_;  // of times that the device's clock told
 };
 
-const std::string& label(const Experiment& experiment, const Unit& unit) {
+std::string label(const Experiment& experiment, const Unit& unit) {
   return experiment.points[unit.point].policies[unit.policy].label;
 }
 
-const Device& device_of(const Experiment& experiment, const Unit& unit) {
-  const Point& point = experiment.points[unit.point];
+Device device_of(const Experiment& experiment, const Unit& unit) {
+  const Point point = experiment.points[unit.point];
   return point.device_of(point.policies[unit.policy]);
 }
 
 Workload workload_of(const Experiment& experiment, const Unit& unit) {
-  const Point& point = experiment.points[unit.point];
+  const Point point = experiment.points[unit.point];
   return point.workload_of(point.policies[unit.policy]).draw(experiment.seed, unit.replication);
 }
 

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "experiments/manifest.hpp"
+#include "experiments/swept_columns.hpp"
 #include "experiments/table.hpp"
 #include "models/error.hpp"
 #include "models/fit/location.hpp"
@@ -90,11 +91,14 @@ void read_summary(Folder& folder) {
   metrics.reserve(kMetrics.size());
   for (const std::string& metric : kMetrics) metrics.push_back(table.column(metric));
   const auto starved = table.column_if_any("starved");  // folders of older programs have none
-  for (std::size_t c = policy + 1; c < metrics.front(); ++c) folder.swept.push_back(table.columns()[c]);
+  std::vector<std::size_t> swept;
+  for (std::size_t c = policy + 1; c < metrics.front(); ++c)
+    if (!repeats_in_base_units(table.columns()[c - 1], table.columns()[c])) swept.push_back(c);
+  for (const std::size_t column : swept) folder.swept.push_back(table.columns()[column]);
   while (table.next()) {
     SummaryRow row;
     row.line = table.line();
-    for (std::size_t c = policy + 1; c < metrics.front(); ++c) row.swept.emplace_back(table.text(c));
+    for (const std::size_t column : swept) row.swept.emplace_back(table.text(column));
     for (const std::size_t column : metrics) row.values.push_back(table.number(column));
     if (starved) row.starved = names_in(table.text(*starved));
     const GroupKey key{table.index(point), std::string(table.text(policy))};
@@ -118,7 +122,7 @@ Folder read_folder(const fs::path& path) {
   const Manifest manifest = read_manifest(path);
   Folder folder;
   folder.path = path;
-  folder.about = {path.string(), manifest.experiment, manifest.world, manifest.has_jobs};
+  folder.about = {path.string(), manifest.experiment, manifest.key.world, manifest.has_jobs};
   read_summary(folder);
   read_clients(folder);
   return folder;

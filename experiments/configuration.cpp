@@ -1,18 +1,13 @@
 #include "experiments/configuration.hpp"
 
-#include <boost/uuid/name_generator_sha1.hpp>
-#include <boost/uuid/uuid_io.hpp>
-
+#include "experiments/hash.hpp"
 #include "experiments/library.hpp"
-#include "experiments/sweep.hpp"
 #include "models/nearest.hpp"
 
 namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
-
-const Origin kCommandLine{"--set", 0};
 
 std::string library_experiment(const std::string& name) {
   std::vector<std::string> names;
@@ -38,14 +33,16 @@ Configuration read_configuration(const std::string& given) {
   return configuration;
 }
 
-void apply(Node& root, const Override& change) {
+Node value_of(const Override& change) {
   if (change.value.empty()) throw InputError(kCommandLine, change.path, "nothing", "a value");
-  place(root, change.path, kCommandLine) = parse_yaml(change.value, "--set " + change.path);
+  return parse_yaml(change.value, "--set " + change.path);
 }
 
-std::string identity_of(const std::string& configuration) {
-  const boost::uuids::name_generator_sha1 hash(boost::uuids::ns::oid());
-  return boost::uuids::to_string(hash(configuration));
+void apply(Node& root, const Override& change) {
+  Node value = value_of(change);
+  place(root, change.path, kCommandLine) = std::move(value);
 }
+
+std::string identity_of(const std::string& configuration) { return sha256_of(configuration); }
 
 }  // namespace gangway

@@ -8,6 +8,8 @@
 
 namespace gangway {
 
+inline const Origin kCommandLine{"--set", 0};  // where overrides stand
+
 struct Override {
   std::string path, value;
 };
@@ -22,7 +24,10 @@ struct Configuration {
 // the resolved mapping. Throws InputError.
 Configuration read_configuration(const std::string& given);
 
-// Puts the value, which is YAML, at its path. Throws InputError.
+// The value, which is YAML. Throws InputError.
+Node value_of(const Override& change);
+
+// Puts the value at its path. Throws InputError.
 void apply(Node& root, const Override& change);
 
 // A hash of a resolved configuration.

@@ -9,7 +9,6 @@
 #include "experiments/library.hpp"
 #include "experiments/printed.hpp"
 #include "experiments/study.hpp"
-#include "experiments/sweep.hpp"
 #include "models/nearest.hpp"
 #include "models/taskset.hpp"
 #include "models/world.hpp"
@@ -19,159 +18,88 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The values that a sweep gives a whole section, such as several devices; none where it does not.
+std::vector<Node>* swept_values(Node& root, const std::string& section) {
+  Node* sweep = root.find("sweep");
+  Node* values = sweep != nullptr ? sweep->find(section) : nullptr;
+  return values != nullptr && values->kind == Node::Kind::sequence ? &values->items : nullptr;
+}
+
+// Puts a value at its path, in each of several devices or workloads where the path leads into one.
+void put_everywhere(Node& root, const std::string& path, const Origin& origin, const Node& value) {
+  place(root, path, origin) = value;
+  const std::string section = first_of(path);
+  std::vector<Node>* swept = section != path ? swept_values(root, section) : nullptr;
+  if (swept == nullptr) return;
+  for (Node& item : *swept) {
+    Node part;
+    part.kind = Node::Kind::mapping;
+    Node& labelled = *item.find("value");
+    part.entries.push_back({section, std::move(labelled)});
+    place(part, path, origin) = value;
+    labelled = std::move(part.entries.front().value);
+  }
+}
+
 // `set:` changes values inside the files that the experiment names.
 void apply_set(Node& root) {
   const Node* given = root.find("set");
   if (given == nullptr) return;
   const Node set = *given;  // changing the tree may move it
   if (set.kind != Node::Kind::mapping) Field(set, "set").fail("a mapping from paths to values");
-  for (const auto& [path, value] : set.entries) place(root, path, value.origin()) = value;
+  for (const auto& [path, value] : set.entries) put_everywhere(root, path, value.origin(), value);
   std::erase_if(root.entries,
                 [](const Node::Entry& entry) { return entry.key == "set"; });  // done once and for all
 }
 
-// Replaces names of workload and device by what they stand for; overrides of the names themselves come first.
-void resolve_references(Node& root, const std::vector<Override>& overrides, const fs::path& folder) {
-  for (const Override& change : overrides)
-    if (change.path == "workload" || change.path == "device") apply(root, change);
-  for (const auto& [key, what] : {std::pair{"workload", "workloads"}, std::pair{"device", "devices"}})
-    if (Node* node = root.find(key)) *node = resolve(Field(*node, key), what, folder);
-  apply_set(root);
-  for (const Override& change : overrides)
-    if (change.path != "workload" && change.path != "device") apply(root, change);
-}
-
-WorkloadSource read_workload(Mapping& m, const Device& device) {
-  WorkloadSource workload(m.need("workload"), device);
-  if (auto clients = m.maybe("clients")) workload.choose(*clients);
-  return workload;
-}
-
-// What `above` says replaces what `below` says, key by key.
-void lay_over(Node& below, const Node& above) {
-  for (const auto& [key, value] : above.entries) {
-    Node* there = below.find(key);
-    if (there != nullptr && there->kind == Node::Kind::mapping && value.kind == Node::Kind::mapping)
-      lay_over(*there, value);
-    else
-      below.put(key, value);
+// Makes each value of a sweep of whole files {label, value}: what it is called in result files, and what the
+// file says. A mapping is called by its own name.
+void resolve_swept(std::vector<Node>& values, const std::string& section, const std::string& what,
+                   const fs::path& folder) {
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string path = fmt::format("sweep.{}.{}", section, i);
+    Node& item = values[i];
+    const bool labelled = item.find("label") != nullptr && item.find("value") != nullptr;
+    const Node given = labelled ? *item.find("value") : item;
+    const Node* name = given.kind == Node::Kind::mapping ? given.find("name") : &given;
+    Node label = labelled ? *item.find("label") : name != nullptr ? *name : Node::text(section, item);
+    labels.push_back(Field(label, path).text());
+    if (std::count(labels.begin(), labels.end(), labels.back()) > 1)
+      Field(item, path).fail(quote(labels.back()) + " a second time", "{label, value} for one of them");
+    Node value = resolve(Field(given, path), what, folder);
+    if (value.kind != Node::Kind::mapping) Field(given, path).fail("a name, a file or a mapping");
+    item.kind = Node::Kind::mapping;
+    item.scalar.clear();
+    item.entries = {{"label", std::move(label)}, {"value", std::move(value)}};
   }
 }
 
-// A policy's `device` is laid over the experiment's.
-OwnDevice read_own_device(Mapping& m, const Field& changes) {
-  if (!changes.is_mapping()) changes.fail("a mapping of what differs from the experiment's device");
-  Node node = m.need("device").node();
-  lay_over(node, changes.node());
-  Device device = read_device(Field(node, changes.path()));
-  WorkloadSource workload = read_workload(m, device);
-  return {std::move(device), std::move(workload)};
-}
-
-Contender read_contender(Mapping& m, const Field& field, const ChosenMechanism& common) {
-  Node policy = field.node();
-  Contender contender{{}, common, std::nullopt};
-  const auto of_its_own = [&](const char* key) -> std::optional<Field> {
-    const Node* given = field.node().find(key);
-    if (given == nullptr) return std::nullopt;
-    std::erase_if(policy.entries, [&](const Node::Entry& entry) { return entry.key == key; });
-    return Field(*given, field.path() + "." + key);
+// Replaces names of workload and device by what they stand for; overrides of the names themselves come first,
+// and of what is swept.
+void resolve_references(Node& root, const std::vector<Override>& overrides, const fs::path& folder) {
+  const auto comes_first = [](const std::string& path) {
+    return path == "workload" || path == "device" || first_of(path) == "sweep" || first_of(path) == "set";
   };
-  if (auto mechanism = of_its_own("mechanism")) contender.mechanism = choose<MechanismEntry>(*mechanism);
-  const auto device = of_its_own("device");
-  static_cast<ChosenPolicy&>(contender) = choose<PolicyEntry>(Field(policy, field.path()), true);
-  if (device) contender.own = read_own_device(m, *device);
-  return contender;
+  for (const Override& change : overrides)
+    if (comes_first(change.path)) apply(root, change);
+  for (const auto& [key, what] : {std::pair{"workload", "workloads"}, std::pair{"device", "devices"}}) {
+    if (std::vector<Node>* swept = swept_values(root, key); swept != nullptr && !swept->empty()) {
+      resolve_swept(*swept, key, what, folder);
+      const Node first = *swept->front().find("value");
+      if (root.find(key) == nullptr) root.put(key, first);
+    }
+    if (Node* node = root.find(key)) *node = resolve(Field(*node, key), what, folder);
+  }
+  apply_set(root);
+  for (const Override& change : overrides)
+    if (!comes_first(change.path)) put_everywhere(root, change.path, kCommandLine, value_of(change));
 }
 
 void read_permutations(const Field& field, Experiment& experiment) {
   experiment.all_permutations = field.is_scalar() && field.node().scalar == "all";
   if (!experiment.all_permutations)
     experiment.permutations = static_cast<std::uint32_t>(field.integer(1, 1'000'000));
-}
-
-// Where clients submit to channels of their own nobody uses other queues of the device's.
-std::optional<Refusal> refusal_by_channels(const Client& client) {
-  if (!client.native) return std::nullopt;
-  return Refusal{"native: true", "no native clients where all submit to channels"};
-}
-
-// Native clients issue all of a job at once, others need the mechanism.
-std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const Contender& policy,
-                                      const Mechanism& mechanism, const Device& device) {
-  if (native && kernel.gap > Duration{})
-    return Refusal{"a gap in the program of a native client", "none, or arbitration: direct"};
-  if (native) return std::nullopt;
-  auto refused = mechanism.refusal(kernel, device);
-  if (refused) refused->found += " under the mechanism " + quote(policy.mechanism.entry->name);
-  return refused;
-}
-
-Capabilities needs_of(const Contender& contender) { return contender.entry->make(contender.values)->needs(); }
-
-// Where the number of GPUs is given: in the policy's own device, or the experiment's.
-Field field_of_gpus(Mapping& m, const Field& policy) {
-  for (const auto& [device, path] : {std::pair(policy.node().find("device"), policy.path() + ".device"),
-                                     std::pair(&m.need("device").node(), std::string("device"))})
-    if (const Node* gpus = device != nullptr ? device->find("gpus") : nullptr) return {*gpus, path + ".gpus"};
-  return m.need("device");
-}
-
-// Several GPUs are for policies that know of them, and have no queues of their own that anybody else uses.
-void check_gpus(const Contender& contender, const Policy& policy, const Device& device,
-                const Workload& clients, const Field& field) {
-  if (device.gpus == 1) return;
-  const auto found = fmt::format("{} GPUs", device.gpus);
-  if (!policy.several_gpus())
-    field.fail(found, "1 under the policy " + quote(contender.label) + ", which schedules one");
-  for (const Client& client : clients.clients)
-    if (client.native)
-      field.fail(found + " with the native client " + quote(client.name), "1, or no native clients");
-}
-
-// Whether every client and kernel can be played under the policy.
-void check_policy(const Contender& contender, const Point& point, const Field& workload, const Field& gpus) {
-  const auto policy = contender.entry->make(contender.values);
-  const auto mechanism = contender.mechanism.entry->make(contender.mechanism.values);
-  const Device& device = point.device_of(contender);
-  const Workload& clients = point.workload_of(contender).sample();
-  const bool channels = uses_channels(*policy, device);
-  const bool all_native = policy->needs().has(Capability::native);
-  check_gpus(contender, *policy, device, clients, gpus);
-  check_memory(clients, device, workload, policy->needs().has(Capability::memory));
-  for (const Client& client : clients.clients)
-    for (const Kernel& kernel : client.kernels) {
-      auto refused = channels
-                         ? refusal_by_channels(client)
-                         : refusal_by_gpu(kernel, all_native || client.native, contender, *mechanism, device);
-      if (!refused) refused = policy->refusal(kernel, device);
-      if (refused)
-        throw InputError(kernel.origin.line > 0 ? kernel.origin : workload.node().origin(),
-                         workload.path() + ".clients." + client.name + ".kernels." + kernel.name,
-                         refused->found, refused->expected);
-    }
-}
-
-std::vector<Contender> read_policies(Mapping& m, const Point& point) {
-  std::vector<Contender> policies;
-  for (const Field& item : m.need("policies").items()) {
-    policies.push_back(read_contender(m, item, point.mechanism));
-    for (std::size_t i = 0; i + 1 < policies.size(); ++i)
-      if (policies[i].label == policies.back().label)
-        item.fail(quote(policies.back().label) + " a second time", "a label for one of them");
-    check_policy(policies.back(), point, m.need("workload"), field_of_gpus(m, item));
-  }
-  std::sort(policies.begin(), policies.end(), [](const auto& a, const auto& b) { return a.label < b.label; });
-  return policies;
-}
-
-Point read_point(Mapping& m) {
-  Point point;
-  point.device = read_device(m.need("device"));
-  point.workload = read_workload(m, point.device);
-  point.mechanism = choose<MechanismEntry>(m.need("mechanism"));
-  point.policies = read_policies(m, point);
-  return point;
 }
 
 constexpr Duration kLeastWatchdog{1'000'000}, kMostWatchdog{3'600'000'000'000};
@@ -195,22 +123,37 @@ void read_settings(Mapping& m, Experiment& experiment) {
     experiment.watchdog = watchdog->duration(kLeastWatchdog, kMostWatchdog);
 }
 
-void check_workload(const Experiment& experiment, const Point& point, const Field& field) {
-  const Node* given = field.node().find("permutations");
-  const Origin origin = given != nullptr ? given->origin() : field.node().origin();
-  const Workload& workload = point.workload->sample();
-  const bool permuted = workload.arrivals && workload.arrivals->permuted;
-  if (!permuted && (experiment.all_permutations || experiment.permutations > 1))
-    throw InputError(origin, "permutations", "permutations of arrivals that are not permuted",
-                     "1, or a workload with arrivals: {order: permuted}");
-  if (experiment.all_permutations && workload.clients.size() > 8)
-    throw InputError(origin, "permutations", fmt::format("all orders of {} clients", workload.clients.size()),
-                     "all for at most 8 clients");
-  for (const Client& client : workload.clients)
-    if (!client.repeat.jobs && !experiment.horizon)
-      throw InputError(field.node().origin(), "horizon", "nothing",
-                       "a horizon, since client " + client.name + " is endless");
-}
+// What the experiment as a whole says of every point's workload.
+class WorkloadCheck {
+ public:
+  WorkloadCheck(const Experiment& experiment, const Node& root)
+      : permuted_(experiment.all_permutations || experiment.permutations > 1),
+        all_(experiment.all_permutations),
+        ends_(experiment.horizon.has_value()),
+        root_(root.origin()) {
+    const Node* given = root.find("permutations");
+    permutations_ = given != nullptr ? given->origin() : root_;
+  }
+
+  void operator()(const Point& point) const {
+    const Workload& workload = point.workload->sample();
+    if (permuted_ && !(workload.arrivals && workload.arrivals->permuted))
+      throw InputError(permutations_, "permutations", "permutations of arrivals that are not permuted",
+                       "1, or a workload with arrivals: {order: permuted}");
+    if (all_ && workload.clients.size() > 8)
+      throw InputError(permutations_, "permutations",
+                       fmt::format("all orders of {} clients", workload.clients.size()),
+                       "all for at most 8 clients");
+    for (const Client& client : workload.clients)
+      if (!client.repeat.jobs && !ends_)
+        throw InputError(root_, "horizon", "nothing",
+                         "a horizon, since client " + client.name + " is endless");
+  }
+
+ private:
+  bool permuted_, all_, ends_;
+  Origin root_, permutations_;
+};
 
 // Whether there is such a policy and client at that point.
 void check_names(const std::string& policy, const std::string& client, const Point& point,
@@ -251,10 +194,10 @@ void check_published(const PublishedValue& value, const Experiment& experiment, 
 }
 
 void check_swept(const SweptPath& swept) {
-  const std::string first = swept.path.substr(0, swept.path.find('.'));
+  const std::string first = first_of(swept.path());
   const std::vector<std::string> known{"workload", "clients", "device", "mechanism", "policies"};
   if (std::find(known.begin(), known.end(), first) == known.end())
-    throw InputError(swept.values.front().origin(), "sweep." + swept.path, quote(first),
+    throw InputError(swept.value(0).origin(), "sweep." + swept.path(), quote(first),
                      "a path that begins with " + expected_names(first, known));
 }
 
@@ -263,23 +206,17 @@ Experiment interpret(const Node& root) {
   Experiment experiment;
   Mapping settings = top.mapping();
   read_settings(settings, experiment);
-  std::vector<SweptPath> sweep;
-  if (auto field = settings.maybe("sweep")) sweep = read_sweep(*field);
-  for (const SweptPath& swept : sweep) {
-    check_swept(swept);
-    experiment.swept.push_back(swept.path);
-  }
+  Sweep sweep;
+  if (auto field = settings.maybe("sweep")) sweep = Sweep(*field);
+  for (const SweptPath& swept : sweep.paths()) check_swept(swept);
   const auto published = settings.maybe("published");
-  read_point(settings);  // the unswept file must be right by itself
+  for (const char* key : {"device", "workload", "mechanism", "policies"}) settings.need(key);
+  settings.maybe("clients");
+  experiment.points = Points(root, std::move(sweep), WorkloadCheck(experiment, root));
   settings.finish();
-  for_each_point(root, sweep, [&](const Node& changed, std::vector<std::string> values) {
-    Mapping m = Field(changed, "").mapping();
-    Point point = read_point(m);
-    point.values = std::move(values);
-    check_workload(experiment, point, top);
+  experiment.points.each_checked([&](const Point& point) {
     for (const Contender& policy : point.policies)
       experiment.counts_slices = experiment.counts_slices || needs_of(policy).has(Capability::memory);
-    experiment.points.push_back(std::move(point));
   });
   const bool none =
       published && published->node().kind == Node::Kind::sequence && published->node().items.empty();

@@ -1,5 +1,4 @@
-// What an experiment file says, resolved: workload and device read, names looked up, overrides applied, the
-// sweep expanded.
+// What an experiment file says, resolved: workload and device read, names looked up, overrides applied.
 #pragma once
 
 #include <map>
@@ -8,45 +7,15 @@
 #include <vector>
 
 #include "experiments/configuration.hpp"
+#include "experiments/points.hpp"
 #include "experiments/published.hpp"
-#include "models/device.hpp"
-#include "models/mechanism.hpp"
-#include "models/policy.hpp"
-#include "workloads/source.hpp"
 
 namespace gangway {
-
-// The experiment's device as one policy changes it, and the workload as read for that device.
-struct OwnDevice {
-  Device device;
-  WorkloadSource workload;
-};
-
-// A policy as it is played: under the experiment's mechanism and on its device, or on ones of its own.
-struct Contender : ChosenPolicy {
-  ChosenMechanism mechanism;
-  std::optional<OwnDevice> own;
-};
-
-// One combination of the swept parameters, ready to run.
-struct Point {
-  std::vector<std::string> values;         // as text, one per swept path
-  Device device;                           // of the policies that have none of their own
-  std::optional<WorkloadSource> workload;  // likewise; clients' names and arrivals are everybody's
-  ChosenMechanism mechanism;
-  std::vector<Contender> policies;  // sorted by label; labels are unique
-
-  const Device& device_of(const Contender& policy) const { return policy.own ? policy.own->device : device; }
-  const WorkloadSource& workload_of(const Contender& policy) const {
-    return policy.own ? policy.own->workload : *workload;
-  }
-};
 
 struct Experiment {
   std::string name;
   std::string title;
-  std::vector<std::string> swept;  // paths
-  std::vector<Point> points;
+  Points points;
   std::uint32_t permutations = 1;
   bool all_permutations = false;
   std::uint32_t replications = 1;

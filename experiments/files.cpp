@@ -31,18 +31,13 @@ void NewFile::fail() {
   throw RunError("cannot write " + path_.string() + ": " + reason);
 }
 
-void NewFile::write(const std::string& text) {
+void NewFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
+  hash_.add(text);
+  bytes_ += text.size();
 }
 
-void NewFile::append_file(const fs::path& source) {
-  std::ifstream in(source, std::ios::binary);
-  std::string block(1 << 20, '\0');
-  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0)
-    if (const auto n = static_cast<std::size_t>(in.gcount()); std::fwrite(block.data(), 1, n, file_) != n)
-      fail();
-  if (!in.eof()) throw RunError("cannot read " + source.string());
-}
+FileFacts NewFile::facts() { return {bytes_, hash_.hex()}; }
 
 void NewFile::overwrite(std::uint64_t place, const std::string& text) {
   if (fseeko(file_, static_cast<off_t>(place), SEEK_SET) != 0) fail();

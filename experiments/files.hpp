@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "experiments/hash.hpp"
+
 namespace gangway {
 
 // A file that appears under its name when commit() returns, and not before; without commit() nothing is left.
@@ -17,16 +19,18 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  void write(const std::string& text);
-  void append_file(const std::filesystem::path& source);
+  void write(std::string_view text);
   // Bytes that were written before; what is written afterwards still goes to the end.
   void overwrite(std::uint64_t place, const std::string& text);
+  FileFacts facts();  // of what was written, unless overwritten; nothing more can be
   void commit();
 
  private:
   [[noreturn]] void fail();
   std::filesystem::path path_, temporary_;
   std::FILE* file_ = nullptr;
+  Sha256 hash_;
+  std::uintmax_t bytes_ = 0;
 };
 
 void write_file(const std::filesystem::path& path, const std::string& text);

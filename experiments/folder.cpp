@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
-#include "experiments/build.hpp"
+#include "experiments/switching_warning.hpp"
 
 namespace gangway {
 namespace {
@@ -12,61 +14,118 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-const std::vector<std::string> kFiles{"manifest.json", "summary.csv", "clients.csv", "jobs.csv",
-                                      "published.csv"};
+std::vector<std::string> files_of(const Experiment& experiment) {
+  std::vector<std::string> files{"summary.csv", "clients.csv", "published.csv"};
+  if (experiment.write_jobs) files.emplace_back("jobs.csv");
+  return files;
+}
+
+// The points whose values are judged; of others nothing is kept in memory.
+std::set<std::uint32_t> judged_points(const std::vector<PublishedValue>& published) {
+  std::set<std::uint32_t> points;
+  for (const PublishedValue& value : published) {
+    for (std::uint32_t point = value.point; point <= value.last_point; ++point) points.insert(point);
+    if (value.relative_to_point) points.insert(*value.relative_to_point);
+  }
+  return points;
+}
 
 }  // namespace
 
-ResultFolder::ResultFolder(fs::path path, const Experiment& experiment, const std::string& world, bool force)
+ResultFolder::ResultFolder(fs::path path, const Experiment& experiment, const WorldEntry& world,
+                           const Machine& machine, bool force)
     : experiment_(&experiment),
-      parts_(std::move(path), experiment.identity, experiment.identity + " " + world + " " + build_identity(),
-             kFiles, force) {}
+      parts_(std::move(path), key_of(experiment.identity, world, machine), files_of(experiment), force) {}
 
-std::optional<GroupRows> ResultFolder::part(std::size_t group) const {
-  const fs::path file = parts_.part(fmt::format("group-{}.json", group));
-  if (!fs::exists(file) || (experiment_->write_jobs && !fs::exists(job_part(group)))) return std::nullopt;
-  try {
-    return GroupRows::from_json(Json::parse(read_file(file)));
-  } catch (const Json::exception&) {
-    return std::nullopt;  // damaged: played again
+void ResultFolder::keep_jobs(std::uint64_t group, std::uint32_t replication, const std::string& rows) {
+  parts_.store().keep_text(group, replication, rows);
+}
+
+void ResultFolder::keep(std::uint64_t group, std::uint32_t point, const std::string& policy,
+                        const GroupRows& rows) {
+  parts_.store().keep(group, {point, policy, rows.json().dump(), ""});
+}
+
+void ResultFolder::keep_failure(std::uint64_t group, std::uint32_t point, const std::string& policy,
+                                const std::string& error) {
+  parts_.store().keep(group, {point, policy, "", error});
+}
+
+// summary.csv, clients.csv and jobs.csv, written group by group.
+class ResultFolder::Tables {
+ public:
+  // `first` is any group that did not fail: they all have the same columns.
+  Tables(const Experiment& experiment, const fs::path& folder, const GroupRows& first)
+      : experiment_(experiment),
+        summary_(folder / "summary.csv"),
+        clients_(folder / "clients.csv"),
+        metrics_(first.summary.size()) {
+    const std::string key = "point,policy" + experiment.points.sweep().columns();
+    summary_.write(fmt::format("{},{},error\n", key, csv_names(first.summary)));
+    clients_.write(fmt::format("{},client,{}\n", key, csv_names(first.clients.front().second)));
+    if (!experiment.write_jobs) return;
+    jobs_ = std::make_unique<NewFile>(folder / "jobs.csv");
+    jobs_->write(job_columns(experiment));
   }
-}
 
-fs::path ResultFolder::job_part(std::size_t group) const {
-  return parts_.part(fmt::format("group-{}.csv", group));
-}
-
-void ResultFolder::keep(std::size_t group, const GroupRows& rows) const {
-  write_file(parts_.part(fmt::format("group-{}.json", group)), rows.json().dump());
-}
-
-template <typename Visit>
-void ResultFolder::each_group(const std::vector<GroupRows>& groups, Visit visit) const {
-  std::size_t group = 0;
-  for (std::uint32_t p = 0; p < experiment_->points.size(); ++p)
-    for (const ChosenPolicy& policy : experiment_->points[p].policies)
-      visit(p, policy.label, groups[group++]);
-}
-
-std::string ResultFolder::text_of_summary(const std::vector<GroupRows>& groups) const {
-  std::string text = "point,policy";
-  for (const std::string& path : experiment_->swept) text += "," + csv_field(path);
-  text += "," + csv_names(groups.front().summary) + "\n";
-  each_group(groups, [&](std::uint32_t point, const std::string& policy, const GroupRows& rows) {
-    text += fmt::format("{},{}", point, policy);
-    for (const std::string& value : experiment_->points[point].values) text += "," + csv_field(value);
-    text += "," + csv_values(rows.summary) + "\n";
-  });
-  return text;
-}
-
-std::string ResultFolder::text_of_clients(const std::vector<GroupRows>& groups) const {
-  std::string text = "point,policy,client," + csv_names(groups.front().clients.front().second) + "\n";
-  each_group(groups, [&](std::uint32_t point, const std::string& policy, const GroupRows& rows) {
+  void add(const Part& part, const GroupRows& rows) {
+    const std::string key = key_of(part);
+    if (!part.error.empty()) {
+      summary_.write(fmt::format("{}{},{}\n", key, std::string(metrics_, ','), csv_field(part.error)));
+      return;
+    }
+    summary_.write(fmt::format("{},{},\n", key, csv_values(rows.summary)));
     for (const auto& [client, row] : rows.clients)
-      text += fmt::format("{},{},{},{}\n", point, policy, client, csv_values(row));
+      clients_.write(fmt::format("{},{},{}\n", key, client, csv_values(row)));
+  }
+
+  void add_jobs(std::string_view rows) { jobs_->write(rows); }
+  bool wants_jobs() const { return jobs_ != nullptr; }
+
+  void put(ResultParts& parts) {
+    parts.put("summary.csv", summary_);
+    parts.put("clients.csv", clients_);
+    if (jobs_) parts.put("jobs.csv", *jobs_);
+  }
+
+ private:
+  std::string key_of(const Part& part) const {
+    return fmt::format("{},{}{}", part.point, part.name, experiment_.points.sweep().cells(part.point));
+  }
+
+  const Experiment& experiment_;
+  NewFile summary_, clients_;
+  std::unique_ptr<NewFile> jobs_;
+  std::size_t metrics_;
+};
+
+void ResultFolder::write_tables(Measured& measured, StarvedCells& starved, Findings& findings,
+                                SchedulerAccount& scheduler) {
+  const auto parsed = [](const Part& part) { return GroupRows::from_json(Json::parse(part.rows)); };
+  Tables tables(*experiment_, parts_.path(), parsed(*parts_.store().first()));
+  const auto judged = judged_points(experiment_->published);
+  SwitchingWarning switching;
+  parts_.store().each([&](std::uint64_t group, const Part& part) {
+    const GroupRows rows = part.error.empty() ? parsed(part) : GroupRows{};
+    tables.add(part, rows);
+    if (part.error.empty()) {
+      switching.add(part.point, part.name, rows.summary);
+      scheduler.add(rows.summary);
+      starved.add(part.point, part.name, cell(rows.summary, "starved").text());
+    }
+    if (findings.rows.size() < kMostReported)
+      findings.rows.push_back(
+          {part.point, part.name, experiment_->points.sweep().values(part.point), rows.summary, part.error});
+    if (part.error.empty() && tables.wants_jobs())
+      parts_.store().each_text(group, [&](std::string_view text) { tables.add_jobs(text); });
+    if (judged.count(part.point) == 0) return;
+    for (const auto& [name, value] : rows.summary)
+      measured.put(part.point, part.name, "", name, value.number());
+    for (const auto& [client, row] : rows.clients)
+      for (const auto& [name, value] : row) measured.put(part.point, part.name, client, name, value.number());
   });
-  return text;
+  tables.put(parts_);
+  findings.warning = switching.text(*experiment_);
 }
 
 std::string ResultFolder::text_of_published(const std::vector<Verdict>& verdicts,
@@ -86,36 +145,21 @@ std::string ResultFolder::text_of_published(const std::vector<Verdict>& verdicts
   return text;
 }
 
-std::string ResultFolder::text_of_manifest(const RunAccount& account) const {
-  Json json = manifest_json(experiment_->name, experiment_->identity, parts_.key(), experiment_->seed,
-                            experiment_->configuration, account);
-  json["replications"] = experiment_->replications;
-  return json.dump(1) + "\n";
-}
-
-std::vector<Verdict> ResultFolder::finish(const std::vector<GroupRows>& groups, const RunAccount& account) {
+Findings ResultFolder::finish(RunAccount& account) {
+  Findings findings;
+  if (!parts_.store().first()) throw RunError("nothing could be played");
   Measured measured;
   StarvedCells starved;
-  each_group(groups, [&](std::uint32_t point, const std::string& policy, const GroupRows& rows) {
-    starved.add(point, policy, cell(rows.summary, "starved").text());
-    for (const auto& [name, value] : rows.summary) measured.put(point, policy, "", name, value.number());
-    for (const auto& [client, row] : rows.clients)
-      for (const auto& [name, value] : row) measured.put(point, policy, client, name, value.number());
-  });
-  auto verdicts = judge(experiment_->published, measured);
-  write_file(path() / "summary.csv", text_of_summary(groups));
-  write_file(path() / "clients.csv", text_of_clients(groups));
-  write_file(path() / "published.csv", text_of_published(verdicts, starved));
-  if (experiment_->write_jobs) {
-    NewFile jobs(path() / "jobs.csv");
-    jobs.write(kJobColumns);
-    for (std::size_t g = 0; g < groups.size(); ++g) jobs.append_file(job_part(g));
-    jobs.commit();
-  }
-  write_file(path() / "manifest.json",
-             text_of_manifest(account));  // last: its presence says that the rest is there
-  parts_.set_complete();
-  return verdicts;
+  write_tables(measured, starved, findings, account.scheduler);
+  findings.verdicts = judge(experiment_->published, measured);
+  NewFile published(parts_.path() / "published.csv");
+  published.write(text_of_published(findings.verdicts, starved));
+  parts_.put("published.csv", published);
+  Json manifest =
+      manifest_json(experiment_->name, parts_.key(), experiment_->seed, experiment_->configuration, account);
+  manifest["replications"] = experiment_->replications;
+  parts_.finish(manifest, account.failed > 0);
+  return findings;
 }
 
 }  // namespace gangway

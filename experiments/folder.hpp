@@ -1,14 +1,13 @@
-// A result folder: parts while the run goes on, which a later call with the same configuration takes up, and
-// the final files.
+// The result folder of an experiment.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/experiment.hpp"
-#include "experiments/files.hpp"
 #include "experiments/group.hpp"
 #include "experiments/manifest.hpp"
 #include "experiments/result_parts.hpp"
@@ -17,30 +16,48 @@
 
 namespace gangway {
 
+// A row of summary.csv, to be shown.
+struct ReportedRow {
+  std::uint32_t point = 0;
+  std::string policy;
+  std::vector<std::string> values;  // swept, as text
+  Row summary;                      // empty where the group failed
+  std::string error;                // then one line
+};
+
+struct Findings {
+  std::vector<Verdict> verdicts;       // on the published values
+  std::vector<ReportedRow> rows;       // the first of summary.csv
+  std::optional<std::string> warning;  // of launches that take much of the time
+};
+
 class ResultFolder {
  public:
-  // As ResultParts opens it.
-  ResultFolder(std::filesystem::path path, const Experiment& experiment, const std::string& world,
-               bool force);
+  static constexpr std::size_t kMostReported = 60;
 
-  const std::filesystem::path& path() const { return parts_.path(); }
+  // As ResultParts opens it.
+  ResultFolder(std::filesystem::path path, const Experiment& experiment, const WorldEntry& world,
+               const Machine& machine, bool force);
+
+  ResultParts& parts() { return parts_; }
   bool complete() const { return parts_.complete(); }  // nothing is left to do
 
-  std::optional<GroupRows> part(std::size_t group) const;
-  std::filesystem::path job_part(std::size_t group) const;
-  void keep(std::size_t group, const GroupRows& rows) const;
+  // Groups are numbered point by point, policies in order. jobs.csv's rows of a replication come before its
+  // group, replication by replication.
+  void keep_jobs(std::uint64_t group, std::uint32_t replication, const std::string& rows);
+  void keep(std::uint64_t group, std::uint32_t point, const std::string& policy, const GroupRows& rows);
+  void keep_failure(std::uint64_t group, std::uint32_t point, const std::string& policy,
+                    const std::string& error);
 
-  // Writes the final files from all groups' rows (point by point, policies in order) and removes the parts.
-  // Returns the verdicts on the published values.
-  std::vector<Verdict> finish(const std::vector<GroupRows>& groups, const RunAccount& account);
+  // Writes the final files, of which failed groups are rows of summary.csv with nothing but the reason, and
+  // removes the parts unless some failed. RunError where all did: then nothing is written.
+  Findings finish(RunAccount& account);  // adds what all rows say of the scheduler
 
  private:
-  std::string text_of_summary(const std::vector<GroupRows>& groups) const;
-  std::string text_of_clients(const std::vector<GroupRows>& groups) const;
+  class Tables;
+  void write_tables(Measured& measured, StarvedCells& starved, Findings& findings,
+                    SchedulerAccount& scheduler);
   std::string text_of_published(const std::vector<Verdict>& verdicts, const StarvedCells& starved) const;
-  std::string text_of_manifest(const RunAccount& account) const;
-  template <typename Visit>
-  void each_group(const std::vector<GroupRows>& groups, Visit visit) const;
 
   const Experiment* experiment_;
   ResultParts parts_;

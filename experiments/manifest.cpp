@@ -1,7 +1,9 @@
 #include "experiments/manifest.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "experiments/build.hpp"
@@ -26,19 +28,61 @@ bool wants_jobs(const Json& manifest) {
   return jobs != Json(false) && jobs != Json("false");
 }
 
+// A list that somebody damaged is none: then all files are taken for changed.
+std::optional<ResultFiles> files_of(const Json& manifest) {
+  const auto list = manifest.find("files");
+  if (list == manifest.end() || !list->is_object()) return std::nullopt;
+  ResultFiles files;
+  for (const auto& [name, facts] : list->items())
+    if (facts.is_object() && facts.contains("bytes") && facts["bytes"].is_number_unsigned())
+      files[name] = {facts["bytes"].get<std::uintmax_t>(), text_of(facts, "sha256")};
+  return files;
+}
+
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 }  // namespace
 
-Json manifest_json(const std::string& name, const std::string& identity, const std::string& key,
-                   std::uint64_t seed, const std::string& configuration, const RunAccount& account) {
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+std::optional<std::string> ResultKey::difference(const ResultKey& ours) const {
+  if (identity != ours.identity) return "results of another configuration";
+  if (world != ours.world) return "results of the world " + quote(world);
+  if (program != ours.program) return "results of another build of gangway";
+  if (machine != ours.machine) return "results measured on another machine (" + machine + ")";
+  return std::nullopt;
+}
+
+Json ResultKey::json() const {
+  return {{"identity", identity}, {"world", world}, {"program", program}, {"machine", machine}};
+}
+
+ResultKey ResultKey::from_json(const Json& json) {
+  return {text_of(json, "identity"), text_of(json, "world"), text_of(json, "program"),
+          text_of(json, "machine")};
+}
+
+ResultKey key_of(const std::string& identity, const WorldEntry& world, const Machine& machine) {
+  std::string measured;
+  if (world.real_time)
+    for (const std::string& part : {host_cpu(), machine.gpu, machine.driver})
+      if (!part.empty()) measured += (measured.empty() ? "" : ", ") + part;
+  return {identity, world.name, program_hash(), measured};
+}
+
+Json manifest_json(const std::string& name, const ResultKey& key, std::uint64_t seed,
+                   const std::string& configuration, const RunAccount& account) {
   Json json{
       {"kind", "result"},
       {"version", 1},
       {"experiment", name},
-      {"identity", identity},
-      {"key", key},
-      {"world", account.world},
+      {"identity", key.identity},
+      {"world", key.world},
+      {"program", key.program},
+      {"machine", key.machine},
       {"seed", seed},
       {"gangway", build_version()},
       {"commit", build_commit()},
@@ -53,13 +97,29 @@ Json manifest_json(const std::string& name, const std::string& identity, const s
       {"end", account.end},
       {"seconds", account.seconds},
       {"resumed", account.resumed},
+      {"failed", account.failed},
       {"events", account.events},
       {"jobs", account.jobs},
       {"events_per_second", account.seconds > 0 ? static_cast<double>(account.events) / account.seconds : 0},
       {"jobs_per_second", account.seconds > 0 ? static_cast<double>(account.jobs) / account.seconds : 0}};
   if (!account.scheduler.empty()) json["scheduler"] = account.scheduler.json();
+  json["files"] = Json::object();
   json["configuration"] = Json::parse(configuration);
   return json;
+}
+
+Json with_files(Json manifest, const ResultFiles& files) {
+  Json& list = manifest["files"] = Json::object();
+  for (const auto& [name, facts] : files) list[name] = {{"bytes", facts.bytes}, {"sha256", facts.sha256}};
+  return manifest;
+}
+
+void list_file(const fs::path& folder, const std::string& name) {
+  const fs::path file = folder / "manifest.json";
+  Json json = Json::parse(read_file(file));
+  const FileFacts facts = facts_of(folder / name);
+  json["files"][name] = {{"bytes", facts.bytes}, {"sha256", facts.sha256}};
+  write_file(file, json.dump(1) + "\n");
 }
 
 Manifest read_manifest(const fs::path& folder) {
@@ -74,8 +134,12 @@ Manifest read_manifest(const fs::path& folder) {
   if (!json.is_object() || text_of(json, "kind") != "result")
     throw InputError({file.string(), 1}, "kind", "no manifest of a result",
                      "the manifest.json that `gangway run` writes");
-  return {text_of(json, "experiment"), text_of(json, "world"), text_of(json, "identity"),
-          text_of(json, "key"),        wants_jobs(json),       json.value("events", 0.0)};
+  Manifest manifest{text_of(json, "experiment"), ResultKey::from_json(json), wants_jobs(json), 0, {}};
+  if (const auto failed = json.find("failed"); failed != json.end() && failed->is_number_unsigned())
+    manifest.failed = failed->get<std::uint64_t>();
+  manifest.events = json.value("events", 0.0);
+  manifest.files = files_of(json);
+  return manifest;
 }
 
 }  // namespace gangway

@@ -3,20 +3,43 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
+#include "experiments/hash.hpp"
 #include "experiments/scheduler_row.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
 
+// What decides results: those of different keys are never mixed.
+struct ResultKey {
+  std::string identity;  // a hash of the resolved configuration, all files it names in it
+  std::string world;
+  std::string program;  // a hash of the executable
+  std::string machine;  // that times were measured on; empty for worlds that do not measure
+
+  // What these results are, seen from `ours`, for an error message; none where they are the same.
+  std::optional<std::string> difference(const ResultKey& ours) const;
+
+  nlohmann::ordered_json json() const;
+  static ResultKey from_json(const nlohmann::ordered_json& json);  // what is missing is empty
+};
+
+// The key of a configuration in a world of this program, measured on `machine`.
+ResultKey key_of(const std::string& identity, const WorldEntry& world, const Machine& machine);
+
+using ResultFiles = std::map<std::string, FileFacts>;  // by path in the result folder
+
 struct Manifest {
-  std::string experiment, world;
-  std::string identity;  // of the configuration
-  std::string key;       // configuration, world and build
-  bool has_jobs = true;  // the experiment wanted jobs.csv
-  double events = 0;     // of the runs that were played when it was written
+  std::string experiment;
+  ResultKey key;
+  bool has_jobs = true;              // the experiment wanted jobs.csv
+  std::uint64_t failed = 0;          // groups of results
+  std::optional<ResultFiles> files;  // what was written beside the manifest; none in folders of old programs
+  double events = 0;                 // of the runs that were played when it was written
 };
 
 // How this run came about; goes to the manifest.
@@ -31,12 +54,20 @@ struct RunAccount {
   std::int64_t jobs = 0;     // likewise
   bool resumed = false;
   SchedulerAccount scheduler;  // of all rows
+  std::uint64_t failed = 0;    // groups of results that are missing
 };
 
+std::string utc_now();  // as a manifest has it
+
 // What every manifest says, as JSON; `configuration` is the resolved file.
-nlohmann::ordered_json manifest_json(const std::string& name, const std::string& identity,
-                                     const std::string& key, std::uint64_t seed,
+nlohmann::ordered_json manifest_json(const std::string& name, const ResultKey& key, std::uint64_t seed,
                                      const std::string& configuration, const RunAccount& account);
+
+// The same with other files beside it.
+nlohmann::ordered_json with_files(nlohmann::ordered_json manifest, const ResultFiles& files);
+
+// Lists another file of a finished folder in its manifest.
+void list_file(const std::filesystem::path& folder, const std::string& name);
 
 // Reads manifest.json. Throws InputError where `folder` is none that `gangway run` finished.
 Manifest read_manifest(const std::filesystem::path& folder);

@@ -1,54 +1,264 @@
 #include "experiments/result_parts.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pwd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
 
-#include "experiments/files.hpp"
-#include "experiments/manifest.hpp"
 #include "models/error.hpp"
 
 namespace gangway {
+namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
-ResultParts::ResultParts(fs::path path, std::string identity, std::string key, std::vector<std::string> files,
-                         bool force)
+constexpr const char* kStore = "results.sqlite";
+constexpr std::size_t kMostNamed = 5;
+
+bool is_trace(const std::string& name) { return name.starts_with("trace/"); }
+
+// What Gangway keeps below parts/, of whatever version.
+bool is_part(const std::string& name) {
+  return name == "key" || name == "lock" || name.starts_with(kStore) || name.starts_with("group-") ||
+         name.starts_with(".group-") || name.starts_with(".key");
+}
+
+bool is_empty_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error) && fs::is_empty(path, error);
+}
+
+// Whether something there says that results of a run are in the folder, or begun.
+bool has_results(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path / "parts" / "lock", error) || fs::exists(path / "parts" / "key", error) ||
+         fs::exists(path / "manifest.json", error);
+}
+
+// Something in a folder that holds no results.
+std::optional<std::string> stranger_in(const fs::path& path) {
+  if (has_results(path)) return std::nullopt;
+  std::error_code error;
+  std::optional<std::string> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    const std::string name = entry.path().filename().string();
+    const bool left_over = (name == "parts" || name == "trace") && is_empty_folder(entry.path());
+    if (!left_over && (!found || name < *found)) found = name;
+  }
+  // Another process may have begun or finished results meanwhile.
+  return has_results(path) ? std::nullopt : found;
+}
+
+void refuse_everybodys(const fs::path& path) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path), error);
+  const auto refuse = [&](const char* what) {
+    throw InputError({path.string(), 0}, "--out", what, "a folder of its own for the results");
+  };
+  if (error) return;
+  if (whole == whole.root_path()) refuse("the root of the file system");
+  const char* home = std::getenv("HOME");
+  const passwd* user = ::getpwuid(::getuid());
+  for (const char* folder : {home, user != nullptr ? static_cast<const char*>(user->pw_dir) : nullptr})
+    if (folder != nullptr && *folder != '\0' && whole == fs::weakly_canonical(folder, error))
+      refuse("a home directory");
+}
+
+// The key of results that were begun; one that no other is like where the file is of an old program.
+std::optional<ResultKey> read_key(const fs::path& file) {
+  if (!fs::exists(file)) return std::nullopt;
+  const std::string text = read_file(file);
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_object()) return ResultKey::from_json(json);
+  return ResultKey{text.substr(0, text.find(' ')), "", "", ""};
+}
+
+}  // namespace
+
+ResultParts::ResultParts(fs::path path, ResultKey key, std::vector<std::string> files, bool force)
     : path_(std::move(path)),
       parts_(path_ / "parts"),
-      identity_(std::move(identity)),
       key_(std::move(key)),
-      files_(std::move(files)) {
+      names_(std::move(files)),
+      force_(force) {
   refuse_file(path_);
+  refuse_everybodys(path_);
+  if (!force) refuse_strangers();
   lock();
   try {
     take_up(force);
   } catch (...) {
+    store_.reset();
     unlock();
     throw;
   }
 }
 
+void ResultParts::refuse(const std::string& found) const {
+  throw InputError({path_.string(), 0}, "--out", found, "an empty folder, or --force");
+}
+
+void ResultParts::refuse_strangers() const {
+  if (const auto stranger = stranger_in(path_))
+    refuse("a folder that holds " + quote(*stranger) + " and no results of gangway");
+  if (fs::exists(path_ / "manifest.json")) read_manifest(path_);
+}
+
+void ResultParts::refuse_others(const std::vector<ResultKey>& theirs) const {
+  for (const ResultKey& key : theirs)
+    if (const auto found = key.difference(key_)) refuse(*found);
+}
+
 // Decides what of the folder's content can be used.
 void ResultParts::take_up(bool force) {
-  const bool finished_here = fs::exists(path_ / "manifest.json");
-  const Manifest manifest = finished_here && !force ? read_manifest(path_) : Manifest{};
-  const std::string whose = fs::exists(parts_ / "key") ? read_file(parts_ / "key") : "";
-  const std::string identity = finished_here ? manifest.identity : whose.substr(0, whose.find(' '));
-  const bool other = !identity.empty() && identity != identity_;
-  if (other && !force)
-    throw InputError({path_.string(), 0}, "--out", "results of another configuration",
-                     "an empty folder, or --force");
-  complete_ = !force && finished_here && manifest.key == key_ && whose.empty();
-  if (!complete_ && (force || finished_here || (!whose.empty() && whose != key_))) clear();
-  if (!complete_) write_file(parts_ / "key", key_);
+  if (force) clear();
+  std::optional<Manifest> manifest;
+  if (!force && fs::exists(path_ / "manifest.json")) manifest = read_manifest(path_);
+  auto begun = read_key(parts_ / "key");
+  if (begun && begun->difference(key_) && !manifest && is_without_parts()) {
+    clear_parts();
+    begun.reset();
+  }
+  if (begun) refuse_others({*begun});
+  if (manifest) refuse_others({manifest->key});
+  if (begun) {
+    store_ = std::make_unique<PartStore>(parts_ / kStore);
+    files_ = store_->files();
+  }
+  const ResultFiles listed = manifest && manifest->files ? *manifest->files : ResultFiles{};
+  files_.insert(listed.begin(), listed.end());
+  for (const std::string& name : names_)
+    if (!force && files_.count(name) == 0 && fs::exists(path_ / name))
+      refuse("the file " + quote(name) + ", which gangway did not write");
+  find_damage(files_);
+  const bool whole = std::none_of(damaged_.begin(), damaged_.end(), [&](const std::string& name) {
+    return !is_trace(name) && listed.count(name) > 0;
+  });
+  complete_ = manifest && manifest->failed == 0 && whole;
+  resumed_ = !complete_ && store_ && store_->count() > 0;
+  if (manifest && !whole) {
+    std::vector<std::string> lost;
+    for (const std::string& name : damaged_)
+      if (listed.count(name) > 0)
+        lost.push_back(name + (fs::exists(path_ / name) ? " has changed" : " is missing"));
+    const std::size_t more = lost.size() - std::min(lost.size(), kMostNamed);
+    lost.resize(lost.size() - more);
+    note_ = fmt::format("{}: {}{}: made anew", path_.string(), fmt::join(lost, ", "),
+                        more > 0 ? fmt::format(" and {} more", more) : "");
+  }
+  if (complete_ && store_) {  // all that is left to take over is what it says of files
+    store_.reset();
+    clear_parts();
+  }
+  if (complete_) return;
+  if (manifest && !resumed_ && !key_.machine.empty()) forget_traces();
+  write_file(parts_ / "key", key_.json().dump() + "\n");
+  if (!store_) store_ = std::make_unique<PartStore>(parts_ / kStore);
+}
+
+// Whether a run that began here finished nothing that is worth keeping.
+bool ResultParts::is_without_parts() const {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parts_, error))
+    if (entry.path().filename().string().starts_with("group-")) return false;  // of an old program
+  return !fs::exists(parts_ / kStore) || PartStore(parts_ / kStore).count() == 0;
+}
+
+void ResultParts::find_damage(const ResultFiles& listed) {
+  for (const auto& [name, facts] : listed) {
+    std::error_code error;
+    const auto size = fs::file_size(path_ / name, error);
+    if (error || size != facts.bytes || facts_of(path_ / name) != facts) damaged_.insert(name);
+  }
+}
+
+// Of a measurement that is made anew: they show other runs than the new tables.
+void ResultParts::forget_traces() {
+  std::error_code error;
+  for (auto file = files_.begin(); file != files_.end();)
+    if (is_trace(file->first)) {
+      if (damaged_.count(file->first) == 0) fs::remove(path_ / file->first, error);
+      damaged_.erase(file->first);
+      file = files_.erase(file);
+    } else {
+      ++file;
+    }
+}
+
+bool ResultParts::intact(const std::string& name) const {
+  const std::lock_guard guard(files_mutex_);
+  return files_.count(name) > 0 && damaged_.count(name) == 0;
+}
+
+bool ResultParts::lacks_traces() const {
+  const std::lock_guard guard(files_mutex_);
+  return std::any_of(damaged_.begin(), damaged_.end(), is_trace);
+}
+
+bool ResultParts::lost(const std::string& name) const {
+  const std::lock_guard guard(files_mutex_);
+  return damaged_.count(name) > 0;
+}
+
+void ResultParts::expect(const std::string& name) {
+  const std::lock_guard guard(files_mutex_);
+  if (!force_ && files_.count(name) == 0 && fs::exists(path_ / name))
+    refuse("the file " + quote(name) + ", which gangway did not write");
+  if (store_) store_->keep_file(name, {});  // so that it is ours if this process ends in its middle
+  files_[name] = {};
+  damaged_.insert(name);
+}
+
+void ResultParts::list(const std::string& name) {
+  const FileFacts facts = facts_of(path_ / name);
+  const std::lock_guard guard(files_mutex_);
+  if (store_) store_->keep_file(name, facts);
+  files_[name] = facts;
+  damaged_.erase(name);
+}
+
+ResultFiles ResultParts::intact_files() const {
+  ResultFiles files = files_;
+  for (const std::string& name : damaged_) files.erase(name);
+  return files;
+}
+
+void ResultParts::put(const std::string& name, NewFile& file) {
+  const FileFacts facts = file.facts();
+  const fs::path path = path_ / name;
+  const std::unique_lock guard(files_mutex_);
+  const bool strange = !force_ && files_.count(name) == 0 && fs::exists(path);
+  if (strange && facts_of(path) != facts) refuse("the file " + quote(name) + ", which gangway did not write");
+  if (store_) store_->keep_file(name, facts);  // before it appears: nobody shall take it for another's
+  if (!strange) file.commit();
+  files_[name] = facts;
+  damaged_.erase(name);
+}
+
+void ResultParts::finish(const Json& manifest, bool keep_parts) {
+  // Last: its presence says that the rest is there.
+  write_file(path_ / "manifest.json", with_files(manifest, intact_files()).dump(1) + "\n");
+  complete_ = !keep_parts;
+}
+
+void ResultParts::list_again() {
+  const fs::path file = path_ / "manifest.json";
+  write_file(file, with_files(Json::parse(read_file(file)), intact_files()).dump(1) + "\n");
 }
 
 ResultParts::~ResultParts() {
+  store_.reset();
   if (complete_) clear_parts();
   unlock();
 }
@@ -87,16 +297,32 @@ void ResultParts::clear_parts() const {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(parts_, error)) {
     const std::string name = entry.path().filename().string();
-    if (name == "key" || name.starts_with("group-") || name.starts_with(".group-"))
-      fs::remove(entry.path(), error);
+    if (is_part(name) && name != "lock") fs::remove(entry.path(), error);
   }
 }
 
+// Removes the files that a manifest or parts list and that are as they were written. A folder of an old
+// program has no list: there it is the files with the names that it gave them.
 void ResultParts::clear() const {
-  for (const std::string& name : files_) fs::remove(path_ / name);
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_ / "trace", error))
-    if (entry.path().filename().string().starts_with("point-")) fs::remove(entry.path(), error);
+  ResultFiles listed;
+  const bool begun = fs::exists(parts_ / kStore);
+  if (begun) listed = PartStore(parts_ / kStore).files();
+  std::optional<Manifest> manifest;
+  try {
+    if (fs::exists(path_ / "manifest.json")) manifest = read_manifest(path_);
+  } catch (const InputError&) {  // somebody else's
+  }
+  if (manifest && manifest->files) listed.insert(manifest->files->begin(), manifest->files->end());
+  for (const auto& [name, facts] : listed)
+    if (fs::file_size(path_ / name, error) == facts.bytes && !error && facts_of(path_ / name) == facts)
+      fs::remove(path_ / name, error);
+  if (manifest && !manifest->files) {
+    for (const std::string& name : names_) fs::remove(path_ / name, error);
+    for (const fs::directory_entry& entry : fs::directory_iterator(path_ / "trace", error))
+      if (entry.path().filename().string().starts_with("point-")) fs::remove(entry.path(), error);
+  }
+  if (manifest) fs::remove(path_ / "manifest.json", error);
   clear_parts();
 }
 

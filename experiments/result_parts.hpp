@@ -1,45 +1,84 @@
 // What result folders of any kind have in common: one process writes at a time, finished parts of a run are
-// kept until all are there, and a later call with the same configuration takes them up.
+// kept until all are there, a later call with the same key takes them up, and files are known by size and
+// hash, so that one that is missing or changed is made anew and one of somebody else's is left alone.
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <vector>
+
+#include "experiments/files.hpp"
+#include "experiments/manifest.hpp"
+#include "experiments/part_store.hpp"
 
 namespace gangway {
 
 class ResultParts {
  public:
-  // Opens or makes the folder. `identity` is the configuration's, `key` begins with it and adds what else
-  // results depend on; `files` are those of a complete result, the manifest among them. A folder with another
-  // configuration is refused with InputError unless `force`, which removes its results, and so is a file; a
-  // folder that another process writes to is refused with RunError.
-  ResultParts(std::filesystem::path path, std::string identity, std::string key,
-              std::vector<std::string> files, bool force);
+  // Opens or makes the folder; `files` are those of a complete result beside the manifest and the traces.
+  // Refused with InputError, unless `force`: a folder with other results than the key's, whether finished or
+  // not, one that holds anything and no results, and a file of somebody else's where one of `files` belongs.
+  // `force` removes results and nothing else. Always refused: a file, the root of the file system and the
+  // user's home directory with InputError, a folder that another process writes to with RunError.
+  ResultParts(std::filesystem::path path, ResultKey key, std::vector<std::string> files, bool force);
   ~ResultParts();
   ResultParts(const ResultParts&) = delete;
   ResultParts& operator=(const ResultParts&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  const std::string& key() const { return key_; }
-  bool complete() const { return complete_; }  // nothing is left to do
-  void set_complete() { complete_ = true; }    // the manifest is written; parts go with this object
+  const ResultKey& key() const { return key_; }
+  bool complete() const { return complete_; }        // all results are there as they were written
+  bool resumed() const { return resumed_; }          // parts of an earlier call are there
+  const std::string& note() const { return note_; }  // one line on what is made anew; empty: nothing is
 
-  // Where a part is kept. Names begin with "group-".
-  std::filesystem::path part(const std::string& name) const { return parts_ / name; }
+  PartStore& store() { return *store_; }  // not of a complete folder
+
+  // Whether a trace is there as it was written, and whether one was written that is not.
+  bool intact(const std::string& name) const;
+  bool lacks_traces() const;
+  bool lost(const std::string& name) const;  // written once, and missing or changed
+
+  // For a file that others write: before, which throws InputError where there is one of somebody else's, and
+  // after. May be called from any thread.
+  void expect(const std::string& name);
+  void list(const std::string& name);
+
+  // Gives a file its name in the folder and lists it. InputError where there is one of somebody else's that
+  // holds something else. May be called from any thread.
+  void put(const std::string& name, NewFile& file);
+
+  // Writes the manifest with all files listed; with `keep_parts`, parts stay for a later call.
+  void finish(const nlohmann::ordered_json& manifest, bool keep_parts);
+  void list_again();  // the manifest of a complete folder that got more files
 
  private:
   void lock();
   void unlock();
   void take_up(bool force);
+  void refuse_others(const std::vector<ResultKey>& theirs) const;
+  void refuse_strangers() const;
+  bool is_without_parts() const;
+  void find_damage(const ResultFiles& listed);
+  void forget_traces();
+  ResultFiles intact_files() const;
   void clear() const;
   void clear_parts() const;
+  [[noreturn]] void refuse(const std::string& found) const;
 
   std::filesystem::path path_, parts_;
-  std::string identity_, key_;
-  std::vector<std::string> files_;
-  bool complete_ = false;
+  ResultKey key_;
+  std::vector<std::string> names_;
+  bool force_;
+  ResultFiles files_;              // ours, as they were written
+  std::set<std::string> damaged_;  // of these, those that are missing or changed
+  mutable std::mutex files_mutex_;
+  std::unique_ptr<PartStore> store_;
+  std::string note_;
+  bool complete_ = false, resumed_ = false;
   int lock_ = -1;
 };
 

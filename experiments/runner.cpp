@@ -1,41 +1,115 @@
 #include "experiments/runner.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 
+#include "experiments/open_group.hpp"
 #include "experiments/trace_files.hpp"
+#include "experiments/workers.hpp"
 
 namespace gangway {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+constexpr std::size_t kMostFailures = 20;  // that are reported
+
+// Whether the world can play the point.
+void check_world(const Point& point, const WorldEntry& world) {
+  const auto& clients = point.workload->sample().clients;
+  const auto native = std::find_if(clients.begin(), clients.end(), [](const Client& c) { return c.native; });
+  for (const Contender& policy : point.policies) {
+    if (world.mechanisms != nullptr) {
+      const auto known = world.mechanisms();
+      const std::string& mechanism = policy.mechanism.entry->name;
+      if (std::find(known.begin(), known.end(), mechanism) == known.end())
+        throw InputError({"--world " + world.name, 0}, "mechanism", quote(mechanism),
+                         expected_names(mechanism, known));
+    }
+    const Capabilities needs = needs_of(policy);
+    const Capabilities missing = needs.missing_from(world.capabilities);
+    if (!missing.none())
+      throw InputError({"--world " + world.name, 0}, "policies." + policy.label,
+                       "a policy that needs " + missing.text(), "a policy for this world, or another world");
+    if (native != clients.end() && !needs.has(Capability::native) &&
+        !world.capabilities.has(Capability::mixed))
+      throw InputError({"--world " + world.name, 0}, "workload.clients." + native->name,
+                       "a native client under the policy " + quote(policy.label),
+                       world.capabilities.has(Capability::native)
+                           ? "the policy 'passthrough', under which all are native, or another world"
+                           : "clients under the policy, or another world");
+  }
 }
 
-// One point under one policy while its replications come in, in any order.
-struct OpenGroup {
-  OpenGroup(std::size_t number, std::uint32_t point_index, std::uint32_t policy_index)
-      : index(number), point(point_index), policy(policy_index) {}
-  std::size_t index;
-  std::uint32_t point, policy;
-  std::mutex mutex;
-  std::unique_ptr<Group> group;
-  std::unique_ptr<NewFile> jobs;
-  std::map<std::uint32_t, UnitResult> early;  // replications whose predecessors are not in yet
-  std::uint32_t next = 0;
-  std::optional<GroupRows> rows;
+// A replication of a group, to be played.
+struct Task {
+  std::shared_ptr<OpenGroup> group;
+  std::uint32_t replication = 0;
+};
+
+// Hands out replications in order, of all groups that are not kept.
+class Tasks {
+ public:
+  using Kept = std::function<bool(std::uint64_t group, std::uint32_t point, std::uint32_t policy)>;
+
+  Tasks(const Experiment& experiment, Kept kept) : experiment_(experiment), kept_(std::move(kept)) {}
+
+  std::optional<Task> next() {
+    const std::lock_guard lock(mutex_);
+    if (!returned_.empty()) {
+      Task task = std::move(returned_.back());
+      returned_.pop_back();
+      return task;
+    }
+    if (!group_ && !open()) return std::nullopt;
+    Task task{group_, replication_++};
+    if (replication_ == experiment_.replications) group_.reset();
+    return task;
+  }
+
+  // A task that could not be played for want of memory.
+  void give_back(Task task) {
+    const std::lock_guard lock(mutex_);
+    returned_.push_back(std::move(task));
+  }
+
+  std::uint64_t kept() const { return skipped_; }  // groups that need not be played, so far
+
+ private:
+  // The next group that is not kept.
+  bool open() {
+    for (; point_index_ < experiment_.points.size(); ++point_index_, policy_ = 0, point_.reset())
+      while (policy_ < experiment_.points.policies_at(point_index_)) {
+        const std::uint64_t number = number_++;
+        const std::uint32_t policy = policy_++;
+        if (kept_(number, point_index_, policy)) {
+          ++skipped_;
+          continue;
+        }
+        if (!point_) point_ = std::make_shared<OpenPoint>(point_index_);
+        group_ = std::make_shared<OpenGroup>(number, point_, policy);
+        replication_ = 0;
+        return true;
+      }
+    return false;
+  }
+
+  const Experiment& experiment_;
+  const Kept kept_;
+  std::mutex mutex_;
+  std::vector<Task> returned_;
+  std::shared_ptr<OpenPoint> point_;
+  std::shared_ptr<OpenGroup> group_;
+  std::uint32_t point_index_ = 0, policy_ = 0, replication_ = 0;
+  std::uint64_t number_ = 0;
+  std::atomic<std::uint64_t> skipped_ = 0;
 };
 
 class Runner {
@@ -47,144 +121,157 @@ class Runner {
         machine_(std::move(machine)),
         folder_(folder),
         stop_(stop),
-        traces_(experiment, options.out, options.trace_limit, options.say) {
-    for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
-      for (std::uint32_t q = 0; q < experiment.points[p].policies.size(); ++q) {
-        groups_.push_back(std::make_unique<OpenGroup>(groups_.size(), p, q));
-        // A real run cannot be played again for its timeline.
-        const bool without_timeline = options.trace && options.world->real_time && !traces_.has({p, q, 0});
-        if (!without_timeline) groups_.back()->rows = folder.part(groups_.back()->index);
-        if (groups_.back()->rows)
-          ++done_groups_;
-        else
-          todo_.push_back(groups_.back().get());
-      }
-    resumed_ = done_groups_ > 0;
-  }
+        traces_(experiment, folder.parts(), options.trace_limit, options.say),
+        tasks_(experiment,
+               [this](auto group, auto point, auto policy) { return kept(group, point, policy); }) {}
 
   RunReport run() {
-    const auto began = Clock::now();
     RunReport report;
-    report.account.command = options_.command;
-    report.account.world = options_.world->name;
-    report.account.machine = machine_;
-    report.account.threads = threads();
-    report.account.start = utc_now();
-    report.account.resumed = resumed_;
-    work();
-    if (error_) std::rethrow_exception(error_);
-    report.groups = groups_.size();
-    report.groups_done = done_groups_;
-    report.interrupted = done_groups_ < groups_.size();
-    report.account.end = utc_now();
-    report.account.seconds = std::chrono::duration<double>(Clock::now() - began).count();
-    report.account.events = events_;
-    report.account.jobs = jobs_;
+    report.account = begin();
+    const Crew crew = work(
+        static_cast<unsigned>(std::min<std::uint64_t>(threads(), units())), [this] { return step(); },
+        [this] { tick(); });
+    folder_.parts().store().commit();
+    if (options_.progress) fmt::print(stderr, "\r\033[K");
+    if (!crew.note.empty()) report.notes.push_back(crew.note);
+    report.account.threads = crew.threads;
+    report.groups = experiment_.points.groups();
+    report.groups_done = done();
+    report.failed = failed_;
+    for (auto& [number, failure] : failures_) report.failures.push_back(std::move(failure));
+    report.interrupted = report.groups_done + report.failed < report.groups;
     if (report.interrupted) return report;
-    double events = 0;
-    for (const auto& group : groups_) {
-      report.rows.push_back(*group->rows);
-      report.account.scheduler.add(group->rows->summary);
-      events += static_cast<double>(group->rows->events);
-    }
-    if (options_.trace && !options_.world->real_time) {
-      traces_.announce(events);
-      report.interrupted = !traces_.make_missing(*options_.world, stop_);
-    }
-    if (report.interrupted) return report;
-    report.verdicts = folder_.finish(report.rows, report.account);
+    if (report.failed == report.groups) fail(report);
+    report.interrupted = !make_traces();
+    if (!report.interrupted) end(report);
     return report;
   }
 
  private:
+  // Of simulations, which can be played again. Returns false when it was stopped.
+  bool make_traces() {
+    if (options_.world->real_time || (!options_.trace && !folder_.parts().lacks_traces())) return true;
+    const auto played = static_cast<double>(std::max<std::uint64_t>(done_groups_, 1));
+    if (options_.trace)
+      traces_.announce(static_cast<double>(events_) * static_cast<double>(experiment_.points.groups()) /
+                       played);
+    return traces_.make_missing(*options_.world, stop_, !options_.trace);
+  }
+
+  RunAccount begin() {
+    began_ = Clock::now();
+    RunAccount account;
+    account.command = options_.command;
+    account.world = options_.world->name;
+    account.machine = machine_;
+    account.start = utc_now();
+    account.resumed = folder_.parts().resumed();
+    return account;
+  }
+
+  void end(RunReport& report) {
+    report.account.end = utc_now();
+    report.account.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+    report.account.events = events_;
+    report.account.jobs = jobs_;
+    report.account.failed = report.failed;
+    report.findings = folder_.finish(report.account);
+  }
+
+  // Nothing could be played.
+  [[noreturn]] void fail(const RunReport& report) const {
+    const FailedGroup& first = report.failures.front();
+    const std::string text = report.groups > 1 ? first.text() : first.message;
+    if (first.input) throw InputError(text);
+    throw RunError(text);
+  }
+
   unsigned threads() const {
     if (options_.world->real_time) return 1;
     return options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
   }
-  std::size_t units() const { return todo_.size() * experiment_.replications; }
-  bool stopping() const { return stop_ || failed_; }
+  std::uint64_t units() const { return experiment_.points.groups() * experiment_.replications; }
+  std::uint64_t done() const { return done_groups_ + tasks_.kept(); }
 
-  void work() {
-    std::vector<std::thread> workers;
-    for (unsigned i = 0; i < threads(); ++i)
-      workers.emplace_back([this] {
-        for (std::size_t unit = next_unit_++; unit < units() && !stopping(); unit = next_unit_++)
-          guarded(unit);
-      });
-    if (options_.progress) show_progress();
-    for (std::thread& worker : workers) worker.join();
-    if (options_.progress) fmt::print(stderr, "\r\033[K");
+  // Whether an earlier call left the group. A real run cannot be played again for its timeline.
+  bool kept(std::uint64_t group, std::uint32_t point, std::uint32_t policy) {
+    if (!folder_.parts().resumed() || !folder_.parts().store().has(group)) return false;
+    return !options_.trace || !options_.world->real_time || traces_.has({point, policy, 0});
   }
 
-  void guarded(std::size_t unit) {
+  bool step() {
+    if (stop_) return false;
+    std::optional<Task> task = tasks_.next();
+    if (!task) return false;
     try {
-      play_unit(*todo_[unit / experiment_.replications],
-                static_cast<std::uint32_t>(unit % experiment_.replications));
-    } catch (...) {
-      const std::lock_guard lock(error_mutex_);
-      if (!error_) error_ = std::current_exception();
-      failed_ = true;
+      play_task(*task);
+    } catch (const std::bad_alloc&) {
+      tasks_.give_back(std::move(*task));
+      throw;
     }
+    return true;
   }
 
-  void play_unit(OpenGroup& group, std::uint32_t replication) {
-    const Unit unit{group.point, group.policy, replication};
-    std::unique_ptr<ChromeTrace> trace;
-    if (options_.trace && options_.world->real_time && replication == 0) trace = traces_.record(unit);
-    auto result = play(experiment_, *options_.world, unit, stop_, trace.get());
-    if (!result) return;
-    if (trace) traces_.finish(*trace, unit);
-    events_ += result->events;
-    jobs_ += result->metrics.jobs;
-    const std::lock_guard lock(group.mutex);
-    group.early.emplace(replication, std::move(*result));
-    for (auto it = group.early.begin(); it != group.early.end() && it->first == group.next;
-         it = group.early.erase(it)) {
-      take(group, it->second);
-      ++group.next;
-    }
+  void play_task(const Task& task) {
+    OpenGroup& group = *task.group;
+    const Unit unit{group.point().index(), group.policy(), task.replication};
     ++done_units_;
-    if (group.next == experiment_.replications) close(group);
-  }
-
-  void take(OpenGroup& group, const UnitResult& result) {
-    if (!group.group) {
-      std::vector<std::string> names;
-      for (const Client& c : experiment_.points[group.point].workload->sample().clients)
-        names.push_back(c.name);
-      group.group = std::make_unique<Group>(std::move(names));
-      if (experiment_.write_jobs) group.jobs = std::make_unique<NewFile>(folder_.job_part(group.index));
+    if (group.failed()) return;
+    std::unique_ptr<ChromeTrace> trace;
+    if (options_.trace && options_.world->real_time && unit.replication == 0) trace = traces_.record(unit);
+    std::optional<Played> played = play_unit(group, unit, trace.get());
+    if (!played) return;
+    if (trace && played->result) traces_.finish(*trace, unit);
+    if (played->result) {
+      events_ += played->result->events;
+      jobs_ += played->result->metrics.jobs;
     }
-    group.group->add(result);
-    if (group.jobs) group.jobs->write(result.job_rows);
+    if (!take(group, task.replication, std::move(*played))) return;
+    if (group.error().empty())
+      ++done_groups_;
+    else
+      note_failure(group);
   }
 
-  void close(OpenGroup& group) {
-    group.rows = group.group->rows();
-    if (group.rows->jobs == 0)
-      throw RunError(fmt::format("no job finished at point {} under {}", group.point, label(group)));
-    if (group.jobs) group.jobs->commit();
-    folder_.keep(group.index, *group.rows);
-    group.group.reset();
-    group.jobs.reset();
-    ++done_groups_;
-  }
-
-  const std::string& label(const OpenGroup& group) const {
-    return experiment_.points[group.point].policies[group.policy].label;
-  }
-
-  void show_progress() {
-    const auto began = Clock::now();
-    while (done_units_ < units() && !stopping()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-      const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
-      const auto done = static_cast<double>(done_units_.load());
-      const double left = done > 0 ? seconds * (static_cast<double>(units()) - done) / done : 0;
-      fmt::print(stderr, "\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs/s, {:.0f} s left",
-                 done_groups_.load(), groups_.size(), done_units_.load(), units(),
-                 static_cast<double>(jobs_) / seconds, left);
+  bool take(OpenGroup& group, std::uint32_t replication, Played played) {
+    try {
+      return group.take(replication, std::move(played), experiment_, folder_);
+    } catch (const std::bad_alloc&) {  // half of it may be taken
+      throw out_of_memory();
     }
+  }
+
+  // What the unit came to; nothing when it was stopped. `trace` is given the timeline of a real run.
+  std::optional<Played> play_unit(const OpenGroup& group, const Unit& unit, TraceSink* trace) {
+    try {
+      const Point& point =
+          group.point().get(experiment_, [this](const Point& read) { check_world(read, *options_.world); });
+      auto result = play(experiment_, point, *options_.world, unit, stop_, trace);
+      if (!result) return std::nullopt;
+      return Played{std::move(result), "", false};
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      return Played{std::nullopt, error.what(), dynamic_cast<const InputError*>(&error) != nullptr};
+    }
+  }
+
+  void note_failure(const OpenGroup& group) {
+    const std::lock_guard lock(failures_mutex_);
+    ++failed_;
+    failures_[group.number()] = {group.point().index(), group.label(), group.error(), group.wrong_input()};
+    if (failures_.size() > kMostFailures) failures_.erase(std::prev(failures_.end()));
+  }
+
+  void tick() {
+    folder_.parts().store().commit();
+    if (!options_.progress) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+    const auto played = static_cast<double>(done_units_.load());
+    const double all = static_cast<double>(units() - tasks_.kept() * experiment_.replications);
+    fmt::print(stderr, "\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs/s, {:.0f} s left", done(),
+               experiment_.points.groups(), played, all, static_cast<double>(jobs_) / seconds,
+               played > 0 ? seconds * (all - played) / played : 0);
   }
 
   const Experiment& experiment_;
@@ -193,77 +280,61 @@ class Runner {
   ResultFolder& folder_;
   const std::atomic<bool>& stop_;
   TraceFiles traces_;
-  std::vector<std::unique_ptr<OpenGroup>> groups_;
-  std::vector<OpenGroup*> todo_;
-  bool resumed_ = false;
-  std::atomic<std::size_t> next_unit_ = 0, done_units_ = 0, done_groups_ = 0;
-  std::atomic<std::uint64_t> events_ = 0;
+  Tasks tasks_;
+  Clock::time_point began_;
+  std::atomic<std::uint64_t> done_units_ = 0, done_groups_ = 0, failed_ = 0, events_ = 0;
   std::atomic<std::int64_t> jobs_ = 0;
-  std::atomic<bool> failed_ = false;
-  std::mutex error_mutex_;
-  std::exception_ptr error_;
+  std::mutex failures_mutex_;
+  std::map<std::uint64_t, FailedGroup> failures_;  // by group
 };
 
-void check_capabilities(const Experiment& experiment, const WorldEntry& world) {
-  for (const Point& point : experiment.points) {
-    const auto& clients = point.workload->sample().clients;
-    const auto native =
-        std::find_if(clients.begin(), clients.end(), [](const Client& c) { return c.native; });
-    for (const Contender& policy : point.policies) {
-      if (world.mechanisms != nullptr) {
-        const auto known = world.mechanisms();
-        const std::string& mechanism = policy.mechanism.entry->name;
-        if (std::find(known.begin(), known.end(), mechanism) == known.end())
-          throw InputError({"--world " + world.name, 0}, "mechanism", quote(mechanism),
-                           expected_names(mechanism, known));
-      }
-      const Capabilities needs = policy.entry->make(policy.values)->needs();
-      const Capabilities missing = needs.missing_from(world.capabilities);
-      if (!missing.none())
-        throw InputError({"--world " + world.name, 0}, "policies." + policy.label,
-                         "a policy that needs " + missing.text(),
-                         "a policy for this world, or another world");
-      if (native != clients.end() && !needs.has(Capability::native) &&
-          !world.capabilities.has(Capability::mixed))
-        throw InputError({"--world " + world.name, 0}, "workload.clients." + native->name,
-                         "a native client under the policy " + quote(policy.label),
-                         world.capabilities.has(Capability::native)
-                             ? "the policy 'passthrough', under which all are native, or another world"
-                             : "clients under the policy, or another world");
-    }
-  }
-}
-
 // To results that are there already. Returns false when `stop` got set before the end.
-bool add_traces(const Experiment& experiment, const RunOptions& options, const std::atomic<bool>& stop) {
-  TraceFiles traces(experiment, options.out, options.trace_limit, options.say);
+bool add_traces(const Experiment& experiment, const RunOptions& options, ResultParts& parts,
+                const std::atomic<bool>& stop) {
+  TraceFiles traces(experiment, parts, options.trace_limit, options.say);
+  bool whole = true;
   if (!options.world->real_time) {
-    traces.announce(read_manifest(options.out).events);
-    return traces.make_missing(*options.world, stop);
+    if (options.trace) traces.announce(read_manifest(options.out).events);
+    whole = traces.make_missing(*options.world, stop, !options.trace);
+  } else {
+    for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
+      for (std::uint32_t q = 0; q < experiment.points.policies_at(p); ++q)
+        if (!traces.has({p, q, 0}))
+          throw InputError({"--trace", 0}, "trace", "results of runs in real time that kept no timeline",
+                           "--force as well, which runs them again");
   }
-  for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
-    for (std::uint32_t q = 0; q < experiment.points[p].policies.size(); ++q)
-      if (!traces.has({p, q, 0}))
-        throw InputError({"--trace", 0}, "trace", "results of runs in real time that kept no timeline",
-                         "--force as well, which runs them again");
-  return true;
+  parts.list_again();
+  return whole;
 }
 
 }  // namespace
 
+std::string FailedGroup::text() const {
+  return message.starts_with("point ") ? message
+                                       : fmt::format("point {} under {}: {}", point, policy, message);
+}
+
 RunReport run_experiment(const Experiment& experiment, const RunOptions& options,
                          const std::atomic<bool>& stop) {
-  check_capabilities(experiment, *options.world);
+  experiment.points.each_checked([&](const Point& point) { check_world(point, *options.world); });
   Machine machine;
   if (options.world->machine != nullptr) machine = options.world->machine();  // before anything is written
-  ResultFolder folder(options.out, experiment, options.world->name, options.force);
+  ResultFolder folder(options.out, experiment, *options.world, machine, options.force);
+  RunReport report;
+  const std::string note = folder.parts().note();
+  const bool lacks_traces = folder.parts().lacks_traces() && !options.world->real_time;
   if (folder.complete()) {
-    RunReport report;
     report.was_complete = true;
-    if (options.trace) report.interrupted = !add_traces(experiment, options, stop);
-    return report;
+    if (options.trace || lacks_traces)
+      report.interrupted = !add_traces(experiment, options, folder.parts(), stop);
+  } else {
+    report = Runner(experiment, options, std::move(machine), folder, stop).run();
   }
-  return Runner(experiment, options, std::move(machine), folder, stop).run();
+  if (!note.empty()) report.notes.push_back(note);
+  if (note.empty() && lacks_traces)
+    report.notes.push_back(
+        fmt::format("{}: traces are missing or have changed: made anew", options.out.string()));
+  return report;
 }
 
 }  // namespace gangway

@@ -3,8 +3,8 @@
 
 #include <atomic>
 #include <filesystem>
-#include <functional>
 #include <string>
+#include <vector>
 
 #include "experiments/folder.hpp"
 #include "experiments/trace_files.hpp"
@@ -23,19 +23,33 @@ struct RunOptions {
   bool progress = false;  // on a terminal
 };
 
+// A group of results, one point under one policy, that could not be played.
+struct FailedGroup {
+  std::uint32_t point = 0;
+  std::string policy;
+  std::string message;  // may have more lines: an event history
+  bool input = false;   // the input was wrong
+
+  std::string text() const;  // the message, with the point and the policy where it does not name them itself
+};
+
 struct RunReport {
   bool interrupted = false;
   bool was_complete = false;  // nothing had to be done
-  std::size_t groups = 0, groups_done = 0;
-  std::vector<Verdict> verdicts;
-  std::vector<GroupRows> rows;
+  std::uint64_t groups = 0, groups_done = 0;
+  std::uint64_t failed = 0;
+  std::vector<FailedGroup> failures;  // the first of these in the order of the results
+  std::vector<std::string> notes;     // one line each, for people
+  Findings findings;
   RunAccount account;
 };
 
 // Plays all points, policies and replications and fills the result folder. The same bytes (manifest aside)
-// for any number of threads. When `stop` gets set, finished groups are kept and the report says interrupted.
-// Throws InputError when a policy needs more than the world can do, RunError when a run fails; finished
-// groups are kept then, too.
+// for any number of threads, and memory that does not depend on the number of points. When `stop` gets set,
+// finished groups are kept and the report says interrupted. A group that fails leaves the others alone: the
+// report and summary.csv have its error, and a later call tries it again; where all fail, nothing but the
+// report is written. Throws InputError when a policy needs more than the world can do, RunError when results
+// cannot be written; finished groups are kept then, too.
 RunReport run_experiment(const Experiment& experiment, const RunOptions& options,
                          const std::atomic<bool>& stop);
 

@@ -5,9 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "experiments/library.hpp"
-#include "experiments/sweep.hpp"
-
 namespace gangway {
 namespace {
 
@@ -79,10 +76,21 @@ void read_settings(Mapping& m, Study& study) {
 }
 
 void check_swept(const SweptPath& swept) {
-  const std::string first = swept.path.substr(0, swept.path.find('.'));
+  const std::string first = first_of(swept.path());
   if (first != "generator" && first != "owners" && first != "orders")
-    throw InputError(swept.values.front().origin(), "sweep." + swept.path, quote(first),
+    throw InputError(swept.value(0).origin(), "sweep." + swept.path(), quote(first),
                      "a path that begins with generator, owners or orders");
+}
+
+// How many orders there are at each value of the path `orders`, or at all points.
+std::vector<std::size_t> order_counts_of(const Sweep& sweep, const StudyPoint& unswept) {
+  for (const SweptPath& swept : sweep.paths())
+    if (swept.path() == "orders") {
+      std::vector<std::size_t> counts;
+      for (std::size_t i = 0; i < swept.size(); ++i) counts.push_back(swept.value(i).items.size());
+      return counts;
+    }
+  return {unswept.order_count()};
 }
 
 // Task sets by name of a file, as seen from the study's folder.
@@ -120,22 +128,36 @@ Study read_study(Configuration configuration, const std::vector<Override>& overr
   Study study;
   Mapping settings = Field(root, "").mapping();
   read_settings(settings, study);
-  std::vector<SweptPath> sweep;
-  if (auto field = settings.maybe("sweep")) sweep = read_sweep(*field);
-  for (const SweptPath& swept : sweep) {
-    check_swept(swept);
-    study.swept.push_back(swept.path);
-  }
-  read_point(settings);  // the unswept file must be right by itself
+  if (auto field = settings.maybe("sweep")) study.sweep = Sweep(*field);
+  for (const SweptPath& swept : study.sweep.paths()) check_swept(swept);
+  const StudyPoint unswept = read_point(settings);  // the unswept file must be right by itself
   settings.finish();
-  for_each_point(root, sweep, [&](const Node& changed, std::vector<std::string> values) {
-    Mapping m = Field(changed, "").mapping();
-    study.points.push_back(read_point(m));
-    study.points.back().values = std::move(values);
-  });
+  study.sets = unswept.sets;
+  study.order_counts = order_counts_of(study.sweep, unswept);
   study.configuration = root.json().dump();
   study.identity = identity_of(study.configuration);
+  study.root = std::move(root);
+  for (const std::uint32_t point : study.sweep.checked()) study.point(point);
   return study;
+}
+
+StudyPoint Study::point(std::uint32_t index) const {
+  Node part = changed(root, sweep, index, {"generator", "owners", "orders", "task_sets", "sets"});
+  Mapping m = Field(part, "").mapping();
+  return read_point(m);
+}
+
+std::size_t Study::orders_at(std::uint32_t index) const {
+  if (order_counts.size() == 1) return order_counts.front();
+  for (std::size_t p = 0; p < sweep.paths().size(); ++p)
+    if (sweep.paths()[p].path() == "orders") return order_counts[sweep.at(index)[p]];
+  return order_counts.front();
+}
+
+std::uint64_t Study::groups() const {
+  std::uint64_t of_each_value = 0;
+  for (const std::size_t count : order_counts) of_each_value += count;
+  return of_each_value * (sweep.points() / order_counts.size());
 }
 
 }  // namespace gangway

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/configuration.hpp"
+#include "experiments/sweep.hpp"
 #include "models/taskset.hpp"
 #include "workloads/owner_set_generator.hpp"
 
@@ -15,7 +16,6 @@ namespace gangway {
 
 // One combination of the swept parameters.
 struct StudyPoint {
-  std::vector<std::string> values;                    // as text, one per swept path
   std::shared_ptr<const TaskSetGenerator> generator;  // or
   std::shared_ptr<const OwnerSetGenerator> owners;    // or the sets below
   std::vector<TaskSet> given;
@@ -30,13 +30,20 @@ struct StudyPoint {
 
 struct Study {
   std::string name, title;
-  std::vector<std::string> swept;  // paths
-  std::vector<StudyPoint> points;
+  Sweep sweep;
   std::optional<std::uint64_t> simulated_jobs;  // of each task in one long run
   std::optional<std::uint64_t> search_steps;    // for each task
   bool write_tasks = false;
   std::uint64_t seed = 1;
-  std::string configuration, identity;  // the resolved file as JSON, and a hash of it
+  std::string configuration, identity;    // the resolved file as JSON, and a hash of it
+  Node root;                              // the resolved file
+  std::uint64_t sets = 0;                 // of every point in every order
+  std::vector<std::size_t> order_counts;  // by value of the path `orders`; one where it is not swept
+
+  // Points are read when they are asked for. Throws InputError where the values of one do not go together.
+  StudyPoint point(std::uint32_t index) const;
+  std::size_t orders_at(std::uint32_t index) const;  // how many; 1 where sets have their own
+  std::uint64_t groups() const;                      // orders of all points
 };
 
 // Throws InputError.

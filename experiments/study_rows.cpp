@@ -13,14 +13,6 @@ namespace {
 
 constexpr int kBins = 50;  // of ratios from 0 to 1
 
-// A CSV field, quoted where it must be.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
 // A share and its interval.
 template <typename Hit>
 std::string share(const std::vector<JudgedSet>& sets, Hit hit) {
@@ -81,23 +73,18 @@ std::string bins_of(const std::string& key, const std::string& bound, const std:
 }  // namespace
 
 std::string header_of(const StudyFile& file, const Study& study) {
-  std::string text = "point,order";
-  if (file.swept)
-    for (const std::string& path : study.swept) text += "," + field(path);
-  return fmt::format("{},{}\n", text, file.columns);
+  return fmt::format("point,order{},{}\n", study.sweep.columns(), file.columns);
 }
 
-StudyRows rows_of(const Study& study, std::size_t point, std::size_t order,
+StudyRows rows_of(const Study& study, std::uint32_t point, const std::string& order,
                   const std::vector<JudgedSet>& sets) {
-  const std::string key = fmt::format("{},{}", point, study.points[point].order_of(order));
-  std::string swept = key;
-  for (const std::string& value : study.points[point].values) swept += "," + field(value);
+  const std::string key = fmt::format("{},{}{}", point, order, study.sweep.cells(point));
   StudyRows rows;
-  rows[0] = fmt::format("{},{}\n", swept, summary_of(sets));
+  rows[0] = fmt::format("{},{}\n", key, summary_of(sets));
   // Sets of different forms have different bounds; one point of given sets may hold several forms.
   for (std::size_t b = 0; b < sets.front().bounds.size(); ++b) {
     const std::vector<double> ratios = ratios_of(sets, b);
-    rows[1] += fmt::format("{},{}\n", swept, bound_of(sets, b, ratios));
+    rows[1] += fmt::format("{},{}\n", key, bound_of(sets, b, ratios));
     rows[2] += bins_of(key, sets.front().bounds[b].bound, ratios);
   }
   for (const JudgedSet& set : sets)

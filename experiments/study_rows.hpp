@@ -12,20 +12,16 @@ namespace gangway {
 // The files of a study's result folder, and what their rows hold.
 struct StudyFile {
   const char* name;
-  const char* columns;  // after the point, the order and, where they are `swept`, the swept values
-  bool swept;
+  const char* columns;  // after the point, the order and the swept values
 };
 inline constexpr std::array<StudyFile, 4> kStudyFiles{
-    StudyFile{
-        "summary.csv",
-        "sets,proven,proven_low,proven_high,met,met_low,met_high,growing,growing_low,growing_high,unknown",
-        true},
+    StudyFile{"summary.csv",
+              "sets,proven,proven_low,proven_high,met,met_low,met_high,growing,growing_low,growing_high,"
+              "unknown"},
     StudyFile{"bounds.csv",
               "bound,sets,bounded,bounded_low,bounded_high,in_time,in_time_low,in_time_high,tasks,ratio_p5,"
-              "ratio_p50,ratio_p95,ratio_max,stopped",
-              true},
-    StudyFile{"tightness.csv", "bound,ratio_from,ratio_to,tasks", false},
-    StudyFile{"tasks.csv", kTaskColumns, false}};
+              "ratio_p50,ratio_p95,ratio_max,stopped"},
+    StudyFile{"tightness.csv", "bound,ratio_from,ratio_to,tasks"}, StudyFile{"tasks.csv", kTaskColumns}};
 
 // The header of a file.
 std::string header_of(const StudyFile& file, const Study& study);
@@ -33,7 +29,7 @@ std::string header_of(const StudyFile& file, const Study& study);
 // The rows of each file, in the order of kStudyFiles. Shares are of sets; `_low` and `_high` are Wilson's 95%
 // interval. Cells of what was not simulated are empty.
 using StudyRows = std::array<std::string, kStudyFiles.size()>;
-StudyRows rows_of(const Study& study, std::size_t point, std::size_t order,
+StudyRows rows_of(const Study& study, std::uint32_t point, const std::string& order,
                   const std::vector<JudgedSet>& sets);
 
 }  // namespace gangway

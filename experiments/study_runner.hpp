@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "experiments/study.hpp"
 
@@ -21,17 +22,18 @@ struct StudyOptions {
 struct StudyReport {
   bool interrupted = false;
   bool was_complete = false;  // nothing had to be done
-  std::size_t groups = 0, groups_done = 0;
+  std::uint64_t groups = 0, groups_done = 0;
   std::uint64_t sets = 0, jobs = 0;  // of the groups computed now
   double seconds = 0;
   unsigned threads = 1;
-  std::string summary;  // summary.csv
+  std::string summary;             // the first lines of summary.csv
+  std::vector<std::string> notes;  // one line each, for people
 };
 
 // Judges all sets of all points in all orders and fills the result folder. The same bytes (manifest aside)
-// for any number of threads. A point in one order is a group: finished ones are kept when `stop` gets set or
-// the run fails, and a later call goes on from there. Throws RunError when anything is seen to be above a
-// bound.
+// for any number of threads, and memory that does not depend on the number of points. A point in one order is
+// a group: finished ones are kept when `stop` gets set or the run fails, and a later call goes on from there.
+// Throws RunError when anything is seen to be above a bound.
 StudyReport run_study(const Study& study, const StudyOptions& options, const std::atomic<bool>& stop);
 
 }  // namespace gangway

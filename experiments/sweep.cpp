@@ -3,97 +3,70 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/row.hpp"
+#include "experiments/swept_columns.hpp"
 
 namespace gangway {
 namespace {
 
-constexpr std::size_t kMostValues = 10'000;
-constexpr std::size_t kMostPoints = 10'000;
+constexpr std::uint64_t kMostPoints = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kCheckedEnd = 500;        // values at either end of a range
+constexpr std::uint32_t kCheckedPoints = 1000;  // of which all are checked
 
-// The numbers of a range in one unit, and how they are written.
-struct Scale {
-  double from, to, step;
-  std::string (*text)(double);
+struct Known {
+  SweptQuantity quantity;
+  const char* suffix;
 };
+constexpr std::array kKnown{Known{SweptQuantity::time, "_ns"}, Known{SweptQuantity::bytes, "_bytes"},
+                            Known{SweptQuantity::bandwidth, "_bytes_per_second"},
+                            Known{SweptQuantity::share, "_share"}};
 
-std::vector<Node> expand(const Field& range, const Scale& scale, bool factor) {
-  std::vector<Node> values;
-  for (std::size_t i = 0;; ++i) {
-    const auto n = static_cast<double>(i);
-    const double x = factor ? scale.from * std::pow(scale.step, n) : scale.from + scale.step * n;
-    if (x > scale.to * (1 + 1e-12)) break;
-    if (i == kMostValues) range.fail(fmt::format("more than {} values", kMostValues), "a shorter range");
-    values.push_back(Node::text(scale.text(x), range.node()));
-  }
-  return values;
-}
-
-std::vector<Node> read_range(const Field& field) {
-  Mapping m = field.mapping();
-  const Field from = m.need("from");
-  const Field to = m.need("to");
-  const auto step = m.maybe("step");
-  const auto factor = m.maybe("factor");
-  m.finish();
-  if (step.has_value() == factor.has_value())
-    field.fail(step ? "both step and factor" : "neither step nor factor", "one of them");
-  Scale scale{};
-  Duration time;
+// The text as a number in the base unit of a quantity, if it is one.
+std::optional<double> in_base_units(SweptQuantity quantity, const std::string& text) {
   ParseFailure why;
-  const bool times = from.is_scalar() && parse(from.node().scalar, time, why);
-  if (times) {
-    scale = {static_cast<double>(time.ns), static_cast<double>(to.duration().ns), 0,
-             [](double ns) { return to_text(Duration{std::llround(ns)}); }};
-    if (step) scale.step = static_cast<double>(step->duration(Duration{1}).ns);
-  } else {
-    scale = {from.number(-1e15, 1e15), to.number(-1e15, 1e15), 0,
-             [](double x) { return fmt::format("{}", std::round(x * 1e9) / 1e9); }};
-    if (step) scale.step = step->number(1e-9, 1e15);
+  Duration time;
+  Bytes bytes;
+  Bandwidth bandwidth;
+  double share = 0;
+  switch (quantity) {
+    case SweptQuantity::time:
+      if (parse(text, time, why)) return static_cast<double>(time.ns);
+      break;
+    case SweptQuantity::bytes:
+      if (parse(text, bytes, why)) return static_cast<double>(bytes.count);
+      break;
+    case SweptQuantity::bandwidth:
+      if (parse(text, bandwidth, why)) return static_cast<double>(bandwidth.bytes_per_second);
+      break;
+    case SweptQuantity::share:
+      if (parse_share(text, share, why)) return share;
+      break;
+    case SweptQuantity::none:
+      break;
   }
-  if (factor) scale.step = factor->number(1.0001, 1e9);
-  if (factor && scale.from <= 0) from.fail("a start above 0 for a factor");
-  if (scale.to < scale.from) to.fail("an end that is not below the start");
-  return expand(field, scale, factor.has_value());
+  return std::nullopt;
 }
 
-// Every combination, as one index per path; the last path varies fastest. One empty combination when nothing
-// is swept.
-std::vector<std::vector<std::size_t>> combinations(const std::vector<SweptPath>& sweep) {
-  std::vector<std::vector<std::size_t>> all{{}};
-  for (const SweptPath& swept : sweep) {
-    std::vector<std::vector<std::size_t>> longer;
-    for (const auto& prefix : all)
-      for (std::size_t i = 0; i < swept.values.size(); ++i) {
-        longer.push_back(prefix);
-        longer.back().push_back(i);
-      }
-    all = std::move(longer);
+// Of the steps of a range.
+std::string text_of(SweptQuantity quantity, double value) {
+  switch (quantity) {
+    case SweptQuantity::time:
+      return to_text(Duration{std::llround(value)});
+    case SweptQuantity::bytes:
+      return to_text(Bytes{std::llround(value)});
+    case SweptQuantity::bandwidth:
+      return fmt::format("{} B/s", std::llround(value));
+    case SweptQuantity::share:
+    case SweptQuantity::none:
+      break;
   }
-  return all;
-}
-
-}  // namespace
-
-std::vector<SweptPath> read_sweep(const Field& field) {
-  std::vector<SweptPath> sweep;
-  std::size_t points = 1;
-  if (!field.is_mapping()) field.fail("a mapping from paths to lists or ranges");
-  for (const auto& [path, value] : field.node().entries) {
-    const Field values(value, field.path() + "." + path);
-    SweptPath swept{path, {}};
-    if (values.is_mapping())
-      swept.values = read_range(values);
-    else
-      for (const Field& item : values.items()) swept.values.push_back(item.node());
-    points *= swept.values.size();
-    if (swept.values.size() > kMostValues || points > kMostPoints)
-      values.fail(fmt::format("{} values, {} points so far", swept.values.size(), points),
-                  fmt::format("at most {} values and {} points", kMostValues, kMostPoints));
-    sweep.push_back(std::move(swept));
-  }
-  return sweep;
+  return fmt::format("{}", std::round(value * 1e9) / 1e9);
 }
 
 std::string text_of(const Node& value) {
@@ -106,18 +79,210 @@ std::string text_of(const Node& value) {
   return value.kind == Node::Kind::scalar ? value.scalar : value.json().dump();
 }
 
-void for_each_point(const Node& root, const std::vector<SweptPath>& sweep,
-                    const std::function<void(const Node&, std::vector<std::string>)>& point) {
-  for (const auto& combination : combinations(sweep)) {
-    Node changed = root;
-    std::vector<std::string> values;
-    for (std::size_t i = 0; i < sweep.size(); ++i) {
-      const Node& value = sweep[i].values[combination[i]];
-      place(changed, sweep[i].path, value.origin()) = value;
-      values.push_back(text_of(value));
-    }
-    point(changed, std::move(values));
-  }
+// {label: fast, value: ...}
+bool is_labelled(const Node& item) {
+  return item.kind == Node::Kind::mapping && item.entries.size() == 2 && item.find("label") != nullptr &&
+         item.find("value") != nullptr;
 }
+
+// A quantity that `from` is, which `to` and `step` are then, too.
+SweptQuantity quantity_of(const Field& from) {
+  if (!from.is_scalar()) return SweptQuantity::none;
+  for (const Known& known : kKnown)
+    if (known.quantity != SweptQuantity::share && in_base_units(known.quantity, from.node().scalar))
+      return known.quantity;
+  return SweptQuantity::none;
+}
+
+double number_in(SweptQuantity quantity, const Field& field, double least) {
+  switch (quantity) {
+    case SweptQuantity::time:
+      return static_cast<double>(field.duration(Duration{least > 0 ? 1 : 0}).ns);
+    case SweptQuantity::bytes:
+      return static_cast<double>(field.bytes().count);
+    case SweptQuantity::bandwidth:
+      return static_cast<double>(field.bandwidth().bytes_per_second);
+    case SweptQuantity::share:
+    case SweptQuantity::none:
+      break;
+  }
+  return field.number(least, 1e15);
+}
+
+}  // namespace
+
+SweptPath::SweptPath(std::string path, const Field& values) : path_(std::move(path)) {
+  if (values.is_mapping())
+    read_range(values);
+  else
+    read_list(values);
+}
+
+void SweptPath::read_list(const Field& values) {
+  for (const Field& item : values.items()) {
+    const bool labelled = is_labelled(item.node());
+    labels_.push_back(labelled ? Field(*item.node().find("label"), item.path() + ".label").text() : "");
+    listed_.push_back(labelled ? *item.node().find("value") : item.node());
+  }
+  size_ = listed_.size();
+  quantity_ = listed_quantity();
+}
+
+SweptQuantity SweptPath::listed_quantity() const {
+  for (const Known& known : kKnown) {
+    const auto fits = [&](const Node& item) {
+      return item.kind == Node::Kind::scalar && in_base_units(known.quantity, item.scalar).has_value();
+    };
+    const auto plain = [](const Node& item) { return item.scalar.find('%') == std::string::npos; };
+    if (!std::all_of(listed_.begin(), listed_.end(), fits)) continue;
+    if (known.quantity == SweptQuantity::share && std::all_of(listed_.begin(), listed_.end(), plain))
+      continue;  // plain numbers stand for themselves
+    return known.quantity;
+  }
+  return SweptQuantity::none;
+}
+
+void SweptPath::read_range(const Field& range) {
+  Mapping m = range.mapping();
+  const Field from = m.need("from");
+  const Field to = m.need("to");
+  const auto step = m.maybe("step");
+  const auto factor = m.maybe("factor");
+  m.finish();
+  if (step.has_value() == factor.has_value())
+    range.fail(step ? "both step and factor" : "neither step nor factor", "one of them");
+  where_ = range.node();
+  where_.entries.clear();
+  factor_ = factor.has_value();
+  quantity_ = quantity_of(from);
+  from_ = number_in(quantity_, from, quantity_ == SweptQuantity::none ? -1e15 : 0);
+  const double end = number_in(quantity_, to, quantity_ == SweptQuantity::none ? -1e15 : 0);
+  step_ = factor ? factor->number(1.0001, 1e9) : number_in(quantity_, *step, 1e-9);
+  if (step_ <= 0) step->fail("a step above 0");
+  if (factor && from_ <= 0) from.fail("a start above 0 for a factor");
+  if (end < from_) to.fail("an end that is not below the start");
+  // How many steps there are, about; then exactly.
+  const double about = factor ? std::log(end / from_) / std::log(step_) : (end - from_) / step_;
+  const double most = static_cast<double>(kMostPoints);
+  if (about > most) range.fail(fmt::format("more than {} values", kMostPoints), "a shorter range");
+  const auto inside = [&](std::size_t index) { return this->step(index) <= end + std::abs(end) * 1e-12; };
+  size_ = static_cast<std::size_t>(std::max(0.0, about)) + 2;
+  while (size_ > 1 && !inside(size_ - 1)) --size_;
+}
+
+double SweptPath::step(std::size_t index) const {
+  const auto n = static_cast<double>(index);
+  return factor_ ? from_ * std::pow(step_, n) : from_ + step_ * n;
+}
+
+Node SweptPath::value(std::size_t index) const {
+  return listed_.empty() ? Node::text(text_of(quantity_, step(index)), where_) : listed_[index];
+}
+
+std::string SweptPath::text(std::size_t index) const {
+  if (listed_.empty()) return text_of(quantity_, step(index));
+  return labels_[index].empty() ? text_of(listed_[index]) : labels_[index];
+}
+
+std::vector<std::size_t> SweptPath::checked() const {
+  const bool all = !listed_.empty() || size_ <= 2 * kCheckedEnd;
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < size_; ++i)
+    if (all || i < kCheckedEnd || i >= size_ - kCheckedEnd)
+      indices.push_back(i);
+    else
+      i = size_ - kCheckedEnd - 1;
+  return indices;
+}
+
+Sweep::Sweep(const Field& field) {
+  if (!field.is_mapping()) field.fail("a mapping from paths to lists or ranges");
+  std::uint64_t points = 1;
+  for (const auto& [path, value] : field.node().entries) {
+    const Field values(value, field.path() + "." + path);
+    SweptPath swept(path, values);
+    points *= swept.size();
+    if (points > kMostPoints)
+      values.fail(fmt::format("{} values, {} points so far", swept.size(), points),
+                  fmt::format("at most {} points", kMostPoints));
+    paths_.push_back(std::move(swept));
+  }
+  points_ = static_cast<std::uint32_t>(points);
+}
+
+std::vector<std::size_t> Sweep::at(std::uint32_t point) const {
+  std::vector<std::size_t> indices(paths_.size());
+  std::size_t rest = point;
+  for (std::size_t p = paths_.size(); p-- > 0; rest /= paths_[p].size()) indices[p] = rest % paths_[p].size();
+  return indices;
+}
+
+std::vector<std::string> Sweep::values(std::uint32_t point) const {
+  const auto indices = at(point);
+  std::vector<std::string> texts;
+  for (std::size_t p = 0; p < paths_.size(); ++p) texts.push_back(paths_[p].text(indices[p]));
+  return texts;
+}
+
+std::string Sweep::columns() const {
+  std::string text;
+  for (const SweptPath& swept : paths_) {
+    text += "," + csv_field(swept.path());
+    for (const Known& known : kKnown)
+      if (known.quantity == swept.quantity()) text += "," + csv_field(swept.path() + known.suffix);
+  }
+  return text;
+}
+
+std::string Sweep::cells(std::uint32_t point) const {
+  const auto indices = at(point);
+  std::string text;
+  for (std::size_t p = 0; p < paths_.size(); ++p) {
+    text += "," + csv_field(paths_[p].text(indices[p]));
+    if (paths_[p].quantity() == SweptQuantity::none) continue;
+    const auto number = in_base_units(paths_[p].quantity(), paths_[p].value(indices[p]).scalar);
+    text += "," + (number ? to_text(*number) : std::string());
+  }
+  return text;
+}
+
+std::vector<std::uint32_t> Sweep::checked() const {
+  std::set<std::uint32_t> points;
+  if (points_ <= kCheckedPoints)
+    for (std::uint32_t point = 0; point < points_; ++point) points.insert(point);
+  std::size_t stride = points_;
+  for (const SweptPath& swept : paths_) {
+    stride /= swept.size();
+    if (points_ > kCheckedPoints)
+      for (const std::size_t index : swept.checked())
+        points.insert(static_cast<std::uint32_t>(index * stride));
+  }
+  return {points.begin(), points.end()};
+}
+
+Node changed(const Node& root, const Sweep& sweep, std::uint32_t point,
+             const std::vector<std::string>& keys) {
+  Node part;
+  part.kind = Node::Kind::mapping;
+  part.file = root.file;
+  part.line = root.line;
+  for (const std::string& key : keys)
+    if (const Node* value = root.find(key)) part.entries.push_back({key, *value});
+  const auto indices = sweep.at(point);
+  for (std::size_t p = 0; p < sweep.paths().size(); ++p) {
+    const SweptPath& swept = sweep.paths()[p];
+    if (std::find(keys.begin(), keys.end(), first_of(swept.path())) == keys.end()) continue;
+    Node value = swept.value(indices[p]);
+    place(part, swept.path(), value.origin()) = std::move(value);
+  }
+  return part;
+}
+
+bool repeats_in_base_units(const std::string& before, const std::string& column) {
+  return std::any_of(kKnown.begin(), kKnown.end(),
+                     [&](const Known& known) { return column == before + known.suffix; });
+}
+
+std::string first_of(const std::string& path) { return path.substr(0, path.find('.')); }
 
 }  // namespace gangway

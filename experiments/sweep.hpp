@@ -1,7 +1,8 @@
-// Sweeps: which values a parameter takes, and all combinations.
+// Sweeps: which values a parameter takes, and all combinations. Nothing is kept for a combination: a sweep of
+// a billion points takes the room of its file.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,21 +10,74 @@
 
 namespace gangway {
 
-struct SweptPath {
-  std::string path;
-  std::vector<Node> values;
+// The quantity that all values of a path are; result files tell it in base units, too.
+enum class SweptQuantity { none, time, bytes, bandwidth, share };
+
+// One path of a sweep and its values: those listed, or the steps of a range, which are made when asked for.
+class SweptPath {
+ public:
+  // Values are a list or {from, to, step | factor}; an item {label, value} stands in result files as its
+  // label. Throws InputError.
+  SweptPath(std::string path, const Field& values);
+
+  const std::string& path() const { return path_; }
+  std::size_t size() const { return size_; }
+  Node value(std::size_t index) const;
+  std::string text(std::size_t index) const;  // as it stands in result files
+  SweptQuantity quantity() const { return quantity_; }
+
+  // Of a long range only the values at both ends are checked before a run, of anything else all.
+  std::vector<std::size_t> checked() const;
+
+ private:
+  void read_list(const Field& values);
+  void read_range(const Field& values);
+  double step(std::size_t index) const;
+  SweptQuantity listed_quantity() const;
+
+  std::string path_;
+  std::vector<Node> listed_;
+  std::vector<std::string> labels_;  // of those listed; empty: the value itself
+  // Of a range: in nanoseconds, bytes, bytes per second, or plain.
+  double from_ = 0, step_ = 0;
+  bool factor_ = false;
+  Node where_;
+  std::size_t size_ = 0;
+  SweptQuantity quantity_ = SweptQuantity::none;
 };
 
-// Reads `sweep:`, a mapping from paths to lists or ranges ({from, to, step | factor}). At most 10,000 values
-// a path and 100,000 combinations in all. Throws InputError.
-std::vector<SweptPath> read_sweep(const Field& field);
+class Sweep {
+ public:
+  Sweep() = default;
+  // Reads `sweep:`, a mapping from paths to values. At most 2^32 - 1 combinations. Throws InputError.
+  explicit Sweep(const Field& field);
 
-// How a swept value stands in result files.
-std::string text_of(const Node& value);
+  const std::vector<SweptPath>& paths() const { return paths_; }
+  std::uint32_t points() const { return points_; }  // 1 when nothing is swept
 
-// Calls point(root as changed, values as text) for every combination; the last path varies fastest. One, with
-// the root as it is, when nothing is swept.
-void for_each_point(const Node& root, const std::vector<SweptPath>& sweep,
-                    const std::function<void(const Node&, std::vector<std::string>)>& point);
+  // Which value each path has at a point; the last path varies fastest.
+  std::vector<std::size_t> at(std::uint32_t point) const;
+  std::vector<std::string> values(std::uint32_t point) const;  // as texts
+
+  // Columns of result files and their cells, each with a comma before it: every path, and behind one whose
+  // values are quantities the same in base units, named PATH_ns, PATH_bytes, PATH_bytes_per_second or
+  // PATH_share.
+  std::string columns() const;
+  std::string cells(std::uint32_t point) const;
+
+  // The points at which everything is checked before a run: all when they are few; else those that have each
+  // path's values with all other paths at their first.
+  std::vector<std::uint32_t> checked() const;
+
+ private:
+  std::vector<SweptPath> paths_;
+  std::uint32_t points_ = 1;
+};
+
+// `root` with what the point changes below the keys given, and nothing else of it.
+Node changed(const Node& root, const Sweep& sweep, std::uint32_t point, const std::vector<std::string>& keys);
+
+// The first name of a path.
+std::string first_of(const std::string& path);
 
 }  // namespace gangway

@@ -28,30 +28,26 @@ std::string advice(const Contender& policy, const Row& row) {
 
 }  // namespace
 
-std::optional<std::string> switching_warning(const Experiment& experiment,
-                                             const std::vector<GroupRows>& rows) {
-  struct Worst {
-    double share = kMuchSwitching;
-    std::size_t point = 0;
-    const Contender* policy = nullptr;
-    const Row* row = nullptr;
-  } worst;
-  std::size_t group = 0, cells = 0;
-  for (std::size_t point = 0; point < experiment.points.size(); ++point)
-    for (const Contender& policy : experiment.points[point].policies) {
-      if (group == rows.size()) break;
-      const Row& row = rows[group++].summary;
-      const double share = number(row, "switching");
-      if (share > kMuchSwitching) ++cells;
-      if (share > worst.share) worst = {share, point, &policy, &row};
-    }
-  if (worst.policy == nullptr) return std::nullopt;
+void SwitchingWarning::add(std::uint32_t point, const std::string& policy, const Row& summary) {
+  const double share = number(summary, "switching");
+  ++cells_;
+  if (share > kMuchSwitching) ++much_;
+  if (share <= share_) return;
+  share_ = share;
+  point_ = point;
+  policy_ = policy;
+  row_ = summary;
+}
+
+std::optional<std::string> SwitchingWarning::text(const Experiment& experiment) const {
+  if (much_ == 0) return std::nullopt;
+  const Point point = experiment.points[point_];
+  const auto policy = std::find_if(point.policies.begin(), point.policies.end(),
+                                   [&](const Contender& contender) { return contender.label == policy_; });
   return fmt::format(
       "warning: launches and reports take {:.0f} % of the time at point {} under {} ({} of {} cells: more "
-      "than "
-      "{:.0f} %); {}",
-      100 * worst.share, worst.point, worst.policy->label, cells, group, 100 * kMuchSwitching,
-      advice(*worst.policy, *worst.row));
+      "than {:.0f} %); {}",
+      100 * share_, point_, policy_, much_, cells_, 100 * kMuchSwitching, advice(*policy, row_));
 }
 
 }  // namespace gangway

@@ -113,7 +113,7 @@ std::uint64_t TraceFile::finish(const std::string& head) {
 void copy_trace(const std::filesystem::path& from, const std::filesystem::path& to) {
   NewFile copy(to);
   if (to.extension() == ".gz") {
-    copy.append_file(from);
+    copy.write(read_file(from));
     return copy.commit();
   }
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(gzopen(from.c_str(), "rb"), gzclose);

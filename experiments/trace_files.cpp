@@ -34,43 +34,46 @@ std::uint64_t read_trace_limit(const std::string& text) {
   return static_cast<std::uint64_t>(size.count);
 }
 
-TraceFiles::TraceFiles(const Experiment& experiment, const fs::path& results, std::uint64_t limit, Say say)
-    : experiment_(experiment), folder_(results / "trace"), limit_(limit), say_(std::move(say)) {}
+TraceFiles::TraceFiles(const Experiment& experiment, ResultParts& parts, std::uint64_t limit, Say say)
+    : experiment_(experiment), parts_(parts), limit_(limit), say_(std::move(say)) {}
 
-fs::path TraceFiles::file(const Unit& unit) const { return folder_ / trace_name(experiment_, unit, 0); }
+std::string TraceFiles::name(const Unit& unit) const { return "trace/" + trace_name(experiment_, unit, 0); }
+
+fs::path TraceFiles::file(const Unit& unit) const { return parts_.path() / name(unit); }
 
 template <typename Visit>
 void TraceFiles::each(Visit visit) const {
   for (std::uint32_t p = 0; p < experiment_.points.size(); ++p)
-    for (std::uint32_t q = 0; q < experiment_.points[p].policies.size(); ++q)
+    for (std::uint32_t q = 0; q < experiment_.points.policies_at(p); ++q)
       if (!visit(Unit{p, q, 0})) return;
 }
 
 void TraceFiles::announce(double events) const {
   std::size_t missing = 0;
-  double runs = 0;
   each([&](const Unit& unit) {
     if (!has(unit)) ++missing;
-    runs += experiment_.replications * permutation_count(experiment_, experiment_.points[unit.point]);
     return true;
   });
+  const double runs = static_cast<double>(experiment_.points.groups()) * experiment_.replications *
+                      permutation_count(experiment_, experiment_.points[0]);
   const double size = estimated_trace_size(events / runs) * static_cast<double>(missing);
   if (size > static_cast<double>(kMuch))
     say_(fmt::format("--trace: about {} in {} {} of {}, of which --trace-limit allows {}", size_text(size),
-                     missing, missing == 1 ? "file" : "files", folder_.string(),
+                     missing, missing == 1 ? "file" : "files", (parts_.path() / "trace").string(),
                      size_text(static_cast<double>(limit_))));
 }
 
-bool TraceFiles::make_missing(const WorldEntry& world, const std::atomic<bool>& stop) {
-  make_folder(folder_);
+bool TraceFiles::make_missing(const WorldEntry& world, const std::atomic<bool>& stop, bool only_lost) {
+  make_folder(parts_.path() / "trace");
   std::size_t left_out = 0;
   bool stopped = false;
   each([&](const Unit& unit) {
-    if (has(unit)) return true;
+    if (has(unit) || (only_lost && !parts_.lost(name(unit)))) return true;
     if (full_) {
       ++left_out;
       return true;
     }
+    parts_.expect(name(unit));
     const TraceEnd end = write_chrome_trace(experiment_, world, unit, 0, file(unit), left(), stop);
     stopped = stop;
     if (!stopped) tell(end, unit);
@@ -84,7 +87,8 @@ bool TraceFiles::make_missing(const WorldEntry& world, const std::atomic<bool>& 
 }
 
 std::unique_ptr<ChromeTrace> TraceFiles::record(const Unit& unit) {
-  make_folder(folder_);
+  make_folder(parts_.path() / "trace");
+  parts_.expect(name(unit));
   return std::make_unique<ChromeTrace>(experiment_, unit, 0, file(unit), left());
 }
 
@@ -92,18 +96,19 @@ void TraceFiles::finish(ChromeTrace& trace, const Unit& unit) { tell(trace.finis
 
 void TraceFiles::tell(const TraceEnd& end, const Unit& unit) {
   full_ = full_ || !end.written || end.full_at;
-  const std::string name = file(unit).string(), limit = size_text(static_cast<double>(limit_));
+  if (end.written) parts_.list(name(unit));
+  const std::string path = file(unit).string(), limit = size_text(static_cast<double>(limit_));
   if (!end.written)
-    say_(fmt::format("{}: left out, as the --trace-limit of {} is reached", name, limit));
+    say_(fmt::format("{}: left out, as the --trace-limit of {} is reached", path, limit));
   else if (end.full_at)
-    say_(fmt::format("{}: ends at {}, as the --trace-limit of {} is reached", name,
+    say_(fmt::format("{}: ends at {}, as the --trace-limit of {} is reached", path,
                      to_text(*end.full_at - Time{}), limit));
 }
 
 std::uint64_t TraceFiles::left() const {
   std::uint64_t used = 0;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error))
+  for (const fs::directory_entry& entry : fs::directory_iterator(parts_.path() / "trace", error))
     if (entry.path().filename().string().starts_with("point-")) used += entry.file_size(error);
   return used < limit_ ? limit_ - used : 0;
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "experiments/chrome_trace.hpp"
+#include "experiments/result_parts.hpp"
 
 namespace gangway {
 
@@ -18,31 +19,32 @@ class TraceFiles {
   using Say = std::function<void(const std::string&)>;
 
   // `limit`: bytes on disk, of all timelines of the folder together. `say` is given lines for people: what is
-  // left out, and why. The experiment must outlive this object.
-  TraceFiles(const Experiment& experiment, const std::filesystem::path& results, std::uint64_t limit,
-             Say say);
+  // left out, and why. The experiment and the folder must outlive this object.
+  TraceFiles(const Experiment& experiment, ResultParts& parts, std::uint64_t limit, Say say);
 
-  std::filesystem::path file(const Unit& unit) const;  // of permutation 0
-  bool has(const Unit& unit) const { return std::filesystem::exists(file(unit)); }
+  bool has(const Unit& unit) const { return parts_.intact(name(unit)); }
 
   // Before those that are missing are made: how much that is going to be, if it is much. `events`: of
   // all runs of the results.
   void announce(double events) const;
-  // Plays what is missing, of a simulation. Returns false when `stop` got set before the end.
-  bool make_missing(const WorldEntry& world, const std::atomic<bool>& stop);
+  // Plays what is missing, of a simulation; or only what was written once and is lost. Returns false when
+  // `stop` got set before the end.
+  bool make_missing(const WorldEntry& world, const std::atomic<bool>& stop, bool only_lost = false);
 
   // For a run in real time, which cannot be played again: null where there is no room any more.
   std::unique_ptr<ChromeTrace> record(const Unit& unit);
   void finish(ChromeTrace& trace, const Unit& unit);
 
  private:
+  std::string name(const Unit& unit) const;            // in the folder, of permutation 0
+  std::filesystem::path file(const Unit& unit) const;  // the whole path
   std::uint64_t left() const;
   void tell(const TraceEnd& end, const Unit& unit);
   template <typename Visit>
   void each(Visit visit) const;
 
   const Experiment& experiment_;
-  const std::filesystem::path folder_;
+  ResultParts& parts_;
   const std::uint64_t limit_;
   const Say say_;
   bool full_ = false;

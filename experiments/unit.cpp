@@ -14,8 +14,8 @@ namespace {
 // Collects a run's jobs and appends their rows, sorted, when the run is over.
 class JobRows : public JobSink {
  public:
-  JobRows(const Unit& unit, std::string policy, const Workload& workload)
-      : unit_(unit), policy_(std::move(policy)), workload_(&workload), rank_(workload.clients.size()) {
+  JobRows(std::string key, const Workload& workload)
+      : key_(std::move(key)), workload_(&workload), rank_(workload.clients.size()) {
     std::vector<std::uint32_t> order(rank_.size());
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](auto a, auto b) { return name(a) < name(b); });
@@ -40,8 +40,8 @@ class JobRows : public JobSink {
 
   void append(const JobResult& job, std::uint32_t permutation) {
     auto out = std::back_inserter(rows_);
-    fmt::format_to(out, "{},{},{},{},{},{},{},", unit_.point, policy_, unit_.replication, permutation,
-                   name(job.id.client.index), job.id.number, job.arrival.ns);
+    fmt::format_to(out, "{},{},{},{},{},", key_, permutation, name(job.id.client.index), job.id.number,
+                   job.arrival.ns);
     if (job.start) fmt::format_to(out, "{}", job.start->ns);
     if (job.finish)
       fmt::format_to(out, ",{},{},{},{},", job.finish->ns, job.standalone.ns, job.response().ns, job.ntt());
@@ -50,8 +50,7 @@ class JobRows : public JobSink {
     fmt::format_to(out, "{},{},{},{}\n", job.evictions, job.launches, name_of(job.outcome), job.priority);
   }
 
-  Unit unit_;
-  std::string policy_;
+  std::string key_;  // point, policy, swept values, replication
   const Workload* workload_;
   std::vector<std::uint32_t> rank_;  // of a client's name among all
   std::vector<JobResult> jobs_;
@@ -130,8 +129,8 @@ constexpr Duration kLeastPatience{1'000'000'000};  // with a policy's call, howe
 
 // Everything a unit needs to play runs.
 struct Stage {
-  Stage(const Experiment& experiment, const WorldEntry& entry, const Unit& unit)
-      : point(experiment.points[unit.point]),
+  Stage(const Experiment& experiment, const Point& at, const WorldEntry& entry, const Unit& unit)
+      : point(at),
         policy(point.policies[unit.policy]),
         workload(point.workload_of(policy).draw(experiment.seed, unit.replication)),
         mechanism(policy.mechanism.entry->make(policy.mechanism.values)),
@@ -198,11 +197,13 @@ std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Wor
   return order;
 }
 
-std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
-                               const std::atomic<bool>& stop, TraceSink* first) {
-  Stage stage(experiment, world, unit);
+std::optional<UnitResult> play(const Experiment& experiment, const Point& point, const WorldEntry& world,
+                               const Unit& unit, const std::atomic<bool>& stop, TraceSink* first) {
+  Stage stage(experiment, point, world, unit);
   ReplicationMeter meter(stage.workload.clients.size(), experiment.sample_sigma);
-  JobRows rows(unit, stage.policy.label, stage.workload);
+  JobRows rows(fmt::format("{},{}{},{}", unit.point, stage.policy.label,
+                           experiment.points.sweep().cells(unit.point), unit.replication),
+               stage.workload);
   BothSinks jobs(meter, experiment.write_jobs ? &rows : nullptr);
   const std::int64_t gpus = stage.point.device_of(stage.policy).gpus;
   RunMeter run_meter(stage.workload.clients.size(), jobs, gpus);
@@ -238,11 +239,18 @@ bool play_traced(const Experiment& experiment, const WorldEntry& world, const Un
                  std::uint32_t permutation, TraceSink& trace, const std::atomic<bool>& stop) {
   TracedSink records(trace, stop);
   try {
-    Stage(experiment, world, unit).run(experiment, unit, permutation, records);
+    const Point point = experiment.points[unit.point];
+    Stage(experiment, point, world, unit).run(experiment, unit, permutation, records);
   } catch (const Stopped&) {
     return false;
   }
   return true;
+}
+
+std::string job_columns(const Experiment& experiment) {
+  return "point,policy" + experiment.points.sweep().columns() +
+         ",replication,permutation,client,job,arrival_ns,start_ns,finish_ns,standalone_ns,response_ns,ntt,"
+         "evictions,launches,outcome,priority\n";
 }
 
 }  // namespace gangway

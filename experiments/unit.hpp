@@ -31,10 +31,10 @@ struct Unit {
   std::uint32_t replication = 0;
 };
 
-// Plays the unit in the given world. When `stop` gets set the result is empty. `first` (if any) is given the
-// records of permutation 0 as well.
-std::optional<UnitResult> play(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
-                               const std::atomic<bool>& stop, TraceSink* first = nullptr);
+// Plays the unit, at its point, in the given world. When `stop` gets set the result is empty. `first` (if
+// any) is given the records of permutation 0 as well.
+std::optional<UnitResult> play(const Experiment& experiment, const Point& point, const WorldEntry& world,
+                               const Unit& unit, const std::atomic<bool>& stop, TraceSink* first = nullptr);
 
 // Plays one run of the unit for its trace. Returns false when `stop` got set before its end.
 bool play_traced(const Experiment& experiment, const WorldEntry& world, const Unit& unit,
@@ -46,9 +46,6 @@ std::uint32_t permutation_count(const Experiment& experiment, const Point& point
 std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Workload& workload,
                                          std::uint32_t replication, std::uint32_t permutation);
 
-inline constexpr const char* kJobColumns =
-    "point,policy,replication,permutation,client,job,arrival_ns,start_ns,finish_ns,standalone_ns,response_ns,"
-    "ntt,"
-    "evictions,launches,outcome,priority\n";
+std::string job_columns(const Experiment& experiment);  // the first line of jobs.csv
 
 }  // namespace gangway

@@ -328,21 +328,19 @@ std::vector<Client> read_client_list(const Field& field, bool laid_out, const Fo
   return clients;
 }
 
-void check_fits(const Workload& workload, const Device& device, const Field& field) {
-  const Node* clients = field.node().find("clients");
-  const Origin origin =
-      clients != nullptr && !clients->items.empty() ? clients->items.front().origin() : field.node().origin();
+void check_fits(const Workload& workload, const Device& device, const WorkloadPlace& place) {
+  const Origin origin = place.of(0);
   for (const Client& client : workload.clients) {
     for (const Kernel& kernel : client.kernels)
       if (resident_blocks(device, kernel) < 1)
         throw InputError(kernel.origin.line > 0 ? kernel.origin : origin,
-                         field.path() + ".clients." + client.name + ".kernels." + kernel.name,
+                         place.path + ".clients." + client.name + ".kernels." + kernel.name,
                          fmt::format("a block of {} threads, {} registers each, {} of shared memory",
                                      kernel.threads(), kernel.registers, to_text(kernel.shared_memory)),
                          "a block that fits on one SM of " + device.name);
     const bool copies = client.copy_in.count > 0 || client.copy_out.count > 0 || client.memory.count > 0;
     if (copies && device.h2d.bandwidth.bytes_per_second == 0)
-      throw InputError(origin, field.path() + ".clients." + client.name, "copies or memory",
+      throw InputError(origin, place.path + ".clients." + client.name, "copies or memory",
                        "none, since " + device.name + " has no copy engines");
     const bool fits = client.memory <= device.memory;  // check_memory() refuses it otherwise
     const StateSizes state = fits ? state_sizes(client) : StateSizes{};
@@ -350,7 +348,7 @@ void check_fits(const Workload& workload, const Device& device, const Field& fie
          {std::pair(client.copy_in, device.h2d), std::pair(client.copy_out, device.d2h),
           std::pair(state.restore, device.h2d), std::pair(state.save, device.d2h)})
       if (size.count > 0 && transfer_time(size, engine.bandwidth) > Duration{100 * kDay.ns})
-        throw InputError(origin, field.path() + ".clients." + client.name, "a copy of " + to_text(size),
+        throw InputError(origin, place.path + ".clients." + client.name, "a copy of " + to_text(size),
                          "a copy that " + device.name + " does in at most 100 days");
   }
 }
@@ -369,29 +367,31 @@ void complete(Workload& workload, const Device& device, const std::string& path)
   }
 }
 
-struct Parsed {
-  Workload workload;
-  std::shared_ptr<const Generator> generator;
-};
+WorkloadPlace place_of(const Field& field) {
+  WorkloadPlace place{field.path(), field.node().origin(), {}};
+  if (const Node* clients = field.node().find("clients"))
+    for (const Node& client : clients->items) place.clients.push_back(client.origin());
+  return place;
+}
 
-Parsed parse(const Field& field) {
+}  // namespace
+
+ParsedWorkload::ParsedWorkload(const Field& field) : place(place_of(field)) {
   Mapping m = field.mapping();
   read_header(m, "workload");
-  Parsed parsed;
-  Workload& workload = parsed.workload;
   workload.name = m.need("name").identifier();
   if (auto source = m.maybe("source")) workload.source = source->text();
   if (auto arrivals = m.maybe("arrivals")) workload.arrivals = read_arrivals(*arrivals);
   if (auto jitter = m.maybe("jitter")) workload.jitter = read_jitter(*jitter);
-  if (auto generator = m.maybe("generator")) {
-    if (m.maybe("clients")) generator->fail("both generator and clients", "one of them");
-    const auto chosen = choose<GeneratorEntry>(*generator);
+  if (auto given = m.maybe("generator")) {
+    if (m.maybe("clients")) given->fail("both generator and clients", "one of them");
+    const auto chosen = choose<GeneratorEntry>(*given);
     try {
-      parsed.generator = chosen.entry->make(chosen.values);
+      generator = chosen.entry->make(chosen.values);
     } catch (const std::invalid_argument& wrong) {
-      generator->fail(wrong.what(), "parameters that fit together");
+      given->fail(wrong.what(), "parameters that fit together");
     }
-    workload.clients = parsed.generator->draw(0, 0);
+    workload.clients = generator->draw(0, 0);
   } else {
     ForAll all;
     if (auto priorities = m.maybe("priorities")) all.priorities = read_settings(*priorities);
@@ -402,19 +402,14 @@ Parsed parse(const Field& field) {
   const auto clients = static_cast<std::int64_t>(workload.clients.size());
   if (workload.arrivals && workload.arrivals->gap.ns > Duration{1000 * kDay.ns}.ns / clients)
     field.fail("arrivals over more than 1000 days", "at most 1000 days from the first to the last");
-  return parsed;
 }
 
-}  // namespace
+Workload read_clients(const Field& field) { return ParsedWorkload(field).workload; }
 
-Workload read_clients(const Field& field) { return parse(field).workload; }
-
-WorkloadSource::WorkloadSource(const Field& field, const Device& device) : device_(device) {
-  Parsed parsed = parse(field);
-  workload_ = std::move(parsed.workload);
-  generator_ = std::move(parsed.generator);
-  check_fits(workload_, device, field);
-  complete(workload_, device_, field.path());
+WorkloadSource::WorkloadSource(const ParsedWorkload& parsed, const Device& device)
+    : device_(device), workload_(parsed.workload), generator_(parsed.generator), place_(parsed.place) {
+  check_fits(workload_, device, place_);
+  complete(workload_, device_, place_.path);
 }
 
 void WorkloadSource::choose(const Field& names) {
@@ -423,9 +418,12 @@ void WorkloadSource::choose(const Field& names) {
   for (const Client& client : workload_.clients) known.push_back(client.name);
   for (const Field& name : names.items()) chosen.push_back(name.one_of(known));
   if (chosen.empty()) names.fail("no client", "at least one");
-  std::erase_if(workload_.clients, [&](const Client& client) {
+  const auto left_out = [&](const Client& client) {
     return std::find(chosen.begin(), chosen.end(), client.name) == chosen.end();
-  });
+  };
+  for (std::size_t c = workload_.clients.size(); c-- > 0;)
+    if (left_out(workload_.clients[c])) place_.clients.erase(place_.clients.begin() + static_cast<long>(c));
+  std::erase_if(workload_.clients, left_out);
 }
 
 Workload WorkloadSource::draw(std::uint64_t seed, std::uint32_t replication) const {

@@ -34,10 +34,30 @@ struct GeneratorRegistration : Registration<GeneratorEntry> {
                            }}) {}
 };
 
+// Where a workload stands in its file, for errors.
+struct WorkloadPlace {
+  std::string path;
+  Origin origin;
+  std::vector<Origin> clients;
+
+  Origin of(std::size_t client) const { return client < clients.size() ? clients[client] : origin; }
+};
+
+// A `kind: workload` mapping as read, for whatever device it is played on.
+struct ParsedWorkload {
+  Workload workload;  // clients as drawn for replication 0 of seed 0, where they are drawn
+  std::shared_ptr<const Generator> generator;  // that draws them
+  WorkloadPlace place;
+
+  // Throws InputError.
+  explicit ParsedWorkload(const Field& field);
+};
+
+// A workload on a device, where times may follow from the length of a block.
 class WorkloadSource {
  public:
-  // Reads a `kind: workload` mapping. Throws InputError, also when a kernel's block exceeds the device.
-  WorkloadSource(const Field& field, const Device& device);
+  // Throws InputError when a kernel's block exceeds the device.
+  WorkloadSource(const ParsedWorkload& parsed, const Device& device);
 
   // Keeps only the clients that are listed, in the order of the workload. Throws InputError for an unknown
   // name and for clients that are drawn.
@@ -47,16 +67,18 @@ class WorkloadSource {
   Workload draw(std::uint64_t seed, std::uint32_t replication) const;
   // Names, arrivals, jitter; with clients unless generated (then as drawn for replication 0 of seed 0).
   const Workload& sample() const { return workload_; }
+  const WorkloadPlace& place() const { return place_; }
 
  private:
   Device device_;
   Workload workload_;
   std::shared_ptr<const Generator> generator_;
+  WorkloadPlace place_;
 };
 
 // Throws InputError where the clients' memory does not fit on the device: all together, or under a policy
 // that moves it each by itself, beside that of native clients.
-void check_memory(const Workload& workload, const Device& device, const Field& field, bool moved);
+void check_memory(const Workload& workload, const Device& device, const WorkloadPlace& place, bool moved);
 
 // Reads a workload without a device to hold it against.
 Workload read_clients(const Field& field);

@@ -68,12 +68,6 @@ void read_variables(const Field& field, const std::optional<Field>& memory, Clie
   if (!memory) client.memory = all;
 }
 
-Origin origin_of(const Field& workload, std::size_t client) {
-  const Node* clients = workload.node().find("clients");
-  if (clients == nullptr || clients->items.size() <= client) return workload.node().origin();
-  return clients->items[client].origin();
-}
-
 }  // namespace
 
 void read_memory(Mapping& m, Client& client) {
@@ -105,7 +99,7 @@ void check_maps(const Field& field, const Client& client) {
   }
 }
 
-void check_memory(const Workload& workload, const Device& device, const Field& field, bool moved) {
+void check_memory(const Workload& workload, const Device& device, const WorkloadPlace& place, bool moved) {
   Bytes fixed, largest;
   std::size_t whose = 0;
   for (std::size_t c = 0; c < workload.clients.size(); ++c) {
@@ -120,10 +114,9 @@ void check_memory(const Workload& workload, const Device& device, const Field& f
   if (all <= device.memory) return;
   const std::string room = fmt::format("at most the {} of {}", to_text(device.memory), device.name);
   if (!moved)
-    throw InputError(origin_of(field, 0), field.path() + ".clients",
-                     to_text(all) + " of client memory in all", room);
+    throw InputError(place.of(0), place.path + ".clients", to_text(all) + " of client memory in all", room);
   const std::string beside = fixed.count > 0 ? " beside the " + to_text(fixed) + " of native clients" : "";
-  throw InputError(origin_of(field, whose), field.path() + ".clients." + workload.clients[whose].name,
+  throw InputError(place.of(whose), place.path + ".clients." + workload.clients[whose].name,
                    "a footprint of " + to_text(largest) + beside, room);
 }
 

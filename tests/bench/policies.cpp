@@ -119,24 +119,23 @@ std::unique_ptr<Policy> make_watched(const ParameterValues& values) {
 
 double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-void measure(Experiment& experiment, std::uint32_t policy) {
+void measure(const Experiment& experiment, std::vector<Point> points, std::uint32_t policy) {
   const WorldEntry& sim = Worlds::named("sim", "bench", "world");
-  const PolicyEntry* entry = experiment.points[0].policies[policy].entry;
-  const std::string label = experiment.points[0].policies[policy].label;
-  if (entry->make(experiment.points[0].policies[policy].values)->needs().has(Capability::native)) return;
-  watched = entry;
-  PolicyEntry replaced = *entry;
+  const Contender& contender = points[0].policies[policy];
+  const std::string label = contender.label;
+  if (needs_of(contender).has(Capability::native)) return;
+  watched = contender.entry;
+  PolicyEntry replaced = *watched;
   replaced.make = make_watched;
-  for (Point& point : experiment.points) point.policies[policy].entry = &replaced;
+  for (Point& point : points) point.policies[policy].entry = &replaced;
   const std::atomic<bool> stop{false};
   looks = 0;
   seen_at_work = 0;
   const double began = seconds();
   for (std::uint32_t unit = 0; seconds() < began + kLeastSeconds; ++unit) {
-    const auto points = static_cast<std::uint32_t>(experiment.points.size());
-    play(experiment, sim, {unit % points, policy, unit / points}, stop);
+    const auto count = static_cast<std::uint32_t>(points.size());
+    play(experiment, points[unit % count], sim, {unit % count, policy, unit / count}, stop);
   }
-  for (Point& point : experiment.points) point.policies[policy].entry = entry;
   fmt::print("{{\"experiment\": \"{}\", \"policy\": \"{}\", \"looks\": {}, \"at_work\": {}}}\n",
              experiment.name, label, static_cast<int>(looks), static_cast<int>(seen_at_work));
 }
@@ -153,7 +152,10 @@ int main(int count, char** files) {
   for (int i = 1; i < count; ++i) {
     Experiment experiment = read_experiment(files[i], {});
     experiment.write_jobs = false;
-    for (std::uint32_t policy = 0; policy < experiment.points[0].policies.size(); ++policy)
-      measure(experiment, policy);
+    std::vector<Point> points;
+    for (std::uint32_t point = 0; point < experiment.points.size(); ++point)
+      points.push_back(experiment.points[point]);
+    for (std::uint32_t policy = 0; policy < points[0].policies.size(); ++policy)
+      measure(experiment, points, policy);
   }
 }

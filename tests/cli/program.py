@@ -1,11 +1,14 @@
 """Calls the gangway program and reads what it leaves behind."""
 
+import contextlib
 import csv
 import gzip
 import json
 import os
+import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -26,6 +29,20 @@ sweep:
   workload.arrivals.gap: [0.5 ms, 1 ms]
 permutations: 3
 replications: 2
+"""
+
+TINY = """kind: experiment
+version: 1
+name: tiny
+workload:
+  kind: workload
+  version: 1
+  name: tiny
+  clients:
+    - {name: A, kernels: [{name: k, block_tasks: 8, time: 10 us}]}
+device: titan-x-pascal
+mechanism: ideal
+policies: [fcfs]
 """
 
 # Some seconds of work in 12 groups and little output.
@@ -103,6 +120,26 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"gangway {' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
         return done
 
+    def limited(self, limit, most, *arguments):
+        """The program under a limit of the system, such as resource.RLIMIT_AS; returns what it did."""
+        return subprocess.run([GANGWAY, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              preexec_fn=lambda: resource.setrlimit(limit, (most, most)))
+
+    def peak_memory(self, *arguments):
+        """In KiB."""
+        process = subprocess.Popen([GANGWAY, *map(str, arguments)], cwd=self.folder, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        return usage.ru_maxrss
+
+    def another_build(self):
+        """A program that does the same and is not the same."""
+        copy = self.folder / "gangway-of-another-build"
+        copy.write_bytes(GANGWAY.read_bytes() + b"another build")
+        copy.chmod(0o755)
+        return copy
+
     def refused(self, *arguments, code=2):
         """One line of complaint and nothing else; returns the line."""
         done = self.gangway(*arguments, code=code)
@@ -152,7 +189,13 @@ def interrupt_in_the_middle(test, out, *arguments):
 
 
 def finished_groups(out):
-    return len(list((Path(out) / "parts").glob("group-*.json")))
+    """How many groups of results an unfinished folder keeps; it may be written to meanwhile."""
+    store = Path(out) / "parts/results.sqlite"
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=10)) as parts:
+            return parts.execute("SELECT count(*) FROM parts WHERE error = ''").fetchone()[0]
+    except sqlite3.OperationalError:  # not there yet
+        return 0
 
 
 def contents(folder, manifest=False):

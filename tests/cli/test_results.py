@@ -6,7 +6,7 @@ import statistics
 import unittest
 from collections import defaultdict
 
-from program import BUSY, ROOT, SMALL, ProgramTest, table
+from program import BUSY, ROOT, SMALL, TINY, ProgramTest, table
 
 # Student's t, 97.5% quantile, by degrees of freedom.
 T975 = {
@@ -192,7 +192,7 @@ class Results(ProgramTest):
                 self.assertEqual((row["outcome"], row["finish_ns"], row["response_ns"], row["ntt"]), ("unfinished", "", "", ""))
 
     def test_columns_and_order(self):
-        swept = ["workload.arrivals.gap", "policies.rr.params.quantum"]
+        swept = [path + unit for path in ("workload.arrivals.gap", "policies.rr.params.quantum") for unit in ("", "_ns")]
         text = SMALL.replace("permutations: 3", "  policies.rr.params.quantum: [1 ms, 0.5 ms]\npermutations: 3")
         text += "published:\n  - {figure: f, policy: rr, metric: antt, published: 2, class: open, note: 'a, \"b\"'}\n"
         self.run_experiment(text)
@@ -204,6 +204,11 @@ class Results(ProgramTest):
         values = [(r["workload.arrivals.gap"], r["policies.rr.params.quantum"]) for r in summary if r["policy"] == "rr"]
         self.assertEqual(values, [("0.5 ms", "1 ms"), ("0.5 ms", "0.5 ms"), ("1 ms", "1 ms"), ("1 ms", "0.5 ms")])
         self.assertEqual([r["policy"] for r in summary], ["rr", "rr-long", "sjf"] * 4)
+        by_point = {r["point"]: [r[path] for path in swept] for r in summary}
+        self.assertEqual(by_point["2"], ["1 ms", "1000000", "1 ms", "1000000"])
+        for file in ("clients.csv", "jobs.csv"):
+            for row in table(self.folder / "results" / file):
+                self.assertEqual([row[path] for path in swept], by_point[row["point"]])
         for file, keys in {
             "summary.csv": ("point", "policy"),
             "clients.csv": ("point", "policy", "client"),
@@ -214,6 +219,52 @@ class Results(ProgramTest):
         [published] = table(self.folder / "results/published.csv")
         self.assertEqual(published["note"], 'a, "b"')
         self.assertEqual(published["measured"], next(r["antt"] for r in summary if r["policy"] == "rr"))
+
+    def test_swept_quantities_stand_in_base_units_too(self):
+        text = TINY.replace("device: titan-x-pascal", "device: {kind: device, version: 1, name: d, sms: 2, copy: {h2d: {bandwidth: 1 GB/s, "
+                            "latency: 1 us}, d2h: {bandwidth: 1 GB/s, latency: 1 us}}, sm: {threads: 2048, blocks: 32, registers: 65536, "
+                            "shared_memory: 96 KiB}}")
+        swept = {"device.copy.h2d.bandwidth": ("[12 GB/s, 800 MB/s]", "_bytes_per_second", ["12000000000", "800000000"]),
+                 "workload.clients.A.copy_in": ("[1 MiB, 3 kB]", "_bytes", ["1048576", "3000"]),
+                 "workload.clients.A.kernels.k.time": ("{from: 20 us, to: 0.5 ms, factor: 25}", "_ns", ["20000", "500000"]),
+                 "workload.clients.A.kernels.k.transformation_overhead": ("[90 %, 1]", "_share", ["0.9", "1"]),
+                 "device.sms": ("[2, 3]", None, None),
+                 "workload.clients.A.blocking": ("[true, false]", None, None)}
+        self.run_experiment(text + "sweep:\n" + "".join(f"  {path}: {values}\n" for path, (values, _, _) in swept.items()))
+        rows = table(self.folder / "results/jobs.csv")
+        self.assertEqual(len(rows), 64)
+        for path, (_, unit, values) in swept.items():
+            names = [name for name in rows[0] if name.startswith(path) and name != path]
+            self.assertEqual(names, [path + unit] if unit else [], path)
+            if unit:
+                self.assertEqual(list(dict.fromkeys(row[path + unit] for row in rows)), values)
+
+    def test_devices_and_workloads_can_be_swept(self):
+        self.file("own.yaml", (ROOT / "models/devices/titan-x-pascal.yaml").read_text().replace("sms: 28", "sms: 14"))
+        text = "kind: experiment\nversion: 1\nname: files\nmechanism: flag-copy\npolicies: [sjf, rr]\nset: {device.commands.launch: 20 us}\n"
+        devices, workloads = ["titan-x-pascal", "own.yaml", "h200"], ["five-kernels", "h200-kernels"]
+        file = self.file("files.yaml", text + f"sweep:\n  device: [{', '.join(devices)}]\n  workload: [{', '.join(workloads)}]\n")
+        self.gangway("check", file)
+        self.gangway("run", file, "--out", "results")
+        rows = grouped(table(self.folder / "results/summary.csv"), "device", "workload")
+        self.assertEqual(set(rows), {(device, workload) for device in devices for workload in workloads})
+        for (device, workload), own in rows.items():
+            alone = self.file("alone.yaml", text + f"device: {device}\nworkload: {workload}\n")
+            self.gangway("run", alone, "--out", "alone", "--force")
+            for row, other in zip(own, table(self.folder / "alone/summary.csv"), strict=True):
+                self.assertEqual({name: row[name] for name in other if name != "point"}, {name: other[name] for name in other if name != "point"})
+        self.gangway("run", "results/manifest.json", "--out", "again")
+        self.assertEqual((self.folder / "again/summary.csv").read_bytes(), (self.folder / "results/summary.csv").read_bytes())
+        self.assertNotEqual(*({row["makespan_ns"] for row in rows[device, "five-kernels"]} for device in ("titan-x-pascal", "own.yaml")))
+
+    def test_whole_files_of_a_sweep_that_are_wrong(self):
+        text = "kind: experiment\nversion: 1\nname: files\nworkload: frs-table1\nmechanism: flag-copy\npolicies: [sjf]\nsweep:\n  device: "
+        for values, said in {"[titan-x-pascla]": "key 'sweep.device.0': found 'titan-x-pascla', expected",
+                             "[titan-x-pascal, titan-x-pascal]": "key 'sweep.device.1': found 'titan-x-pascal' a second time",
+                             "[none/such.yaml]": "does not exist", "[[a]]": "key 'sweep.device.0': found a list", "{}": "key 'sweep.device.from'",
+                             "[{kind: device, version: 1, name: d}]": "key 'device.sms'"}.items():
+            with self.subTest(values=values):
+                self.assertIn(said, self.refused("check", self.file("e.yaml", text + values + "\n")))
 
     def test_no_jobs_file_when_none_is_wanted(self):
         self.gangway("run", self.file("e.yaml", SMALL + "jobs: false\n"), "--out", "results")

@@ -107,7 +107,8 @@ TEST_CASE("timelines that will be large are announced, and those that will not a
   const ScratchFolder folder;
   const Experiment experiment = read_experiment(GANGWAY_SOURCE_DIR "/experiments/frs/fig4.yaml", {});
   std::vector<std::string> said;
-  const TraceFiles traces(experiment, folder.path(), TraceFiles::kUsualLimit,
+  ResultParts parts(folder.path() / "results", {}, {}, false);
+  const TraceFiles traces(experiment, parts, TraceFiles::kUsualLimit,
                           [&](const std::string& line) { said.push_back(line); });
   traces.announce(1e6);
   CHECK(said.empty());

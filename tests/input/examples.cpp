@@ -69,7 +69,7 @@ std::vector<std::string> read_all() {
 
 std::string whole_example() {
   const auto blocks = readme_examples();
-  REQUIRE(blocks.size() == 9);
+  REQUIRE(blocks.size() == 10);
   Node experiment = parse_yaml(blocks[2], "README.md");
   experiment.put("workload", parse_yaml(blocks[0], "README.md"));
   experiment.put("device", parse_yaml(blocks[1], "README.md"));

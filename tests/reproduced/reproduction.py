@@ -18,7 +18,7 @@ class Reproduction(unittest.TestCase):
         """Leaves the results in self.out; returns what was said on stderr."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.out = Path(folder.name) / name
+        self.out = Path(folder.name) / Path(name).name
         done = subprocess.run([GANGWAY, "run", ROOT / f"experiments/{self.PAPER}/{name}.yaml", "--out", self.out, *options],
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, code, done.stderr)

@@ -1,0 +1,80 @@
+// What a run has finished so far, in one file on disk: the parts of its results by number, and the files that
+// it wrote. Memory does not grow with the number of parts.
+//
+// Calls may come from any thread. What was kept is safe from the end of this process once it is committed,
+// which happens at the latest with commit() and in the destructor, and from time to time before. Every
+// failure to write is a RunError that names the file and the reason.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "experiments/hash.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace gangway {
+
+struct Part {
+  std::uint32_t point = 0;
+  std::string name;   // of the policy or the order
+  std::string rows;   // empty where it failed
+  std::string error;  // why it failed, in one line; empty otherwise
+};
+
+class PartStore {
+ public:
+  // Opens or makes the file; one that is damaged is begun anew.
+  explicit PartStore(std::filesystem::path file);
+  ~PartStore();
+  PartStore(const PartStore&) = delete;
+  PartStore& operator=(const PartStore&) = delete;
+
+  // Whether it is there and did not fail.
+  bool has(std::uint64_t number);
+  std::uint64_t count();  // of those
+
+  // Long texts that belong to a part, piece by piece in the order of `piece`; keep() comes after them. What a
+  // run that was cut off left is replaced.
+  void keep_text(std::uint64_t number, std::uint32_t piece, std::string_view text);
+  void keep(std::uint64_t number, const Part& part);
+  void commit();
+
+  std::optional<Part> first();  // that did not fail
+
+  // In the order of their numbers.
+  void each(const std::function<void(std::uint64_t, const Part&)>& visit);
+  void each_text(std::uint64_t number, const std::function<void(std::string_view)>& visit);
+
+  // Files that this run wrote or is about to write, by their path in the result folder. Committed at once.
+  void keep_file(const std::string& name, const FileFacts& facts);
+  std::map<std::string, FileFacts> files();
+
+ private:
+  class Statement;
+  void open();
+  void close();
+  bool sound();
+  void run(const char* sql);
+  void begin();
+  void commit_old();
+  [[noreturn]] void fail();
+
+  std::filesystem::path file_;
+  std::mutex mutex_;
+  sqlite3* database_ = nullptr;
+  bool in_transaction_ = false;
+  std::string failure_;  // after the first nothing more is written
+  std::chrono::steady_clock::time_point begun_{};
+};
+
+}  // namespace gangway

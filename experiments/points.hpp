@@ -1,0 +1,84 @@
+// The points of an experiment: every combination of its swept parameters, read when it is asked for.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/sweep.hpp"
+#include "models/device.hpp"
+#include "models/mechanism.hpp"
+#include "models/policy.hpp"
+#include "workloads/source.hpp"
+
+namespace gangway {
+
+// The experiment's device as one policy changes it, and the workload as read for that device.
+struct OwnDevice {
+  Device device;
+  WorkloadSource workload;
+};
+
+// A policy as it is played: under the experiment's mechanism and on its device, or on ones of its own.
+struct Contender : ChosenPolicy {
+  ChosenMechanism mechanism;
+  std::optional<OwnDevice> own;
+};
+
+// One combination of the swept parameters, ready to run.
+struct Point {
+  std::vector<std::string> values;                 // as text, one per swept path
+  Device device;                                   // of the policies that have none of their own
+  std::shared_ptr<const WorkloadSource> workload;  // likewise; clients' names and arrivals are everybody's
+  ChosenMechanism mechanism;
+  std::vector<Contender> policies;  // sorted by label; labels are unique
+
+  const Device& device_of(const Contender& policy) const { return policy.own ? policy.own->device : device; }
+  const WorkloadSource& workload_of(const Contender& policy) const {
+    return policy.own ? policy.own->workload : *workload;
+  }
+};
+
+// May be read from any thread. What the sweep does not change is read once; of what it does change in a
+// workload, the latest few are kept.
+class Points {
+ public:
+  using Check = std::function<void(const Point&)>;
+
+  Points() = default;
+  // `root` is a resolved experiment, which must be right by itself; `check` says what else holds of a point.
+  // Throws InputError.
+  Points(Node root, Sweep sweep, Check check);
+
+  std::uint32_t size() const { return sweep_.points(); }
+  const Sweep& sweep() const { return sweep_; }
+
+  // Throws InputError where the values of the point do not go together.
+  Point operator[](std::uint32_t point) const;
+
+  std::uint32_t policies_at(std::uint32_t point) const;           // how many
+  std::uint64_t groups() const;                                   // policies of all points
+  std::vector<std::string> labels_at(std::uint32_t point) const;  // of its policies, in their order
+
+  // Reads the points of Sweep::checked().
+  void each_checked(const Check& visit) const;
+
+ private:
+  struct Recent;
+  struct Sections;
+  Point read(const Sections& sections) const;
+
+  Node root_;
+  Sweep sweep_;
+  Check check_;
+  std::vector<std::string> swept_keys_;       // below which something is swept
+  std::vector<std::uint32_t> policy_counts_;  // by value of the path `policies`; one where it is not swept
+  std::size_t policies_path_ = 0;             // its place among the paths, where it is
+  std::shared_ptr<Recent> recent_;
+};
+
+Capabilities needs_of(const Contender& contender);
+
+}  // namespace gangway

@@ -1,0 +1,143 @@
+// Sweeps, the points they make, the threads that play them, and the store of what is finished.
+#include <atomic>
+#include <new>
+#include <set>
+
+#include "experiments/experiment.hpp"
+#include "experiments/part_store.hpp"
+#include "experiments/workers.hpp"
+#include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
+
+using namespace gangway;
+using testing::ScratchFolder;
+
+namespace {
+
+const std::string kFig4 = GANGWAY_SOURCE_DIR "/experiments/frs/fig4.yaml";
+
+Sweep sweep_of(const std::string& text) {
+  const Node node = parse_yaml(text, "test");
+  return Sweep(Field(node, "sweep"));
+}
+
+Experiment swept(const std::string& sweep) {
+  return read_experiment(kFig4, {{"published", "[]"}, {"sweep", sweep}});
+}
+
+}  // namespace
+
+TEST_CASE("four billion points take no room and are found by number") {
+  const Sweep sweep = sweep_of(
+      "{a: {from: 1 us, to: 1000 us, step: 1 us}, b: {from: 1, to: 1000, step: 1}, "
+      "c: {from: 1 kB, to: 4000 kB, step: 1 kB}}");
+  CHECK(sweep.points() == 4'000'000'000);
+  CHECK(sweep.values(0) == std::vector<std::string>{"1 us", "1", "1 kB"});
+  CHECK(sweep.values(3'999'999'999) == std::vector<std::string>{"1 ms", "1000", "4 MB"});
+  CHECK(sweep.values(4'000 * 999 + 2) == std::vector<std::string>{"1 us", "1000", "3 kB"});
+  CHECK(sweep.columns() == ",a,a_ns,b,c,c_bytes");
+  CHECK(sweep.cells(4'000'000) == ",2 us,2000,1,1 kB,1000");
+  CHECK_THROWS_WITH(sweep_of("{a: {from: 1, to: 70000, step: 1}, b: {from: 1, to: 70000, step: 1}}"),
+                    Catch::Matchers::Contains("at most 4294967295 points"));
+}
+
+TEST_CASE("of few points all are checked, of many each path's values by themselves") {
+  CHECK(sweep_of("{a: [1, 2, 3], b: [4, 5]}").checked() == std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5});
+  const Sweep many = sweep_of("{a: {from: 1, to: 100, step: 1}, b: {from: 1, to: 5000, step: 1}}");
+  const auto checked = many.checked();
+  CHECK(checked.size() == 100 + 1000 - 1);
+  std::set<std::string> of_a, of_b;
+  for (const std::uint32_t point : checked) {
+    const auto values = many.values(point);
+    CHECK((values[0] == "1" || values[1] == "1"));
+    of_a.insert(values[0]);
+    of_b.insert(values[1]);
+  }
+  CHECK(of_a.size() == 100);
+  CHECK(of_b.size() == 1000);
+  CHECK(of_b.count("5000") == 1);
+}
+
+TEST_CASE("ranges end where they say, below zero, too") {
+  CHECK(sweep_of("{a: {from: -5, to: -5, step: 1}}").points() == 1);
+  CHECK(sweep_of("{a: {from: -3, to: 3, step: 0.1}}").points() == 61);
+  CHECK(sweep_of("{a: {from: 0.25 ms, to: 8 ms, factor: 2}}").values(5) == std::vector<std::string>{"8 ms"});
+  CHECK(sweep_of("{a: {from: 1 GB/s, to: 3 GB/s, step: 1 GB/s}}").cells(2) == ",3000000000 B/s,3000000000");
+  CHECK_THROWS_AS(sweep_of("{a: {from: 1 ms, to: 2 ms, step: 0 ms}}"), InputError);
+  CHECK_THROWS_AS(sweep_of("{a: {from: 1 ms, to: 2, step: 1 ms}}"), InputError);
+}
+
+TEST_CASE("a workload is read once where the sweep leaves it alone") {
+  const Experiment quanta = swept("{policies.rr.params.quantum: [1 ms, 2 ms, 3 ms]}");
+  CHECK(quanta.points[0].workload == quanta.points[2].workload);
+  const Experiment both =
+      swept("{workload.arrivals.gap: [1 ms, 2 ms], policies.rr.params.quantum: [1 ms, 2 ms]}");
+  CHECK(both.points[0].workload == both.points[1].workload);
+  CHECK(both.points[2].workload == both.points[3].workload);
+  CHECK(both.points[0].workload->sample().arrivals->gap == Duration{1'000'000});
+  CHECK(both.points[3].workload->sample().arrivals->gap == Duration{2'000'000});
+}
+
+TEST_CASE("each point has the policies that it has") {
+  const Experiment e = swept("{policies: [[sjf], [rr, cfs, frs]], device.commands.launch: [1 us, 2 us]}");
+  CHECK(e.points.groups() == 8);
+  CHECK(e.points.policies_at(1) == 1);
+  CHECK(e.points.policies_at(2) == 3);
+  CHECK(e.points.labels_at(3) == std::vector<std::string>{"cfs", "frs", "rr"});
+  CHECK(e.points[3].policies[1].label == "frs");
+}
+
+TEST_CASE("work goes on with fewer threads when memory is short") {
+  std::atomic<int> left = 100, done = 0, failures = 3;
+  const auto step = [&] {
+    if (left-- <= 0) return false;
+    if (failures-- > 0) {
+      ++left;  // put back
+      throw std::bad_alloc();
+    }
+    ++done;
+    return true;
+  };
+  const Crew crew = work(4, step, [] {});
+  CHECK(done == 100);
+  CHECK_FALSE(crew.note.empty());
+  CHECK_THROWS_WITH(work(
+                        3, [&]() -> bool { throw std::bad_alloc(); }, [] {}),
+                    Catch::Matchers::Contains("out of memory"));
+  CHECK_THROWS_WITH(work(
+                        3, [&]() -> bool { throw RunError("broken"); }, [] {}),
+                    "broken");
+}
+
+TEST_CASE("a store keeps parts in the order of their numbers, and the last of each") {
+  const ScratchFolder scratch;
+  {
+    PartStore store(scratch / "store");
+    store.keep_text(7, 0, "late");
+    store.keep(7, {3, "b", "rows of 7", ""});
+    store.keep_text(2, 0, "first,");
+    store.keep_text(2, 1, "second");
+    store.keep(2, {1, "a", "", "failed"});
+    store.keep(2, {1, "a", "rows of 2", ""});
+    store.keep(9, {4, "c", "", "failed"});
+    store.keep_file("summary.csv", {12, "abc"});
+  }
+  PartStore store(scratch / "store");
+  CHECK(store.count() == 2);
+  CHECK(store.has(2));
+  CHECK_FALSE(store.has(9));
+  CHECK(store.files().at("summary.csv").bytes == 12);
+  CHECK(store.first()->rows == "rows of 2");
+  std::string seen;
+  store.each([&](std::uint64_t number, const Part& part) {
+    seen += std::to_string(number) + ":" + part.name + part.error + " ";
+  });
+  CHECK(seen == "2:a 7:b 9:cfailed ");
+  std::string text;
+  store.each_text(7, [&](std::string_view piece) { text += piece; });
+  CHECK(text == "late");
+  store.keep_text(7, 0, "again");  // as a run that was cut off in the middle does it
+  text.clear();
+  store.each_text(7, [&](std::string_view piece) { text += piece; });
+  CHECK(text == "again");
+}
