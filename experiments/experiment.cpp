@@ -60,10 +60,12 @@ void resolve_swept(std::vector<Node>& values, const std::string& section, const 
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string path = fmt::format("sweep.{}.{}", section, i);
     Node& item = values[i];
-    const bool labelled = item.find("label") != nullptr && item.find("value") != nullptr;
-    const Node given = labelled ? *item.find("value") : item;
+    const LabelledValue labelled = read_labelled(Field(item, path));
+    const Node given = labelled.value.node();
     const Node* name = given.kind == Node::Kind::mapping ? given.find("name") : &given;
-    Node label = labelled ? *item.find("label") : name != nullptr ? *name : Node::text(section, item);
+    Node label = labelled.label    ? labelled.label->node()
+                 : name != nullptr ? *name
+                                   : Node::text(section, item);
     labels.push_back(Field(label, path).text());
     if (std::count(labels.begin(), labels.end(), labels.back()) > 1)
       Field(item, path).fail(quote(labels.back()) + " a second time", "{label, value} for one of them");

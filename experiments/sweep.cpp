@@ -79,12 +79,6 @@ std::string text_of(const Node& value) {
   return value.kind == Node::Kind::scalar ? value.scalar : value.json().dump();
 }
 
-// {label: fast, value: ...}
-bool is_labelled(const Node& item) {
-  return item.kind == Node::Kind::mapping && item.entries.size() == 2 && item.find("label") != nullptr &&
-         item.find("value") != nullptr;
-}
-
 // A quantity that `from` is, which `to` and `step` are then, too.
 SweptQuantity quantity_of(const Field& from) {
   if (!from.is_scalar()) return SweptQuantity::none;
@@ -120,9 +114,9 @@ SweptPath::SweptPath(std::string path, const Field& values) : path_(std::move(pa
 
 void SweptPath::read_list(const Field& values) {
   for (const Field& item : values.items()) {
-    const bool labelled = is_labelled(item.node());
-    labels_.push_back(labelled ? Field(*item.node().find("label"), item.path() + ".label").text() : "");
-    listed_.push_back(labelled ? *item.node().find("value") : item.node());
+    const LabelledValue labelled = read_labelled(item);
+    labels_.push_back(labelled.label ? labelled.label->text() : "");
+    listed_.push_back(labelled.value.node());
   }
   size_ = listed_.size();
   quantity_ = listed_quantity();
@@ -258,6 +252,14 @@ std::vector<std::uint32_t> Sweep::checked() const {
         points.insert(static_cast<std::uint32_t>(index * stride));
   }
   return {points.begin(), points.end()};
+}
+
+LabelledValue read_labelled(const Field& item) {
+  if (item.node().find("value") == nullptr) return {std::nullopt, item};
+  Mapping m = item.mapping();
+  const LabelledValue labelled{m.need("label"), m.need("value")};
+  m.finish();
+  return labelled;
 }
 
 Node changed(const Node& root, const Sweep& sweep, std::uint32_t point,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,13 @@ class SweptPath {
   std::size_t size_ = 0;
   SweptQuantity quantity_ = SweptQuantity::none;
 };
+
+// {label: fast, value: ...}, or a value by itself. Throws InputError.
+struct LabelledValue {
+  std::optional<Field> label;
+  Field value;
+};
+LabelledValue read_labelled(const Field& item);
 
 class Sweep {
  public:

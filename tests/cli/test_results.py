@@ -262,7 +262,9 @@ class Results(ProgramTest):
         for values, said in {"[titan-x-pascla]": "key 'sweep.device.0': found 'titan-x-pascla', expected",
                              "[titan-x-pascal, titan-x-pascal]": "key 'sweep.device.1': found 'titan-x-pascal' a second time",
                              "[none/such.yaml]": "does not exist", "[[a]]": "key 'sweep.device.0': found a list", "{}": "key 'sweep.device.from'",
-                             "[{kind: device, version: 1, name: d}]": "key 'device.sms'"}.items():
+                             "[{kind: device, version: 1, name: d}]": "key 'device.sms'",
+                             "[{label: a, value: titan-x-pascal, more: 1}]": "key 'sweep.device.0.more': found an unknown key",
+                             "[{value: titan-x-pascal}]": "key 'sweep.device.0.label'"}.items():
             with self.subTest(values=values):
                 self.assertIn(said, self.refused("check", self.file("e.yaml", text + values + "\n")))
 
