@@ -30,12 +30,14 @@ def draw_clients(results):
         draw_groups(axes, in_a_row if len(rows) > 1 else len(part), {
             policy: [(place, measured[policy, client.client]) for place, client in enumerate(part)
                      if (policy, client.client) in measured] for policy in policies}, looks, points=log)
+        _mark_starved_clients(axes, results, policies, part)
         _pad(axes)
         _label_clients(axes, part)
     if log:
         scale_log(grid[0, 0], measured.values())
     grid[-1, 0].set_xlabel('client (standalone time)')
-    style.lay_out(figure, results.title, [*policy_handles(looks, points=log), _ALONE, *interval_handles(results)])
+    starved = style.starved_handles(any(row.starved_runs for row in results.clients))
+    style.lay_out(figure, results.title, [*policy_handles(looks, points=log), _ALONE, *interval_handles(results), *starved])
     return figure
 
 
@@ -55,12 +57,23 @@ def draw_metrics(results):
         for row in published:
             if row.metric == metric:
                 style.mark_published(axes, policies.index(row.policy) + 0.46, row)
+        for row in results.summary:
+            if row.starved:
+                style.mark_starved(axes, policies.index(row.policy))
         _label_policies(axes, policies, panel)
         if log:
             scale_log(axes, [row.metrics[metric] for row in results.summary])
         axes.set_ylabel(names.metric(metric))
-    style.lay_out(figure, results.title, [*interval_handles(results), *style.published_handles(published)])
+    starved = style.starved_handles(any(row.starved for row in results.summary))
+    style.lay_out(figure, results.title, [*interval_handles(results), *style.published_handles(published), *starved])
     return figure
+
+
+def _mark_starved_clients(axes, results, policies, part):
+    places = {client.client: place for place, client in enumerate(part)}
+    for row in results.clients:
+        if row.starved_runs and row.client in places:
+            style.mark_starved(axes, places[row.client] + offset(policies.index(row.policy), len(policies)))
 
 
 def _by_length(clients):

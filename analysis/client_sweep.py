@@ -78,6 +78,9 @@ def _draw_panel(axes, results, points, policy, looks):
         measured = [(points[row.point], row.ntt) for row in results.clients
                     if (row.policy, row.client) == (policy, client) and row.point in points]
         sweep.draw_line(axes, measured, look)
+    for row in results.clients:
+        if row.starved_runs and row.policy == policy and row.point in points and row.client in looks:
+            style.mark_starved(axes, points[row.point], looks[row.client]['color'])
     for row in results.published_ntts():
         if row.policy == policy and row.point in points and row.client in looks:
             style.mark_published(axes, points[row.point], row, looks[row.client]['color'], points_right=6)
@@ -114,4 +117,5 @@ def _handles(results, looks):
     fair = f'{count.pop()} times as slow: fair' if len(count) == 1 else 'as many times as slow as there are clients: fair'
     return [*lines, Line2D([], [], label='as fast as alone', **style.ALONE), Line2D([], [], label=fair, **_FAIR),
             *(sweep.band_handles(results) if any(row.ntt.half_width for row in results.clients) else []),
-            *style.published_handles(results.published_ntts())]
+            *style.published_handles(results.published_ntts()),
+            *style.starved_handles(any(row.starved_runs for row in results.clients))]

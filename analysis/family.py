@@ -46,7 +46,8 @@ def draw(results):
         sweep.scale_y(axes, [sweep.measured_of(row, metric) for row in results.summary] + [
             Measured(row.published, 0) for row in published if row.metric == metric], False)
     lines = [Line2D([], [], label=names.setting(results.swept[other], value), **look) for value, look in looks.items()]
-    style.lay_out(figure, results.title, [*lines, *sweep.band_handles(results), *style.published_handles(published)])
+    style.lay_out(figure, results.title, [*lines, *sweep.band_handles(results), *style.published_handles(published),
+                                          *style.starved_handles(any(row.starved for row in results.summary))])
     return figure
 
 
@@ -76,6 +77,9 @@ def _draw_panel(axes, results, axis, other, metric, looks):
     for value, look in looks.items():
         sweep.draw_line(axes, [(axis.place(row), sweep.measured_of(row, metric)) for row in results.summary
                                if row.swept[other] == value], look)
+        for row in results.summary:
+            if row.starved and row.swept[other] == value and metric != 'evictions':
+                style.mark_starved(axes, axis.place(row), look['color'])
     rows = {row.point: row for row in results.summary}
     for row in results.published_metrics():
         if row.metric == metric:

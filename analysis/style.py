@@ -38,6 +38,7 @@ class Style:
     hollow: bool = False  # the marker, so that of two equal lines both show
 
 
+_STARVED = {'marker': 'x', 'markersize': 5, 'markeredgewidth': 1.2, 'linestyle': 'none', 'color': 'black'}
 _POLICIES = {
     'passthrough': Style('#4D4D4D', '*', '', (0, (1, 1))),
     'fcfs': Style(GREY, 'X', '---', (0, (4, 1, 1, 1, 1, 1)), hollow=True),
@@ -123,6 +124,16 @@ def published_handles(rows):
 def _diamond(solid, colour):
     return {'marker': 'd', 'markersize': 6.5, 'linestyle': 'none', 'zorder': 6, 'markeredgewidth': 0.9,
             'markerfacecolor': colour if solid else 'white', 'markeredgecolor': 'black' if solid else colour}
+
+
+def mark_starved(axes, x, colour='black'):
+    """A cross on the axis where there is no value, because a client finished no job."""
+    axes.plot([x], [0.03], transform=axes.get_xaxis_transform(), zorder=6, clip_on=False, **{**_STARVED, 'color': colour})
+
+
+def starved_handles(drawn):
+    """The legend entry for these crosses, if any were drawn."""
+    return [Line2D([], [], label='starved: a client finished no job', **_STARVED)] if drawn else []
 
 
 def rotated_inches(labels, panel):

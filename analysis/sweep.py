@@ -87,6 +87,10 @@ def _draw_panel(axes, results, axis, metric, others, looks):
         for row in published:
             beside = bars.offset(list(looks).index(row.policy), len(looks))
             style.mark_published(axes, places[row.point] + beside, row)
+    for row in rows:
+        if row.starved and metric != 'evictions':
+            beside = 0 if axis.numeric else bars.offset(list(looks).index(row.policy), len(looks))
+            style.mark_starved(axes, places[row.point] + beside, looks[row.policy].colour)
     axes.grid(axis='both' if axis.numeric else 'y')
     if _from_one(results, metric):
         axes.axhline(1, zorder=1.5, **style.ALONE)
@@ -156,6 +160,7 @@ def _label_panels(grid, results, axis, metrics, columns, inches):
 
 def _handles(looks, results, axis, metrics):
     published = style.published_handles([row for row in results.published_metrics() if row.metric in metrics])
+    published += style.starved_handles(any(row.starved for row in results.summary))
     alone = [Line2D([], [], label='as fast as alone', **style.ALONE)] if _from_one(results, metrics[0]) else []
     if not axis.numeric:
         points = all(_is_log(_all_of(results, metric)) for metric in metrics)

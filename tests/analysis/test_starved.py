@@ -3,8 +3,11 @@ import math
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
+import bars
+import client_sweep
 import report
 import results
+import sweep
 
 SUMMARY = 'point,policy,antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions,jobs,unfinished,starved,percentiles'
 CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns,jobs,unfinished,starved_runs,percentiles'
@@ -47,6 +50,49 @@ class Starved(InAFolder):
         code, printed, errors = finish(start('report.py', self.folder))
         self.assertEqual((code, errors), (0, ''))
         self.assertIn('b, d', printed)
+
+    def crosses(self, figure):
+        """(x, colour) of each in each panel, and the legend's entries."""
+        marks = [[(line.get_xdata()[0], line.get_color()) for line in axes.lines if line.get_marker() == 'x']
+                 for axes in figure.axes]
+        return marks, [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+    def test_figures_have_a_cross_where_a_cell_has_no_value(self):
+        found = self.starving()
+        policies = bars.names.in_order(['piv', 'rr'])
+        marks, legend = self.crosses(bars.draw_metrics(found))
+        self.assertEqual([[x for x, _ in panel] for panel in marks], [[policies.index('piv')]] * len(marks))
+        self.assertIn('starved: a client finished no job', legend)
+        marks, legend = self.crosses(bars.draw_clients(found))
+        self.assertEqual([len(panel) for panel in marks], [1])
+        self.assertIn('starved: a client finished no job', legend)
+
+    def test_so_have_sweeps(self):
+        summary = ['point,policy,workload.arrivals.gap,' + SUMMARY.split(',', 2)[2]]
+        clients = [CLIENTS]
+        for point, gap in enumerate(('1 ms', '2 ms', '3 ms')):
+            for policy, starved in (('piv', point == 1), ('rr', False)):
+                cells = ',,,,,,3,9,2,b,lower-bound' if starved else '2,,1,,3,,4,12,0,,exact'
+                summary.append(f'{point},{policy},{gap},{cells}')
+                clients += [f'{point},{policy},a,2,,1000,9,0,0,exact',
+                            f'{point},{policy},b,' + (',,1000,0,2,1,' if starved else '2,,1000,9,0,0,exact')]
+        (self.folder / 'summary.csv').write_text('\n'.join([*summary, '']))
+        (self.folder / 'clients.csv').write_text('\n'.join([*clients, '']))
+        found = results.read(self.folder)
+        page, = sweep.draw(found)
+        marks, legend = self.crosses(page)
+        named = [axes.get_ylabel().split(' ')[0] for axes in page.axes]
+        self.assertEqual({name: [x for x, _ in panel] for name, panel in zip(named, marks) if name in ('ANTT', 'DNTT', 'STP')},
+                         {'ANTT': [2], 'DNTT': [2], 'STP': [2]})
+        self.assertIn('starved: a client finished no job', legend)
+        page, = client_sweep.draw(found)
+        self.assertEqual([x for panel in self.crosses(page)[0] for x, _ in panel], [2])
+
+    def test_where_all_is_well_no_figure_has_one(self):
+        found = self.write(['0,rr,2,0.1,1,,3,,4,12,0,,exact'], ['0,rr,a,2,,1000,12,0,0,exact'])
+        for figure in (bars.draw_metrics(found), bars.draw_clients(found)):
+            marks, legend = self.crosses(figure)
+            self.assertEqual((sum(marks, []), [text for text in legend if 'starved' in text]), ([], []))
 
 
 if __name__ == '__main__':
