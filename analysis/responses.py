@@ -21,6 +21,7 @@ _BINS = 50       # parts of so long a line
 _BAND = 0.2      # opacity
 _LOG_FROM = 25   # a ratio of longest to shortest that a linear axis would flatten
 _ALIKE = 10      # a ratio of one client's longest to another's, up to which they share a scale
+_SAME_UNIT = 100  # likewise, a unit
 _MARKERS = 'os^Dvp'
 
 
@@ -63,16 +64,17 @@ def _scales(responses):
     times = {client: found or [0] for client, found in times.items()}
     longest = [max(found) for found in times.values()]
     if max(longest) <= _ALIKE * min(longest):
-        shared = _Scale([time for found in times.values() for time in found])
+        shared = _Scale([time for found in times.values() for time in found], max(longest))
         return dict.fromkeys(times, shared)
-    return {client: _Scale(found) for client, found in times.items()}
+    one_unit = max(longest) <= _SAME_UNIT * min(longest)
+    return {client: _Scale(found, max(longest if one_unit else found)) for client, found in times.items()}
 
 
 class _Scale:
-    """An axis of response times: its unit, and whether it is logarithmic."""
+    """An axis of response times: its unit, that of the time `longest`, and whether it is logarithmic."""
 
-    def __init__(self, times):
-        self.unit, self.factor = quantity.unit_of_time(max(times))
+    def __init__(self, times, longest):
+        self.unit, self.factor = quantity.unit_of_time(longest)
         times = [time * self.factor for time in times if time > 0]
         self.low, self.high = min(times, default=1), max(times, default=1)
         self.log = self.high > _LOG_FROM * self.low
