@@ -66,24 +66,23 @@ TEST_CASE("No submission slips through a revocation that races it", "[live][thre
       }
     });
   const int tries = 100'000 / (gangway::testing::kSanitized ? 100 : 1);
-  std::uint64_t slipped = 0, moved = 0;
+  std::uint64_t slipped = 0;
   for (int i = 0; i < tries; ++i) {
     const std::uint64_t before = submitted.load();
     process.permit(kUnlimited);
     for (int turn = 0; turn < i % 97; ++turn) std::atomic_signal_fence(std::memory_order_seq_cst);
     if (i % 50 == 0) std::this_thread::yield();
+    if (i % 500 == 0) REQUIRE(soon([&] { return submitted.load() > before; }));  // on a busy machine, too
     process.permit(0);
     while (!process.page().nobody_inside()) {
     }
     const std::uint64_t closed = submitted.load();
     for (int turn = 0; turn < 50; ++turn) slipped += submitted.load() != closed ? 1 : 0;
-    moved += closed - before;
   }
   const std::uint64_t closed = submitted.load();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   CHECK(submitted.load() == closed);
   CHECK(slipped == 0);
-  CHECK(moved > 0);
   stop = true;
   process.permit(kUnlimited);
   for (std::thread& thread : threads) thread.join();
