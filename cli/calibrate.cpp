@@ -76,7 +76,7 @@ int calibrate(const Arguments& arguments, const std::string& command) {
   refuse_file(arguments.out);
   if (!arguments.force && holds_calibration(arguments.out))
     throw InputError({arguments.out, 0}, "--out", "a calibration", "another folder, or --force");
-  const BackendEntry& backend = Backends::named(arguments.world, "--world", "world");
+  const RealDeviceEntry& device = RealDevices::named(arguments.world, "--world", "world");
   const bool gpu = arguments.world != "host";
   const std::string workload = !arguments.workload.empty() ? arguments.workload
                                : gpu                       ? "five-kernels"
@@ -94,11 +94,11 @@ int calibrate(const Arguments& arguments, const std::string& command) {
     const Node name = parse_yaml("'" + arguments.name + "'", "--name");
     static_cast<void>(Field(name, "name").identifier());
   }
-  backend.machine();           // there is one
+  device.machine();            // there is one
   make_folder(arguments.out);  // or it would be known only when everything is measured
   try {
     const Calibration calibration = gangway::calibrate(
-        backend, plan,
+        device, plan,
         [&](const std::string& what) {
           if (terminal) fmt::print(stderr, "\r\033[K{}", what);
         },

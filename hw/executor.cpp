@@ -37,10 +37,10 @@ const WorldSetup& RealTimeWorld::checked(const WorldSetup& setup) {
   return setup;
 }
 
-RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> backend,
+RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<RealDevice> device,
                              std::unique_ptr<SchedulerClock> clock)
     : setup_(setup),
-      backend_(std::move(backend)),
+      device_(std::move(device)),
       clock_(std::move(clock)),
       book_(setup),
       guard_(static_cast<Orders&>(*this), [this](const std::string& what) { return story(what); }) {
@@ -88,7 +88,7 @@ void RealTimeWorld::reset(const RunSeed& seed, std::span<const std::uint32_t> or
 
 std::uint64_t RealTimeWorld::run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                                  TraceSink& trace) {
-  if (!backend_) throw RunError("the device was given up after a launch that did not end");
+  if (!device_) throw RunError("the device was given up after a launch that did not end");
   guard_.begin(policy, setup_.watch, clients_.size());
   trace_ = &trace;
   reset(seed, order);
@@ -115,24 +115,24 @@ std::uint64_t RealTimeWorld::run(Policy& policy, const RunSeed& seed, std::span<
 
 void RealTimeWorld::warm_up() {
   const auto began = clock_->now();
-  const auto enough = [&] { return clock_->now() - began >= backend_->warm_up() || trace_->stopped(); };
+  const auto enough = [&] { return clock_->now() - began >= device_->warm_up() || trace_->stopped(); };
   for (std::uint32_t c = 0; !warm_; c = (c + 1) % static_cast<std::uint32_t>(clients_.size()))
     for (std::uint32_t k = 0; k < clients_[c].client().kernels.size(); ++k) {
       warm_ = enough();
       if (warm_) return;
-      backend_->launch({c, k}, {{0}, clients_[c].client().kernels[k].block_tasks});
-      for (auto looked = clock_->now(); !backend_->gone(); backend_->relax()) {
+      device_->launches().launch({c, k}, {{0}, clients_[c].client().kernels[k].block_tasks});
+      for (auto looked = clock_->now(); !device_->launches().gone(); device_->relax()) {
         if (clock_->now() - looked < kLookAfter) continue;
         looked = clock_->now();
-        if (enough()) backend_->evict();
-        if (const std::string fault = backend_->fault(); !fault.empty()) throw RunError(fault);
-        if (looked - began > backend_->warm_up() + setup_.watchdog)
+        if (enough()) device_->launches().evict();
+        if (const std::string fault = device_->fault(); !fault.empty()) throw RunError(fault);
+        if (looked - began > device_->warm_up() + setup_.watchdog)
           throw RunError(
               fmt::format("kernel {} of {} has not obeyed its eviction after {}, the watchdog's limit", k,
                           name(ClientId{c}), to_text(setup_.watchdog)));
       }
-      backend_->ask_pending_work();
-      while (!backend_->pending_work()) backend_->relax();
+      device_->launches().ask_pending_work();
+      while (!device_->launches().pending_work()) device_->relax();
     }
 }
 
@@ -153,7 +153,7 @@ void RealTimeWorld::play() {
     if (!facts_.empty())
       tell_and_decide();
     else
-      backend_->relax();
+      device_->relax();
     if (now_ - looked_after_ > kLookAfter) look_after();
     if (stopped_) return;
     if (records_.size() > kFullRecords) flush();
@@ -178,7 +178,7 @@ void RealTimeWorld::tell_and_decide() {
 void RealTimeWorld::look_after() {
   looked_after_ = now_;
   stopped_ = trace_->stopped();
-  if (const std::string fault = backend_->fault(); !fault.empty()) stop(fault);
+  if (const std::string fault = device_->fault(); !fault.empty()) stop(fault);
   for (const Engine& e : engines_)
     if (e.busy && now_ - e.began > setup_.watchdog)
       stop(fmt::format("a copy of {} has not ended after {}, the watchdog's limit",
@@ -200,13 +200,13 @@ void RealTimeWorld::look_after() {
 }
 
 void RealTimeWorld::abandon() noexcept {
-  if (!backend_) return;
+  if (!device_) return;
   try {
-    if (stay_.phase == Stay::launched || stay_.phase == Stay::started) backend_->evict();
+    if (stay_.phase == Stay::launched || stay_.phase == Stay::started) device_->launches().evict();
   } catch (...) {  // waiting is tried all the same
   }
   try {
-    if (!backend_->settle(kTimeToClear)) static_cast<void>(backend_.release());  // see its contract
+    if (!device_->settle(kTimeToClear)) static_cast<void>(device_.release());  // see its contract
   } catch (...) {  // the device is broken, and why is being reported already
   }
   stay_ = {};
@@ -293,7 +293,7 @@ void RealTimeWorld::begin_copy(Direction direction) {
   e.busy = true;
   e.began = now_;
   note({.time = now_, .job = e.waiting.front().job, .mark = Mark::copy_begins, .direction = direction});
-  backend_->copy(direction, e.waiting.front().size);
+  device_->copies().copy(direction, e.waiting.front().size);
 }
 
 void RealTimeWorld::copied(Direction direction) {
@@ -324,12 +324,12 @@ void RealTimeWorld::finish_job(ClientRun& client) {
 
 RealTimeWorld::Seen RealTimeWorld::look() {
   Seen seen;
-  seen.started = stay_.phase == Stay::launched && backend_->started();
-  seen.gone = (seen.started || stay_.phase == Stay::started) && backend_->gone();
-  if (stay_.phase == Stay::gone) seen.done = backend_->pending_work();
+  seen.started = stay_.phase == Stay::launched && device_->launches().started();
+  seen.gone = (seen.started || stay_.phase == Stay::started) && device_->launches().gone();
+  if (stay_.phase == Stay::gone) seen.done = device_->launches().pending_work();
   for (const Direction direction : {Direction::restore, Direction::save})
     seen.copied[direction == Direction::restore ? 0 : 1] =
-        engine(direction).busy && backend_->copied(direction);
+        engine(direction).busy && device_->copies().copied(direction);
   return seen;
 }
 
@@ -353,7 +353,7 @@ void RealTimeWorld::handle(const Seen& seen) {
   if (seen.started) {
     stay_.phase = Stay::started;
     // A launch that began and ended since the last look did not do so in no time.
-    const auto began = backend_->began();
+    const auto began = device_->launches().began();
     const Time started = happened(began, seen.gone ? Time{} : now_);
     if (began) stay_.told_late = started - since_origin(*began);  // and so is its end: its length is right
     record(Mark::started, started);
@@ -362,11 +362,11 @@ void RealTimeWorld::handle(const Seen& seen) {
   std::optional<BlockCount> done = seen.done;
   if (seen.gone) {
     stay_.phase = Stay::gone;
-    const auto ended = backend_->ended();
+    const auto ended = device_->launches().ended();
     if (!ended) lateness_.add(now_ - before_before_);
     record(Mark::gone, happened(ended, now_));
-    backend_->ask_pending_work();
-    done = backend_->pending_work();
+    device_->launches().ask_pending_work();
+    done = device_->launches().pending_work();
   }
   if (done) report(*done);
   for (const Direction direction : {Direction::restore, Direction::save}) {
@@ -430,7 +430,7 @@ LaunchId RealTimeWorld::launch(JobId job, DeviceId device, BlockRange range) {
         .job = job,
         .kernel = kernel.index,
         .mark = Mark::launch_ordered});
-  backend_->launch({job.client.index, kernel.index}, range);
+  device_->launches().launch({job.client.index, kernel.index}, range);
   return stay_.launch;
 }
 
@@ -445,7 +445,7 @@ void RealTimeWorld::evict(LaunchId launch) {
         .job = stay_.kernel.job,
         .kernel = stay_.kernel.index,
         .mark = Mark::evict_ordered});
-  backend_->evict();
+  device_->launches().evict();
 }
 
 TimerId RealTimeWorld::wake_at(Time time) {

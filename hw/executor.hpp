@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "hw/backend.hpp"
 #include "hw/clock.hpp"
+#include "hw/real_device.hpp"
 #include "models/run/client_run.hpp"
 #include "models/run/history.hpp"
 #include "models/run/job_book.hpp"
@@ -23,10 +23,10 @@ class RealTimeWorld : public World, private RefusingOrders {
   static constexpr Capabilities kCapabilities{Capability::evict, Capability::ranges};
 
   // The setup, if real worlds can play it: InputError for kernels of more block-tasks than the protocol
-  // counts. For before a backend is made, which may allocate for them.
+  // counts. For before a device is made, which may allocate for them.
   static const WorldSetup& checked(const WorldSetup& setup);
 
-  RealTimeWorld(const WorldSetup& setup, std::unique_ptr<Backend> backend,
+  RealTimeWorld(const WorldSetup& setup, std::unique_ptr<RealDevice> device,
                 std::unique_ptr<SchedulerClock> clock = std::make_unique<SchedulerClock>());
 
   // From the first release on, nothing is allocated and no lock is taken unless the trace outgrows
@@ -109,7 +109,7 @@ class RealTimeWorld : public World, private RefusingOrders {
   [[noreturn]] void stop(const std::string& what) const;
 
   WorldSetup setup_;
-  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<RealDevice> device_;
   std::unique_ptr<SchedulerClock> clock_;
   JobBook book_;
   std::vector<ClientRun> clients_;

@@ -10,8 +10,8 @@
 
 namespace gangway {
 
-class HostProblem;  // hw/problem.hpp
-class CudaProblem;  // hw/cuda/problem.hpp
+class HostProblem;  // hw/kernels/host_problem.hpp
+class CudaProblem;  // hw/kernels/cuda_problem.hpp
 
 using Dimensions = std::array<std::int64_t, 3>;
 

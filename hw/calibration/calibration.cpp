@@ -11,7 +11,7 @@
 #include "hw/calibration/polls.hpp"
 #include "hw/calibration/rounded.hpp"
 #include "hw/clock.hpp"
-#include "hw/cuda/kernels/throttle.hpp"
+#include "hw/kernels/throttle.hpp"
 #include "models/fit/location.hpp"
 #include "models/mechanism.hpp"
 #include "models/random.hpp"
@@ -45,10 +45,10 @@ std::string label(const Client& client, const Kernel& kernel) {
   return client.name == kernel.name ? kernel.name : client.name + "." + kernel.name;
 }
 
-// A backend for some kernels, and how to time things on it.
+// A device with some kernels, and how to time things on it.
 class Bench {
  public:
-  Bench(const BackendEntry& entry, const Device& device, std::vector<Client> clients,
+  Bench(const RealDeviceEntry& entry, const Device& device, std::vector<Client> clients,
         const std::string& mechanism, std::uint64_t seed, Calibration& out, const std::atomic<bool>& stop)
       : out_(out),
         mechanism_(mechanism),
@@ -59,14 +59,14 @@ class Bench {
     device_ = device;
     const MechanismEntry& known = Mechanisms::named(mechanism, "calibration", "mechanism");
     cost_ = known.make(ParameterValues(known.parameters, std::nullopt));
-    backend_ = entry.make(
+    real_ = entry.make(
         {.workload = workload_, .device = device_, .mechanism = *cost_, .mechanism_name = mechanism});
   }
   ~Bench() {
-    if (!backend_->settle(kLimit)) static_cast<void>(backend_.release());
+    if (!real_->settle(kLimit)) static_cast<void>(real_.release());
   }
 
-  Backend& device() { return *backend_; }
+  RealDevice& device() { return *real_; }
   const Workload& workload() const { return workload_; }
   const Kernel& kernel(KernelIndex k) const { return workload_.clients[k.client].kernels[k.kernel]; }
   Stream& random() { return random_; }
@@ -86,11 +86,11 @@ class Bench {
       const bool over = condition();
       const auto now = HostClock::now();
       if (over) return now;
-      backend_->relax();
+      real_->relax();
       if (now - checked < 1'000'000_ns) continue;
       checked = now;
       if (stop_) throw RunError("interrupted");
-      if (const std::string fault = backend_->fault(); !fault.empty()) throw RunError(fault);
+      if (const std::string fault = real_->fault(); !fault.empty()) throw RunError(fault);
       if (now - began > kLimit) throw RunError("a kernel did not end within " + to_text(kLimit));
     }
   }
@@ -105,8 +105,8 @@ class Bench {
   Launched launch(KernelIndex k, BlockCount first = {}) {
     Launched l;
     l.ordered = HostClock::now();
-    backend_->launch(k, {first, kernel(k).block_tasks});
-    l.started = wait([&] { return backend_->started(); });
+    real_->launches().launch(k, {first, kernel(k).block_tasks});
+    l.started = wait([&] { return real_->launches().started(); });
     return l;
   }
   struct Over {
@@ -115,10 +115,10 @@ class Bench {
   };
   Over over() {
     Over o;
-    o.gone = wait([&] { return backend_->gone(); });
-    backend_->ask_pending_work();
+    o.gone = wait([&] { return real_->launches().gone(); });
+    real_->launches().ask_pending_work();
     std::optional<BlockCount> done;
-    o.known = wait([&] { return (done = backend_->pending_work()).has_value(); });
+    o.known = wait([&] { return (done = real_->launches().pending_work()).has_value(); });
     o.done = *done;
     return o;
   }
@@ -129,12 +129,12 @@ class Bench {
     return undisturbed(over().gone - l.started);
   }
   std::optional<Duration> original(KernelIndex k) {
-    backend_->launch_original(k);
-    const auto started = wait([&] { return backend_->started(); });
-    return undisturbed(wait([&] { return backend_->gone(); }) - started);
+    real_->probes().launch_original(k);
+    const auto started = wait([&] { return real_->launches().started(); });
+    return undisturbed(wait([&] { return real_->launches().gone(); }) - started);
   }
   std::optional<Duration> undisturbed(Duration seen) {
-    if (seen.ns < backend_->device_time().ns / 10 * 9) return std::nullopt;
+    if (seen.ns < real_->probes().device_time().ns / 10 * 9) return std::nullopt;
     return seen;
   }
 
@@ -146,7 +146,7 @@ class Bench {
   Workload workload_;
   Device device_;
   std::unique_ptr<Mechanism> cost_;
-  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<RealDevice> real_;
 };
 
 std::vector<double> values(const Calibration& c, const std::string& quantity, const std::string& mechanism,
@@ -177,7 +177,7 @@ void measure_times(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
     if (const auto time = bench.whole(k)) {
       transformed.push_back(static_cast<double>(time->ns));
       bench.read("transformed", k, 0, *time);
-      bench.read("transformed on the device clock", k, 0, bench.device().device_time());
+      bench.read("transformed on the device clock", k, 0, bench.device().probes().device_time());
     }
     if (std::min(original.size(), transformed.size()) < kLeast) continue;
     if (median_settled(original, plan.settled) && median_settled(transformed, plan.settled)) return;
@@ -188,10 +188,10 @@ void measure_times(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
 }
 
 void measure_block_tasks(Bench& bench, KernelIndex k) {
-  bench.device().observe(true);
+  bench.device().probes().observe(true);
   bench.whole(k);
-  const auto observed = bench.device().observed();
-  bench.device().observe(false);
+  const auto observed = bench.device().probes().observed();
+  bench.device().probes().observe(false);
   constexpr std::size_t kKept = 2000;  // of up to 100,000: enough for a distribution
   const std::size_t step = std::max<std::size_t>(1, observed.lengths.size() / kKept);
   for (std::size_t i = 0; i < observed.lengths.size(); i += step)
@@ -205,7 +205,7 @@ void measure_evictions(Bench& bench, const CalibrationPlan& plan, KernelIndex k,
     const auto l = bench.launch(k);
     bench.pause(rounded(transformed * (0.05 + 0.85 * bench.random().uniform())));
     const auto ordered = HostClock::now();
-    bench.device().evict();
+    bench.device().launches().evict();
     const auto o = bench.over();
     if (o.done == bench.kernel(k).block_tasks) continue;  // it had ended before
     bench.read("eviction", k, 0, o.gone - ordered);
@@ -222,7 +222,7 @@ void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k) 
     const auto l = bench.launch(k);
     bench.read("launch", k, 0, l.started - l.ordered);
     bench.pause(100'000_ns);
-    bench.device().evict();
+    bench.device().launches().evict();
     const auto o = bench.over();
     bench.read("pending work", k, 0, o.known - o.gone);
   }
@@ -237,11 +237,11 @@ void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, 
     bench.launch(k);
     bench.pause(rounded(2e5 + 1e6 * bench.random().uniform()));
     const auto ordered = HostClock::now();
-    bench.device().evict();
+    bench.device().launches().evict();
     const auto o = bench.over();
     if (o.done == all) continue;  // it had ended before
     const auto next = bench.launch(k, o.done);
-    bench.device().evict();
+    bench.device().launches().evict();
     bench.over();
     evictions.push_back(o.gone - ordered);
     switches.push_back(next.started - ordered);
@@ -250,19 +250,19 @@ void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, 
     bench.read("relaunch", k, length.ns, next.started - next.ordered);
   }
   std::vector<double> longest;
-  bench.device().observe(true);
+  bench.device().probes().observe(true);
   for (std::size_t i = 0; i < kLeast; ++i) {
     bench.launch(k);
     bench.pause(500'000_ns);
-    bench.device().evict();
+    bench.device().launches().evict();
     bench.over();
-    const auto lengths = bench.device().observed().lengths;
+    const auto lengths = bench.device().probes().observed().lengths;
     if (lengths.empty()) continue;
     const Duration most = *std::max_element(lengths.begin(), lengths.end());
     longest.push_back(static_cast<double>(most.ns));
     bench.read("longest block-task", k, length.ns, most);
   }
-  bench.device().observe(false);
+  bench.device().probes().observe(false);
   if (length > kShort || longest.empty()) return;
   const auto beside = [&](Duration d) { return rounded(static_cast<double>(d.ns) - median(longest)); };
   for (std::size_t i = 0; i < evictions.size(); ++i) {
@@ -277,8 +277,8 @@ void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quant
   for (std::int64_t size = 4096; size <= plan.largest_copy; size *= 4)
     for (std::size_t i = 0; i < kLeast + 5; ++i) {
       const auto began = HostClock::now();
-      bench.device().copy(direction, Bytes{size});
-      const auto ended = bench.wait([&] { return bench.device().copied(direction); });
+      bench.device().copies().copy(direction, Bytes{size});
+      const auto ended = bench.wait([&] { return bench.device().copies().copied(direction); });
       if (i >= 5) bench.read_copy(quantity, size, ended - began);
     }
 }
@@ -397,7 +397,7 @@ CalibrationPlan usual_plan(std::vector<Client> clients, bool gpu) {
   return plan;
 }
 
-Calibration calibrate(const BackendEntry& entry, const CalibrationPlan& plan,
+Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
                       const std::function<void(const std::string&)>& progress,
                       const std::atomic<bool>& stop) {
   Calibration c;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/backend.hpp"
+#include "hw/real_device.hpp"
 #include "models/fit/estimate.hpp"
 #include "models/fit/line.hpp"
 
@@ -65,7 +65,7 @@ struct CalibrationPlan {
 CalibrationPlan usual_plan(std::vector<Client> clients, bool gpu);
 
 // `progress` is told what is being measured. Throws RunError when the device fails or `stop` is set.
-Calibration calibrate(const BackendEntry& backend, const CalibrationPlan& plan,
+Calibration calibrate(const RealDeviceEntry& device, const CalibrationPlan& plan,
                       const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop);
 
 }  // namespace gangway

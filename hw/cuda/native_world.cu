@@ -9,7 +9,7 @@
 
 #include "hw/clock.hpp"
 #include "hw/cuda/busy_kernel.cuh"
-#include "hw/cuda/device_memory.cuh"
+#include "hw/cuda/device_array.cuh"
 #include "hw/native/telling.hpp"
 #include "models/run/lateness.hpp"
 
@@ -469,7 +469,7 @@ std::unique_ptr<World> make_native_cuda_world(const WorldSetup& setup) {
 
 #else
 
-#include "hw/cuda/backend.hpp"
+#include "hw/cuda/cuda_device.hpp"
 #include "models/error.hpp"
 
 namespace gangway {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hw/executor.hpp"
-#include "hw/host/backend.hpp"
+#include "hw/host/host_device.hpp"
 #include "models/mechanism.hpp"
 
 namespace {
@@ -51,7 +51,7 @@ int main() {
   const MechanismEntry& flag_copy = Mechanisms::named("flag-copy", "bench", "mechanism");
   const auto mechanism = flag_copy.make(ParameterValues(flag_copy.parameters, std::nullopt));
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
-                      std::make_unique<HostBackend>(workload, 1));
+                      std::make_unique<HostDevice>(workload, 1));
   Waker policy;
   Nothing sink;
   const std::uint32_t order[] = {0};

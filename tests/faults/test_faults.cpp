@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "hw/executor.hpp"
-#include "hw/host/backend.hpp"
+#include "hw/host/host_device.hpp"
 #include "models/error.hpp"
 #include "models/run/policy_watch.hpp"
 #include "tests/catch.hpp"
@@ -62,7 +62,7 @@ std::string real(Policy& policy, Duration later) {
   const Device device = small_device();
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism, .watchdog = 30_ms},
-                      std::make_unique<HostBackend>(workload, 1));
+                      std::make_unique<HostDevice>(workload, 1));
   return message_of(world, policy);
 }
 

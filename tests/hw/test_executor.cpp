@@ -2,10 +2,10 @@
 #include <atomic>
 #include <numeric>
 
-#include "hw/cuda/problem.hpp"
 #include "hw/executor.hpp"
-#include "hw/host/backend.hpp"
-#include "hw/problem.hpp"
+#include "hw/host/host_device.hpp"
+#include "hw/kernels/cuda_problem.hpp"
+#include "hw/kernels/host_problem.hpp"
 #include "models/error.hpp"
 #include "models/random.hpp"
 #include "tests/allocations.hpp"
@@ -52,9 +52,9 @@ class Held : public KernelCode {
   std::atomic<bool>& let_go_;
 };
 
-void wait_until_gone(Backend& backend) {
-  while (!backend.gone()) backend.relax();
-  REQUIRE(backend.started());
+void wait_until_gone(RealDevice& device) {
+  while (!device.launches().gone()) device.relax();
+  REQUIRE(device.launches().started());
 }
 
 struct Nothing : TraceSink {
@@ -68,15 +68,15 @@ TEST_CASE("evictions that race completion lose no block-task and do none twice",
   Workload workload;
   for (int size : {1, 2, 5, 40, 300})
     workload.clients.push_back(throttle("t" + std::to_string(size), size, 1_us, kWorkers));
-  HostBackend backend(workload, kWorkers);
+  HostDevice device(workload, kWorkers);
   std::int64_t evictions = 0;
   const CaseNumbers runs = case_numbers(1'000, 50'000);
   for (const int run : runs) {
     Stream random(static_cast<std::uint64_t>(run), "test-evictions", {});
     const KernelIndex k{static_cast<std::uint32_t>(random.below(workload.clients.size())), 0};
     const BlockCount all = workload.clients[k.client].kernels[0].block_tasks;
-    backend.observe(true);
-    backend.poison(k);
+    device.probes().observe(true);
+    device.memory().poison(k);
     BlockCount done;
     while (done < all) {
       // Sometimes a range that ends early, and an eviction from "at once" to "long over".
@@ -84,26 +84,26 @@ TEST_CASE("evictions that race completion lose no block-task and do none twice",
           random.below(4) == 0 ? done + BlockCount{1 + static_cast<std::int64_t>(random.below(
                                                            static_cast<std::uint64_t>((all - done).count)))}
                                : all;
-      backend.launch(k, {done, last});
+      device.launches().launch(k, {done, last});
       const bool evict = random.below(3) > 0;
       if (evict) {
         const auto until = HostClock::now() + Duration{static_cast<std::int64_t>(random.below(150'000))};
         if (random.below(4) > 0)
-          while (HostClock::now() < until && !backend.gone()) pause_briefly();
-        backend.evict();
+          while (HostClock::now() < until && !device.launches().gone()) pause_briefly();
+        device.launches().evict();
         ++evictions;
       }
-      wait_until_gone(backend);
-      backend.ask_pending_work();
-      const BlockCount now = backend.pending_work().value();
+      wait_until_gone(device);
+      device.launches().ask_pending_work();
+      const BlockCount now = device.launches().pending_work().value();
       REQUIRE(now >= done);
       REQUIRE(now <= last);
       if (!evict) REQUIRE(now == last);
       done = now;
     }
-    const auto observed = backend.observed();
+    const auto observed = device.probes().observed();
     REQUIRE(observed.counts == std::vector<std::uint32_t>(static_cast<std::size_t>(all.count), 1));
-    REQUIRE(backend.difference(k).empty());
+    REQUIRE(device.memory().difference(k).empty());
   }
   CHECK(evictions > runs.size() / 3);
 }
@@ -111,37 +111,38 @@ TEST_CASE("evictions that race completion lose no block-task and do none twice",
 TEST_CASE("a late eviction order does not touch the next launch") {
   Workload workload;
   workload.clients.push_back(throttle("t", 100, 1_us, 2));
-  HostBackend backend(workload, 2);
+  HostDevice device(workload, 2);
   for (int i = 0; i < 200; ++i) {
-    backend.launch({0, 0}, {{0}, {100}});
-    wait_until_gone(backend);
-    backend.evict();  // of a launch that is over
-    REQUIRE(backend.pending_work() == BlockCount{100});
-    backend.launch({0, 0}, {{0}, {100}});
-    wait_until_gone(backend);
-    REQUIRE(backend.pending_work() == BlockCount{100});
+    device.launches().launch({0, 0}, {{0}, {100}});
+    wait_until_gone(device);
+    device.launches().evict();  // of a launch that is over
+    REQUIRE(device.launches().pending_work() == BlockCount{100});
+    device.launches().launch({0, 0}, {{0}, {100}});
+    wait_until_gone(device);
+    REQUIRE(device.launches().pending_work() == BlockCount{100});
   }
 }
 
 TEST_CASE("the original form does every block-task") {
   Workload workload;
   workload.clients.push_back(throttle("t", 57, 1_us, 3));
-  HostBackend backend(workload, 3);
-  backend.poison({0, 0});
-  CHECK_FALSE(backend.difference({0, 0}).empty());
-  backend.launch_original({0, 0});
-  wait_until_gone(backend);
-  CHECK(backend.difference({0, 0}).empty());
+  HostDevice device(workload, 3);
+  device.memory().poison({0, 0});
+  CHECK_FALSE(device.memory().difference({0, 0}).empty());
+  device.probes().launch_original({0, 0});
+  wait_until_gone(device);
+  CHECK(device.memory().difference({0, 0}).empty());
 }
 
 TEST_CASE("copies end, in both directions at once") {
-  HostBackend backend(Workload{}, 1);
+  HostDevice device(Workload{}, 1);
   for (int i = 0; i < 50; ++i) {
-    backend.copy(Direction::restore, Bytes{1 << 16});
-    backend.copy(Direction::save, Bytes{1 << 12});
-    while (!backend.copied(Direction::restore) || !backend.copied(Direction::save)) backend.relax();
+    device.copies().copy(Direction::restore, Bytes{1 << 16});
+    device.copies().copy(Direction::save, Bytes{1 << 12});
+    while (!device.copies().copied(Direction::restore) || !device.copies().copied(Direction::save))
+      device.relax();
   }
-  CHECK(backend.settle(1_s));
+  CHECK(device.settle(1_s));
 }
 
 TEST_CASE("a kernel that never ends is stopped by the watchdog, with the history") {
@@ -152,7 +153,7 @@ TEST_CASE("a kernel that never ends is stopped by the watchdog, with the history
   const Device device = small_device();
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism, .watchdog = 50_ms},
-                      std::make_unique<HostBackend>(workload, 1));
+                      std::make_unique<HostDevice>(workload, 1));
   const ChosenPolicy chosen = policy_from("fcfs");
   Nothing sink;
   const std::uint32_t order[] = {0};
@@ -180,7 +181,7 @@ TEST_CASE("a copy that a horizon cuts off does not reach into the next run") {
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world(
       {.workload = workload, .device = device, .mechanism = *mechanism, .horizon = Time{100'000'000}},
-      std::make_unique<HostBackend>(workload, 1));
+      std::make_unique<HostDevice>(workload, 1));
   const ChosenPolicy chosen = policy_from("fcfs");
   const std::uint32_t order[] = {0, 1};
   struct Finished : TraceSink {
@@ -205,7 +206,7 @@ TEST_CASE("a run nobody wants any more ends before its work is done, and leaves 
   const Device device = small_device();
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
-                      std::make_unique<HostBackend>(workload, 1));
+                      std::make_unique<HostDevice>(workload, 1));
   const ChosenPolicy chosen = policy_from("fcfs");
   Impatient sink;
   const std::uint32_t order[] = {0};
@@ -232,7 +233,7 @@ TEST_CASE("impossible orders stop a real run too") {
   const Device device = small_device();
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
-                      std::make_unique<HostBackend>(workload, 1));
+                      std::make_unique<HostDevice>(workload, 1));
   Nothing sink;
   const std::uint32_t order[] = {0};
   Twice policy;
@@ -280,7 +281,7 @@ TEST_CASE("the scheduler's path allocates nothing") {
   const Device device = small_device();
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
-                      std::make_unique<HostBackend>(workload, 1));
+                      std::make_unique<HostDevice>(workload, 1));
   Nothing sink;
   const std::uint32_t order[] = {0, 1, 2};
   for (const char* name : {"fcfs", "sjf", "srt", "rr", "cfs", "frs"}) {

@@ -4,9 +4,9 @@
 #include <random>
 #include <thread>
 
-#include "hw/cuda/kernels/throttle.hpp"
-#include "hw/cuda/problem.hpp"
-#include "hw/problem.hpp"
+#include "hw/kernels/cuda_problem.hpp"
+#include "hw/kernels/host_problem.hpp"
+#include "hw/kernels/throttle.hpp"
 #include "tests/catch.hpp"
 #include "tests/hw/kernel_cases.hpp"
 

@@ -46,9 +46,14 @@ class TestClock : public SchedulerClock {
 };
 
 // Each launch begins 5 us after its command and takes 1 ms.
-class TestDevice : public Backend {
+class TestDevice : public RealDevice, DeviceLaunches, DeviceCopies, KernelMemory, DeviceProbes {
  public:
   TestDevice(Machine& machine, bool shares_clock) : machine_(machine), shares_clock_(shares_clock) {}
+
+  DeviceLaunches& launches() override { return *this; }
+  DeviceCopies& copies() override { return *this; }
+  KernelMemory& memory() override { return *this; }
+  DeviceProbes& probes() override { return *this; }
 
   void launch(KernelIndex, BlockRange range) override {
     range_ = range;

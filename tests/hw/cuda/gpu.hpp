@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "hw/cuda/devices.hpp"
+#include "hw/cuda/device_facts.hpp"
 #include "models/error.hpp"
 
 namespace gangway::testing {

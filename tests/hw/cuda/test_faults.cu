@@ -1,10 +1,10 @@
 // A kernel that faults: the run fails with CUDA's word for it. It takes the process's use of the GPU with it,
 // so this runs by itself: gangway_gpu_tests "[fault]".
-#include "hw/cuda/backend.hpp"
-#include "hw/cuda/device_memory.cuh"
-#include "hw/cuda/devices.hpp"
+#include "hw/cuda/cuda_device.hpp"
+#include "hw/cuda/device_array.cuh"
+#include "hw/cuda/device_facts.hpp"
 #include "hw/executor.hpp"
-#include "hw/problem.hpp"
+#include "hw/kernels/host_problem.hpp"
 #include "tests/catch.hpp"
 #include "tests/hw/cuda/gpu.hpp"
 #include "tests/scenario.hpp"
@@ -62,7 +62,7 @@ TEST_CASE("a kernel that faults fails the run", "[.][fault]") {
   std::string what;
   try {
     const WorldSetup setup{workload, device, *mechanism};
-    RealTimeWorld world(setup, make_cuda_backend(setup));
+    RealTimeWorld world(setup, make_cuda_device(setup));
     const ChosenPolicy chosen = gangway::testing::policy_from("fcfs");
     const std::uint32_t order[] = {0};
     Nothing sink;

@@ -1,7 +1,7 @@
 // The probe of what polls cost, on a GPU: what is timed is what it says. Skipped without one.
 #include <algorithm>
 
-#include "hw/cuda/poll_probe.hpp"
+#include "hw/cuda/cuda_poll_probe.hpp"
 #include "tests/catch.hpp"
 #include "tests/hw/cuda/gpu.hpp"
 

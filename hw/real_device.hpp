@@ -1,5 +1,6 @@
-// What a device does for the real-time executor and for calibration. One launch is on the device at a time.
-// Unless a comment says otherwise, a call returns at once and allocates nothing.
+// A real device in parts: launches, copies, the memory that kernels work on, probes. The real-time executor
+// and calibration see a device through these alone. One launch is on the device at a time. Unless a comment
+// says otherwise, a call returns at once, allocates nothing, and throws RunError where the device fails.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,12 @@ struct KernelIndex {
   std::uint32_t client = 0, kernel = 0;
 };
 
-class Backend {
+// Kernels in their preemptible form.
+class DeviceLaunches {
  public:
-  virtual ~Backend() = default;
-
-  // Launches the persistent form; the last launch must be over (its pending work read). Block-tasks are
-  // below kMostBlockTasks (hw/protocol.hpp).
+  virtual ~DeviceLaunches() = default;
+  // The last launch must be over (its pending work read). Block-tasks of the original grid; they are below
+  // kMostBlockTasks (hw/protocol.hpp).
   virtual void launch(KernelIndex kernel, BlockRange range) = 0;
   // Orders the launch off the device by the mechanism. Without effect once it is gone.
   virtual void evict() = 0;
@@ -37,26 +38,32 @@ class Backend {
   // The pending-work command, once gone: asked, then known. Block-tasks of the kernel done in all.
   virtual void ask_pending_work() = 0;
   virtual std::optional<BlockCount> pending_work() = 0;
+};
 
-  // Copies so many bytes between host and device; one copy at a time in each direction.
+// Clients' data between host and device.
+class DeviceCopies {
+ public:
+  virtual ~DeviceCopies() = default;
+  // One copy at a time in each direction.
   virtual void copy(Direction direction, Bytes size) = 0;
   virtual bool copied(Direction direction) = 0;
+};
 
-  // Called between polls that found nothing: lets others have the core where the device needs it.
-  virtual void relax() = 0;
+// The inputs and outputs of the kernels. For calibration and tests, while nothing runs.
+class KernelMemory {
+ public:
+  virtual ~KernelMemory() = default;
+  // Overwrites the kernel's outputs with values that no right result has. Waits.
+  virtual void poison(KernelIndex kernel) = 0;
+  // Compares its outputs with the reference. Empty when they agree, else what differs first. Waits and
+  // allocates.
+  virtual std::string difference(KernelIndex kernel) = 0;
+};
 
-  // How long the device has to be busy before its speed is the usual one (a GPU's clocks rise under load).
-  virtual Duration warm_up() const = 0;
-
-  // Empty, or what is wrong with the device (a kernel that faulted, say). Slow: asked now and then.
-  virtual std::string fault() = 0;
-  // Gives up what can be given up (a copy, say) and waits up to `limit` for the rest; false when it did not
-  // end. After false the object must be left alone, destructor included: something still runs in it, and
-  // waiting for that could take for ever.
-  virtual bool settle(Duration limit) = 0;
-
-  // --- For calibration and tests ---
-
+// What calibration and tests want to know of launches.
+class DeviceProbes {
+ public:
+  virtual ~DeviceProbes() = default;
   // Launches the original form, all block-tasks; started() and gone() tell as for launch(), there is no
   // pending work, and it cannot be evicted.
   virtual void launch_original(KernelIndex kernel) = 0;
@@ -71,23 +78,42 @@ class Backend {
   virtual Observed observed() = 0;
   // From the first block's start to the last block's end of the last launch, on the device's own clock.
   virtual Duration device_time() = 0;
-  // Persistent blocks the kernel is launched with.
+  // Persistent blocks of a launch of the whole kernel.
   virtual std::int64_t blocks(KernelIndex kernel) const = 0;
-  // HostProblem and CudaProblem: overwrite the kernel's outputs; compare them with the reference. Wait.
-  virtual void poison(KernelIndex kernel) = 0;
-  virtual std::string difference(KernelIndex kernel) = 0;
+};
+
+class RealDevice {
+ public:
+  virtual ~RealDevice() = default;
+
+  // The same object in every call; it lives as long as the device.
+  virtual DeviceLaunches& launches() = 0;
+  virtual DeviceCopies& copies() = 0;
+  virtual KernelMemory& memory() = 0;
+  virtual DeviceProbes& probes() = 0;
+
+  // Called between polls that found nothing: lets others have the core where the device needs it.
+  virtual void relax() = 0;
+  // How long the device has to be busy before its speed is the usual one (a GPU's clocks rise under load).
+  virtual Duration warm_up() const = 0;
+  // Empty, or what is wrong with the device (a kernel that faulted, say). Slow: asked now and then.
+  virtual std::string fault() = 0;
+  // Gives up what can be given up (a copy, say) and waits up to `limit` for the rest; false when it did not
+  // end. After false the object must be left alone, destructor included: something still runs in it, and
+  // waiting for that could take for ever.
+  virtual bool settle(Duration limit) = 0;
 };
 
 // Real devices register themselves by name; the world of that name plays on them.
-struct BackendEntry : Described {
+struct RealDeviceEntry : Described {
   // Throws InputError for a mechanism that the device does not have, RunError when it cannot be used.
-  std::unique_ptr<Backend> (*make)(const WorldSetup&) = nullptr;
+  std::unique_ptr<RealDevice> (*make)(const WorldSetup&) = nullptr;
   // What can be asked of the device without measuring; all costs are zero. Throws RunError without one.
   Device (*describe)() = nullptr;
   Machine (*machine)() = nullptr;
   // None: blocks have no other memory than the scheduler has. Throws RunError when the device cannot be used.
   std::unique_ptr<PollProbe> (*poll_probe)() = nullptr;
 };
-using Backends = Registry<BackendEntry>;
+using RealDevices = Registry<RealDeviceEntry>;
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// The probe of what reading an eviction flag costs on a GPU: device number 0, as for the backend.
+// The probe of what reading an eviction flag costs on a GPU: device number 0, as for the world `cuda`.
 #pragma once
 
 #include <memory>

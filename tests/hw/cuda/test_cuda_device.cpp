@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "hw/cuda/backend.hpp"
+#include "hw/cuda/cuda_device.hpp"
 #include "models/mechanism.hpp"
 #include "tests/catch.hpp"
 #include "tests/hw/cuda/gpu.hpp"
@@ -31,7 +31,7 @@ std::string medium_size(const std::string& name) {
   return small_size(name);
 }
 
-// One client with one kernel, and the backend that runs it.
+// One client with one kernel, and the device that runs it.
 class Bench {
  public:
   Bench(std::shared_ptr<const KernelCode> code, const std::string& mechanism) {
@@ -52,26 +52,26 @@ class Bench {
     WorldSetup setup{workload_, device_, *mechanism_};
     setup.mechanism_name = mechanism;
     setup.input_seed = seed = gangway::testing::fresh_seed();
-    backend = make_cuda_backend(setup);
+    device = make_cuda_device(setup);
   }
 
   void until(const char* what, const std::function<bool()>& condition) const {
     const auto give_up = Clock::now() + std::chrono::seconds(20);
     while (!condition()) {
       if (Clock::now() < give_up) continue;
-      const std::string fault = backend->fault();
+      const std::string fault = device->fault();
       throw std::runtime_error(std::string("waited 20 s for ") + what + " " + fault);
     }
   }
   BlockCount done() const {
-    until("the last block", [&] { return backend->gone(); });
-    backend->ask_pending_work();
+    until("the last block", [&] { return device->launches().gone(); });
+    device->launches().ask_pending_work();
     std::optional<BlockCount> done;
-    until("pending work", [&] { return (done = backend->pending_work()).has_value(); });
+    until("pending work", [&] { return (done = device->launches().pending_work()).has_value(); });
     return *done;
   }
 
-  std::unique_ptr<Backend> backend;
+  std::unique_ptr<RealDevice> device;
   BlockCount block_tasks;
   std::uint64_t seed = 0;  // of the inputs
 
@@ -87,19 +87,19 @@ constexpr KernelIndex kKernel{0, 0};
 int run_evicted(const Bench& bench, int evictions, std::mt19937& random) {
   int evicted = 0;
   for (BlockCount done; done < bench.block_tasks;) {
-    bench.backend->launch(kKernel, {done, bench.block_tasks});
+    bench.device->launches().launch(kKernel, {done, bench.block_tasks});
     if (evicted < evictions) {
       // From before its start to after its end.
       if (random() % 4 != 0) {
-        bench.until("the first block", [&] { return bench.backend->started(); });
+        bench.until("the first block", [&] { return bench.device->launches().started(); });
         const auto moment = Clock::now() + std::chrono::microseconds(random() % 60);
         while (Clock::now() < moment) continue;
       }
-      bench.backend->evict();
+      bench.device->launches().evict();
       ++evicted;
     }
     const BlockCount now = bench.done();
-    CHECK(bench.backend->started());
+    CHECK(bench.device->launches().started());
     CHECK(now >= done);
     CHECK(now <= bench.block_tasks);
     done = now;
@@ -119,22 +119,22 @@ TEST_CASE("outputs are right after any number of evictions", "[gpu]") {
         INFO(mechanism << ", " << name << ", " << evictions << " evictions, input seed " << bench.seed);
         int left = evictions;
         do {
-          bench.backend->poison(kKernel);
-          REQUIRE(!bench.backend->difference(kKernel).empty());
-          bench.backend->observe(true);
+          bench.device->memory().poison(kKernel);
+          REQUIRE(!bench.device->memory().difference(kKernel).empty());
+          bench.device->probes().observe(true);
           left -= run_evicted(bench, left, random);
-          CHECK(bench.backend->difference(kKernel).empty());
-          const auto counts = bench.backend->observed().counts;
+          CHECK(bench.device->memory().difference(kKernel).empty());
+          const auto counts = bench.device->probes().observed().counts;
           CHECK(counts.size() == static_cast<std::size_t>(bench.block_tasks.count));
           CHECK(std::all_of(counts.begin(), counts.end(), [](std::uint32_t n) { return n == 1; }));
-          bench.backend->observe(false);
-          bench.backend->poison(kKernel);
+          bench.device->probes().observe(false);
+          bench.device->memory().poison(kKernel);
           run_evicted(bench, std::min(evictions, 5), random);
-          CHECK(bench.backend->difference(kKernel).empty());
+          CHECK(bench.device->memory().difference(kKernel).empty());
         } while (left > 0);
       }
-      CHECK(bench.backend->fault().empty());
-      CHECK(bench.backend->settle(10_s));
+      CHECK(bench.device->fault().empty());
+      CHECK(bench.device->settle(10_s));
     }
 }
 
@@ -146,15 +146,15 @@ TEST_CASE("both forms of every kernel at small sizes, evicted a few times", "[gp
     for (const std::string& name : Kernels::names()) {
       INFO(mechanism << ", " << name);
       const Bench bench(kernel_from(name, small_size(name)), mechanism);
-      bench.backend->poison(kKernel);
-      bench.backend->launch_original(kKernel);
-      bench.until("the end", [&] { return bench.backend->gone(); });
-      CHECK(bench.backend->difference(kKernel).empty());
+      bench.device->memory().poison(kKernel);
+      bench.device->probes().launch_original(kKernel);
+      bench.until("the end", [&] { return bench.device->launches().gone(); });
+      CHECK(bench.device->memory().difference(kKernel).empty());
       for (const bool observe : {false, true}) {
-        bench.backend->observe(observe);
-        bench.backend->poison(kKernel);
+        bench.device->probes().observe(observe);
+        bench.device->memory().poison(kKernel);
         run_evicted(bench, 3, random);
-        CHECK(bench.backend->difference(kKernel).empty());
+        CHECK(bench.device->memory().difference(kKernel).empty());
       }
     }
 }
@@ -164,31 +164,31 @@ TEST_CASE("the original form gives the same, and both forms are timed", "[gpu]")
   for (const std::string& name : Kernels::names()) {
     INFO(name);
     const Bench bench(kernel_from(name, medium_size(name)), "write-value");
-    bench.backend->poison(kKernel);
-    bench.backend->launch_original(kKernel);
-    bench.until("the first block", [&] { return bench.backend->started(); });
-    bench.until("the end", [&] { return bench.backend->gone(); });
-    CHECK(bench.backend->difference(kKernel).empty());
-    const Duration original = bench.backend->device_time();
-    bench.backend->launch(kKernel, {{0}, bench.block_tasks});
+    bench.device->memory().poison(kKernel);
+    bench.device->probes().launch_original(kKernel);
+    bench.until("the first block", [&] { return bench.device->launches().started(); });
+    bench.until("the end", [&] { return bench.device->launches().gone(); });
+    CHECK(bench.device->memory().difference(kKernel).empty());
+    const Duration original = bench.device->probes().device_time();
+    bench.device->launches().launch(kKernel, {{0}, bench.block_tasks});
     CHECK(bench.done() == bench.block_tasks);
-    const Duration persistent = bench.backend->device_time();
+    const Duration persistent = bench.device->probes().device_time();
     CHECK(original > 10_us);
     CHECK(persistent > 10_us);
     CHECK(persistent.ns < 3 * original.ns);
     CHECK(original.ns < 3 * persistent.ns);
-    CHECK(bench.backend->blocks(kKernel) >= 1);
-    CHECK(bench.backend->blocks(kKernel) <= bench.block_tasks.count);
+    CHECK(bench.device->probes().blocks(kKernel) >= 1);
+    CHECK(bench.device->probes().blocks(kKernel) <= bench.block_tasks.count);
   }
 }
 
 TEST_CASE("observed lengths are those of the last launch", "[gpu]") {
   if (!have_gpu()) return;
   const Bench bench(kernel_from("throttle", "{block_tasks: 2000, time: 20 us}"), "flag-copy");
-  bench.backend->observe(true);
-  bench.backend->launch(kKernel, {{500}, {1700}});
+  bench.device->probes().observe(true);
+  bench.device->launches().launch(kKernel, {{500}, {1700}});
   CHECK(bench.done().count == 1700);
-  const auto observed = bench.backend->observed();
+  const auto observed = bench.device->probes().observed();
   CHECK(observed.lengths.size() == 1200);
   for (const Duration length : observed.lengths) {
     CHECK(length >= 20_us);
@@ -203,13 +203,13 @@ TEST_CASE("an eviction after the end harms neither that launch nor the next", "[
   for (const char* mechanism : {"flag-copy", "write-value"}) {
     const Bench bench(kernel_from("throttle", "{block_tasks: 100, time: 5 us}"), mechanism);
     for (int i = 0; i < 200; ++i) {
-      bench.backend->launch(kKernel, {{0}, {100}});
-      if (i % 2 == 0) bench.until("the end", [&] { return bench.backend->gone(); });
-      bench.backend->evict();
+      bench.device->launches().launch(kKernel, {{0}, {100}});
+      if (i % 2 == 0) bench.until("the end", [&] { return bench.device->launches().gone(); });
+      bench.device->launches().evict();
       const BlockCount done = bench.done();
       if (i % 2 == 0) CHECK(done.count == 100);
-      bench.backend->evict();
-      bench.backend->launch(kKernel, {{0}, {100}});
+      bench.device->launches().evict();
+      bench.device->launches().launch(kKernel, {{0}, {100}});
       CHECK(bench.done().count == 100);
     }
   }
@@ -218,23 +218,23 @@ TEST_CASE("an eviction after the end harms neither that launch nor the next", "[
 TEST_CASE("copies in both directions end while a kernel runs", "[gpu]") {
   if (!have_gpu()) return;
   const Bench bench(nullptr, "flag-copy");  // without code: a throttle
-  bench.backend->launch(kKernel, {{0}, bench.block_tasks});
-  bench.backend->copy(Direction::restore, {10'000'000});
-  bench.backend->copy(Direction::save, {10'000'000});
-  bench.until("the copy to the device", [&] { return bench.backend->copied(Direction::restore); });
-  bench.until("the copy to the host", [&] { return bench.backend->copied(Direction::save); });
+  bench.device->launches().launch(kKernel, {{0}, bench.block_tasks});
+  bench.device->copies().copy(Direction::restore, {10'000'000});
+  bench.device->copies().copy(Direction::save, {10'000'000});
+  bench.until("the copy to the device", [&] { return bench.device->copies().copied(Direction::restore); });
+  bench.until("the copy to the host", [&] { return bench.device->copies().copied(Direction::save); });
   CHECK(bench.done() == bench.block_tasks);
-  CHECK(bench.backend->device_time() > 900_us);
-  CHECK(bench.backend->device_time() < 3_ms);
+  CHECK(bench.device->probes().device_time() > 900_us);
+  CHECK(bench.device->probes().device_time() < 3_ms);
 }
 
 TEST_CASE("a kernel that does not end in time is left alone", "[gpu]") {
   if (!have_gpu()) return;
   Bench bench(kernel_from("throttle", "{block_tasks: 1, time: 500 ms}"), "flag-copy");
-  bench.backend->launch(kKernel, {{0}, {1}});
-  CHECK(!bench.backend->settle(10_ms));
+  bench.device->launches().launch(kKernel, {{0}, {1}});
+  CHECK(!bench.device->settle(10_ms));
   const auto begin = Clock::now();
-  bench.backend.reset();
+  bench.device.reset();
   CHECK(Clock::now() - begin < std::chrono::milliseconds(100));
 }
 

@@ -1,8 +1,8 @@
 // VA: vector addition (FRS paper, Table I). Bound by memory bandwidth: 12 bytes an element.
-#include "hw/cuda/kernels/check.hpp"
-#include "hw/cuda/kernels/shaped_code.hpp"
+#include "hw/kernels/outputs.hpp"
+#include "hw/kernels/shaped_code.hpp"
 #ifdef __CUDACC__
-#include "hw/cuda/device_memory.cuh"
+#include "hw/cuda/device_array.cuh"
 #endif
 
 namespace gangway {

@@ -1,5 +1,5 @@
 // How the scheduler's commands travel to a real GPU and back: one self-registering file for each mechanism in
-// hw/cuda/mechanisms/, under the name it has in the simulator (models/mechanism/). Only in builds with CUDA.
+// hw/mechanisms/, under the name it has in the simulator (models/mechanism/). Only in builds with CUDA.
 #pragma once
 
 #include <cstdint>

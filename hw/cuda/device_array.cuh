@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "hw/cuda/kernels/check.hpp"
 #include "hw/cuda/preemptible.cuh"
-#include "hw/cuda/problem.hpp"
+#include "hw/kernels/cuda_problem.hpp"
+#include "hw/kernels/outputs.hpp"
 #include "models/quantity.hpp"
 
 namespace gangway {

@@ -2,11 +2,11 @@
 // and depth x n, as the length of a block-task grows with the depth and their number with n.
 #include <cmath>
 
-#include "hw/cuda/kernels/check.hpp"
-#include "hw/cuda/problem.hpp"
-#include "hw/problem.hpp"
+#include "hw/kernels/cuda_problem.hpp"
+#include "hw/kernels/host_problem.hpp"
+#include "hw/kernels/outputs.hpp"
 #ifdef __CUDACC__
-#include "hw/cuda/device_memory.cuh"
+#include "hw/cuda/device_array.cuh"
 #endif
 
 namespace gangway {

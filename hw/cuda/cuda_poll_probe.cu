@@ -1,11 +1,11 @@
-#include "hw/cuda/poll_probe.hpp"
+#include "hw/cuda/cuda_poll_probe.hpp"
 
 #ifdef __CUDACC__
 
 #include <algorithm>
 #include <new>
 
-#include "hw/cuda/device_memory.cuh"
+#include "hw/cuda/device_array.cuh"
 
 namespace gangway {
 namespace {
@@ -112,7 +112,7 @@ std::unique_ptr<PollProbe> make_cuda_poll_probe() {
 
 #else
 
-#include "hw/cuda/backend.hpp"
+#include "hw/cuda/cuda_device.hpp"
 #include "models/error.hpp"
 
 namespace gangway {

@@ -1,6 +1,6 @@
 // The FRS paper's commands (III-B): the flag is copied to device memory, and the count of block-tasks done is
 // copied back, each on a stream of its own.
-#include "hw/cuda/flag_writer.hpp"
+#include "hw/mechanisms/flag_writer.hpp"
 
 namespace gangway {
 namespace {

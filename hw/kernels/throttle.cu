@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <chrono>
 
-#include "hw/cuda/kernels/check.hpp"
-#include "hw/cuda/kernels/shaped_code.hpp"
-#include "hw/cuda/kernels/throttle.hpp"
+#include "hw/kernels/outputs.hpp"
+#include "hw/kernels/shaped_code.hpp"
+#include "hw/kernels/throttle.hpp"
 #ifdef __CUDACC__
-#include "hw/cuda/device_memory.cuh"
+#include "hw/cuda/device_array.cuh"
 #endif
 
 namespace gangway {

@@ -1,10 +1,10 @@
-#include "hw/cuda/devices.hpp"
+#include "hw/cuda/device_facts.hpp"
 
 #ifdef __CUDACC__
 
 #include <cctype>
 
-#include "hw/cuda/device_memory.cuh"
+#include "hw/cuda/device_array.cuh"
 
 namespace gangway {
 namespace {
@@ -74,7 +74,7 @@ CudaFacts cuda_facts(int number) {
 
 #else
 
-#include "hw/cuda/backend.hpp"
+#include "hw/cuda/cuda_device.hpp"
 #include "models/error.hpp"
 
 namespace gangway {

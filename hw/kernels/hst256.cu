@@ -2,10 +2,10 @@
 // kernel. Bound by atomic additions in shared memory.
 #include <array>
 
-#include "hw/cuda/kernels/check.hpp"
-#include "hw/cuda/kernels/shaped_code.hpp"
+#include "hw/kernels/outputs.hpp"
+#include "hw/kernels/shaped_code.hpp"
 #ifdef __CUDACC__
-#include "hw/cuda/device_memory.cuh"
+#include "hw/cuda/device_array.cuh"
 #endif
 
 namespace gangway {

@@ -2,7 +2,7 @@
 // done is read from mapped memory, where the last block has put it already.
 #include <cuda.h>
 
-#include "hw/cuda/flag_writer.hpp"
+#include "hw/mechanisms/flag_writer.hpp"
 
 namespace gangway {
 namespace {

@@ -1,9 +1,9 @@
 // RED: reduction, here one sum for each block-task, so that doing one again gives the same (FRS paper, Table
 // I). Bound by memory bandwidth: 4 bytes an element.
-#include "hw/cuda/kernels/check.hpp"
-#include "hw/cuda/kernels/shaped_code.hpp"
+#include "hw/kernels/outputs.hpp"
+#include "hw/kernels/shaped_code.hpp"
 #ifdef __CUDACC__
-#include "hw/cuda/device_memory.cuh"
+#include "hw/cuda/device_array.cuh"
 #endif
 
 namespace gangway {

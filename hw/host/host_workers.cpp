@@ -1,10 +1,7 @@
-#include "hw/host/backend.hpp"
+#include "hw/host/host_workers.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
-
-#include "hw/cuda/kernels/throttle.hpp"
 
 namespace gangway {
 namespace {
@@ -13,7 +10,6 @@ using namespace literals;
 
 constexpr Duration kSpin = 200_us;  // before a worker that has nothing to do sleeps
 constexpr std::size_t kMostLengths = 100'000;
-constexpr std::int64_t kCopyChunk = 1 << 20;
 
 // Waits until the value is no longer `old`: awake at first, since work often comes soon.
 void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old, bool crowded) {
@@ -28,40 +24,33 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old,
 
 }  // namespace
 
-unsigned HostBackend::usual_workers() { return std::max(2u, std::thread::hardware_concurrency()) - 1; }
-
-HostBackend::HostBackend(const Workload& workload, unsigned workers, std::uint64_t seed)
-    : workers_(workers), crowded_(workers >= std::thread::hardware_concurrency()), seen_(workers) {
-  for (const Client& client : workload.clients) {
-    first_kernel_.push_back(problems_.size());
-    for (const Kernel& kernel : client.kernels) {
-      problems_.push_back(
-          (kernel.code ? kernel.code : throttle_like(kernel, workers))->on_host(seed + problems_.size()));
-      block_tasks_.push_back(static_cast<std::uint32_t>(kernel.block_tasks.count));
-    }
-  }
+HostWorkers::HostWorkers(const HostMemory& memory, unsigned workers)
+    : memory_(memory),
+      workers_(workers),
+      crowded_(workers >= std::thread::hardware_concurrency()),
+      seen_(workers) {
   for (unsigned worker = 0; worker < workers; ++worker)
     threads_.emplace_back([this, worker] { work(worker); });
 }
 
-HostBackend::~HostBackend() {
+HostWorkers::~HostWorkers() {
   order_.quit = true;
   posted_.store(++launches_, std::memory_order_release);
   posted_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-void HostBackend::launch(KernelIndex kernel, BlockRange range) { order(kernel, range, false); }
-void HostBackend::launch_original(KernelIndex kernel) {
-  order(kernel, {{0}, {block_tasks_[at(kernel)]}}, true);
+void HostWorkers::launch(KernelIndex kernel, BlockRange range) { order(kernel, range, false); }
+void HostWorkers::launch_original(KernelIndex kernel) {
+  order(kernel, {{0}, {memory_.block_tasks()[memory_.at(kernel)]}}, true);
 }
 
-void HostBackend::order(KernelIndex kernel, BlockRange range, bool original) {
+void HostWorkers::order(KernelIndex kernel, BlockRange range, bool original) {
   ++launches_;
   order_ = {{launches_, static_cast<std::uint32_t>(range.first.count),
              static_cast<std::uint32_t>(range.last.count), workers_},
-            &problem(kernel),
-            at(kernel),
+            &memory_.problem(kernel),
+            memory_.at(kernel),
             original,
             observe_,
             false};
@@ -72,44 +61,25 @@ void HostBackend::order(KernelIndex kernel, BlockRange range, bool original) {
   posted_.notify_all();
 }
 
-void HostBackend::evict() {
+void HostWorkers::evict() {
   // An addition that changes the high half alone, whatever is being claimed at the same time.
   word_.fetch_add(static_cast<ControlWord>(launches_ - flagged_) << 32, std::memory_order_relaxed);
   flagged_ = launches_;
 }
 
-bool HostBackend::started() {
+bool HostWorkers::started() {
   return started_.load(std::memory_order_acquire) == launches_ || gone();  // it may have left at once
 }
-std::optional<HostClock::Instant> HostBackend::began() {
+std::optional<HostClock::Instant> HostWorkers::began() {
   const std::int64_t ns = began_at_.load(std::memory_order_relaxed);
   return ns != 0 ? HostClock::Instant{ns} : gone_at_;
 }
-bool HostBackend::gone() { return gone_.load(std::memory_order_acquire) == launches_; }
-
-std::optional<BlockCount> HostBackend::pending_work() { return BlockCount{done_}; }
-
-void HostBackend::relax() {
-  if (crowded_)
-    std::this_thread::yield();
-  else
-    pause_briefly();
-}
-
-bool HostBackend::settle(Duration limit) {
-  const auto began = HostClock::now();
-  for (CopyThread& copy : copies_) copy.abandon();
-  while (!gone() || !copies_[0].done() || !copies_[1].done()) {
-    if (HostClock::now() - began > limit) return false;
-    relax();
-  }
-  return true;
-}
+bool HostWorkers::gone() { return gone_.load(std::memory_order_acquire) == launches_; }
 
 // --- Workers
 // ------------------------------------------------------------------------------------------------------------
 
-void HostBackend::work(unsigned worker) {
+void HostWorkers::work(unsigned worker) {
   std::uint32_t last = 0;
   for (;;) {
     wait_for_change(posted_, last, crowded_);
@@ -124,7 +94,7 @@ void HostBackend::work(unsigned worker) {
   }
 }
 
-void HostBackend::persist(unsigned worker, const Order& order) {
+void HostWorkers::persist(unsigned worker, const Order& order) {
   Seen& seen = seen_[worker];
   seen.lengths.clear();
   seen.done.clear();
@@ -152,7 +122,7 @@ void HostBackend::persist(unsigned worker, const Order& order) {
   seen.last = HostClock::now();
 }
 
-void HostBackend::carry_out(const Order& order, Seen& seen, std::uint32_t index) {
+void HostWorkers::carry_out(const Order& order, Seen& seen, std::uint32_t index) {
   if (!order.observe) return order.problem->block_task(index);
   const auto began = HostClock::now();
   order.problem->block_task(index);
@@ -161,56 +131,18 @@ void HostBackend::carry_out(const Order& order, Seen& seen, std::uint32_t index)
   ++counts_[order.kernel][index];  // no two workers have the same index at once
 }
 
-// --- Copies
-// -------------------------------------------------------------------------------------------------------------
-
-HostBackend::CopyThread::CopyThread() : from_(kCopyChunk, 1), to_(kCopyChunk), thread_([this] { work(); }) {}
-
-HostBackend::CopyThread::~CopyThread() {
-  quit_ = true;
-  asked_.fetch_add(1, std::memory_order_release);
-  asked_.notify_all();
-  thread_.join();
-}
-
-void HostBackend::CopyThread::ask(Bytes size) {
-  size_ = size.count;
-  abandoned_.store(false, std::memory_order_relaxed);
-  asked_.fetch_add(1, std::memory_order_release);
-  asked_.notify_all();
-}
-
-void HostBackend::CopyThread::work() {
-  for (std::uint32_t last = 0;;) {
-    asked_.wait(last, std::memory_order_acquire);
-    ++last;
-    if (quit_) return;
-    for (std::int64_t left = size_; left > 0 && !abandoned_.load(std::memory_order_relaxed);
-         left -= kCopyChunk)
-      std::memcpy(to_.data(), from_.data(), static_cast<std::size_t>(std::min(left, kCopyChunk)));
-    done_.store(last, std::memory_order_release);
-  }
-}
-
-void HostBackend::copy(Direction direction, Bytes size) {
-  copies_[direction == Direction::restore ? 0 : 1].ask(size);
-}
-bool HostBackend::copied(Direction direction) {
-  return copies_[direction == Direction::restore ? 0 : 1].done();
-}
-
 // --- Observation
 // --------------------------------------------------------------------------------------------------------
 
-void HostBackend::observe(bool on) {
+void HostWorkers::observe(bool on) {
   observe_ = on;
   counts_.clear();
   if (!on) return;
-  for (const std::uint32_t tasks : block_tasks_) counts_.emplace_back(tasks, 0);
+  for (const std::uint32_t tasks : memory_.block_tasks()) counts_.emplace_back(tasks, 0);
   for (Seen& seen : seen_) seen.lengths.reserve(kMostLengths);
 }
 
-Backend::Observed HostBackend::observed() {
+DeviceProbes::Observed HostWorkers::observed() {
   Observed all;
   if (!observe_) return all;
   for (const Seen& seen : seen_)
@@ -220,7 +152,7 @@ Backend::Observed HostBackend::observed() {
   return all;
 }
 
-Duration HostBackend::device_time() {
+Duration HostWorkers::device_time() {
   HostClock::Instant first = seen_[0].first, last = seen_[0].last;
   for (const Seen& seen : seen_) {
     first = std::min(first, seen.first);

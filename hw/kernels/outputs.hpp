@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/cuda/kernels/inputs.hpp"
+#include "hw/kernels/inputs.hpp"
 #include "models/error.hpp"
 #include "models/kernel_code.hpp"
 #include "models/quantity.hpp"

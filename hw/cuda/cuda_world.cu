@@ -1,8 +1,8 @@
 // The device and the world `cuda`: the real-time executor on a real GPU, or native clients on its own queues.
-#include "hw/cuda/backend.hpp"
-#include "hw/cuda/devices.hpp"
+#include "hw/cuda/cuda_device.hpp"
+#include "hw/cuda/cuda_poll_probe.hpp"
+#include "hw/cuda/device_facts.hpp"
 #include "hw/cuda/native_world.hpp"
-#include "hw/cuda/poll_probe.hpp"
 #include "hw/executor.hpp"
 
 namespace gangway {
@@ -31,7 +31,7 @@ class CudaWorld : public World {
 
  private:
   std::unique_ptr<World> managed() const {
-    return std::make_unique<RealTimeWorld>(setup_, make_cuda_backend(RealTimeWorld::checked(setup_)));
+    return std::make_unique<RealTimeWorld>(setup_, make_cuda_device(RealTimeWorld::checked(setup_)));
   }
 
   const WorldSetup setup_;
@@ -41,11 +41,11 @@ class CudaWorld : public World {
 
 constexpr const char* kSummary = "preemptible kernels, or native clients, on an NVIDIA GPU in real time";
 
-const Registration<BackendEntry> device{BackendEntry{{"cuda", kSummary, {}},
-                                                     make_cuda_backend,
-                                                     [] { return describe_cuda_device(0); },
-                                                     machine,
-                                                     make_cuda_poll_probe}};
+const Registration<RealDeviceEntry> device{RealDeviceEntry{{"cuda", kSummary, {}},
+                                                           make_cuda_device,
+                                                           [] { return describe_cuda_device(0); },
+                                                           machine,
+                                                           make_cuda_poll_probe}};
 const Registration<WorldEntry> world{WorldEntry{
     {"cuda", kSummary, {}},
     {Capability::evict, Capability::ranges, Capability::native},

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "hw/cuda/problem.hpp"
-#include "hw/problem.hpp"
+#include "hw/kernels/cuda_problem.hpp"
+#include "hw/kernels/host_problem.hpp"
 #include "models/kernel_code.hpp"
 
 namespace gangway {

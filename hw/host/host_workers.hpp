@@ -1,28 +1,23 @@
-// CPU cores as a device: persistent worker threads are the persistent blocks, and the mechanism is a store to
-// shared memory. The same State/TaskId protocol as on a GPU, so the real-time path is exercised anywhere.
+// CPU cores as persistent blocks: worker threads that carry out launches by the State/TaskId protocol, as
+// blocks do on a GPU.
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <thread>
 #include <vector>
 
-#include "hw/backend.hpp"
 #include "hw/clock.hpp"
-#include "hw/problem.hpp"
+#include "hw/host/host_memory.hpp"
 #include "hw/protocol.hpp"
+#include "hw/real_device.hpp"
 
 namespace gangway {
 
-class HostBackend : public Backend {
+class HostWorkers : public DeviceLaunches, public DeviceProbes {
  public:
-  // `workers` >= 1 threads; every launch has as many persistent blocks. Kernels without code throttle for as
-  // long as the workload says, and every kernel's inputs are drawn from the seed.
-  HostBackend(const Workload& workload, unsigned workers, std::uint64_t seed = 1);
-  ~HostBackend() override;
-
-  // One for every core but the scheduler's; at least one.
-  static unsigned usual_workers();
+  // `workers` >= 1 threads; every launch has as many persistent blocks. The memory must outlive them.
+  HostWorkers(const HostMemory& memory, unsigned workers);
+  ~HostWorkers() override;
 
   void launch(KernelIndex kernel, BlockRange range) override;
   void evict() override;
@@ -31,20 +26,15 @@ class HostBackend : public Backend {
   std::optional<HostClock::Instant> began() override;
   std::optional<HostClock::Instant> ended() override { return gone_at_; }
   void ask_pending_work() override {}
-  std::optional<BlockCount> pending_work() override;
-  void copy(Direction direction, Bytes size) override;
-  bool copied(Direction direction) override;
-  void relax() override;
-  Duration warm_up() const override { return {}; }
-  std::string fault() override { return {}; }
-  bool settle(Duration limit) override;
+  std::optional<BlockCount> pending_work() override { return BlockCount{done_}; }
+
   void launch_original(KernelIndex kernel) override;
   void observe(bool on) override;
   Observed observed() override;
   Duration device_time() override;
   std::int64_t blocks(KernelIndex) const override { return workers_; }
-  void poison(KernelIndex kernel) override { problem(kernel).poison(); }
-  std::string difference(KernelIndex kernel) override { return problem(kernel).difference(); }
+
+  bool crowded() const { return crowded_; }  // as many workers as cores or more
 
  private:
   // What workers see of a launch; written while none is under way.
@@ -61,39 +51,15 @@ class HostBackend : public Backend {
     std::vector<std::uint32_t> done;
     HostClock::Instant first, last;
   };
-  // Copies are made by a thread of their own in each direction.
-  class CopyThread {
-   public:
-    CopyThread();
-    ~CopyThread();
-    void ask(Bytes size);
-    void abandon() { abandoned_.store(true, std::memory_order_relaxed); }  // what is left of it is not copied
-    bool done() const {
-      return asked_.load(std::memory_order_relaxed) == done_.load(std::memory_order_acquire);
-    }
 
-   private:
-    void work();
-    std::int64_t size_ = 0;
-    std::atomic<std::uint32_t> asked_ = 0, done_ = 0;
-    std::atomic<bool> abandoned_ = false;
-    bool quit_ = false;
-    std::vector<char> from_, to_;
-    std::thread thread_;
-  };
-
-  HostProblem& problem(KernelIndex kernel) const { return *problems_[at(kernel)]; }
-  std::size_t at(KernelIndex kernel) const { return first_kernel_[kernel.client] + kernel.kernel; }
   void order(KernelIndex kernel, BlockRange range, bool original);
   void work(unsigned worker);
   void persist(unsigned worker, const Order& order);
   void carry_out(const Order& order, Seen& seen, std::uint32_t index);
 
+  const HostMemory& memory_;
   unsigned workers_;
-  bool crowded_;  // more threads than cores
-  std::vector<std::size_t> first_kernel_;
-  std::vector<std::unique_ptr<HostProblem>> problems_;
-  std::vector<std::uint32_t> block_tasks_;
+  bool crowded_;
   std::vector<std::vector<std::uint32_t>> counts_;
   bool observe_ = false;
 
@@ -109,7 +75,6 @@ class HostBackend : public Backend {
   HostClock::Instant gone_at_;              // when the last of them did
   std::uint32_t done_ = 0;                  // block-tasks of its kernel in all
   std::vector<Seen> seen_;
-  CopyThread copies_[2];
   std::vector<std::thread> threads_;
 };
 

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "hw/executor.hpp"
-#include "hw/host/backend.hpp"
+#include "hw/host/host_device.hpp"
 
 namespace gangway {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 Device describe() {
   Device device;
   device.name = "host";
-  device.sms = HostBackend::usual_workers();
+  device.sms = HostDevice::usual_workers();
   device.sm = {1024, 1, 65536, Bytes{1 << 20}};
   device.memory = Bytes{std::int64_t{1} << 32};
   device.h2d = device.d2h = {Bandwidth{1'000'000'000}, Duration{}};
@@ -21,13 +21,13 @@ Device describe() {
 
 Machine machine() { return {fmt::format("{} CPU cores", std::thread::hardware_concurrency()), ""}; }
 
-std::unique_ptr<Backend> make(const WorldSetup& setup) {
-  return std::make_unique<HostBackend>(setup.workload, HostBackend::usual_workers(), setup.input_seed);
+std::unique_ptr<RealDevice> make(const WorldSetup& setup) {
+  return std::make_unique<HostDevice>(setup.workload, HostDevice::usual_workers(), setup.input_seed);
 }
 
 constexpr const char* kSummary = "real time on CPU cores: persistent worker threads run the block-tasks";
 
-const Registration<BackendEntry> device{BackendEntry{{"host", kSummary, {}}, make, describe, machine}};
+const Registration<RealDeviceEntry> device{RealDeviceEntry{{"host", kSummary, {}}, make, describe, machine}};
 const Registration<WorldEntry> world{WorldEntry{{"host", kSummary, {}},
                                                 RealTimeWorld::kCapabilities,
                                                 [](const WorldSetup& setup) -> std::unique_ptr<World> {

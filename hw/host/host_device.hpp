@@ -1,0 +1,38 @@
+// CPU cores as a device: the mechanism is a store to shared memory. The same protocol as on a GPU, so the
+// real-time path is exercised anywhere.
+#pragma once
+
+#include "hw/host/host_copies.hpp"
+#include "hw/host/host_memory.hpp"
+#include "hw/host/host_workers.hpp"
+
+namespace gangway {
+
+class HostDevice : public RealDevice {
+ public:
+  // `workers` >= 1 threads; every launch has as many persistent blocks. Kernels without code throttle for as
+  // long as the workload says, and every kernel's inputs are drawn from the seed. Throws RunError without
+  // memory.
+  HostDevice(const Workload& workload, unsigned workers, std::uint64_t seed = 1)
+      : memory_(workload, workers, seed), workers_(memory_, workers) {}
+
+  // One for every core but the scheduler's; at least one.
+  static unsigned usual_workers();
+
+  DeviceLaunches& launches() override { return workers_; }
+  DeviceCopies& copies() override { return copies_; }
+  KernelMemory& memory() override { return memory_; }
+  DeviceProbes& probes() override { return workers_; }
+
+  void relax() override;
+  Duration warm_up() const override { return {}; }
+  std::string fault() override { return {}; }
+  bool settle(Duration limit) override;
+
+ private:
+  HostMemory memory_;
+  HostCopies copies_;
+  HostWorkers workers_;
+};
+
+}  // namespace gangway
