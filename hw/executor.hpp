@@ -8,9 +8,8 @@
 
 #include "hw/clock.hpp"
 #include "hw/real_device.hpp"
-#include "models/run/client_run.hpp"
 #include "models/run/history.hpp"
-#include "models/run/job_book.hpp"
+#include "models/run/job_automaton.hpp"
 #include "models/run/lateness.hpp"
 #include "models/run/policy_guard.hpp"
 #include "models/run/refusing_orders.hpp"
@@ -18,7 +17,7 @@
 
 namespace gangway {
 
-class RealTimeWorld : public World, private RefusingOrders {
+class RealTimeWorld final : public World, private RefusingOrders, private JobStage {
  public:
   static constexpr Capabilities kCapabilities{Capability::evict, Capability::ranges};
 
@@ -37,16 +36,6 @@ class RealTimeWorld : public World, private RefusingOrders {
   static constexpr std::size_t kKeptRecords = 1 << 16;
 
  private:
-  struct Stay {
-    LaunchId launch;
-    RunningKernel kernel;
-    BlockRange range;
-    Time ordered;
-    enum Phase { free, launched, started, gone } phase = free;
-    Time evict_ordered;
-    bool evicting = false;
-    Duration told_late;  // its start, since something was noted between that and now
-  };
   struct Copy {
     JobId job;
     Bytes size;
@@ -70,7 +59,7 @@ class RealTimeWorld : public World, private RefusingOrders {
   };
 
   LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
-  void evict(LaunchId launch) override;
+  void evict(LaunchId launch) override { jobs_.evict(launch, now_); }
   TimerId wake_at(Time time) override;
   void cancel(TimerId timer) override;
 
@@ -89,21 +78,28 @@ class RealTimeWorld : public World, private RefusingOrders {
   void abandon() noexcept;  // gets the device free again after a failure
   void flush();
 
-  void begin_job(ClientRun& client);
-  void eligible(ClientRun& client);
+  // --- What jobs and launches ask for
+  void note_record(const Record& record) override { note(record); }
+  void tell_fact(const Fact& fact) override { facts_.push_back(fact); }
+  [[noreturn]] void stop_run(const std::string& what) const override { stop(what); }
+  [[noreturn]] void refuse_order(const std::string& what) const override { impossible(what); }
+  void release_at(ClientId client, Time due) override { schedule(client, due); }
+  bool copy_in(JobId job) override;
+  bool copy_out(JobId job) override;
+  void place(const Launch& launch) override;
+  void displace(const Launch&) override { device_->launches().evict(); }
+  void finishing(JobId, bool) override { --active_jobs_; }
+
   void copied(Direction direction);
-  void report(BlockCount done);
-  void finish_job(ClientRun& client);
-  void ask_for_copy(Direction direction, const Copy& copy);
+  bool ask_for_copy(Direction direction, const Copy& copy);
   void begin_copy(Direction direction);
-  void schedule(ClientId client, std::optional<Time> release);
+  void schedule(ClientId client, Time release);
   Engine& engine(Direction direction) { return engines_[direction == Direction::restore ? 0 : 1]; }
 
   Time since_origin(HostClock::Instant instant) const { return Time{} + (instant - origin_); }
   Time clock() const { return since_origin(clock_->now()); }
   std::string story(const std::string& what) const { return history_.text(now_, what, setup_.workload); }
-  void note(Record record);
-  void tell(const Fact& fact) { facts_.push_back(fact); }
+  void note(const Record& record);
   const std::string& name(ClientId client) const { return setup_.workload.clients[client.index].name; }
   [[noreturn]] void impossible(const std::string& what) const override;
   [[noreturn]] void stop(const std::string& what) const;
@@ -112,16 +108,14 @@ class RealTimeWorld : public World, private RefusingOrders {
   std::unique_ptr<RealDevice> device_;
   std::unique_ptr<SchedulerClock> clock_;
   JobBook book_;
-  std::vector<ClientRun> clients_;
-  std::vector<std::int64_t> standalone_;
+  JobAutomaton jobs_;
   std::vector<Time> releases_;  // by client: the next one, Time::max() when none is known
   Time next_release_;
-  std::vector<std::uint32_t> released_;  // clients that may begin a job
   Engine engines_[2];
-  Stay stay_;
+  Duration told_late_;  // the launch's start, since something was noted between that and now
   std::vector<Alarm> alarms_;
   Time next_alarm_;
-  std::vector<Fact> facts_, told_;
+  std::vector<Fact> facts_, delivering_;
   std::vector<Record> records_;  // not passed on yet
   std::size_t ordered_ = 0;      // of these, up to the instant before this one
   History history_;
@@ -132,8 +126,7 @@ class RealTimeWorld : public World, private RefusingOrders {
   Time looked_after_;
   Time stirred_;  // when something last happened that was no timer
   Lateness lateness_;
-  std::uint64_t launches_ = 0, timers_ = 0, events_ = 0;
-  std::uint32_t fruitless_ = 0;  // launches in a row that did no block-task
+  std::uint64_t timers_ = 0, events_ = 0;
   std::int64_t active_jobs_ = 0;
   bool stopped_ = false;
   bool warm_ = false;

@@ -164,7 +164,6 @@ struct Moved {  // a save or restore of the job's memory ended; also, when the j
   JobId job;
   DeviceId device;
   Direction direction = Direction::restore;
-  bool ok = true;
 };
 struct Opens {  // a client that submits by itself begins; its channels are open after this instant's decision
   ClientId client;

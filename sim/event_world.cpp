@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kMostRounds = 100'000;
 constexpr std::size_t kMostTimers = 1'000'000;  // an event's index has room for a few more
-constexpr std::uint32_t kMostLonely = 1'000'000;
+constexpr std::uint32_t kMostTimerOnlyInstants = 1'000'000;
 constexpr std::uint64_t kInstantsPerLook = 4096;  // whether anybody wants the rest of the run
 
 }  // namespace
@@ -27,11 +27,11 @@ std::uint64_t EventWorld::run(Policy& policy, const RunSeed& seed, std::span<con
   book_.reset();
   timers_.reset();
   facts_.clear();
-  told_.clear();
+  delivering_.clear();
   now_ = {};
   timer_events_ = 0;
   open_jobs_ = 0;
-  lonely_ = 0;
+  timer_only_instants_ = 0;
   reset(policy, seed, order);
   guard_.seed({seed.seed, "policy", {seed.replication, seed.permutation}});
   guard_.tell_and_decide(now_, {}, book_);  // before anything happens
@@ -41,7 +41,7 @@ std::uint64_t EventWorld::run(Policy& policy, const RunSeed& seed, std::span<con
     events += play_instant();
     if (++instants % kInstantsPerLook == 0 && trace.stopped()) break;
     if (queue_.size() > timer_events_)
-      lonely_ = 0;
+      timer_only_instants_ = 0;
     else if (only_timers())
       break;
   }
@@ -72,10 +72,11 @@ void EventWorld::cancel(TimerId timer) {
 
 // A run that has a horizon ends there at the latest.
 bool EventWorld::only_timers() {
-  if (queue_.empty() || setup_.horizon < Time::max() || ++lonely_ < kMostLonely) return false;
+  if (queue_.empty() || setup_.horizon < Time::max() || ++timer_only_instants_ < kMostTimerOnlyInstants)
+    return false;
   if (open_jobs_ == 0) return true;
   stop(fmt::format("the policy has set timers {} times in a row, while {} {} and nothing else can happen",
-                   lonely_, open_jobs_, open_jobs_ == 1 ? "job waits" : "jobs wait"));
+                   timer_only_instants_, open_jobs_, open_jobs_ == 1 ? "job waits" : "jobs wait"));
 }
 
 void EventWorld::note_release(const ClientRun& client) {
@@ -84,7 +85,6 @@ void EventWorld::note_release(const ClientRun& client) {
         .job = client.last_released(),
         .priority = client.priority_of(client.last_released()),
         .mark = Mark::released});
-  ++open_jobs_;
 }
 
 void EventWorld::count_round(int& rounds) const {
@@ -93,9 +93,9 @@ void EventWorld::count_round(int& rounds) const {
 
 void EventWorld::tell_and_decide() {
   if (facts_.size() > 1) sort_for_telling(facts_);
-  told_.swap(facts_);  // orders may bring new ones
-  guard_.tell_and_decide(now_, told_, book_);
-  told_.clear();
+  delivering_.swap(facts_);  // orders may bring new ones
+  guard_.tell_and_decide(now_, delivering_, book_);
+  delivering_.clear();
 }
 
 void EventWorld::impossible(const std::string& what) const { stop("the policy ordered " + what); }

@@ -54,6 +54,7 @@ class EventWorld : public World, protected RefusingOrders {
   // Another round of the same instant: a policy that asks for more than zero delays can chain never ends.
   void count_round(int& rounds) const;
   void note(const Record& record) {
+    if (record.mark == Mark::released) ++open_jobs_;
     if (record.mark == Mark::finished || record.mark == Mark::killed || record.mark == Mark::refused)
       --open_jobs_;
     journal_.note(record);
@@ -61,7 +62,7 @@ class EventWorld : public World, protected RefusingOrders {
   // The client's latest job is released.
   void note_release(const ClientRun& client);
   void tell(const Fact& fact) { facts_.push_back(fact); }
-  bool told() const { return facts_.empty(); }
+  bool nothing_to_tell() const { return facts_.empty(); }
   void tell_and_decide();
 
   [[noreturn]] void impossible(const std::string& what) const override;  // the policy's fault
@@ -81,10 +82,10 @@ class EventWorld : public World, protected RefusingOrders {
   std::vector<Duration> standalone_;  // by client
   PolicyGuard guard_;
   Timers timers_;
-  std::vector<Fact> facts_, told_;
-  std::size_t timer_events_ = 0;  // in the queue, those of timers that were cancelled included
-  std::int64_t open_jobs_ = 0;    // released and not over
-  std::uint32_t lonely_ = 0;      // instants in a row with nothing but timers ahead
+  std::vector<Fact> facts_, delivering_;
+  std::size_t timer_events_ = 0;           // in the queue, those of timers that were cancelled included
+  std::int64_t open_jobs_ = 0;             // released and not over
+  std::uint32_t timer_only_instants_ = 0;  // instants in a row with nothing but timers ahead
 };
 
 }  // namespace gangway

@@ -24,29 +24,28 @@ Duration wave_length(const RunningKernel& kernel, std::int64_t wave) {
   return {mul_div_ceil(1, kernel.time.ns, waves(kernel.block_tasks, wave))};
 }
 
-const Gpu::Stay& Gpu::launch(Time now, LaunchId id, const RunningKernel& kernel, const CommandDelays& delays,
-                             BlockRange range, Duration wait) {
-  const Time started = now + wait + delays.launch;
-  stay_ =
-      Stay{id,         kernel,       &delays, range, started, started + busy_time(kernel, range, delays.wave),
-           range.last, std::nullopt, false};
-  return *stay_;
+const Gpu::ResidentLaunch& Gpu::launch(const Launch& launch, const CommandDelays& delays, Duration wait) {
+  const Time started = launch.ordered + wait + delays.launch;
+  resident_ =
+      ResidentLaunch{&launch, &delays, started, started + busy_time(launch.kernel, launch.range, delays.wave),
+                     launch.range.last};
+  return *resident_;
 }
 
 bool Gpu::evict(Time now) {
-  if (stay_->over || stay_->evict_ordered || stay_->delays->wave > 0) return false;
-  stay_->evict_ordered = now;
-  const CommandDelays& delays = *stay_->delays;
+  if (resident_->delays->wave > 0) return false;
+  const CommandDelays& delays = *resident_->delays;
+  const BlockCount first = resident_->launch->range.first;
   const Time seen = now + delays.seen;
-  if (seen <= stay_->started) {  // the blocks find the flag set when they start
-    stay_->gone = stay_->started;
-    stay_->done = stay_->range.first;
+  if (seen <= resident_->started) {  // the blocks find the flag set when they start
+    resident_->gone = resident_->started;
+    resident_->done = first;
     return true;
   }
-  if (stay_->gone <= seen + delays.drain_work) return false;  // done before the drain would end
-  stay_->done =
-      stay_->range.first + block_tasks_in((seen - stay_->started) + delays.drain_work, stay_->kernel);
-  stay_->gone = std::min(stay_->gone, seen + delays.drain);
+  if (resident_->gone <= seen + delays.drain_work) return false;  // done before the drain would end
+  resident_->done =
+      first + block_tasks_in((seen - resident_->started) + delays.drain_work, resident_->launch->kernel);
+  resident_->gone = std::min(resident_->gone, seen + delays.drain);
   return true;
 }
 
@@ -54,29 +53,30 @@ void Gpu::share(std::int64_t blocks) {
   blocks_ = blocks;
   running_ = 0;
   worked_ = 0;
-  stay_->started = stay_->gone = Time::max();
+  resident_->started = resident_->gone = Time::max();
 }
 
 void Gpu::placed(Time now, std::int64_t running) {
-  if (stay_->started == Time::max()) stay_->started = now;
+  if (resident_->started == Time::max()) resident_->started = now;
   worked_ += static_cast<BlockTime>(running_) * (now - since_).ns;
   since_ = now;
   running_ = running;
-  const BlockTime all = static_cast<BlockTime>(blocks_) * busy_time(stay_->kernel, stay_->range, 0).ns;
-  stay_->gone = now + Duration{static_cast<std::int64_t>((all - worked_ + running - 1) / running)};
+  const BlockTime all =
+      static_cast<BlockTime>(blocks_) * busy_time(resident_->launch->kernel, resident_->launch->range, 0).ns;
+  resident_->gone = now + Duration{static_cast<std::int64_t>((all - worked_ + running - 1) / running)};
 }
 
 bool Gpu::flag_seen(Time now) {
   if (running_ == 0) {
-    stay_->done = stay_->range.first;
+    resident_->done = resident_->launch->range.first;
     return true;
   }
-  const CommandDelays& delays = *stay_->delays;
-  if (stay_->gone <= now + delays.drain_work) return false;
+  const CommandDelays& delays = *resident_->delays;
+  if (resident_->gone <= now + delays.drain_work) return false;
   const BlockTime work = worked_ + static_cast<BlockTime>(running_) * ((now - since_) + delays.drain_work).ns;
-  stay_->done =
-      stay_->range.first + block_tasks_in({static_cast<std::int64_t>(work / blocks_)}, stay_->kernel);
-  stay_->gone = std::min(stay_->gone, now + delays.drain);
+  resident_->done = resident_->launch->range.first +
+                    block_tasks_in({static_cast<std::int64_t>(work / blocks_)}, resident_->launch->kernel);
+  resident_->gone = std::min(resident_->gone, now + delays.drain);
   return true;
 }
 

@@ -10,7 +10,7 @@
 
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
-#include "models/run/client_run.hpp"
+#include "models/run/launch.hpp"
 
 namespace gangway {
 
@@ -19,43 +19,39 @@ Duration wave_length(const RunningKernel& kernel, std::int64_t wave);
 
 class Gpu {
  public:
-  struct Stay {
-    LaunchId launch;
-    RunningKernel kernel;
+  // What is to come of the launch that the GPU has.
+  struct ResidentLaunch {
+    const Launch* launch = nullptr;
     const CommandDelays* delays = nullptr;
-    BlockRange range;
     Time started;
     Time gone;        // when the last block ends, as things stand
-    BlockCount done;  // of the kernel in all, once gone
-    std::optional<Time> evict_ordered;
-    bool over = false;  // the last block has ended; the pending work is being read
+    BlockCount done;  // of its range, the block-tasks before this one, once gone
   };
 
-  bool free() const { return !stay_; }
-  Stay& stay() { return *stay_; }
-  const Stay& stay() const { return *stay_; }
+  bool free() const { return !resident_; }
+  ResidentLaunch& resident() { return *resident_; }
+  const ResidentLaunch& resident() const { return *resident_; }
 
-  // The device must be free; `delays` must outlive the stay. started and gone of the stay are then known.
-  // `wait`: until the client's host thread gives the command.
-  const Stay& launch(Time now, LaunchId id, const RunningKernel& kernel, const CommandDelays& delays,
-                     BlockRange range, Duration wait = {});
-  // Returns whether the end of the stay changed. Without effect when it is over, an eviction is under way or
-  // nothing can be evicted.
+  // The device must be free; both references must outlive the launch's time here. started and gone are then
+  // known. `wait`: until the client's host thread gives the command.
+  const ResidentLaunch& launch(const Launch& launch, const CommandDelays& delays, Duration wait = {});
+  // Once for a launch whose last block runs. Returns whether its end changed; not where nothing can be
+  // evicted.
   bool evict(Time now);
-  void release() { stay_.reset(); }
+  void release() { resident_.reset(); }
 
   // On a device that is shared: the launch's first blocks come later than its command. Until then it neither
   // starts nor ends.
   void share(std::int64_t blocks);
-  // So many of its blocks have places from now on; at least 1. The end of the stay is then known.
+  // So many of its blocks have places from now on; at least 1. The end of the launch is then known.
   void placed(Time now, std::int64_t running);
-  // The blocks see the flag of the eviction that was ordered. Returns whether the end of the stay changed.
+  // The blocks see the flag of the eviction that was ordered. Returns whether the end of the launch changed.
   bool flag_seen(Time now);
 
  private:
   __extension__ using BlockTime = __int128;  // block nanoseconds
 
-  std::optional<Stay> stay_;
+  std::optional<ResidentLaunch> resident_;
   std::int64_t blocks_ = 1;   // of a shared launch, in all
   std::int64_t running_ = 0;  // of those
   BlockTime worked_ = 0;      // up to since_

@@ -1,22 +1,23 @@
 // The simulated world: discrete events on one GPU, or on several whose memory a policy moves. sim/README.md
 // is its exact definition, sim/memory/README.md that of memory and of several GPUs, and sim/blocks/README.md
-// that of a GPU that native clients use as well.
+// that of a GPU that native clients use as well. What happens to jobs and launches is up to the automaton
+// (models/run/job_automaton.hpp); this file says when.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "models/run/client_run.hpp"
+#include "models/run/job_automaton.hpp"
 #include "sim/blocks/shared_device.hpp"
 #include "sim/copy_engines.hpp"
 #include "sim/event_world.hpp"
 #include "sim/gpu.hpp"
 #include "sim/host_threads.hpp"
-#include "sim/memory/device_memory.hpp"
+#include "sim/memory/moves.hpp"
 
 namespace gangway {
 
-class SimulatedWorld : public EventWorld, private DeviceHost {
+class SimulatedWorld final : public EventWorld, private JobStage, private DeviceHost, private MoveHost {
  public:
   explicit SimulatedWorld(const WorldSetup& setup);
 
@@ -36,25 +37,59 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
     kMerged
   };
 
+  // --- The policy's orders
   LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
-  void evict(LaunchId launch) override;
+  void evict(LaunchId launch) override { jobs_.evict(launch, now_); }
   void restore(JobId job, DeviceId device, BlockRange blocks) override;
   void save(JobId job, DeviceId device) override;
+  void check_move(JobId job, DeviceId device, const char* order) const;
 
-  LaunchId next_launch() override { return {++launches_}; }
+  // --- What jobs and launches ask for
+  void note_record(const Record& record) override { note(record); }
+  void tell_fact(const Fact& fact) override { tell(fact); }
+  [[noreturn]] void stop_run(const std::string& what) const override { stop(what); }
+  [[noreturn]] void refuse_order(const std::string& what) const override { impossible(what); }
+  void release_at(ClientId client, Time due) override { push(due, kRelease, client.index); }
+  void resume_at(ClientId client, Time time) override { push(time, kHostFree, client.index); }
+  bool copy_in(JobId job) override;
+  bool copy_out(JobId job) override;
+  void place(const Launch& launch) override;
+  void displace(const Launch& launch) override;
+  bool released_to_device(JobId job) override;
+  Duration host_gap(const ClientRun& client) const override {
+    return client.gap() + delays_[client.id().index][client.kernel()].registration;
+  }
+  Time host_free_at(ClientId client, Time) const override { return hosts_.free(client); }
+  bool holds_up(JobId job) override { return moves_memory_ && moves_.must_settle(job); }
+  void begin_to_settle(ClientId client) override { moves_.settle(jobs_.client(client).job()); }
+  void finishing(JobId job, bool late) override {
+    if (moves_memory_) moves_.free(job, late, now_);
+  }
+
+  // --- What moves of memory ask for
+  void begin_move_after(Duration wait, std::uint32_t index) override {
+    push(now_ + wait, kMoveBegins, index);
+  }
+  void end_move_after(Duration wait, std::uint32_t index) override { push(now_ + wait, kMoved, index); }
+  void end_merge_after(Duration wait, ClientId client) override { push(now_ + wait, kMerged, client.index); }
+  void memory_settled(ClientId client) override { jobs_.settled(client, now_); }
+  void ask_for_copy(DeviceId gpu, Direction direction, const CopyQueue::Copy& copy) override {
+    copies_.ask(gpu, direction, copy, now_);
+  }
+
+  // --- What a device that native clients use asks for
+  LaunchId next_launch() override { return jobs_.next_launch(); }
   void ask_for_copy(Direction direction, const CopyQueue::Copy& copy) override {
     ask_for_copy(DeviceId{0}, direction, copy);
   }
-  void ask_for_copy(DeviceId gpu, Direction direction, const CopyQueue::Copy& copy) {
-    copies_.ask(gpu, direction, copy, now_);
-  }
-  void native_job_over(JobId job) override;
+  void native_job_over(JobId job) override { jobs_.finished_on_device(job, now_); }
   void serve_copies() override { settle_copies(); }
   bool has_copies() const override { return copies_.changed(); }
-  void launch_started() override { tell(Started{gpus_[0].stay().launch, gpus_[0].stay().kernel.job}); }
+  void launch_started() override { jobs_.began(DeviceId{0}, now_, true); }
   void launch_placed(std::int64_t running) override;
-  void launch_gone() override { end_stay(0); }
+  void launch_gone() override { gone(0); }
 
+  // --- Events
   void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) override;
   std::uint64_t play_instant() override;
   void over() override;
@@ -69,84 +104,25 @@ class SimulatedWorld : public EventWorld, private DeviceHost {
   }
   void settle_copies();
   void copy_begun(const CopyQueue::Copy& copy, DeviceId gpu, Direction direction);
-  bool is_native(ClientId client) const { return device_ && device_->is_native(client); }
-
-  void release(ClientId client);
-  void begin_job(ClientRun& client);
-  void eligible(ClientRun& client, bool arrives);
-  void begin_kernels(ClientRun& client);
   void copied(std::uint32_t index, std::uint64_t event);
   void started(std::uint32_t gpu);
-  void gone(std::uint32_t gpu, std::uint64_t sequence);
-  void end_stay(std::uint32_t gpu);
+  void last_block_ends(std::uint32_t gpu, std::uint64_t event);
+  void gone(std::uint32_t gpu);
   void report(std::uint32_t gpu);
-  // Before the client's next kernel is eligible.
-  Duration host_gap(const ClientRun& client) const {
-    return client.gap() + delays_[client.id().index][client.kernel()].registration;
-  }
-  Time free_host(const ClientRun& client) const;
-  void go_on(ClientRun& client, bool late);
-  void finish_job(ClientRun& client, bool late);
-  Duration host_wait(const RunningKernel& kernel);
-  const Gpu::Stay& begin_launch(const RunningKernel& kernel, DeviceId gpu, BlockRange range);
-  // On a device that native clients use, too.
+  void flag_seen(std::uint64_t event);
   void share_device(bool all_native);
-  void flag_seen(std::uint64_t sequence);
-  // Memory that a policy moves (sim/memory/moves.cpp).
-  struct Move {
-    JobId job;
-    Bytes size;
-  };
-  struct MovedState {       // of a client's job
-    int moves = 0;          // under way
-    bool leaving = false;   // its last kernel is over
-    bool settling = false;  // a kernel is over, but moves or a merge hold up the program
-    bool merging = false;
-    int copies = 0;  // for the merge, or of the outputs
-  };
-  void check_move(JobId job, DeviceId device, const char* order) const;
-  void begin_move(JobId job, DeviceId gpu, Direction direction, Bytes size, Duration wait);
-  void copy_state(std::uint32_t index);
-  void move_copied(JobId job, DeviceId gpu, Direction direction, Bytes size);
-  void moved(std::uint32_t index);
-  void launch_uses(JobId job, DeviceId gpu, BlockRange blocks);
-  // A kernel is over. Whether the program has to wait for memory; then settle_memory() makes it go on in
-  // time.
-  bool must_settle(JobId job);
-  void settle_memory(ClientId client);
-  void merge_copied(ClientId client);
-  void merge(ClientId client);
-  void merged(ClientId client);
-  void settled(ClientId client);
-  // Returns whether there are any to wait for.
-  bool copy_outputs(JobId job);
-  void free_memory(JobId job, bool late);
-  void note_memory(JobId job, DeviceId gpu);
-  // Of a move, by client, GPU and direction.
-  std::uint32_t move_index(JobId job, DeviceId gpu, Direction direction) const {
-    const std::uint32_t place = job.client.index * gpu_count() + gpu.index;
-    return place << 1 | static_cast<std::uint32_t>(direction);
-  }
-  DeviceId gpu_of_move(std::uint32_t index) const { return {(index >> 1) % gpu_count()}; }
-  std::uint32_t gpu_count() const { return static_cast<std::uint32_t>(gpus_.size()); }
-  void check_device(DeviceId device, const char* order) const;
+  bool is_native(ClientId client) const { return device_ && device_->is_native(client); }
 
-  std::vector<ClientRun> clients_;
   std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
   HostThreads hosts_;
   std::vector<Gpu> gpus_;
-  std::vector<std::uint64_t> gone_events_;  // by GPU: the event that ends the stay; others are out of date
+  std::vector<std::uint64_t> gone_events_;  // by GPU: the event that ends the launch; others are out of date
   CopyEngines copies_;
   bool all_native_ = false;
   std::optional<SharedDevice> device_;  // only where there are native clients
-  DeviceMemory memory_;
-  MoveDelays move_delays_;
-  std::vector<Move> moving_;        // by move_index() without direction
-  std::vector<MovedState> states_;  // by client
+  MemoryMoves moves_;
   bool moves_memory_ = false;
-  std::uint64_t launches_ = 0;
-  std::uint32_t fruitless_ = 0;  // launches in a row that did no block-task
-  std::uint32_t moves_ = 0;      // saves and restores since one was done
+  JobAutomaton jobs_;
 };
 
 }  // namespace gangway

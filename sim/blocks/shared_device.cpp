@@ -80,32 +80,32 @@ void SharedDevice::tell_clients(Time now) {
 // ------------------------------------------------------------------------------------------------
 
 // As many as fit, but no more than there are block-tasks.
-std::int64_t SharedDevice::persistent_blocks(const Gpu::Stay& stay) const {
-  const Kernel& kernel = setup_.workload.clients[stay.kernel.job.client.index].kernels[stay.kernel.index];
-  return std::min(resident_blocks(setup_.device, kernel), (stay.range.last - stay.range.first).count);
+std::int64_t SharedDevice::persistent_blocks(const Launch& launch) const {
+  const Kernel& kernel = setup_.workload.clients[launch.kernel.job.client.index].kernels[launch.kernel.index];
+  return std::min(resident_blocks(setup_.device, kernel), (launch.range.last - launch.range.first).count);
 }
 
-std::int64_t SharedDevice::launch(const Gpu::Stay& stay) {
+std::int64_t SharedDevice::launch(const Gpu::ResidentLaunch& resident) {
   launch_ = {};
-  in_waves_ = stay.delays->wave > 0;
-  return persistent_blocks(stay);
+  launch_.wave = resident.delays->wave;
+  return persistent_blocks(*resident.launch);
 }
 
-void SharedDevice::join(const Gpu::Stay& stay, Time now) {
-  const Client& client = setup_.workload.clients[stay.kernel.job.client.index];
+void SharedDevice::join(const Launch& launch, Time now) {
+  const Client& client = setup_.workload.clients[launch.kernel.job.client.index];
   LaunchedGrid grid;
-  grid.launch = stay.launch;
-  grid.job = stay.kernel.job;
-  grid.kernel = stay.kernel.index;
+  grid.launch = launch.id;
+  grid.job = launch.kernel.job;
+  grid.kernel = launch.kernel.index;
   grid.released = now;
   grid.priority = client.priority;
-  grid.context = contexts_[stay.kernel.job.client.index];
-  grid.needs = needs_of(setup_.device, client.kernels[stay.kernel.index]);
-  if (in_waves_) {
-    grid.blocks = (stay.range.last - stay.range.first).count;
-    grid.lengths.all = wave_length(stay.kernel, stay.delays->wave);
+  grid.context = contexts_[launch.kernel.job.client.index];
+  grid.needs = needs_of(setup_.device, client.kernels[launch.kernel.index]);
+  if (launch_.wave > 0) {
+    grid.blocks = (launch.range.last - launch.range.first).count;
+    grid.lengths.all = wave_length(launch.kernel, launch_.wave);
   } else {
-    grid.blocks = persistent_blocks(stay);
+    grid.blocks = persistent_blocks(launch);
     grid.persistent = true;
   }
   launch_.grid = blocks_.add(grid);
@@ -116,7 +116,7 @@ void SharedDevice::join(const Gpu::Stay& stay, Time now) {
 void SharedDevice::got_blocks() {
   if (std::find(blocks_.started.begin(), blocks_.started.end(), *launch_.grid) != blocks_.started.end())
     host_.launch_started();
-  if (in_waves_) return;  // its end is that of its last block
+  if (launch_.wave > 0) return;  // its end is that of its last block
   const std::int64_t running = blocks_.running(*launch_.grid);
   if (launch_.flagged || launch_.closed || running == launch_.running) return;
   launch_.running = running;

@@ -58,10 +58,10 @@ class SharedDevice {
   void flush() { blocks_.flush(); }
 
   // A policy's launch was ordered. Returns how many blocks it will have.
-  std::int64_t launch(const Gpu::Stay& stay);
+  std::int64_t launch(const Gpu::ResidentLaunch& resident);
   // Its command has reached the device: its blocks join the queue. Once for each launch.
   bool joined() const { return launch_.grid.has_value(); }
-  void join(const Gpu::Stay& stay, Time now);
+  void join(const Launch& launch, Time now);
   // Its persistent blocks end now. It must have joined.
   void close(Time now) {
     launch_.closed = true;
@@ -79,8 +79,9 @@ class SharedDevice {
     Direction direction = Direction::restore;
     CopyQueue::Beginning began;
   };
-  struct Launch {
+  struct OrderedLaunch {
     std::optional<GridSlot> grid;
+    std::int64_t wave = 0;  // its blocks that end together; 0: they are persistent
     std::uint64_t flag_event = 0;
     bool flagged = false;
     bool closed = false;  // its work is done: blocks that have no place yet leave when they get one
@@ -89,7 +90,7 @@ class SharedDevice {
 
   void tell_clients(Time now);
   void got_blocks();
-  std::int64_t persistent_blocks(const Gpu::Stay& stay) const;
+  std::int64_t persistent_blocks(const Launch& launch) const;
 
   const WorldSetup& setup_;
   bool all_;
@@ -97,8 +98,7 @@ class SharedDevice {
   std::vector<std::uint32_t> contexts_;  // by client
   BlockScheduler blocks_;
   NativeClients clients_;
-  Launch launch_;
-  bool in_waves_ = false;  // the launch's blocks are not persistent
+  OrderedLaunch launch_;
   std::vector<EndedCopy> ended_copies_;
   std::vector<JobId> releases_;
   std::vector<GridSlot> finished_;

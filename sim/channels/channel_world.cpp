@@ -66,10 +66,10 @@ std::uint64_t ChannelWorld::play_instant() {
       ++events;
       if (!more_now()) look();
     }
-    if (!told()) tell_and_decide();
+    if (!nothing_to_tell()) tell_and_decide();
     open_clients();
     count_round(rounds);
-  } while (!told() || more_now());
+  } while (!nothing_to_tell() || more_now());
   begin_request();
   begin_copies();
   return events;

@@ -18,32 +18,32 @@ StateSizes without(const StateSizes& all, const StateSizes& block, BlockCount bl
 }  // namespace
 
 DeviceMemory::DeviceMemory(const WorldSetup& setup, JobBook& book)
-    : setup_(&setup), book_(&book), rooms_(static_cast<std::size_t>(setup.device.gpus)) {
+    : setup_(&setup), book_(&book), free_bytes_(static_cast<std::size_t>(setup.device.gpus)) {
   for (const Client& client : setup.workload.clients) {
     State state;
     state.block = block_sizes(client);
     if (state.block.footprint.count > 0) state.blocks.last = largest_grid(client);
     state.shared = without(state_sizes(client), state.block, state.blocks.last);
     state.native = client.native;
-    state.parts.resize(rooms_.size());
+    state.parts.resize(free_bytes_.size());
     states_.push_back(std::move(state));
   }
   book.set_memory(this);
 }
 
 void DeviceMemory::reset() {
-  std::fill(rooms_.begin(), rooms_.end(), setup_->device.memory);
+  std::fill(free_bytes_.begin(), free_bytes_.end(), setup_->device.memory);
   for (std::uint32_t c = 0; c < states_.size(); ++c) {
     State& state = states_[c];
     for (Part& part : state.parts) part = {};
     job_over(ClientId{c});
-    if (state.native) rooms_[0] -= setup_->workload.clients[c].memory;
+    if (state.native) free_bytes_[0] -= setup_->workload.clients[c].memory;
   }
 }
 
 Bytes DeviceMemory::room(DeviceId gpu) const {
-  if (gpu.index >= rooms_.size()) refuse_index("GPU", gpu.index, rooms_.size());
-  return rooms_[gpu.index];
+  if (gpu.index >= free_bytes_.size()) refuse_index("GPU", gpu.index, free_bytes_.size());
+  return free_bytes_[gpu.index];
 }
 
 Duration DeviceMemory::copy_time(Bytes size) const {
@@ -135,7 +135,7 @@ Bytes DeviceMemory::restore_begins(JobId job, DeviceId gpu, BlockRange blocks) {
   State& state = states_[job.client.index];
   Part& here = state.parts[gpu.index];
   const Bytes size = copies(job, gpu, blocks);
-  rooms_[gpu.index] -= takes(job, gpu, blocks);
+  free_bytes_[gpu.index] -= takes(job, gpu, blocks);
   here.residence = Residence::restoring;
   here.arriving = true;
   here.blocks.add(common(blocks, state.blocks));
@@ -237,7 +237,7 @@ Bytes DeviceMemory::held(ClientId client, DeviceId gpu) const {
 
 void DeviceMemory::lose(State& state, DeviceId gpu, BlockRange blocks) {
   Part& there = state.parts[gpu.index];
-  rooms_[gpu.index] += state.block.footprint * there.blocks.size_within(blocks);
+  free_bytes_[gpu.index] += state.block.footprint * there.blocks.size_within(blocks);
   there.blocks.remove(blocks);
   there.unsaved.remove(blocks);
 }
@@ -245,7 +245,7 @@ void DeviceMemory::lose(State& state, DeviceId gpu, BlockRange blocks) {
 // All of it leaves the GPU. A version that is to be merged is on the host.
 void DeviceMemory::give(State& state, DeviceId gpu) {
   Part& there = state.parts[gpu.index];
-  rooms_[gpu.index] += state.shared.footprint + state.block.footprint * there.blocks.size();
+  free_bytes_[gpu.index] += state.shared.footprint + state.block.footprint * there.blocks.size();
   const bool version = there.version;
   there = {};
   there.version = version;

@@ -93,7 +93,7 @@ class DeviceMemory : public MemoryView {
     return states_[client.index];
   }
   const Part& asked(ClientId client, DeviceId gpu) const {
-    if (gpu.index >= rooms_.size()) refuse_index("GPU", gpu.index, rooms_.size());
+    if (gpu.index >= free_bytes_.size()) refuse_index("GPU", gpu.index, free_bytes_.size());
     return asked(client).parts[gpu.index];
   }
   const Part& part(ClientId client, DeviceId gpu) const { return states_[client.index].parts[gpu.index]; }
@@ -107,8 +107,8 @@ class DeviceMemory : public MemoryView {
 
   const WorldSetup* setup_;
   JobBook* book_;
-  std::vector<Bytes> rooms_;   // by GPU
-  std::vector<State> states_;  // by client
+  std::vector<Bytes> free_bytes_;  // by GPU
+  std::vector<State> states_;      // by client
 };
 
 template <typename Freed>
@@ -127,7 +127,7 @@ void DeviceMemory::launched(JobId job, DeviceId gpu, BlockRange blocks, Freed fr
   state.written_blocks.add(own);
   if (state.block.save.count == 0) return;
   here.unsaved.add(own);
-  for (std::uint32_t g = 0; g < rooms_.size(); ++g) {
+  for (std::uint32_t g = 0; g < free_bytes_.size(); ++g) {
     if (g == gpu.index || !state.parts[g].blocks.meets(own)) continue;
     lose(state, DeviceId{g}, own);
     freed(DeviceId{g});

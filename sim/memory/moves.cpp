@@ -1,90 +1,101 @@
-// The part of the simulated world that moves clients' state between host and GPUs for a policy.
-// sim/memory/README.md is the exact definition.
-#include <fmt/format.h>
+#include "sim/memory/moves.hpp"
 
-#include "sim/world.hpp"
+#include <fmt/format.h>
 
 namespace gangway {
 namespace {
 
-constexpr std::uint32_t kMostMoves = 100'000;  // in a row, before a block-task is done
+constexpr std::uint32_t kMostInVain = 100'000;
 
 }  // namespace
 
-void SimulatedWorld::restore(JobId job, DeviceId device, BlockRange blocks) {
-  check_move(job, device, "restore");
-  if (const std::string refusal = memory_.restore_refusal(job, device, blocks); !refusal.empty())
-    impossible(refusal);
-  const Bytes size = memory_.restore_begins(job, device, blocks);
-  note_memory(job, device);
-  begin_move(job, device, Direction::restore, size, move_delays_.order);
+MemoryMoves::MemoryMoves(const WorldSetup& setup, JobBook& book, MoveHost& host)
+    : setup_(setup),
+      book_(book),
+      host_(host),
+      gpus_(static_cast<std::uint32_t>(setup.device.gpus)),
+      memory_(setup, book),
+      delays_(setup.mechanism.moves()),
+      moving_(setup.workload.clients.size() * gpus_),
+      states_(setup.workload.clients.size()) {}
+
+void MemoryMoves::reset() {
+  memory_.reset();
+  states_.assign(states_.size(), {});
+  in_vain_ = 0;
 }
 
-void SimulatedWorld::save(JobId job, DeviceId device) {
-  check_move(job, device, "save");
-  if (const std::string refusal = memory_.save_refusal(job, device); !refusal.empty()) impossible(refusal);
-  begin_move(job, device, Direction::save, memory_.save_begins(job, device), Duration{});
+// --- Orders
+
+void MemoryMoves::restore(JobId job, DeviceId gpu, BlockRange blocks, Time now) {
+  if (const std::string refusal = memory_.restore_refusal(job, gpu, blocks); !refusal.empty())
+    host_.refuse_order(refusal);
+  const Bytes size = memory_.restore_begins(job, gpu, blocks);
+  note_held(job, gpu, now);
+  order(job, gpu, Direction::restore, size, delays_.order, now);
 }
 
-void SimulatedWorld::check_move(JobId job, DeviceId device, const char* order) const {
-  check_device(device, order);
-  if (!moves_memory_) impossible("a save or restore by a policy that does not move memory");
-  const Gpu& gpu = gpus_[device.index];
-  if (!gpu.free() && gpu.stay().kernel.job == job)
-    impossible(std::string("a ") + order + " of the job that owns the GPU");
+void MemoryMoves::save(JobId job, DeviceId gpu, Time now) {
+  if (const std::string refusal = memory_.save_refusal(job, gpu); !refusal.empty())
+    host_.refuse_order(refusal);
+  order(job, gpu, Direction::save, memory_.save_begins(job, gpu), Duration{}, now);
 }
 
-void SimulatedWorld::begin_move(JobId job, DeviceId gpu, Direction direction, Bytes size, Duration wait) {
-  const std::uint32_t index = move_index(job, gpu, direction);
+void MemoryMoves::order(JobId job, DeviceId gpu, Direction direction, Bytes size, Duration wait, Time now) {
+  const std::uint32_t index = index_of(job, gpu, direction);
   moving_[index >> 1] = {job, size};
   ++states_[job.client.index].moves;
-  if (++moves_ == kMostMoves)
-    stop(fmt::format("no block-task was done while the policy saved and restored {} times", moves_));
+  if (++in_vain_ == kMostInVain)
+    host_.stop_run(
+        fmt::format("no block-task was done while the policy saved and restored {} times", in_vain_));
   if (wait > Duration{})
-    push(now_ + wait, kMoveBegins, index);
+    host_.begin_move_after(wait, index);
   else
-    copy_state(index);
+    begin(index, now);
 }
 
-void SimulatedWorld::copy_state(std::uint32_t index) {
+// --- Moves
+
+void MemoryMoves::begin(std::uint32_t index, Time now) {
   const Move& move = moving_[index >> 1];
-  const auto direction = static_cast<Direction>(index & 1);
   if (move.size.count > 0)
-    ask_for_copy(gpu_of_move(index), direction, {move.job, move.size, CopyQueue::Purpose::move});
+    host_.ask_for_copy(gpu_of(index), direction_of(index), {move.job, move.size, CopyQueue::Purpose::move});
   else
-    move_copied(move.job, gpu_of_move(index), direction, move.size);
+    copied(move.job, gpu_of(index), direction_of(index), move.size, now);
 }
 
-void SimulatedWorld::move_copied(JobId job, DeviceId gpu, Direction direction, Bytes size) {
-  const std::uint32_t index = move_index(job, gpu, direction);
-  if (move_delays_.notice > Duration{} || size.count == 0)
-    push(now_ + move_delays_.notice, kMoved, index);
+void MemoryMoves::copied(JobId job, DeviceId gpu, Direction direction, Bytes size, Time now) {
+  const std::uint32_t index = index_of(job, gpu, direction);
+  if (delays_.notice > Duration{} || size.count == 0)
+    host_.end_move_after(delays_.notice, index);
   else
-    moved(index);
+    over(index, now);
 }
 
-void SimulatedWorld::moved(std::uint32_t index) {
+void MemoryMoves::over(std::uint32_t index, Time now) {
   const JobId job = moving_[index >> 1].job;
-  const DeviceId gpu = gpu_of_move(index);
-  const auto direction = static_cast<Direction>(index & 1);
-  MovedState& state = states_[job.client.index];
+  const DeviceId gpu = gpu_of(index);
+  const Direction direction = direction_of(index);
+  State& state = states_[job.client.index];
   --state.moves;
   if (direction == Direction::save) {
     memory_.saved(job.client, gpu);
-    note_memory(job, gpu);
+    note_held(job, gpu, now);
   } else if (!state.leaving) {
     memory_.restored(job.client, gpu);
   }
-  if (direction == Direction::save || !state.leaving) tell(Moved{job, gpu, direction, true});
-  if (state.settling) settle_memory(job.client);
+  if (direction == Direction::save || !state.leaving) host_.tell_fact(Moved{job, gpu, direction});
+  if (state.settling) settle(job);
 }
 
-void SimulatedWorld::launch_uses(JobId job, DeviceId gpu, BlockRange blocks) {
-  memory_.launched(job, gpu, blocks, [&](DeviceId freed) { note_memory(job, freed); });
+void MemoryMoves::launched(JobId job, DeviceId gpu, BlockRange blocks, Time now) {
+  memory_.launched(job, gpu, blocks, [&](DeviceId freed) { note_held(job, freed, now); });
 }
 
-bool SimulatedWorld::must_settle(JobId job) {
-  MovedState& state = states_[job.client.index];
+// --- Programs
+
+bool MemoryMoves::must_settle(JobId job) {
+  State& state = states_[job.client.index];
   state.leaving = book_.job(job).finished();
   const bool merge = memory_.needs_merge(job.client);
   if (!merge) memory_.kernel_over(job.client);
@@ -94,75 +105,68 @@ bool SimulatedWorld::must_settle(JobId job) {
 }
 
 // As far as it goes: moves under way end, then GPUs' versions are read, then the host merges them.
-void SimulatedWorld::settle_memory(ClientId client) {
-  MovedState& state = states_[client.index];
+void MemoryMoves::settle(JobId job) {
+  const ClientId client = job.client;
+  State& state = states_[client.index];
   if (state.moves > 0 || state.merging) return;
-  if (!memory_.needs_merge(client)) return settled(client);
+  if (!memory_.needs_merge(client)) {
+    state.settling = false;
+    return host_.memory_settled(client);
+  }
   state.merging = true;
-  const JobId job = clients_[client.index].job();
-  for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
+  for (std::uint32_t g = 0; g < gpus_; ++g) {
     const Bytes size = memory_.unmerged(client, DeviceId{g});
     if (size.count == 0) continue;
     ++state.copies;
-    ask_for_copy(DeviceId{g}, Direction::save, {job, size, CopyQueue::Purpose::merge});
+    host_.ask_for_copy(DeviceId{g}, Direction::save, {job, size, CopyQueue::Purpose::merge});
   }
   if (state.copies == 0) merge(client);
 }
 
-void SimulatedWorld::merge_copied(ClientId client) {
-  if (--states_[client.index].copies == 0) merge(client);
+void MemoryMoves::merge_copied(JobId job) {
+  if (--states_[job.client.index].copies == 0) merge(job.client);
 }
 
-void SimulatedWorld::merge(ClientId client) {
+void MemoryMoves::merge(ClientId client) {
   const auto& rate = setup_.device.merge;
-  push(now_ + (rate ? transfer_time(memory_.versions(client), *rate) : Duration{}), kMerged, client.index);
+  host_.end_merge_after(rate ? transfer_time(memory_.versions(client), *rate) : Duration{}, client);
 }
 
-void SimulatedWorld::merged(ClientId client) {
-  memory_.merged_on_host(client);
-  note({.time = now_, .job = clients_[client.index].job(), .mark = Mark::merged});
-  states_[client.index].merging = false;
-  settle_memory(client);
+void MemoryMoves::merged(JobId job, Time now) {
+  memory_.merged_on_host(job.client);
+  host_.note_record({.time = now, .job = job, .mark = Mark::merged});
+  states_[job.client.index].merging = false;
+  settle(job);
 }
 
-void SimulatedWorld::settled(ClientId client) {
-  states_[client.index].settling = false;
-  ClientRun& run = clients_[client.index];
-  if (const Time free = free_host(run); free > now_)
-    push(free, kHostFree, client.index);
-  else
-    go_on(run, true);
-}
-
-bool SimulatedWorld::copy_outputs(JobId job) {
-  MovedState& state = states_[job.client.index];
-  for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
+bool MemoryMoves::copy_outputs(JobId job) {
+  State& state = states_[job.client.index];
+  for (std::uint32_t g = 0; g < gpus_; ++g) {
     const Bytes size = memory_.outputs(job.client, DeviceId{g});
     if (size.count == 0) continue;
     ++state.copies;
-    ask_for_copy(DeviceId{g}, Direction::save, {job, size});
+    host_.ask_for_copy(DeviceId{g}, Direction::save, {job, size});
   }
   return state.copies > 0;
 }
 
-// The job is finished; `late`: and its Left was told before.
-void SimulatedWorld::free_memory(JobId job, bool late) {
-  for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
+void MemoryMoves::free(JobId job, bool late, Time now) {
+  for (std::uint32_t g = 0; g < gpus_; ++g) {
     const DeviceId gpu{g};
     if (!memory_.free(job.client, gpu)) continue;
-    note_memory(job, gpu);
-    if (late) tell(Moved{job, gpu, Direction::save, true});
+    note_held(job, gpu, now);
+    if (late) host_.tell_fact(Moved{job, gpu, Direction::save});
   }
   memory_.job_over(job.client);
   states_[job.client.index] = {};
 }
 
-void SimulatedWorld::note_memory(JobId job, DeviceId gpu) {
-  note({.time = now_,
-        .amount = memory_.held(job.client, gpu).count,
-        .job = job,
-        .mark = Mark::holds,
-        .gpu = static_cast<std::uint8_t>(gpu.index)});
+void MemoryMoves::note_held(JobId job, DeviceId gpu, Time now) {
+  host_.note_record({.time = now,
+                     .amount = memory_.held(job.client, gpu).count,
+                     .job = job,
+                     .mark = Mark::holds,
+                     .gpu = static_cast<std::uint8_t>(gpu.index)});
 }
 
 }  // namespace gangway

@@ -1,0 +1,105 @@
+// Moves of clients' state between host and GPUs that a policy orders (Share-a-GPU, II-E and IV-A), and what a
+// program waits for because of them: moves under way, the merge of what several GPUs wrote, its outputs.
+// sim/memory/README.md is the exact definition. The world keeps the events.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/mechanism.hpp"
+#include "models/trace.hpp"
+#include "sim/copy_queue.hpp"
+#include "sim/memory/device_memory.hpp"
+
+namespace gangway {
+
+// What moves need of the world that they happen in.
+class MoveHost {
+ public:
+  virtual void note_record(const Record& record) = 0;
+  virtual void tell_fact(const Fact& fact) = 0;
+  [[noreturn]] virtual void stop_run(const std::string& what) const = 0;
+  [[noreturn]] virtual void refuse_order(const std::string& what) const = 0;
+  // After `wait`: begin(index), or over(index) of a move, or merged(client).
+  virtual void begin_move_after(Duration wait, std::uint32_t index) = 0;
+  virtual void end_move_after(Duration wait, std::uint32_t index) = 0;
+  virtual void end_merge_after(Duration wait, ClientId client) = 0;
+  virtual void ask_for_copy(DeviceId gpu, Direction direction, const CopyQueue::Copy& copy) = 0;
+  // Nothing of memory holds the client's program up any more.
+  virtual void memory_settled(ClientId client) = 0;
+
+ protected:
+  ~MoveHost() = default;
+};
+
+class MemoryMoves {
+ public:
+  // All references must outlive this object.
+  MemoryMoves(const WorldSetup& setup, JobBook& book, MoveHost& host);
+  void reset();  // a run begins
+
+  // --- Orders of the policy, about jobs that own no GPU there. What can never be right is refused.
+  void restore(JobId job, DeviceId gpu, BlockRange blocks, Time now);
+  void save(JobId job, DeviceId gpu, Time now);
+
+  // --- Moves: their copy begins, it has ended, the policy knows
+  void begin(std::uint32_t index, Time now);
+  void copied(JobId job, DeviceId gpu, Direction direction, Bytes size, Time now);
+  void over(std::uint32_t index, Time now);
+
+  // --- Launches
+  // Whether these block-tasks can be launched there as things stand.
+  bool holds(JobId job, DeviceId gpu, BlockRange blocks) const { return memory_.holds(job, gpu, blocks); }
+  void launched(JobId job, DeviceId gpu, BlockRange blocks, Time now);
+  // A launch did block-tasks: what was ordered before was not in vain.
+  void progressed() { in_vain_ = 0; }
+
+  // --- Programs
+  // A kernel of the job is over. Whether its program waits for memory; then settle() begins what it waits
+  // for.
+  bool must_settle(JobId job);
+  void settle(JobId job);
+  void merge_copied(JobId job);
+  void merged(JobId job, Time now);
+  // Its last kernel is over. Returns whether there are outputs to wait for; output_copied() says which is the
+  // last of them.
+  bool copy_outputs(JobId job);
+  bool output_copied(ClientId client) { return --states_[client.index].copies == 0; }
+  // The job is finished; `late`: and its Left was told before.
+  void free(JobId job, bool late, Time now);
+
+ private:
+  struct Move {
+    JobId job;
+    Bytes size;
+  };
+  struct State {            // of a client's job
+    int moves = 0;          // under way
+    bool leaving = false;   // its last kernel is over
+    bool settling = false;  // a kernel is over, but moves or a merge hold up the program
+    bool merging = false;
+    int copies = 0;  // for the merge, or of the outputs
+  };
+
+  void order(JobId job, DeviceId gpu, Direction direction, Bytes size, Duration wait, Time now);
+  void merge(ClientId client);
+  void note_held(JobId job, DeviceId gpu, Time now);
+  // Of a move, by client, GPU and direction.
+  std::uint32_t index_of(JobId job, DeviceId gpu, Direction direction) const {
+    return (job.client.index * gpus_ + gpu.index) << 1 | static_cast<std::uint32_t>(direction);
+  }
+  DeviceId gpu_of(std::uint32_t index) const { return {(index >> 1) % gpus_}; }
+  static Direction direction_of(std::uint32_t index) { return static_cast<Direction>(index & 1); }
+
+  const WorldSetup& setup_;
+  const JobBook& book_;
+  MoveHost& host_;
+  std::uint32_t gpus_;
+  DeviceMemory memory_;
+  MoveDelays delays_;
+  std::vector<Move> moving_;   // by index_of() without direction
+  std::vector<State> states_;  // by client
+  std::uint32_t in_vain_ = 0;  // saves and restores since a block-task was done
+};
+
+}  // namespace gangway
