@@ -16,7 +16,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "hw/live/folder.hpp"
+#include "hw/live/runtime_folder.hpp"
 
 namespace gangway::live {
 namespace {

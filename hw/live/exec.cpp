@@ -15,8 +15,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "hw/live/folder.hpp"
 #include "hw/live/page.hpp"
+#include "hw/live/runtime_folder.hpp"
 #include "hw/live/socket.hpp"
 #include "models/error.hpp"
 

@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "hw/live/points.hpp"
+#include "hw/live/kill_points.hpp"
 
 namespace gangway::live {
 namespace {

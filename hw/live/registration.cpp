@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "hw/live/points.hpp"
+#include "hw/live/kill_points.hpp"
 
 namespace gangway::live {
 namespace {

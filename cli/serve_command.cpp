@@ -10,7 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "hw/live/daemon.hpp"
-#include "hw/live/folder.hpp"
+#include "hw/live/runtime_folder.hpp"
 
 namespace gangway {
 namespace {

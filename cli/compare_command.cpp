@@ -1,5 +1,3 @@
-#include "experiments/compare.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "experiments/compare.hpp"
 #include "models/error.hpp"
 
 namespace gangway {

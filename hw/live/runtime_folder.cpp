@@ -1,4 +1,4 @@
-#include "hw/live/folder.hpp"
+#include "hw/live/runtime_folder.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

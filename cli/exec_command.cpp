@@ -1,10 +1,9 @@
-#include "hw/live/exec.hpp"
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "hw/live/folder.hpp"
+#include "hw/live/exec.hpp"
+#include "hw/live/runtime_folder.hpp"
 #include "models/error.hpp"
 
 namespace gangway {
