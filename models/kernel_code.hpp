@@ -25,7 +25,7 @@ class KernelCode {
 
   // A problem with inputs drawn from the seed, on CPU cores.
   virtual std::unique_ptr<HostProblem> on_host(std::uint64_t seed) const = 0;
-  // The same on the current CUDA device; nothing where hw/cuda/ was not built. Throws RunError.
+  // The same on the current CUDA device; nothing in a build without CUDA. Throws RunError.
   virtual std::unique_ptr<CudaProblem> on_cuda(std::uint64_t seed) const = 0;
 
   BlockCount block_tasks() const {
@@ -42,12 +42,14 @@ using Kernels = Registry<KernelEntry>;
 
 template <typename K>
 struct KernelRegistration : Registration<KernelEntry> {
-  KernelRegistration(std::string name, std::string summary, std::vector<Parameter> parameters)
+  KernelRegistration(std::string name, std::string summary, std::vector<Parameter> parameters,
+                     const std::source_location& where = std::source_location::current())
       : Registration<KernelEntry>(
             KernelEntry{{std::move(name), std::move(summary), std::move(parameters)},
                         [](const ParameterValues& values) -> std::shared_ptr<const KernelCode> {
                           return std::make_shared<K>(values);
-                        }}) {}
+                        }},
+            where) {}
 };
 
 }  // namespace gangway

@@ -299,11 +299,13 @@ using ChosenPolicy = Chosen<PolicyEntry>;
 // Registers a policy from its file: `const PolicyRegistration<Rr> rr{"rr", "round robin ...", {parameters}};`
 template <typename P>
 struct PolicyRegistration : Registration<PolicyEntry> {
-  PolicyRegistration(std::string name, std::string summary, std::vector<Parameter> parameters)
+  PolicyRegistration(std::string name, std::string summary, std::vector<Parameter> parameters,
+                     const std::source_location& where = std::source_location::current())
       : Registration<PolicyEntry>(PolicyEntry{{std::move(name), std::move(summary), std::move(parameters)},
                                               [](const ParameterValues& values) -> std::unique_ptr<Policy> {
                                                 return std::make_unique<P>(values);
-                                              }}) {}
+                                              }},
+                                  where) {}
 };
 
 }  // namespace gangway

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,10 @@ struct Described {
   std::string summary;
   std::vector<Parameter> parameters;
 };
+
+// Two registrations of one name: says where both stand and ends the program with exit code 1.
+[[noreturn]] void stop_at_start(const std::string& name, const std::source_location& first,
+                                const std::source_location& second);
 
 // All entries of one type, sorted by name. Filled before main() by Registration objects.
 template <typename Entry>
@@ -44,7 +50,11 @@ class Registry {
     return *found;
   }
 
-  static void add(Entry entry) {
+  // Before main() only. Ends the program when the name is taken: one line on stderr, exit code 1.
+  static void add(Entry entry, const std::source_location& where) {
+    static std::map<std::string, std::source_location> places;
+    if (const auto [first, fresh] = places.emplace(entry.name, where); !fresh)
+      stop_at_start(entry.name, first->second, where);
     auto& all = entries();
     const auto place = std::upper_bound(all.begin(), all.end(), entry,
                                         [](const Entry& a, const Entry& b) { return a.name < b.name; });
@@ -62,9 +72,12 @@ class Registry {
   }
 };
 
+// `where`: of the registration, in the file of the thing itself.
 template <typename Entry>
 struct Registration {
-  explicit Registration(Entry entry) { Registry<Entry>::add(std::move(entry)); }
+  explicit Registration(Entry entry, const std::source_location& where = std::source_location::current()) {
+    Registry<Entry>::add(std::move(entry), where);
+  }
 };
 
 // A choice from a registry as files write it: a name, or {name, params} (and label, where one is allowed).

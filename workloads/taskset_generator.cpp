@@ -36,9 +36,10 @@ std::int64_t power_of_two(std::int64_t least, std::int64_t most, Stream& random)
 
 UtilisationRegistration::UtilisationRegistration(std::string name, std::string summary,
                                                  std::vector<double> (*draw)(std::size_t, double, double,
-                                                                             Stream&))
+                                                                             Stream&),
+                                                 const std::source_location& where)
     : Registration<UtilisationMethod>(
-          UtilisationMethod{{std::move(name), std::move(summary), task_set_parameters()}, draw}) {}
+          UtilisationMethod{{std::move(name), std::move(summary), task_set_parameters()}, draw}, where) {}
 
 std::vector<Parameter> task_set_parameters() {
   using P = Parameter;

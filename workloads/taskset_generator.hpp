@@ -22,7 +22,8 @@ using UtilisationMethods = Registry<UtilisationMethod>;
 
 struct UtilisationRegistration : Registration<UtilisationMethod> {
   UtilisationRegistration(std::string name, std::string summary,
-                          std::vector<double> (*draw)(std::size_t, double, double, Stream&));
+                          std::vector<double> (*draw)(std::size_t, double, double, Stream&),
+                          const std::source_location& where = std::source_location::current());
 };
 
 // What every method has besides: number of tasks, device, utilisation, periods, blocks, grids.

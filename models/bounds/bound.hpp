@@ -69,13 +69,17 @@ using Bounds = Registry<Bound>;
 
 struct BoundRegistration : Registration<Bound> {
   BoundRegistration(std::string name, std::string summary, ComputeSporadic compute,
-                    std::vector<QueueOrder> orders, bool on_multiprocessors)
-      : Registration<Bound>(Bound{
-            {std::move(name), std::move(summary), {}}, compute, std::move(orders), on_multiprocessors}) {}
-  BoundRegistration(std::string name, std::string summary, ComputeOneShot compute)
-      : Registration<Bound>(Bound{{std::move(name), std::move(summary), {}}, compute, {}, true}) {}
-  BoundRegistration(std::string name, std::string summary, ComputeOwning compute)
-      : Registration<Bound>(Bound{{std::move(name), std::move(summary), {}}, compute, {}, true}) {}
+                    std::vector<QueueOrder> orders, bool on_multiprocessors,
+                    const std::source_location& where = std::source_location::current())
+      : Registration<Bound>(
+            Bound{{std::move(name), std::move(summary), {}}, compute, std::move(orders), on_multiprocessors},
+            where) {}
+  BoundRegistration(std::string name, std::string summary, ComputeOneShot compute,
+                    const std::source_location& where = std::source_location::current())
+      : Registration<Bound>(Bound{{std::move(name), std::move(summary), {}}, compute, {}, true}, where) {}
+  BoundRegistration(std::string name, std::string summary, ComputeOwning compute,
+                    const std::source_location& where = std::source_location::current())
+      : Registration<Bound>(Bound{{std::move(name), std::move(summary), {}}, compute, {}, true}, where) {}
 };
 
 // A search that would take too long is given up: the bound is looser or missing then, never wrong, and says

@@ -108,14 +108,16 @@ class OwnershipPolicy : public Policy {
 // Registers an ownership policy from its file, with `linger` beside its own parameters.
 template <typename P>
 struct OwnershipRegistration : Registration<PolicyEntry> {
-  OwnershipRegistration(std::string name, std::string summary, std::vector<Parameter> parameters)
+  OwnershipRegistration(std::string name, std::string summary, std::vector<Parameter> parameters,
+                        const std::source_location& where = std::source_location::current())
       : Registration<PolicyEntry>(
             PolicyEntry{{std::move(name), std::move(summary), with_linger(std::move(parameters))},
                         [](const ParameterValues& values) -> std::unique_ptr<Policy> {
                           auto policy = std::make_unique<P>(values);
                           policy->set_linger(values.duration("linger"));
                           return policy;
-                        }}) {}
+                        }},
+            where) {}
 
  private:
   static std::vector<Parameter> with_linger(std::vector<Parameter> own) {

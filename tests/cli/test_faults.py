@@ -2,12 +2,14 @@
 
 import os
 import signal
+import subprocess
 import unittest
 from pathlib import Path
 
 import program
 from program import ProgramTest, finished_groups
 
+TWICE = Path(os.environ.get("GANGWAY_TWICE", program.GANGWAY.parent / "tests/gangway_twice")).resolve()
 FAULTY = Path(os.environ.get("GANGWAY_FAULTY", program.GANGWAY.parent / "tests/gangway_faulty")).resolve()
 
 EXPERIMENT = """kind: experiment
@@ -23,6 +25,20 @@ policies: [fcfs, {name: faulty, label: mine, params: {how: HOW}}]
 seed: 11
 watchdog: 1 s
 """
+
+
+class RegisteredTwice(unittest.TestCase):
+    def test_two_policies_of_one_name_stop_the_program_before_it_does_anything(self):
+        for call in ([], ["--help"], ["list", "policies"]):
+            with self.subTest(call):
+                done = subprocess.run([TWICE, *call], capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                place = r"\S*(models/policy/rr\.cpp|tests/faults/registered_twice\.cpp):\d+"
+                self.assertRegex(done.stderr, rf"\Aerror: 'rr' is registered twice: at {place} and at {place}\n\Z")
+                for file in ("models/policy/rr.cpp", "tests/faults/registered_twice.cpp"):
+                    line = int(done.stderr.split(file + ":")[1].split()[0])  # somewhere in the statement
+                    before = (program.ROOT / file).read_text().splitlines()[:line]
+                    self.assertIn("registered{", "".join("".join(before).split(";")[-2:]))
 
 
 class Faults(ProgramTest):
