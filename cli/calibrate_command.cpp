@@ -20,7 +20,7 @@ namespace gangway {
 namespace {
 
 struct Arguments {
-  std::string world = "cuda", out, name, workload, mechanism = "flag-copy";
+  std::string world = "cuda", out, name, workload, mechanism;
   int device = 0;
   bool force = false;
 };
@@ -81,12 +81,14 @@ int calibrate(const Arguments& arguments, const std::string& command) {
   const std::string workload = !arguments.workload.empty() ? arguments.workload
                                : gpu                       ? "five-kernels"
                                                            : "host-kernels";
-  CalibrationPlan plan = usual_plan(clients_of(workload), gpu);
-  const auto chosen = std::find(plan.mechanisms.begin(), plan.mechanisms.end(), arguments.mechanism);
-  if (chosen == plan.mechanisms.end())
-    throw InputError({"--mechanism", 0}, "mechanism", quote(arguments.mechanism),
-                     expected_names(arguments.mechanism, plan.mechanisms));
-  std::rotate(plan.mechanisms.begin(), chosen, plan.mechanisms.end());
+  CalibrationPlan plan = usual_plan(clients_of(workload), device);
+  if (!arguments.mechanism.empty()) {
+    const auto chosen = std::find(plan.mechanisms.begin(), plan.mechanisms.end(), arguments.mechanism);
+    if (chosen == plan.mechanisms.end())
+      throw InputError({"--mechanism", 0}, "mechanism", quote(arguments.mechanism),
+                       expected_names(arguments.mechanism, plan.mechanisms));
+    std::rotate(plan.mechanisms.begin(), chosen, plan.mechanisms.end());
+  }
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const auto& interrupted = catch_interrupts();
   choose_device(arguments);
@@ -130,7 +132,8 @@ void add_calibrate(CLI::App& app, const std::string& command, int& code) {
   sub->add_option("--workload", arguments->workload,
                   "file, or name of a workload, whose kernels are measured (default five-kernels, on CPU "
                   "cores host-kernels)");
-  sub->add_option("--mechanism", arguments->mechanism, "the one the files describe (default flag-copy)");
+  sub->add_option("--mechanism", arguments->mechanism,
+                  "the one the files describe (default: the first that the device has)");
   sub->add_flag("--force", arguments->force, "replace a calibration");
   sub->callback([arguments, command, &code] { code = calibrate(*arguments, command); });
 }

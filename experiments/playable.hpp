@@ -1,11 +1,15 @@
-// Whether a policy can play the clients of a point on their device.
+// Whether a world can play the clients of a point under a policy, on its device.
 #pragma once
 
 #include "experiments/points.hpp"
+#include "models/world.hpp"
 
 namespace gangway {
 
-// `gpus` is where the number of GPUs is given. Throws InputError.
-void check_playable(const Contender& contender, const Point& point, const Field& gpus);
+// Every experiment can be simulated: this world is asked when one is read.
+const WorldEntry& simulation();
+
+// Throws InputError where the world refuses.
+void check_playable(const WorldEntry& world, const Contender& contender, const Point& point);
 
 }  // namespace gangway

@@ -125,7 +125,7 @@ struct Points::Sections {
 
   Contender contender(const Field& field, const ChosenMechanism& common) const {
     Node policy = field.node();
-    Contender contender{{}, common, std::nullopt};
+    Contender contender{{}, common};
     const auto of_its_own = [&](const char* key) -> std::optional<Field> {
       const Node* given = field.node().find(key);
       if (given == nullptr) return std::nullopt;
@@ -146,7 +146,10 @@ struct Points::Sections {
       for (std::size_t i = 0; i + 1 < policies.size(); ++i)
         if (policies[i].label == policies.back().label)
           item.fail(quote(policies.back().label) + " a second time", "a label for one of them");
-      check_playable(policies.back(), point_read, field_of_gpus(need("device"), item));
+      const Field gpus = field_of_gpus(need("device"), item);
+      policies.back().gpus = gpus.node().origin();
+      policies.back().gpus_path = gpus.path();
+      check_playable(simulation(), policies.back(), point_read);
     }
     std::sort(policies.begin(), policies.end(),
               [](const auto& a, const auto& b) { return a.label < b.label; });

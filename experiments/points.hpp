@@ -24,7 +24,9 @@ struct OwnDevice {
 // A policy as it is played: under the experiment's mechanism and on its device, or on ones of its own.
 struct Contender : ChosenPolicy {
   ChosenMechanism mechanism;
-  std::optional<OwnDevice> own;
+  std::optional<OwnDevice> own = std::nullopt;
+  Origin gpus = {};  // where the number of GPUs is given, for errors
+  std::string gpus_path = {};
 };
 
 // One combination of the swept parameters, ready to run.

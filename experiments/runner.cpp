@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "experiments/open_group.hpp"
+#include "experiments/playable.hpp"
 #include "experiments/trace_files.hpp"
 #include "experiments/workers.hpp"
 
@@ -21,31 +22,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostFailures = 20;  // that are reported
 
-// Whether the world can play the point.
+// Whether the world can play the point. Reading it has asked the simulation.
 void check_world(const Point& point, const WorldEntry& world) {
-  const auto& clients = point.workload->sample().clients;
-  const auto native = std::find_if(clients.begin(), clients.end(), [](const Client& c) { return c.native; });
-  for (const Contender& policy : point.policies) {
-    if (world.mechanisms != nullptr) {
-      const auto known = world.mechanisms();
-      const std::string& mechanism = policy.mechanism.entry->name;
-      if (std::find(known.begin(), known.end(), mechanism) == known.end())
-        throw InputError({"--world " + world.name, 0}, "mechanism", quote(mechanism),
-                         expected_names(mechanism, known));
-    }
-    const Capabilities needs = needs_of(policy);
-    const Capabilities missing = needs.missing_from(world.capabilities);
-    if (!missing.none())
-      throw InputError({"--world " + world.name, 0}, "policies." + policy.label,
-                       "a policy that needs " + missing.text(), "a policy for this world, or another world");
-    if (native != clients.end() && !needs.has(Capability::native) &&
-        !world.capabilities.has(Capability::mixed))
-      throw InputError({"--world " + world.name, 0}, "workload.clients." + native->name,
-                       "a native client under the policy " + quote(policy.label),
-                       world.capabilities.has(Capability::native)
-                           ? "the policy 'passthrough', under which all are native, or another world"
-                           : "clients under the policy, or another world");
-  }
+  if (&world == &simulation()) return;
+  for (const Contender& policy : point.policies) check_playable(world, policy, point);
 }
 
 // A replication of a group, to be played.

@@ -135,10 +135,10 @@ struct Stage {
         workload(point.workload_of(policy).draw(experiment.seed, unit.replication)),
         mechanism(policy.mechanism.entry->make(policy.mechanism.values)),
         watch(std::max(experiment.watchdog, kLeastPatience)),
-        world(entry.make({workload, point.device_of(policy), *mechanism, experiment.standalone_transformed,
-                          experiment.horizon ? Time{} + *experiment.horizon : Time::max(),
-                          experiment.watchdog, policy.mechanism.entry->name,
-                          experiment.seed + unit.replication, experiment.by_block, &watch})) {}
+        world(
+            entry.make({workload, point.device_of(policy), *mechanism, experiment.standalone_transformed,
+                        experiment.horizon ? Time{} + *experiment.horizon : Time::max(), experiment.watchdog,
+                        experiment.seed + unit.replication, experiment.by_block, &watch})) {}
 
   std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
                     TraceSink& trace) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "hw/protocol.hpp"
 #include "models/random.hpp"
 
 namespace gangway {
@@ -21,21 +20,6 @@ constexpr std::size_t kMostAlarms = 1'000'000;
 constexpr DeviceId kGpu{0};  // the one that there is
 
 }  // namespace
-
-const WorldSetup& RealTimeWorld::checked(const WorldSetup& setup) {
-  for (const Client& client : setup.workload.clients)
-    for (const Kernel& kernel : client.kernels) {
-      if (kernel.block_tasks.count >= kMostBlockTasks)
-        throw InputError(kernel.origin, kernel.name, fmt::format("{} block-tasks", kernel.block_tasks.count),
-                         fmt::format("fewer than {} in a world in real time", kMostBlockTasks));
-      if (kernel.gap > Duration{})
-        throw InputError(kernel.origin, kernel.name + ".gap", to_text(kernel.gap), "none, or the world sim");
-      if (kernel.host_work > Duration{})
-        throw InputError(kernel.origin, kernel.name + ".host_work", to_text(kernel.host_work),
-                         "none, or the world sim");
-    }
-  return setup;
-}
 
 RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<RealDevice> device,
                              std::unique_ptr<SchedulerClock> clock)

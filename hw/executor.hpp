@@ -21,10 +21,7 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
  public:
   static constexpr Capabilities kCapabilities{Capability::evict, Capability::ranges};
 
-  // The setup, if real worlds can play it: InputError for kernels of more block-tasks than the protocol
-  // counts. For before a device is made, which may allocate for them.
-  static const WorldSetup& checked(const WorldSetup& setup);
-
+  // The workload must have passed check_kernels() (hw/real_time_refusals.hpp).
   RealTimeWorld(const WorldSetup& setup, std::unique_ptr<RealDevice> device,
                 std::unique_ptr<SchedulerClock> clock = std::make_unique<SchedulerClock>());
 

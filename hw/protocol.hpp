@@ -7,6 +7,7 @@
 // The flag names a launch, so that one which arrives late cannot evict the next launch.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #ifdef __CUDACC__
@@ -25,6 +26,13 @@ struct LaunchTask {
   std::uint32_t first = 0, last = 0;  // block-tasks [first, last) of the original grid
   std::uint32_t blocks = 0;           // persistent blocks
 };
+
+// How persistent blocks find out that they have to leave. For each form the workers of hw/host/ and
+// persistent() in hw/cuda/preemptible.cuh have code of their own.
+enum class PollingForm : std::uint8_t {
+  claim,  // each claim of a block-task: the addition that takes an index sees the flag
+};
+inline constexpr std::size_t kPollingForms = 1;
 
 // Claims on one word never overflow its low half while block-tasks and persistent blocks stay below this.
 inline constexpr std::uint32_t kMostBlockTasks = 1u << 30;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hw/clock.hpp"
+#include "hw/mechanisms/real_mechanism.hpp"
 #include "hw/poll_probe.hpp"
 #include "models/policy.hpp"
 #include "models/world.hpp"
@@ -106,7 +107,12 @@ class RealDevice {
 
 // Real devices register themselves by name; the world of that name plays on them.
 struct RealDeviceEntry : Described {
-  // Throws InputError for a mechanism that the device does not have, RunError when it cannot be used.
+  PreemptionLevel offers = PreemptionLevel::whole;  // and all coarser ones
+  // Whether it has the mechanism, and whether two that it has are one and the same on it.
+  bool (*has)(const RealMechanismEntry&) = nullptr;
+  bool (*same)(const RealMechanismEntry&, const RealMechanismEntry&) = nullptr;
+  // Throws InputError for what real_half() refuses (hw/real_time_refusals.hpp), RunError when the device
+  // cannot be used.
   std::unique_ptr<RealDevice> (*make)(const WorldSetup&) = nullptr;
   // What can be asked of the device without measuring; all costs are zero. Throws RunError without one.
   Device (*describe)() = nullptr;

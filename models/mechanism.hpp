@@ -8,6 +8,7 @@
 
 #include "models/device.hpp"
 #include "models/error.hpp"
+#include "models/preemption_level.hpp"
 #include "models/registry.hpp"
 #include "models/workload.hpp"
 
@@ -34,6 +35,9 @@ struct MoveDelays {
   Duration notice;  // from the end of the copy until the policy knows
 };
 
+struct MechanismEntry;
+
+// The simulated half of a mechanism. hw/mechanisms/ has the real halves.
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
@@ -43,6 +47,16 @@ class Mechanism {
   virtual MoveDelays moves() const { return {}; }
   // Why the kernel cannot run under this mechanism on this device, if it cannot.
   virtual std::optional<Refusal> refusal(const Kernel&, const Device&) const { return std::nullopt; }
+
+  // What it was made from, for worlds that carry out its commands. Throw std::logic_error for one that no
+  // entry made.
+  const MechanismEntry& entry() const;
+  const ParameterValues& values() const;
+
+ private:
+  friend MechanismEntry;
+  const MechanismEntry* entry_ = nullptr;
+  std::optional<ParameterValues> values_;
 };
 
 // How long a block of the kernel's preemptible form is busy with one block-task: as the file says, or as its
@@ -50,19 +64,27 @@ class Mechanism {
 Duration block_task_length(const Kernel& kernel, const Device& device);
 
 struct MechanismEntry : Described {
-  std::unique_ptr<Mechanism> (*make)(const ParameterValues&) = nullptr;
+  PreemptionLevel needs = PreemptionLevel::block_task;
+  std::unique_ptr<Mechanism> (*create)(const ParameterValues&) = nullptr;
+
+  // The entry must outlive what it makes, as registered ones do.
+  std::unique_ptr<Mechanism> make(const ParameterValues& values) const;
 };
 using Mechanisms = Registry<MechanismEntry>;
 using ChosenMechanism = Chosen<MechanismEntry>;
 
 template <typename M>
 struct MechanismRegistration : Registration<MechanismEntry> {
-  MechanismRegistration(std::string name, std::string summary, std::vector<Parameter> parameters)
+  MechanismRegistration(std::string name, std::string summary, PreemptionLevel needs,
+                        std::vector<Parameter> parameters,
+                        const std::source_location& where = std::source_location::current())
       : Registration<MechanismEntry>(
             MechanismEntry{{std::move(name), std::move(summary), std::move(parameters)},
+                           needs,
                            [](const ParameterValues& values) -> std::unique_ptr<Mechanism> {
                              return std::make_unique<M>(values);
-                           }}) {}
+                           }},
+            where) {}
 };
 
 }  // namespace gangway

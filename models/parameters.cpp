@@ -53,20 +53,35 @@ ParameterValues::ParameterValues(const std::vector<Parameter>& declared, const s
   if (!given) return;
   Mapping mapping = given->mapping();
   for (const Parameter& parameter : declared)
-    if (auto field = mapping.maybe(parameter.name)) values_[parameter.name] = read(parameter, *field);
+    if (auto field = mapping.maybe(parameter.name)) {
+      values_[parameter.name] = read(parameter, *field);
+      given_[parameter.name] = {field->node().origin(), field->path()};
+    }
   mapping.finish();
 }
 
 std::string ParameterValues::text() const {
   std::string out;
   for (const auto& [name, value] : values_)
-    out += fmt::format(
-        "{}{}: {}", out.empty() ? "" : ", ", name,
-        std::visit(Overloaded{[](Duration d) { return to_text(d); }, [](double x) { return to_text(x); },
-                              [](std::int64_t i) { return fmt::format("{}", i); },
-                              [](const std::string& s) { return s; }},
-                   value));
+    out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", name, text(name));
   return "{" + out + "}";
+}
+
+std::string ParameterValues::text(const std::string& name) const {
+  return std::visit(
+      Overloaded{[](Duration d) { return to_text(d); }, [](double x) { return to_text(x); },
+                 [](std::int64_t i) { return fmt::format("{}", i); }, [](const std::string& s) { return s; }},
+      values_.at(name));
+}
+
+bool ParameterValues::is_default(const Parameter& parameter) const {
+  return values_.at(parameter.name) == standard(parameter);
+}
+
+void ParameterValues::refuse(const std::string& name, const std::string& expected) const {
+  const auto place = given_.find(name);
+  if (place == given_.end()) throw InputError({"", 0}, name, quote(text(name)), expected);
+  throw InputError(place->second.origin, place->second.path, quote(text(name)), expected);
 }
 
 }  // namespace gangway

@@ -50,9 +50,20 @@ class ParameterValues {
 
   // As files write it: {quantum: 2 ms, order: stale}.
   std::string text() const;
+  std::string text(const std::string& name) const;  // of one of them
+
+  // The parameter has its default, whether or not a file says so.
+  bool is_default(const Parameter& parameter) const;
+  // Throws InputError: where the value stands, its key, the value, and what was expected instead.
+  [[noreturn]] void refuse(const std::string& name, const std::string& expected) const;
 
  private:
+  struct Place {
+    Origin origin;
+    std::string path;
+  };
   std::map<std::string, std::variant<Duration, double, std::int64_t, std::string>> values_;
+  std::map<std::string, Place> given_;  // of those that a file gives
 };
 
 }  // namespace gangway

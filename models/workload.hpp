@@ -132,4 +132,13 @@ BlockCount largest_grid(const Client& client);
 // or its own, unless it is higher and the client not privileged.
 std::int32_t static_priority(const Client& client, const Kernel& kernel, std::int32_t inherited);
 
+// Where a workload stands in its file, for errors.
+struct WorkloadPlace {
+  std::string path;
+  Origin origin;
+  std::vector<Origin> clients;
+
+  Origin of(std::size_t client) const { return client < clients.size() ? clients[client] : origin; }
+};
+
 }  // namespace gangway

@@ -32,8 +32,7 @@ struct WorldSetup {
   bool standalone_transformed = true;  // else original
   Time horizon = Time::max();          // events at this time are the last
   Duration watchdog{10'000'000'000};   // a real launch may stay this long, and an eviction may take so long
-  std::string mechanism_name = "flag-copy";  // for worlds that carry the commands out themselves
-  std::uint64_t input_seed = 1;              // of the data that real kernels work on
+  std::uint64_t input_seed = 1;        // of the data that real kernels work on
   bool by_block = false;        // simulation: each block an event of its own, for tests; results are the same
   WatchedRun* watch = nullptr;  // told of each call of the policy, where somebody looks after it
 };
@@ -62,16 +61,32 @@ struct Machine {
   std::string gpu, driver;
 };
 
+// One policy with the clients of one point of an experiment, which a world is asked to play.
+struct WorldRequest {
+  const WorldSetup& setup;        // with a sample of the clients, where those are drawn
+  const Policy& policy;           // fresh
+  const std::string& label;       // the policy's in the experiment
+  const WorkloadPlace& workload;  // for errors
+  Origin gpus;                    // where the number of GPUs is given
+  std::string gpus_path;
+};
+
 // Worlds register themselves by name, like policies; they have no parameters.
 struct WorldEntry : Described {
   Capabilities capabilities;
-  // Throws InputError for a setup that this world cannot play, RunError when its device cannot be used.
+  // Asked before anything runs. Throws InputError for what this world cannot play, wherever that can be known
+  // without its device.
+  void (*check)(const WorldRequest&, const WorldEntry&) = nullptr;
+  // Throws InputError for what only the device can tell, and for clients drawn later; RunError when the
+  // device cannot be used.
   std::unique_ptr<World> (*make)(const WorldSetup&) = nullptr;
   bool real_time = false;          // one run at a time, and no two runs are alike
   Machine (*machine)() = nullptr;  // throws RunError when there is none
-  // Mechanisms that it can carry out; none given: every one, since it only needs their costs.
-  std::vector<std::string> (*mechanisms)() = nullptr;
 };
 using Worlds = Registry<WorldEntry>;
+
+// Throws InputError where the policy needs more than the world can do, or native clients are not for this
+// policy there.
+void check_capabilities(const WorldRequest& request, const WorldEntry& world);
 
 }  // namespace gangway

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "sim/channels/channel_world.hpp"
+#include "sim/simulation_refusals.hpp"
 #include "sim/world.hpp"
 
 namespace gangway {
@@ -32,6 +33,7 @@ const Registration<WorldEntry> registered{WorldEntry{
     {"sim", "discrete-event simulation", {}},
     {Capability::evict, Capability::ranges, Capability::memory, Capability::access, Capability::sampling,
      Capability::native, Capability::mixed},
+    check_simulation,
     [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<Simulation>(setup); }}};
 
 }  // namespace

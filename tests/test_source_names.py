@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = {".cpp", ".hpp", ".cu", ".cuh", ".def"}
 HALVES = {"models/mechanism", "hw/mechanisms"}
-ALLOWED = {"world": ["models/world.hpp", "sim/world.cpp", "sim/world.hpp"]}  # what every world is, and one
+ALLOWED = {"world": ["models/world.cpp", "models/world.hpp", "sim/world.cpp", "sim/world.hpp"]}  # what every world is, and one
 
 
 def shared(paths):

@@ -26,21 +26,14 @@ using Generators = Registry<GeneratorEntry>;
 
 template <typename G>
 struct GeneratorRegistration : Registration<GeneratorEntry> {
-  GeneratorRegistration(std::string name, std::string summary, std::vector<Parameter> parameters)
+  GeneratorRegistration(std::string name, std::string summary, std::vector<Parameter> parameters,
+                        const std::source_location& where = std::source_location::current())
       : Registration<GeneratorEntry>(
             GeneratorEntry{{std::move(name), std::move(summary), std::move(parameters)},
                            [](const ParameterValues& values) -> std::unique_ptr<Generator> {
                              return std::make_unique<G>(values);
-                           }}) {}
-};
-
-// Where a workload stands in its file, for errors.
-struct WorkloadPlace {
-  std::string path;
-  Origin origin;
-  std::vector<Origin> clients;
-
-  Origin of(std::size_t client) const { return client < clients.size() ? clients[client] : origin; }
+                           }},
+            where) {}
 };
 
 // A `kind: workload` mapping as read, for whatever device it is played on.
@@ -75,10 +68,6 @@ class WorkloadSource {
   std::shared_ptr<const Generator> generator_;
   WorkloadPlace place_;
 };
-
-// Throws InputError where the clients' memory does not fit on the device: all together, or under a policy
-// that moves it each by itself, beside that of native clients.
-void check_memory(const Workload& workload, const Device& device, const WorkloadPlace& place, bool moved);
 
 // Reads a workload without a device to hold it against.
 Workload read_clients(const Field& field);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "workloads/source.hpp"
-
 namespace gangway {
 namespace {
 
@@ -97,27 +95,6 @@ void check_maps(const Field& field, const Client& client) {
         fmt::format("a map of {} blocks beyond the variable's {}", blocks.count, to_text(variable.size)),
         "parts within it for all blocks of the largest kernel");
   }
-}
-
-void check_memory(const Workload& workload, const Device& device, const WorkloadPlace& place, bool moved) {
-  Bytes fixed, largest;
-  std::size_t whose = 0;
-  for (std::size_t c = 0; c < workload.clients.size(); ++c) {
-    const Client& client = workload.clients[c];
-    if (!moved || client.native)
-      add(fixed, client.memory);
-    else if (client.memory > largest)
-      largest = client.memory, whose = c;
-  }
-  Bytes all = fixed;
-  add(all, largest);
-  if (all <= device.memory) return;
-  const std::string room = fmt::format("at most the {} of {}", to_text(device.memory), device.name);
-  if (!moved)
-    throw InputError(place.of(0), place.path + ".clients", to_text(all) + " of client memory in all", room);
-  const std::string beside = fixed.count > 0 ? " beside the " + to_text(fixed) + " of native clients" : "";
-  throw InputError(place.of(whose), place.path + ".clients." + workload.clients[whose].name,
-                   "a footprint of " + to_text(largest) + beside, room);
 }
 
 }  // namespace gangway

@@ -12,6 +12,7 @@
 #include "hw/calibration/rounded.hpp"
 #include "hw/clock.hpp"
 #include "hw/kernels/throttle.hpp"
+#include "hw/real_time_refusals.hpp"
 #include "models/fit/location.hpp"
 #include "models/mechanism.hpp"
 #include "models/random.hpp"
@@ -59,8 +60,7 @@ class Bench {
     device_ = device;
     const MechanismEntry& known = Mechanisms::named(mechanism, "calibration", "mechanism");
     cost_ = known.make(ParameterValues(known.parameters, std::nullopt));
-    real_ = entry.make(
-        {.workload = workload_, .device = device_, .mechanism = *cost_, .mechanism_name = mechanism});
+    real_ = entry.make({.workload = workload_, .device = device_, .mechanism = *cost_});
   }
   ~Bench() {
     if (!real_->settle(kLimit)) static_cast<void>(real_.release());
@@ -389,11 +389,17 @@ void describe_kernels(Calibration& c, const std::string& mechanism, Duration see
 
 }  // namespace
 
-CalibrationPlan usual_plan(std::vector<Client> clients, bool gpu) {
+CalibrationPlan usual_plan(std::vector<Client> clients, const RealDeviceEntry& device) {
   CalibrationPlan plan;
   plan.clients = std::move(clients);
   plan.lengths = {2_us, 5_us, 10_us, 20_us, 50_us, 100_us, 200_us};
-  if (gpu) plan.mechanisms.push_back("write-value");
+  for (const std::string& name : mechanisms_of(device)) {
+    const RealMechanismEntry& half = RealMechanisms::named(name, "calibration", "mechanism");
+    const bool known = std::any_of(plan.mechanisms.begin(), plan.mechanisms.end(), [&](const auto& other) {
+      return device.same(half, RealMechanisms::named(other, "calibration", "mechanism"));
+    });
+    if (!known) plan.mechanisms.push_back(name);
+  }
   return plan;
 }
 

@@ -49,20 +49,21 @@ struct Calibration {
 struct CalibrationPlan {
   // Clients whose kernels are measured; every kernel must name its code.
   std::vector<Client> clients;
-  std::vector<std::string> mechanisms{"flag-copy"};  // the first is the one that the files will describe
-  std::vector<Duration> lengths;                     // nominal block-task lengths for eviction delays
-  int most = 60;                                     // readings of a kernel's time; they stop when settled
-  int evictions = 60;                                // of each kernel, at random moments
-  int commands = 300;                                // launches and evictions of throttle kernels
-  int polls = 15;                                    // of each number of blocks and of pieces of work
-  double settled = 0.003;  // stop when half the median's interval is below this share of it
+  std::vector<std::string> mechanisms;  // at least one; the first is the one that the files will describe
+  std::vector<Duration> lengths;        // nominal block-task lengths for eviction delays
+  int most = 60;                        // readings of a kernel's time; they stop when settled
+  int evictions = 60;                   // of each kernel, at random moments
+  int commands = 300;                   // launches and evictions of throttle kernels
+  int polls = 15;                       // of each number of blocks and of pieces of work
+  double settled = 0.003;               // stop when half the median's interval is below this share of it
   Duration warm_up{500'000'000};
   std::int64_t largest_copy = 256 << 20;  // bytes
   std::uint64_t seed = 1;
 };
 
-// The usual plan for these clients; both mechanisms where there is a GPU.
-CalibrationPlan usual_plan(std::vector<Client> clients, bool gpu);
+// The usual plan for these clients: every mechanism that the device has, once where several are the same on
+// it.
+CalibrationPlan usual_plan(std::vector<Client> clients, const RealDeviceEntry& device);
 
 // `progress` is told what is being measured. Throws RunError when the device fails or `stop` is set.
 Calibration calibrate(const RealDeviceEntry& device, const CalibrationPlan& plan,

@@ -11,12 +11,10 @@
 #include "hw/cuda/copy_line.cuh"
 #include "hw/cuda/device_facts.hpp"
 #include "hw/kernels/throttle.hpp"
-#include "hw/mechanisms/flag_writer.hpp"
+#include "hw/real_time_refusals.hpp"
 #include "models/kernel_code.hpp"
 
 namespace gangway {
-
-std::vector<std::string> cuda_mechanisms() { return FlagWriters::names(); }
 
 namespace {
 
@@ -37,11 +35,15 @@ std::int64_t throttle_room(const Device& device, const Kernel& kernel) {
 // All that lives on the device, so that it can be left alone as one.
 struct OnDevice {
   explicit OnDevice(const WorldSetup& setup) {
-    const FlagWriterEntry& mechanism = FlagWriters::named(setup.mechanism_name, "cuda", "mechanism");
+    const RealMechanismEntry& half =
+        real_half(setup.mechanism, RealDevices::named("cuda", "world", "device"));
     const Device device = describe_cuda_device(0);
     cuda_check(cudaSetDevice(0), "cudaSetDevice");
     session = std::make_unique<preemptible::Session>();
-    writer = mechanism.make();
+    mechanism = half.on_cuda(setup.mechanism.values());
+    session->persist({mechanism->polling(), [this](std::uint32_t room, std::uint32_t block_tasks) {
+                        return mechanism->blocks(room, block_tasks);
+                      }});
     const Bytes longest = longest_copy(setup.workload);
     to_device = std::make_unique<CopyLine>(cudaMemcpyHostToDevice, longest);
     to_host = std::make_unique<CopyLine>(cudaMemcpyDeviceToHost, longest);
@@ -70,7 +72,7 @@ struct OnDevice {
   std::vector<std::vector<Problem>> problems;
   std::unique_ptr<DeviceArray<std::uint32_t>> lengths;  // while observed
   std::unique_ptr<CopyLine> to_device, to_host;
-  std::unique_ptr<FlagWriter> writer;
+  std::unique_ptr<CudaMechanism> mechanism;
   std::unique_ptr<preemptible::Session> session;  // goes first: it waits for what runs
 };
 
@@ -95,16 +97,16 @@ class CudaLaunches : public DeviceLaunches, public DeviceProbes {
     carried_out([&] { on_.of(kernel).problem->launch_original(*on_.session); });
   }
   void evict() override {
-    carried_out([&] { on_.writer->evict(*on_.session); });
+    carried_out([&] { on_.mechanism->evict(*on_.session); });
   }
   bool started() override { return on_.session->started(); }
   bool gone() override { return on_.session->gone(); }
 
   void ask_pending_work() override {
-    carried_out([&] { on_.writer->ask_pending_work(*on_.session); });
+    carried_out([&] { on_.mechanism->ask_pending_work(*on_.session); });
   }
   std::optional<BlockCount> pending_work() override {
-    const auto done = carried_out([&] { return on_.writer->pending_work(*on_.session); });
+    const auto done = carried_out([&] { return on_.mechanism->pending_work(*on_.session); });
     if (!done) return std::nullopt;
     return BlockCount{*done};
   }
@@ -140,7 +142,11 @@ class CudaLaunches : public DeviceLaunches, public DeviceProbes {
     return observed;
   }
   Duration device_time() override { return {static_cast<std::int64_t>(on_.session->device_ns())}; }
-  std::int64_t blocks(KernelIndex kernel) const override { return on_.of(kernel).problem->blocks(); }
+  std::int64_t blocks(KernelIndex kernel) const override {
+    const OnDevice::Problem& problem = on_.of(kernel);
+    return on_.session->blocks(static_cast<std::uint32_t>(problem.problem->blocks(on_.session->polling())),
+                               static_cast<std::uint32_t>(problem.block_tasks.count));
+  }
 
  private:
   OnDevice& on_;
@@ -277,12 +283,12 @@ std::unique_ptr<RealDevice> make_cuda_device(const WorldSetup& setup) {
 
 #else
 
+#include "hw/cuda/without_cuda.hpp"
 #include "models/error.hpp"
 
 namespace gangway {
 
 std::unique_ptr<RealDevice> make_cuda_device(const WorldSetup&) { throw RunError(kBuiltWithoutCuda); }
-std::vector<std::string> cuda_mechanisms() { return {"flag-copy", "write-value"}; }
 
 }  // namespace gangway
 

@@ -112,7 +112,7 @@ std::unique_ptr<PollProbe> make_cuda_poll_probe() {
 
 #else
 
-#include "hw/cuda/cuda_device.hpp"
+#include "hw/cuda/without_cuda.hpp"
 #include "models/error.hpp"
 
 namespace gangway {

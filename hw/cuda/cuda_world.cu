@@ -4,6 +4,8 @@
 #include "hw/cuda/device_facts.hpp"
 #include "hw/cuda/native_world.hpp"
 #include "hw/executor.hpp"
+#include "hw/native/plan.hpp"
+#include "hw/real_time_refusals.hpp"
 
 namespace gangway {
 namespace {
@@ -31,7 +33,8 @@ class CudaWorld : public World {
 
  private:
   std::unique_ptr<World> managed() const {
-    return std::make_unique<RealTimeWorld>(setup_, make_cuda_device(RealTimeWorld::checked(setup_)));
+    check_kernels(setup_.workload);
+    return std::make_unique<RealTimeWorld>(setup_, make_cuda_device(setup_));
   }
 
   const WorldSetup setup_;
@@ -41,18 +44,27 @@ class CudaWorld : public World {
 
 constexpr const char* kSummary = "preemptible kernels, or native clients, on an NVIDIA GPU in real time";
 
-const Registration<RealDeviceEntry> device{RealDeviceEntry{{"cuda", kSummary, {}},
-                                                           make_cuda_device,
-                                                           [] { return describe_cuda_device(0); },
-                                                           machine,
-                                                           make_cuda_poll_probe}};
+void check(const WorldRequest& request, const WorldEntry& world) {
+  check_real_time(request, world);
+  if (request.policy.needs().has(Capability::native)) check_native(request.setup);
+}
+
+const Registration<RealDeviceEntry> device{RealDeviceEntry{
+    {"cuda", kSummary, {}},
+    PreemptionLevel::block_task,
+    [](const RealMechanismEntry& mechanism) { return mechanism.on_cuda != nullptr; },
+    [](const RealMechanismEntry& a, const RealMechanismEntry& b) { return a.on_cuda == b.on_cuda; },
+    make_cuda_device,
+    [] { return describe_cuda_device(0); },
+    machine,
+    make_cuda_poll_probe}};
 const Registration<WorldEntry> world{WorldEntry{
     {"cuda", kSummary, {}},
     {Capability::evict, Capability::ranges, Capability::native},
+    check,
     [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<CudaWorld>(setup); },
     true,
-    machine,
-    cuda_mechanisms}};
+    machine}};
 
 }  // namespace
 }  // namespace gangway

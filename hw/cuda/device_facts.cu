@@ -74,7 +74,7 @@ CudaFacts cuda_facts(int number) {
 
 #else
 
-#include "hw/cuda/cuda_device.hpp"
+#include "hw/cuda/without_cuda.hpp"
 #include "models/error.hpp"
 
 namespace gangway {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <thread>
 
 #include "hw/clock.hpp"
@@ -67,11 +66,6 @@ const void* code_with(std::uint32_t registers) {
   return variants().front().code;
 }
 
-std::int64_t channels() {
-  const char* text = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-  return text != nullptr ? std::atoll(text) : 8;
-}
-
 // The same moment on both clocks.
 struct Meeting {
   std::int64_t device = 0, host = 0;
@@ -100,10 +94,8 @@ class ClockMap {
 // All that lives on the device, so that it can be left alone as one.
 class OnDevice {
  public:
-  explicit OnDevice(const NativePlan& plan, const Device& device)
-      : there_(static_cast<std::uint64_t>(plan.longest_copy().count)) {
+  explicit OnDevice(const NativePlan& plan) : there_(static_cast<std::uint64_t>(plan.longest_copy().count)) {
     cuda_check(cudaSetDevice(0), "cudaSetDevice");
-    check_channels(device);
     check_kernels(plan);
     make_streams(plan);
     if (there_.size() > 0) {
@@ -260,14 +252,6 @@ class OnDevice {
                "cudaLaunchKernel");
   }
 
-  static void check_channels(const Device& device) {
-    if (device.channels && *device.channels != channels())
-      throw InputError(
-          {"--world cuda", 0}, "device.channels", std::to_string(*device.channels),
-          std::to_string(channels()) +
-              ", which is what the environment's CUDA_DEVICE_MAX_CONNECTIONS (8 if not set) says");
-  }
-
   // All kernels ask for the same division of an SM's memory: it can only be changed while the SM is empty,
   // and that is not among the rules.
   static void check_kernels(const NativePlan& plan) {
@@ -351,7 +335,7 @@ class OnDevice {
 class NativeCudaWorld : public World {
  public:
   explicit NativeCudaWorld(const WorldSetup& setup)
-      : setup_(setup), plan_(setup), on_(std::make_unique<OnDevice>(plan_, setup.device)) {}
+      : setup_(setup), plan_(setup), on_(std::make_unique<OnDevice>(plan_)) {}
   ~NativeCudaWorld() override { leave(); }
   NativeCudaWorld(const NativeCudaWorld&) = delete;
   NativeCudaWorld& operator=(const NativeCudaWorld&) = delete;
@@ -469,7 +453,7 @@ std::unique_ptr<World> make_native_cuda_world(const WorldSetup& setup) {
 
 #else
 
-#include "hw/cuda/cuda_device.hpp"
+#include "hw/cuda/without_cuda.hpp"
 #include "models/error.hpp"
 
 namespace gangway {

@@ -13,10 +13,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #if __has_include("hw/protocol.hpp")
 #include "hw/protocol.hpp"
@@ -118,6 +120,17 @@ __device__ __forceinline__ std::uint32_t claim(const Stay& stay, unsigned long l
   return claim.index;
 }
 
+// What a form of polling does in persistent(): takes the block's next block-task, or kLeave. Called by one
+// thread of the block.
+template <PollingForm kPolling>
+struct Polling;
+template <>
+struct Polling<PollingForm::claim> {
+  static __device__ __forceinline__ std::uint32_t next(const Stay& stay, unsigned long long begun) {
+    return claim(stay, begun);
+  }
+};
+
 // Called by one thread of each block when all of the block's work is done. The last block's call tells the
 // host and leaves the words as the next launch needs them.
 __device__ __forceinline__ void leave(const Stay& stay, unsigned long long begun) {
@@ -174,14 +187,14 @@ static __global__ void original_ended(const Stay stay) {
 //   only (turn alternates), so no thread reads it while it is written and all see what was written;
 // - every thread has left the body when barrier i lets any pass, so the next block-task may reuse the body's
 //   shared memory, and the leader's fence in leave() stands for the writes of all.
-template <auto kBody, int kMostThreads, int kLeastBlocks, bool kObserve, typename... A>
+template <auto kBody, int kMostThreads, int kLeastBlocks, PollingForm kPolling, bool kObserve, typename... A>
 __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) persistent(const Stay stay, A... arguments) {
   __shared__ std::uint32_t next[2];
   const bool leader = device::is_leader();
   unsigned long long begun = 0;
   if (leader) {
     begun = device::clock_ns();
-    next[0] = device::claim(stay, begun);
+    next[0] = device::Polling<kPolling>::next(stay, begun);
   }
   __syncthreads();
   for (unsigned turn = 0;; turn ^= 1) {
@@ -199,7 +212,7 @@ __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) persistent(const S
         atomicAdd(&stay.observation.counts[index], 1u);
       }
     }
-    if (leader) next[turn ^ 1] = device::claim(stay, begun);
+    if (leader) next[turn ^ 1] = device::Polling<kPolling>::next(stay, begun);
     __syncthreads();
   }
   if (leader) device::leave(stay, begun);
@@ -208,6 +221,14 @@ __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) persistent(const S
 #endif  // __CUDACC__
 
 // --- On the host ---
+
+// How launches persist: which form of polling their blocks have, and how many blocks there are. `blocks` is
+// asked before each launch of `block_tasks` block-tasks, with the number of blocks that the device holds at
+// once, and says 1 to `room`. None: as many as fit, no more than there are block-tasks.
+struct Persistence {
+  PollingForm polling = PollingForm::claim;
+  std::function<std::uint32_t(std::uint32_t room, std::uint32_t block_tasks)> blocks;
+};
 
 // The words, signals and streams of one sequence of launches on the current device: one launch at a time. No
 // call but the constructor and the destructor waits. All throw Error. The destructor waits for what runs.
@@ -253,6 +274,18 @@ class Session {
 
   // From now on launches record what `observation` has room for; its null pointers: no longer.
   void observe(const Observation& observation) { observation_ = observation; }
+
+  // From now on launches persist like this.
+  void persist(Persistence persistence) { persistence_ = std::move(persistence); }
+  PollingForm polling() const { return persistence_.polling; }
+  // Persistent blocks of a launch. Throws std::invalid_argument where the rule says none or too many.
+  std::uint32_t blocks(std::uint32_t room, std::uint32_t block_tasks) const {
+    if (!persistence_.blocks) return room < block_tasks ? room : block_tasks;
+    const std::uint32_t blocks = persistence_.blocks(room, block_tasks);
+    if (blocks < 1 || blocks > room)
+      throw std::invalid_argument("persistent blocks must be 1 to those that fit");
+    return blocks;
+  }
 
   // For eviction by other means: what to write where, and a stream that no kernel delays.
   std::uint32_t launch_number() const { return launch_; }
@@ -305,6 +338,7 @@ class Session {
   std::unique_ptr<std::uint32_t, FreeHost> slots_;
   Stream kernels_, commands_;
   Observation observation_;
+  Persistence persistence_;
   std::uint32_t launch_ = 0, evicted_ = 0;
 };
 
@@ -335,8 +369,9 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
     if (tasks == 0 || tasks >= kMostBlockTasks)
       throw std::invalid_argument("a grid must have 1 to " + std::to_string(kMostBlockTasks - 1) + " blocks");
     block_tasks_ = static_cast<std::uint32_t>(tasks);
-    resident_ = resident(kPersistent);
-    resident_observed_ = resident(kObserved);
+    for (std::size_t form = 0; form < kPollingForms; ++form)
+      for (const bool observed : {false, true})
+        resident_[form][observed] = resident(persistent_code(static_cast<PollingForm>(form), observed));
     resident(kOriginal);
     cudaFuncAttributes attributes;
     check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(&original_ended)),
@@ -344,18 +379,21 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
   }
 
   std::uint32_t block_tasks() const { return block_tasks_; }
-  // Persistent blocks: as many as the device holds at once, no more than there are block-tasks.
-  std::uint32_t blocks() const { return resident_ < block_tasks_ ? resident_ : block_tasks_; }
+  // As many persistent blocks as the device holds at once, no more than there are block-tasks.
+  std::uint32_t blocks(PollingForm polling = PollingForm::claim) const {
+    const std::uint32_t room = resident_[static_cast<std::size_t>(polling)][false];
+    return room < block_tasks_ ? room : block_tasks_;
+  }
 
   // Launches the block-tasks [first, last) of the original grid.
   void launch(Session& session, std::uint32_t first, std::uint32_t last, A... arguments) const {
     if (first >= last || last > block_tasks_) throw std::invalid_argument("block-tasks outside the grid");
-    const std::uint32_t room = session.observing() ? resident_observed_ : resident_;
-    const std::uint32_t blocks = room < last - first ? room : last - first;
+    const std::uint32_t room = resident_[static_cast<std::size_t>(session.polling())][session.observing()];
+    const std::uint32_t blocks = session.blocks(room, last - first);
     Stay stay = session.begin(grid_, first, last, blocks);
     void* values[] = {&stay, &arguments...};
-    check(cudaLaunchKernel(session.observing() ? kObserved : kPersistent, dim3(blocks), block_, values,
-                           shared_memory_, session.kernels()),
+    check(cudaLaunchKernel(persistent_code(session.polling(), session.observing()), dim3(blocks), block_,
+                           values, shared_memory_, session.kernels()),
           "cudaLaunchKernel");
   }
   void launch(Session& session, A... arguments) const { launch(session, 0, block_tasks_, arguments...); }
@@ -390,14 +428,25 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
 
   static inline const void* const kOriginal =
       reinterpret_cast<const void*>(&original<kBody, kMostThreads, kLeastBlocks, A...>);
-  static inline const void* const kPersistent =
-      reinterpret_cast<const void*>(&persistent<kBody, kMostThreads, kLeastBlocks, false, A...>);
-  static inline const void* const kObserved =
-      reinterpret_cast<const void*>(&persistent<kBody, kMostThreads, kLeastBlocks, true, A...>);
+  template <PollingForm kPolling>
+  static const void* code_of(bool observed) {
+    return observed ? reinterpret_cast<const void*>(
+                          &persistent<kBody, kMostThreads, kLeastBlocks, kPolling, true, A...>)
+                    : reinterpret_cast<const void*>(
+                          &persistent<kBody, kMostThreads, kLeastBlocks, kPolling, false, A...>);
+  }
+  static const void* persistent_code(PollingForm polling, bool observed) {
+    switch (polling) {
+      case PollingForm::claim:
+        return code_of<PollingForm::claim>(observed);
+    }
+    throw std::logic_error("a form of polling without device code");
+  }
 
   dim3 grid_, block_;
   std::size_t shared_memory_;
-  std::uint32_t block_tasks_ = 0, resident_ = 0, resident_observed_ = 0;
+  std::uint32_t block_tasks_ = 0;
+  std::uint32_t resident_[kPollingForms][2] = {};  // plain, observed
 };
 
 #endif  // __CUDACC__

@@ -10,11 +10,13 @@ namespace gangway {
 
 class HostDevice : public RealDevice {
  public:
-  // `workers` >= 1 threads; every launch has as many persistent blocks. Kernels without code throttle for as
-  // long as the workload says, and every kernel's inputs are drawn from the seed. Throws RunError without
-  // memory.
-  HostDevice(const Workload& workload, unsigned workers, std::uint64_t seed = 1)
-      : memory_(workload, workers, seed), workers_(memory_, workers) {}
+  // `workers` >= 1 threads: so many persistent blocks fit. Kernels without code throttle for as long as the
+  // workload says, and every kernel's inputs are drawn from the seed. Throws RunError without memory.
+  HostDevice(const Workload& workload, unsigned workers, std::uint64_t seed = 1,
+             std::unique_ptr<HostMechanism> mechanism = std::make_unique<HostMechanism>())
+      : memory_(workload, workers, seed),
+        mechanism_(std::move(mechanism)),
+        workers_(memory_, *mechanism_, workers) {}
 
   // One for every core but the scheduler's; at least one.
   static unsigned usual_workers();
@@ -32,6 +34,7 @@ class HostDevice : public RealDevice {
  private:
   HostMemory memory_;
   HostCopies copies_;
+  std::unique_ptr<HostMechanism> mechanism_;
   HostWorkers workers_;
 };
 

@@ -1,6 +1,7 @@
 #include "hw/host/host_workers.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace gangway {
@@ -24,8 +25,9 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old,
 
 }  // namespace
 
-HostWorkers::HostWorkers(const HostMemory& memory, unsigned workers)
+HostWorkers::HostWorkers(const HostMemory& memory, const HostMechanism& mechanism, unsigned workers)
     : memory_(memory),
+      mechanism_(mechanism),
       workers_(workers),
       crowded_(workers >= std::thread::hardware_concurrency()),
       seen_(workers) {
@@ -45,12 +47,26 @@ void HostWorkers::launch_original(KernelIndex kernel) {
   order(kernel, {{0}, {memory_.block_tasks()[memory_.at(kernel)]}}, true);
 }
 
+std::uint32_t HostWorkers::persistent_blocks(std::uint32_t block_tasks) const {
+  const std::uint32_t blocks = mechanism_.blocks(workers_, block_tasks);
+  if (blocks < 1 || blocks > workers_)
+    throw std::logic_error("persistent blocks must be 1 to those that fit");
+  return blocks;
+}
+
+std::int64_t HostWorkers::blocks(KernelIndex kernel) const {
+  return persistent_blocks(memory_.block_tasks()[memory_.at(kernel)]);
+}
+
 void HostWorkers::order(KernelIndex kernel, BlockRange range, bool original) {
+  const auto first = static_cast<std::uint32_t>(range.first.count);
+  const auto last = static_cast<std::uint32_t>(range.last.count);
+  const std::uint32_t blocks = original ? workers_ : persistent_blocks(last - first);
   ++launches_;
-  order_ = {{launches_, static_cast<std::uint32_t>(range.first.count),
-             static_cast<std::uint32_t>(range.last.count), workers_},
+  order_ = {{launches_, first, last, blocks},
             &memory_.problem(kernel),
             memory_.at(kernel),
+            mechanism_.polling(),
             original,
             observe_,
             false};
@@ -86,7 +102,8 @@ void HostWorkers::work(unsigned worker) {
     last = posted_.load(std::memory_order_acquire);
     const Order order = order_;
     if (order.quit) return;
-    persist(worker, order);
+    // One that has no part in the launch says so, too, before the next order is written.
+    if (worker < order.task.blocks) persist(worker, order);
     if (left_.fetch_add(1, std::memory_order_acq_rel) + 1 < workers_) continue;
     done_ = order.original ? order.task.last : done_after(word_.load(std::memory_order_relaxed), order.task);
     gone_at_ = HostClock::now();
@@ -113,13 +130,21 @@ void HostWorkers::persist(unsigned worker, const Order& order) {
     }
   } else {
     for (;;) {
-      const Claim claim = claim_of(word_.fetch_add(1, std::memory_order_relaxed), order.task);
-      if (!claim.run) break;
+      const Claim next = claim(order);
+      if (!next.run) break;
       begin();
-      carry_out(order, seen, claim.index);
+      carry_out(order, seen, next.index);
     }
   }
   seen.last = HostClock::now();
+}
+
+Claim HostWorkers::claim(const Order& order) {
+  switch (order.polling) {
+    case PollingForm::claim:
+      return claim_of(word_.fetch_add(1, std::memory_order_relaxed), order.task);
+  }
+  return {};
 }
 
 void HostWorkers::carry_out(const Order& order, Seen& seen, std::uint32_t index) {
@@ -145,8 +170,8 @@ void HostWorkers::observe(bool on) {
 DeviceProbes::Observed HostWorkers::observed() {
   Observed all;
   if (!observe_) return all;
-  for (const Seen& seen : seen_)
-    for (const Duration length : seen.lengths)
+  for (std::uint32_t worker = 0; worker < order_.task.blocks; ++worker)
+    for (const Duration length : seen_[worker].lengths)
       if (all.lengths.size() < kMostLengths) all.lengths.push_back(length);
   all.counts = counts_[order_.kernel];
   return all;
@@ -154,9 +179,9 @@ DeviceProbes::Observed HostWorkers::observed() {
 
 Duration HostWorkers::device_time() {
   HostClock::Instant first = seen_[0].first, last = seen_[0].last;
-  for (const Seen& seen : seen_) {
-    first = std::min(first, seen.first);
-    last = std::max(last, seen.last);
+  for (std::uint32_t worker = 1; worker < order_.task.blocks; ++worker) {
+    first = std::min(first, seen_[worker].first);
+    last = std::max(last, seen_[worker].last);
   }
   return last - first;
 }

@@ -15,8 +15,9 @@ namespace gangway {
 
 class HostWorkers : public DeviceLaunches, public DeviceProbes {
  public:
-  // `workers` >= 1 threads; every launch has as many persistent blocks. The memory must outlive them.
-  HostWorkers(const HostMemory& memory, unsigned workers);
+  // `workers` >= 1 threads: as many persistent blocks fit. The mechanism says how many a launch has. Memory
+  // and mechanism must outlive them.
+  HostWorkers(const HostMemory& memory, const HostMechanism& mechanism, unsigned workers);
   ~HostWorkers() override;
 
   void launch(KernelIndex kernel, BlockRange range) override;
@@ -32,7 +33,7 @@ class HostWorkers : public DeviceLaunches, public DeviceProbes {
   void observe(bool on) override;
   Observed observed() override;
   Duration device_time() override;
-  std::int64_t blocks(KernelIndex) const override { return workers_; }
+  std::int64_t blocks(KernelIndex kernel) const override;
 
   bool crowded() const { return crowded_; }  // as many workers as cores or more
 
@@ -42,6 +43,7 @@ class HostWorkers : public DeviceLaunches, public DeviceProbes {
     LaunchTask task;
     HostProblem* problem = nullptr;
     std::size_t kernel = 0;  // index into observed counts
+    PollingForm polling = PollingForm::claim;
     bool original = false, observe = false;
     bool quit = false;
   };
@@ -52,12 +54,15 @@ class HostWorkers : public DeviceLaunches, public DeviceProbes {
     HostClock::Instant first, last;
   };
 
+  std::uint32_t persistent_blocks(std::uint32_t block_tasks) const;
   void order(KernelIndex kernel, BlockRange range, bool original);
   void work(unsigned worker);
   void persist(unsigned worker, const Order& order);
+  Claim claim(const Order& order);
   void carry_out(const Order& order, Seen& seen, std::uint32_t index);
 
   const HostMemory& memory_;
+  const HostMechanism& mechanism_;
   unsigned workers_;
   bool crowded_;
   std::vector<std::vector<std::uint32_t>> counts_;

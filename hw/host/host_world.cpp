@@ -4,6 +4,7 @@
 
 #include "hw/executor.hpp"
 #include "hw/host/host_device.hpp"
+#include "hw/real_time_refusals.hpp"
 
 namespace gangway {
 namespace {
@@ -21,25 +22,29 @@ Device describe() {
 
 Machine machine() { return {fmt::format("{} CPU cores", std::thread::hardware_concurrency()), ""}; }
 
-std::unique_ptr<RealDevice> make(const WorldSetup& setup) {
-  return std::make_unique<HostDevice>(setup.workload, HostDevice::usual_workers(), setup.input_seed);
+std::unique_ptr<RealDevice> make_device(const WorldSetup& setup) {
+  const RealMechanismEntry& half = real_half(setup.mechanism, RealDevices::named("host", "world", "device"));
+  return std::make_unique<HostDevice>(setup.workload, HostDevice::usual_workers(), setup.input_seed,
+                                      half.on_host(setup.mechanism.values()));
+}
+
+std::unique_ptr<World> make_world(const WorldSetup& setup) {
+  check_kernels(setup.workload);
+  return std::make_unique<RealTimeWorld>(setup, make_device(setup));
 }
 
 constexpr const char* kSummary = "real time on CPU cores: persistent worker threads run the block-tasks";
 
-const Registration<RealDeviceEntry> device{RealDeviceEntry{{"host", kSummary, {}}, make, describe, machine}};
-const Registration<WorldEntry> world{WorldEntry{{"host", kSummary, {}},
-                                                RealTimeWorld::kCapabilities,
-                                                [](const WorldSetup& setup) -> std::unique_ptr<World> {
-                                                  return std::make_unique<RealTimeWorld>(
-                                                      setup, make(RealTimeWorld::checked(setup)));
-                                                },
-                                                true,
-                                                machine,
-                                                // A store does for both what a GPU needs a command for.
-                                                [] {
-                                                  return std::vector<std::string>{"flag-copy", "write-value"};
-                                                }}};
+const Registration<RealDeviceEntry> device{RealDeviceEntry{
+    {"host", kSummary, {}},
+    PreemptionLevel::block_task,
+    [](const RealMechanismEntry& mechanism) { return mechanism.on_host != nullptr; },
+    [](const RealMechanismEntry& a, const RealMechanismEntry& b) { return a.on_host == b.on_host; },
+    make_device,
+    describe,
+    machine}};
+const Registration<WorldEntry> world{WorldEntry{
+    {"host", kSummary, {}}, RealTimeWorld::kCapabilities, check_real_time, make_world, true, machine}};
 
 }  // namespace
 }  // namespace gangway

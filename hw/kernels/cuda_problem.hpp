@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "hw/protocol.hpp"
 #include "models/policy.hpp"
 
 namespace gangway {
@@ -16,8 +17,8 @@ class Session;  // hw/cuda/preemptible.cuh
 class CudaProblem {
  public:
   virtual ~CudaProblem() = default;
-  // Persistent blocks: as many as the device holds at once, no more than there are block-tasks.
-  virtual std::int64_t blocks() const = 0;
+  // As many persistent blocks of that form as the device holds at once, no more than there are block-tasks.
+  virtual std::int64_t blocks(PollingForm polling) const = 0;
   // These return at once. Throw preemptible::Error.
   virtual void launch(preemptible::Session& session, BlockRange range) const = 0;
   virtual void launch_original(preemptible::Session& session) const = 0;

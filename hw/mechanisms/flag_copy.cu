@@ -1,13 +1,18 @@
 // The FRS paper's commands (III-B): the flag is copied to device memory, and the count of block-tasks done is
 // copied back, each on a stream of its own.
-#include "hw/mechanisms/flag_writer.hpp"
+#include "hw/mechanisms/real_mechanism.hpp"
+#ifdef __CUDACC__
+#include "hw/cuda/preemptible.cuh"
+#endif
 
 namespace gangway {
 namespace {
 
+#ifdef __CUDACC__
+
 using preemptible::check;
 
-class FlagCopy : public FlagWriter {
+class FlagCopy : public CudaMechanism {
  public:
   FlagCopy() {
     int least = 0, greatest = 0;
@@ -45,8 +50,13 @@ class FlagCopy : public FlagWriter {
   std::uint32_t* done_ = nullptr;  // pinned
 };
 
-const FlagWriterRegistration<FlagCopy> registered{"flag-copy",
-                                                  "flag copied to device memory, count copied back (FRS)"};
+#else
+
+class FlagCopy;
+
+#endif
+
+const RealMechanismRegistration<HostMechanism, FlagCopy> registered{{"flag-copy", {}, {"useful"}}};
 
 }  // namespace
 }  // namespace gangway

@@ -1,15 +1,20 @@
 // The flag is written by a stream memory operation, which needs no copy engine, and the count of block-tasks
 // done is read from mapped memory, where the last block has put it already.
+#include "hw/mechanisms/real_mechanism.hpp"
+#ifdef __CUDACC__
 #include <cuda.h>
 
-#include "hw/mechanisms/flag_writer.hpp"
+#include "hw/cuda/preemptible.cuh"
+#endif
 
 namespace gangway {
 namespace {
 
+#ifdef __CUDACC__
+
 using preemptible::check;
 
-class WriteValue : public FlagWriter {
+class WriteValue : public CudaMechanism {
  public:
   // The driver is asked for the function, so that the program starts where there is no driver.
   WriteValue() {
@@ -47,8 +52,13 @@ class WriteValue : public FlagWriter {
   std::uint32_t evicted_ = 0;
 };
 
-const FlagWriterRegistration<WriteValue> registered{
-    "write-value", "flag written by a stream memory operation, count read from mapped memory"};
+#else
+
+class WriteValue;
+
+#endif
+
+const RealMechanismRegistration<HostMechanism, WriteValue> registered{{"write-value", {}, {"useful"}}};
 
 }  // namespace
 }  // namespace gangway

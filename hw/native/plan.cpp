@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "hw/protocol.hpp"
@@ -20,6 +21,17 @@ std::string text_of(std::span<const std::uint32_t> numbers) {
 }
 
 }  // namespace
+
+void check_native(const WorldSetup& setup) {
+  const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  const std::int64_t channels = connections != nullptr ? std::atoll(connections) : 8;
+  if (setup.device.channels && *setup.device.channels != channels)
+    throw InputError(
+        {"--world cuda", 0}, "device.channels", std::to_string(*setup.device.channels),
+        fmt::format("{}, which is what the environment's CUDA_DEVICE_MAX_CONNECTIONS (8 if not set) says",
+                    channels));
+  static_cast<void>(NativePlan(setup));
+}
 
 NativePlan::NativePlan(const WorldSetup& setup) : setup_(setup) {
   for (const Client& client : setup_.workload.clients) {

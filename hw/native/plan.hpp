@@ -86,6 +86,10 @@ class NativePlan {
   std::uint32_t copies_ = 0;
 };
 
+// Throws InputError for what native clients on a real device cannot be, as NativePlan does, and for a number
+// of channels that is not the one which the environment's CUDA_DEVICE_MAX_CONNECTIONS (8 if not set) gives.
+void check_native(const WorldSetup& setup);
+
 // Registers per thread that kernels can be given.
 inline constexpr std::uint32_t kNativeRegisters[] = {32, 64, 128, 255};
 

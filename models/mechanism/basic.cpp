@@ -28,7 +28,7 @@ class Basic : public PollingMechanism {
 };
 
 const MechanismRegistration<Basic> registered{"basic", "every block polls the flag in host memory (EffiSha)",
-                                              PollingMechanism::parameters()};
+                                              PreemptionLevel::block_task, PollingMechanism::parameters()};
 
 }  // namespace
 }  // namespace gangway

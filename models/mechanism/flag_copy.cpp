@@ -7,7 +7,7 @@ namespace {
 
 const MechanismRegistration<FlagMechanism> registered{
     "flag-copy", "State flag copied to device memory, task counter copied back (FRS)",
-    FlagMechanism::parameters()};
+    PreemptionLevel::block_task, FlagMechanism::parameters()};
 
 }  // namespace
 }  // namespace gangway

@@ -10,7 +10,8 @@ class Ideal : public Mechanism {
   CommandDelays delays(const Kernel&, const Device&) const override { return {}; }
 };
 
-const MechanismRegistration<Ideal> registered{"ideal", "launches and evictions take no time", {}};
+const MechanismRegistration<Ideal> registered{
+    "ideal", "launches and evictions take no time", PreemptionLevel::block_task, {}};
 
 }  // namespace
 }  // namespace gangway

@@ -6,7 +6,7 @@ namespace {
 
 const MechanismRegistration<ProxyMechanism> registered{
     "proxy", "one block copies the flag from host memory for the others (EffiSha)",
-    PollingMechanism::parameters()};
+    PreemptionLevel::block_task, PollingMechanism::parameters()};
 
 }  // namespace
 }  // namespace gangway

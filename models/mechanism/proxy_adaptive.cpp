@@ -38,6 +38,7 @@ class ProxyAdaptive : public ProxyMechanism {
 
 const MechanismRegistration<ProxyAdaptive> registered{
     "proxy-adaptive", "as proxy, but blocks look at the flag only a few times per time slice (EffiSha)",
+    PreemptionLevel::block_task,
     PollingMechanism::parameters(
         {{"r", "looks per time slice", Parameter::Integer{10, 1, 1'000'000}},
          {"L", "the scheduler's time slice", Parameter::Time{1_ms, 1_us, 100_s}},

@@ -30,6 +30,7 @@ class Slice : public Mechanism {
 const MechanismRegistration<Slice> registered{
     "slice",
     "launches are grids of the original kernel, which run to their end (PKM)",
+    PreemptionLevel::slice,
     {{"slice_cost", "of each launch, beyond the device's launch command", Parameter::Time{0_ns, 0_ns, 1_s}}}};
 
 }  // namespace

@@ -18,7 +18,7 @@ class WriteValue : public FlagMechanism {
 
 const MechanismRegistration<WriteValue> registered{
     "write-value", "State flag written by a stream memory operation, task counter read from host memory",
-    FlagMechanism::parameters()};
+    PreemptionLevel::block_task, FlagMechanism::parameters()};
 
 }  // namespace
 }  // namespace gangway

@@ -89,6 +89,39 @@ class RealWorlds(ProgramTest):
         self.assertIn("key 'mechanism': found 'ideal', expected one of flag-copy, write-value", done.stderr)
         self.assertFalse((self.folder / "out").exists())
 
+    def test_a_parameter_that_no_device_can_obey_is_refused(self):
+        for mechanism in ("flag-copy", "write-value"):
+            given = f"{{name: {mechanism}, params: {{delay_scale: 5}}}}"
+            for world in ("host", "cuda"):
+                for file in (text(mechanism=given), text(policies=f"fcfs, {{name: rr, mechanism: {given}}}")):
+                    path = self.file("real.yaml", file)
+                    done = self.call("run", path, "--world", world, "--out", self.folder / "out")
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertRegex(done.stderr, r"\Aerror: \S*real.yaml:1[34]: key '[\w.]*mechanism\.params\.delay_scale': found '5', "
+                                                  rf"expected 1, as the world {world} cannot change it\n\Z")
+                    self.assertFalse((self.folder / "out").exists())
+            # A sweep names the point's value.
+            swept = self.file("real.yaml", text(mechanism=f"{{name: {mechanism}, params: {{delay_scale: 1}}}}")
+                              + "sweep: {mechanism.params.delay_scale: [1, 3]}\n")
+            done = self.call("run", swept, "--world", "host", "--out", self.folder / "out")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertRegex(done.stderr, r"delay_scale': found '3', expected 1,[^\n]*\n\Z")
+            self.assertFalse((self.folder / "out").exists())
+
+    def test_a_parameter_that_describes_the_device_is_taken(self):
+        given = text(mechanism="{name: write-value, params: {useful: 0.7, delay_scale: 1}}", policies="fcfs")
+        done = self.call("run", self.file("real.yaml", given), "--world", "host", "--out", self.folder / "out")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_kernels_that_no_device_can_run_are_refused_before_anything_runs(self):
+        for key, value in (("gap", "1 us"), ("host_work", "2 us")):
+            file = self.file("real.yaml", text().replace("time: 4 ms", f"time: 4 ms, {key}: {value}"))
+            for world in ("host", "cuda"):
+                done = self.call("run", file, "--world", world, "--out", self.folder / "out")
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertRegex(done.stderr, rf"\Aerror: \S*real.yaml:10: key 'a\.{key}': found {value}, expected none, or the world sim\n\Z")
+                self.assertFalse((self.folder / "out").exists())
+
     @unittest.skipIf("GANGWAY_GPU" in os.environ, "there is a GPU")
     def test_native_clients_beside_those_of_a_policy_are_refused(self):
         file = self.file("real.yaml", text().replace("{name: A, ", "{name: A, native: true, "))

@@ -50,7 +50,6 @@ class Bench {
     for (const MechanismEntry& entry : Mechanisms::all())
       if (entry.name == mechanism) mechanism_ = entry.make(ParameterValues(entry.parameters, std::nullopt));
     WorldSetup setup{workload_, device_, *mechanism_};
-    setup.mechanism_name = mechanism;
     setup.input_seed = seed = gangway::testing::fresh_seed();
     device = make_cuda_device(setup);
   }

@@ -16,6 +16,17 @@ using gangway::testing::have_gpu;
 
 GANGWAY_KERNEL(flat, unsigned* out) { atomicAdd(&out[blockIdx.x * blockDim.x + threadIdx.x], gridDim.x); }
 
+// How many of its block-tasks are under way at once, at most.
+GANGWAY_KERNEL(crowding, unsigned* out) {
+  if (threadIdx.x == 0) {
+    const unsigned now = atomicAdd(&out[0], 1u) + 1;
+    atomicMax(&out[1], now);
+    for (unsigned spin = 0; spin < 20; ++spin) __nanosleep(500);
+    atomicSub(&out[0], 1u);
+    atomicAdd(&out[2], 1u);
+  }
+}
+
 GANGWAY_KERNEL(in_three_dimensions, unsigned* out) {
   const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   const unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -154,6 +165,40 @@ TEST_CASE("early returns of blocks and threads", "[gpu][small]") {
 TEST_CASE("arguments by value", "[gpu][small]") {
   if (!have_gpu()) return;
   same_in_all_forms(Kernel<&with_a_struct>(5'000, 64), 5'000 * 64, Pair{3, 4.0});
+}
+
+TEST_CASE("a launch has as many persistent blocks as its rule says", "[gpu][small]") {
+  if (!have_gpu()) return;
+  constexpr unsigned kTasks = 1000;
+  const Kernel<&crowding> kernel(kTasks, 64);
+  for (const unsigned blocks : {1u, 2u, 7u, 100u}) {
+    Session session;
+    unsigned room = 0;
+    session.persist({gangway::PollingForm::claim, [&](std::uint32_t fits, std::uint32_t block_tasks) {
+                       room = fits;
+                       return std::min(blocks, block_tasks);
+                     }});
+    Output out(3);
+    for (std::uint32_t done = 0, evictions = 0; done < kTasks; done = session.done(), ++evictions) {
+      kernel.launch(session, done, kTasks, out.data);
+      if (evictions < 5) {
+        until([&] { return session.started(); });
+        session.evict();
+      }
+      until([&] { return session.gone(); });
+    }
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    const std::vector<unsigned> values = out.read();
+    CHECK(room > 100);
+    CHECK(values[0] == 0);
+    CHECK(values[1] >= 1);
+    CHECK(values[1] <= blocks);
+    CHECK(values[2] == kTasks);
+  }
+  Session session;
+  session.persist({gangway::PollingForm::claim, [](std::uint32_t room, std::uint32_t) { return room + 1; }});
+  Output out(3);
+  CHECK_THROWS_AS(kernel.launch(session, 0, kTasks, out.data), std::invalid_argument);
 }
 
 TEST_CASE("what cannot be launched is refused", "[gpu]") {

@@ -1,0 +1,25 @@
+#include "models/world.hpp"
+
+#include <algorithm>
+
+namespace gangway {
+
+void check_capabilities(const WorldRequest& request, const WorldEntry& world) {
+  const Origin origin{"--world " + world.name, 0};
+  const Capabilities needs = request.policy.needs();
+  const Capabilities missing = needs.missing_from(world.capabilities);
+  if (!missing.none())
+    throw InputError(origin, "policies." + request.label, "a policy that needs " + missing.text(),
+                     "a policy for this world, or another world");
+  if (needs.has(Capability::native) || world.capabilities.has(Capability::mixed)) return;
+  const auto& clients = request.setup.workload.clients;
+  const auto native = std::find_if(clients.begin(), clients.end(), [](const Client& c) { return c.native; });
+  if (native != clients.end())
+    throw InputError(origin, "workload.clients." + native->name,
+                     "a native client under the policy " + quote(request.label),
+                     world.capabilities.has(Capability::native)
+                         ? "the policy 'passthrough', under which all are native, or another world"
+                         : "clients under the policy, or another world");
+}
+
+}  // namespace gangway

@@ -1,0 +1,94 @@
+#include "sim/simulation_refusals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gangway {
+namespace {
+
+constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; sums stay below twice that
+
+void add(Bytes& sum, Bytes size) { sum.count = std::min(kMost, sum.count + size.count); }
+
+// All clients' memory must fit together, or under a policy that moves it each client's by itself, beside that
+// of native clients.
+void check_memory(const WorldRequest& request) {
+  const Workload& workload = request.setup.workload;
+  const Device& device = request.setup.device;
+  const WorkloadPlace& place = request.workload;
+  const bool moved = request.policy.needs().has(Capability::memory);
+  Bytes fixed, largest;
+  std::size_t whose = 0;
+  for (std::size_t c = 0; c < workload.clients.size(); ++c) {
+    const Client& client = workload.clients[c];
+    if (!moved || client.native)
+      add(fixed, client.memory);
+    else if (client.memory > largest)
+      largest = client.memory, whose = c;
+  }
+  Bytes all = fixed;
+  add(all, largest);
+  if (all <= device.memory) return;
+  const std::string room = fmt::format("at most the {} of {}", to_text(device.memory), device.name);
+  if (!moved)
+    throw InputError(place.of(0), place.path + ".clients", to_text(all) + " of client memory in all", room);
+  const std::string beside = fixed.count > 0 ? " beside the " + to_text(fixed) + " of native clients" : "";
+  throw InputError(place.of(whose), place.path + ".clients." + workload.clients[whose].name,
+                   "a footprint of " + to_text(largest) + beside, room);
+}
+
+// Where clients submit to channels of their own nobody uses other queues of the device's.
+std::optional<Refusal> refusal_by_channels(const Client& client) {
+  if (!client.native) return std::nullopt;
+  return Refusal{"native: true", "no native clients where all submit to channels"};
+}
+
+// Native clients issue all of a job at once, others need the mechanism.
+std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const WorldSetup& setup) {
+  if (native && kernel.gap > Duration{})
+    return Refusal{"a gap in the program of a native client", "none, or arbitration: direct"};
+  if (native) return std::nullopt;
+  auto refused = setup.mechanism.refusal(kernel, setup.device);
+  if (refused) refused->found += " under the mechanism " + quote(setup.mechanism.entry().name);
+  return refused;
+}
+
+// Several GPUs are for policies that know of them, and have no queues of their own that anybody else uses.
+void check_gpus(const WorldRequest& request) {
+  const Device& device = request.setup.device;
+  if (device.gpus == 1) return;
+  const auto fail = [&](const std::string& found, const std::string& expected) {
+    throw InputError(request.gpus, request.gpus_path, found, expected);
+  };
+  const auto found = fmt::format("{} GPUs", device.gpus);
+  if (!request.policy.several_gpus())
+    fail(found, "1 under the policy " + quote(request.label) + ", which schedules one");
+  for (const Client& client : request.setup.workload.clients)
+    if (client.native)
+      fail(found + " with the native client " + quote(client.name), "1, or no native clients");
+}
+
+}  // namespace
+
+void check_simulation(const WorldRequest& request, const WorldEntry& world) {
+  const WorldSetup& setup = request.setup;
+  const WorkloadPlace& place = request.workload;
+  const bool channels = uses_channels(request.policy, setup.device);
+  const bool all_native = request.policy.needs().has(Capability::native);
+  check_capabilities(request, world);
+  check_gpus(request);
+  check_memory(request);
+  for (const Client& client : setup.workload.clients)
+    for (const Kernel& kernel : client.kernels) {
+      auto refused =
+          channels ? refusal_by_channels(client) : refusal_by_gpu(kernel, all_native || client.native, setup);
+      if (!refused) refused = request.policy.refusal(kernel, setup.device);
+      if (refused)
+        throw InputError(kernel.origin.line > 0 ? kernel.origin : place.origin,
+                         place.path + ".clients." + client.name + ".kernels." + kernel.name, refused->found,
+                         refused->expected);
+    }
+}
+
+}  // namespace gangway
