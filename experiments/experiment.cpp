@@ -217,8 +217,12 @@ Experiment interpret(const Node& root) {
   experiment.points = Points(root, std::move(sweep), WorkloadCheck(experiment, root));
   settings.finish();
   experiment.points.each_checked([&](const Point& point) {
-    for (const Contender& policy : point.policies)
-      experiment.counts_slices = experiment.counts_slices || needs_of(policy).has(Capability::memory);
+    for (const Contender& policy : point.policies) {
+      const Capabilities needs = needs_of(policy);
+      if (needs.has(Capability::memory)) experiment.counts_slices = true;
+      if (needs.has(Capability::evict) && point.device_of(policy).gpus > 1)
+        experiment.counts_evictions_by_gpu = true;
+    }
   });
   const bool none =
       published && published->node().kind == Node::Kind::sequence && published->node().items.empty();

@@ -23,8 +23,9 @@ struct Experiment {
   bool write_jobs = true;
   bool standalone_transformed = true;
   bool sample_sigma = false;
-  bool by_block = false;       // simulation: each block is an event
-  bool counts_slices = false;  // of clients: some policy moves their memory
+  bool by_block = false;                 // simulation: each block is an event
+  bool counts_slices = false;            // of clients: some policy moves their memory
+  bool counts_evictions_by_gpu = false;  // some policy evicts on several
   std::optional<Duration> horizon;
   Duration watchdog{10'000'000'000};  // for worlds in real time
   std::vector<PublishedValue> published;

@@ -61,6 +61,9 @@ void Group::add(const UnitResult& replication) {
   replications_.push_back(replication.metrics);
   slices_.push_back(replication.slices);
   if (replication.switching) switching_.push_back(*replication.switching);
+  evictions_.resize(replication.evictions_by_gpu.size());
+  for (std::size_t gpu = 0; gpu < evictions_.size(); ++gpu)
+    evictions_[gpu] += replication.evictions_by_gpu[gpu];
   lateness_.add(replication.lateness);
   events_ += replication.events;
   ResponseTimes all;
@@ -83,6 +86,14 @@ std::string Group::starved_clients() const {
     if (starved(c)) starved_names.push_back(names_[c]);
   std::sort(starved_names.begin(), starved_names.end());
   return fmt::format("{}", fmt::join(starved_names, "|"));
+}
+
+// "1.5|0": of each GPU the mean over runs.
+Cell Group::evictions_by_gpu() const {
+  std::vector<std::string> means;
+  for (const double sum : evictions_)
+    means.push_back(Cell(sum / static_cast<double>(replications_.size())).csv());
+  return fmt::format("{}", fmt::join(means, "|"));
 }
 
 // None where a replication has no value: of the rest alone it would flatter.
@@ -179,6 +190,7 @@ GroupRows Group::rows() const {
   double shortest = std::numeric_limits<double>::infinity();
   for (const auto& [client, row] : rows.clients)
     shortest = std::min(shortest, cell(row, "standalone_ns").number().value_or(shortest));
+  if (!evictions_.empty()) rows.summary.emplace_back("evictions_by_gpu", evictions_by_gpu());
   add_lateness(rows.summary, lateness_, shortest);
   rows.events = events_;
   rows.jobs = static_cast<std::int64_t>(jobs);

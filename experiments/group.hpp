@@ -44,6 +44,7 @@ class Group {
  private:
   bool starved(std::size_t client) const;  // in any replication
   std::string starved_clients() const;
+  Cell evictions_by_gpu() const;
   Row client_row(std::size_t client) const;
   template <typename Get>
   std::vector<double> over_replications(Get get) const;
@@ -54,6 +55,7 @@ class Group {
   Responses all_responses_;
   std::vector<Responses> responses_;  // by client
   std::vector<double> switching_;     // by replication, where it is known
+  std::vector<double> evictions_;     // by GPU, summed over replications; empty where they are not counted
   Lateness lateness_;
   std::uint64_t events_ = 0;
 };

@@ -212,6 +212,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const Point& point,
   SliceMeter slices(stage.workload.clients.size());
   if (experiment.counts_slices) records.count(&slices);
   UnitResult result;
+  if (experiment.counts_evictions_by_gpu) result.evictions_by_gpu.resize(static_cast<std::size_t>(gpus));
   const std::uint32_t permutations = permutation_count(experiment, stage.point);
   for (std::uint32_t permutation = 0; permutation < permutations; ++permutation) {
     run_meter.reset();
@@ -224,6 +225,9 @@ std::optional<UnitResult> play(const Experiment& experiment, const Point& point,
       return std::nullopt;
     }
     meter.run_over(run_meter.totals());
+    for (std::uint32_t gpu = 0; gpu < result.evictions_by_gpu.size(); ++gpu)
+      result.evictions_by_gpu[gpu] +=
+          static_cast<double>(run_meter.evictions_from({gpu})) / static_cast<double>(permutations);
     rows.run_over(permutation);
   }
   result.metrics = meter.metrics();

@@ -20,6 +20,7 @@ struct UnitResult {
   std::vector<ResponseTimes> responses;  // by client
   std::vector<SliceUse> slices;          // by client, where the experiment counts them
   std::optional<double> switching;       // share of the time; none where no policy launched anything
+  std::vector<double> evictions_by_gpu;  // per run, where the experiment counts them
   std::string job_rows;                  // of jobs.csv, sorted; empty when the experiment does not write them
   std::uint64_t events = 0;
   Lateness lateness;  // of a scheduler in real time

@@ -32,6 +32,8 @@ class Recorder : public TraceSink, public JobSink {
 
   Played take(const Device& device) {
     played_.totals = meter_.totals();
+    for (std::uint32_t gpu = 0; gpu < device.gpus; ++gpu)
+      played_.evictions_from.push_back(meter_.evictions_from({gpu}));
     const std::string broken = account_.broken_law(played_.jobs, played_.totals, device);
     if (!broken.empty()) throw std::logic_error("a law of time is broken: " + broken);
     return std::move(played_);

@@ -32,6 +32,7 @@ struct Played {
   std::vector<Record> records;
   std::vector<JobResult> jobs;
   RunTotals totals;
+  std::vector<std::int64_t> evictions_from;  // by GPU
 };
 
 // `policy` and its parameters as a file would give them: "rr", "{name: rr, params: {quantum: 30 ns}}".

@@ -16,7 +16,6 @@ void RunMeter::reset() {
   totals_.gpus = static_cast<std::int64_t>(gpus_.size());
   gpus_.assign(gpus_.size(), {});
   launches_.clear();
-  evict_ordered_.reset();
 }
 
 void RunMeter::record(const Record& record) {
@@ -24,7 +23,7 @@ void RunMeter::record(const Record& record) {
     case Mark::released:
       return released(record);
     case Mark::launch_ordered:
-      evict_ordered_.reset();
+      gpus_[record.gpu].eviction.reset();
       return launched(record);
     case Mark::issued:
       if (!record.copy) launched(record);
@@ -38,16 +37,12 @@ void RunMeter::record(const Record& record) {
     case Mark::resumed:
       return changed(record, true);
     case Mark::evict_ordered:
-      evict_ordered_ = {record.launch, record.time};
+      gpus_[record.gpu].eviction = {record.launch, record.time};
       return;
     case Mark::gone:
       return gone(record);
     case Mark::left:
-      if (record.why != Why::evicted) return;
-      ++job_of(record).evictions;
-      job_of(record).eviction_delay += last_eviction_delay_;
-      ++totals_.evictions;
-      totals_.eviction_delay += last_eviction_delay_;
+      if (record.why == Why::evicted) evicted(record);
       return;
     case Mark::copy_begins:
       return copies(record, 1);
@@ -108,8 +103,19 @@ void RunMeter::gone(const Record& record) {
   if (launch == launches_.end()) return;
   depart(*launch, record.time);
   launches_.erase(launch);
-  if (evict_ordered_ && evict_ordered_->launch == record.launch)
-    last_eviction_delay_ = record.time - evict_ordered_->ordered;
+  Gpu& gpu = gpus_[record.gpu];
+  if (gpu.eviction && gpu.eviction->launch == record.launch)
+    gpu.eviction_delay = record.time - gpu.eviction->ordered;
+}
+
+void RunMeter::evicted(const Record& record) {
+  Gpu& gpu = gpus_[record.gpu];
+  JobResult& job = job_of(record);
+  ++job.evictions;
+  job.eviction_delay += gpu.eviction_delay;
+  ++gpu.evictions;
+  ++totals_.evictions;
+  totals_.eviction_delay += gpu.eviction_delay;
 }
 
 void RunMeter::copies(const Record& record, int change) {

@@ -71,6 +71,8 @@ class RunMeter : public TraceSink {
   void record(const Record& record) override;
   void reset();  // before the next run
   const RunTotals& totals() const { return totals_; }
+  // Of these evictions, those from this GPU.
+  std::int64_t evictions_from(DeviceId gpu) const { return gpus_[gpu.index].evictions; }
 
  private:
   // A job that is released and not over, and what it is doing.
@@ -87,13 +89,16 @@ class RunMeter : public TraceSink {
     std::uint8_t gpu = 0;
     bool on_device = false;
   };
-  struct Gpu {
-    int launches = 0;  // with blocks on it
-    Time since;
-  };
   struct Eviction {
     LaunchId launch;
     Time ordered;
+  };
+  struct Gpu {
+    int launches = 0;  // with blocks on it
+    Time since;
+    std::optional<Eviction> eviction;  // the last that was ordered of the launch that owns it
+    Duration eviction_delay;           // of the last one
+    std::int64_t evictions = 0;
   };
   Open& open(JobId job) {
     auto& jobs = open_[job.client.index];
@@ -105,6 +110,7 @@ class RunMeter : public TraceSink {
   void started(const Record& record);
   void changed(const Record& record, bool on_device);
   void gone(const Record& record);
+  void evicted(const Record& record);
   void copies(const Record& record, int change);
   void vanish(const Record& record);
   void over(const Record& record, Outcome outcome);
@@ -117,8 +123,6 @@ class RunMeter : public TraceSink {
   RunTotals totals_;
   std::vector<Launch> launches_;
   std::vector<Gpu> gpus_;
-  std::optional<Eviction> evict_ordered_;
-  Duration last_eviction_delay_;
 };
 
 }  // namespace gangway
