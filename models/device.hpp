@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/gpu_rules.hpp"
+#include "models/gpu_set.hpp"
 #include "models/input/field.hpp"
 #include "models/queue_order.hpp"
 #include "models/workload.hpp"
@@ -76,8 +77,6 @@ struct ChannelCosts {
   Duration poll;            // the longest time until the scheduler sees that a request has completed
   std::optional<std::int64_t> channels;  // open at once; none: any number
 };
-
-inline constexpr std::int64_t kMostGpus = 64;
 
 struct Device {
   std::string name;

@@ -23,6 +23,7 @@
 
 #include "models/block_set.hpp"
 #include "models/error.hpp"
+#include "models/gpu_set.hpp"
 #include "models/identity.hpp"
 #include "models/quantity.hpp"
 #include "models/registry.hpp"
@@ -101,6 +102,7 @@ struct JobFacts {
   KernelsFacts kernels;
   std::uint32_t kernel = 0;  // the current one; kernels.size() when none is left
   BlockCount done;           // block-tasks of the current kernel, in all
+  GpuSet gpus = {};          // that it may use
 
   bool finished() const { return kernel == kernels.size(); }
   const KernelFacts& current() const { return kernels[kernel]; }  // throws when none is left
@@ -210,7 +212,7 @@ using Fact = std::variant<Left, Arrived, Started, Moved, Opens, Exited, Submitte
 // never be right (a launch while another owns the device, of block-tasks that do not begin at the work done
 // or end outside the grid, a timer in the past, an order the world has no capability for) stops the run with
 // RunError. On several GPUs a kernel may have launches on more than one; then of any block-tasks that no
-// launch has or had.
+// launch has or had, on GPUs that its job may use.
 class Orders {
  public:
   virtual ~Orders() = default;
@@ -280,8 +282,10 @@ class Policy {
   virtual Capabilities needs() const = 0;
   // Why the policy cannot schedule such a kernel, or not on such a device, if it cannot.
   virtual std::optional<Refusal> refusal(const Kernel&, const Device&) const { return std::nullopt; }
-  // Whether it schedules more than one GPU.
+  // Whether it schedules more than one GPU; and whether it then launches each job only where JobFacts says
+  // that it may.
   virtual bool several_gpus() const { return false; }
+  virtual bool heeds_clients_gpus() const { return false; }
   // Where its random numbers come from in this run, before the first decision.
   virtual void seed(const Stream&) {}
   // Every fact of an instant comes first ...

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/gpu_set.hpp"
 #include "models/input/field.hpp"
 #include "models/kernel_code.hpp"
 #include "models/quantity.hpp"
@@ -80,6 +81,7 @@ struct Client {
   bool native = false;  // submits its operations to the device's own queues, not to the policy
   std::string context;  // whose turns it shares on a device that gives them to contexts; empty: its own
   std::string stream;   // of a native client; those that name the same share it; empty: its own
+  GpuSet gpus;          // that its jobs may use
   std::optional<Duration> arrive;
   Bytes copy_in, copy_out;
   Bytes memory;                     // footprint: what the state takes of device memory

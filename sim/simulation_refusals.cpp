@@ -11,9 +11,9 @@ constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; sums stay below
 
 void add(Bytes& sum, Bytes size) { sum.count = std::min(kMost, sum.count + size.count); }
 
-// All clients' memory must fit together, or under a policy that moves it each client's by itself, beside that
-// of native clients.
-void check_memory(const WorldRequest& request) {
+// The memory of all clients that may use a GPU must fit there together, or under a policy that moves it each
+// client's by itself, beside that of native clients.
+void check_memory(const WorldRequest& request, DeviceId gpu) {
   const Workload& workload = request.setup.workload;
   const Device& device = request.setup.device;
   const WorkloadPlace& place = request.workload;
@@ -22,6 +22,7 @@ void check_memory(const WorldRequest& request) {
   std::size_t whose = 0;
   for (std::size_t c = 0; c < workload.clients.size(); ++c) {
     const Client& client = workload.clients[c];
+    if (!client.gpus.has(gpu)) continue;
     if (!moved || client.native)
       add(fixed, client.memory);
     else if (client.memory > largest)
@@ -31,8 +32,9 @@ void check_memory(const WorldRequest& request) {
   add(all, largest);
   if (all <= device.memory) return;
   const std::string room = fmt::format("at most the {} of {}", to_text(device.memory), device.name);
+  const std::string where = device.gpus == 1 ? "in all" : fmt::format("on GPU {}", gpu.index);
   if (!moved)
-    throw InputError(place.of(0), place.path + ".clients", to_text(all) + " of client memory in all", room);
+    throw InputError(place.of(0), place.path + ".clients", to_text(all) + " of client memory " + where, room);
   const std::string beside = fixed.count > 0 ? " beside the " + to_text(fixed) + " of native clients" : "";
   throw InputError(place.of(whose), place.path + ".clients." + workload.clients[whose].name,
                    "a footprint of " + to_text(largest) + beside, room);
@@ -55,6 +57,7 @@ std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const W
 }
 
 // Several GPUs are for policies that know of them, and have no queues of their own that anybody else uses.
+// Clients that may use only some of them are for policies that heed it.
 void check_gpus(const WorldRequest& request) {
   const Device& device = request.setup.device;
   if (device.gpus == 1) return;
@@ -64,9 +67,18 @@ void check_gpus(const WorldRequest& request) {
   const auto found = fmt::format("{} GPUs", device.gpus);
   if (!request.policy.several_gpus())
     fail(found, "1 under the policy " + quote(request.label) + ", which schedules one");
-  for (const Client& client : request.setup.workload.clients)
+  const std::vector<Client>& clients = request.setup.workload.clients;
+  for (const Client& client : clients)
     if (client.native)
       fail(found + " with the native client " + quote(client.name), "1, or no native clients");
+  if (request.policy.heeds_clients_gpus()) return;
+  const GpuSet all = GpuSet::first(static_cast<std::uint32_t>(device.gpus));
+  for (std::size_t c = 0; c < clients.size(); ++c)
+    if (common(clients[c].gpus, all) != all)
+      throw InputError(
+          request.workload.of(c), request.workload.path + ".clients." + clients[c].name + ".gpus",
+          fmt::format("{} of {} GPUs", clients[c].gpus.size(), device.gpus),
+          "all of them under the policy " + quote(request.label) + ", which does not heed `gpus`");
 }
 
 }  // namespace
@@ -78,7 +90,7 @@ void check_simulation(const WorldRequest& request, const WorldEntry& world) {
   const bool all_native = request.policy.needs().has(Capability::native);
   check_capabilities(request, world);
   check_gpus(request);
-  check_memory(request);
+  for (std::uint32_t gpu = 0; gpu < setup.device.gpus; ++gpu) check_memory(request, {gpu});
   for (const Client& client : setup.workload.clients)
     for (const Kernel& kernel : client.kernels) {
       auto refused =

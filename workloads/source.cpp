@@ -185,6 +185,17 @@ void read_kernels(const Field& field, std::vector<Kernel>& kernels) {
   kernels.insert(kernels.end(), static_cast<std::size_t>(count), kernel);
 }
 
+// By number, from 0.
+GpuSet read_gpus(const Field& field) {
+  GpuSet gpus = GpuSet::none();
+  for (const Field& item : field.items()) {
+    const DeviceId gpu{static_cast<std::uint32_t>(item.integer(0, kMostGpus - 1))};
+    if (gpus.has(gpu)) item.fail(fmt::format("GPU {} a second time", gpu.index), "each GPU once");
+    gpus.add(gpu);
+  }
+  return gpus;
+}
+
 std::vector<Duration> read_releases(const Field& field) {
   std::vector<Duration> releases;
   for (const Field& item : field.items()) {
@@ -268,6 +279,7 @@ Client read_client(const Field& field, const ForAll& all) {
   if (auto native = m.maybe("native")) client.native = native->boolean();
   if (auto context = m.maybe("context")) client.context = context->identifier();
   if (auto stream = m.maybe("stream")) client.stream = stream->identifier();
+  if (auto gpus = m.maybe("gpus")) client.gpus = read_gpus(*gpus);
   if (auto blocking = m.maybe("blocking")) client.blocking = blocking->boolean();
   if (auto trivial = m.maybe("trivial_requests")) client.trivial_requests = trivial->number(0, 1000);
   if (auto frames = m.maybe("frames_in_flight"))
@@ -328,7 +340,20 @@ std::vector<Client> read_client_list(const Field& field, bool laid_out, const Fo
   return clients;
 }
 
+void check_gpus(const Workload& workload, const Device& device, const WorkloadPlace& place) {
+  for (std::size_t c = 0; c < workload.clients.size(); ++c) {
+    const Client& client = workload.clients[c];
+    if (client.gpus == GpuSet{}) continue;
+    for (DeviceId gpu{static_cast<std::uint32_t>(device.gpus)}; gpu.index < kMostGpus; ++gpu.index)
+      if (client.gpus.has(gpu))
+        throw InputError(place.of(c), place.path + ".clients." + client.name + ".gpus",
+                         fmt::format("GPU {}", gpu.index),
+                         fmt::format("numbers from 0 to {}, the GPUs of {}", device.gpus - 1, device.name));
+  }
+}
+
 void check_fits(const Workload& workload, const Device& device, const WorkloadPlace& place) {
+  check_gpus(workload, device, place);
   const Origin origin = place.of(0);
   for (const Client& client : workload.clients) {
     for (const Kernel& kernel : client.kernels)

@@ -122,7 +122,7 @@ std::string JobAutomaton::refusal(JobId job, DeviceId gpu, BlockRange range) con
   if (gpu.index >= launches_.size())
     return fmt::format("a launch on device {}, of {}", gpu.index, launches_.size());
   if (!free(gpu)) return "a launch while another kernel owns the GPU";
-  return book_.refusal(job, range);
+  return book_.refusal(job, gpu, range);
 }
 
 LaunchId JobAutomaton::launch(JobId job, DeviceId gpu, BlockRange range, Time now) {

@@ -49,6 +49,7 @@ JobBook::JobBook(const WorldSetup& setup) : workload_(&setup.workload) {
     }
     jobs_[c].id.client = ClientId{c};
     jobs_[c].kernels = kernels_[c];
+    jobs_[c].gpus = client.gpus;
   }
   reset();
 }
@@ -70,10 +71,12 @@ void JobBook::arrived(JobId job, Time now, std::int32_t priority) {
   facts.done = {};
 }
 
-std::string JobBook::refusal(JobId job, BlockRange range) const {
+std::string JobBook::refusal(JobId job, DeviceId gpu, BlockRange range) const {
   if (job.client.index >= jobs_.size()) return "a launch of a job that is not eligible";
   const JobFacts& facts = jobs_[job.client.index];
   if (facts.id != job || facts.finished()) return "a launch of a job that is not eligible";
+  if (!facts.gpus.has(gpu))
+    return fmt::format("a launch on device {}, which client {} may not use", gpu.index, job.client.index);
   const BlockCount all = facts.current().block_tasks;
   const bool taken = gpus_ == 1 ? range.first != facts.done : taken_[job.client.index].meets(range);
   if (taken || range.first < BlockCount{0} || range.empty() || range.last > all)

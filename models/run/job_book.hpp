@@ -17,8 +17,8 @@ class JobBook : public View {
   void arrived(JobId job, Time now, std::int32_t priority);
   JobFacts& of(JobId job) { return jobs_[job.client.index]; }
   void set_memory(const MemoryView* memory) { memory_ = memory; }
-  // Why these block-tasks of the job cannot be launched, or empty. Only what is the policy's fault.
-  std::string refusal(JobId job, BlockRange range) const;
+  // Why these block-tasks of the job cannot be launched there, or empty. Only what is the policy's fault.
+  std::string refusal(JobId job, DeviceId gpu, BlockRange range) const;
   // A launch has these block-tasks of the current kernel from now on ...
   void launched(JobId job, BlockRange range);
   // ... and leaves, with those before `done` done. Returns whether that was the last of the kernel; the next

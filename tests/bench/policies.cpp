@@ -94,6 +94,7 @@ class Watched : public Policy {
   explicit Watched(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
   Capabilities needs() const override { return policy_->needs(); }
   bool several_gpus() const override { return policy_->several_gpus(); }
+  bool heeds_clients_gpus() const override { return policy_->heeds_clients_gpus(); }
   void seed(const Stream& stream) override { policy_->seed(stream); }
   void note(Time now, const Fact& fact, const View& view) override {
     at_work = 1;
