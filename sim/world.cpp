@@ -14,6 +14,13 @@ std::vector<CommandDelays> delays_of(const WorldSetup& setup, const Client& clie
   return delays;
 }
 
+// Clients take turns at the GPUs that they may use, in client order.
+DeviceId home_of(const Client& client, std::uint32_t number, std::uint32_t gpus) {
+  GpuSet may_use = common(client.gpus, GpuSet::first(gpus));
+  for (std::uint32_t skip = number % may_use.size(); skip > 0; --skip) may_use.remove(may_use.lowest());
+  return may_use.lowest();
+}
+
 std::uint8_t number_of(DeviceId gpu) { return static_cast<std::uint8_t>(gpu.index); }
 
 std::int64_t moved_bytes(const CopyQueue::Copy& copy) { return copy.of_program() ? 0 : copy.size.count; }
@@ -29,9 +36,11 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
       jobs_(setup_, book_, static_cast<JobStage&>(*this)) {
   bool share = false;
   for (const Client& client : setup_.workload.clients) {
+    copies_in_on_.push_back(home_of(client, static_cast<std::uint32_t>(delays_.size()), jobs_.gpus()));
     delays_.push_back(delays_of(setup_, client));
     share = share || client.native;
   }
+  ran_on_ = copies_in_on_;
   if (share) share_device(false);
 }
 
@@ -186,7 +195,8 @@ bool SimulatedWorld::copy_in(JobId job) {
   const Client& client = setup_.workload.clients[job.client.index];
   const bool by_restore = moves_memory_ && !client.variables.empty();
   if (client.copy_in.count == 0 || by_restore) return false;
-  ask_for_copy(DeviceId{0}, Direction::restore, {job, client.copy_in});
+  const DeviceId gpu = moves_memory_ ? DeviceId{0} : copies_in_on_[job.client.index];
+  ask_for_copy(gpu, Direction::restore, {job, client.copy_in});
   return true;
 }
 
@@ -194,7 +204,7 @@ bool SimulatedWorld::copy_out(JobId job) {
   if (moves_memory_) return moves_.copy_outputs(job);
   const Bytes size = setup_.workload.clients[job.client.index].copy_out;
   if (size.count == 0) return false;
-  ask_for_copy(DeviceId{0}, Direction::save, {job, size});
+  ask_for_copy(ran_on_[job.client.index], Direction::save, {job, size});
   return true;
 }
 
@@ -204,6 +214,7 @@ bool SimulatedWorld::copy_out(JobId job) {
 void SimulatedWorld::place(const Launch& launch) {
   const RunningKernel& kernel = launch.kernel;
   const CommandDelays& delays = delays_[kernel.job.client.index][kernel.index];
+  ran_on_[kernel.job.client.index] = launch.gpu;
   if (moves_memory_) moves_.launched(kernel.job, launch.gpu, launch.range, now_);
   const Duration host_wait = hosts_.launch(
       now_, kernel.job, kernel.index,

@@ -1,5 +1,5 @@
-// The simulated world: discrete events on one GPU, or on several whose memory a policy moves. sim/README.md
-// is its exact definition, sim/memory/README.md that of memory and of several GPUs, and sim/blocks/README.md
+// The simulated world: discrete events on one GPU or on several. sim/README.md is its exact definition,
+// sim/memory/README.md that of memory and of kernels split over several GPUs, and sim/blocks/README.md
 // that of a GPU that native clients use as well. What happens to jobs and launches is up to the automaton
 // (models/run/job_automaton.hpp); this file says when.
 #pragma once
@@ -117,6 +117,7 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
   HostThreads hosts_;
   std::vector<Gpu> gpus_;
   std::vector<std::uint64_t> gone_events_;  // by GPU: the event that ends the launch; others are out of date
+  std::vector<DeviceId> copies_in_on_, ran_on_;  // by client: where its jobs are copied to; its last launch
   CopyEngines copies_;
   bool all_native_ = false;
   std::optional<SharedDevice> device_;  // only where there are native clients

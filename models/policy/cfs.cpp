@@ -18,21 +18,31 @@ class Cfs : public OwnershipPolicy {
 
  private:
   Choice choose(Time now, const View&) override { return rounds_ ? next_of_round() : longest_waiting(now); }
-  Duration renewed_quantum(Time, const View&) override { return epoch_; }
+  Duration renewed_quantum(Time, const View&, const Owner&) override { return epoch_; }
 
   void prepare(std::size_t clients) override { round_.reserve(clients); }
 
+  // The first of the round's list that may use a free GPU; a round begins when there is none.
   Choice next_of_round() {
-    if (served_ == round_.size()) begin_round();
-    const JobId next = round_[served_++].job;
-    const auto place =
-        std::find_if(waiting().begin(), waiting().end(), [&](const Waiting& w) { return w.job == next; });
-    return {static_cast<std::size_t>(place - waiting().begin()), quantum_};
+    if (const auto next = take_from_list()) return {*next, quantum_};
+    begin_round();
+    return {*take_from_list(), quantum_};
+  }
+
+  std::optional<std::size_t> take_from_list() {
+    const std::vector<Waiting>& all = candidates();
+    for (auto next = round_.begin(); next != round_.end(); ++next) {
+      const auto place =
+          std::find_if(all.begin(), all.end(), [&](const Waiting& w) { return w.job == next->job; });
+      if (place == all.end()) continue;
+      round_.erase(next);
+      return static_cast<std::size_t>(place - all.begin());
+    }
+    return std::nullopt;
   }
 
   void begin_round() {
     round_ = waiting();
-    served_ = 0;
     std::sort(round_.begin(), round_.end(), [](const Waiting& a, const Waiting& b) {
       return std::tie(a.since, a.arrived, a.job.client) < std::tie(b.since, b.arrived, b.job.client);
     });
@@ -41,7 +51,7 @@ class Cfs : public OwnershipPolicy {
 
   Choice longest_waiting(Time now) const {
     const auto waited = [&](const Waiting& w) { return w.waited + (now - w.since); };
-    return {least([&](const Waiting& w) { return -waited(w).ns; }), share(waiting().size())};
+    return {least([&](const Waiting& w) { return -waited(w).ns; }), share(candidates().size())};
   }
 
   Duration share(std::size_t active) const {
@@ -50,8 +60,7 @@ class Cfs : public OwnershipPolicy {
 
   Duration epoch_;
   bool rounds_;
-  std::vector<Waiting> round_;
-  std::size_t served_ = 0;  // of the round
+  std::vector<Waiting> round_;  // who has not been chosen in it yet
   Duration quantum_;
 };
 

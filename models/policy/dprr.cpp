@@ -32,6 +32,11 @@ class Dprr : public OwnershipPolicy {
     Time since;                     // when it came into its queue
     Duration aged;                  // in earlier waits in the active queue, since it last had a fresh quota
     std::optional<Duration> quota;  // what an arrival left it
+    bool newcomer = false;          // came into the active queue with this decision
+    // As an owner:
+    std::int64_t priority = 0;  // dynamic, when it was chosen
+    Duration owner_quota;
+    Time renewed;  // the quota, the last time
   };
 
   void prepare(std::size_t clients) override { standings_.assign(clients, {}); }
@@ -43,32 +48,40 @@ class Dprr : public OwnershipPolicy {
       const Standing& s = standing(w);
       return std::pair(s.queue != active_, -priority(now, view, w));
     });
-    const Waiting& chosen = waiting()[best];
+    const Waiting& chosen = candidates()[best];
     Standing& s = standing(chosen);
-    owner_priority_ = priority(now, view, chosen);
-    owner_quota_ = s.quota.value_or(full_quota(view, chosen));
-    s.aged += now - s.since;
+    s.priority = priority(now, view, chosen);
+    s.owner_quota = s.quota.value_or(full_quota(view, chosen));
+    s.renewed = now;
+    if (s.queue == active_) s.aged += now - s.since;
     s.queue = kOwner;
-    displaced_ = false;
+    s.newcomer = false;
     if (swap_when_empty_ && none_active()) swap(now);
-    return {best, owner_quota_};
+    return {best, s.owner_quota};
   }
 
-  bool displaced(Time, const View& view) override {
-    const std::int64_t newcomer = admit(view);
-    displaced_ = arrivals_preempt_ && newcomer > owner_priority_;
-    return displaced_;
+  void consider(const View& view) override {
+    for (const Waiting& w : waiting()) standing(w).newcomer = false;
+    admit(view);
   }
 
-  void left(Time now, BlockCount) override {
-    Standing& s = standing(owner().waiting);
-    const Duration used =
-        owner().turn_began ? now - std::max(*owner().turn_began, quota_renewed_) : Duration{};
+  bool yields(const Owner&) const override { return arrivals_preempt_; }
+  std::int64_t urgency(const View& view, const Waiting& w) const override {
+    if (!arrivals_preempt_ || !standing(w).newcomer) return std::numeric_limits<std::int64_t>::min();
+    return view.job(w.job).current().priority;
+  }
+  std::int64_t owner_urgency(Time, const View&, const Owner& owner) const override {
+    return standing(owner.waiting).priority;
+  }
+
+  void left(Time now, const Owner& owner, BlockCount) override {
+    Standing& s = standing(owner.waiting);
+    const Duration used = owner.turn_began ? now - std::max(*owner.turn_began, s.renewed) : Duration{};
     s.since = now;
-    s.kernel = owner().kernel;
-    if (displaced_ && used < owner_quota_) {
+    s.kernel = owner.kernel;
+    if (owner.displaced && used < s.owner_quota) {
       s.queue = active_;
-      s.quota = owner_quota_ - used;
+      s.quota = s.owner_quota - used;
     } else {
       s.queue = inactive();
       s.quota.reset();
@@ -76,25 +89,27 @@ class Dprr : public OwnershipPolicy {
     }
   }
 
-  Duration renewed_quantum(Time now, const View& view) override {
-    quota_renewed_ = now;
-    owner_priority_ = view.job(owner().waiting.job).current().priority;
-    owner_quota_ = full_quota(view, owner().waiting);
-    return owner_quota_;
+  Duration renewed_quantum(Time now, const View& view, const Owner& owner) override {
+    Standing& s = standing(owner.waiting);
+    s.renewed = now;
+    s.priority = view.job(owner.waiting.job).current().priority;
+    return s.owner_quota = full_quota(view, owner.waiting);
   }
 
-  // Kernels that began to wait come into a queue. Returns the greatest priority among those of them that are
-  // active.
-  std::int64_t admit(const View& view) {
-    std::int64_t greatest = std::numeric_limits<std::int64_t>::min();
+  // Kernels that began to wait come into a queue.
+  void admit(const View& view) {
     for (const Waiting& w : waiting()) {
       Standing& s = standing(w);
       const std::uint32_t kernel = view.job(w.job).kernel;
       if (s.known && s.job == w.job && s.kernel == kernel) continue;
-      s = {w.job, kernel, true, arrivals_active_ ? active_ : inactive(), w.since, {}, {}};
-      if (arrivals_active_) greatest = std::max<std::int64_t>(greatest, view.job(w.job).current().priority);
+      s = {};
+      s.job = w.job;
+      s.kernel = kernel;
+      s.known = true;
+      s.queue = arrivals_active_ ? active_ : inactive();
+      s.since = w.since;
+      s.newcomer = arrivals_active_;
     }
-    return greatest;
   }
 
   bool none_active() const {
@@ -115,7 +130,7 @@ class Dprr : public OwnershipPolicy {
   }
 
   Duration full_quota(const View& view, const Waiting& w) const {
-    const std::int64_t p = quota_grows_ ? owner_priority_ : view.job(w.job).current().priority;
+    const std::int64_t p = quota_grows_ ? standing(w).priority : view.job(w.job).current().priority;
     return {quota_.ns * (std::max<std::int64_t>(p, 0) + 1)};
   }
 
@@ -133,10 +148,6 @@ class Dprr : public OwnershipPolicy {
 
   std::vector<Standing> standings_;  // by client
   int active_ = 0;
-  std::int64_t owner_priority_ = 0;  // dynamic, when it was chosen
-  Duration owner_quota_;
-  Time quota_renewed_;      // the last time
-  bool displaced_ = false;  // the owner, by an arrival
 };
 
 const OwnershipRegistration<Dprr> registered{

@@ -30,23 +30,22 @@ class Frs : public OwnershipPolicy {
 
   Choice choose(Time now, const View& view) override {
     slowdowns_.clear();
-    for (const Waiting& w : waiting()) slowdowns_.push_back(slowdown(terms(now, view, w)));
+    for (const Waiting& w : candidates()) slowdowns_.push_back(slowdown(terms(now, view, w)));
     const auto slowdown_of = [&](const Waiting& w) {
-      return slowdowns_[static_cast<std::size_t>(&w - waiting().data())];
+      return slowdowns_[static_cast<std::size_t>(&w - candidates().data())];
     };
     const std::size_t most = least([&](const Waiting& w) { return -slowdown_of(w); });
-    const Terms fastest = terms(now, view, waiting()[least(slowdown_of)]);
+    const Terms fastest = terms(now, view, candidates()[least(slowdown_of)]);
     return {most, quantum(slowdowns_[most], fastest)};
   }
 
-  Duration renewed_quantum(Time now, const View& view) override {
-    const Terms alone = terms(now, view, owner().waiting);
+  Duration renewed_quantum(Time now, const View& view, const Owner& owner) override {
+    const Terms alone = terms(now, view, owner.waiting);
     return quantum(slowdown(alone), alone);
   }
 
-  void left(Time now, BlockCount tasks) override {
-    if (owner().started)
-      estimates_.saw(owner().waiting.job.client, owner().kernel, now - *owner().started, tasks);
+  void left(Time now, const Owner& owner, BlockCount tasks) override {
+    if (owner.started) estimates_.saw(owner.waiting.job.client, owner.kernel, now - *owner.started, tasks);
   }
 
   Terms terms(Time now, const View& view, const Waiting& w) const {

@@ -1,5 +1,8 @@
 #include "models/policy/ownership.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace gangway {
 
 using namespace literals;
@@ -12,10 +15,13 @@ Parameter OwnershipPolicy::linger_parameter() {
 }
 
 std::optional<BlockCount> OwnershipPolicy::slice(const JobFacts&) const { return std::nullopt; }
-Duration OwnershipPolicy::renewed_quantum(Time, const View&) { return {}; }
+Duration OwnershipPolicy::renewed_quantum(Time, const View&, const Owner&) { return {}; }
 void OwnershipPolicy::prepare(std::size_t) {}
-bool OwnershipPolicy::displaced(Time, const View&) { return false; }
-void OwnershipPolicy::left(Time, BlockCount) {}
+void OwnershipPolicy::consider(const View&) {}
+bool OwnershipPolicy::yields(const Owner&) const { return false; }
+std::int64_t OwnershipPolicy::urgency(const View&, const Waiting&) const { return 0; }
+std::int64_t OwnershipPolicy::owner_urgency(Time, const View&, const Owner&) const { return 0; }
+void OwnershipPolicy::left(Time, const Owner&, BlockCount) {}
 
 // --- Facts
 
@@ -25,126 +31,134 @@ void OwnershipPolicy::note(Time now, const Fact& fact, const View& view) {
   } else if (const auto* over = std::get_if<Left>(&fact)) {
     on(*over, now, view);
   } else if (const auto* started = std::get_if<Started>(&fact)) {
-    if (!owner_ || owner_->launch != started->launch) return;
-    if (!owner_->lingers) owner_->started = now;  // it may be over in the instant that it started
-    if (!owner_->turn_began) owner_->turn_began = now;
+    Gpu* const gpu = gpu_of(started->launch);
+    if (gpu == nullptr) return;
+    Owner& owner = *gpu->owner;
+    if (!owner.lingers) owner.started = now;  // it may be over in the instant that it started
+    if (!owner.turn_began) owner.turn_began = now;
   } else if (const auto* timer = std::get_if<Timer>(&fact)) {
-    expired_ = expired_ || timer->timer == timer_;
-    lingered_ = lingered_ || timer->timer == linger_timer_;
+    for (Gpu& gpu : gpus_) {
+      gpu.expired = gpu.expired || timer->timer == gpu.timer;
+      gpu.lingered = gpu.lingered || timer->timer == gpu.linger_timer;
+    }
   }
+}
+
+OwnershipPolicy::Gpu* OwnershipPolicy::gpu_of(LaunchId launch) {
+  for (Gpu& gpu : gpus_)
+    if (gpu.owner && gpu.owner->launch == launch) return &gpu;
+  return nullptr;
 }
 
 void OwnershipPolicy::on(const Arrived& fact, Time now, const View& view) {
-  if (!owner_ || !owner_->lingers || owner_->waiting.job != fact.job) {
-    waiting_.push_back({fact.job, view.job(fact.job).arrived, now, {}});
+  for (Gpu& gpu : gpus_) {
+    if (!gpu.owner || !gpu.owner->lingers || gpu.owner->waiting.job != fact.job) continue;
+    gpu.owner->waiting.waited = {};
+    gpu.owner->returned = ++places_;
     return;
   }
-  owner_->waiting.waited = {};
-  owner_->returned = waiting_.size();
+  wait({fact.job, view.job(fact.job).arrived, now, {}, ++places_}, now);
 }
 
 void OwnershipPolicy::on(const Left& fact, Time now, const View& view) {
-  if (!owner_ || owner_->launch != fact.launch) return;
-  left(now, fact.done.value_or(owner_->first) - owner_->first);
+  Gpu* const gpu = gpu_of(fact.launch);
+  if (gpu == nullptr) return;
+  Owner& owner = *gpu->owner;
+  left(now, owner, fact.done.value_or(owner.first) - owner.first);
   const JobFacts& job = view.job(fact.job);
   const bool more = job.id == fact.job && !job.finished();
-  if (linger_ > Duration{} && fact.why == Why::completed && more && !owner_->evicting) {
-    owner_->lingers = true;
-    owner_->started.reset();
-    if (!fact.job_over) owner_->returned = waiting_.size();
+  if (linger_ > Duration{} && fact.why == Why::completed && more && !owner.evicting) {
+    owner.lingers = true;
+    owner.started.reset();
+    if (!fact.job_over) owner.returned = ++places_;
     return;
   }
   if (!fact.job_over && fact.why != Why::killed) {
-    const Waiting& w = owner_->waiting;
-    waiting_.push_back({w.job, w.arrived, now, w.waited});
+    owner.waiting.place = ++places_;
+    wait(owner.waiting, now);
   }
-  owner_.reset();
+  gpu->owner.reset();
+}
+
+// At the job's place, which is the last one but for a job that lingered.
+void OwnershipPolicy::wait(Waiting job, Time now) {
+  job.since = now;
+  job.provided = false;
+  auto place = waiting_.end();
+  while (place != waiting_.begin() && std::prev(place)->place > job.place) --place;
+  waiting_.insert(place, job);
 }
 
 // --- The decision
 
+void OwnershipPolicy::begin(const View& view) {
+  for (std::uint32_t gpu = 0; gpu < view.gpus(); ++gpu) gpus_.emplace_back().id = {gpu};
+  waiting_.reserve(view.clients());
+  candidates_.reserve(view.clients());
+  of_waiting_.reserve(view.clients());
+  prepare(view.clients());
+}
+
 void OwnershipPolicy::decide(Time now, const View& view, Orders& orders) {
-  if (waiting_.capacity() < view.clients()) {  // the decision before anything happens
-    waiting_.reserve(view.clients());
-    prepare(view.clients());
+  if (gpus_.empty()) begin(view);  // the decision before anything happens
+  for (Gpu& gpu : gpus_)
+    if (!gpu.owner) release(gpu, orders);
+  consider(view);
+  take_free(now, view, orders);
+  displace(now, view, orders);
+  for (Gpu& gpu : gpus_)
+    if (gpu.owner) watch(gpu, now, view, orders);
+  take_free(now, view, orders);
+  for (Gpu& gpu : gpus_) gpu.expired = gpu.lingered = gpu.chosen_now = false;
+}
+
+// --- Taking GPUs
+
+void OwnershipPolicy::take_free(Time now, const View& view, Orders& orders) {
+  GpuSet free = GpuSet::none();
+  for (const Gpu& gpu : gpus_)
+    if (!gpu.owner) free.add(gpu.id);
+  while (!free.empty() && narrow(view, free)) {
+    const Choice choice = choose(now, view);
+    const std::size_t chosen = narrowed_ ? of_waiting_[choice.index] : choice.index;
+    const DeviceId id = common(free, view.job(waiting_[chosen].job).gpus).lowest();
+    free.remove(id);
+    Gpu& gpu = gpus_[id.index];
+    gpu.owner = Owner{};
+    gpu.owner->waiting = waiting_[chosen];
+    gpu.owner->waiting.waited += now - waiting_[chosen].since;
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(chosen));
+    gpu.quantum = choice.quantum;
+    gpu.chosen_now = true;
+    gpu.expired = gpu.lingered = false;
+    launch(gpu, view, orders);
   }
-  if (owner_ && owner_->lingers)
-    wait_for_owner(now, view, orders);
-  else if (owner_)
-    watch(now, view, orders);
-  else
-    release(orders);
-  if (!owner_ && !waiting_.empty()) take(now, view, orders);
-  expired_ = lingered_ = false;
+  narrowed_ = false;
 }
 
-void OwnershipPolicy::take(Time now, const View& view, Orders& orders) {
-  const Choice choice = choose(now, view);
-  owner_ = Owner{};
-  owner_->waiting = waiting_[choice.index];
-  waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(choice.index));
-  owner_->waiting.waited += now - owner_->waiting.since;
-  quantum_ = choice.quantum;
-  launch(view, orders);
+// Who can be chosen now. Returns whether there is anybody.
+bool OwnershipPolicy::narrow(const View& view, GpuSet free) {
+  const auto may = [&](const Waiting& w) { return !common(free, view.job(w.job).gpus).empty(); };
+  narrowed_ = gpus_.size() > 1 && !std::all_of(waiting_.begin(), waiting_.end(), may);
+  if (!narrowed_) return !waiting_.empty();
+  candidates_.clear();
+  of_waiting_.clear();
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    if (!may(waiting_[i])) continue;
+    candidates_.push_back(waiting_[i]);
+    of_waiting_.push_back(i);
+  }
+  return !candidates_.empty();
 }
 
-void OwnershipPolicy::launch(const View& view, Orders& orders) {
-  const JobFacts& job = view.job(owner_->waiting.job);
-  owner_->kernel = job.kernel;
-  owner_->first = job.done;
+void OwnershipPolicy::launch(Gpu& gpu, const View& view, Orders& orders) {
+  Owner& owner = *gpu.owner;
+  const JobFacts& job = view.job(owner.waiting.job);
+  owner.kernel = job.kernel;
+  owner.first = job.done;
   BlockCount last = job.current().block_tasks;
   if (const auto most = slice(job); most && *most < last - job.done) last = job.done + *most;
-  owner_->launch = orders.launch(job.id, DeviceId{0}, {job.done, last});
-}
-
-void OwnershipPolicy::watch(Time now, const View& view, Orders& orders) {
-  if (owner_->evicting) return;
-  if (!waiting_.empty() && displaced(now, view)) return evict(orders);
-  if (owner_->started && quantum_) {
-    timer_ = orders.wake_at(*owner_->started + *quantum_);
-    quantum_.reset();
-  } else if (expired_) {
-    if (!waiting_.empty()) return evict(orders);
-    timer_ = orders.wake_at(now + renewed_quantum(now, view));
-  }
-}
-
-// The owner's kernel completed, and the job has another one.
-void OwnershipPolicy::wait_for_owner(Time now, const View& view, Orders& orders) {
-  const bool others = !waiting_.empty();
-  if (others && (displaced_between_kernels(now, view) || expired_)) {
-    if (owner_->returned) {
-      const Waiting& w = owner_->waiting;
-      waiting_.insert(waiting_.begin() + static_cast<std::ptrdiff_t>(*owner_->returned),
-                      {w.job, w.arrived, now, w.waited});
-    }
-    return release(orders);
-  }
-  if (expired_) timer_ = orders.wake_at(now + renewed_quantum(now, view));
-  if (owner_->returned) {
-    if (linger_timer_.value != 0 && !lingered_) orders.cancel(linger_timer_);
-    linger_timer_ = {};
-    owner_->lingers = false;
-    owner_->returned.reset();
-    launch(view, orders);
-  } else if (lingered_) {
-    release(orders);
-  } else if (linger_timer_.value == 0) {
-    linger_timer_ = orders.wake_at(now + linger_);
-  }
-}
-
-void OwnershipPolicy::evict(Orders& orders) {
-  owner_->evicting = true;
-  orders.evict(owner_->launch);
-}
-
-// Nobody owns the GPU, and no timer of the last owner is left.
-void OwnershipPolicy::release(Orders& orders) {
-  if (timer_.value != 0 && !expired_) orders.cancel(timer_);
-  if (linger_timer_.value != 0 && !lingered_) orders.cancel(linger_timer_);
-  timer_ = linger_timer_ = {};
-  owner_.reset();
+  owner.launch = orders.launch(job.id, gpu.id, {job.done, last});
 }
 
 }  // namespace gangway

@@ -1,8 +1,10 @@
-// What all ownership policies of one GPU share: who waits, who owns the GPU, quanta counted from the first
-// block, evictions ordered once, and how long a job keeps the GPU between two of its kernels. A policy says
-// whom to choose, for how long, and whether a waiting job displaces the owner.
+// What all ownership policies share: who waits, who owns which GPU, quanta counted from the first block,
+// evictions ordered once, and how long a job keeps a GPU between two of its kernels. A policy says whom to
+// choose, for how long, and how urgent jobs are where a waiting one displaces an owner. On several GPUs a job
+// owns one at a time; models/policy/README.md, "On several GPUs", has the rules.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +23,8 @@ class OwnershipPolicy : public Policy {
   void set_linger(Duration linger) { linger_ = linger; }
 
   Capabilities needs() const override { return {Capability::evict}; }
+  bool several_gpus() const final { return true; }
+  bool heeds_clients_gpus() const final { return true; }
   void note(Time now, const Fact& fact, const View& view) final;
   void decide(Time now, const View& view, Orders& orders) final;
 
@@ -28,8 +32,10 @@ class OwnershipPolicy : public Policy {
   struct Waiting {
     JobId job;
     Time arrived;
-    Time since;       // when this wait began
-    Duration waited;  // in earlier waits of this job
+    Time since;               // when this wait began
+    Duration waited;          // in earlier waits of this job
+    std::uint64_t place = 0;  // grows in the order of beginning to wait
+    bool provided = false;    // in this decision: a GPU is being vacated for it
   };
   struct Owner {
     Waiting waiting;           // as it was when chosen
@@ -39,39 +45,47 @@ class OwnershipPolicy : public Policy {
     std::optional<Time> started;     // the launch
     std::optional<Time> turn_began;  // its first launch started since it was chosen: quanta count from here
     bool evicting = false;
-    bool lingers = false;                 // between two kernels
-    std::optional<std::size_t> returned;  // it came back: its place among those that waiting() then holds
+    bool displaced = false;                 // by a waiting job that is more urgent
+    bool lingers = false;                   // between two kernels
+    std::optional<std::uint64_t> returned;  // it came back: the place that it would have in waiting()
   };
   struct Choice {
-    std::size_t index = 0;            // into waiting()
+    std::size_t index = 0;            // into candidates()
     std::optional<Duration> quantum;  // none: until it completes
   };
 
-  // In the order of beginning to wait; not empty when choose() is called.
+  // In the order of beginning to wait.
   const std::vector<Waiting>& waiting() const { return waiting_; }
-  const Owner& owner() const { return *owner_; }
+  // In choose(): those of them that may use a GPU which is free, at least one.
+  const std::vector<Waiting>& candidates() const { return narrowed_ ? candidates_ : waiting_; }
 
+  // Who gets a free GPU: the first by number that it may use.
   virtual Choice choose(Time now, const View& view) = 0;
   // How many block-tasks of the job's current kernel to launch at most; none: all that are left.
   virtual std::optional<BlockCount> slice(const JobFacts& job) const;
   // The quantum when the last one expired and nobody waits.
-  virtual Duration renewed_quantum(Time now, const View& view);
+  virtual Duration renewed_quantum(Time now, const View& view, const Owner& owner);
   // A run begins: room for what the policy keeps by client, so that nothing is allocated while time counts.
   virtual void prepare(std::size_t clients);
-  // Whether the owner has to leave for a waiting job.
-  virtual bool displaced(Time now, const View& view);
-  // The same of an owner that lingers, judged by its next kernel: nothing has to be evicted.
-  virtual bool displaced_between_kernels(Time now, const View& view) { return displaced(now, view); }
+  // A decision begins, with everybody who has come to wait in waiting().
+  virtual void consider(const View& view);
+  // Whether the owner has to leave for a waiting job that is more urgent. One that lingers is judged by its
+  // next kernel: nothing has to be evicted.
+  virtual bool yields(const Owner& owner) const;
+  // How urgent a waiting job is, and an owner: more where it is greater. All are alike if no owner yields.
+  virtual std::int64_t urgency(const View& view, const Waiting& waiting) const;
+  virtual std::int64_t owner_urgency(Time now, const View& view, const Owner& owner) const;
   // The owner left: its launch did `tasks` block-tasks between its start and now.
-  virtual void left(Time now, BlockCount tasks);
+  virtual void left(Time now, const Owner& owner, BlockCount tasks);
 
-  // The waiting job for which `value` is least; ties go to who arrived first, then to the first client.
+  // The candidate for which `value` is least; ties go to who arrived first, then to the first client.
   template <typename Value>
   std::size_t least(Value value) const {
+    const std::vector<Waiting>& all = candidates();
     std::size_t best = 0;
-    auto least = value(waiting_[0]);
-    for (std::size_t i = 1; i < waiting_.size(); ++i) {
-      auto its = value(waiting_[i]);
+    auto least = value(all[0]);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      auto its = value(all[i]);
       if (!before(i, its, best, least)) continue;
       best = i;
       least = std::move(its);
@@ -83,26 +97,49 @@ class OwnershipPolicy : public Policy {
   template <typename V>
   bool before(std::size_t i, const V& a, std::size_t j, const V& b) const {
     if (a < b || b < a) return a < b;
-    const Waiting &x = waiting_[i], &y = waiting_[j];
+    const Waiting &x = candidates()[i], &y = candidates()[j];
     return x.arrived != y.arrived ? x.arrived < y.arrived : x.job.client < y.job.client;
   }
+  struct Gpu {
+    DeviceId id;
+    std::optional<Owner> owner;
+    std::optional<Duration> quantum;  // of the owner, until its timer is set
+    TimerId timer;                    // 0: none
+    bool expired = false;
+    TimerId linger_timer;  // likewise
+    bool lingered = false;
+    bool chosen_now = false;   // the owner, in this decision
+    std::int64_t urgency = 0;  // of the owner, in this decision, where it yields
+  };
+
+  void begin(const View& view);
   void on(const Arrived& fact, Time now, const View& view);
   void on(const Left& fact, Time now, const View& view);
-  void take(Time now, const View& view, Orders& orders);
-  void launch(const View& view, Orders& orders);
-  void watch(Time now, const View& view, Orders& orders);
-  void wait_for_owner(Time now, const View& view, Orders& orders);
-  void evict(Orders& orders);
-  void release(Orders& orders);
+  Gpu* gpu_of(LaunchId launch);
+  void wait(Waiting job, Time now);
+
+  // ownership.cpp: how GPUs are taken.
+  void take_free(Time now, const View& view, Orders& orders);
+  bool narrow(const View& view, GpuSet free);
+  void launch(Gpu& gpu, const View& view, Orders& orders);
+
+  // ownership_leaving.cpp: how they are left.
+  void displace(Time now, const View& view, Orders& orders);
+  std::size_t most_urgent_that_can_act(const View& view, GpuSet vacated, GpuSet yielding) const;
+  const Gpu* least_urgent_below(std::int64_t urgency, GpuSet gpus) const;
+  bool provide(const Gpu& gpu, const View& view);
+  void watch(Gpu& gpu, Time now, const View& view, Orders& orders);
+  void wait_for_owner(Gpu& gpu, Time now, const View& view, Orders& orders);
+  void vacate(Gpu& gpu, Time now, Orders& orders);
+  void release(Gpu& gpu, Orders& orders);
 
   Duration linger_;
+  std::vector<Gpu> gpus_;  // by number
   std::vector<Waiting> waiting_;
-  std::optional<Owner> owner_;
-  std::optional<Duration> quantum_;  // of the owner, until its timer is set
-  TimerId timer_;                    // 0: none
-  bool expired_ = false;
-  TimerId linger_timer_;  // likewise
-  bool lingered_ = false;
+  std::uint64_t places_ = 0;             // that were given in waiting_
+  bool narrowed_ = false;                // some of those that wait may use no free GPU
+  std::vector<Waiting> candidates_;      // then, the others ...
+  std::vector<std::size_t> of_waiting_;  // ... and which of waiting_ each is
 };
 
 // Registers an ownership policy from its file, with `linger` beside its own parameters.

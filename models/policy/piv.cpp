@@ -10,18 +10,20 @@ class Piv : public OwnershipPolicy {
   explicit Piv(const ParameterValues& values) : to_the_tail_(values.choice("evicted") == "tail") {}
 
  private:
-  Choice choose(Time, const View& view) override { return {most_urgent(view), std::nullopt}; }
-
-  bool displaced(Time, const View& view) override {
-    return urgency(view, waiting()[most_urgent(view)]) > urgency(view, owner().waiting);
+  Choice choose(Time, const View& view) override {
+    const auto behind = [&](const Waiting& w) {
+      return std::pair(-priority(view, w), to_the_tail_ ? w.since : w.arrived);
+    };
+    return {least(behind), std::nullopt};
   }
 
-  std::size_t most_urgent(const View& view) const {
-    return least(
-        [&](const Waiting& w) { return std::pair(-urgency(view, w), to_the_tail_ ? w.since : w.arrived); });
+  bool yields(const Owner&) const override { return true; }
+  std::int64_t urgency(const View& view, const Waiting& w) const override { return priority(view, w); }
+  std::int64_t owner_urgency(Time, const View& view, const Owner& owner) const override {
+    return priority(view, owner.waiting);
   }
 
-  static std::int64_t urgency(const View& view, const Waiting& w) {
+  static std::int64_t priority(const View& view, const Waiting& w) {
     return view.job(w.job).current().priority;
   }
 

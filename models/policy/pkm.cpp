@@ -22,15 +22,15 @@ class Pkm : public OwnershipPolicy {
 
  private:
   Choice choose(Time, const View& view) override {
-    const std::size_t next =
-        least([&](const Waiting& w) { return -std::int64_t{view.job(w.job).current().priority}; });
-    return {next, std::nullopt};
+    return {least([&](const Waiting& w) { return -urgency(view, w); }), std::nullopt};
   }
 
-  bool displaced_between_kernels(Time, const View& view) override {
-    const std::int32_t mine = view.job(owner().waiting.job).current().priority;
-    return std::any_of(waiting().begin(), waiting().end(),
-                       [&](const Waiting& w) { return view.job(w.job).current().priority > mine; });
+  bool yields(const Owner& owner) const override { return owner.lingers; }
+  std::int64_t urgency(const View& view, const Waiting& w) const override {
+    return view.job(w.job).current().priority;
+  }
+  std::int64_t owner_urgency(Time, const View& view, const Owner& owner) const override {
+    return urgency(view, owner.waiting);
   }
 
   std::optional<BlockCount> slice(const JobFacts& job) const override {

@@ -10,15 +10,16 @@ class Sjf : public OwnershipPolicy {
   explicit Sjf(const ParameterValues&) {}
 
  private:
-  Choice choose(Time, const View& view) override { return {shortest(view), std::nullopt}; }
-
-  bool displaced(Time, const View& view) override {
-    return estimates_.total(view.job(waiting()[shortest(view)].job)) <
-           estimates_.total(view.job(owner().waiting.job));
+  Choice choose(Time, const View& view) override {
+    return {least([&](const Waiting& w) { return estimates_.total(view.job(w.job)); }), std::nullopt};
   }
 
-  std::size_t shortest(const View& view) const {
-    return least([&](const Waiting& w) { return estimates_.total(view.job(w.job)); });
+  bool yields(const Owner&) const override { return true; }
+  std::int64_t urgency(const View& view, const Waiting& w) const override {
+    return -estimates_.total(view.job(w.job)).ns;
+  }
+  std::int64_t owner_urgency(Time, const View& view, const Owner& owner) const override {
+    return urgency(view, owner.waiting);
   }
 
   Estimates estimates_;

@@ -14,21 +14,22 @@ class Srt : public OwnershipPolicy {
       : fresh_(values.choice("remaining") == "fresh"), estimates_(values) {}
 
  private:
-  Choice choose(Time, const View& view) override { return {shortest(view), std::nullopt}; }
-
-  bool displaced(Time now, const View& view) override {
-    Duration mine = estimates_.left(view.job(owner().waiting.job));
-    if (fresh_ && owner().started) mine = std::max(Duration{}, mine - (now - *owner().started));
-    return estimates_.left(view.job(waiting()[shortest(view)].job)) < mine;
+  Choice choose(Time, const View& view) override {
+    return {least([&](const Waiting& w) { return estimates_.left(view.job(w.job)); }), std::nullopt};
   }
 
-  void left(Time now, BlockCount tasks) override {
-    if (owner().started)
-      estimates_.saw(owner().waiting.job.client, owner().kernel, now - *owner().started, tasks);
+  bool yields(const Owner&) const override { return true; }
+  std::int64_t urgency(const View& view, const Waiting& w) const override {
+    return -estimates_.left(view.job(w.job)).ns;
+  }
+  std::int64_t owner_urgency(Time now, const View& view, const Owner& owner) const override {
+    Duration left = estimates_.left(view.job(owner.waiting.job));
+    if (fresh_ && owner.started) left = std::max(Duration{}, left - (now - *owner.started));
+    return -left.ns;
   }
 
-  std::size_t shortest(const View& view) const {
-    return least([&](const Waiting& w) { return estimates_.left(view.job(w.job)); });
+  void left(Time now, const Owner& owner, BlockCount tasks) override {
+    if (owner.started) estimates_.saw(owner.waiting.job.client, owner.kernel, now - *owner.started, tasks);
   }
 
   bool fresh_;

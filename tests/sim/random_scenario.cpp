@@ -52,6 +52,20 @@ Scenario random_scenario(std::uint64_t number, const Variety& variety) {
   return scenario;
 }
 
+Scenario random_owners(std::uint64_t number) {
+  Scenario scenario = random_scenario(number);
+  Stream random(number, "gpus", {});
+  scenario.device.gpus = random.below(2) == 0 ? 2 : 4;
+  for (Client& client : scenario.clients) {
+    if (random.below(2) == 0) continue;
+    client.gpus = GpuSet::none();
+    client.gpus.add({static_cast<std::uint32_t>(random.below(2))});
+    for (std::uint32_t gpu = 0; gpu < scenario.device.gpus; ++gpu)
+      if (random.below(3) == 0) client.gpus.add({gpu});
+  }
+  return scenario;
+}
+
 const std::vector<std::string>& all_policies() {
   // Quanta above the longest block-task (10 us of work in one, 1.2 times that transformed, 1.1 times that
   // with the largest jitter under evictions): shorter ones may never get anything done.

@@ -10,6 +10,8 @@ struct Variety {
   bool copies = true, several_kernels = true, repeats = true, coarse = true;
 };
 Scenario random_scenario(std::uint64_t number, const Variety& variety = {});
+// The same on two GPUs or four, of which half of the clients may use only some.
+Scenario random_owners(std::uint64_t number);
 
 // Every policy with its variants, quanta as short as the scenarios' kernels.
 const std::vector<std::string>& all_policies();

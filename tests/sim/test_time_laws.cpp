@@ -64,7 +64,10 @@ Scenario scenario_for(const PolicyEntry& policy, std::uint64_t number) {
     return number % 3 == 0 ? access_scenario(number) : random_block_scenario(number);
   if (needs.has(Capability::memory))
     return made->several_gpus() ? random_gpus(number) : random_memory(number);
-  Scenario scenario = number % 2 == 0 ? random_scenario(number) : mixed_scenario(number);
+  const bool owners = made->heeds_clients_gpus() && number % 4 == 0;
+  Scenario scenario = owners            ? random_owners(number)
+                      : number % 2 == 0 ? random_scenario(number)
+                                        : mixed_scenario(number);
   if (policy.name == "pkm") scenario.mechanism = "slice";
   return scenario;
 }
