@@ -86,6 +86,8 @@ class Client:
         priority = spec.get("priority", 0)
         if "priorities" in spec:
             priority = spec["priorities"][setting["use"]]
+        self.gpus = sorted(spec.get("gpus", range(device.get("gpus", 1))))  # that it may use
+        self.home = self.gpus[index % len(self.gpus)]                       # where it copies in
         self.arrive = quantity(spec.get("arrive", "0 ns"))
         repeat = spec.get("repeat") or {"jobs": 1}
         self.jobs = None if repeat["jobs"] == "endless" else repeat["jobs"]

@@ -34,12 +34,13 @@ def trigger_late(env, event, priority):
 
 class Job:
     __slots__ = ("client", "number", "release", "stage", "done", "finished", "start", "finish", "launches",
-                 "evictions", "host_until", "ready", "arrived", "wait_since", "waited", "rank")
+                 "evictions", "host_until", "ready", "arrived", "wait_since", "waited", "rank", "place", "ran_on")
 
     def __init__(self, client, number, release, finished):
         self.client, self.number, self.release, self.finished = client, number, release, finished
         self.stage = self.done = self.launches = self.evictions = self.waited = 0
-        self.start = self.finish = self.host_until = self.arrived = self.wait_since = self.rank = None
+        self.start = self.finish = self.host_until = self.arrived = self.wait_since = self.rank = self.place = None
+        self.ran_on = client.home
         self.ready = True  # not, while the host thread has not submitted the next kernel
 
     def more(self):
@@ -69,14 +70,15 @@ class Launch:
 class Gpu:
     """The GPU with its one owner: a process that plays launches and is interrupted by evictions."""
 
-    def __init__(self, env, mechanism, tell):
-        self.env, self.mechanism, self.tell = env, mechanism, tell
+    def __init__(self, env, number, mechanism, tell):
+        self.env, self.number, self.mechanism, self.tell = env, number, mechanism, tell
         self.current = None
         self.order = env.event()
         self.process = env.process(self._serve())
 
     def launch(self, job, tasks):
         job.launches += 1
+        job.ran_on = self.number
         duration = self.mechanism.duration(job.kernel, tasks)
         self.current = Launch(job, tasks, self.env.now + self._host_thread(job) + self.mechanism.launch, duration)
         self.order.succeed(self.current)
@@ -187,13 +189,20 @@ class CopyEngine:
             heapq.heappop(self.queue)[2].succeed()
 
 
+class CopyEngines:
+    """Of one GPU."""
+
+    def __init__(self, env):
+        self.to_device, self.to_host = CopyEngine(env), CopyEngine(env)
+
+
 class Scheduler:
     """Collects the facts of an instant, tells the policy, and lets it decide once."""
 
-    def __init__(self, env, mechanism, policy):
+    def __init__(self, env, mechanism, policy, gpus):
         self.env, self.policy = env, policy
-        self.facts, self.bell, self.timer, self.linger = [], env.event(), None, None
-        self.gpu = Gpu(env, mechanism, self.tell)
+        self.facts, self.bell = [], env.event()
+        self.gpus = [Gpu(env, number, mechanism, self.tell) for number in range(gpus)]
         policy.attach(self)
         env.process(self._serve())
 
@@ -202,17 +211,14 @@ class Scheduler:
             trigger_late(self.env, self.bell, DECIDE)
         self.facts.append((kind, job.client.index if job else -1, subject or job))
 
-    def set_timer(self, delay):
-        self.timer = self.env.timeout(delay)
-        self.timer.callbacks.append(self._ring)
-
-    def set_linger(self, delay):
-        self.linger = self.env.timeout(delay)
-        self.linger.callbacks.append(self._ring)
+    def timer(self, delay):
+        timer = self.env.timeout(delay)
+        timer.callbacks.append(self._ring)
+        return timer
 
     def _ring(self, timer):
         # SimPy cannot take a timeout back: one that was replaced or called off just passes.
-        if timer in (self.timer, self.linger):
+        if self.policy.awaits(timer):
             self.tell(TIMER, None, timer)
 
     def _serve(self):
@@ -237,13 +243,13 @@ def run_client(env, client, arrive, scheduler, engines, jobs):
         job = Job(client, number, release, env.event())
         jobs.append(job)
         if client.copy_in:
-            yield from engines[0].copy(client, client.copy_in)
+            yield from engines[client.home].to_device.copy(client, client.copy_in)
         if client.kernels[0].gap:
             yield env.timeout(client.kernels[0].gap)
         scheduler.tell(ARRIVED, job)
         yield job.finished
         if client.copy_out:
-            yield from engines[1].copy(client, client.copy_out)
+            yield from engines[job.ran_on].to_host.copy(client, client.copy_out)
         job.finish = env.now
         release = env.now + client.think if client.period is None else release + client.period
 
@@ -258,6 +264,7 @@ class Model:
         self.clients = [Client(index, spec, device, self.mechanism, workload.get("priorities"))
                         for index, spec in enumerate(workload["clients"])]
         self.arrivals = workload.get("arrivals")
+        self.gpus = device.get("gpus", 1)
 
     def _arrivals(self, order):
         if not self.arrivals:
@@ -278,8 +285,8 @@ class Model:
         linger = quantity(params.pop("linger", "0 ns"))
         policy = {**POLICIES, **PRIORITY_POLICIES}[name](**params)
         policy.linger = linger
-        scheduler = Scheduler(env, self.mechanism, policy)
-        engines = (CopyEngine(env), CopyEngine(env))
+        scheduler = Scheduler(env, self.mechanism, policy, self.gpus)
+        engines = [CopyEngines(env) for _ in range(self.gpus)]
         for client, arrive in zip(self.clients, self._arrivals(order)):
             env.process(run_client(env, client, arrive, scheduler, engines, jobs))
         env.run(until=stop)

@@ -1,4 +1,6 @@
 """The policies by priority of models/policy/README.md: piv, dprr and pkm, as the SimPy oracle plays them."""
+import math
+
 from simpy_inputs import ceil_div, quantity
 from simpy_policies import Policy, Quantum
 
@@ -9,10 +11,13 @@ class Piv(Policy):
         self.tail = {"place": False, "tail": True}[evicted]
 
     def choose(self):
-        return min(self.waiting, key=lambda job: (-job.kernel.priority, self.tail and job.wait_since, job.rank))
+        return min(self.candidates, key=lambda job: (-job.kernel.priority, self.tail and job.wait_since, job.rank))
 
-    def wants_back(self):
-        return max(job.kernel.priority for job in self.waiting) > self.owner.kernel.priority
+    def yields(self, turn):
+        return True
+
+    def urgency(self, job):
+        return job.kernel.priority
 
 
 class Pkm(Policy):
@@ -22,11 +27,14 @@ class Pkm(Policy):
         self.latency = quantity(latency)
 
     def choose(self):
-        return min(self.waiting, key=lambda job: (-job.kernel.priority, job.rank))
+        return min(self.candidates, key=lambda job: (-job.kernel.priority, job.rank))
 
-    def wants_back(self):
+    def yields(self, turn):
         """Only between kernels: a slice runs to its end."""
-        return self.between and max(job.kernel.priority for job in self.waiting) > self.owner.kernel.priority
+        return turn.between
+
+    def urgency(self, job):
+        return job.kernel.priority
 
     def _waves(self, kernel):
         waves = ceil_div(kernel.tasks, kernel.fit)
@@ -47,40 +55,50 @@ class Dprr(Quantum):
         self.eager = {"when-needed": False, "when-empty": True}[swap]
         self.active, self.inactive = {}, {}  # waiting job -> since when its wait counts
         self.aged, self.rest = {}, {}        # job -> what it keeps after an arrival displaced it
-        self.dynamic = self.since = None     # of the owner: the priority that counts, and when it started
-        self.displaced = False
+        self.dynamic = {}                    # owner -> the priority that counts
+        self.newcomers = set()               # of this instant, in the active queue
 
     # -- the two queues
 
-    def _join(self, job, active):
+    def _enter(self, job, active):
         (self.active if active else self.inactive)[job] = self.env.now
-        super()._wait(job)
 
     def _wait(self, job):
         """Begins to wait with a kernel that has not run."""
+        super()._wait(job)
+        if self.arrivals_active:
+            self.newcomers.add(job)
+
+    def _join_at(self, job, place):
+        super()._join_at(job, place)
         self.aged[job], self.rest[job] = 0, None
-        self._join(job, self.arrivals_active)
-        if self.arrivals_active and self.preempts and self.owner and job.kernel.priority > self.dynamic:
-            self.displaced = True
+        self._enter(job, self.arrivals_active)
 
     def _swap(self):
         self.active, self.inactive = self.inactive, self.active
         self.active = dict.fromkeys(self.active, self.env.now)
 
+    def decide(self):
+        super().decide()
+        self.newcomers.clear()
+
     # -- choosing
 
     def _age(self, job):
-        return self.aged[job] + self.env.now - self.active[job]
+        return self.aged[job] + (self.env.now - self.active[job] if job in self.active else 0)
 
-    def _dynamic(self, job):
+    def _priority(self, job):
         return job.kernel.priority + min(self.most_aged, self._age(job) // self.aging)
 
     def choose(self):
         if not self.active:
             self._swap()
-        chosen = min(self.active, key=lambda job: (-self._dynamic(job), job.rank))
-        self.aged[chosen], self.dynamic = self._age(chosen), self._dynamic(chosen)
-        del self.active[chosen]
+        # Where other GPUs are those that the active ones may use, an inactive one is better than nobody.
+        pool = [job for job in self.candidates if job in self.active] or self.candidates
+        chosen = min(pool, key=lambda job: (-self._priority(job), job.rank))
+        self.dynamic[chosen], self.aged[chosen] = self._priority(chosen), self._age(chosen)
+        self.active.pop(chosen, None)
+        self.inactive.pop(chosen, None)
         if self.eager and not self.active:
             self._swap()
         return chosen
@@ -89,43 +107,53 @@ class Dprr(Quantum):
         return self.unit * (max(priority, 0) + 1)
 
     def quantum_for(self, job):
-        self.since, self.displaced = None, False
         if self.rest[job] is not None:
             return self.rest[job]
-        return self._quota(self.dynamic if self.quota_dynamic else job.kernel.priority)
+        return self._quota(self.dynamic[job] if self.quota_dynamic else job.kernel.priority)
 
-    # -- the owner
+    # -- the owners
+
+    def yields(self, turn):
+        return self.preempts
+
+    def urgency(self, job):
+        return job.kernel.priority if self.preempts and job in self.newcomers else -math.inf
+
+    def owner_urgency(self, turn):
+        return self.dynamic[turn.owner]
 
     def started(self, job):
-        if job is self.owner and not self.counts:  # not the owner, when evicted before its start and just reported
-            self.since = self.env.now
+        turn = self.turn_of(job)
+        if turn and not turn.counts:  # nobody, when evicted before its start and just reported
+            turn.since = self.env.now
         super().started(job)
 
-    def renewed(self):
-        self.dynamic, self.since = self.owner.kernel.priority, self.env.now
-        self.quantum = self._quota(self.dynamic)
-        return self.quantum
-
-    def wants_back(self):
-        return self.over or self.displaced
+    def renewed(self, turn):
+        self.dynamic[turn.owner], turn.since = turn.owner.kernel.priority, self.env.now
+        turn.quantum = self._quota(turn.owner.kernel.priority)
+        return turn.quantum
 
     def left(self, launch):
         job = launch.job
-        if self._stays(launch):
+        turn = self.turn_of(job)
+        if self._stays(turn, launch):
             self.aged[job], self.rest[job] = 0, None
             return
-        self._nobody()
+        used = self.env.now - turn.since if turn.since is not None else 0
+        displaced, rest = turn.displaced, (turn.quantum or 0) - used
+        turn.clear()
         if launch.kernel is not (job.kernel if job.more() else None):
             if job.ready and job.more():
                 self._wait(job)
             return
-        used = self.env.now - self.since if self.since is not None else 0
-        if self.displaced and self.quantum > used:
-            self.rest[job] = self.quantum - used
-            self._join(job, True)
+        aged = self.aged[job]
+        super()._join_at(job, next(self.places))
+        if displaced and rest > 0:
+            self.aged[job], self.rest[job] = aged, rest
+            self._enter(job, True)
         else:
             self.aged[job], self.rest[job] = 0, None
-            self._join(job, False)
+            self._enter(job, False)
 
 
 PRIORITY_POLICIES = {"piv": Piv, "dprr": Dprr, "pkm": Pkm}

@@ -19,8 +19,8 @@ def client(name, arrive, time, tasks, **more):
     return {"name": name, "arrive": f"{arrive} ns", "kernels": [kernel], **more}
 
 
-def check(clients, policy, expected, dev=None, mechanism="flag-copy"):
-    rows = simulate({"clients": clients}, dev or device(), mechanism, policy)
+def check(clients, policy, expected, dev=None, mechanism="flag-copy", gpus=1):
+    rows = simulate({"clients": clients}, {**(dev or device()), "gpus": gpus}, mechanism, policy)
     keys = ("client", "job", "arrival_ns", "start_ns", "finish_ns", "evictions", "launches")
     got = [tuple(row[key] for key in keys) for row in rows]
     assert got == expected, f"{policy}\n got      {got}\n expected {expected}"
@@ -245,6 +245,25 @@ def test_gaps_and_lingering():
     long["kernels"].append({"block_tasks": 1, "block": [256], "time": "50 ns", "gap": "30 ns"})
     rr = {"name": "rr", "params": {"quantum": "1020 ns", "linger": "1 us"}}
     check([long, other], rr, [("A", 0, 0, 0, 1110, 0, 2), ("B", 0, 10, 1020, 1060, 0, 1)])
+
+
+def test_two_gpus():
+    # The least urgent owner, B, leaves for C at 300: gone at once with 3 tasks. At 500 C is through, and so is A's
+    # GPU at 400, where B goes on: 400..1100.
+    clients = [client("A", 0, 400, 4, priority=1), client("B", 0, 1000, 10), client("C", 300, 200, 2, priority=2)]
+    check(clients, "piv", [("A", 0, 0, 0, 400, 0, 1), ("B", 0, 0, 0, 1100, 1, 2), ("C", 0, 300, 300, 500, 0, 1)],
+          mechanism="ideal", gpus=2)
+    # A is on the first GPU, which is the only one that C may use. A displaces B in turn, with 3 tasks: 300..400. B
+    # goes on when that is over: 400..1100.
+    clients[2]["gpus"] = [0]
+    check(clients, "piv", [("A", 0, 0, 0, 400, 1, 2), ("B", 0, 0, 0, 1100, 1, 2), ("C", 0, 300, 300, 500, 0, 1)],
+          mechanism="ideal", gpus=2)
+    # Two quanta are over at 1000, and one job waits: A leaves. At 2000 C's and B's are over, and A waits: C leaves.
+    # 2000..3000 A, and B until its second is over at 3000, with all done.
+    clients = [client(name, 0, time, time // 100) for name, time in (("A", 2000), ("B", 3000), ("C", 1500))]
+    check(clients, {"name": "rr", "params": {"quantum": "1 us"}},
+          [("A", 0, 0, 0, 3000, 1, 2), ("B", 0, 0, 0, 3000, 0, 1), ("C", 0, 0, 1000, 3500, 1, 2)],
+          mechanism="ideal", gpus=2)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,15 @@ def device(draw):
             "polls": {"host": ns(draw.choice([0, 1, 77, 1000, 5000])), "device": ns(draw.choice([0, 1, 33, 300]))}}
 
 
+def several_gpus(draw, device, clients):
+    """Two or four, of which some clients may use only some."""
+    device["gpus"] = draw.choice([2, 2, 4])
+    restricted = draw.choice([0, 0.3, 1])
+    for client in clients:
+        if draw.random() < restricted:
+            client["gpus"] = draw.sample(range(device["gpus"]), draw.randint(1, device["gpus"]))
+
+
 def mechanism(draw, room):
     """One for kernels of which at least `room` blocks fit on the device: proxies need one for themselves."""
     names = ["flag-copy", "write-value", "ideal", "basic", "slice"] + ["proxy", "proxy-adaptive", "proxy-adaptive"] * (room > 1)
@@ -179,6 +188,8 @@ class Case:
 
     def __init__(self, draw):
         self.workload, self.device = WorkloadDraw(draw).workload(), device(draw)
+        if draw.random() < 0.5:
+            several_gpus(draw, self.device, self.workload["clients"])
         self.mechanism = mechanism(draw, min(persistent_blocks(kernel, self.device)
                                              for client in self.workload["clients"] for kernel in client["kernels"]))
         self.model = prepare(self.workload, self.device, self.mechanism)
