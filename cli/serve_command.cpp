@@ -69,7 +69,9 @@ int serve(const Arguments& arguments) {
 void add_serve(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("serve", "share the GPU among programs started by exec, under a policy");
-  sub->add_option("--policy", arguments->policy, "piv, fcfs, rr or disengaged-timeslice")->required();
+  sub->add_option("--policy", arguments->policy,
+                  "one that grants whole jobs (fcfs, piv, srt, frs and their kin), or disengaged-timeslice")
+      ->required();
   sub->add_option("--param", arguments->parameters,
                   "name=value: a parameter of the policy (list policies shows them)")
       ->allow_extra_args(false);

@@ -197,7 +197,7 @@ void check_published(const PublishedValue& value, const Experiment& experiment, 
 
 void check_swept(const SweptPath& swept) {
   const std::string first = first_of(swept.path());
-  const std::vector<std::string> known{"workload", "clients", "device", "mechanism", "policies"};
+  const std::vector<std::string> known{"workload", "clients", "device", "mechanism", "policies", "grant"};
   if (std::find(known.begin(), known.end(), first) == known.end())
     throw InputError(swept.value(0).origin(), "sweep." + swept.path(), quote(first),
                      "a path that begins with " + expected_names(first, known));
@@ -214,6 +214,7 @@ Experiment interpret(const Node& root) {
   const auto published = settings.maybe("published");
   for (const char* key : {"device", "workload", "mechanism", "policies"}) settings.need(key);
   settings.maybe("clients");
+  settings.maybe("grant");
   experiment.points = Points(root, std::move(sweep), WorkloadCheck(experiment, root));
   settings.finish();
   experiment.points.each_checked([&](const Point& point) {

@@ -123,9 +123,10 @@ struct Points::Sections {
     return {std::move(device), std::move(workload)};
   }
 
-  Contender contender(const Field& field, const ChosenMechanism& common) const {
+  Contender contender(const Field& field, const Point& common) const {
     Node policy = field.node();
-    Contender contender{{}, common};
+    Contender contender{{}, common.mechanism, common.granting};
+    if (const Node* grant = find("grant")) contender.grant = grant->origin(), contender.grant_path = "grant";
     const auto of_its_own = [&](const char* key) -> std::optional<Field> {
       const Node* given = field.node().find(key);
       if (given == nullptr) return std::nullopt;
@@ -133,6 +134,11 @@ struct Points::Sections {
       return Field(*given, field.path() + "." + key);
     };
     if (auto mechanism = of_its_own("mechanism")) contender.mechanism = choose<MechanismEntry>(*mechanism);
+    if (auto grant = of_its_own("grant")) {
+      contender.granting = read_granting(*grant);
+      contender.grant = grant->node().origin();
+      contender.grant_path = grant->path();
+    }
     const auto device = of_its_own("device");
     static_cast<ChosenPolicy&>(contender) = choose<PolicyEntry>(Field(policy, field.path()), true);
     if (device) contender.own = own_device(*device);
@@ -142,7 +148,7 @@ struct Points::Sections {
   std::vector<Contender> policies(const Point& point_read) const {
     std::vector<Contender> policies;
     for (const Field& item : need("policies").items()) {
-      policies.push_back(contender(item, point_read.mechanism));
+      policies.push_back(contender(item, point_read));
       for (std::size_t i = 0; i + 1 < policies.size(); ++i)
         if (policies[i].label == policies.back().label)
           item.fail(quote(policies.back().label) + " a second time", "a label for one of them");
@@ -180,6 +186,7 @@ Point Points::read(const Sections& sections) const {
   point.workload = recent_->workloads.get(sections.key_of({"workload", "clients", "device"}),
                                           [&] { return sections.workload_on(point.device); });
   point.mechanism = choose<MechanismEntry>(sections.need("mechanism"));
+  if (const Node* grant = sections.find("grant")) point.granting = read_granting(Field(*grant, "grant"));
   point.policies = sections.policies(point);
   return point;
 }

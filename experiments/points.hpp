@@ -9,6 +9,7 @@
 
 #include "experiments/sweep.hpp"
 #include "models/device.hpp"
+#include "models/granting.hpp"
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
 #include "workloads/source.hpp"
@@ -24,6 +25,9 @@ struct OwnDevice {
 // A policy as it is played: under the experiment's mechanism and on its device, or on ones of its own.
 struct Contender : ChosenPolicy {
   ChosenMechanism mechanism;
+  Granting granting = {};
+  Origin grant = {};  // where that is given, for errors
+  std::string grant_path = {};
   std::optional<OwnDevice> own = std::nullopt;
   Origin gpus = {};  // where the number of GPUs is given, for errors
   std::string gpus_path = {};
@@ -35,6 +39,7 @@ struct Point {
   Device device;                                   // of the policies that have none of their own
   std::shared_ptr<const WorkloadSource> workload;  // likewise; clients' names and arrivals are everybody's
   ChosenMechanism mechanism;
+  Granting granting;                // of policies that do not say it themselves
   std::vector<Contender> policies;  // sorted by label; labels are unique
 
   const Device& device_of(const Contender& policy) const { return policy.own ? policy.own->device : device; }

@@ -138,7 +138,7 @@ struct Stage {
         world(
             entry.make({workload, point.device_of(policy), *mechanism, experiment.standalone_transformed,
                         experiment.horizon ? Time{} + *experiment.horizon : Time::max(), experiment.watchdog,
-                        experiment.seed + unit.replication, experiment.by_block, &watch})) {}
+                        experiment.seed + unit.replication, experiment.by_block, &watch, policy.granting})) {}
 
   std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
                     TraceSink& trace) {

@@ -19,6 +19,11 @@ constexpr std::size_t kFullRecords = RealTimeWorld::kKeptRecords - 4096;  // roo
 constexpr std::size_t kMostAlarms = 1'000'000;
 constexpr DeviceId kGpu{0};  // the one that there is
 
+std::optional<Grants> grants_of(const WorldSetup& setup) {
+  if (setup.granting.of == GrantOf::kernel) return std::nullopt;
+  return Grants(setup.workload.clients.size(), 1);
+}
+
 }  // namespace
 
 RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<RealDevice> device,
@@ -27,7 +32,8 @@ RealTimeWorld::RealTimeWorld(const WorldSetup& setup, std::unique_ptr<RealDevice
       device_(std::move(device)),
       clock_(std::move(clock)),
       book_(setup_),
-      jobs_(setup_, book_, static_cast<JobStage&>(*this)),
+      grants_(grants_of(setup_)),
+      jobs_(setup_, book_, grants_ ? &*grants_ : nullptr, static_cast<JobStage&>(*this)),
       guard_(static_cast<Orders&>(*this), [this](const std::string& what) { return story(what); }) {
   const std::size_t count = setup_.workload.clients.size();
   releases_.resize(count);
@@ -71,7 +77,7 @@ std::uint64_t RealTimeWorld::run(Policy& policy, const RunSeed& seed, std::span<
     warm_up();
     origin_ = clock_->now();
     guard_.seed({seed.seed, "policy", {seed.replication, seed.permutation}});
-    guard_.tell_and_decide(now_, {}, book_);  // before anything happens
+    guard_.tell_and_decide(now_, {}, view());  // before anything happens
     origin_ = clock_->now();
     const Duration had = clock_->processor_time();
     play();
@@ -147,7 +153,7 @@ void RealTimeWorld::tell_and_decide() {
   sort_for_telling(facts_);
   events_ += facts_.size();
   delivering_.swap(facts_);
-  guard_.tell_and_decide(now_, delivering_, book_);
+  guard_.tell_and_decide(now_, delivering_, view());
   delivering_.clear();
   note({.time = now_, .amount = (clock() - now_).ns, .mark = Mark::decided});
 }
@@ -331,7 +337,7 @@ void RealTimeWorld::place(const Launch& launch) {
 // --- Orders
 // -------------------------------------------------------------------------------------------------------------
 
-LaunchId RealTimeWorld::launch(JobId job, DeviceId device, BlockRange range) {
+LaunchId RealTimeWorld::launch(JobId job, DeviceId device, std::optional<BlockRange> range) {
   if (device != kGpu) impossible(fmt::format("a launch on device {}, of 1", device.index));
   return jobs_.launch(job, device, range, now_);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "hw/clock.hpp"
@@ -55,7 +56,7 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
     bool nothing() const { return !started && !gone && !done && !copied[0] && !copied[1]; }
   };
 
-  LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
+  LaunchId launch(JobId job, DeviceId device, std::optional<BlockRange> range) override;
   void evict(LaunchId launch) override { jobs_.evict(launch, now_); }
   TimerId wake_at(Time time) override;
   void cancel(TimerId timer) override;
@@ -96,6 +97,7 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
   Time since_origin(HostClock::Instant instant) const { return Time{} + (instant - origin_); }
   Time clock() const { return since_origin(clock_->now()); }
   std::string story(const std::string& what) const { return history_.text(now_, what, setup_.workload); }
+  const View& view() const { return grants_ ? static_cast<const View&>(*grants_) : book_; }
   void note(const Record& record);
   const std::string& name(ClientId client) const { return setup_.workload.clients[client.index].name; }
   [[noreturn]] void impossible(const std::string& what) const override;
@@ -105,6 +107,7 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
   std::unique_ptr<RealDevice> device_;
   std::unique_ptr<SchedulerClock> clock_;
   JobBook book_;
+  std::optional<Grants> grants_;  // where whole jobs are granted: what the policy sees instead of the book
   JobAutomaton jobs_;
   std::vector<Time> releases_;  // by client: the next one, Time::max() when none is known
   Time next_release_;

@@ -6,10 +6,28 @@
 
 namespace gangway {
 
-// Clients in the order of the workload file, devices likewise, both from 0.
+// Clients in the order of the workload file, devices likewise, both from 0. Where clients come and go, one
+// may take the place of another that has left: then it has the next generation, and the id of the earlier one
+// names nobody any more. Generations begin again after kGenerations.
 struct ClientId {
-  std::uint32_t index = 0;
-  friend constexpr auto operator<=>(ClientId, ClientId) = default;
+  static constexpr std::uint32_t kMost = 1u << 20;
+  static constexpr std::uint32_t kGenerations = 1u << 12;
+
+  std::uint32_t index : 20;
+  std::uint32_t generation : 12;
+
+  constexpr ClientId() : index(0), generation(0) {}
+  explicit constexpr ClientId(std::uint32_t place, std::uint32_t which = 0)
+      : index(place & (kMost - 1)), generation(which & (kGenerations - 1)) {}
+  // The next client in its place.
+  constexpr ClientId successor() const { return ClientId{index, generation + 1u}; }
+
+  // By place, as ties between clients are broken.
+  friend constexpr bool operator==(ClientId a, ClientId b) { return a.order() == b.order(); }
+  friend constexpr auto operator<=>(ClientId a, ClientId b) { return a.order() <=> b.order(); }
+
+ private:
+  constexpr std::uint32_t order() const { return (std::uint32_t{index} << 12) | std::uint32_t{generation}; }
 };
 struct DeviceId {
   std::uint32_t index = 0;

@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "models/attribute.hpp"
 #include "models/block_set.hpp"
 #include "models/error.hpp"
 #include "models/gpu_set.hpp"
@@ -42,7 +43,8 @@ class Stream;
 
 struct KernelFacts {
   BlockCount block_tasks;
-  Duration declared;  // whole kernel, alone on the device, as declared (which may differ from the truth)
+  // Whole kernel, alone on the device, as declared (which may differ from the truth); none: not known.
+  std::optional<Duration> declared = {};
   std::int32_t priority = 0;        // static; higher is more urgent
   BlockCount resident;              // how many of its blocks the device holds at once
   std::optional<BlockCount> slice;  // block-tasks of a slice, where the workload declares it
@@ -94,29 +96,56 @@ class MemoryView {
   virtual Duration copy_time(Bytes size) const = 0;
 };
 
-// A job that was announced with Arrived and has kernels left. Progress is known as the FRS paper's
-// pending-work command gives it: when a kernel leaves the device, not before.
-struct JobFacts {
-  JobId id;
-  Time arrived;
-  KernelsFacts kernels;
-  std::uint32_t kernel = 0;  // the current one; kernels.size() when none is left
-  BlockCount done;           // block-tasks of the current kernel, in all
-  GpuSet gpus = {};          // that it may use
+// What a launch hands out: a kernel, or as many of its block-tasks as the order says, as in the papers; or
+// the device for all that the job submits, until the job is over, the launch is evicted or the job leaves the
+// device idle.
+enum class GrantOf { kernel, job };
 
-  bool finished() const { return kernel == kernels.size(); }
+// How much a job is, on the device.
+struct Work {
+  std::optional<Duration> alone = {};  // all of it, without other clients, as declared; none: not known
+  Duration served = {};                // so far, as of its last Left
+};
+
+// A job that was announced with Arrived and is not over. Progress is known as the FRS paper's pending-work
+// command gives it: when a launch leaves the device, not before.
+struct JobFacts {
+  JobId id = {};
+  Time arrived = {};
+  bool over = true;
+  std::int32_t priority = 0;          // the client's, for this job; higher is more urgent
+  double weight = 1;                  // the client's share is to be in proportion to it
+  std::optional<Time> deadline = {};  // where the client has an objective for its latency
+  Work work = {};
+  std::uint32_t program = 0;  // jobs of one program are alike; in a workload each client has its own
+  GpuSet gpus = {};           // that it may use
+  // Only where kernels are granted, and else none:
+  KernelsFacts kernels = {};
+  std::uint32_t kernel = 0;  // the current one; kernels.size() when none is left
+  BlockCount done = {};      // block-tasks of the current kernel, in all
+  const Attributes* attributes = nullptr;
+
+  bool finished() const { return over; }
   const KernelFacts& current() const { return kernels[kernel]; }  // throws when none is left
+  // Of the current kernel, or of the job where whole jobs are granted.
+  std::int32_t urgency() const { return kernel < kernels.size() ? kernels[kernel].priority : priority; }
+  // What the workload calls so at this client, if it does.
+  std::optional<double> attribute(const std::string& name) const;
 };
 
 class View {
  public:
   // The client's job in progress, as it is after every fact of this instant. Valid from its Arrived until the
   // Left that says job_over (where the client's next job may already stand in its place). A client that there
-  // is not throws std::out_of_range.
+  // is not, or that has left, throws std::out_of_range.
   const JobFacts& job(JobId id) const {
     if (id.client.index >= jobs_.size()) refuse_index("client", id.client.index, jobs_.size());
-    return jobs_[id.client.index];
+    const JobFacts& job = jobs_[id.client.index];
+    if (id.client.generation != job.id.client.generation) refuse_generation(id.client, job.id.client);
+    return job;
   }
+  // What an order to launch hands out.
+  GrantOf grants() const { return grants_; }
   std::size_t clients() const { return jobs_.size(); }
   // That clients which submit by themselves can open; none: any number.
   std::optional<std::int64_t> channels() const { return channels_; }
@@ -130,31 +159,40 @@ class View {
 
  protected:
   std::vector<JobFacts> jobs_;  // one job at a time per client, so the client is the index
+  GrantOf grants_ = GrantOf::kernel;
   std::optional<std::int64_t> channels_;
   std::uint32_t gpus_ = 1;
   const MemoryView* memory_ = nullptr;
 
  private:
   [[noreturn]] static void refuse_memory();
+  [[noreturn]] static void refuse_generation(ClientId asked, ClientId there);
 };
 
 // --- Facts
 // --------------------------------------------------------------------------------------------------------------
 
-enum class Why { completed, evicted, budget, killed };
+enum class Why { completed, evicted, budget, killed, idle };
 enum class Access { direct, intercept, deny };
 enum class Direction { restore, save };
 
 // Facts of one instant are told in the order of this variant, and those of one kind in client order.
+struct Opens {  // a client begins; it is told before anything else about it. One that submits by itself has
+                // its channels open after this instant's decision
+  ClientId client;
+  std::int64_t channels = 1;  // that it asks for
+};
 struct Left {  // a launch is over and its pending work was read
   LaunchId launch;
   JobId job;
   Why why = Why::completed;
-  std::optional<BlockCount> done;  // block-tasks of the kernel done in all, where the mechanism can tell
-  bool job_over = false;           // nothing of the job is left to launch, unless it is told to arrive again
+  std::optional<BlockCount> done = {};  // block-tasks of the kernel done in all, where kernels are granted
+                                        // and the mechanism can tell
+  bool job_over = false;  // nothing of the job is left to launch, unless it is told to arrive again
+  Duration served = {};   // the job has been on the device for so long in all
 };
-struct Arrived {  // the job's first kernel is eligible, or a later one for which its host thread was not
-                  // ready
+struct Arrived {  // the job can be launched: its first kernel is eligible, or a later one for which its host
+                  // thread was not ready; where whole jobs are granted, it has work for the device again
   JobId job;
 };
 struct Started {  // the first block of a launch runs: quanta count from here
@@ -167,11 +205,8 @@ struct Moved {  // a save or restore of the job's memory ended; also, when the j
   DeviceId device;
   Direction direction = Direction::restore;
 };
-struct Opens {  // a client that submits by itself begins; its channels are open after this instant's decision
-  ClientId client;
-  std::int64_t channels = 1;  // that it asks for
-};
-struct Exited {  // it has closed its channels: its program is over, or was killed or refused
+struct Exited {  // the client is gone: its program is over, or was killed or refused. Nothing more is told
+                 // about it, and an order about it does nothing. Told at the latest with the next fact
   ClientId client;
 };
 struct Submitted {  // an intercepted submission waits for admit()
@@ -202,7 +237,7 @@ struct Overdue {  // a request of a client that is drained or sampled has run fo
 struct Timer {
   TimerId timer;
 };
-using Fact = std::variant<Left, Arrived, Started, Moved, Opens, Exited, Submitted, Drained, Sampled, Activity,
+using Fact = std::variant<Opens, Left, Arrived, Started, Moved, Exited, Submitted, Drained, Sampled, Activity,
                           Overdue, Timer>;
 
 // --- Orders
@@ -216,7 +251,9 @@ using Fact = std::variant<Left, Arrived, Started, Moved, Opens, Exited, Submitte
 class Orders {
  public:
   virtual ~Orders() = default;
-  virtual LaunchId launch(JobId job, DeviceId device, BlockRange range) = 0;
+  // These block-tasks of the job's current kernel; none: all that is left of the kernel, or, where whole jobs
+  // are granted, whatever the job submits. A range is for kernels only.
+  virtual LaunchId launch(JobId job, DeviceId device, std::optional<BlockRange> range) = 0;
   virtual void evict(LaunchId launch) = 0;
   virtual void kill(ClientId client) = 0;
   // What launches of these block-tasks need, of a state that is absent or resident there and that no launch
@@ -244,13 +281,14 @@ class Orders {
 
 // What a policy needs of a world, or a world can do.
 enum class Capability : std::uint32_t {
-  evict = 1,      // launches can be evicted
-  ranges = 2,     // launches of part of a kernel
-  memory = 4,     // save and restore: clients' memory is on the device only while the policy keeps it there
-  access = 8,     // clients submit by themselves under direct, intercept or deny; admit, grant, drain, kill
-  sampling = 16,  // sample, and the usage in Activity
-  native = 32,    // clients submit to the device's own queues: all, or
-  mixed = 64,     // some, beside those that a policy manages
+  evict = 1,        // launches can be evicted
+  ranges = 2,       // launches of part of a kernel
+  memory = 4,       // save and restore: clients' memory is on the device only while the policy keeps it there
+  access = 8,       // clients submit by themselves, directly or not at all; grant, drain, kill
+  sampling = 16,    // sample, and the usage in Activity
+  native = 32,      // clients submit to the device's own queues: all, or
+  mixed = 64,       // some, beside those that a policy manages
+  intercept = 256,  // access under interception: each submission waits for admit()
 };
 
 class Capabilities {

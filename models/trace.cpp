@@ -70,6 +70,8 @@ std::string name_of(Why why) {
       return "budget";
     case Why::killed:
       return "killed";
+    case Why::idle:
+      return "idle";
   }
   return "";
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/attribute.hpp"
 #include "models/gpu_set.hpp"
 #include "models/input/field.hpp"
 #include "models/kernel_code.hpp"
@@ -28,9 +29,10 @@ struct Kernel {
   Duration time;  // the original kernel alone on the device; 0 until complete() where the file does not say
   double transformation_overhead =
       1;  // time of the preemptible form over that of the original (FRS paper, VI-A)
-  std::optional<std::int32_t> priority;  // none: its client's
-  std::optional<BlockCount> slice;       // block-tasks of one, as found by profiling
-  std::optional<Duration> declared_time;
+  std::optional<std::int32_t> priority;   // none: its client's
+  std::optional<BlockCount> slice;        // block-tasks of one, as found by profiling
+  std::optional<Duration> declared_time;  // none: as long as it takes under its mechanism
+  bool time_unknown = false;              // policies are not told how long it takes
   std::optional<Duration>
       eviction_delay;  // as measured, from the order to the last block gone (FRS paper, VI-B)
   std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
@@ -83,6 +85,10 @@ struct Client {
   std::string stream;   // of a native client; those that name the same share it; empty: its own
   GpuSet gpus;          // that its jobs may use
   std::optional<Duration> arrive;
+  std::optional<Duration> leave;  // from then on no job but the first is released
+  std::optional<Duration> slo;    // objective for the latency of a job, from its release
+  double weight = 1;              // its share is to be in proportion to this
+  Attributes attributes;
   Bytes copy_in, copy_out;
   Bytes memory;                     // footprint: what the state takes of device memory
   std::vector<Variable> variables;  // none: all of `memory` is one, input and dirty

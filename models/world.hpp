@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/device.hpp"
+#include "models/granting.hpp"
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
 #include "models/trace.hpp"
@@ -35,6 +36,7 @@ struct WorldSetup {
   std::uint64_t input_seed = 1;        // of the data that real kernels work on
   bool by_block = false;        // simulation: each block an event of its own, for tests; results are the same
   WatchedRun* watch = nullptr;  // told of each call of the policy, where somebody looks after it
+  Granting granting = {};
 };
 
 class World {

@@ -16,6 +16,8 @@ EventWorld::EventWorld(const WorldSetup& setup)
     : setup_(setup),
       book_(setup_),
       guard_(static_cast<Orders&>(*this), [this](const std::string& what) { return story(what); }) {
+  if (setup_.granting.of == GrantOf::job)
+    grants_.emplace(setup_.workload.clients.size(), static_cast<std::uint32_t>(setup_.device.gpus));
   for (const Client& client : setup_.workload.clients) standalone_.push_back(standalone_of(setup_, client));
 }
 
@@ -34,7 +36,7 @@ std::uint64_t EventWorld::run(Policy& policy, const RunSeed& seed, std::span<con
   timer_only_instants_ = 0;
   reset(policy, seed, order);
   guard_.seed({seed.seed, "policy", {seed.replication, seed.permutation}});
-  guard_.tell_and_decide(now_, {}, book_);  // before anything happens
+  guard_.tell_and_decide(now_, {}, view());  // before anything happens
   std::uint64_t events = 0, instants = 0;
   while (!queue_.empty() && queue_.next_time() <= setup_.horizon) {
     now_ = queue_.next_time();
@@ -94,7 +96,7 @@ void EventWorld::count_round(int& rounds) const {
 void EventWorld::tell_and_decide() {
   if (facts_.size() > 1) sort_for_telling(facts_);
   delivering_.swap(facts_);  // orders may bring new ones
-  guard_.tell_and_decide(now_, delivering_, book_);
+  guard_.tell_and_decide(now_, delivering_, view());
   delivering_.clear();
 }
 

@@ -2,11 +2,13 @@
 // the facts of an instant and then decides.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/random.hpp"
 #include "models/run/client_run.hpp"
+#include "models/run/grants.hpp"
 #include "models/run/job_book.hpp"
 #include "models/run/policy_guard.hpp"
 #include "models/run/refusing_orders.hpp"
@@ -70,6 +72,7 @@ class EventWorld : public World, protected RefusingOrders {
 
   WorldSetup setup_;
   JobBook book_;
+  std::optional<Grants> grants_;  // where whole jobs are granted: what the policy sees instead of the book
   EventQueue queue_;
   Time now_;
   Journal journal_;
@@ -78,6 +81,7 @@ class EventWorld : public World, protected RefusingOrders {
   // Whether a policy does nothing but wake itself up, and nothing else can happen any more.
   bool only_timers();
   std::string story(const std::string& what) const;
+  const View& view() const { return grants_ ? static_cast<const View&>(*grants_) : book_; }
 
   std::vector<Duration> standalone_;  // by client
   PolicyGuard guard_;

@@ -32,7 +32,7 @@ class Simulation : public World {
 const Registration<WorldEntry> registered{WorldEntry{
     {"sim", "discrete-event simulation", {}},
     {Capability::evict, Capability::ranges, Capability::memory, Capability::access, Capability::sampling,
-     Capability::native, Capability::mixed},
+     Capability::native, Capability::mixed, Capability::intercept},
     check_simulation,
     [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<Simulation>(setup); }}};
 

@@ -33,7 +33,7 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
       gone_events_(gpus_.size()),
       copies_(setup.device),
       moves_(setup_, book_, static_cast<MoveHost&>(*this)),
-      jobs_(setup_, book_, static_cast<JobStage&>(*this)) {
+      jobs_(setup_, book_, grants_ ? &*grants_ : nullptr, static_cast<JobStage&>(*this)) {
   bool share = false;
   for (const Client& client : setup_.workload.clients) {
     copies_in_on_.push_back(home_of(client, static_cast<std::uint32_t>(delays_.size()), jobs_.gpus()));
@@ -128,6 +128,8 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
       return moves_.over(index, now_);
     case kMerged:
       return moves_.merged(jobs_.client(ClientId{index}).job(), now_);
+    case kIdle:
+      return jobs_.idle(DeviceId{index}, now_);
     case kLook:  // a delay is over: settle() sees which
       return;
   }
@@ -280,8 +282,9 @@ void SimulatedWorld::flag_seen(std::uint64_t event) {
 // --- Orders
 // -------------------------------------------------------------------------------------------------------------
 
-LaunchId SimulatedWorld::launch(JobId job, DeviceId device, BlockRange range) {
-  if (moves_memory_ && jobs_.refusal(job, device, range).empty() && !moves_.holds(job, device, range))
+LaunchId SimulatedWorld::launch(JobId job, DeviceId device, std::optional<BlockRange> range) {
+  if (moves_memory_ && jobs_.refusal(job, device, range).empty() &&
+      !moves_.holds(job, device, range.value_or(book_.rest(job))))
     impossible("a launch of a job whose state is not on the device");
   return jobs_.launch(job, device, range, now_);
 }

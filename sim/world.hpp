@@ -34,11 +34,12 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
     kHostFree,
     kMoveBegins,
     kMoved,
-    kMerged
+    kMerged,
+    kIdle
   };
 
   // --- The policy's orders
-  LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
+  LaunchId launch(JobId job, DeviceId device, std::optional<BlockRange> range) override;
   void evict(LaunchId launch) override { jobs_.evict(launch, now_); }
   void restore(JobId job, DeviceId device, BlockRange blocks) override;
   void save(JobId job, DeviceId device) override;
@@ -51,6 +52,7 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
   [[noreturn]] void refuse_order(const std::string& what) const override { impossible(what); }
   void release_at(ClientId client, Time due) override { push(due, kRelease, client.index); }
   void resume_at(ClientId client, Time time) override { push(time, kHostFree, client.index); }
+  void idle_at(DeviceId gpu, Time time) override { push(time, kIdle, gpu.index); }
   bool copy_in(JobId job) override;
   bool copy_out(JobId job) override;
   void place(const Launch& launch) override;

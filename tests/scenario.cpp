@@ -114,9 +114,13 @@ Played play(const Scenario& scenario, Policy& policy, const RunSeed& seed) {
   workload.clients = scenario.clients;
   workload.jitter = scenario.jitter;
   const auto mechanism = mechanism_from(scenario.mechanism);
-  const auto world =
-      Worlds::named("sim", "scenario", "world")
-          .make({workload, scenario.device, *mechanism, scenario.standalone_transformed, scenario.horizon});
+  const auto world = Worlds::named("sim", "scenario", "world")
+                         .make({.workload = workload,
+                                .device = scenario.device,
+                                .mechanism = *mechanism,
+                                .standalone_transformed = scenario.standalone_transformed,
+                                .horizon = scenario.horizon,
+                                .granting = scenario.granting});
   std::vector<std::uint32_t> order(workload.clients.size());
   std::iota(order.begin(), order.end(), 0u);
   Recorder recorder(workload, scenario.device.gpus);

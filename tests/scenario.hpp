@@ -25,6 +25,7 @@ struct Scenario {
   std::string mechanism = "flag-copy";
   bool standalone_transformed = true;
   Time horizon = Time::max();
+  Granting granting = {};
 };
 
 struct Played {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "workloads/client_terms.hpp"
 #include "workloads/variables.hpp"
 
 namespace gangway {
@@ -177,7 +178,10 @@ void read_kernels(const Field& field, std::vector<Kernel>& kernels) {
   kernel.trapped_time = optional_duration(m, "trapped_time", 1_ns);
   kernel.gap = optional_duration(m, "gap", 0_ns).value_or(Duration{});
   kernel.host_work = optional_duration(m, "host_work", 0_ns).value_or(Duration{});
-  kernel.declared_time = optional_duration(m, "declared_time", 1_ns);
+  if (auto declared = m.maybe("declared_time")) {
+    kernel.time_unknown = declared->is_scalar() && declared->node().scalar == "unknown";
+    if (!kernel.time_unknown) kernel.declared_time = declared->duration(1_ns);
+  }
   m.finish();
   if (static_cast<std::int64_t>(kernels.size()) + count > kMostKernels)
     field.fail(fmt::format("more than {} kernels of a client", kMostKernels),
@@ -275,6 +279,7 @@ Client read_client(const Field& field, const ForAll& all) {
   if (auto priorities = m.maybe("priorities")) read_client_priorities(*priorities, all.priorities, client);
   if (auto privileged = m.maybe("privileged")) client.privileged = privileged->boolean();
   client.arrive = optional_duration(m, "arrive", 0_ns);
+  read_terms(m, client);
   read_memory(m, client);
   if (auto native = m.maybe("native")) client.native = native->boolean();
   if (auto context = m.maybe("context")) client.context = context->identifier();

@@ -12,18 +12,14 @@ class AccessConductor : public Conductor {
   void came(ClientId client) override {
     draining_[client.index] = false;
     told_[client.index] = 0;
-    tell(Opens{client, 1});
   }
 
-  void went(ClientId client) override {
-    draining_[client.index] = false;
-    tell(Exited{client});
-  }
+  void went(ClientId client) override { draining_[client.index] = false; }
 
   void gather() override {
     for (std::uint32_t c = 0; c < kMostClients; ++c) {
-      const ClientId id{c};
-      Client& client = of(id);
+      Client& client = clients_[c];
+      const ClientId id = client.id;
       if (client.port == nullptr || !client.closing) continue;
       if (closed(id, true)) {
         if (draining_[c]) drained(id, now() - client.ordered);
@@ -43,9 +39,10 @@ class AccessConductor : public Conductor {
     told_[id.index] = seen.submissions;
   }
 
-  bool impatient() const override { return false; }
+  bool impatient() override { return false; }
 
   void access(ClientId client, Access access) override {
+    if (!is_there(client)) return;
     switch (access) {
       case Access::direct:
         return permit(client, kUnlimited);
@@ -57,6 +54,7 @@ class AccessConductor : public Conductor {
   }
 
   void drain(ClientId client) override {
+    if (!is_there(client)) return;
     close(client);
     draining_[client.index] = true;
     if (!of(client).closing || closed(client, true)) drained(client, {});
@@ -70,8 +68,6 @@ class AccessConductor : public Conductor {
 };
 
 }  // namespace
-
-bool disengaged(const std::string& policy) { return policy == "disengaged-timeslice"; }
 
 std::unique_ptr<Conductor> access_conductor(std::unique_ptr<Policy> policy, const GateSettings& settings,
                                             Journal& journal) {

@@ -7,56 +7,45 @@
 
 namespace gangway::live {
 
-Conductor::Clients::Clients() : kernels(kMostClients) {
-  jobs_.resize(kMostClients);
-  for (std::uint32_t c = 0; c < kMostClients; ++c) {
-    kernels[c] = {{BlockCount{1}, Duration{}, 0, BlockCount{1}, std::nullopt, 0}};
-    jobs_[c].id.client = {c};
-    jobs_[c].kernels = kernels[c];
-  }
-}
-
 std::unique_ptr<Conductor> Conductor::make(const PolicyEntry& entry, std::unique_ptr<Policy> policy,
                                            const GateSettings& settings, Journal& journal) {
   const Capabilities needs = policy->needs();
   const auto refuse = [&](const std::string& why) {
     throw InputError({"--policy", 0}, "policy", quote(entry.name), why);
   };
-  if (needs.has(Capability::access)) {
-    if (const Capabilities rest = needs.missing_from({Capability::access}); !rest.none())
-      refuse("a policy that live clients can obey; it needs " + rest.text());
-    if (!disengaged(entry.name))
-      refuse("one that need not intercept single submissions, such as disengaged-timeslice");
-    return access_conductor(std::move(policy), settings, journal);
-  }
-  if (const Capabilities rest = needs.missing_from({Capability::evict}); !rest.none())
-    refuse("a policy that live clients can obey; it needs " + rest.text());
-  if (!grants_whole_jobs(entry.name)) refuse("one that need not know how long a job will take, such as piv");
+  const bool access = needs.has(Capability::access);
+  const Capabilities rest = needs.missing_from({access ? Capability::access : Capability::evict});
+  if (!rest.none()) refuse("a policy that live clients can obey; it needs " + rest.text());
+  if (access) return access_conductor(std::move(policy), settings, journal);
   return grant_conductor(std::move(policy), settings, journal);
 }
 
 Conductor::Conductor(std::unique_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
-    : policy_(std::move(policy)), settings_(settings), journal_(journal), clients_(kMostClients) {}
+    : policy_(std::move(policy)), settings_(settings), journal_(journal), clients_(kMostClients) {
+  for (std::uint32_t c = 0; c < kMostClients; ++c) clients_[c].id = ClientId{c};
+}
 
 void Conductor::begin(Time now) {
   now_ = now;
-  policy_->decide(now_, view_, *this);
+  policy_->decide(now_, grants_, *this);
 }
 
-std::optional<ClientId> Conductor::opens(Time now, Port& port, std::int32_t priority) {
+std::optional<ClientId> Conductor::opens(Time now, Port& port, const Introduction& introduction) {
   now_ = now;
-  for (std::uint32_t c = 0; c < kMostClients; ++c) {
-    const ClientId id{c};
-    if (clients_[c].port != nullptr || known(id)) continue;
-    clients_[c] = {};
-    clients_[c].port = &port;
-    clients_[c].priority = priority;
-    view_.kernels[c][0].priority = priority;
-    journal_.note(now_, Step::opened, id, priority);
-    came(id);
-    return id;
-  }
-  return std::nullopt;
+  decide();  // the policy knows that a client is gone before another takes its place
+  const auto place = std::find_if(clients_.begin(), clients_.end(),
+                                  [](const Client& client) { return client.port == nullptr; });
+  if (place == clients_.end()) return std::nullopt;
+  const ClientId id = place->id;
+  *place = {};
+  place->id = id;
+  place->port = &port;
+  place->priority = introduction.priority;
+  grants_.opens(id, introduction.program);
+  journal_.note(now_, Step::opened, id, introduction.priority);
+  tell(Opens{id, 1});
+  came(id);
+  return id;
 }
 
 void Conductor::exited(Time now, ClientId client) {
@@ -65,6 +54,14 @@ void Conductor::exited(Time now, ClientId client) {
   of(client).closing = false;
   journal_.note(now_, Step::exited, client, 0);
   went(client);
+  grants_.exited(client);
+  tell(Exited{client});
+  of(client).id = client.successor();
+}
+
+bool Conductor::is_there(ClientId client) const {
+  return client.index < kMostClients && clients_[client.index].port != nullptr &&
+         clients_[client.index].id == client;
 }
 
 Time Conductor::step(Time now) {
@@ -72,11 +69,7 @@ Time Conductor::step(Time now) {
   look();
   fire();
   gather();
-  // Carrying out orders can be a fact itself.
-  for (int round = 0; !facts_.empty(); ++round) {
-    if (round == 1000) impossible("launches of jobs that are over, without end");
-    decide();
-  }
+  decide();
   const auto first = std::min_element(alarms_.begin(), alarms_.end(),
                                       [](const Alarm& a, const Alarm& b) { return a.time < b.time; });
   const Time next = first == alarms_.end() ? Time::max() : first->time;
@@ -101,12 +94,16 @@ void Conductor::fire() {
   }
 }
 
+// Carrying out orders can be a fact itself.
 void Conductor::decide() {
-  std::vector<Fact> facts;
-  facts.swap(facts_);
-  sort_for_telling(facts);
-  for (const Fact& fact : facts) policy_->note(now_, fact, view_);
-  policy_->decide(now_, view_, *this);
+  for (int round = 0; !facts_.empty(); ++round) {
+    if (round == 1000) impossible("launches of jobs that are over, without end");
+    std::vector<Fact> facts;
+    facts.swap(facts_);
+    sort_for_telling(facts);
+    for (const Fact& fact : facts) policy_->note(now_, fact, grants_);
+    policy_->decide(now_, grants_, *this);
+  }
 }
 
 void Conductor::permit(ClientId client, std::uint32_t allowed) {
@@ -183,7 +180,7 @@ void Conductor::cancel(TimerId timer) {
 }
 
 void Conductor::kill(ClientId client) {
-  if (of(client).port == nullptr) return;
+  if (!is_there(client)) return;
   journal_.note(now_, Step::killed, client, 0);
   of(client).port->kill();
 }

@@ -1,6 +1,6 @@
 // Plays a policy over live clients by opening and closing their gates. Two families: access policies say who
-// may submit; ownership policies hand out grants, of a whole job each (`grant: job`): the owner's gate is
-// open, the others' closed. Pure but for the ports: time comes in with each call.
+// may submit; ownership policies grant the device to whole jobs: the owner's gate is open, the others'
+// closed. Pure but for the ports: time comes in with each call.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 
 #include "hw/live/page.hpp"
 #include "models/policy.hpp"
+#include "models/run/grants.hpp"
 #include "models/run/refusing_orders.hpp"
 
 namespace gangway::live {
@@ -61,6 +62,12 @@ class Journal {
 
 inline constexpr std::uint32_t kMostClients = 64;
 
+// What is known of a client when it comes.
+struct Introduction {
+  std::int32_t priority = 0;
+  std::uint32_t program = 0;  // clients that run the same program have the same number
+};
+
 class Conductor : protected RefusingOrders {
  public:
   // InputError where the policy needs what live clients cannot do.
@@ -68,9 +75,10 @@ class Conductor : protected RefusingOrders {
                                          const GateSettings& settings, Journal& journal);
 
   void begin(Time now);
-  // A client whose gate is closed. None: there are kMostClients already.
-  std::optional<ClientId> opens(Time now, Port& port, std::int32_t priority);
-  void exited(Time now, ClientId client);
+  // A client whose gate is closed. None: there are kMostClients already. A client that takes the place of one
+  // that has left has the next generation.
+  std::optional<ClientId> opens(Time now, Port& port, const Introduction& introduction);
+  void exited(Time now, ClientId client);  // one that is there
   // Looks at all clients, tells the policy what happened and carries out its orders. Says when to call again
   // unless something happens: `now` where only looking tells.
   Time step(Time now);
@@ -80,6 +88,7 @@ class Conductor : protected RefusingOrders {
  protected:
   struct Client {
     Port* port = nullptr;  // null: not there
+    ClientId id;           // its own, or that of whoever comes next
     std::int32_t priority = 0;
     std::uint32_t allowed = 0;
     // Closing, until drained.
@@ -90,22 +99,16 @@ class Conductor : protected RefusingOrders {
     bool overdue = false;
     Standing seen;
   };
-  class Clients : public View {
-   public:
-    Clients();
-    JobFacts& job(std::uint32_t client) { return jobs_[client]; }
-    std::vector<std::vector<KernelFacts>> kernels;  // one for each client
-  };
-
   Conductor(std::unique_ptr<Policy> policy, const GateSettings& settings, Journal& journal);
 
   virtual void came(ClientId client) = 0;
   virtual void went(ClientId client) = 0;
   virtual void gather() = 0;  // tell() what the standings say
-  virtual bool impatient() const = 0;
-  virtual bool known(ClientId) const { return false; }  // to the policy, though it is gone
+  virtual bool impatient() = 0;
 
   Client& of(ClientId client) { return clients_[client.index]; }
+  // Whether an order about the client is about one that has not left.
+  bool is_there(ClientId client) const;
   void tell(const Fact& fact) { facts_.push_back(fact); }
   void permit(ClientId client, std::uint32_t allowed);
   void close(ClientId client);
@@ -121,14 +124,14 @@ class Conductor : protected RefusingOrders {
   std::unique_ptr<Policy> policy_;
   const GateSettings settings_;
   Journal& journal_;
-  Clients view_;
+  Grants grants_{kMostClients, 1};  // what the policy sees
   std::vector<Client> clients_;
   Duration limit_ = Duration::max();  // watch()
 
  private:
   void look();
   void fire();
-  void decide();
+  void decide();  // until there is nothing more to tell
 
   struct Alarm {
     Time time;

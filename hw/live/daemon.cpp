@@ -23,7 +23,9 @@ namespace {
 
 constexpr int kBacklog = 64;
 constexpr std::size_t kMostPrograms = 1024;
-constexpr int kTurnsPerLook = 64;  // of a daemon that polls, between looks at its sockets
+constexpr std::size_t kMostNames = 4096;        // further ones are taken for the first
+constexpr ClientId kUnscheduled{kMostClients};  // there is no room for it
+constexpr int kTurnsPerLook = 64;               // of a daemon that polls, between looks at its sockets
 
 [[noreturn]] void fail(const std::string& what) { throw RunError(what + ": " + std::strerror(errno)); }
 
@@ -112,8 +114,8 @@ void Daemon::watch(int fd) {
 
 void Daemon::note(Time now, Step step, ClientId client, std::int64_t value) {
   if (settings_.log == nullptr) return;
-  fmt::print(settings_.log, "{},{},{},{},{}\n", now.ns, text(step), client.index, names_[client.index],
-             value);
+  fmt::print(settings_.log, "{},{},{},{},{}\n", now.ns, text(step), std::uint32_t{client.index},
+             names_[client.index], value);
 }
 
 void Daemon::run(const std::atomic<bool>& stop) {
@@ -224,16 +226,25 @@ void Daemon::greet_client(int socket, const Hello& hello, pid_t process) {
     epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr);
     return;
   }
-  const auto id = conductor_->opens(now(), *client, started ? program->second.priority : 0);
+  const auto id =
+      conductor_->opens(now(), *client, {started ? program->second.priority : 0, number_of(client->name())});
   if (!id) {  // it is welcome all the same: nobody schedules it
     fmt::print(settings_.out, "{} ({}): not scheduled, as there are {} clients already\n", client->name(),
                process, kMostClients);
     client->permit(kUnlimited);
   }
-  client->id = id.value_or(ClientId{kMostClients});
+  client->id = id.value_or(kUnscheduled);
   names_[client->id.index] = client->name();
   if (started) ++program->second.clients;
   clients_[socket] = std::move(client);
+}
+
+// Clients of one name are taken for the same program, whose jobs are alike.
+std::uint32_t Daemon::number_of(const std::string& name) {
+  const auto known = numbers_.find(name);
+  if (known != numbers_.end() || numbers_.size() == kMostNames)
+    return known == numbers_.end() ? 0 : known->second;
+  return numbers_.emplace(name, static_cast<std::uint32_t>(numbers_.size())).first->second;
 }
 
 void Daemon::refuse(int socket, const std::string& why) {
@@ -256,7 +267,7 @@ void Daemon::gone(int socket) {
   if (found == clients_.end()) return;
   const std::unique_ptr<LiveClient> client = std::move(found->second);
   clients_.erase(found);
-  if (client->id.index < kMostClients) conductor_->exited(now(), client->id);
+  if (client->id != kUnscheduled) conductor_->exited(now(), client->id);
   report(*client);
 }
 
@@ -277,8 +288,8 @@ void Daemon::report(const LiveClient& client) {
   if (settings_.log == nullptr) return;
   for (std::size_t b = 0; b < kBuckets; ++b)
     if (const std::uint64_t count = page.woken[b].load(); count != 0)
-      fmt::print(settings_.log, "{},woken_within_{},{},{},{}\n", now().ns, 2ULL << b, client.id.index,
-                 client.name(), count);
+      fmt::print(settings_.log, "{},woken_within_{},{},{},{}\n", now().ns, 2ULL << b,
+                 std::uint32_t{client.id.index}, client.name(), count);
   std::fflush(settings_.log);
 }
 

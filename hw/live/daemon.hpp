@@ -45,6 +45,7 @@ class Daemon : private Journal {
   void greet(int socket);
   void greet_program(int socket, const Hello& hello, uid_t user);
   void greet_client(int socket, const Hello& hello, pid_t process);
+  std::uint32_t number_of(const std::string& name);
   void refuse(int socket, const std::string& why);
   void gone(int socket);
   void report(const LiveClient& client);
@@ -60,6 +61,7 @@ class Daemon : private Journal {
   std::map<std::uint64_t, Program> programs_;
   std::map<int, std::unique_ptr<LiveClient>> clients_;  // by socket
   std::map<std::uint32_t, std::string> names_;          // by client, for the log
+  std::map<std::string, std::uint32_t> numbers_;        // by name
   std::uint64_t programs_so_far_ = 0;
   bool polling_ = false;
   std::int64_t origin_ = 0;

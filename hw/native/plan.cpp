@@ -110,7 +110,7 @@ void NativePlan::lay_out(const RunSeed& seed, std::span<const std::uint32_t> ord
     ClientRun client(setup_, ClientId{order[position]});
     client.reset(seed, first_release(setup_.workload, client.client(), position));
     for (auto due = client.next_release(); due && *due <= setup_.horizon; due = client.next_release()) {
-      client.release();
+      client.release(*due);
       releases_.push_back({*due, client.last_released(), {}});
     }
   }

@@ -43,6 +43,8 @@ void AccessPolicy::note(Time now, const Fact& fact, const View&) {
   } else if (const auto* overdue = std::get_if<Overdue>(&fact)) {
     too_long_.push_back(overdue->client);
   } else if (const auto* exited = std::get_if<Exited>(&fact)) {
+    const auto same = [&](const Opens& other) { return other.client == exited->client; };
+    if (std::erase_if(opening_, same) > 0) return;  // it is gone before it was let in
     std::erase(present_, exited->client);
     heard(now, fact);
   } else {

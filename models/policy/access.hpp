@@ -10,7 +10,7 @@ namespace gangway {
 
 class AccessPolicy : public Policy {
  public:
-  Capabilities needs() const override { return {Capability::access}; }
+  Capabilities needs() const override { return {Capability::access, Capability::intercept}; }
   std::optional<Refusal> refusal(const Kernel& kernel, const Device& device) const override;
   void note(Time now, const Fact& fact, const View& view) final;
   void decide(Time now, const View& view, Orders& orders) final;

@@ -50,7 +50,9 @@ class DisengagedFairQueueing : public AccessPolicy {
           Parameter::Number{0, 0, 0.9}}});
   }
 
-  Capabilities needs() const override { return {Capability::access, Capability::sampling}; }
+  Capabilities needs() const override {
+    return {Capability::access, Capability::intercept, Capability::sampling};
+  }
   void seed(const Stream& random) override { random_ = random; }
 
  private:

@@ -8,6 +8,7 @@ namespace {
 class DisengagedTimeslice : public TokenPolicy {
  public:
   explicit DisengagedTimeslice(const ParameterValues& values) : TokenPolicy(values, false) {}
+  Capabilities needs() const override { return {Capability::access}; }
   using TokenPolicy::parameters;
 };
 

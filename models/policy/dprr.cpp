@@ -68,7 +68,7 @@ class Dprr : public OwnershipPolicy {
   bool yields(const Owner&) const override { return arrivals_preempt_; }
   std::int64_t urgency(const View& view, const Waiting& w) const override {
     if (!arrivals_preempt_ || !standing(w).newcomer) return std::numeric_limits<std::int64_t>::min();
-    return view.job(w.job).current().priority;
+    return view.job(w.job).urgency();
   }
   std::int64_t owner_urgency(Time, const View&, const Owner& owner) const override {
     return standing(owner.waiting).priority;
@@ -92,7 +92,7 @@ class Dprr : public OwnershipPolicy {
   Duration renewed_quantum(Time now, const View& view, const Owner& owner) override {
     Standing& s = standing(owner.waiting);
     s.renewed = now;
-    s.priority = view.job(owner.waiting.job).current().priority;
+    s.priority = view.job(owner.waiting.job).urgency();
     return s.owner_quota = full_quota(view, owner.waiting);
   }
 
@@ -126,11 +126,11 @@ class Dprr : public OwnershipPolicy {
   std::int64_t priority(Time now, const View& view, const Waiting& w) const {
     const Standing& s = standing(w);
     const Duration waited = s.queue == active_ ? s.aged + (now - s.since) : s.aged;
-    return view.job(w.job).current().priority + std::min(most_aged_, waited.ns / aging_.ns);
+    return view.job(w.job).urgency() + std::min(most_aged_, waited.ns / aging_.ns);
   }
 
   Duration full_quota(const View& view, const Waiting& w) const {
-    const std::int64_t p = quota_grows_ ? standing(w).priority : view.job(w.job).current().priority;
+    const std::int64_t p = quota_grows_ ? standing(w).priority : view.job(w.job).urgency();
     return {quota_.ns * (std::max<std::int64_t>(p, 0) + 1)};
   }
 

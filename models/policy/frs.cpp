@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "models/policy/estimates.hpp"
 #include "models/policy/ownership.hpp"
 
 namespace gangway {
@@ -16,9 +15,9 @@ using namespace literals;
 class Frs : public OwnershipPolicy {
  public:
   explicit Frs(const ParameterValues& values)
-      : minimum_(values.duration("minimum_quantum")),
-        literal_(values.choice("denominator") == "done"),
-        estimates_(values) {}
+      : OwnershipPolicy(Estimates(values)),
+        minimum_(values.duration("minimum_quantum")),
+        literal_(values.choice("denominator") == "done") {}
 
  private:
   // The terms of equations 1 and 2 for one job.
@@ -42,10 +41,6 @@ class Frs : public OwnershipPolicy {
   Duration renewed_quantum(Time now, const View& view, const Owner& owner) override {
     const Terms alone = terms(now, view, owner.waiting);
     return quantum(slowdown(alone), alone);
-  }
-
-  void left(Time now, const Owner& owner, BlockCount tasks) override {
-    if (owner.started) estimates_.saw(owner.waiting.job.client, owner.kernel, now - *owner.started, tasks);
   }
 
   Terms terms(Time now, const View& view, const Waiting& w) const {
@@ -72,7 +67,6 @@ class Frs : public OwnershipPolicy {
 
   Duration minimum_;
   bool literal_;
-  Estimates estimates_;
   std::vector<double> slowdowns_;  // of those that wait, while one is chosen
 };
 

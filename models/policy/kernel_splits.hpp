@@ -22,7 +22,7 @@ class KernelSplits {
                                                [](const Process& process) { return process.present; });
     std::int64_t number = 0;
     for (std::uint32_t c = 0; c < processes.size(); ++c) {
-      Process& process = queues_->process({c});
+      Process& process = queues_->process(ClientId{c});
       if (!process.present) continue;
       process.gpus = std::max<std::int64_t>(1, all / present + (number++ < all % present ? 1 : 0));
       if (process.gpus > 1 && !process.shares.empty()) widen(ClientId{c}, view, orders);

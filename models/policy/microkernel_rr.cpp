@@ -73,7 +73,7 @@ class MicrokernelRr : public Policy {
     process.split = false;
     process.spare.clear();
     process.shares.assign(1, {{{0}, kernel.block_tasks}, std::nullopt});
-    process.later = process.later - kernel.declared;
+    process.later = process.later - kernel.declared.value_or(Duration{});
     queues_.request(process, process.shares.front());
   }
 

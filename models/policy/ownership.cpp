@@ -36,6 +36,8 @@ void OwnershipPolicy::note(Time now, const Fact& fact, const View& view) {
     Owner& owner = *gpu->owner;
     if (!owner.lingers) owner.started = now;  // it may be over in the instant that it started
     if (!owner.turn_began) owner.turn_began = now;
+  } else if (const auto* exited = std::get_if<Exited>(&fact)) {
+    std::erase_if(waiting_, [&](const Waiting& w) { return w.job.client == exited->client; });
   } else if (const auto* timer = std::get_if<Timer>(&fact)) {
     for (Gpu& gpu : gpus_) {
       gpu.expired = gpu.expired || timer->timer == gpu.timer;
@@ -64,9 +66,15 @@ void OwnershipPolicy::on(const Left& fact, Time now, const View& view) {
   Gpu* const gpu = gpu_of(fact.launch);
   if (gpu == nullptr) return;
   Owner& owner = *gpu->owner;
-  left(now, owner, fact.done.value_or(owner.first) - owner.first);
   const JobFacts& job = view.job(fact.job);
+  const BlockCount tasks = fact.done.value_or(owner.first) - owner.first;
   const bool more = job.id == fact.job && !job.finished();
+  if (view.grants() == GrantOf::job) {
+    if (!more && fact.why != Why::killed) estimates_.finished(job.program, fact.served);
+  } else if (owner.started) {
+    estimates_.saw(job, owner.kernel, now - *owner.started, tasks);
+  }
+  left(now, owner, tasks);
   if (linger_ > Duration{} && fact.why == Why::completed && more && !owner.evicting) {
     owner.lingers = true;
     owner.started.reset();
@@ -154,11 +162,15 @@ bool OwnershipPolicy::narrow(const View& view, GpuSet free) {
 void OwnershipPolicy::launch(Gpu& gpu, const View& view, Orders& orders) {
   Owner& owner = *gpu.owner;
   const JobFacts& job = view.job(owner.waiting.job);
+  if (view.grants() == GrantOf::job) {
+    owner.launch = orders.launch(job.id, gpu.id, std::nullopt);
+    return;
+  }
   owner.kernel = job.kernel;
   owner.first = job.done;
   BlockCount last = job.current().block_tasks;
   if (const auto most = slice(job); most && *most < last - job.done) last = job.done + *most;
-  owner.launch = orders.launch(job.id, gpu.id, {job.done, last});
+  owner.launch = orders.launch(job.id, gpu.id, BlockRange{job.done, last});
 }
 
 }  // namespace gangway

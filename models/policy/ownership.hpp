@@ -12,11 +12,15 @@
 #include <vector>
 
 #include "models/policy.hpp"
+#include "models/policy/estimates.hpp"
 
 namespace gangway {
 
 class OwnershipPolicy : public Policy {
  public:
+  OwnershipPolicy() = default;
+  explicit OwnershipPolicy(const Estimates& estimates) : estimates_(estimates) {}
+
   // How long a job may keep the GPU after a kernel completed while its next one is not eligible; 0 takes the
   // GPU from it at every end of a kernel (models/policy/README.md, "Between two kernels of a job").
   static Parameter linger_parameter();
@@ -77,6 +81,9 @@ class OwnershipPolicy : public Policy {
   virtual std::int64_t owner_urgency(Time now, const View& view, const Owner& owner) const;
   // The owner left: its launch did `tasks` block-tasks between its start and now.
   virtual void left(Time now, const Owner& owner, BlockCount tasks);
+
+  // Of policies that ask how long jobs take; kept up to date here.
+  Estimates estimates_;
 
   // The candidate for which `value` is least; ties go to who arrived first, then to the first client.
   template <typename Value>

@@ -23,9 +23,7 @@ class Piv : public OwnershipPolicy {
     return priority(view, owner.waiting);
   }
 
-  static std::int64_t priority(const View& view, const Waiting& w) {
-    return view.job(w.job).current().priority;
-  }
+  static std::int64_t priority(const View& view, const Waiting& w) { return view.job(w.job).urgency(); }
 
   bool to_the_tail_;
 };

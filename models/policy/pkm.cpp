@@ -27,7 +27,7 @@ class Pkm : public OwnershipPolicy {
 
   bool yields(const Owner& owner) const override { return owner.lingers; }
   std::int64_t urgency(const View& view, const Waiting& w) const override {
-    return view.job(w.job).current().priority;
+    return view.job(w.job).urgency();
   }
   std::int64_t owner_urgency(Time, const View& view, const Owner& owner) const override {
     return urgency(view, owner.waiting);

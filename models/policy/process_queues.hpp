@@ -119,7 +119,7 @@ class ProcessQueues {
   Rank rank(const Process& process, const Share& share, const View& view) const {
     const JobFacts& job = view.job(process.job);
     std::int64_t first = 0;
-    if (by_priority_) first = -std::int64_t{job.current().priority};
+    if (by_priority_) first = -std::int64_t{job.urgency()};
     if (by_length_) first = declared_left(job).ns;
     return {first, share.since};
   }

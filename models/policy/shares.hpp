@@ -19,10 +19,18 @@ struct Share {
   std::uint64_t since = 0;  // when it began to request, as a number that grows
 };
 
-// The declared time of what is not done of the current kernel, as of when it last left a GPU.
+// The declared time of what is not done of the current kernel, as of when it last left a GPU; none counts as
+// 0.
 inline Duration declared_left(const JobFacts& job) {
   const KernelFacts& kernel = job.current();
-  return {mul_div_floor((kernel.block_tasks - job.done).count, kernel.declared.ns, kernel.block_tasks.count)};
+  const Duration declared = kernel.declared.value_or(Duration{});
+  return {mul_div_floor((kernel.block_tasks - job.done).count, declared.ns, kernel.block_tasks.count)};
+}
+
+inline Duration declared_total(const JobFacts& job) {
+  Duration sum;
+  for (const KernelFacts& kernel : job.kernels) sum += kernel.declared.value_or(Duration{});
+  return sum;
 }
 
 struct Process {

@@ -1,5 +1,4 @@
 // Shortest job first, preemptive (FRS paper, IV-A): by the declared time of all kernels of the application.
-#include "models/policy/estimates.hpp"
 #include "models/policy/ownership.hpp"
 
 namespace gangway {
@@ -21,8 +20,6 @@ class Sjf : public OwnershipPolicy {
   std::int64_t owner_urgency(Time, const View& view, const Owner& owner) const override {
     return urgency(view, owner.waiting);
   }
-
-  Estimates estimates_;
 };
 
 const OwnershipRegistration<Sjf> registered{"sjf", "shortest job first, preemptive", {}};

@@ -18,10 +18,12 @@ inline std::int64_t waves_of(const KernelFacts& kernel, BlockCount block_tasks) 
   return (block_tasks.count + wave - 1) / wave;
 }
 
-// As many whole waves as take `length`, by the kernel's declared time; no more than hold all of it.
+// As many whole waves as take `length`, by the kernel's declared time; no more than hold all of it. One where
+// nobody knows how long it takes.
 inline BlockCount waves_within(const KernelFacts& kernel, Duration length) {
+  if (!kernel.declared) return whole_waves(kernel, 1);
   const std::int64_t all = waves_of(kernel, kernel.block_tasks);
-  const std::int64_t in_time = mul_div_floor(length.ns, all, std::max<std::int64_t>(1, kernel.declared.ns));
+  const std::int64_t in_time = mul_div_floor(length.ns, all, std::max<std::int64_t>(1, kernel.declared->ns));
   return whole_waves(kernel, std::min(in_time, all));
 }
 

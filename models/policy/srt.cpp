@@ -2,7 +2,6 @@
 // The paper leaves open whether the running kernel's is kept up to date.
 #include <algorithm>
 
-#include "models/policy/estimates.hpp"
 #include "models/policy/ownership.hpp"
 
 namespace gangway {
@@ -11,7 +10,7 @@ namespace {
 class Srt : public OwnershipPolicy {
  public:
   explicit Srt(const ParameterValues& values)
-      : fresh_(values.choice("remaining") == "fresh"), estimates_(values) {}
+      : OwnershipPolicy(Estimates(values)), fresh_(values.choice("remaining") == "fresh") {}
 
  private:
   Choice choose(Time, const View& view) override {
@@ -28,12 +27,7 @@ class Srt : public OwnershipPolicy {
     return -left.ns;
   }
 
-  void left(Time now, const Owner& owner, BlockCount tasks) override {
-    if (owner.started) estimates_.saw(owner.waiting.job.client, owner.kernel, now - *owner.started, tasks);
-  }
-
   bool fresh_;
-  Estimates estimates_;
 };
 
 const OwnershipRegistration<Srt> registered{

@@ -36,7 +36,19 @@ void ClientRun::reset(const RunSeed& seed, Time first) {
   const bool by_finish = !client_->repeat.period && client_->repeat.releases.empty();
   at_first_ = by_finish ? std::min(client_->frames_in_flight, client_->repeat.jobs.value_or(UINT32_MAX)) : 0;
   scheduled_ = at_first_;
-  active_ = false;
+  active_ = left_ = false;
+  due_.clear();
+  released_at_ = {};
+}
+
+void ClientRun::release(Time due) {
+  ++released_;
+  if (client_->slo) due_.push_back(due);
+}
+
+bool ClientRun::leaves(Time due) {
+  left_ = left_ || (client_->leave && scheduled_ > 0 && due >= Time{} + *client_->leave);
+  return left_;
 }
 
 Time ClientRun::jittered(Time nominal, std::uint32_t release) const {
@@ -51,14 +63,16 @@ std::optional<Time> ClientRun::next_release() {
   const std::vector<Duration>& listed = client_->repeat.releases;
   const Duration period = client_->repeat.period.value_or(Duration{});
   const Time due = listed.empty() ? first_ + Duration{period.ns * scheduled_} : Time{} + listed[scheduled_];
-  latest_ = std::max(latest_, jittered(due, scheduled_));
+  const Time release = std::max(latest_, jittered(due, scheduled_));
+  if (leaves(release)) return std::nullopt;
   ++scheduled_;
-  return latest_;
+  return latest_ = release;
 }
 
 std::optional<Time> ClientRun::after_finish(Time now) {
   if (!more() || !client_->repeat.think) return std::nullopt;
   const Time due = jittered(now + *client_->repeat.think, scheduled_);
+  if (leaves(due)) return std::nullopt;
   ++scheduled_;
   return due;
 }
@@ -67,6 +81,10 @@ bool ClientRun::begin() {
   if (active_ || begun_ == released_) return false;
   active_ = true;
   kernel_ = 0;
+  if (client_->slo) {
+    released_at_ = due_.front();
+    due_.pop_front();
+  }
   if (jitter_->kernel_time > 0) {
     factor_ = kernel_time_factor(*jitter_, seed_, {id_, begun_});
     for (std::size_t k = 0; k < nominal_.size(); ++k) times_[k] = drawn_time(nominal_[k], factor_);

@@ -1,6 +1,7 @@
 // A client's program as it runs: when its jobs are released and where the current one stands.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "models/workload.hpp"
@@ -36,14 +37,17 @@ class ClientRun {
   std::optional<Time> next_release();
   std::optional<Time> after_finish(Time now);
 
-  // A release is due: counted. Native clients' jobs need no more than that. begin() starts the next job's
-  // program if none runs and one is released.
-  void release() { ++released_; }
+  // A release is due, for which it was due at `due`: counted. Native clients' jobs need no more than that.
+  // begin() starts the next job's program if none runs and one is released.
+  void release(Time due);
   bool begin();
   void finish() { active_ = false; }
 
   // The client's priority for one of its jobs.
   std::int32_t priority_of(JobId job) const;
+
+  // When the current job was due, which its objective for latency counts from; of clients that have one.
+  Time released_at() const { return released_at_; }
 
   JobId job() const { return {id_, begun_ - 1}; }
   JobId last_released() const { return {id_, released_ - 1}; }
@@ -63,7 +67,9 @@ class ClientRun {
 
  private:
   Time jittered(Time nominal, std::uint32_t release) const;
-  bool more() const { return !client_->repeat.jobs || scheduled_ < *client_->repeat.jobs; }
+  bool more() const { return !left_ && (!client_->repeat.jobs || scheduled_ < *client_->repeat.jobs); }
+  // Whether a release at `due` is one too late for a client that leaves; then no more follow.
+  bool leaves(Time due);
 
   const Client* client_;
   ClientId id_;
@@ -82,6 +88,9 @@ class ClientRun {
   std::uint32_t begun_ = 0;
   std::uint32_t kernel_ = 0;
   bool active_ = false;
+  bool left_ = false;
+  std::deque<Time> due_;  // of jobs released and not begun
+  Time released_at_;
 };
 
 }  // namespace gangway

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/run/client_run.hpp"
+#include "models/run/grants.hpp"
 #include "models/run/job_book.hpp"
 #include "models/run/launch.hpp"
 #include "models/trace.hpp"
@@ -39,6 +40,9 @@ class JobStage {
   // Whether the client's jobs go to the device's own queues: release() tells it then, and the automaton takes
   // no further step.
   virtual bool released_to_device(JobId) { return false; }
+  // Nothing of the job that holds the GPU is on it: idle() then, if that is still so. Only where whole jobs
+  // are granted.
+  virtual void idle_at(DeviceId, Time) {}
   // How long the host computes before the client's next kernel is eligible.
   virtual Duration host_gap(const ClientRun&) const { return {}; }
   // When the host has passed the kernel that is just over.
@@ -57,8 +61,8 @@ class JobStage {
 
 class JobAutomaton {
  public:
-  // All references must outlive this object.
-  JobAutomaton(const WorldSetup& setup, JobBook& book, JobStage& stage);
+  // All references must outlive this object. `grants`: null where kernels are granted.
+  JobAutomaton(const WorldSetup& setup, JobBook& book, Grants* grants, JobStage& stage);
 
   // A run begins: no job is released, no launch is on a GPU; first releases are asked for, in client order.
   void begin(const RunSeed& seed, std::span<const std::uint32_t> order);
@@ -76,9 +80,11 @@ class JobAutomaton {
 
   // --- Orders. What can never be right is refused.
 
-  LaunchId launch(JobId job, DeviceId gpu, BlockRange range, Time now);
+  // What `range` says of the job's kernel, or all that is left of it where there is none; or a grant, whose
+  // id is returned.
+  LaunchId launch(JobId job, DeviceId gpu, const std::optional<BlockRange>& range, Time now);
   // Why the order to launch can never be right, or empty.
-  std::string refusal(JobId job, DeviceId gpu, BlockRange range) const;
+  std::string refusal(JobId job, DeviceId gpu, const std::optional<BlockRange>& range) const;
   void evict(LaunchId launch, Time now);
 
   // --- What happens to launches
@@ -90,6 +96,7 @@ class JobAutomaton {
   void ended(DeviceId gpu, Time at, BlockCount tasks = {});
   // The pending work is read: of its range, the block-tasks before `done` are.
   void report(DeviceId gpu, BlockCount done, Time now);
+  void idle(DeviceId gpu, Time now);  // see JobStage::idle_at()
 
   // --- What there is
 
@@ -114,15 +121,28 @@ class JobAutomaton {
   void go_on(ClientRun& client, bool late, Time now);
   void finish_job(ClientRun& client, bool late, Time now);
   void count_fruitless(bool none);
+  std::string refused_range(JobId job, DeviceId gpu, BlockRange range) const;
+  LaunchId place(JobId job, DeviceId gpu, BlockRange range, Time now);
+  void displace(Launch& launch, Time now);
+  void tell(const Fact& fact);
+  void tell_left(const Launch& launch, Why why, BlockCount in_all, bool later, Time now);
+  void submit(const ClientRun& client, Time now);
+  void place_next(const Grant& grant, Time now);
+  void end_grant(DeviceId gpu, Why why, bool waits);
   const std::string& name(JobId job) const;
   Record of(const Launch& launch, Mark mark, Time time, std::int64_t amount = 0) const;
 
   const Workload& workload_;
+  const Duration idle_;  // that ends a grant
   JobBook& book_;
+  Grants* grants_;
   JobStage& stage_;
   std::vector<ClientRun> clients_;
   std::vector<std::int64_t> standalone_;  // ns, by client
   std::vector<Launch> launches_;          // by GPU; without an id: none
+  std::vector<Time> idle_since_;          // by GPU: when the last kernel of the job that holds it was over
+  std::vector<bool> opened_;              // by client: the policy knows of it
+  std::vector<ClientId> exited_;          // of whom the policy will be told that they are gone
   std::uint64_t launched_ = 0;
   std::uint32_t fruitless_ = 0;
 };

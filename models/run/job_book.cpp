@@ -21,9 +21,20 @@ ClientId client_of(const Fact& fact) {
       fact);
 }
 
-Duration declared(const WorldSetup& setup, const Kernel& kernel) {
+std::optional<Duration> declared(const WorldSetup& setup, const Kernel& kernel) {
+  if (kernel.time_unknown) return std::nullopt;
   if (kernel.declared_time) return scaled_nearest(*kernel.declared_time, kernel.transformation_overhead);
   return setup.mechanism.running_time(kernel, setup.device);
+}
+
+// Of all kernels; none where one is not known.
+std::optional<Duration> declared(const std::vector<KernelFacts>& kernels) {
+  Duration sum;
+  for (const KernelFacts& kernel : kernels) {
+    if (!kernel.declared) return std::nullopt;
+    sum += *kernel.declared;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -50,16 +61,23 @@ JobBook::JobBook(const WorldSetup& setup) : workload_(&setup.workload) {
     jobs_[c].id.client = ClientId{c};
     jobs_[c].kernels = kernels_[c];
     jobs_[c].gpus = client.gpus;
+    jobs_[c].program = c;
+    jobs_[c].weight = client.weight;
+    jobs_[c].attributes = &client.attributes;
+    jobs_[c].work.alone = declared(kernels_[c]);
   }
   reset();
 }
 
 void JobBook::reset() {
-  for (JobFacts& facts : jobs_) facts.kernel = static_cast<std::uint32_t>(facts.kernels.size());
+  for (JobFacts& facts : jobs_) {
+    facts.kernel = static_cast<std::uint32_t>(facts.kernels.size());
+    facts.over = true;
+  }
   for (BlockSet& taken : taken_) taken.clear();
 }
 
-void JobBook::arrived(JobId job, Time now, std::int32_t priority) {
+void JobBook::arrived(JobId job, Time now, std::int32_t priority, Time released) {
   const Client& client = workload_->clients[job.client.index];
   std::vector<KernelFacts>& kernels = kernels_[job.client.index];
   for (std::size_t k = 0; k < kernels.size(); ++k)
@@ -67,6 +85,11 @@ void JobBook::arrived(JobId job, Time now, std::int32_t priority) {
   JobFacts& facts = of(job);
   facts.id = job;
   facts.arrived = now;
+  facts.over = false;
+  facts.priority = priority;
+  facts.deadline.reset();
+  if (client.slo) facts.deadline = released + *client.slo;
+  facts.work.served = {};
   facts.kernel = 0;
   facts.done = {};
 }
@@ -76,13 +99,20 @@ std::string JobBook::refusal(JobId job, DeviceId gpu, BlockRange range) const {
   const JobFacts& facts = jobs_[job.client.index];
   if (facts.id != job || facts.finished()) return "a launch of a job that is not eligible";
   if (!facts.gpus.has(gpu))
-    return fmt::format("a launch on device {}, which client {} may not use", gpu.index, job.client.index);
+    return fmt::format("a launch on device {}, which client {} may not use", gpu.index,
+                       std::uint32_t{job.client.index});
   const BlockCount all = facts.current().block_tasks;
   const bool taken = gpus_ == 1 ? range.first != facts.done : taken_[job.client.index].meets(range);
   if (taken || range.first < BlockCount{0} || range.empty() || range.last > all)
     return fmt::format("a launch of block-tasks {} to {} of {}, {} of which are done", range.first.count,
                        range.last.count, all.count, facts.done.count);
   return "";
+}
+
+BlockRange JobBook::rest(JobId job) const {
+  if (job.client.index >= jobs_.size()) return {};
+  const JobFacts& facts = jobs_[job.client.index];
+  return facts.finished() ? BlockRange{} : BlockRange{facts.done, facts.current().block_tasks};
 }
 
 void JobBook::launched(JobId job, BlockRange range) {
@@ -94,7 +124,7 @@ bool JobBook::left(JobId job, BlockRange range, BlockCount done) {
   facts.done += done - range.first;
   if (gpus_ > 1) taken_[job.client.index].remove({done, range.last});
   if (facts.done < facts.current().block_tasks) return false;
-  ++facts.kernel;
+  facts.over = ++facts.kernel == facts.kernels.size();
   facts.done = {};
   taken_[job.client.index].clear();
   return true;

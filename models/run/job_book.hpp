@@ -13,12 +13,15 @@ class JobBook : public View {
  public:
   explicit JobBook(const WorldSetup& setup);
   void reset();  // a run begins: no job can be launched before it has arrived
-  // `priority`: the client's, for this job.
-  void arrived(JobId job, Time now, std::int32_t priority);
+  // `priority`: the client's, for this job; `released`: when it was due.
+  void arrived(JobId job, Time now, std::int32_t priority, Time released);
   JobFacts& of(JobId job) { return jobs_[job.client.index]; }
   void set_memory(const MemoryView* memory) { memory_ = memory; }
   // Why these block-tasks of the job cannot be launched there, or empty. Only what is the policy's fault.
   std::string refusal(JobId job, DeviceId gpu, BlockRange range) const;
+  // The block-tasks from the work done to the end of the job's current kernel; none of a job that is not
+  // eligible.
+  BlockRange rest(JobId job) const;
   // A launch has these block-tasks of the current kernel from now on ...
   void launched(JobId job, BlockRange range);
   // ... and leaves, with those before `done` done. Returns whether that was the last of the kernel; the next

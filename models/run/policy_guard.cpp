@@ -106,7 +106,7 @@ void PolicyGuard::tell_and_decide(Time now, std::span<const Fact> facts, const V
   });
 }
 
-LaunchId PolicyGuard::launch(JobId job, DeviceId device, BlockRange range) {
+LaunchId PolicyGuard::launch(JobId job, DeviceId device, std::optional<BlockRange> range) {
   return carry_out([&] { return world_.launch(job, device, range); });
 }
 void PolicyGuard::evict(LaunchId launch) {

@@ -35,7 +35,7 @@ class PolicyGuard : private Orders {
   auto carry_out(Order order);
   [[noreturn]] void fail(const std::string& what) const;
 
-  LaunchId launch(JobId job, DeviceId device, BlockRange range) override;
+  LaunchId launch(JobId job, DeviceId device, std::optional<BlockRange> range) override;
   void evict(LaunchId launch) override;
   void kill(ClientId client) override;
   void restore(JobId job, DeviceId device, BlockRange blocks) override;

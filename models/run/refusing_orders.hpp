@@ -10,7 +10,7 @@ namespace gangway {
 
 class RefusingOrders : public Orders {
  public:
-  LaunchId launch(JobId, DeviceId, BlockRange) override { cannot("a launch"); }
+  LaunchId launch(JobId, DeviceId, std::optional<BlockRange>) override { cannot("a launch"); }
   void evict(LaunchId) override { cannot("an eviction"); }
   void kill(ClientId) override { cannot("a kill"); }
   void restore(JobId, DeviceId, BlockRange) override { cannot("a restore"); }

@@ -113,7 +113,7 @@ void ChannelWorld::handle(const EventQueue::Event& event) {
 // --- A client's host
 
 void ChannelWorld::release(Host& host) {
-  host.run.release();
+  host.run.release(now_);
   note_release(host.run);
   if (const auto due = host.run.next_release()) push(*due, kRelease, id_of(host).index);
   if (host.open && host.stage == Host::Stage::idle) return advance(host);

@@ -70,7 +70,8 @@ void ChannelTurns::end() {
 bool ChannelTurns::remove(ClientId client) {
   const bool running = run_ && run_->request.job.client == client;
   if (running) run_.reset();
-  const std::size_t end = client.index + 1 < first_.size() ? first_[client.index + 1] : channels_.size();
+  const std::size_t next = client.index + std::size_t{1};
+  const std::size_t end = next < first_.size() ? first_[next] : channels_.size();
   for (std::size_t channel = first_[client.index]; channel < end; ++channel) {
     waiting_ -= channels_[channel].queue.size();
     channels_[channel].queue.clear();

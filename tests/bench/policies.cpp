@@ -45,7 +45,7 @@ auto world(Order order) {
 class PassedOn : public Orders {
  public:
   explicit PassedOn(Orders& orders) : orders_(orders) {}
-  LaunchId launch(JobId job, DeviceId gpu, BlockRange range) override {
+  LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override {
     return world([&] { return orders_.launch(job, gpu, range); });
   }
   void evict(LaunchId launch) override {

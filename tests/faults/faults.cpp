@@ -106,7 +106,7 @@ std::vector<Fault> of_any_world() {
 }
 
 std::vector<Fault> of_access() {
-  const Capabilities access{Capability::access, Capability::sampling};
+  const Capabilities access{Capability::access, Capability::intercept, Capability::sampling};
   return {
       order(
           "access-client", access, [](Orders& o) { o.access(kNoClient, Access::deny); },

@@ -122,7 +122,7 @@ TEST_CASE("timers alone, once all jobs are over, end a run quietly", "[guard]") 
                     [](Time now, const View& view, Orders& orders) {
                       const JobId a{ClientId{0}, 0};
                       if (now == Time{})
-                        orders.launch(a, DeviceId{0}, {{0}, view.job(a).current().block_tasks});
+                        orders.launch(a, DeviceId{0}, BlockRange{{0}, view.job(a).current().block_tasks});
                       orders.wake_at(now + Duration{10});
                     },
                     "",

@@ -223,8 +223,8 @@ TEST_CASE("impossible orders stop a real run too") {
     }
     void decide(Time, const View& view, Orders& orders) override {
       if (!job) return;
-      orders.launch(*job, DeviceId{0}, {{0}, view.job(*job).current().block_tasks});
-      orders.launch(*job, DeviceId{0}, {{0}, view.job(*job).current().block_tasks});
+      orders.launch(*job, DeviceId{0}, BlockRange{{0}, view.job(*job).current().block_tasks});
+      orders.launch(*job, DeviceId{0}, BlockRange{{0}, view.job(*job).current().block_tasks});
     }
     std::optional<JobId> job;
   };

@@ -206,10 +206,13 @@ TEST_CASE("an unknown key in any mapping of a valid file is refused") {
     Node root = parse_yaml(seed, "seed");
     for (std::size_t place = 0; place < count_nodes(root, Node::Kind::mapping); place += kOneIn)
       for (const bool front : {true, false}) {
+        bool free = false;  // a client's attributes, whose names are its own
         const Node changed = with_changed(root, Node::Kind::mapping, place, [&](Node& node) {
+          free = node.find("tier") != nullptr;
           node.entries.insert(front ? node.entries.begin() : node.entries.end(),
                               {"unheard-of", Node::text("1", node)});
         });
+        if (free) continue;
         const std::string file = scratch.write(as_yaml(changed));
         INFO(as_yaml(changed));
         CHECK_THROWS_WITH(check_file(file), Catch::Contains("unheard-of"));

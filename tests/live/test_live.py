@@ -76,7 +76,7 @@ class Wrong(unittest.TestCase):
 
     def test_calls(self):
         self.check(2, "did you mean 'piv'", "serve", "--policy", "pivv")
-        self.check(2, "'srt'", "serve", "--policy", "srt")
+        self.check(2, "needs ranges", "serve", "--policy", "pkm")
         self.check(2, "intercept", "serve", "--policy", "timeslice")
         self.check(2, "evicted", "serve", "--policy", "piv", "--param", "evictd=tail")
         self.check(2, "name=value", "serve", "--policy", "piv", "--param", "evicted")

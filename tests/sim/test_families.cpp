@@ -43,7 +43,8 @@ class Microkernels : public Policy {
     if (running_ || resident_.empty()) return;
     const JobFacts& job = view.job(resident_.front());
     resident_.pop_front();
-    orders.launch(job.id, DeviceId{0}, {job.done, std::min(job.done + slice_, job.current().block_tasks)});
+    orders.launch(job.id, DeviceId{0},
+                  BlockRange{job.done, std::min(job.done + slice_, job.current().block_tasks)});
     running_ = true;
   }
 
@@ -114,15 +115,15 @@ TEST_CASE("an impossible order stops the run and shows what went before") {
   CHECK_THAT(twice, Contains("at 10 ns the policy ordered a launch while another kernel owns the GPU"));
   CHECK_THAT(twice, Contains("0 ns  A job 0 kernel 0 launch 1: launch ordered"));
   CHECK_THAT(message([&](Time, const View&, Orders& o) {
-               o.launch(a, DeviceId{0}, {BlockCount{0}, BlockCount{101}});
+               o.launch(a, DeviceId{0}, BlockRange{BlockCount{0}, BlockCount{101}});
              }),
              Contains("block-tasks 0 to 101 of 100"));
   CHECK_THAT(message([&](Time, const View&, Orders& o) {
-               o.launch(a, DeviceId{0}, {BlockCount{5}, BlockCount{10}});
+               o.launch(a, DeviceId{0}, BlockRange{BlockCount{5}, BlockCount{10}});
              }),
              Contains("0 of which are done"));
   CHECK_THAT(message([&](Time, const View&, Orders& o) {
-               o.launch(a, DeviceId{0}, {BlockCount{0}, BlockCount{0}});
+               o.launch(a, DeviceId{0}, BlockRange{BlockCount{0}, BlockCount{0}});
              }),
              Contains("block-tasks 0 to 0"));
   CHECK_THAT(message([&](Time, const View&, Orders& o) {
@@ -157,7 +158,7 @@ TEST_CASE("orders about what is over do nothing") {
   TimerId timer{};
   Scripted policy([&](Time now, const View&, Orders& orders) {
     if (decisions++ == 0) {
-      launch = orders.launch({ClientId{0}, 0}, DeviceId{0}, {BlockCount{0}, BlockCount{100}});
+      launch = orders.launch({ClientId{0}, 0}, DeviceId{0}, BlockRange{BlockCount{0}, BlockCount{100}});
       timer = orders.wake_at(now + Duration{1000});
       orders.cancel(timer);
       orders.cancel(timer);

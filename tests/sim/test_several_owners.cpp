@@ -394,7 +394,7 @@ TEST_CASE("several owners: a launch where its client may not run is refused", "[
       if (const auto* arrived = std::get_if<Arrived>(&fact)) job_ = arrived->job;
     }
     void decide(Time, const View& view, Orders& orders) override {
-      if (job_) orders.launch(*job_, DeviceId{1}, {{0}, view.job(*job_).current().block_tasks});
+      if (job_) orders.launch(*job_, DeviceId{1}, BlockRange{{0}, view.job(*job_).current().block_tasks});
     }
 
    private:

@@ -22,7 +22,9 @@ class Scripted : public Policy {
   using Step = std::pair<std::int64_t, std::function<void(Orders&)>>;
   explicit Scripted(std::vector<Step> steps) : steps_(std::move(steps)) {}
 
-  Capabilities needs() const override { return {Capability::access, Capability::sampling}; }
+  Capabilities needs() const override {
+    return {Capability::access, Capability::intercept, Capability::sampling};
+  }
   void note(Time now, const Fact& fact, const View&) override {
     const auto line = [&](ClientId client, const std::string& what) {
       told_.push_back(fmt::format("{} {} {}", us(now), static_cast<char>('A' + client.index), what));

@@ -84,8 +84,8 @@ class Audited : public Policy {
   class Tap : public RefusingOrders {
    public:
     Tap(Audited& audited, Orders& orders) : audited_(audited), orders_(orders) {}
-    LaunchId launch(JobId job, DeviceId gpu, BlockRange range) override {
-      audited_.launch(job, gpu, range);
+    LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override {
+      audited_.launch(job, gpu, *range);
       return orders_.launch(job, gpu, range);
     }
     void restore(JobId job, DeviceId gpu, BlockRange blocks) override {

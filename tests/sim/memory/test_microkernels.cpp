@@ -272,7 +272,12 @@ namespace {
 class Desk : public View, public MemoryView, public RefusingOrders {
  public:
   Desk() : kernel_{{BlockCount{100}, Duration{100}, 0, {}, {}}} {
-    for (std::uint32_t c = 0; c < 2; ++c) jobs_.push_back({{ClientId{c}, 0}, {}, kernel_, 0, {}});
+    for (std::uint32_t c = 0; c < 2; ++c) {
+      jobs_.emplace_back();
+      jobs_[c].id = {ClientId{c}, 0};
+      jobs_[c].over = false;
+      jobs_[c].kernels = kernel_;
+    }
     memory_ = this;
   }
   void place(std::uint32_t client, Residence where) { where_[client] = where; }
@@ -290,7 +295,9 @@ class Desk : public View, public MemoryView, public RefusingOrders {
   Bytes merged(ClientId) const override { return {}; }
   Duration copy_time(Bytes) const override { return {}; }
 
-  LaunchId launch(JobId job, DeviceId, BlockRange) override { return said("launch", job), LaunchId{1}; }
+  LaunchId launch(JobId job, DeviceId, std::optional<BlockRange>) override {
+    return said("launch", job), LaunchId{1};
+  }
   void restore(JobId job, DeviceId, BlockRange) override { said("restore", job); }
   void save(JobId job, DeviceId) override { said("save", job); }
 
@@ -346,7 +353,7 @@ TEST_CASE("moves that cannot be right stop the run", "[memory]") {
   const Orderly::Say restore = [&](const View&, Orders& o) { o.restore(a, DeviceId{0}, kAllBlocks); };
   const Orderly::Say save = [&](const View&, Orders& o) { o.save(a, DeviceId{0}); };
   const Orderly::Say launch = [&](const View&, Orders& o) {
-    o.launch(a, DeviceId{0}, {BlockCount{0}, BlockCount{10}});
+    o.launch(a, DeviceId{0}, BlockRange{BlockCount{0}, BlockCount{10}});
   };
   const Orderly::Say nothing = [](const View&, Orders&) {};
   using Catch::Matchers::Contains;

@@ -13,7 +13,7 @@ void feed(SliceMeter& meter, const std::string& what) {
   for (std::size_t i = 0; i + 1 < what.size(); i += 3) {
     Record r;
     r.mark = what[i] == 'r' ? Mark::released : what[i] == 'l' ? Mark::launch_ordered : Mark::finished;
-    r.job.client.index = static_cast<std::uint32_t>(what[i + 1] - '0');
+    r.job.client = ClientId{static_cast<std::uint32_t>(what[i + 1] - '0')};
     meter.record(r);
   }
 }

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <array>
-
 #include "hw/live/families.hpp"
 
 namespace gangway::live {
@@ -12,15 +9,18 @@ class GrantConductor : public Conductor {
       : Conductor(std::move(policy), settings, journal), jobs_(kMostClients) {}
 
  private:
+  static constexpr DeviceId kGpu{0};
+
   // What the policy knows of a client's job.
   struct Told {
     bool told = false;      // Arrived, and not over yet
     std::uint64_t job = 0;  // on the client's page
+    std::uint32_t jobs = 0;
   };
+  // The grant on the device, as its owner's gate goes.
   struct Owner {
-    LaunchId launch;
-    JobId job;
     enum Phase { opening, running, evicting } phase = opening;
+    Time began;  // the gate opened
     Time busy;   // when something of it was last seen on the device
     Time asked;  // when its helper was last asked to look
   };
@@ -32,30 +32,49 @@ class GrantConductor : public Conductor {
 
   void went(ClientId client) override {
     if (parked_ == client) parked_.reset();
-    if (owner_ && owner_->job.client == client) leave(Why::killed, true);
+    if (owner_ && owner_client() == client) leave(Why::killed, true);
+    jobs_[client.index].told = false;
     limit_again();
   }
-
-  bool known(ClientId client) const override { return jobs_[client.index].told; }
 
   void gather() override {
     if (parked_ && of(*parked_).closing && closed(*parked_, !settings_.overlap)) parked_.reset();
     if (owner_) look_at_owner();
-    for (std::uint32_t c = 0; c < kMostClients; ++c) {
-      const Client& client = clients_[c];
-      if (client.port == nullptr || (client.seen.job & 1) == 0 || jobs_[c].told) continue;
-      jobs_[c] = {true, client.seen.job};
-      JobFacts& facts = view_.job(c);
-      ++facts.id.number;
-      facts.arrived = now();
-      facts.kernel = 0;
-      facts.done = {};
-      tell(Arrived{facts.id});
+    for (Client& client : clients_)
+      if (client.port != nullptr && !(owner_ && owner_client() == client.id)) look_at_job(client);
+  }
+
+  // Of a client that does not own the device.
+  void look_at_job(const Client& client) {
+    Told& job = jobs_[client.id.index];
+    const JobFacts& known = grants_.job_of(client.id);
+    // Without a grant its job can end all the same, by a drain that went on to its end, or of a gate that had
+    // nobody to close it. While the policy waits to launch it, launch() will see.
+    if (job.told && client.seen.job != job.job && !grants_.waits(known.id)) {
+      grants_.over(known.id);
+      job.told = false;
+    }
+    if ((client.seen.job & 1) == 0) return;
+    if (!job.told) {
+      arrive(client, job);
+    } else if (!grants_.waits(known.id) && (client.seen.waiting || !client.seen.drained())) {
+      grants_.returned(known.id);
+      tell(Arrived{known.id});
     }
   }
 
+  void arrive(const Client& client, Told& job) {
+    job.told = true;
+    job.job = client.seen.job;
+    JobFacts facts;
+    facts.id = {client.id, job.jobs++};
+    facts.priority = client.priority;
+    grants_.arrived(facts, now());
+    tell(Arrived{facts.id});
+  }
+
   void look_at_owner() {
-    const ClientId id = owner_->job.client;
+    const ClientId id = owner_client();
     Client& client = of(id);
     if (owner_->phase == Owner::opening) {
       if (!parked_ || parked_ == id) give_permit();
@@ -68,41 +87,44 @@ class GrantConductor : public Conductor {
     if (!client.seen.drained() || client.seen.waiting) owner_->busy = now();
     if (job_over(client) || lingers()) {
       parked_ = id;
-      leave(Why::completed, true);
+      leave(job_over(client) ? Why::completed : Why::idle, job_over(client));
     } else if (others_wait() && now() - owner_->asked > settings_.linger) {
       owner_->asked = now();
       client.port->ask();
     }
   }
 
+  ClientId owner_client() { return grants_.on(kGpu)->job.client; }
   bool job_over(const Client& client) const {
-    return client.port == nullptr || client.seen.job != jobs_[owner_->job.client.index].job;
+    return client.port == nullptr || client.seen.job != jobs_[client.id.index].job;
   }
-  bool lingers() const { return others_wait() && now() - owner_->busy > settings_.linger; }
+  bool lingers() { return others_wait() && now() - owner_->busy > settings_.linger; }
 
-  bool others_wait() const {
-    for (std::uint32_t c = 0; c < kMostClients; ++c)
-      if (jobs_[c].told && clients_[c].port != nullptr && owner_->job.client.index != c) return true;
+  bool others_wait() {
+    for (const Client& client : clients_)
+      if (client.port != nullptr && client.id != owner_client() &&
+          grants_.waits(grants_.job_of(client.id).id))
+        return true;
     return false;
   }
 
   void leave(Why why, bool over) {
-    const JobId job = owner_->job;
-    JobFacts& facts = view_.job(job.client.index);
-    facts.done = {over ? 1 : 0};
-    facts.kernel = over ? 1 : 0;
-    tell(Left{owner_->launch, job, over && why == Why::evicted ? Why::completed : why, facts.done, over});
-    if (over) jobs_[job.client.index].told = false;
+    Grant& grant = *grants_.on(kGpu);
+    if (owner_->phase != Owner::opening)
+      grant.served = (why == Why::idle ? owner_->busy : now()) - owner_->began;
+    if (over) jobs_[grant.job.client.index].told = false;
+    tell(grants_.end(kGpu, why, over, why == Why::evicted && !over));
     owner_.reset();
   }
 
-  LaunchId launch(JobId job, DeviceId, BlockRange) override {
-    if (owner_) impossible("a launch while another owns the device");
-    const Client& client = of(job.client);
-    owner_ = Owner{{++launches_}, job, Owner::opening, now(), now()};
-    const LaunchId id = owner_->launch;
-    if (client.port == nullptr || (client.seen.job & 1) == 0) {
-      leave(client.port == nullptr ? Why::killed : Why::completed, true);  // it was over before its turn
+  LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override {
+    if (range) impossible("a launch of block-tasks, where whole jobs are granted");
+    if (const std::string why = grants_.refusal(job, gpu); !why.empty()) impossible(why);
+    const LaunchId id = grants_.give({++launches_}, job, gpu).id;
+    owner_ = Owner{Owner::opening, now(), now(), now()};
+    Client& client = of(job.client);
+    if ((client.seen.job & 1) == 0) {
+      leave(Why::completed, true);  // it was over before its turn
       return id;
     }
     jobs_[job.client.index].job = client.seen.job;
@@ -117,17 +139,20 @@ class GrantConductor : public Conductor {
   void give_permit() {
     parked_.reset();
     owner_->phase = Owner::running;
-    owner_->busy = owner_->asked = now();
-    permit(owner_->job.client, most_of(owner_->job.client));
-    tell(Started{owner_->launch, owner_->job});
+    owner_->began = owner_->busy = owner_->asked = now();
+    const Grant& grant = *grants_.on(kGpu);
+    permit(grant.job.client, most_of(grant.job.client));
+    tell(Started{grant.id, grant.job});
   }
 
   void evict(LaunchId launch) override {
-    if (!owner_ || owner_->launch != launch || owner_->phase == Owner::evicting) return;
+    const Grant* grant = grants_.find(launch);
+    if (grant == nullptr || owner_->phase == Owner::evicting) return;
     if (owner_->phase == Owner::opening) return leave(Why::evicted, false);
+    const ClientId client = grant->job.client;
     owner_->phase = Owner::evicting;
-    close(owner_->job.client);
-    if (closed(owner_->job.client, !settings_.overlap)) leave(Why::evicted, job_over(of(owner_->job.client)));
+    close(client);
+    if (closed(client, !settings_.overlap)) leave(Why::evicted, job_over(of(client)));
   }
 
   // `in_flight` is the price of being displaced soon, so only who can be displaced pays it.
@@ -141,11 +166,11 @@ class GrantConductor : public Conductor {
   void limit_again() {
     for (std::uint32_t c = 0; c < kMostClients; ++c)
       if (clients_[c].port != nullptr && clients_[c].allowed != 0 && !clients_[c].closing)
-        permit({c}, most_of({c}));
+        permit(clients_[c].id, most_of(clients_[c].id));
   }
 
   // While somebody waits for the owner, only looking tells when its job is over.
-  bool impatient() const override { return owner_ && (owner_->phase != Owner::running || others_wait()); }
+  bool impatient() override { return owner_ && (owner_->phase != Owner::running || others_wait()); }
 
   bool alert() const override {
     std::size_t there = 0, working = 0;
@@ -164,11 +189,6 @@ class GrantConductor : public Conductor {
 };
 
 }  // namespace
-
-bool grants_whole_jobs(const std::string& policy) {
-  constexpr std::array kNames{"piv", "fcfs", "rr"};
-  return std::find(kNames.begin(), kNames.end(), policy) != kNames.end();
-}
 
 std::unique_ptr<Conductor> grant_conductor(std::unique_ptr<Policy> policy, const GateSettings& settings,
                                            Journal& journal) {

@@ -1,0 +1,30 @@
+#include "models/granting.hpp"
+
+namespace gangway {
+namespace {
+
+GrantOf read_of(const Field& field) {
+  return field.one_of({"kernel", "job"}) == "job" ? GrantOf::job : GrantOf::kernel;
+}
+
+constexpr Duration kLongestIdle{100'000'000'000};
+
+}  // namespace
+
+Granting read_granting(const Field& field) {
+  Granting granting;
+  if (!field.is_mapping()) {
+    granting.of = read_of(field);
+    return granting;
+  }
+  Mapping m = field.mapping();
+  granting.of = read_of(m.need("of"));
+  if (auto idle = m.maybe("idle")) {
+    if (granting.of == GrantOf::kernel) idle->fail("no idle, since a grant of a kernel is never idle");
+    granting.idle = idle->duration(Duration{}, kLongestIdle);
+  }
+  m.finish();
+  return granting;
+}
+
+}  // namespace gangway

@@ -1,0 +1,18 @@
+// What a launch hands out under a policy, and how long a job may hold it without using it.
+#pragma once
+
+#include "models/input/field.hpp"
+#include "models/policy.hpp"
+
+namespace gangway {
+
+struct Granting {
+  GrantOf of = GrantOf::kernel;
+  // Of whole jobs: a grant ends when nothing of the job has been on the device for so long.
+  Duration idle{50'000};
+};
+
+// `kernel`, `job`, or {of: job, idle: 50 us}; `idle` from 0 to 100 s. Throws InputError.
+Granting read_granting(const Field& field);
+
+}  // namespace gangway
