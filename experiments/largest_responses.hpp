@@ -12,6 +12,11 @@
 
 namespace gangway {
 
+// Limits of all simulations behind --simulate.
+inline const Origin kSimulateOption{"--simulate", 0};
+inline constexpr std::int64_t kMostSimulatedJobs = 20'000'000;
+inline constexpr std::uint64_t kRounds = 3;  // of every pattern, with another order at ties
+
 class LargestResponses : public JobSink, public TraceSink {
  public:
   // `nominal`: by client, releases from which responses count instead of the actual ones, where any are

@@ -13,8 +13,8 @@
 namespace gangway {
 namespace {
 
-const Origin kHere{"simulate", 0};
-constexpr std::int64_t kMostJobs = 20'000'000;
+const Origin kCommand{"simulate", 0};
+constexpr std::int64_t kMostJobsOfRun = 20'000'000;
 constexpr std::size_t kQuarters = 4;
 constexpr std::uint32_t kFewestToJudge = 40;  // jobs of a task, below which nothing is said of growth
 
@@ -61,9 +61,9 @@ bool grows(const QuarterlyLargest::Client& client) {
 template <typename Tasks, typename PeriodOf>
 Rational horizon_of(const Tasks& tasks, std::uint64_t jobs, PeriodOf period_of) {
   const auto count = static_cast<std::int64_t>(jobs) * static_cast<std::int64_t>(tasks.size());
-  if (count > kMostJobs)
-    throw InputError(kHere, "jobs", fmt::format("{} for each of {} tasks", jobs, tasks.size()),
-                     fmt::format("at most {} in all", kMostJobs));
+  if (count > kMostJobsOfRun)
+    throw InputError(kCommand, "jobs", fmt::format("{} for each of {} tasks", jobs, tasks.size()),
+                     fmt::format("at most {} in all", kMostJobsOfRun));
   Rational rate;
   for (const auto& task : tasks) rate += Rational(1) / period_of(task);
   return Rational(count) / rate;
@@ -103,7 +103,7 @@ LongRun play_periodically(const SporadicTasks& set, const std::string& unit, std
     times.push_back(task.grid.block_time());
     times.push_back(task.period);
   }
-  const Ticks ticks(times, horizon, Ticks::Prefer::nanosecond, unit, kHere, "jobs");
+  const Ticks ticks(times, horizon, Ticks::Prefer::nanosecond, unit, kCommand, "jobs");
   Stream random(seed, "offsets", {});
   Periodic periodic;
   for (const SporadicTask& task : set.tasks) {
@@ -123,7 +123,7 @@ LongRun play_periodically(const SporadicTasks& set, const std::string& unit, std
 LongRun play_periodically(const OwningTasks& set, const std::string& unit, std::uint64_t jobs,
                           std::uint64_t seed) {
   const Rational horizon = horizon_of(set.tasks, jobs, [](const OwningTask& task) { return *task.period; });
-  const OwnerRuns runs(set, horizon, unit, kHere);
+  const OwnerRuns runs(set, horizon, unit, kCommand);
   Stream random(seed, "offsets", {});
   Periodic periodic;
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
@@ -141,7 +141,7 @@ LongRun simulate_periodically(const TaskSet& given, std::uint64_t jobs, std::uin
   const auto* owners = std::get_if<OwningTasks>(&given.tasks);
   if (owners == nullptr || !std::all_of(owners->tasks.begin(), owners->tasks.end(),
                                         [](const OwningTask& task) { return task.period.has_value(); }))
-    throw InputError(kHere, given.name, "kernels without a period", "tasks that are released again");
+    throw InputError(kCommand, given.name, "kernels without a period", "tasks that are released again");
   return play_periodically(*owners, given.unit, jobs, seed);
 }
 

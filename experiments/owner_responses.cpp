@@ -13,14 +13,6 @@
 namespace gangway {
 namespace {
 
-const Origin kHere{"--simulate", 0};
-constexpr std::int64_t kMostJobs = 20'000'000;
-constexpr std::uint64_t kRounds = 3;  // of every pattern, with another order at ties
-
-std::int64_t share_of(std::int64_t ticks, double share) {
-  return static_cast<std::int64_t>(static_cast<double>(ticks) * share);
-}
-
 // Jobs as they are released nominally, and later by their jitter, which is part of their response.
 struct Releases {
   std::vector<Duration> nominal, actual;
@@ -58,11 +50,11 @@ std::int64_t jobs_until(const OwningTasks& set, const Rational& horizon) {
 SimulatedResponses simulate_owners(const OwningTasks& set, const std::string& unit, const Rational& horizon,
                                    std::uint64_t seed) {
   const auto& patterns = release_patterns();
-  if (jobs_until(set, horizon) > kMostJobs / static_cast<std::int64_t>(kRounds * patterns.size()))
-    throw InputError(kHere, "horizon", horizon.text(),
+  if (jobs_until(set, horizon) > kMostSimulatedJobs / static_cast<std::int64_t>(kRounds * patterns.size()))
+    throw InputError(kSimulateOption, "horizon", horizon.text(),
                      fmt::format("a horizon with at most {} jobs",
-                                 kMostJobs / static_cast<std::int64_t>(kRounds * patterns.size())));
-  const OwnerRuns runs(set, horizon, unit, kHere);
+                                 kMostSimulatedJobs / static_cast<std::int64_t>(kRounds * patterns.size())));
+  const OwnerRuns runs(set, horizon, unit, kSimulateOption);
   const Ticks& ticks = runs.ticks();
   SimulatedResponses out;
   out.exact = ticks.exact();

@@ -3,11 +3,13 @@
 #include <utility>
 
 namespace gangway {
-namespace {
 
 std::int64_t share_of(std::int64_t ticks, double share) {
   return static_cast<std::int64_t>(static_cast<double>(ticks) * share);
 }
+
+namespace {
+
 std::int64_t at_zero(std::int64_t, Stream&) { return 0; }
 std::int64_t anywhere(std::int64_t period, Stream& random) {
   return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(period)));

@@ -26,6 +26,9 @@ const std::array<ReleasePattern, 9>& release_patterns();
 std::vector<Duration> releases_of(const ReleasePattern& pattern, std::int64_t period, std::int64_t horizon,
                                   Stream random);
 
+// Rounded down.
+std::int64_t share_of(std::int64_t ticks, double share);
+
 void shuffle(std::vector<std::uint32_t>& order, Stream& random);
 
 }  // namespace gangway

@@ -17,9 +17,6 @@
 namespace gangway {
 namespace {
 
-const Origin kHere{"--simulate", 0};
-constexpr std::int64_t kMostJobs = 20'000'000;
-
 // Blocks take any time up to their longest: half of it, give or take a half.
 void shorten(Workload& workload) {
   workload.jitter.block_time = 1;
@@ -46,8 +43,6 @@ class Ends : public TraceSink {
 // --- Sporadic tasks
 // -------------------------------------------------------------------------------------------------
 
-constexpr std::uint64_t kRounds = 3;  // of every pattern, with another order at ties
-
 SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, const Rational& horizon,
                             std::uint64_t seed) {
   const auto& patterns = release_patterns();
@@ -58,11 +53,11 @@ SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, c
     times.push_back(task.period);
     jobs += Rational::ceil_of(horizon, task.period);
   }
-  if (!(jobs * static_cast<std::int64_t>(kRounds * patterns.size()) <= Rational(kMostJobs)))
+  if (!(jobs * static_cast<std::int64_t>(kRounds * patterns.size()) <= Rational(kMostSimulatedJobs)))
     throw InputError(
-        kHere, "horizon", jobs.text() + " jobs for each pattern of releases",
-        fmt::format("at most {}", kMostJobs / static_cast<std::int64_t>(kRounds * patterns.size())));
-  const Ticks ticks(times, horizon, Ticks::Prefer::fine, unit, kHere, "horizon");
+        kSimulateOption, "horizon", jobs.text() + " jobs for each pattern of releases",
+        fmt::format("at most {}", kMostSimulatedJobs / static_cast<std::int64_t>(kRounds * patterns.size())));
+  const Ticks ticks(times, horizon, Ticks::Prefer::fine, unit, kSimulateOption, "horizon");
   SimulatedResponses out;
   out.exact = ticks.exact();
   out.tasks.resize(set.tasks.size());
@@ -115,7 +110,7 @@ SimulatedResponses simulate(const OneShotKernels& set, const std::string& unit, 
       longest += kernel.grid.block_time() * kernel.grid.blocks + kernel.at;
     }
   }
-  const Ticks ticks(times, longest, Ticks::Prefer::fine, unit, kHere, "horizon");
+  const Ticks ticks(times, longest, Ticks::Prefer::fine, unit, kSimulateOption, "horizon");
   SimulatedResponses out;
   out.exact = ticks.exact();
   out.tasks.resize(kernels);
@@ -155,7 +150,7 @@ Rational simulation_horizon(const TaskSet& set, std::string_view text) {
   const auto value = take_rational(text);
   while (text.starts_with(' ')) text.remove_prefix(1);
   if (!value || !(*value > Rational(0)) || (!text.empty() && text != set.unit))
-    throw InputError(kHere, "horizon", quote(given),
+    throw InputError(kSimulateOption, "horizon", quote(given),
                      set.unit.empty() ? "a number above 0, such as 1000"
                                       : "a time in the set's unit, such as 1000 " + set.unit);
   return *value;

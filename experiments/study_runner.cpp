@@ -49,14 +49,15 @@ struct Group {
   std::size_t left = 0;
 };
 
-struct Task {
+struct SetTask {
   std::shared_ptr<Group> group;
   std::uint64_t set = 0;
 };
 
-class Runner {
+class StudyRunner {
  public:
-  Runner(const Study& study, const StudyOptions& options, ResultParts& parts, const std::atomic<bool>& stop)
+  StudyRunner(const Study& study, const StudyOptions& options, ResultParts& parts,
+              const std::atomic<bool>& stop)
       : study_(study), options_(options), parts_(parts), stop_(stop) {}
 
   StudyReport run() {
@@ -93,15 +94,15 @@ class Runner {
     return options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
   }
 
-  std::optional<Task> next() {
+  std::optional<SetTask> next() {
     const std::lock_guard lock(mutex_);
     if (!returned_.empty()) {
-      Task task = std::move(returned_.back());
+      SetTask task = std::move(returned_.back());
       returned_.pop_back();
       return task;
     }
     if (!group_ && !open()) return std::nullopt;
-    Task task{group_, set_++};
+    SetTask task{group_, set_++};
     if (set_ == study_.sets) group_.reset();
     return task;
   }
@@ -133,7 +134,7 @@ class Runner {
 
   bool step() {
     if (stop_) return false;
-    std::optional<Task> task = next();
+    std::optional<SetTask> task = next();
     if (!task) return false;
     std::optional<JudgedSet> judged;
     try {
@@ -151,7 +152,7 @@ class Runner {
     return true;
   }
 
-  std::optional<JudgedSet> judge_set(const Task& task) {
+  std::optional<JudgedSet> judge_set(const SetTask& task) {
     const Group& group = *task.group;
     try {
       return judge(study_, *group.read, task.set, group.order, stop_);
@@ -166,7 +167,7 @@ class Runner {
     }
   }
 
-  void take(const Task& task, JudgedSet judged) {
+  void take(const SetTask& task, JudgedSet judged) {
     Group& group = *task.group;
     events_ += judged.events;
     jobs_ += judged.jobs;
@@ -224,7 +225,7 @@ class Runner {
   const std::atomic<bool>& stop_;
   Clock::time_point began_;
   std::mutex mutex_;  // of what follows: which set is next
-  std::vector<Task> returned_;
+  std::vector<SetTask> returned_;
   std::shared_ptr<Group> group_;
   std::shared_ptr<const StudyPoint> read_;
   std::uint32_t point_ = 0;
@@ -242,7 +243,7 @@ StudyReport run_study(const Study& study, const StudyOptions& options, const std
   if (parts.complete())
     report.was_complete = true;
   else
-    report = Runner(study, options, parts, stop).run();
+    report = StudyRunner(study, options, parts, stop).run();
   if (!parts.note().empty()) report.notes.push_back(parts.note());
   return report;
 }

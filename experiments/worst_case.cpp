@@ -11,14 +11,14 @@
 namespace gangway {
 namespace {
 
-const Origin kHere{"--search", 0};
+const Origin kOption{"--search", 0};
 
-constexpr std::uint64_t kClimb = 500;         // simulations of one climb
-constexpr std::int64_t kMostJobs = 600;       // of one simulation
-constexpr std::size_t kMostExceptions = 256;  // shorter blocks of one kernel
-constexpr std::int64_t kMostShortened = 64;   // blocks at once
-constexpr std::int64_t kLongestWindow = 8;    // in longest periods: for so long jobs are released
-constexpr std::int64_t kLatestRelease = 64;   // likewise
+constexpr std::uint64_t kClimb = 500;            // simulations of one climb
+constexpr std::int64_t kMostJobsSearched = 600;  // of one simulation
+constexpr std::size_t kMostExceptions = 256;     // shorter blocks of one kernel
+constexpr std::int64_t kMostShortened = 64;      // blocks at once
+constexpr std::int64_t kLongestWindow = 8;       // in longest periods: for so long jobs are released
+constexpr std::int64_t kLatestRelease = 64;      // likewise
 constexpr std::array<std::int64_t, 3> kWindows{2, 4, kLongestWindow};
 
 // What of a task set the search works on. A one-shot stream is a client with one job.
@@ -50,9 +50,9 @@ Clients clients_of(const SporadicTasks& set, const std::string& unit) {
     times.push_back(task.grid.block_time());
     times.push_back(task.period);
     longest = std::max(longest, task.period * (2 * kLatestRelease));
-    longest += task.grid.block_time() * task.grid.blocks * kMostJobs;
+    longest += task.grid.block_time() * task.grid.blocks * kMostJobsSearched;
   }
-  const Ticks ticks(times, longest, Ticks::Prefer::nanosecond, unit, kHere, "times");
+  const Ticks ticks(times, longest, Ticks::Prefer::nanosecond, unit, kOption, "times");
   Clients clients;
   for (const SporadicTask& task : set.tasks) {
     Clients::One one{client_named(task.name), ticks.up(task.period), 0};
@@ -79,7 +79,7 @@ Clients clients_of(const OneShotKernels& set, const std::string& unit) {
       times.push_back(kernel.at);
       longest += kernel.grid.block_time() * kernel.grid.blocks + kernel.at;
     }
-  const Ticks ticks(times, longest, Ticks::Prefer::nanosecond, unit, kHere, "times");
+  const Ticks ticks(times, longest, Ticks::Prefer::nanosecond, unit, kOption, "times");
   Clients clients;
   clients.ordered = set.listed;
   for (const OneShotStream& stream : set.streams) {
@@ -194,7 +194,7 @@ class Search {
     const std::int64_t window = kWindows[number % kWindows.size()] * given_.longest_period;
     std::int64_t longest_shared = 0;
     for (const Clients::One& one : given_.all) longest_shared += one.period > 0 ? window / one.period + 1 : 1;
-    const std::int64_t shrink = 1 + longest_shared / kMostJobs;
+    const std::int64_t shrink = 1 + longest_shared / kMostJobsSearched;
     for (const std::uint32_t i : order_) {
       const Clients::One& one = given_.all[i];
       Client client = one.client;
@@ -463,7 +463,7 @@ SearchedResponses search_worst_case(const TaskSet& set, const SearchLimits& limi
   else if (const auto* once = std::get_if<OneShotKernels>(&set.tasks))
     clients = clients_of(*once, set.unit);
   else
-    throw InputError(kHere, "tasks", "kernels that own the GPU",
+    throw InputError(kOption, "tasks", "kernels that own the GPU",
                      "kernels that share it, which can be simulated block by block");
   SearchedResponses out;
   out.scale = clients.scale;

@@ -29,7 +29,7 @@ class Simulation : public World {
   std::optional<ChannelWorld> channels_;
 };
 
-const Registration<WorldEntry> registered{WorldEntry{
+const Registration<WorldEntry> registered_simulation{WorldEntry{
     {"sim", "discrete-event simulation", {}},
     {Capability::evict, Capability::ranges, Capability::memory, Capability::access, Capability::sampling,
      Capability::native, Capability::mixed, Capability::intercept},

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMilli = 1000;
 
-Rational rounded(double value) { return {std::llround(value * static_cast<double>(kMilli)), kMilli}; }
+Rational to_milli(double value) { return {std::llround(value * static_cast<double>(kMilli)), kMilli}; }
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::vector<Parameter> owner_set_parameters() {
           {"most", "utilisation of one task", P::Number{1, 0.000'1, 10}},
           {"scheduler", "who owns the GPU", P::Choice{{"fixed-priority", "round-robin"}}},
           {"quantum", "of round robin", P::Number{5, 0.001, 1e6}},
-          {"shortest", "period, rounded to a whole number", P::Number{50, 1, 1e6}},
+          {"shortest", "period, to_milli to a whole number", P::Number{50, 1, 1e6}},
           {"longest", "period", P::Number{500, 1, 1e6}},
           {"eviction", "longest eviction delay; drawn evenly from 0", P::Number{2, 0, 1e6}},
           {"launch", "longest launch; drawn evenly from 0", P::Number{1, 0, 1e6}}};
@@ -37,7 +37,7 @@ OwnerSetGenerator::OwnerSetGenerator(const UtilisationMethod& method, const Para
       longest_(values.number("longest")),
       eviction_(values.number("eviction")),
       launch_(values.number("launch")) {
-  if (values.choice("scheduler") == "round-robin") quantum_ = rounded(values.number("quantum"));
+  if (values.choice("scheduler") == "round-robin") quantum_ = to_milli(values.number("quantum"));
   if (total_ >= static_cast<double>(tasks_) * most_)
     throw std::invalid_argument("a utilisation of tasks times most or above");
   if (shortest_ > longest_) throw std::invalid_argument("shortest above longest");
@@ -50,10 +50,10 @@ TaskSet OwnerSetGenerator::draw(std::uint64_t seed, std::uint64_t number) const 
   for (const double utilisation : method_->draw(tasks_, total_, most_, random)) {
     const double period = std::round(shortest_ * std::pow(longest_ / shortest_, random.uniform()));
     OwningTask task;
-    task.run = std::max(Rational(1, kMilli), rounded(utilisation * period));
-    task.eviction = rounded(eviction_ * random.uniform());
-    task.launch = rounded(launch_ * random.uniform());
-    task.period = rounded(period);
+    task.run = std::max(Rational(1, kMilli), to_milli(utilisation * period));
+    task.eviction = to_milli(eviction_ * random.uniform());
+    task.launch = to_milli(launch_ * random.uniform());
+    task.period = to_milli(period);
     set.tasks.push_back(std::move(task));
   }
   std::stable_sort(set.tasks.begin(), set.tasks.end(),

@@ -16,7 +16,7 @@
 namespace gangway::live {
 namespace {
 
-constexpr long kBetweenLooks = 20'000;  // ns
+constexpr long kBetweenAnswers = 20'000;  // ns
 
 void* map(int fd, std::size_t size, int protection) {
   void* at = mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
@@ -109,7 +109,7 @@ void Registration::help() {
     if (read(own_bell_.get(), &rings, sizeof rings) < 0) continue;
     GANGWAY_POINT("asked");
     while (!gate_->look() && gate_->closed()) {
-      const timespec pause{0, kBetweenLooks};
+      const timespec pause{0, kBetweenAnswers};
       nanosleep(&pause, nullptr);
     }
     GANGWAY_POINT("looked");

@@ -26,22 +26,22 @@ BoundResult knapsack(const SporadicAnalysis& set) {
   return from_head_to_completion(set, "H_i", [](const Task& task) { return task.H; });
 }
 
-BoundResult closed_form(const SporadicAnalysis& set) {
+BoundResult t1_closed(const SporadicAnalysis& set) {
   if (!set.least_busy()) return set.unblocked();
   return from_head_to_completion(set, "H*_i",
                                  [&](const Task& task) { return set.closed_form(task, *set.least_busy()); });
 }
 
-const BoundRegistration registered{"T1",
-                                   "one job against one of each other task, knapsack over the capacities",
-                                   knapsack,
-                                   {QueueOrder::became_head},
-                                   true};
-const BoundRegistration registered_closed{"T1-closed",
-                                          "the same with M* for every capacity: sum C / M* + kappa_i",
-                                          closed_form,
-                                          {QueueOrder::became_head},
-                                          true};
+const BoundRegistration registered_t1{"T1",
+                                      "one job against one of each other task, knapsack over the capacities",
+                                      knapsack,
+                                      {QueueOrder::became_head},
+                                      true};
+const BoundRegistration registered_t1_closed{"T1-closed",
+                                             "the same with M* for every capacity: sum C / M* + kappa_i",
+                                             t1_closed,
+                                             {QueueOrder::became_head},
+                                             true};
 
 }  // namespace
 }  // namespace gangway

@@ -6,7 +6,7 @@
 namespace gangway {
 namespace {
 
-BoundResult compute(const SporadicAnalysis& set) {
+BoundResult bound_t1b(const SporadicAnalysis& set) {
   const auto& tasks = set.tasks();
   const auto late =
       std::find_if(tasks.begin(), tasks.end(), [](const auto& task) { return task.H > task.T; });
@@ -18,10 +18,10 @@ BoundResult compute(const SporadicAnalysis& set) {
   return result;
 }
 
-const BoundRegistration registered{
+const BoundRegistration registered_t1b{
     "T1b",
     "T1 for every task at once, whatever the queue order",
-    compute,
+    bound_t1b,
     {QueueOrder::became_head, QueueOrder::release_ready, QueueOrder::release_all},
     true};
 

@@ -12,7 +12,7 @@ namespace {
 
 // Tasks looked at, in all windows. The nearer the demand of a period is to the period, the later windows
 // close.
-constexpr std::int64_t kMostSteps = 4'000'000;
+constexpr std::int64_t kMostStepsOfT2 = 4'000'000;
 constexpr std::int64_t kLongestPiece = std::int64_t{1} << 40;  // own jobs
 
 class Windows {
@@ -59,7 +59,7 @@ class Windows {
                  {{"demand", demand, task(i).name, true}, {"T_i", task(i).T, task(i).name, true}}};
       return std::nullopt;
     }
-    Steps steps(kMostSteps / static_cast<std::int64_t>(set_.size()));
+    Steps steps(kMostStepsOfT2 / static_cast<std::int64_t>(set_.size()));
     Rational most, length;
     for (std::int64_t k = 1;; ++k) {
       if (!grow(i, k, length, steps)) break;
@@ -170,10 +170,10 @@ class Windows {
   std::vector<Rational> jobs_;  // of demand()
 };
 
-BoundResult compute(const SporadicAnalysis& set) { return Windows(set).solve(); }
+BoundResult bound_t2(const SporadicAnalysis& set) { return Windows(set).solve(); }
 
-const BoundRegistration registered{
-    "T2", "least fixed point over windows of several jobs", compute, {QueueOrder::became_head}, true};
+const BoundRegistration registered_t2{
+    "T2", "least fixed point over windows of several jobs", bound_t2, {QueueOrder::became_head}, true};
 
 }  // namespace
 }  // namespace gangway

@@ -9,7 +9,7 @@ namespace {
 
 using Task = SporadicAnalysis::Task;
 
-constexpr std::int64_t kMostSteps = 500'000;  // tasks and sets of tasks looked at by the refinement
+constexpr std::int64_t kMostStepsOfT3 = 500'000;  // tasks and sets of tasks looked at by the refinement
 
 std::optional<Unmet> unmet(const SporadicAnalysis& set) {
   for (const Task& task : set.tasks())
@@ -28,7 +28,7 @@ BoundResult delayed_by(const SporadicAnalysis& set, const Rational& Y) {
   return result;
 }
 
-BoundResult closed_form(const SporadicAnalysis& set) {
+BoundResult t3_closed(const SporadicAnalysis& set) {
   if (auto why = unmet(set)) return nowhere(set.size(), *why);
   if (!set.least_busy()) return set.unblocked();
   const ReleaseOrder order(set);
@@ -42,7 +42,7 @@ BoundResult closed_form(const SporadicAnalysis& set) {
 class WholeReleases {
  public:
   WholeReleases(const SporadicAnalysis& set, const std::vector<ReleaseOrder::Members>& sets)
-      : set_(set), sets_(sets), M_(*set.least_busy()), steps_(kMostSteps) {}
+      : set_(set), sets_(sets), M_(*set.least_busy()), steps_(kMostStepsOfT3) {}
 
   // None when the steps do not suffice.
   std::optional<Rational> solve() {
@@ -138,16 +138,16 @@ BoundResult whole_releases(const SporadicAnalysis& set) {
   return delayed_by(set, *Y);
 }
 
-const BoundRegistration registered{"T3",
-                                   "release order, one block each: U <= M*, whole numbers of releases",
-                                   whole_releases,
-                                   {QueueOrder::release_ready},
-                                   false};
-const BoundRegistration registered_closed{"T3-closed",
-                                          "release order, one block each: U <= M*, closed form",
-                                          closed_form,
-                                          {QueueOrder::release_ready},
-                                          false};
+const BoundRegistration registered_t3{"T3",
+                                      "release order, one block each: U <= M*, whole numbers of releases",
+                                      whole_releases,
+                                      {QueueOrder::release_ready},
+                                      false};
+const BoundRegistration registered_t3_closed{"T3-closed",
+                                             "release order, one block each: U <= M*, closed form",
+                                             t3_closed,
+                                             {QueueOrder::release_ready},
+                                             false};
 
 }  // namespace
 }  // namespace gangway

@@ -7,7 +7,7 @@
 namespace gangway {
 namespace {
 
-BoundResult compute(const SporadicAnalysis& set) {
+BoundResult bound_t4(const SporadicAnalysis& set) {
   if (!set.least_busy()) return set.unblocked();
   if (auto why = overloaded(set)) return nowhere(set.size(), *why);
   const Rational M = *set.least_busy();
@@ -40,8 +40,8 @@ BoundResult compute(const SporadicAnalysis& set) {
   return result;
 }
 
-const BoundRegistration registered{
-    "T4", "release order, any grid, with slack", compute, {QueueOrder::release_ready}, false};
+const BoundRegistration registered_t4{
+    "T4", "release order, any grid, with slack", bound_t4, {QueueOrder::release_ready}, false};
 
 }  // namespace
 }  // namespace gangway

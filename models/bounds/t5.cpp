@@ -12,7 +12,7 @@ namespace {
 using Task = SporadicAnalysis::Task;
 
 // Tasks looked at: in the search for lambda, and for all windows.
-constexpr std::int64_t kMostSteps = 2'000'000;
+constexpr std::int64_t kMostStepsOfT5 = 2'000'000;
 
 class Backlog {
  public:
@@ -38,7 +38,7 @@ class Backlog {
     const Task& task = set_.tasks()[i];
     std::optional<Rational> most;
     Rational length;
-    Steps steps(kMostSteps / static_cast<std::int64_t>(set_.size()));
+    Steps steps(kMostStepsOfT5 / static_cast<std::int64_t>(set_.size()));
     looser_windows_.clear();
     for (std::int64_t k = first;; ++k) {
       if (!grow(i, k, length, steps)) {
@@ -66,7 +66,7 @@ class Backlog {
   // below a length over M*, from an upper bound downwards. Every length on the way bounds it too, so giving
   // up early is sound.
   void find_lambda() {
-    Steps steps(kMostSteps);
+    Steps steps(kMostStepsOfT5);
     for (std::size_t i = 0; i < set_.size(); ++i) {
       const Task& task = set_.tasks()[i];
       const Rational sigma = M_ - set_.utilisation() - task.K / task.T;
@@ -156,22 +156,22 @@ BoundResult with_t1(const SporadicAnalysis& set) {
   });
 }
 
-BoundResult closed_form(const SporadicAnalysis& set) {
+BoundResult t5_closed(const SporadicAnalysis& set) {
   return under_slack(set,
                      [&](Backlog& backlog, std::size_t i) { return backlog.closed_form(set.tasks()[i]); });
 }
 
 const std::vector<QueueOrder> kBusyOrders{QueueOrder::became_head, QueueOrder::release_ready};
 
-const BoundRegistration registered{"T5", "backlog under slack, windows of several jobs", any_order,
-                                   kBusyOrders, true};
-const BoundRegistration registered_closed{"T5-closed", "backlog under slack, closed form", closed_form,
-                                          kBusyOrders, true};
-const BoundRegistration registered_with_t1{"T5-with-T1",
-                                           "backlog under slack, and k jobs take k H_i at most",
-                                           with_t1,
-                                           {QueueOrder::became_head},
-                                           true};
+const BoundRegistration registered_t5{"T5", "backlog under slack, windows of several jobs", any_order,
+                                      kBusyOrders, true};
+const BoundRegistration registered_t5_closed{"T5-closed", "backlog under slack, closed form", t5_closed,
+                                             kBusyOrders, true};
+const BoundRegistration registered_t5_with_t1{"T5-with-T1",
+                                              "backlog under slack, and k jobs take k H_i at most",
+                                              with_t1,
+                                              {QueueOrder::became_head},
+                                              true};
 
 }  // namespace
 }  // namespace gangway

@@ -71,9 +71,9 @@ BoundResult listed(const OneShotAnalysis& set) {
   return result;
 }
 
-const BoundRegistration registered{"T6", "one-shot kernels whose streams are submitted at once, in any order",
-                                   any_order};
-const BoundRegistration registered_listed{
+const BoundRegistration registered_t6{
+    "T6", "one-shot kernels whose streams are submitted at once, in any order", any_order};
+const BoundRegistration registered_t6_listed{
     "T6-listed", "one-shot kernels, the first of each stream in the file's order", listed};
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace gangway {
 namespace {
 
-constexpr std::int64_t kMostSteps = 1'000'000;  // for one task
+constexpr std::int64_t kMostStepsOfT7 = 1'000'000;  // for one task
 
 class Level {
  public:
@@ -29,7 +29,7 @@ class Level {
     Rational demand = each / *task.period;
     for (std::size_t j = 0; j < i_; ++j) demand += costs_[j] / *tasks_[j].period;
     if (demand > Rational(1)) return Unmet{"a demand of at most 1", {{"demand", demand, task.name}}};
-    Steps steps(kMostSteps);
+    Steps steps(kMostStepsOfT7);
     Rational window, most;
     for (std::int64_t q = 1;; ++q) {
       if (!grow(each * q, window, steps))
@@ -63,7 +63,7 @@ class Level {
   std::vector<Rational> costs_;  // of one job of each higher priority
 };
 
-BoundResult compute(const OwningTasks& set) {
+BoundResult bound_t7(const OwningTasks& set) {
   if (set.quantum) return nowhere(set.tasks.size(), {"scheduler: fixed-priority", {}});
   if (!std::all_of(set.tasks.begin(), set.tasks.end(), [](const OwningTask& t) { return t.period; }))
     return nowhere(set.tasks.size(), {"T for every task", {}});
@@ -72,8 +72,8 @@ BoundResult compute(const OwningTasks& set) {
   return result;
 }
 
-const BoundRegistration registered{"T7", "one owner at a time, fixed priorities, evictions and relaunches",
-                                   compute};
+const BoundRegistration registered_t7{"T7", "one owner at a time, fixed priorities, evictions and relaunches",
+                                      bound_t7};
 
 }  // namespace
 }  // namespace gangway

@@ -6,7 +6,7 @@
 namespace gangway {
 namespace {
 
-BoundResult compute(const OwningTasks& set) {
+BoundResult bound_t8(const OwningTasks& set) {
   if (!set.quantum) return nowhere(set.tasks.size(), {"scheduler: round-robin", {}});
   const Rational& quantum = *set.quantum;
   const auto turn = [&](const OwningTask& task) {
@@ -27,8 +27,8 @@ BoundResult compute(const OwningTasks& set) {
   return result;
 }
 
-const BoundRegistration registered{"T8", "one owner at a time, round robin, evictions and relaunches",
-                                   compute};
+const BoundRegistration registered_t8{"T8", "one owner at a time, round robin, evictions and relaunches",
+                                      bound_t8};
 
 }  // namespace
 }  // namespace gangway

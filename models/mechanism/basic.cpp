@@ -27,8 +27,9 @@ class Basic : public PollingMechanism {
   }
 };
 
-const MechanismRegistration<Basic> registered{"basic", "every block polls the flag in host memory (EffiSha)",
-                                              PreemptionLevel::block_task, PollingMechanism::parameters()};
+const MechanismRegistration<Basic> registered_basic{
+    "basic", "every block polls the flag in host memory (EffiSha)", PreemptionLevel::block_task,
+    PollingMechanism::parameters()};
 
 }  // namespace
 }  // namespace gangway

@@ -5,7 +5,7 @@
 namespace gangway {
 namespace {
 
-const MechanismRegistration<FlagMechanism> registered{
+const MechanismRegistration<FlagMechanism> registered_flag_copy{
     "flag-copy", "State flag copied to device memory, task counter copied back (FRS)",
     PreemptionLevel::block_task, FlagMechanism::parameters()};
 

@@ -10,7 +10,7 @@ class Ideal : public Mechanism {
   CommandDelays delays(const Kernel&, const Device&) const override { return {}; }
 };
 
-const MechanismRegistration<Ideal> registered{
+const MechanismRegistration<Ideal> registered_ideal{
     "ideal", "launches and evictions take no time", PreemptionLevel::block_task, {}};
 
 }  // namespace

@@ -28,7 +28,7 @@ class Microkernel : public Mechanism {
   Duration message_, registration_;
 };
 
-const MechanismRegistration<Microkernel> registered{
+const MechanismRegistration<Microkernel> registered_microkernel{
     "microkernel",
     "launches are grids of the original kernel, by processes that talk to the scheduler (Share-a-GPU)",
     PreemptionLevel::slice,

@@ -4,7 +4,7 @@
 namespace gangway {
 namespace {
 
-const MechanismRegistration<ProxyMechanism> registered{
+const MechanismRegistration<ProxyMechanism> registered_proxy{
     "proxy", "one block copies the flag from host memory for the others (EffiSha)",
     PreemptionLevel::block_task, PollingMechanism::parameters()};
 

@@ -36,7 +36,7 @@ class ProxyAdaptive : public ProxyMechanism {
   double first_;
 };
 
-const MechanismRegistration<ProxyAdaptive> registered{
+const MechanismRegistration<ProxyAdaptive> registered_proxy_adaptive{
     "proxy-adaptive", "as proxy, but blocks look at the flag only a few times per time slice (EffiSha)",
     PreemptionLevel::block_task,
     PollingMechanism::parameters(

@@ -27,7 +27,7 @@ class Slice : public Mechanism {
   Duration cost_;
 };
 
-const MechanismRegistration<Slice> registered{
+const MechanismRegistration<Slice> registered_slice{
     "slice",
     "launches are grids of the original kernel, which run to their end (PKM)",
     PreemptionLevel::slice,

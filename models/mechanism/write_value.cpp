@@ -16,7 +16,7 @@ class WriteValue : public FlagMechanism {
   }
 };
 
-const MechanismRegistration<WriteValue> registered{
+const MechanismRegistration<WriteValue> registered_write_value{
     "write-value", "State flag written by a stream memory operation, task counter read from host memory",
     PreemptionLevel::block_task, FlagMechanism::parameters()};
 

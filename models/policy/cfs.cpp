@@ -64,7 +64,7 @@ class Cfs : public OwnershipPolicy {
   Duration quantum_;
 };
 
-const OwnershipRegistration<Cfs> registered{
+const OwnershipRegistration<Cfs> registered_cfs{
     "cfs",
     "completely fair scheduler: an epoch shared evenly, longest waiting first",
     {{"epoch", "time shared by the active kernels", Parameter::Time{4_ms, 1_us, 100_s}},

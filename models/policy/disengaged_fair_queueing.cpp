@@ -279,7 +279,7 @@ Duration DisengagedFairQueueing::drawn(double length) {
   return {std::max<std::int64_t>(1, std::llround(length * factor))};
 }
 
-const PolicyRegistration<DisengagedFairQueueing> registered{
+const PolicyRegistration<DisengagedFairQueueing> registered_disengaged_fair_queueing{
     "disengaged-fair-queueing", "free use of the device, with whoever is ahead of the others held back",
     DisengagedFairQueueing::parameters()};
 

@@ -12,7 +12,7 @@ class DisengagedTimeslice : public TokenPolicy {
   using TokenPolicy::parameters;
 };
 
-const PolicyRegistration<DisengagedTimeslice> registered{
+const PolicyRegistration<DisengagedTimeslice> registered_disengaged_timeslice{
     "disengaged-timeslice", "time slices for whole clients, direct access within a slice",
     DisengagedTimeslice::parameters()};
 

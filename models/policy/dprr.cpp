@@ -150,7 +150,7 @@ class Dprr : public OwnershipPolicy {
   int active_ = 0;
 };
 
-const OwnershipRegistration<Dprr> registered{
+const OwnershipRegistration<Dprr> registered_dprr{
     "dprr",
     "dynamic priority-based round robin: quotas by priority, in two queues",
     {{"quota", "time for each level of priority, and once more", Parameter::Time{500_us, 1_us, 10_s}},

@@ -15,7 +15,7 @@ class Fcfs : public OwnershipPolicy {
   }
 };
 
-const OwnershipRegistration<Fcfs> registered{"fcfs", "first come, first served, run to completion", {}};
+const OwnershipRegistration<Fcfs> registered_fcfs{"fcfs", "first come, first served, run to completion", {}};
 
 }  // namespace
 }  // namespace gangway

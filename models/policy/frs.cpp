@@ -70,7 +70,7 @@ class Frs : public OwnershipPolicy {
   std::vector<double> slowdowns_;  // of those that wait, while one is chosen
 };
 
-const OwnershipRegistration<Frs> registered{
+const OwnershipRegistration<Frs> registered_frs{
     "frs",
     "fair and responsive scheduler: greatest instantaneous slowdown first",
     {{"minimum_quantum", "the shortest time a kernel is given", Parameter::Time{1_ms, 1_us, 100_s}},

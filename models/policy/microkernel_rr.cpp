@@ -272,7 +272,7 @@ class MicrokernelRr : public Policy {
   bool ready_ = false, yielded_memory_ = false;  // messages that came in this instant
 };
 
-const PolicyRegistration<MicrokernelRr> registered{
+const PolicyRegistration<MicrokernelRr> registered_microkernel_rr{
     "microkernel-rr",
     "round robin of microkernels, memory saved and restored around them (Share-a-GPU)",
     {{"order", "of the queue", Parameter::Choice{{"round-robin", "priority", "shortest-first"}}},

@@ -13,7 +13,7 @@ class Passthrough : public Policy {
   void decide(Time, const View&, Orders&) override {}
 };
 
-const PolicyRegistration<Passthrough> registered{
+const PolicyRegistration<Passthrough> registered_passthrough{
     "passthrough", "no policy: the device's own queues decide", {}};
 
 }  // namespace

@@ -28,7 +28,7 @@ class Piv : public OwnershipPolicy {
   bool to_the_tail_;
 };
 
-const OwnershipRegistration<Piv> registered{
+const OwnershipRegistration<Piv> registered_piv{
     "piv",
     "priority-based immediate eviction: the most urgent kernel runs",
     {{"evicted", "where an evicted kernel waits among those of its priority: where it was, or behind them",

@@ -45,7 +45,7 @@ class Pkm : public OwnershipPolicy {
   std::int64_t blocks_;
 };
 
-const OwnershipRegistration<Pkm> registered{
+const OwnershipRegistration<Pkm> registered_pkm{
     "pkm",
     "kernel slicing: the most urgent kernel's next slice",
     {{"slice",

@@ -17,7 +17,7 @@ class RoundRobin : public OwnershipPolicy {
   Duration quantum_;
 };
 
-const OwnershipRegistration<RoundRobin> registered{
+const OwnershipRegistration<RoundRobin> registered_rr{
     "rr",
     "round robin with a quantum",
     {{"quantum", "time a kernel may own the GPU while others wait", Parameter::Time{1_ms, 1_us, 100_s}}}};

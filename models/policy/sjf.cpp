@@ -22,7 +22,7 @@ class Sjf : public OwnershipPolicy {
   }
 };
 
-const OwnershipRegistration<Sjf> registered{"sjf", "shortest job first, preemptive", {}};
+const OwnershipRegistration<Sjf> registered_sjf{"sjf", "shortest job first, preemptive", {}};
 
 }  // namespace
 }  // namespace gangway

@@ -30,7 +30,7 @@ class Srt : public OwnershipPolicy {
   bool fresh_;
 };
 
-const OwnershipRegistration<Srt> registered{
+const OwnershipRegistration<Srt> registered_srt{
     "srt",
     "shortest remaining time, preemptive",
     {{"remaining", "the owner's remaining time: up to date, or as of its last launch",

@@ -11,7 +11,7 @@ class Timeslice : public TokenPolicy {
   using TokenPolicy::parameters;
 };
 
-const PolicyRegistration<Timeslice> registered{
+const PolicyRegistration<Timeslice> registered_timeslice{
     "timeslice", "time slices for whole clients, every submission intercepted", Timeslice::parameters()};
 
 }  // namespace

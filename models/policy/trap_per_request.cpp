@@ -27,7 +27,7 @@ class TrapPerRequest : public AccessPolicy {
   std::vector<RequestId> submitted_;
 };
 
-const PolicyRegistration<TrapPerRequest> registered{
+const PolicyRegistration<TrapPerRequest> registered_trap_per_request{
     "trap-per-request", "every submission is intercepted and let through", TrapPerRequest::parameters()};
 
 }  // namespace

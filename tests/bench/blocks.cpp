@@ -9,16 +9,14 @@
 #include "models/random.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/world.hpp"
+#include "tests/no_trace.hpp"
 #include "tests/scenario.hpp"
 
 namespace {
 
 using namespace gangway;
+using gangway::testing::NoTrace;
 using namespace gangway::literals;
-
-struct Nothing : TraceSink {
-  void record(const Record&) override {}
-};
 
 double seconds_now() {
   timespec now{};
@@ -65,7 +63,7 @@ Cost play(const Workload& workload, bool by_block, int rounds, Time horizon = Ti
                         .by_block = by_block});
   std::vector<std::uint32_t> order(workload.clients.size());
   std::iota(order.begin(), order.end(), 0u);
-  Nothing sink;
+  NoTrace sink;
   Cost best;
   for (int round = 0; round < rounds; ++round) {
     const double began = seconds_now();

@@ -8,10 +8,12 @@
 #include "hw/executor.hpp"
 #include "hw/host/host_device.hpp"
 #include "models/mechanism.hpp"
+#include "tests/no_trace.hpp"
 
 namespace {
 
 using namespace gangway;
+using gangway::testing::NoTrace;
 
 constexpr Duration kGap{100'000};
 constexpr std::size_t kTimers = 5'000;
@@ -34,10 +36,6 @@ class Waker : public Policy {
   Time due_;
 };
 
-struct Nothing : TraceSink {
-  void record(const Record&) override {}
-};
-
 }  // namespace
 
 int main() {
@@ -53,7 +51,7 @@ int main() {
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
                       std::make_unique<HostDevice>(workload, 1));
   Waker policy;
-  Nothing sink;
+  NoTrace sink;
   const std::uint32_t order[] = {0};
   world.run(policy, {}, order, sink);
   std::sort(policy.late.begin(), policy.late.end());

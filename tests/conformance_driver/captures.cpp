@@ -22,7 +22,7 @@ void end(Line& line, CUstream s) {
   if (graph != nullptr) need(cuGraphDestroy(graph), "cuGraphDestroy");
 }
 
-void run(CUgraph graph, CUstream s) {
+void run_once(CUgraph graph, CUstream s) {
   CUgraphExec exec = nullptr;
   need(cuGraphInstantiate(&exec, graph, 0), "cuGraphInstantiate");
   need(cuGraphLaunch(exec, s), "cuGraphLaunch");
@@ -59,9 +59,9 @@ void one_stream() {
     need(cuGraphNodeGetType(nodes[i], &type), "cuGraphNodeGetType");
     kinds << static_cast<int>(type);
   }
-  run(graph, s);
+  run_once(graph, s);
   Line("run once") << host << value_of(word);
-  run(graph, s);
+  run_once(graph, s);
   Line("run twice") << host << value_of(word);
 }
 
@@ -82,7 +82,7 @@ void several_streams() {
                               << cuGraphGetEdges(graph, nullptr, nullptr, nullptr, &edges)
                               << cuGraphGetRootNodes(graph, nullptr, &roots) << static_cast<unsigned>(nodes)
                               << static_cast<unsigned>(edges) << static_cast<unsigned>(roots);
-  run(graph, s);
+  run_once(graph, s);
   Line("results") << value_of(a) << value_of(b);
   Line("an event of a capture that has ended: query, synchronize, wait")
       << cuEventQuery(fork) << cuEventSynchronize(fork) << cuStreamWaitEvent(s, fork, 0);
@@ -98,14 +98,14 @@ void external_events() {
                  recorded = cuEventRecordWithFlags(event, s, CU_EVENT_RECORD_EXTERNAL);
   CUgraph graph = nullptr;
   Line("record external") << mixed << recorded << cuStreamEndCapture(s, &graph);
-  run(graph, s);
+  run_once(graph, s);
   Line("recorded by the graph") << cuStreamWaitEvent(other, event, 0) << mix(other, word, 2) << value_of(word)
                                 << cuEventQuery(event);
   need(cuStreamBeginCapture(s, global), "cuStreamBeginCapture");
   const CUresult waited = cuStreamWaitEvent(s, event, CU_EVENT_WAIT_EXTERNAL);
   need(mix(s, word, 3), "mix");
   Line("wait external") << waited << cuStreamEndCapture(s, &graph);
-  run(graph, s);
+  run_once(graph, s);
   Line("result") << value_of(word);
 }
 

@@ -7,15 +7,15 @@
 #include "experiments/library.hpp"
 #include "experiments/runner.hpp"
 #include "tests/catch.hpp"
+#include "tests/experiments/fig4.hpp"
 #include "tests/scratch_folder.hpp"
 
 using namespace gangway;
+using testing::kFig4;
 using testing::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
-
-const std::string kFig4 = GANGWAY_SOURCE_DIR "/experiments/frs/fig4.yaml";
 
 RunReport run(const Experiment& experiment, const fs::path& out, unsigned threads, bool force = false) {
   RunOptions options;

@@ -7,14 +7,14 @@
 #include "experiments/part_store.hpp"
 #include "experiments/workers.hpp"
 #include "tests/catch.hpp"
+#include "tests/experiments/fig4.hpp"
 #include "tests/scratch_folder.hpp"
 
 using namespace gangway;
+using testing::kFig4;
 using testing::ScratchFolder;
 
 namespace {
-
-const std::string kFig4 = GANGWAY_SOURCE_DIR "/experiments/frs/fig4.yaml";
 
 Sweep sweep_of(const std::string& text) {
   const Node node = parse_yaml(text, "test");

@@ -10,16 +10,13 @@
 #include "models/run/policy_watch.hpp"
 #include "tests/catch.hpp"
 #include "tests/faults/faults.hpp"
+#include "tests/no_trace.hpp"
 #include "tests/scenario.hpp"
 
 namespace gangway::testing {
 namespace {
 
 using namespace literals;
-
-struct Nothing : TraceSink {
-  void record(const Record&) override {}
-};
 
 // In the second, B has not arrived when A has, however busy the machine is.
 Workload two(Duration later) {
@@ -31,7 +28,7 @@ Workload two(Duration later) {
 }
 
 std::string message_of(World& world, Policy& policy) {
-  Nothing sink;
+  NoTrace sink;
   const std::uint32_t order[] = {0, 1};
   try {
     world.run(policy, {}, order, sink);
@@ -103,7 +100,7 @@ TEST_CASE("a world goes on after a run that a policy broke off", "[guard]") {
   const auto world = Worlds::named("sim", "test", "world").make({workload, device, *mechanism});
   const auto runs = [&] {
     const ChosenPolicy chosen = policy_from("fcfs");
-    Nothing sink;
+    NoTrace sink;
     const std::uint32_t order[] = {0, 1};
     return world->run(*chosen.entry->make(chosen.values), {}, order, sink);
   };

@@ -11,6 +11,7 @@
 #include "tests/allocations.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"
+#include "tests/no_trace.hpp"
 #include "tests/scenario.hpp"
 
 namespace gangway::testing {
@@ -56,10 +57,6 @@ void wait_until_gone(RealDevice& device) {
   while (!device.launches().gone()) device.relax();
   REQUIRE(device.launches().started());
 }
-
-struct Nothing : TraceSink {
-  void record(const Record&) override {}
-};
 
 }  // namespace
 
@@ -155,7 +152,7 @@ TEST_CASE("a kernel that never ends is stopped by the watchdog, with the history
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism, .watchdog = 50_ms},
                       std::make_unique<HostDevice>(workload, 1));
   const ChosenPolicy chosen = policy_from("fcfs");
-  Nothing sink;
+  NoTrace sink;
   const std::uint32_t order[] = {0};
   std::string what;
   try {
@@ -234,7 +231,7 @@ TEST_CASE("impossible orders stop a real run too") {
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
                       std::make_unique<HostDevice>(workload, 1));
-  Nothing sink;
+  NoTrace sink;
   const std::uint32_t order[] = {0};
   Twice policy;
   std::string what;
@@ -282,7 +279,7 @@ TEST_CASE("the scheduler's path allocates nothing") {
   const auto mechanism = mechanism_from("flag-copy");
   RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
                       std::make_unique<HostDevice>(workload, 1));
-  Nothing sink;
+  NoTrace sink;
   const std::uint32_t order[] = {0, 1, 2};
   for (const char* name : {"fcfs", "sjf", "srt", "rr", "cfs", "frs"}) {
     const ChosenPolicy chosen = policy_from(name);

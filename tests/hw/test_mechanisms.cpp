@@ -25,8 +25,8 @@ std::vector<Parameter> few_blocks_parameters() {
   return all;
 }
 
-const MechanismRegistration<FewBlocks> simulated{"test-few-blocks", "for tests", PreemptionLevel::block_task,
-                                                 few_blocks_parameters()};
+const MechanismRegistration<FewBlocks> registered_simulated{
+    "test-few-blocks", "for tests", PreemptionLevel::block_task, few_blocks_parameters()};
 
 class FewBlocksOnHost : public HostMechanism {
  public:
@@ -38,7 +38,8 @@ class FewBlocksOnHost : public HostMechanism {
   std::uint32_t blocks_;
 };
 
-const RealMechanismRegistration<FewBlocksOnHost, void> real{{"test-few-blocks", {"blocks"}, {"useful"}}};
+const RealMechanismRegistration<FewBlocksOnHost, void> registered_real{
+    {"test-few-blocks", {"blocks"}, {"useful"}}};
 
 const RealDeviceEntry& host() { return RealDevices::named("host", "test", "device"); }
 const RealDeviceEntry& cuda() { return RealDevices::named("cuda", "test", "device"); }

@@ -11,13 +11,13 @@ using namespace gangway;
 
 namespace {
 
-struct Points {
+struct Samples {
   std::vector<double> x, y;
 };
 
 // y = a + b x + noise at x = 1 ... n.
-Points line(double a, double b, int n, double sigma, Stream& random) {
-  Points points;
+Samples line(double a, double b, int n, double sigma, Stream& random) {
+  Samples points;
   for (int i = 1; i <= n; ++i) {
     points.x.push_back(i);
     points.y.push_back(a + b * i + sigma * random.normal());
@@ -112,7 +112,7 @@ TEST_CASE("exact points with gross outliers give the exact line") {
 TEST_CASE("gross outliers among noisy points move a line by less than the noise") {
   Stream random(4, "outliers", {});
   for (const int every : {10, 5}) {
-    Points points = line(100, 3, 200, 1, random);
+    Samples points = line(100, 3, 200, 1, random);
     for (std::size_t i = 0; i < points.y.size(); i += static_cast<std::size_t>(every)) points.y[i] += 500;
     const LinearFit fit = fit_line(points.x, points.y);
     CHECK(fit.parameters[0].value == Approx(100).margin(0.8));
@@ -144,7 +144,7 @@ TEST_CASE("the intervals of a line hold the truth 95 times in 100") {
     Stream random(5, "coverage", {static_cast<std::uint64_t>(n)});
     int intercept = 0, slope = 0;
     for (int run = 0; run < kRuns; ++run) {
-      const Points points = line(10, -0.5, n, 2, random);
+      const Samples points = line(10, -0.5, n, 2, random);
       const LinearFit fit = fit_line(points.x, points.y);
       intercept += covers(fit.parameters[0], 10) ? 1 : 0;
       slope += covers(fit.parameters[1], -0.5) ? 1 : 0;
@@ -160,7 +160,7 @@ TEST_CASE("with outliers to both sides the intervals of a line still hold the tr
   Stream random(6, "coverage with outliers", {});
   int slope = 0;
   for (int run = 0; run < kRuns; ++run) {
-    Points points = line(10, -0.5, 40, 2, random);
+    Samples points = line(10, -0.5, 40, 2, random);
     for (double& y : points.y)
       if (random.uniform() < 0.15) y += random.uniform() < 0.5 ? 300 : -300;
     slope += covers(fit_line(points.x, points.y).parameters[1], -0.5) ? 1 : 0;

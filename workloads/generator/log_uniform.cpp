@@ -66,7 +66,7 @@ class LogUniform : public Generator {
   Duration shortest_, longest_, gap_, think_, eviction_;
 };
 
-const GeneratorRegistration<LogUniform> registered{
+const GeneratorRegistration<LogUniform> registered_log_uniform{
     "log-uniform",
     "kernel times log-uniform between two limits, exponential gaps between arrivals",
     {{"clients", "how many", Parameter::Integer{8, 1, 10'000}},

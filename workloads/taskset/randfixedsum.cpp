@@ -37,7 +37,7 @@ std::vector<std::vector<double>> transitions(std::size_t n, double sum) {
   return t;
 }
 
-std::vector<double> draw(std::size_t tasks, double total, double most, Stream& random) {
+std::vector<double> randfixedsum(std::size_t tasks, double total, double most, Stream& random) {
   const std::size_t n = tasks;
   double sum = total / most;
   const auto t = transitions(n, sum);
@@ -61,8 +61,8 @@ std::vector<double> draw(std::size_t tasks, double total, double most, Stream& r
   return shares;
 }
 
-const UtilisationRegistration registered{
-    "randfixedsum", "evenly over all ways to share the utilisation with no share above `most`", draw};
+const UtilisationRegistration registered_randfixedsum{
+    "randfixedsum", "evenly over all ways to share the utilisation with no share above `most`", randfixedsum};
 
 }  // namespace
 }  // namespace gangway

@@ -10,11 +10,11 @@
 namespace gangway {
 namespace {
 
-constexpr int kMostDraws = 1'000'000;
+constexpr int kMostDiscards = 1'000'000;
 
-std::vector<double> draw(std::size_t tasks, double total, double most, Stream& random) {
+std::vector<double> uunifast_discard(std::size_t tasks, double total, double most, Stream& random) {
   std::vector<double> shares(tasks);
-  for (int n = 0; n < kMostDraws; ++n) {
+  for (int n = 0; n < kMostDiscards; ++n) {
     double left = total;
     for (std::size_t i = 0; i + 1 < tasks; ++i) {
       const double next = left * std::pow(1 - random.uniform(), 1 / static_cast<double>(tasks - 1 - i));
@@ -28,9 +28,10 @@ std::vector<double> draw(std::size_t tasks, double total, double most, Stream& r
   throw RunError("uunifast-discard discards nearly everything at this utilisation: randfixedsum does not");
 }
 
-const UtilisationRegistration registered{
+const UtilisationRegistration registered_uunifast_discard{
     "uunifast-discard",
-    "evenly over all ways to share the utilisation; sets with a share above `most` are discarded", draw};
+    "evenly over all ways to share the utilisation; sets with a share above `most` are discarded",
+    uunifast_discard};
 
 }  // namespace
 }  // namespace gangway

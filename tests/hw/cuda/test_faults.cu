@@ -7,11 +7,13 @@
 #include "hw/kernels/host_problem.hpp"
 #include "tests/catch.hpp"
 #include "tests/hw/cuda/gpu.hpp"
+#include "tests/no_trace.hpp"
 #include "tests/scenario.hpp"
 
 namespace {
 
 using namespace gangway;
+using gangway::testing::NoTrace;
 
 GANGWAY_KERNEL(write_nowhere, std::uint32_t* nowhere) {
   if (blockIdx.x == 5000) *nowhere = 1;
@@ -39,10 +41,6 @@ class FaultyCode : public KernelCode {
   std::unique_ptr<CudaProblem> on_cuda(std::uint64_t) const override { return std::make_unique<Faulty>(); }
 };
 
-struct Nothing : TraceSink {
-  void record(const Record&) override {}
-};
-
 }  // namespace
 
 TEST_CASE("a kernel that faults fails the run", "[.][fault]") {
@@ -65,7 +63,7 @@ TEST_CASE("a kernel that faults fails the run", "[.][fault]") {
     RealTimeWorld world(setup, make_cuda_device(setup));
     const ChosenPolicy chosen = gangway::testing::policy_from("fcfs");
     const std::uint32_t order[] = {0};
-    Nothing sink;
+    NoTrace sink;
     world.run(*chosen.entry->make(chosen.values), {}, order, sink);
   } catch (const RunError& error) {
     what = error.what();

@@ -17,11 +17,11 @@ const AppliedBound& named(const BoundReport& report, const std::string& name) {
 
 }  // namespace
 
-TaskSet sporadic(const ThreadLayout& layout, const std::vector<Row>& rows, QueueOrder order) {
+TaskSet sporadic(const ThreadLayout& layout, const std::vector<TaskRow>& rows, QueueOrder order) {
   SporadicTasks tasks;
   tasks.layout = layout;
   tasks.order = order;
-  for (const Row& row : rows) {
+  for (const TaskRow& row : rows) {
     SporadicTask task;
     task.name = fmt::format("t{}", tasks.tasks.size() + 1);
     task.grid = {row.w * row.g * row.b, row.g, row.b};

@@ -9,13 +9,13 @@
 
 namespace gangway::testing {
 
-struct Row {
+struct TaskRow {
   Rational w, T;
   std::int64_t g = 1, b = 1;
 };
 
 // Tasks are named t1, t2, ...
-TaskSet sporadic(const ThreadLayout& layout, const std::vector<Row>& rows,
+TaskSet sporadic(const ThreadLayout& layout, const std::vector<TaskRow>& rows,
                  QueueOrder order = QueueOrder::became_head);
 inline ThreadLayout pool_layout(std::int64_t m) { return {ThreadLayout::Kind::pool, 1, m}; }
 inline ThreadLayout multiprocessors(std::int64_t sms, std::int64_t threads) {
@@ -27,7 +27,7 @@ inline ThreadLayout multiprocessors(std::int64_t sms, std::int64_t threads) {
 struct KnownSet {
   std::string name;
   std::int64_t m;
-  std::vector<Row> rows;
+  std::vector<TaskRow> rows;
   std::vector<std::int64_t> largest;
 };
 const std::vector<KnownSet>& thirteen_sets();

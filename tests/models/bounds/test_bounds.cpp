@@ -131,7 +131,7 @@ TEST_CASE("capacities, utilisation, T1 and T2 of thirteen sets") {
 }
 
 TEST_CASE("windows of T2 that close after hundreds of jobs") {
-  const auto report = [](const ThreadLayout& layout, const std::vector<Row>& rows) {
+  const auto report = [](const ThreadLayout& layout, const std::vector<TaskRow>& rows) {
     return bound_responses(sporadic(layout, rows));
   };
   const BoundReport first = report(pool_layout(7), {{1, 3, 1, 5}, {3, 17}, {1, 5, 1, 2}, {1, 4, 1, 3}});
@@ -153,7 +153,7 @@ TEST_CASE("a demand that is exactly a period closes no window") {
 
 TEST_CASE("what a step limit stopped says so, task by task and to programs") {
   // One part in 10^8 below what it can take: windows close after millions of jobs, and lambda is far away.
-  std::vector<Row> rows;
+  std::vector<TaskRow> rows;
   for (const std::int64_t T : {101, 103, 107, 109, 113, 127, 131, 137, 139, 149})
     rows.push_back({Rational(T, 10), T});
   rows[0].w = rows[0].w - Rational(1, 1'000'000);
@@ -234,7 +234,7 @@ TEST_CASE("T3 holds at a utilisation of exactly M*, its refinement does not reac
 // --- What is false
 
 TEST_CASE("CE1: utilisation below M* and block times below periods do not suffice in R2's order") {
-  const std::vector<Row> rows{{10, 14}, {20, 60}, {20, 60}, {20, 60}};
+  const std::vector<TaskRow> rows{{10, 14}, {20, 60}, {20, 60}, {20, 60}};
   for (const QueueOrder order : {QueueOrder::became_head, QueueOrder::release_all}) {
     const BoundReport report = bound_responses(sporadic(pool_layout(2), rows, order));
     CHECK(report.utilisation->text() == "12/7");
@@ -248,7 +248,7 @@ TEST_CASE("CE1: utilisation below M* and block times below periods do not suffic
 }
 
 TEST_CASE("CE2: several blocks let noise in, even in release order") {
-  const std::vector<Row> rows{{100, 109, 2, 1}, {20, 110}, {20, 110}, {20, 110}};
+  const std::vector<TaskRow> rows{{100, 109, 2, 1}, {20, 110}, {20, 110}, {20, 110}};
   for (const QueueOrder order :
        {QueueOrder::became_head, QueueOrder::release_ready, QueueOrder::release_all}) {
     const BoundReport report = bound_responses(sporadic(pool_layout(4), rows, order));
@@ -262,7 +262,7 @@ TEST_CASE("CE2: several blocks let noise in, even in release order") {
 }
 
 TEST_CASE("CE3: just below and just above the slack that T5 needs") {
-  std::vector<Row> rows(9, Row{2, 202});
+  std::vector<TaskRow> rows(9, TaskRow{2, 202});
   rows[0] = {200, 201};
   const BoundReport without = bound_responses(sporadic(pool_layout(8), rows));
   CHECK(without.utilisation->number() == Approx(1.0742).margin(5e-5));
@@ -277,7 +277,7 @@ TEST_CASE("CE3: just below and just above the slack that T5 needs") {
 }
 
 TEST_CASE("CE4: T3 does not hold on multiprocessors and is not offered there, nor is T4") {
-  std::vector<Row> rows{{100, 144, 1, 2}};
+  std::vector<TaskRow> rows{{100, 144, 1, 2}};
   rows.insert(rows.end(), 3, {100, 108});
   rows.insert(rows.end(), 4, {46, 145});
   rows.push_back({46, 1'000'000});
@@ -296,7 +296,7 @@ TEST_CASE("CE4: T3 does not hold on multiprocessors and is not offered there, no
 // --- Who is refused
 
 TEST_CASE("each bound is offered for the orders it is proven for") {
-  const std::vector<Row> rows{
+  const std::vector<TaskRow> rows{
       {1, 30}, {2, 60, 2, 1}, {1, 50, 3, 1}};  // light: every condition but g = 1 holds
   const auto applies = [&](const char* name, QueueOrder order, const ThreadLayout& layout) {
     return needs(bound_responses(sporadic(layout, rows, order)), name).empty();
@@ -339,7 +339,7 @@ TEST_CASE("streams beyond the channels and stream priorities are outside every t
 }
 
 TEST_CASE("where nothing ever waits for room, a job takes its block time") {
-  const std::vector<Row> rows{{3, 4, 2, 1}, {5, 4}};
+  const std::vector<TaskRow> rows{{3, 4, 2, 1}, {5, 4}};
   for (const QueueOrder order : {QueueOrder::became_head, QueueOrder::release_ready}) {
     const BoundReport report = bound_responses(sporadic(pool_layout(4), rows, order));
     CHECK_FALSE(report.least_busy);
@@ -359,10 +359,10 @@ TEST_CASE("utilisation beyond the device is no error, and T1 may still bound a t
 
 TEST_CASE("the paper's example 2: within m, but beyond what any theorem covers") {
   const auto row = [](std::int64_t tenths, std::int64_t T, std::int64_t g, std::int64_t b) {
-    return Row{Rational(tenths, 10), T, g, b};
+    return TaskRow{Rational(tenths, 10), T, g, b};
   };
-  const std::vector<Row> rows{row(38, 8, 1, 1024), row(60, 16, 7, 512), row(60, 17, 1, 1024),
-                              row(112, 18, 5, 512)};
+  const std::vector<TaskRow> rows{row(38, 8, 1, 1024), row(60, 16, 7, 512), row(60, 17, 1, 1024),
+                                  row(112, 18, 5, 512)};
   const BoundReport report = bound_responses(sporadic(pool_layout(4096), rows));
   CHECK(report.utilisation->number() == Approx(3784.7).margin(0.05));
   CHECK(report.least_busy == 3584);
@@ -376,7 +376,7 @@ TEST_CASE("the paper's example 2: within m, but beyond what any theorem covers")
 }
 
 TEST_CASE("the paper's theorem 1: the task whose responses grow gets no bound") {
-  const std::vector<Row> rows{{Rational(1, 10), 1, 2, 3}, {1, 1, 2, 1}, {1, 1, 4, 1}};
+  const std::vector<TaskRow> rows{{Rational(1, 10), 1, 2, 3}, {1, 1, 2, 1}, {1, 1, 4, 1}};
   for (const QueueOrder order :
        {QueueOrder::became_head, QueueOrder::release_ready, QueueOrder::release_all}) {
     const BoundReport report = bound_responses(sporadic(pool_layout(8), rows, order));

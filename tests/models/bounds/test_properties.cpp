@@ -83,9 +83,9 @@ TEST_CASE("sets of strange numbers have bounds or reasons, with reasonable effor
     Stream random(static_cast<std::uint64_t>(n), "strange", {});
     const bool pooled = random.below(2) == 0;
     const auto threads = 1 + static_cast<std::int64_t>(random.below(random.below(2) == 0 ? 16 : 5000));
-    std::vector<Row> rows(1 + random.below(random.below(4) == 0 ? 32 : 5));
+    std::vector<TaskRow> rows(1 + random.below(random.below(4) == 0 ? 32 : 5));
     const bool single = random.below(2) == 0;
-    for (Row& row : rows) {
+    for (TaskRow& row : rows) {
       row.b = 1 + static_cast<std::int64_t>(
                       random.below(static_cast<std::uint64_t>(std::min<std::int64_t>(threads, 1024))));
       row.g =

@@ -36,7 +36,7 @@ struct Place {
   Versions moving_parts;
 };
 
-struct Account {
+struct SliceAccount {
   JobId job;
   StateSizes sizes, block;
   std::vector<std::int64_t> grids;
@@ -53,7 +53,7 @@ class Audited : public Policy {
  public:
   Audited(const Scenario& scenario, Policy& policy) : policy_(&policy) {
     for (const Client& client : scenario.clients) {
-      Account account;
+      SliceAccount account;
       account.sizes = state_sizes(client);
       account.block = block_sizes(client);
       for (const Kernel& kernel : client.kernels) account.grids.push_back(kernel.block_tasks.count);
@@ -104,7 +104,7 @@ class Audited : public Policy {
   };
 
   void begin(JobId job, const JobFacts& facts) {
-    Account& account = accounts_[job.client.index];
+    SliceAccount& account = accounts_[job.client.index];
     if (facts.kernel > 0) return;
     for (const Place& place : account.gpus) REQUIRE(place.residence == Residence::absent);
     account.job = job;
@@ -116,7 +116,7 @@ class Audited : public Policy {
   }
 
   void restore(JobId job, DeviceId gpu, BlockRange blocks) {
-    Account& account = accounts_[job.client.index];
+    SliceAccount& account = accounts_[job.client.index];
     Place& place = account.gpus[gpu.index];
     place.residence = Residence::restoring;
     place.moving_shared = account.shared;
@@ -133,7 +133,7 @@ class Audited : public Policy {
   }
 
   void move(const Moved& moved) {
-    Account& account = accounts_[moved.job.client.index];
+    SliceAccount& account = accounts_[moved.job.client.index];
     Place& place = account.gpus[moved.device.index];
     if (moved.direction == Direction::restore) {
       place.residence = Residence::resident;
@@ -148,7 +148,7 @@ class Audited : public Policy {
   }
 
   void launch(JobId job, DeviceId gpu, BlockRange range) {
-    Account& account = accounts_[job.client.index];
+    SliceAccount& account = accounts_[job.client.index];
     Place& place = account.gpus[gpu.index];
     REQUIRE(place.residence == Residence::resident);
     // Every write of earlier kernels to what blocks share is there.
@@ -171,12 +171,12 @@ class Audited : public Policy {
     }
   }
 
-  static std::int64_t most(const Account& account) {
+  static std::int64_t most(const SliceAccount& account) {
     return *std::max_element(account.grids.begin(), account.grids.end());
   }
 
   void leave(const Left& left) {
-    Account& account = accounts_[left.job.client.index];
+    SliceAccount& account = accounts_[left.job.client.index];
     if (left.why != Why::completed) return;
     REQUIRE(account.launched.size() == BlockCount{account.grids[account.kernel]});
     account.launched.clear();
@@ -192,7 +192,7 @@ class Audited : public Policy {
   }
 
   Policy* policy_;
-  std::vector<Account> accounts_;  // by client
+  std::vector<SliceAccount> accounts_;  // by client
 };
 
 // Room on each GPU, one owner on each, and nothing left of a job that is over.

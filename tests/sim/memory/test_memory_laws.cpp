@@ -13,7 +13,7 @@ using namespace gangway::testing;
 namespace {
 
 // What of a client's state is where, by the trace alone.
-struct Account {
+struct ResidentAccount {
   StateSizes sizes;
   std::int64_t held = 0;
   std::int64_t unsaved = 0;    // bytes on the device that differ from the host's
@@ -31,7 +31,7 @@ class Auditor {
   }
 
   void on(const Record& r) {
-    Account& account = accounts_[r.job.client.index];
+    ResidentAccount& account = accounts_[r.job.client.index];
     const bool restore = r.direction == Direction::restore;
     switch (r.mark) {
       case Mark::holds:
@@ -83,7 +83,7 @@ class Auditor {
   const Client& client(const Record& r) const { return scenario_.clients[r.job.client.index]; }
 
   // The state leaves the device: saved, or the job is over and its outputs are out.
-  static void drop(Account& account) {
+  static void drop(ResidentAccount& account) {
     if (account.over) {
       REQUIRE(account.outputs_out);
       account.ever_launched = account.over = false;
@@ -95,12 +95,12 @@ class Auditor {
 
   void all_held() const {
     std::int64_t all = 0;
-    for (const Account& account : accounts_) all += account.held;
+    for (const ResidentAccount& account : accounts_) all += account.held;
     REQUIRE(all <= scenario_.device.memory.count);
   }
 
   const Scenario& scenario_;
-  std::vector<Account> accounts_;
+  std::vector<ResidentAccount> accounts_;
   std::optional<ClientId> running_;
 };
 

@@ -15,8 +15,6 @@ namespace {
 // Bytes of pageable memory that a copy takes along when it is submitted: an H100 took 1 MiB, not 64.
 constexpr std::size_t most_staged = 1 << 20;
 
-std::uint64_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-
 void stage(CopyCommand& copy) {
   copy.staged.resize(copy.width * copy.height);
   for (std::size_t row = 0; row < copy.height; ++row)
@@ -81,12 +79,12 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstr
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount) {
   require_device(dstDevice, ByteCount);
-  return transfer(flat(dstDevice, number(srcHost), ByteCount), nullptr, Call::synchronous);
+  return transfer(flat(dstDevice, address_of(srcHost), ByteCount), nullptr, Call::synchronous);
 }
 
 CUresult cuMemcpyDtoH_v2(void* dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
   require_device(srcDevice, ByteCount);
-  return transfer(flat(number(dstHost), srcDevice, ByteCount), nullptr, Call::synchronous);
+  return transfer(flat(address_of(dstHost), srcDevice, ByteCount), nullptr, Call::synchronous);
 }
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount) {
@@ -98,12 +96,12 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t By
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount,
                               CUstream hStream) {
   require_device(dstDevice, ByteCount);
-  return transfer(flat(dstDevice, number(srcHost), ByteCount), hStream, Call::asynchronous);
+  return transfer(flat(dstDevice, address_of(srcHost), ByteCount), hStream, Call::asynchronous);
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream) {
   require_device(srcDevice, ByteCount);
-  return transfer(flat(number(dstHost), srcDevice, ByteCount), hStream, Call::asynchronous);
+  return transfer(flat(address_of(dstHost), srcDevice, ByteCount), hStream, Call::asynchronous);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,

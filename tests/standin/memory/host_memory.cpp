@@ -30,15 +30,13 @@ bool is_pageable(std::uint64_t address) {
 namespace api {
 namespace {
 
-std::uint64_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-
 void* allocate(std::size_t bytes, unsigned flags) {
   current();
   refuse_unsafe();
   if (bytes == 0) return nullptr;
   void* memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   if (memory == nullptr) throw std::bad_alloc();
-  host_ranges()[number(memory)] = {bytes, flags, false, false};
+  host_ranges()[address_of(memory)] = {bytes, flags, false, false};
   return memory;
 }
 
@@ -63,10 +61,10 @@ CUresult cuMemFreeHost(void* p) {
   Lock lock = lock_driver();
   const auto context = current();
   refuse_unsafe();
-  const auto found = host_ranges().find(number(p));
+  const auto found = host_ranges().find(address_of(p));
   require(found != host_ranges().end() && !found->second.registered && !found->second.managed);
   synchronize(lock, *context);
-  host_ranges().erase(number(p));
+  host_ranges().erase(address_of(p));
   std::free(p);
   return CUDA_SUCCESS;
 }
@@ -76,13 +74,13 @@ CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned flags) {
   current();
   refuse_unsafe();
   require(p != nullptr && bytesize > 0 && (flags & ~15U) == 0);
-  const auto after = host_ranges().lower_bound(number(p));
-  const bool overlaps = host_range(number(p)) != host_ranges().end() ||
-                        (after != host_ranges().end() && after->first < number(p) + bytesize);
-  const auto within = host_range(number(p));
+  const auto after = host_ranges().lower_bound(address_of(p));
+  const bool overlaps = host_range(address_of(p)) != host_ranges().end() ||
+                        (after != host_ranges().end() && after->first < address_of(p) + bytesize);
+  const auto within = host_range(address_of(p));
   require(within == host_ranges().end() || within->second.registered);
   require(!overlaps, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-  host_ranges()[number(p)] = {bytesize, flags, true, false};
+  host_ranges()[address_of(p)] = {bytesize, flags, true, false};
   return CUDA_SUCCESS;
 }
 
@@ -90,11 +88,11 @@ CUresult cuMemHostUnregister(void* p) {
   Lock lock = lock_driver();
   const auto context = current();
   refuse_unsafe();
-  const auto found = host_ranges().find(number(p));
+  const auto found = host_ranges().find(address_of(p));
   require(found != host_ranges().end(), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
   require(found->second.registered);
   synchronize(lock, *context);
-  host_ranges().erase(number(p));
+  host_ranges().erase(address_of(p));
   return CUDA_SUCCESS;
 }
 
@@ -102,8 +100,8 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* pdptr, void* p, unsigned flag
   const Lock lock = lock_driver();
   current();
   require(pdptr != nullptr && flags == 0);
-  require(host_range(number(p)) != host_ranges().end());
-  *pdptr = number(p);
+  require(host_range(address_of(p)) != host_ranges().end());
+  *pdptr = address_of(p);
   return CUDA_SUCCESS;
 }
 
@@ -111,7 +109,7 @@ CUresult cuMemHostGetFlags(unsigned* pFlags, void* p) {
   const Lock lock = lock_driver();
   current();
   require(pFlags != nullptr);
-  const auto found = host_range(number(p));
+  const auto found = host_range(address_of(p));
   require(found != host_ranges().end());
   *pFlags = found->second.flags;
   return CUDA_SUCCESS;
@@ -121,8 +119,8 @@ CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned flags) {
   const Lock lock = lock_driver();
   require(dptr != nullptr && bytesize > 0 && (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST));
   void* memory = allocate(bytesize, 0);
-  host_ranges()[number(memory)].managed = true;
-  *dptr = number(memory);
+  host_ranges()[address_of(memory)].managed = true;
+  *dptr = address_of(memory);
   return CUDA_SUCCESS;
 }
 

@@ -24,4 +24,6 @@ std::map<std::uint64_t, HostRange>::const_iterator host_range(std::uint64_t addr
 
 bool is_pageable(std::uint64_t address);  // neither device memory nor a range of these
 
+inline std::uint64_t address_of(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
 }  // namespace gangway::standin
