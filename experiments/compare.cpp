@@ -178,9 +178,11 @@ class JobReader {
 // ---- matching
 
 // Rows of one folder only, counted and a few named.
-class Lonely {
+class UnmatchedRows {
  public:
-  Lonely(std::string file, bool in_prediction) { unmatched_ = {std::move(file), in_prediction, 0, {}}; }
+  UnmatchedRows(std::string file, bool in_prediction) {
+    unmatched_ = {std::move(file), in_prediction, 0, {}};
+  }
   template <typename Name>
   void add(Name name) {
     if (++unmatched_.count <= kMostNamed) unmatched_.first.push_back(name());
@@ -216,7 +218,7 @@ std::string key_text(const ClientKey& key) {
 template <typename Rows, typename Both>
 void match(const std::string& file, const Rows& a, const Rows& b, Both both,
            std::vector<Unmatched>& unmatched) {
-  Lonely only_a(file, true), only_b(file, false);
+  UnmatchedRows only_a(file, true), only_b(file, false);
   merge(
       a, b, [](const auto& row) -> const auto& { return row.first; }, both,
       [&](const auto& row) { only_a.add([&] { return key_text(row.first); }); },
@@ -366,7 +368,7 @@ class JobMatcher {
   Comparison& out_;
   Numbers policies_, clients_;
   std::vector<std::string> policy_names_, client_names_;
-  Lonely only_a_{"jobs.csv", true}, only_b_{"jobs.csv", false};
+  UnmatchedRows only_a_{"jobs.csv", true}, only_b_{"jobs.csv", false};
   std::map<GroupKey, Errors> groups_;
   Errors* current_ = nullptr;
   std::uint32_t point_ = 0, policy_ = 0;

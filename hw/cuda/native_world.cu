@@ -9,7 +9,7 @@
 #include "hw/clock.hpp"
 #include "hw/cuda/busy_kernel.cuh"
 #include "hw/cuda/device_array.cuh"
-#include "hw/native/telling.hpp"
+#include "hw/native/trace_builder.hpp"
 #include "models/run/lateness.hpp"
 
 namespace gangway {
@@ -67,16 +67,16 @@ const void* code_with(std::uint32_t registers) {
 }
 
 // The same moment on both clocks.
-struct Meeting {
+struct ClockPair {
   std::int64_t device = 0, host = 0;
   Duration uncertainty = Duration::max();
 };
 
 // Device times on the host's clock. The clocks' rates differ by too little to be seen within a run, so the
-// rate is that since `first`, long before; the run's own meetings tell the rest.
+// rate is that since `first`, long before; the run's own pairs tell the rest.
 class ClockMap {
  public:
-  ClockMap(const Meeting& first, const Meeting& before, const Meeting& after)
+  ClockMap(const ClockPair& first, const ClockPair& before, const ClockPair& after)
       : anchor_(before.uncertainty < after.uncertainty ? before : after),
         rate_(static_cast<double>(after.host - first.host) /
               static_cast<double>(after.device - first.device)) {}
@@ -87,7 +87,7 @@ class ClockMap {
   Duration uncertainty() const { return anchor_.uncertainty; }
 
  private:
-  Meeting anchor_;
+  ClockPair anchor_;
   double rate_;
 };
 
@@ -163,7 +163,7 @@ class OnDevice {
   }
 
   // Waits, while nothing else is on the device.
-  Meeting meet() {
+  ClockPair synchronise_clocks() {
     constexpr std::uint32_t kRounds = 200;
     Words* const words = words_.get();
     volatile std::uint32_t& asked = words->asked;
@@ -172,7 +172,7 @@ class OnDevice {
     clock = 0;
     busy::tell_clock<<<1, 1, 0, service_.get()>>>(&words_there_->asked, &words_there_->clock, kRounds);
     cuda_check(cudaGetLastError(), "launch of tell_clock");
-    Meeting best;
+    ClockPair best;
     unsigned long long last = 0;
     for (std::uint32_t round = 1; round <= kRounds; ++round) {
       const auto before = HostClock::now();
@@ -348,11 +348,11 @@ class NativeCudaWorld : public World {
     measured_.issued.resize(plan_.operations().size());
     on_->prepare(plan_);
     if (!first_) {
-      first_ = on_->meet();
+      first_ = on_->synchronise_clocks();
       on_->warm_up();
     }
     const auto reference = on_->reference();
-    const Meeting before = on_->meet();
+    const ClockPair before = on_->synchronise_clocks();
     origin_ = HostClock::now();
     try {
       const SchedulerClock thread;
@@ -362,12 +362,12 @@ class NativeCudaWorld : public World {
       const Duration lasted = clock() - Time{};
       lateness_.add_thread(lasted, lasted - (thread.processor_time() - had));
       wait();
-      collect({*first_, before, on_->meet()}, reference);
+      collect({*first_, before, on_->synchronise_clocks()}, reference);
     } catch (...) {
       leave();
       throw;
     }
-    tell(plan_, measured_, setup_.horizon, trace);
+    build_trace(plan_, measured_, setup_.horizon, trace);
     trace.late(lateness_);
     return measured_.operations;
   }
@@ -440,7 +440,7 @@ class NativeCudaWorld : public World {
   NativeMeasurement measured_;
   Lateness lateness_;
   HostClock::Instant origin_;
-  std::optional<Meeting> first_;
+  std::optional<ClockPair> first_;
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // what becomes of the device's stamps.
 #include <numeric>
 
-#include "hw/native/telling.hpp"
+#include "hw/native/trace_builder.hpp"
 #include "models/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario.hpp"
@@ -162,7 +162,7 @@ TEST_CASE("stamps become marks, and blocks that began and ended together one spa
   measured.blocks = {
       {Time{25}, Time{125}, 3}, {Time{25}, Time{125}, 3}, {Time{45}, Time{145}, 0}, {Time{46}, Time{146}, 1}};
   Told told;
-  tell(plan, measured, Time::max(), told);
+  build_trace(plan, measured, Time::max(), told);
   CHECK(told.uncertainty == 7_ns);
   // b's copy began, as far as anyone can tell, when a's had ended.
   CHECK(told.lines ==
@@ -184,7 +184,7 @@ TEST_CASE("a kernel of which no block has room is paused until one has") {
     measured.blocks = {{Time{145}, Time{245}, 3}, {Time{25}, Time{125}, 3}};  // in any order
     Told lines;
     lines.wanted = false;
-    tell(plan, measured, Time::max(), lines);
+    build_trace(plan, measured, Time::max(), lines);
     return std::vector<std::string>(lines.lines.begin() + 2, lines.lines.end());
   };
   const std::vector<std::string> end{"245 0 gone", "245 0 finished", "245 0 ended"};
@@ -212,7 +212,7 @@ TEST_CASE("what was measured after the horizon is not told, nor what was not iss
   measured.operations = measured.releases = 1;
   measured.blocks = {{Time{25}, Time{110}, 3}, {Time{26}, Time{130}, 3}, {}, {}};
   Told told;
-  tell(plan, measured, native.horizon, told);
+  build_trace(plan, measured, native.horizon, told);
   CHECK(told.lines == std::vector<std::string>{"0 0 released", "1 0 issued", "25 0 started",
                                                "blocks 25+85 1@3", "120 0 ended"});
 }

@@ -1,4 +1,4 @@
-#include "hw/native/telling.hpp"
+#include "hw/native/trace_builder.hpp"
 
 #include <algorithm>
 
@@ -40,9 +40,9 @@ struct Group {
   std::vector<BlocksOnSm> where;
 };
 
-class Telling {
+class TraceBuilder {
  public:
-  Telling(const NativePlan& plan, const NativeMeasurement& measured)
+  TraceBuilder(const NativePlan& plan, const NativeMeasurement& measured)
       : plan_(plan), measured_(measured), extents_(measured.operations) {
     for (std::size_t i = 0; i < measured_.operations; ++i) {
       const NativeOperation& operation = plan_.operations()[i];
@@ -55,7 +55,7 @@ class Telling {
     note_all();
   }
 
-  void tell(Time horizon, TraceSink& trace) {
+  void build(Time horizon, TraceSink& trace) {
     std::stable_sort(records_.begin(), records_.end(), [](const Record& a, const Record& b) {
       return std::pair(a.time, rank(a.mark)) < std::pair(b.time, rank(b.mark));
     });
@@ -192,8 +192,8 @@ class Telling {
 
 }  // namespace
 
-void tell(const NativePlan& plan, const NativeMeasurement& measured, Time horizon, TraceSink& trace) {
-  Telling(plan, measured).tell(horizon, trace);
+void build_trace(const NativePlan& plan, const NativeMeasurement& measured, Time horizon, TraceSink& trace) {
+  TraceBuilder(plan, measured).build(horizon, trace);
 }
 
 }  // namespace gangway

@@ -26,6 +26,6 @@ struct NativeMeasurement {
 
 // A copy's beginning is not told by the device: it is taken for the moment at which it was issued, everything
 // before it in its stream was over and the copy before it in its direction had ended, whichever was last.
-void tell(const NativePlan& plan, const NativeMeasurement& measured, Time horizon, TraceSink& trace);
+void build_trace(const NativePlan& plan, const NativeMeasurement& measured, Time horizon, TraceSink& trace);
 
 }  // namespace gangway
