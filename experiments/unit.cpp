@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "models/random.hpp"
+#include "models/run/job_book.hpp"
 #include "models/run/policy_watch.hpp"
 
 namespace gangway {
@@ -135,10 +136,23 @@ struct Stage {
         workload(point.workload_of(policy).draw(experiment.seed, unit.replication)),
         mechanism(policy.mechanism.entry->make(policy.mechanism.values)),
         watch(std::max(experiment.watchdog, kLeastPatience)),
-        world(
-            entry.make({workload, point.device_of(policy), *mechanism, experiment.standalone_transformed,
-                        experiment.horizon ? Time{} + *experiment.horizon : Time::max(), experiment.watchdog,
-                        experiment.seed + unit.replication, experiment.by_block, &watch, policy.granting})) {}
+        setup{workload,
+              point.device_of(policy),
+              *mechanism,
+              experiment.standalone_transformed,
+              experiment.horizon ? Time{} + *experiment.horizon : Time::max(),
+              experiment.watchdog,
+              experiment.seed + unit.replication,
+              experiment.by_block,
+              &watch,
+              policy.granting},
+        world(entry.make(setup)) {}
+
+  std::vector<Duration> between_finishes_alone() const {
+    std::vector<Duration> times;
+    for (const Client& client : workload.clients) times.push_back(between_finishes(setup, client));
+    return times;
+  }
 
   std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
                     TraceSink& trace) {
@@ -162,6 +176,7 @@ struct Stage {
   Workload workload;
   std::unique_ptr<Mechanism> mechanism;
   WatchedRun watch;
+  WorldSetup setup;
   std::unique_ptr<World> world;
 };
 
@@ -200,7 +215,7 @@ std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Wor
 std::optional<UnitResult> play(const Experiment& experiment, const Point& point, const WorldEntry& world,
                                const Unit& unit, const std::atomic<bool>& stop, TraceSink* first) {
   Stage stage(experiment, point, world, unit);
-  ReplicationMeter meter(stage.workload.clients.size(), experiment.sample_sigma);
+  ReplicationMeter meter(stage.between_finishes_alone(), experiment.sample_sigma);
   JobRows rows(fmt::format("{},{}{},{}", unit.point, stage.policy.label,
                            experiment.points.sweep().cells(unit.point), unit.replication),
                stage.workload);

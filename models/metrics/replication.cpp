@@ -69,7 +69,7 @@ ReplicationMetrics ReplicationMeter::metrics() const {
     ntts.push_back(c.ntt);
     speeds.push_back(1 / c.ntt);
     m.stp += 1 / c.ntt;
-    m.concurrency_efficiency += c.standalone_ns / c.time_per_job_ns;
+    m.concurrency_efficiency += static_cast<double>(between_finishes_[client].ns) / c.time_per_job_ns;
     m.jobs += sums.jobs;
     waiting += sums.waiting;
   }

@@ -2,6 +2,7 @@
 // and VI-C).
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "models/metrics/response_times.hpp"
@@ -34,16 +35,22 @@ struct ReplicationMetrics {
   double evictions = 0, launches = 0;            // per run
   double eviction_delay_ns = 0;                  // summed
   std::int64_t eviction_count = 0;
-  double waiting_ns = 0;              // mean over jobs finished; NaN: a client starved
-  double concurrency_efficiency = 0;  // NaN: a client starved
+  double waiting_ns = 0;  // mean over jobs finished; NaN: a client starved
+  // Sum over clients of the time between finishes alone over the time per job when sharing (NEON paper,
+  // section 5). NaN: a client starved.
+  double concurrency_efficiency = 0;
   std::int64_t jobs = 0, unfinished = 0;
 };
 
 // Fed with the jobs and totals of one run after the other.
 class ReplicationMeter : public JobSink {
  public:
-  ReplicationMeter(std::size_t clients, bool sample_sigma)
-      : clients_(clients), sample_sigma_(sample_sigma), responses_(clients) {}
+  // `between_finishes`: of each client alone.
+  ReplicationMeter(std::vector<Duration> between_finishes, bool sample_sigma)
+      : between_finishes_(std::move(between_finishes)),
+        clients_(between_finishes_.size()),
+        sample_sigma_(sample_sigma),
+        responses_(between_finishes_.size()) {}
 
   void job(const JobResult& result) override;
   void run_over(const RunTotals& totals);
@@ -59,6 +66,7 @@ class ReplicationMeter : public JobSink {
     Time first, last;
     std::int64_t run_jobs = 0;
   };
+  std::vector<Duration> between_finishes_;
   std::vector<Sums> clients_;
   bool sample_sigma_;
   std::vector<ResponseTimes> responses_;

@@ -37,6 +37,37 @@ std::optional<Duration> declared(const std::vector<KernelFacts>& kernels) {
   return sum;
 }
 
+// Of a client's kernels, when nothing else is on the device: how long they keep the host and the device, and
+// how long until both are through.
+struct KernelsAlone {
+  Duration host, device, both;
+};
+
+KernelsAlone kernels_alone(const WorldSetup& setup, const Client& client) {
+  KernelsAlone alone;
+  for (const Kernel& kernel : client.kernels) {
+    const Duration time =
+        setup.standalone_transformed ? setup.mechanism.running_time(kernel, setup.device) : kernel.time;
+    alone.host += kernel.gap;
+    alone.both = std::max(alone.both, alone.host) + time;
+    alone.device += time;
+    alone.host += kernel.host_work;
+    if (client.blocking || kernel.host_work > Duration{})
+      alone.host = alone.both = std::max(alone.host, alone.both);
+  }
+  return alone;
+}
+
+Duration copy_in_time(const WorldSetup& setup, const Client& client) {
+  if (client.copy_in.count == 0) return {};
+  return setup.device.h2d.latency + transfer_time(client.copy_in, setup.device.h2d.bandwidth);
+}
+
+Duration copy_out_time(const WorldSetup& setup, const Client& client) {
+  if (client.copy_out.count == 0) return {};
+  return setup.device.d2h.latency + transfer_time(client.copy_out, setup.device.d2h.bandwidth);
+}
+
 }  // namespace
 
 JobBook::JobBook(const WorldSetup& setup) : workload_(&setup.workload) {
@@ -131,22 +162,18 @@ bool JobBook::left(JobId job, BlockRange range, BlockCount done) {
 }
 
 Duration standalone_of(const WorldSetup& setup, const Client& client) {
-  Duration device, host, all;  // busy with the kernels; so far; when the device is through
-  for (const Kernel& kernel : client.kernels) {
-    const Duration alone =
-        setup.standalone_transformed ? setup.mechanism.running_time(kernel, setup.device) : kernel.time;
-    host += kernel.gap;
-    all = std::max(all, host) + alone;
-    device += alone;
-    host += kernel.host_work;
-    if (client.blocking || kernel.host_work > Duration{}) host = all = std::max(host, all);
-  }
-  Duration sum{std::max(all.ns, mul_div_floor(device.ns, client.frames_in_flight, 1))};
-  if (client.copy_in.count > 0)
-    sum += setup.device.h2d.latency + transfer_time(client.copy_in, setup.device.h2d.bandwidth);
-  if (client.copy_out.count > 0)
-    sum += setup.device.d2h.latency + transfer_time(client.copy_out, setup.device.d2h.bandwidth);
-  return sum;
+  const KernelsAlone kernels = kernels_alone(setup, client);
+  return Duration{std::max(kernels.both.ns, mul_div_floor(kernels.device.ns, client.frames_in_flight, 1))} +
+         copy_in_time(setup, client) + copy_out_time(setup, client);
+}
+
+Duration between_finishes(const WorldSetup& setup, const Client& client) {
+  if (client.frames_in_flight == 1) return standalone_of(setup, client);
+  const KernelsAlone kernels = kernels_alone(setup, client);
+  const bool waits = client.copy_out.count > 0;  // for all kernels, before it copies what they made
+  const Duration host =
+      copy_in_time(setup, client) + (waits ? kernels.both : kernels.host) + copy_out_time(setup, client);
+  return std::max(kernels.device, host);
 }
 
 Time first_release(const Workload& workload, const Client& client, std::size_t position) {

@@ -37,6 +37,10 @@ class JobBook : public View {
 // A client's job alone: its copies and its kernels in the form that the experiment calls standalone.
 Duration standalone_of(const WorldSetup& setup, const Client& client);
 
+// From one finish to the next of a client alone that never thinks: its standalone time, but with several
+// frames in flight, which share the device and the host, the time for which a job keeps the busier of these.
+Duration between_finishes(const WorldSetup& setup, const Client& client);
+
 // When a client's first job is released, without jitter: by its position in the order of arrival, or as it
 // says itself.
 Time first_release(const Workload& workload, const Client& client, std::size_t position);

@@ -62,7 +62,7 @@ TEST_CASE("many values go to buckets no wider than a thousandth, in any order of
 }
 
 TEST_CASE("a replication averages clients first: NTT, ANTT, DNTT, STP") {
-  ReplicationMeter meter(2, false);
+  ReplicationMeter meter({Duration{100}, Duration{200}}, false);
   const auto job = [](std::uint32_t client, std::int64_t response, std::int64_t standalone) {
     JobResult result;
     result.id.client = ClientId{client};

@@ -1,5 +1,7 @@
 // The device's side of clients that submit by themselves, worked out by hand from sim/channels/README.md.
 // Times in us.
+#include "models/metrics/replication.hpp"
+#include "models/run/job_book.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/channels/access_scenario.hpp"
 
@@ -59,6 +61,51 @@ TEST_CASE("two frames in flight: while one is on the device the next is made") {
   CHECK(starts(played, scenario) == Lines{"8 A", "18 A", "28 A", "38 A", "48 A", "58 A"});
   CHECK(played.jobs[3].response() == Duration{20'000});
   CHECK(played.jobs[3].standalone == Duration{20'000});
+}
+
+TEST_CASE("alone, frames in flight that overlap count once between two finishes") {
+  Client a = looping("A", 10, 8);
+  a.blocking = false;
+  a.frames_in_flight = 2;
+  std::int64_t expected = 0;
+  SECTION("the device is the busier") { expected = 10'000; }
+  SECTION("the host is the busier") {
+    a.kernels[0].gap = Duration{30'000};
+    expected = 30'000;
+  }
+  SECTION("a host that waits leaves nothing to overlap") {
+    a.blocking = true;
+    expected = 18'000;
+  }
+  SECTION("copies to the device overlap with kernels") {
+    a = copying(a, 3, 0);
+    a.kernels[0].gap = Duration{9'000};
+    expected = 12'000;
+  }
+  SECTION("copies back wait for kernels") {
+    a = copying(a, 3, 4);
+    expected = 25'000;
+  }
+  const Scenario scenario = in_turn({a}, 500);
+  const auto mechanism = mechanism_from("ideal");
+  Workload workload;
+  workload.clients = scenario.clients;
+  CHECK(between_finishes({workload, scenario.device, *mechanism}, a) == Duration{expected});
+  const Played played = play(scenario, "passthrough");
+  for (std::size_t i = 3; i < 10; ++i)
+    CHECK(*played.jobs[i].finish - *played.jobs[i - 1].finish == Duration{expected});
+}
+
+TEST_CASE("alone, a client with two frames in flight is no more efficient than one client can be") {
+  Client a = looping("A", 10, 8);
+  a.blocking = false;
+  a.frames_in_flight = 2;
+  const Played played = play(in_turn({a}, 60), "passthrough");
+  ReplicationMeter meter({Duration{10'000}}, false);
+  for (const JobResult& job : played.jobs) meter.job(job);
+  meter.run_over(played.totals);
+  // Five frames from 0 to 58, whose responses are 20, and one in 10.
+  CHECK(meter.metrics().concurrency_efficiency == Approx(5 * 10 / 58.0));
 }
 
 TEST_CASE("graphics yield to others for as long as their turn was") {
