@@ -36,16 +36,21 @@ class KernelCode {
 
 // Registered by the kernel's file. make() throws std::invalid_argument when the values do not fit together.
 struct KernelEntry : Described {
+  std::string
+      small_size;  // parameters of a small problem whose last block-task is not full, where that can be
   std::shared_ptr<const KernelCode> (*make)(const ParameterValues&) = nullptr;
 };
 using Kernels = Registry<KernelEntry>;
 
 template <typename K>
 struct KernelRegistration : Registration<KernelEntry> {
+  // `small_size`: as a file would give the parameters; tests play the kernel with it.
   KernelRegistration(std::string name, std::string summary, std::vector<Parameter> parameters,
+                     std::string small_size,
                      const std::source_location& where = std::source_location::current())
       : Registration<KernelEntry>(
             KernelEntry{{std::move(name), std::move(summary), std::move(parameters)},
+                        std::move(small_size),
                         [](const ParameterValues& values) -> std::shared_ptr<const KernelCode> {
                           return std::make_shared<K>(values);
                         }},

@@ -174,7 +174,8 @@ const KernelRegistration<MatrixMultiplication> registered{
     // About 1.4 ms at 8 TFLOP/s, in block-tasks of about 43 us.
     {{"n", "rows and columns of the product", Parameter::Integer{2976, 1, 32'768}},
      {"depth", "columns of the first matrix, rows of the second", Parameter::Integer{640, 1, 32'768}},
-     {"tile", "side of the square that a block computes", Parameter::Choice{{"32", "16"}}}}};
+     {"tile", "side of the square that a block computes", Parameter::Choice{{"32", "16"}}}},
+    "{n: 200, depth: 70}"};
 
 }  // namespace
 }  // namespace gangway

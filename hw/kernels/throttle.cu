@@ -122,7 +122,8 @@ const KernelRegistration<Throttle> registered{
     "keeps its blocks busy for a given time",
     {{"block_tasks", "blocks of the grid", Parameter::Integer{50'000, 1, kMostBlockTasks - 1}},
      {"threads", "of a block; one of them looks at the clock", Parameter::Integer{256, 1, 1024}},
-     {"time", "of one block-task", Parameter::Time{20_us, 0_ns, 10_s}}}};
+     {"time", "of one block-task", Parameter::Time{20_us, 0_ns, 10_s}}},
+    "{block_tasks: 150, time: 10 us}"};
 
 }  // namespace
 

@@ -137,7 +137,8 @@ const KernelRegistration<VectorAddition> registered{
     "vector addition, 256 threads a block",
     // About 3.7 ms at 4.3 TB/s, in block-tasks of about 24 us.
     {{"elements", "of each vector", Parameter::Integer{1'342'177'280, 1, std::int64_t{1} << 34}},
-     {"per_thread", "elements that a thread adds; a multiple of 8", Parameter::Integer{32, 8, 1024}}}};
+     {"per_thread", "elements that a thread adds; a multiple of 8", Parameter::Integer{32, 8, 1024}}},
+    "{elements: 200003, per_thread: 8}"};
 
 }  // namespace
 }  // namespace gangway

@@ -1,8 +1,7 @@
-// Small sizes of every kernel, for tests: with a last block-task that is not full, where that can be.
+// Kernels as tests make them.
 #pragma once
 
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -18,15 +17,8 @@ inline std::shared_ptr<const KernelCode> kernel_from(const std::string& name, co
   return entry.make(ParameterValues(entry.parameters, Field(node, "params")));
 }
 
-// By name. A new kernel gets a line here; without one its tests fail.
-inline std::string small_size(const std::string& name) {
-  static const std::map<std::string, std::string> sizes{
-      {"HST256", "{elements: 300001, per_thread: 32}"}, {"MM", "{n: 200, depth: 70}"},
-      {"RED", "{elements: 500003, per_thread: 16}"},    {"VA", "{elements: 200003, per_thread: 8}"},
-      {"throttle", "{block_tasks: 150, time: 10 us}"},
-  };
-  const auto found = sizes.find(name);
-  return found == sizes.end() ? std::string() : found->second;
+inline const std::string& small_size(const std::string& name) {
+  return Kernels::named(name, "test", "kernel").small_size;
 }
 
 // Inputs differ from check to check and from run to run; a failure names the seed, and GANGWAY_INPUT_SEED

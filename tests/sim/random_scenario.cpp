@@ -1,5 +1,7 @@
 #include "tests/sim/random_scenario.hpp"
 
+#include <algorithm>
+
 #include "models/random.hpp"
 
 namespace gangway::testing {
@@ -69,26 +71,40 @@ Scenario random_owners(std::uint64_t number) {
 const std::vector<std::string>& all_policies() {
   // Quanta above the longest block-task (10 us of work in one, 1.2 times that transformed, 1.1 times that
   // with the largest jitter under evictions): shorter ones may never get anything done.
-  static const std::vector<std::string> policies{
-      "fcfs",
-      "sjf",
-      "srt",
-      "{name: srt, params: {remaining: stale}}",
-      "{name: srt, params: {time_per_task: learnt}}",
-      "{name: rr, params: {quantum: 14 us}}",
-      "{name: cfs, params: {epoch: 98 us}}",
-      "{name: cfs, params: {epoch: 98 us, order: cumulative}}",
-      "{name: frs, params: {minimum_quantum: 14 us}}",
-      "{name: frs, params: {minimum_quantum: 14 us, denominator: done}}",
-      "{name: frs, params: {minimum_quantum: 14 us, time_per_task: learnt}}",
-      "piv",
-      "{name: piv, params: {evicted: tail}}",
-      "{name: dprr, params: {quota: 14 us, aging: 5 us}}",
-      "{name: dprr, params: {quota: 14 us, aging: 2 us, arrival_preempts: yes, swap: when-needed}}",
-      "{name: dprr, params: {quota: 14 us, quota_priority: dynamic, arrivals: inactive}}",
-      "{name: rr, params: {quantum: 14 us, linger: 1 us}}",
-      "{name: frs, params: {minimum_quantum: 14 us, time_per_task: learnt, linger: 1 us}}",
-      "{name: dprr, params: {quota: 14 us, aging: 2 us, arrival_preempts: yes, linger: 1 us}}"};
+  static const std::vector<std::string> policies = [] {
+    std::vector<std::string> all{
+        "fcfs",
+        "sjf",
+        "srt",
+        "{name: srt, params: {remaining: stale}}",
+        "{name: srt, params: {time_per_task: learnt}}",
+        "{name: rr, params: {quantum: 14 us}}",
+        "{name: cfs, params: {epoch: 98 us}}",
+        "{name: cfs, params: {epoch: 98 us, order: cumulative}}",
+        "{name: frs, params: {minimum_quantum: 14 us}}",
+        "{name: frs, params: {minimum_quantum: 14 us, denominator: done}}",
+        "{name: frs, params: {minimum_quantum: 14 us, time_per_task: learnt}}",
+        "piv",
+        "{name: piv, params: {evicted: tail}}",
+        "{name: dprr, params: {quota: 14 us, aging: 5 us}}",
+        "{name: dprr, params: {quota: 14 us, aging: 2 us, arrival_preempts: yes, swap: when-needed}}",
+        "{name: dprr, params: {quota: 14 us, quota_priority: dynamic, arrivals: inactive}}",
+        "{name: rr, params: {quantum: 14 us, linger: 1 us}}",
+        "{name: frs, params: {minimum_quantum: 14 us, time_per_task: learnt, linger: 1 us}}",
+        "{name: dprr, params: {quota: 14 us, aging: 2 us, arrival_preempts: yes, linger: 1 us}}"};
+    const auto listed = [&](const std::string& name) {
+      return std::any_of(all.begin(), all.end(), [&](const std::string& yaml) {
+        return yaml == name || yaml.starts_with("{name: " + name + ",");
+      });
+    };
+    // Every other one that needs no more, as it is without parameters: a new policy needs no line here.
+    for (const PolicyEntry& entry : Policies::all()) {
+      const auto policy = entry.make(ParameterValues(entry.parameters, std::nullopt));
+      if (policy->needs().missing_from({Capability::evict}).none() && !listed(entry.name))
+        all.push_back(entry.name);
+    }
+    return all;
+  }();
   return policies;
 }
 
