@@ -10,6 +10,7 @@
 #include <new>
 #include <thread>
 
+#include "experiments/group_tasks.hpp"
 #include "experiments/open_group.hpp"
 #include "experiments/playable.hpp"
 #include "experiments/trace_files.hpp"
@@ -28,69 +29,7 @@ void check_world(const Point& point, const WorldEntry& world) {
   for (const Contender& policy : point.policies) check_playable(world, policy, point);
 }
 
-// A replication of a group, to be played.
-struct Task {
-  std::shared_ptr<OpenGroup> group;
-  std::uint32_t replication = 0;
-};
-
-// Hands out replications in order, of all groups that are not kept.
-class Tasks {
- public:
-  using Kept = std::function<bool(std::uint64_t group, std::uint32_t point, std::uint32_t policy)>;
-
-  Tasks(const Experiment& experiment, Kept kept) : experiment_(experiment), kept_(std::move(kept)) {}
-
-  std::optional<Task> next() {
-    const std::lock_guard lock(mutex_);
-    if (!returned_.empty()) {
-      Task task = std::move(returned_.back());
-      returned_.pop_back();
-      return task;
-    }
-    if (!group_ && !open()) return std::nullopt;
-    Task task{group_, replication_++};
-    if (replication_ == experiment_.replications) group_.reset();
-    return task;
-  }
-
-  // A task that could not be played for want of memory.
-  void give_back(Task task) {
-    const std::lock_guard lock(mutex_);
-    returned_.push_back(std::move(task));
-  }
-
-  std::uint64_t kept() const { return skipped_; }  // groups that need not be played, so far
-
- private:
-  // The next group that is not kept.
-  bool open() {
-    for (; point_index_ < experiment_.points.size(); ++point_index_, policy_ = 0, point_.reset())
-      while (policy_ < experiment_.points.policies_at(point_index_)) {
-        const std::uint64_t number = number_++;
-        const std::uint32_t policy = policy_++;
-        if (kept_(number, point_index_, policy)) {
-          ++skipped_;
-          continue;
-        }
-        if (!point_) point_ = std::make_shared<OpenPoint>(point_index_);
-        group_ = std::make_shared<OpenGroup>(number, point_, policy);
-        replication_ = 0;
-        return true;
-      }
-    return false;
-  }
-
-  const Experiment& experiment_;
-  const Kept kept_;
-  std::mutex mutex_;
-  std::vector<Task> returned_;
-  std::shared_ptr<OpenPoint> point_;
-  std::shared_ptr<OpenGroup> group_;
-  std::uint32_t point_index_ = 0, policy_ = 0, replication_ = 0;
-  std::uint64_t number_ = 0;
-  std::atomic<std::uint64_t> skipped_ = 0;
-};
+using Task = GroupTask<OpenGroup>;  // a replication
 
 class Runner {
  public:
@@ -102,8 +41,11 @@ class Runner {
         folder_(folder),
         stop_(stop),
         traces_(experiment, folder.parts(), options.trace_limit, options.say),
-        tasks_(experiment,
-               [this](auto group, auto point, auto policy) { return kept(group, point, policy); }) {}
+        tasks_({experiment.points.size(),
+                [this](std::uint32_t point) { return experiment_.points.policies_at(point); },
+                [this](const GroupPlace& place) { return kept(place); },
+                [this](const GroupPlace& place) { return open(place); }},
+               experiment.replications) {}
 
   RunReport run() {
     RunReport report;
@@ -174,9 +116,13 @@ class Runner {
   std::uint64_t done() const { return done_groups_ + tasks_.kept(); }
 
   // Whether an earlier call left the group. A real run cannot be played again for its timeline.
-  bool kept(std::uint64_t group, std::uint32_t point, std::uint32_t policy) {
-    if (!folder_.parts().resumed() || !folder_.parts().store().has(group)) return false;
-    return !options_.trace || !options_.world->real_time || traces_.has({point, policy, 0});
+  bool kept(const GroupPlace& place) {
+    if (!folder_.parts().resumed() || !folder_.parts().store().has(place.number)) return false;
+    return !options_.trace || !options_.world->real_time || traces_.has({place.point, place.index, 0});
+  }
+  std::shared_ptr<OpenGroup> open(const GroupPlace& place) {
+    if (!point_ || point_->index() != place.point) point_ = std::make_shared<OpenPoint>(place.point);
+    return std::make_shared<OpenGroup>(place.number, point_, place.index);
   }
 
   bool step() {
@@ -194,7 +140,8 @@ class Runner {
 
   void play_task(const Task& task) {
     OpenGroup& group = *task.group;
-    const Unit unit{group.point().index(), group.policy(), task.replication};
+    const auto replication = static_cast<std::uint32_t>(task.number);
+    const Unit unit{group.point().index(), group.policy(), replication};
     ++done_units_;
     if (group.failed()) return;
     std::unique_ptr<ChromeTrace> trace;
@@ -206,7 +153,7 @@ class Runner {
       events_ += played->result->events;
       jobs_ += played->result->metrics.jobs;
     }
-    if (!take(group, task.replication, std::move(*played))) return;
+    if (!take(group, replication, std::move(*played))) return;
     if (group.error().empty())
       ++done_groups_;
     else
@@ -260,7 +207,8 @@ class Runner {
   ResultFolder& folder_;
   const std::atomic<bool>& stop_;
   TraceFiles traces_;
-  Tasks tasks_;
+  std::shared_ptr<OpenPoint> point_;  // of the group opened last
+  GroupTasks<OpenGroup> tasks_;
   Clock::time_point began_;
   std::atomic<std::uint64_t> done_units_ = 0, done_groups_ = 0, failed_ = 0, events_ = 0;
   std::atomic<std::int64_t> jobs_ = 0;

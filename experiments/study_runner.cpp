@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "experiments/build.hpp"
+#include "experiments/group_tasks.hpp"
 #include "experiments/manifest.hpp"
 #include "experiments/result_parts.hpp"
 #include "experiments/study_rows.hpp"
@@ -39,7 +40,7 @@ std::vector<std::string> file_names(const Study& study) {
 }
 
 // One point in one order while its sets come in, in any order.
-struct Group {
+struct OrderedPoint {
   std::uint64_t number = 0;
   std::uint32_t point = 0;
   std::size_t order = 0;
@@ -49,16 +50,20 @@ struct Group {
   std::size_t left = 0;
 };
 
-struct SetTask {
-  std::shared_ptr<Group> group;
-  std::uint64_t set = 0;
-};
+using SetTask = GroupTask<OrderedPoint>;
 
 class StudyRunner {
  public:
   StudyRunner(const Study& study, const StudyOptions& options, ResultParts& parts,
               const std::atomic<bool>& stop)
-      : study_(study), options_(options), parts_(parts), stop_(stop) {}
+      : study_(study),
+        options_(options),
+        parts_(parts),
+        stop_(stop),
+        tasks_({study.sweep.points(), [this](std::uint32_t point) { return study_.orders_at(point); },
+                [this](const GroupPlace& place) { return kept(place); },
+                [this](const GroupPlace& place) { return open(place); }},
+               study.sets) {}
 
   StudyReport run() {
     began_ = Clock::now();
@@ -94,54 +99,35 @@ class StudyRunner {
     return options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
   }
 
-  std::optional<SetTask> next() {
-    const std::lock_guard lock(mutex_);
-    if (!returned_.empty()) {
-      SetTask task = std::move(returned_.back());
-      returned_.pop_back();
-      return task;
-    }
-    if (!group_ && !open()) return std::nullopt;
-    SetTask task{group_, set_++};
-    if (set_ == study_.sets) group_.reset();
-    return task;
+  bool kept(const GroupPlace& place) {
+    const bool kept = parts_.resumed() && parts_.store().has(place.number);
+    done_groups_ += kept ? 1 : 0;
+    return kept;
   }
 
-  // The next group that is not kept.
-  bool open() {
-    for (; point_ < study_.sweep.points(); ++point_, order_ = 0, read_.reset())
-      while (order_ < study_.orders_at(point_)) {
-        const std::uint64_t number = number_++;
-        const std::size_t order = order_++;
-        if (parts_.resumed() && parts_.store().has(number)) {
-          ++done_groups_;
-          ++kept_groups_;
-          continue;
-        }
-        if (!read_) read_ = std::make_shared<const StudyPoint>(study_.point(point_));
-        group_ = std::make_shared<Group>();
-        group_->number = number;
-        group_->point = point_;
-        group_->order = order;
-        group_->read = read_;
-        group_->sets.resize(study_.sets);
-        group_->left = study_.sets;
-        set_ = 0;
-        return true;
-      }
-    return false;
+  std::shared_ptr<OrderedPoint> open(const GroupPlace& place) {
+    if (!read_ || read_point_ != place.point)
+      read_ = std::make_shared<const StudyPoint>(study_.point(place.point));
+    read_point_ = place.point;
+    auto group = std::make_shared<OrderedPoint>();
+    group->number = place.number;
+    group->point = place.point;
+    group->order = place.index;
+    group->read = read_;
+    group->sets.resize(study_.sets);
+    group->left = study_.sets;
+    return group;
   }
 
   bool step() {
     if (stop_) return false;
-    std::optional<SetTask> task = next();
+    std::optional<SetTask> task = tasks_.next();
     if (!task) return false;
     std::optional<JudgedSet> judged;
     try {
       judged = judge_set(*task);
     } catch (const std::bad_alloc&) {
-      const std::lock_guard lock(mutex_);
-      returned_.push_back(std::move(*task));
+      tasks_.give_back(std::move(*task));
       throw;
     }
     try {
@@ -153,27 +139,27 @@ class StudyRunner {
   }
 
   std::optional<JudgedSet> judge_set(const SetTask& task) {
-    const Group& group = *task.group;
+    const OrderedPoint& group = *task.group;
     try {
-      return judge(study_, *group.read, task.set, group.order, stop_);
+      return judge(study_, *group.read, task.number, group.order, stop_);
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
       const std::string order = group.read->order_of(group.order);
       const std::string text = fmt::format("point {}{}{}, set {}: {}", group.point, order.empty() ? "" : ", ",
-                                           order, task.set, error.what());
+                                           order, task.number, error.what());
       if (dynamic_cast<const InputError*>(&error) != nullptr) throw InputError(text);
       throw RunError(text);
     }
   }
 
   void take(const SetTask& task, JudgedSet judged) {
-    Group& group = *task.group;
+    OrderedPoint& group = *task.group;
     events_ += judged.events;
     jobs_ += judged.jobs;
     ++done_units_;
     const std::lock_guard lock(group.mutex);
-    group.sets[task.set] = std::move(judged);
+    group.sets[task.number] = std::move(judged);
     if (--group.left > 0) return;
     std::vector<JudgedSet> sets;
     sets.reserve(group.sets.size());
@@ -214,7 +200,7 @@ class StudyRunner {
     if (!options_.progress) return;
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     const auto done = static_cast<double>(done_units_.load());
-    const auto all = static_cast<double>((study_.groups() - kept_groups_) * study_.sets);
+    const auto all = static_cast<double>((study_.groups() - tasks_.kept()) * study_.sets);
     fmt::print(stderr, "\r\033[K{}/{} task sets, {:.0f}/s, {:.0f} s left", done, all, done / seconds,
                done > 0 ? seconds * (all - done) / done : 0);
   }
@@ -224,14 +210,10 @@ class StudyRunner {
   ResultParts& parts_;
   const std::atomic<bool>& stop_;
   Clock::time_point began_;
-  std::mutex mutex_;  // of what follows: which set is next
-  std::vector<SetTask> returned_;
-  std::shared_ptr<Group> group_;
-  std::shared_ptr<const StudyPoint> read_;
-  std::uint32_t point_ = 0;
-  std::size_t order_ = 0;
-  std::uint64_t set_ = 0, number_ = 0;
-  std::atomic<std::uint64_t> done_units_ = 0, done_groups_ = 0, kept_groups_ = 0, events_ = 0, jobs_ = 0;
+  std::shared_ptr<const StudyPoint> read_;  // of the group opened last
+  std::uint32_t read_point_ = 0;
+  GroupTasks<OrderedPoint> tasks_;
+  std::atomic<std::uint64_t> done_units_ = 0, done_groups_ = 0, events_ = 0, jobs_ = 0;
 };
 
 }  // namespace
