@@ -79,7 +79,7 @@ TEST_CASE("paths lead through names, indices and files") {
 
 TEST_CASE("the device can be named anew") {
   CHECK_THROWS_WITH(read_experiment(kFig4, {{"device", "titan-x-pascla"}}),
-                    Catch::Matchers::Contains("did you mean 'titan-x-pascal'"));
+                    Catch::Matchers::ContainsSubstring("did you mean 'titan-x-pascal'"));
 }
 
 TEST_CASE("a policy's own device is laid over the experiment's, swept or not") {
@@ -158,8 +158,8 @@ TEST_CASE("a policy on a device of its own has the results of an experiment on t
 TEST_CASE("an experiment that comes with Gangway is known by its name") {
   CHECK(read_experiment("frs/fig4", {{"published", "[]"}}).published.empty());
   CHECK_THROWS_WITH(read_experiment("frs/fig5", {}),
-                    Catch::Matchers::Contains("did you mean 'frs/fig3'") ||
-                        Catch::Matchers::Contains("did you mean 'frs/fig4'"));
+                    Catch::Matchers::ContainsSubstring("did you mean 'frs/fig3'") ||
+                        Catch::Matchers::ContainsSubstring("did you mean 'frs/fig4'"));
 }
 
 TEST_CASE("permutations are permutations, all of them different when all are asked for") {
@@ -234,7 +234,7 @@ TEST_CASE("a policy that needs more than the world has is refused before anythin
   options.out = scratch / "out";
   options.world = &Worlds::named("host", "test", "world");
   CHECK_THROWS_WITH(run_experiment(e, options, std::atomic<bool>(false)),
-                    Catch::Matchers::Contains("a policy that needs"));
+                    Catch::Matchers::ContainsSubstring("a policy that needs"));
   CHECK_FALSE(fs::exists(scratch / "out"));
 }
 
@@ -242,6 +242,6 @@ TEST_CASE("a run in which nothing finishes fails") {
   const ScratchFolder scratch;
   const Experiment e =
       read_experiment(kFig4, {{"horizon", "10 us"}, {"replications", "1"}, {"permutations", "1"}});
-  CHECK_THROWS_WITH(run(e, scratch / "out", 1), Catch::Matchers::Contains("no job finished"));
+  CHECK_THROWS_WITH(run(e, scratch / "out", 1), Catch::Matchers::ContainsSubstring("no job finished"));
   CHECK_FALSE(fs::exists(scratch / "out" / "summary.csv"));
 }

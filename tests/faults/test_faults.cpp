@@ -70,7 +70,7 @@ TEST_CASE("a fault of a policy ends a simulated run with its history", "[guard]"
     INFO(fault.name);
     FaultyPolicy policy(fault);
     const std::string message = simulated(policy);
-    CHECK_THAT(message, Catch::Matchers::Contains(fault.complaint));
+    CHECK_THAT(message, Catch::Matchers::ContainsSubstring(fault.complaint));
     CHECK(shows_history(fault, message));
   }
 }
@@ -82,7 +82,7 @@ TEST_CASE("a fault of a policy ends a run in real time with its history", "[guar
     FaultyPolicy policy(fault);
     const bool both = !fault.complaint_in_real.empty();  // jobs must have arrived
     const std::string message = real(policy, both ? 50_ns : 10_s);
-    CHECK_THAT(message, Catch::Matchers::Contains(both ? fault.complaint_in_real : fault.complaint));
+    CHECK_THAT(message, Catch::Matchers::ContainsSubstring(both ? fault.complaint_in_real : fault.complaint));
     CHECK(shows_history(fault, message));
   }
 }
@@ -90,7 +90,8 @@ TEST_CASE("a fault of a policy ends a run in real time with its history", "[guar
 TEST_CASE("memory is nothing to ask about in a world that does not move it", "[guard]") {
   const Fault fault{"memory", {}, [](Time, const View& v, Orders&) { (void)v.memory(); }, "", ""};
   FaultyPolicy policy(fault);
-  CHECK_THAT(real(policy, 10_s), Catch::Matchers::Contains("memory, which this world does not move"));
+  CHECK_THAT(real(policy, 10_s),
+             Catch::Matchers::ContainsSubstring("memory, which this world does not move"));
 }
 
 TEST_CASE("a world goes on after a run that a policy broke off", "[guard]") {
@@ -159,7 +160,7 @@ TEST_CASE("a call that does not return is noticed by its time, not by that of th
       said[0],
       Catch::Matchers::StartsWith(
           "stuck: point 3, policy 'waits': at 0 ns the policy has not returned from a call after 60 s"));
-  CHECK_THAT(said[0], Catch::Matchers::Contains("A job 0 kernel 0 launch 0: released"));
+  CHECK_THAT(said[0], Catch::Matchers::ContainsSubstring("A job 0 kernel 0 launch 0: released"));
   watch.look(300_ms);
   interrupted = true;
   watch.look(300_ms);

@@ -232,7 +232,7 @@ TEST_CASE("a row is marked where one hundredth of all was later than a twentieth
   account.add(late);
   account.add(early);
   CHECK(account.too_late() == 1);
-  CHECK_THAT(account.warning(), Catch::Matchers::Contains("too late in 1 of 2 rows"));
+  CHECK_THAT(account.warning(), Catch::Matchers::ContainsSubstring("too late in 1 of 2 rows"));
 }
 
 }  // namespace gangway::testing

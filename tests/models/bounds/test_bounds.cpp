@@ -171,7 +171,7 @@ TEST_CASE("what a step limit stopped says so, task by task and to programs") {
     if (bound.contains("looser")) looser[bound["bound"]] = bound["looser"];
   CHECK(looser["T5-closed"] == "lambda is bounded from above");
   for (const char* name : {"T5", "T5-with-T1"})
-    CHECK_THAT(looser[name], Catch::Contains("are bounded by the fluid demand"));
+    CHECK_THAT(looser[name], Catch::Matchers::ContainsSubstring("are bounded by the fluid demand"));
 }
 
 TEST_CASE("T5 of seven sets: lambda, backlog, in any order, with T1") {

@@ -222,20 +222,20 @@ TEST_CASE("several GPUs: orders that cannot be right stop the run", "[memory][gp
     restore(0, 0, 5)(v, o), restore(1, 0, 10)(v, o);
   };
   const Orderly::Say nothing = [](const View&, Orders&) {};
-  using Catch::Matchers::Contains;
-  CHECK_THAT(message({restore(2, 0, 5)}), Contains("a restore on device 2, of 2"));
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THAT(message({restore(2, 0, 5)}), ContainsSubstring("a restore on device 2, of 2"));
   CHECK_THAT(message({restore(0, 0, 5), launch(0, 4, 6)}),
-             Contains("a launch of a job whose state is not on the device"));
+             ContainsSubstring("a launch of a job whose state is not on the device"));
   CHECK_THAT(message({both, [&](const View& v, Orders& o) { launch(0, 0, 5)(v, o), launch(1, 4, 6)(v, o); }}),
-             Contains("a launch of block-tasks 4 to 6 of 10, 0 of which are done"));
+             ContainsSubstring("a launch of block-tasks 4 to 6 of 10, 0 of which are done"));
   CHECK_THAT(
       message({both, [&](const View& v, Orders& o) { launch(0, 0, 5)(v, o), restore(0, 5, 10)(v, o); }}),
-      Contains("a restore of the job that owns the GPU"));
+      ContainsSubstring("a restore of the job that owns the GPU"));
   const Orderly::Say half = [&](const View& v, Orders& o) {
     restore(0, 0, 5)(v, o), restore(1, 5, 10)(v, o);
   };
   CHECK_THAT(
       message({half, [&](const View& v, Orders& o) { launch(0, 0, 5)(v, o), restore(1, 0, 5)(v, o); }}),
-      Contains("a restore of a state that another GPU has changed and not saved"));
+      ContainsSubstring("a restore of a state that another GPU has changed and not saved"));
   CHECK(message({both, launch(0, 0, 5), nothing}) == "no error");
 }
