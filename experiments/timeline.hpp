@@ -55,7 +55,7 @@ class Timeline : public TraceSink {
   };
 
   static int client_thread(std::size_t client) { return static_cast<int>(client) + 1; }
-  static bool to_device(const Record& r) { return r.direction == Direction::restore; }
+  static bool to_device(const Record& r) { return r.direction == CopyDirection::to_device; }
   static std::size_t engine(const Record& r) { return to_device(r) ? 0 : 1; }
   bool is_native(const Record& r) const { return native_.contains(r.launch); }
   Phase& phase(const Record& r) { return phases_[r.job.client.index]; }

@@ -243,21 +243,21 @@ void RealTimeWorld::release_due() {
 }
 
 bool RealTimeWorld::copy_in(JobId job) {
-  return ask_for_copy(Direction::restore, {job, setup_.workload.clients[job.client.index].copy_in});
+  return ask_for_copy(CopyDirection::to_device, {job, setup_.workload.clients[job.client.index].copy_in});
 }
 
 bool RealTimeWorld::copy_out(JobId job) {
-  return ask_for_copy(Direction::save, {job, setup_.workload.clients[job.client.index].copy_out});
+  return ask_for_copy(CopyDirection::to_host, {job, setup_.workload.clients[job.client.index].copy_out});
 }
 
-bool RealTimeWorld::ask_for_copy(Direction direction, const Copy& copy) {
+bool RealTimeWorld::ask_for_copy(CopyDirection direction, const Copy& copy) {
   if (copy.size.count == 0) return false;
   engine(direction).waiting.push_back(copy);
   if (!engine(direction).busy) begin_copy(direction);
   return true;
 }
 
-void RealTimeWorld::begin_copy(Direction direction) {
+void RealTimeWorld::begin_copy(CopyDirection direction) {
   Engine& e = engine(direction);
   e.busy = true;
   e.began = now_;
@@ -265,7 +265,7 @@ void RealTimeWorld::begin_copy(Direction direction) {
   device_->copies().copy(direction, e.waiting.front().size);
 }
 
-void RealTimeWorld::copied(Direction direction) {
+void RealTimeWorld::copied(CopyDirection direction) {
   Engine& e = engine(direction);
   const JobId job = e.waiting.front().job;
   e.waiting.erase(e.waiting.begin());
@@ -273,7 +273,7 @@ void RealTimeWorld::copied(Direction direction) {
   ++events_;
   note({.time = now_, .job = job, .mark = Mark::copy_ends, .direction = direction});
   if (!e.waiting.empty()) begin_copy(direction);
-  if (direction == Direction::restore)
+  if (direction == CopyDirection::to_device)
     jobs_.copied_in(job.client, now_);
   else
     jobs_.copied_out(job.client, now_);
@@ -290,8 +290,8 @@ RealTimeWorld::Seen RealTimeWorld::look() {
     seen.gone = (seen.started || phase == Launch::Phase::running) && device_->launches().gone();
     if (phase == Launch::Phase::gone) seen.done = device_->launches().pending_work();
   }
-  for (const Direction direction : {Direction::restore, Direction::save})
-    seen.copied[direction == Direction::restore ? 0 : 1] =
+  for (const CopyDirection direction : {CopyDirection::to_device, CopyDirection::to_host})
+    seen.copied[direction == CopyDirection::to_device ? 0 : 1] =
         engine(direction).busy && device_->copies().copied(direction);
   return seen;
 }
@@ -322,8 +322,8 @@ void RealTimeWorld::handle(const Seen& seen) {
     done = device_->launches().pending_work();
   }
   if (done) jobs_.report(kGpu, *done, now_);
-  for (const Direction direction : {Direction::restore, Direction::save}) {
-    if (!seen.copied[direction == Direction::restore ? 0 : 1]) continue;
+  for (const CopyDirection direction : {CopyDirection::to_device, CopyDirection::to_host}) {
+    if (!seen.copied[direction == CopyDirection::to_device ? 0 : 1]) continue;
     lateness_.add(now_ - before_before_);
     copied(direction);
   }

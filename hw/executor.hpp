@@ -51,7 +51,7 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
   struct Seen {
     bool started = false, gone = false;
     std::optional<BlockCount> done;
-    bool copied[2] = {false, false};  // restore, save
+    bool copied[2] = {false, false};  // to the device, to the host
 
     bool nothing() const { return !started && !gone && !done && !copied[0] && !copied[1]; }
   };
@@ -88,11 +88,11 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
   void displace(const Launch&) override { device_->launches().evict(); }
   void finishing(JobId, bool) override { --active_jobs_; }
 
-  void copied(Direction direction);
-  bool ask_for_copy(Direction direction, const Copy& copy);
-  void begin_copy(Direction direction);
+  void copied(CopyDirection direction);
+  bool ask_for_copy(CopyDirection direction, const Copy& copy);
+  void begin_copy(CopyDirection direction);
   void schedule(ClientId client, Time release);
-  Engine& engine(Direction direction) { return engines_[direction == Direction::restore ? 0 : 1]; }
+  Engine& engine(CopyDirection direction) { return engines_[direction == CopyDirection::to_device ? 0 : 1]; }
 
   Time since_origin(HostClock::Instant instant) const { return Time{} + (instant - origin_); }
   Time clock() const { return since_origin(clock_->now()); }

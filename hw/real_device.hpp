@@ -12,6 +12,7 @@
 #include "hw/clock.hpp"
 #include "hw/mechanisms/real_mechanism.hpp"
 #include "hw/poll_probe.hpp"
+#include "models/copy_direction.hpp"
 #include "models/policy.hpp"
 #include "models/world.hpp"
 
@@ -46,8 +47,8 @@ class DeviceCopies {
  public:
   virtual ~DeviceCopies() = default;
   // One copy at a time in each direction.
-  virtual void copy(Direction direction, Bytes size) = 0;
-  virtual bool copied(Direction direction) = 0;
+  virtual void copy(CopyDirection direction, Bytes size) = 0;
+  virtual bool copied(CopyDirection direction) = 0;
 };
 
 // The inputs and outputs of the kernels. For calibration and tests, while nothing runs.

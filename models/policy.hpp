@@ -174,7 +174,7 @@ class View {
 
 enum class Why { completed, evicted, budget, killed, idle };
 enum class Access { direct, intercept, deny };
-enum class Direction { restore, save };
+enum class MemoryMove { restore, save };
 
 // Facts of one instant are told in the order of this variant, and those of one kind in client order.
 struct Opens {  // a client begins; it is told before anything else about it. One that submits by itself has
@@ -203,7 +203,7 @@ struct Moved {  // a save or restore of the job's memory ended; also, when the j
                 // its last Left, with which its memory is free
   JobId job;
   DeviceId device;
-  Direction direction = Direction::restore;
+  MemoryMove move = MemoryMove::restore;
 };
 struct Exited {  // the client is gone: its program is over, or was killed or refused. Nothing more is told
                  // about it, and an order about it does nothing. Told at the latest with the next fact

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "models/copy_direction.hpp"
 #include "models/identity.hpp"
 #include "models/policy.hpp"
 #include "models/quantity.hpp"
@@ -52,11 +53,11 @@ struct Record {
   std::uint32_t kernel = 0;
   std::int32_t priority = 0;  // released: of the client, as this job has it
   Mark mark = Mark::ended;
-  Why why = Why::completed;                  // left
-  Direction direction = Direction::restore;  // copies: restore is host to device
-  bool program_copy = true;                  // copies: of the client's program, not ordered by a policy
-  bool copy = false;                         // issued, queued, held, dequeued: of a copy
-  std::uint8_t gpu = 0;                      // of launches, copies, `holds`
+  Why why = Why::completed;                            // left
+  CopyDirection direction = CopyDirection::to_device;  // copies
+  bool program_copy = true;  // copies: of the client's program, not ordered by a policy
+  bool copy = false;         // issued, queued, held, dequeued: of a copy
+  std::uint8_t gpu = 0;      // of launches, copies, `holds`
 };
 
 // Blocks of one launch that ran together: they began at once and ended at once.

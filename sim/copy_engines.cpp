@@ -33,7 +33,7 @@ std::optional<CopyEngines::Ended> CopyEngines::end(std::uint32_t index, std::uin
   return ended;
 }
 
-std::int64_t CopyEngines::busy(Direction wanted) const {
+std::int64_t CopyEngines::busy(CopyDirection wanted) const {
   std::int64_t busy = 0;
   for (std::uint32_t e = 0; e < count(); ++e)
     if (direction(e) == wanted && !queues_[e].idle()) ++busy;
@@ -41,15 +41,15 @@ std::int64_t CopyEngines::busy(Direction wanted) const {
 }
 
 std::int64_t CopyEngines::speed(std::uint32_t e) const {
-  const CopyEngine& own = direction(e) == Direction::restore ? h2d_ : d2h_;
+  const CopyEngine& own = direction(e) == CopyDirection::to_device ? h2d_ : d2h_;
   double part = 1;
   if (!bus_) {
     if (!queues_[e ^ 1U].idle()) part = own.both_ways;
   } else {
-    const CopyEngine& other = direction(e) == Direction::restore ? d2h_ : h2d_;
-    const std::int64_t restoring = busy(Direction::restore), saving = busy(Direction::save);
-    const auto [engines, others] =
-        direction(e) == Direction::restore ? std::pair(restoring, saving) : std::pair(saving, restoring);
+    const CopyEngine& other = direction(e) == CopyDirection::to_device ? d2h_ : h2d_;
+    const std::int64_t restoring = busy(CopyDirection::to_device), saving = busy(CopyDirection::to_host);
+    const auto [engines, others] = direction(e) == CopyDirection::to_device ? std::pair(restoring, saving)
+                                                                            : std::pair(saving, restoring);
     const Bandwidth share =
         share_of_bus(*bus_, own.bandwidth, std::max<std::int64_t>(1, engines), other.bandwidth, others);
     part = static_cast<double>(share.bytes_per_second) / static_cast<double>(own.bandwidth.bytes_per_second);

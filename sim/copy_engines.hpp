@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/copy_direction.hpp"
 #include "sim/copy_queue.hpp"
 
 namespace gangway {
@@ -25,7 +26,7 @@ class CopyEngines {
   explicit CopyEngines(const Device& device);
   void reset();  // a run begins: nothing is copied
 
-  void ask(DeviceId gpu, Direction direction, const CopyQueue::Copy& copy, Time now) {
+  void ask(DeviceId gpu, CopyDirection direction, const CopyQueue::Copy& copy, Time now) {
     queues_[engine(gpu, direction)].ask(copy, now);
     changed_ = true;
   }
@@ -56,22 +57,22 @@ class CopyEngines {
   }
   // What such an index is about.
   DeviceId gpu_of(std::uint32_t index) const { return gpu(index % count()); }
-  Direction direction_of(std::uint32_t index) const { return direction(index % count()); }
+  CopyDirection direction_of(std::uint32_t index) const { return direction(index % count()); }
 
  private:
-  static std::uint32_t engine(DeviceId gpu, Direction direction) {
-    return gpu.index * 2 + (direction == Direction::restore ? 0 : 1);
+  static std::uint32_t engine(DeviceId gpu, CopyDirection direction) {
+    return gpu.index * 2 + (direction == CopyDirection::to_device ? 0 : 1);
   }
   static DeviceId gpu(std::uint32_t engine) { return {engine / 2}; }
-  static Direction direction(std::uint32_t engine) {
-    return engine % 2 == 0 ? Direction::restore : Direction::save;
+  static CopyDirection direction(std::uint32_t engine) {
+    return engine % 2 == 0 ? CopyDirection::to_device : CopyDirection::to_host;
   }
   std::uint32_t count() const { return static_cast<std::uint32_t>(queues_.size()); }
   std::uint32_t index_of(std::uint32_t engine, std::uint32_t slot) const { return slot * count() + engine; }
 
   // In parts of CopyQueue::kFullSpeed, as things stand.
   std::int64_t speed(std::uint32_t engine) const;
-  std::int64_t busy(Direction direction) const;  // engines
+  std::int64_t busy(CopyDirection direction) const;  // engines
 
   CopyEngine h2d_, d2h_;
   std::optional<Bandwidth> bus_;

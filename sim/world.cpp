@@ -141,13 +141,13 @@ void SimulatedWorld::handle(const EventQueue::Event& event) {
 void SimulatedWorld::settle_copies() {
   copies_.settle(
       now_,
-      [&](const CopyQueue::Copy& copy, DeviceId gpu, Direction direction) {
+      [&](const CopyQueue::Copy& copy, DeviceId gpu, CopyDirection direction) {
         copy_begun(copy, gpu, direction);
       },
       [&](Time end, std::uint32_t index) { return push(end, kCopied, index); });
 }
 
-void SimulatedWorld::copy_begun(const CopyQueue::Copy& copy, DeviceId gpu, Direction direction) {
+void SimulatedWorld::copy_begun(const CopyQueue::Copy& copy, DeviceId gpu, CopyDirection direction) {
   if (copy.of_program() && is_native(copy.job.client)) device_->copy_begun(copy, direction, now_);
   note({.time = now_,
         .amount = moved_bytes(copy),
@@ -162,7 +162,7 @@ void SimulatedWorld::copied(std::uint32_t index, std::uint64_t event) {
   const auto ended = copies_.end(index, event, now_);
   if (!ended) return;
   const CopyQueue::Copy& copy = ended->copy;
-  const Direction direction = copies_.direction_of(index);
+  const CopyDirection direction = copies_.direction_of(index);
   const DeviceId gpu = copies_.gpu_of(index);
   const ClientId client = copy.job.client;
   note({.time = now_,
@@ -178,7 +178,7 @@ void SimulatedWorld::copied(std::uint32_t index, std::uint64_t event) {
     moves_.merge_copied(copy.job);
   else if (is_native(client))
     device_->copied(copy, direction, ended->began);
-  else if (direction == Direction::restore)
+  else if (direction == CopyDirection::to_device)
     jobs_.copied_in(client, now_);
   else if (!moves_memory_ || moves_.output_copied(client))
     jobs_.copied_out(client, now_);
@@ -198,7 +198,7 @@ bool SimulatedWorld::copy_in(JobId job) {
   const bool by_restore = moves_memory_ && !client.variables.empty();
   if (client.copy_in.count == 0 || by_restore) return false;
   const DeviceId gpu = moves_memory_ ? DeviceId{0} : copies_in_on_[job.client.index];
-  ask_for_copy(gpu, Direction::restore, {job, client.copy_in});
+  ask_for_copy(gpu, CopyDirection::to_device, {job, client.copy_in});
   return true;
 }
 
@@ -206,7 +206,7 @@ bool SimulatedWorld::copy_out(JobId job) {
   if (moves_memory_) return moves_.copy_outputs(job);
   const Bytes size = setup_.workload.clients[job.client.index].copy_out;
   if (size.count == 0) return false;
-  ask_for_copy(ran_on_[job.client.index], Direction::save, {job, size});
+  ask_for_copy(ran_on_[job.client.index], CopyDirection::to_host, {job, size});
   return true;
 }
 

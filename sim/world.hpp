@@ -75,13 +75,13 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
   void end_move_after(Duration wait, std::uint32_t index) override { push(now_ + wait, kMoved, index); }
   void end_merge_after(Duration wait, ClientId client) override { push(now_ + wait, kMerged, client.index); }
   void memory_settled(ClientId client) override { jobs_.settled(client, now_); }
-  void ask_for_copy(DeviceId gpu, Direction direction, const CopyQueue::Copy& copy) override {
+  void ask_for_copy(DeviceId gpu, CopyDirection direction, const CopyQueue::Copy& copy) override {
     copies_.ask(gpu, direction, copy, now_);
   }
 
   // --- What a device that native clients use asks for
   LaunchId next_launch() override { return jobs_.next_launch(); }
-  void ask_for_copy(Direction direction, const CopyQueue::Copy& copy) override {
+  void ask_for_copy(CopyDirection direction, const CopyQueue::Copy& copy) override {
     ask_for_copy(DeviceId{0}, direction, copy);
   }
   void native_job_over(JobId job) override { jobs_.finished_on_device(job, now_); }
@@ -105,7 +105,7 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
       settle_copies();
   }
   void settle_copies();
-  void copy_begun(const CopyQueue::Copy& copy, DeviceId gpu, Direction direction);
+  void copy_begun(const CopyQueue::Copy& copy, DeviceId gpu, CopyDirection direction);
   void copied(std::uint32_t index, std::uint64_t event);
   void started(std::uint32_t gpu);
   void last_block_ends(std::uint32_t gpu, std::uint64_t event);

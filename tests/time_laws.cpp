@@ -43,7 +43,7 @@ TimeAccount::Busy TimeAccount::busy(const Device& device) const {
   };
   Busy busy;
   std::map<LaunchId, Launch> launches;
-  std::map<std::pair<JobId, Direction>, std::vector<Time>> copies;
+  std::map<std::pair<JobId, CopyDirection>, std::vector<Time>> copies;
   const auto close = [&](LaunchId id, Time until) {
     const Launch launch = launches.at(id);
     for (const Interval& i : of_launch(id, launch.from, until, device.delays.block_end)) {

@@ -273,7 +273,8 @@ void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, 
 
 // --- Copies ---
 
-void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quantity, Direction direction) {
+void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quantity,
+                    CopyDirection direction) {
   for (std::int64_t size = 4096; size <= plan.largest_copy; size *= 4)
     for (std::size_t i = 0; i < kLeast + 5; ++i) {
       const auto began = HostClock::now();
@@ -425,8 +426,8 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
     fit_evictions(c, mechanism);
     if (mechanism != plan.mechanisms.front()) continue;
     progress("copies");
-    measure_copies(bench, plan, "copy h2d", Direction::restore);
-    measure_copies(bench, plan, "copy d2h", Direction::save);
+    measure_copies(bench, plan, "copy h2d", CopyDirection::to_device);
+    measure_copies(bench, plan, "copy d2h", CopyDirection::to_host);
   }
   if (entry.poll_probe != nullptr) {
     progress("polls");

@@ -158,12 +158,12 @@ class CudaLaunches : public DeviceLaunches, public DeviceProbes {
 class CudaCopies : public DeviceCopies {
  public:
   explicit CudaCopies(OnDevice& on) : on_(on) {}
-  void copy(Direction direction, Bytes size) override { line(direction).copy(size); }
-  bool copied(Direction direction) override { return line(direction).copied(); }
+  void copy(CopyDirection direction, Bytes size) override { line(direction).copy(size); }
+  bool copied(CopyDirection direction) override { return line(direction).copied(); }
 
  private:
-  CopyLine& line(Direction direction) {
-    return direction == Direction::restore ? *on_.to_device : *on_.to_host;
+  CopyLine& line(CopyDirection direction) {
+    return direction == CopyDirection::to_device ? *on_.to_device : *on_.to_host;
   }
   OnDevice& on_;
 };

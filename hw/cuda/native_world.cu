@@ -138,7 +138,7 @@ class OnDevice {
                     kernel.length, stamps_->data() + operation.first_stamp);
     }
     const auto size = static_cast<std::size_t>(operation.size.count);
-    if (operation.direction == Direction::restore)
+    if (operation.direction == CopyDirection::to_device)
       cuda_check(cudaMemcpyAsync(there_.data(), here_.get(), size, cudaMemcpyHostToDevice, stream),
                  "cudaMemcpyAsync");
     else

@@ -11,8 +11,8 @@ namespace gangway {
 
 class HostCopies : public DeviceCopies {
  public:
-  void copy(Direction direction, Bytes size) override { line(direction).ask(size); }
-  bool copied(Direction direction) override { return line(direction).done(); }
+  void copy(CopyDirection direction, Bytes size) override { line(direction).ask(size); }
+  bool copied(CopyDirection direction) override { return line(direction).done(); }
 
   // What is left of copies under way is not copied: done() comes soon.
   void abandon();
@@ -38,7 +38,7 @@ class HostCopies : public DeviceCopies {
     std::vector<char> from_, to_;
     std::thread thread_;
   };
-  Line& line(Direction direction) { return lines_[direction == Direction::restore ? 0 : 1]; }
+  Line& line(CopyDirection direction) { return lines_[direction == CopyDirection::to_device ? 0 : 1]; }
 
   Line lines_[2];
 };

@@ -138,7 +138,7 @@ void NativePlan::add_program(JobId job) {
     operation.stream = stream_of_[job.client.index];
     return operation;
   };
-  const auto add_copy = [&](Direction direction, Bytes size) {
+  const auto add_copy = [&](CopyDirection direction, Bytes size) {
     if (size.count == 0) return;
     NativeOperation& operation = add();
     operation.copy = true;
@@ -146,7 +146,7 @@ void NativePlan::add_program(JobId job) {
     operation.size = size;
     operation.copy_number = copies_++;
   };
-  add_copy(Direction::restore, client.copy_in);
+  add_copy(CopyDirection::to_device, client.copy_in);
   for (std::uint32_t k = 0; k < client.kernels.size(); ++k) {
     NativeOperation& operation = add();
     operation.kernel = k;
@@ -154,7 +154,7 @@ void NativePlan::add_program(JobId job) {
     operation.first_stamp = stamps_;
     stamps_ += kernels_[job.client.index][k].blocks;
   }
-  add_copy(Direction::save, client.copy_out);
+  add_copy(CopyDirection::to_host, client.copy_out);
 }
 
 }  // namespace gangway

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "models/copy_direction.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -31,7 +32,7 @@ struct NativeOperation {
   JobId job;
   std::uint32_t stream = 0;
   bool copy = false;
-  Direction direction = Direction::restore;
+  CopyDirection direction = CopyDirection::to_device;
   Bytes size;                     // of a copy
   std::uint32_t kernel = 0;       // of the client
   LaunchId launch;                // 0: a copy

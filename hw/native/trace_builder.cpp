@@ -123,7 +123,7 @@ class TraceBuilder {
       Time& free = stream_free[operation.stream];
       if (operation.copy) {
         extents_[i].first_begin = std::max(measured_.issued[i], free);
-        by_end[operation.direction == Direction::restore ? 0 : 1].push_back(i);
+        by_end[operation.direction == CopyDirection::to_device ? 0 : 1].push_back(i);
       }
       free = std::max(free, extents_[i].end);
     }

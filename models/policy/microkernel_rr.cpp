@@ -126,10 +126,10 @@ class MicrokernelRr : public Policy {
   }
 
   void on(const Moved& moved) {
-    ready_ = ready_ || moved.direction == Direction::restore;
-    yielded_memory_ = yielded_memory_ || moved.direction == Direction::save;
+    ready_ = ready_ || moved.move == MemoryMove::restore;
+    yielded_memory_ = yielded_memory_ || moved.move == MemoryMove::save;
     Process& process = queues_.process(moved.job.client);
-    Share* share = moved.direction == Direction::save ? process.on(moved.device) : nullptr;
+    Share* share = moved.move == MemoryMove::save ? process.on(moved.device) : nullptr;
     if (share == nullptr || share->state != Share::State::saves) return;
     if (process.shares.size() > 1) {  // the other GPUs go on with it
       process.spare.push_back(share->rest);

@@ -58,16 +58,16 @@ std::vector<Operation> NativeClients::program_of(const Client& client) {
     operation.place = static_cast<std::uint32_t>(program.size() - 1);
     return operation;
   };
-  const auto add_copy = [&](Direction direction, Bytes size) {
+  const auto add_copy = [&](CopyDirection direction, Bytes size) {
     if (size.count == 0) return;
     Operation& operation = add();
     operation.copy = true;
     operation.direction = direction;
     operation.size = size;
   };
-  add_copy(Direction::restore, client.copy_in);
+  add_copy(CopyDirection::to_device, client.copy_in);
   for (std::uint32_t k = 0; k < client.kernels.size(); ++k) add().kernel = k;
-  add_copy(Direction::save, client.copy_out);
+  add_copy(CopyDirection::to_host, client.copy_out);
   return program;
 }
 
@@ -150,19 +150,19 @@ void NativeClients::advance(Time now) {
 }
 
 // A program has at most one copy in each direction.
-Operation& NativeClients::operation_of(const CopyQueue::Copy& copy, Direction direction) {
+Operation& NativeClients::operation_of(const CopyQueue::Copy& copy, CopyDirection direction) {
   std::vector<Operation>& program = state_of(copy.job).program;
-  return direction == Direction::restore ? program.front() : program.back();
+  return direction == CopyDirection::to_device ? program.front() : program.back();
 }
 
-void NativeClients::copy_begun(const CopyQueue::Copy& copy, Direction direction, Time now) {
+void NativeClients::copy_begun(const CopyQueue::Copy& copy, CopyDirection direction, Time now) {
   Operation operation = operation_of(copy, direction);
   operation.job = copy.job;
   if (rules_.on(Rule::C3)) note(operation, Mark::dequeued, now);
   if (!rules_.on(Rule::C4)) streams_.leave(state_of(copy.job).stream, copy.job, operation.place);
 }
 
-void NativeClients::copied(const CopyQueue::Copy& copy, Direction direction, Time now) {
+void NativeClients::copied(const CopyQueue::Copy& copy, CopyDirection direction, Time now) {
   Operation operation = operation_of(copy, direction);
   operation.job = copy.job;
   if (!rules_.on(Rule::C3)) note(operation, Mark::dequeued, now);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "models/copy_direction.hpp"
 #include "models/world.hpp"
 #include "sim/blocks/stream_queues.hpp"
 #include "sim/copy_queue.hpp"
@@ -15,7 +16,7 @@ namespace gangway {
 class NativeHost {
  public:
   virtual LaunchId next_launch() = 0;
-  virtual void ask_for_copy(Direction direction, const CopyQueue::Copy& copy) = 0;
+  virtual void ask_for_copy(CopyDirection direction, const CopyQueue::Copy& copy) = 0;
   virtual void native_job_over(JobId job) = 0;
 
  protected:
@@ -31,8 +32,8 @@ class NativeClients {
   void reset(const RunSeed& seed);
 
   void release(JobId job, Time now);
-  void copy_begun(const CopyQueue::Copy& copy, Direction direction, Time now);
-  void copied(const CopyQueue::Copy& copy, Direction direction, Time now);
+  void copy_begun(const CopyQueue::Copy& copy, CopyDirection direction, Time now);
+  void copied(const CopyQueue::Copy& copy, CopyDirection direction, Time now);
   void assigned(GridSlot slot);
   void done(GridSlot slot, Time now);  // forgets the grid, too
 
@@ -59,7 +60,7 @@ class NativeClients {
   StreamQueues make_streams(const WorldSetup& setup, bool all, Alarm alarm);
   void issue(ClientState& state, Job& job, Time now);
   LaunchedGrid grid_of(const ClientState& state, const Operation& operation) const;
-  Operation& operation_of(const CopyQueue::Copy& copy, Direction direction);
+  Operation& operation_of(const CopyQueue::Copy& copy, CopyDirection direction);
   void over(JobId job, std::uint32_t place, bool leaves, Time now);
   void note(const Operation& operation, Mark mark, Time now, std::int64_t amount = 0);
   ClientState& state_of(JobId job) { return clients_[job.client.index]; }

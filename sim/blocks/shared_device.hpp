@@ -42,11 +42,11 @@ class SharedDevice {
 
   // What happens to native clients in an instant, told in any order and acted upon by settle().
   void released(JobId job) { releases_.push_back(job); }
-  void copied(const CopyQueue::Copy& copy, Direction direction, const CopyQueue::Beginning& began) {
+  void copied(const CopyQueue::Copy& copy, CopyDirection direction, const CopyQueue::Beginning& began) {
     ended_copies_.push_back({copy, direction, began});
   }
   // At once.
-  void copy_begun(const CopyQueue::Copy& copy, Direction direction, Time now) {
+  void copy_begun(const CopyQueue::Copy& copy, CopyDirection direction, Time now) {
     clients_.copy_begun(copy, direction, now);
   }
   void blocks_ended(std::uint32_t cohort, Time now) { blocks_.ended(cohort, now); }
@@ -76,7 +76,7 @@ class SharedDevice {
  private:
   struct EndedCopy {
     CopyQueue::Copy copy;
-    Direction direction = Direction::restore;
+    CopyDirection direction = CopyDirection::to_device;
     CopyQueue::Beginning began;
   };
   struct OrderedLaunch {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "models/copy_direction.hpp"
 #include "models/device.hpp"
 #include "models/identity.hpp"
 #include "sim/blocks/block_scheduler.hpp"
@@ -20,7 +21,7 @@ struct Operation {
   JobId job;
   std::uint32_t place = 0;  // in the program
   bool copy = false;
-  Direction direction = Direction::restore;
+  CopyDirection direction = CopyDirection::to_device;
   Bytes size;                // of a copy
   std::uint32_t kernel = 0;  // of the client
   GridSlot grid = 0;

@@ -155,7 +155,7 @@ void ChannelWorld::advance(Host& host) {
           return;
         }
         host.jobs.begin(host.run.job().number);
-        if (host.run.client().copy_in.count > 0) return submit_copy(host, Direction::restore);
+        if (host.run.client().copy_in.count > 0) return submit_copy(host, CopyDirection::to_device);
         break;
       case Host::Stage::computing:
         if (!submit(host)) return;
@@ -171,7 +171,7 @@ void ChannelWorld::advance(Host& host) {
         }
         break;
       case Host::Stage::copying:  // that is over
-        if (std::exchange(host.copy, std::nullopt) == Direction::save) {
+        if (std::exchange(host.copy, std::nullopt) == CopyDirection::to_host) {
           end_of_program(host);
           continue;
         }
@@ -208,7 +208,7 @@ bool ChannelWorld::submit(Host& host) {
   return false;
 }
 
-void ChannelWorld::submit_copy(Host& host, Direction direction) {
+void ChannelWorld::submit_copy(Host& host, CopyDirection direction) {
   host.copy = direction;
   if (submit(host)) awaits_end(host);
 }
@@ -218,7 +218,7 @@ void ChannelWorld::copy_out(Host& host) {
   if (host.jobs.latest().outstanding > 0)
     host.stage = Host::Stage::settling;
   else
-    submit_copy(host, Direction::save);
+    submit_copy(host, CopyDirection::to_host);
 }
 
 void ChannelWorld::trap_over(Host& host) {
@@ -235,7 +235,7 @@ void ChannelWorld::join(Host& host) {
   host.used = true;
   if (!host.copy) return join_channel(host);
   const Client& client = host.run.client();
-  const Bytes size = *host.copy == Direction::restore ? client.copy_in : client.copy_out;
+  const Bytes size = *host.copy == CopyDirection::to_device ? client.copy_in : client.copy_out;
   copies_.ask(DeviceId{0}, *host.copy, {host.run.job(), size}, now_);
 }
 
@@ -298,7 +298,7 @@ void ChannelWorld::finished(Host& host, std::uint32_t job) {
 // Killed or refused: what is open or released ends as it is.
 void ChannelWorld::leave(Host& host, Mark how) {
   const ClientId id = id_of(host);
-  copies_.remove(id, [&](const CopyQueue::Copy& copy, Direction direction) {
+  copies_.remove(id, [&](const CopyQueue::Copy& copy, CopyDirection direction) {
     note_copy(copy, direction, Mark::copy_ends);
   });
   for (const OpenJobs::Job& job : host.jobs.all())
@@ -370,7 +370,7 @@ void ChannelWorld::ended(std::uint64_t event) {
 void ChannelWorld::begin_copies() {
   copies_.settle(
       now_,
-      [&](const CopyQueue::Copy& copy, DeviceId, Direction direction) {
+      [&](const CopyQueue::Copy& copy, DeviceId, CopyDirection direction) {
         note_copy(copy, direction, Mark::copy_begins);
       },
       [&](Time end, std::uint32_t index) { return push(end, kCopied, index); });
@@ -385,7 +385,7 @@ void ChannelWorld::copied(std::uint32_t index, std::uint64_t event) {
   stirred_.push_back(id_of(host));
 }
 
-void ChannelWorld::note_copy(const CopyQueue::Copy& copy, Direction direction, Mark mark) {
+void ChannelWorld::note_copy(const CopyQueue::Copy& copy, CopyDirection direction, Mark mark) {
   note({.time = now_, .job = copy.job, .mark = mark, .direction = direction, .program_copy = true});
 }
 

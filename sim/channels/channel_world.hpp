@@ -45,7 +45,7 @@ class ChannelWorld : public EventWorld {
   void open_clients();
   void advance(Host& host);
   bool submit(Host& host);
-  void submit_copy(Host& host, Direction direction);
+  void submit_copy(Host& host, CopyDirection direction);
   void trap_over(Host& host);
   // A submission that has trapped, or waits: as the access says now. Returns whether it joined its channel.
   bool settle_submission(Host& host);
@@ -67,7 +67,7 @@ class ChannelWorld : public EventWorld {
   void ended(std::uint64_t event);
   void begin_copies();
   void copied(std::uint32_t index, std::uint64_t event);
-  void note_copy(const CopyQueue::Copy& copy, Direction direction, Mark mark);
+  void note_copy(const CopyQueue::Copy& copy, CopyDirection direction, Mark mark);
   bool on_device(const Host& host) const {
     return turns_.outstanding(id_of(host)) > 0 || host.stage == Host::Stage::copying;
   }

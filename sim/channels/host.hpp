@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 
+#include "models/copy_direction.hpp"
 #include "models/policy.hpp"
 #include "models/run/client_run.hpp"
 
@@ -54,8 +55,8 @@ struct Host {
   ClientRun run;
   OpenJobs jobs;
   Stage stage = Stage::idle;
-  std::optional<Direction> copy;  // that the host submits, or waits for; else kernels
-  LaunchId awaited;               // while blocked
+  std::optional<CopyDirection> copy;  // that the host submits, or waits for; else kernels
+  LaunchId awaited;                   // while blocked
 
   bool opening = false, open = false, gone = false;
   std::int64_t channels = 0;            // open

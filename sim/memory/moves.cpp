@@ -32,17 +32,17 @@ void MemoryMoves::restore(JobId job, DeviceId gpu, BlockRange blocks, Time now) 
     host_.refuse_order(refusal);
   const Bytes size = memory_.restore_begins(job, gpu, blocks);
   note_held(job, gpu, now);
-  order(job, gpu, Direction::restore, size, delays_.order, now);
+  order(job, gpu, MemoryMove::restore, size, delays_.order, now);
 }
 
 void MemoryMoves::save(JobId job, DeviceId gpu, Time now) {
   if (const std::string refusal = memory_.save_refusal(job, gpu); !refusal.empty())
     host_.refuse_order(refusal);
-  order(job, gpu, Direction::save, memory_.save_begins(job, gpu), Duration{}, now);
+  order(job, gpu, MemoryMove::save, memory_.save_begins(job, gpu), Duration{}, now);
 }
 
-void MemoryMoves::order(JobId job, DeviceId gpu, Direction direction, Bytes size, Duration wait, Time now) {
-  const std::uint32_t index = index_of(job, gpu, direction);
+void MemoryMoves::order(JobId job, DeviceId gpu, MemoryMove move, Bytes size, Duration wait, Time now) {
+  const std::uint32_t index = index_of(job, gpu, move);
   moving_[index >> 1] = {job, size};
   ++states_[job.client.index].moves;
   if (++in_vain_ == kMostInVain)
@@ -58,14 +58,17 @@ void MemoryMoves::order(JobId job, DeviceId gpu, Direction direction, Bytes size
 
 void MemoryMoves::begin(std::uint32_t index, Time now) {
   const Move& move = moving_[index >> 1];
+  const CopyDirection direction =
+      move_of(index) == MemoryMove::restore ? CopyDirection::to_device : CopyDirection::to_host;
   if (move.size.count > 0)
-    host_.ask_for_copy(gpu_of(index), direction_of(index), {move.job, move.size, CopyQueue::Purpose::move});
+    host_.ask_for_copy(gpu_of(index), direction, {move.job, move.size, CopyQueue::Purpose::move});
   else
-    copied(move.job, gpu_of(index), direction_of(index), move.size, now);
+    copied(move.job, gpu_of(index), direction, move.size, now);
 }
 
-void MemoryMoves::copied(JobId job, DeviceId gpu, Direction direction, Bytes size, Time now) {
-  const std::uint32_t index = index_of(job, gpu, direction);
+void MemoryMoves::copied(JobId job, DeviceId gpu, CopyDirection direction, Bytes size, Time now) {
+  const std::uint32_t index =
+      index_of(job, gpu, direction == CopyDirection::to_device ? MemoryMove::restore : MemoryMove::save);
   if (delays_.notice > Duration{} || size.count == 0)
     host_.end_move_after(delays_.notice, index);
   else
@@ -75,16 +78,16 @@ void MemoryMoves::copied(JobId job, DeviceId gpu, Direction direction, Bytes siz
 void MemoryMoves::over(std::uint32_t index, Time now) {
   const JobId job = moving_[index >> 1].job;
   const DeviceId gpu = gpu_of(index);
-  const Direction direction = direction_of(index);
+  const MemoryMove move = move_of(index);
   State& state = states_[job.client.index];
   --state.moves;
-  if (direction == Direction::save) {
+  if (move == MemoryMove::save) {
     memory_.saved(job.client, gpu);
     note_held(job, gpu, now);
   } else if (!state.leaving) {
     memory_.restored(job.client, gpu);
   }
-  if (direction == Direction::save || !state.leaving) host_.tell_fact(Moved{job, gpu, direction});
+  if (move == MemoryMove::save || !state.leaving) host_.tell_fact(Moved{job, gpu, move});
   if (state.settling) settle(job);
 }
 
@@ -118,7 +121,7 @@ void MemoryMoves::settle(JobId job) {
     const Bytes size = memory_.unmerged(client, DeviceId{g});
     if (size.count == 0) continue;
     ++state.copies;
-    host_.ask_for_copy(DeviceId{g}, Direction::save, {job, size, CopyQueue::Purpose::merge});
+    host_.ask_for_copy(DeviceId{g}, CopyDirection::to_host, {job, size, CopyQueue::Purpose::merge});
   }
   if (state.copies == 0) merge(client);
 }
@@ -145,7 +148,7 @@ bool MemoryMoves::copy_outputs(JobId job) {
     const Bytes size = memory_.outputs(job.client, DeviceId{g});
     if (size.count == 0) continue;
     ++state.copies;
-    host_.ask_for_copy(DeviceId{g}, Direction::save, {job, size});
+    host_.ask_for_copy(DeviceId{g}, CopyDirection::to_host, {job, size});
   }
   return state.copies > 0;
 }
@@ -155,7 +158,7 @@ void MemoryMoves::free(JobId job, bool late, Time now) {
     const DeviceId gpu{g};
     if (!memory_.free(job.client, gpu)) continue;
     note_held(job, gpu, now);
-    if (late) host_.tell_fact(Moved{job, gpu, Direction::save});
+    if (late) host_.tell_fact(Moved{job, gpu, MemoryMove::save});
   }
   memory_.job_over(job.client);
   states_[job.client.index] = {};

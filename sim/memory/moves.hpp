@@ -24,7 +24,7 @@ class MoveHost {
   virtual void begin_move_after(Duration wait, std::uint32_t index) = 0;
   virtual void end_move_after(Duration wait, std::uint32_t index) = 0;
   virtual void end_merge_after(Duration wait, ClientId client) = 0;
-  virtual void ask_for_copy(DeviceId gpu, Direction direction, const CopyQueue::Copy& copy) = 0;
+  virtual void ask_for_copy(DeviceId gpu, CopyDirection direction, const CopyQueue::Copy& copy) = 0;
   // Nothing of memory holds the client's program up any more.
   virtual void memory_settled(ClientId client) = 0;
 
@@ -44,7 +44,7 @@ class MemoryMoves {
 
   // --- Moves: their copy begins, it has ended, the policy knows
   void begin(std::uint32_t index, Time now);
-  void copied(JobId job, DeviceId gpu, Direction direction, Bytes size, Time now);
+  void copied(JobId job, DeviceId gpu, CopyDirection direction, Bytes size, Time now);
   void over(std::uint32_t index, Time now);
 
   // --- Launches
@@ -81,15 +81,15 @@ class MemoryMoves {
     int copies = 0;  // for the merge, or of the outputs
   };
 
-  void order(JobId job, DeviceId gpu, Direction direction, Bytes size, Duration wait, Time now);
+  void order(JobId job, DeviceId gpu, MemoryMove move, Bytes size, Duration wait, Time now);
   void merge(ClientId client);
   void note_held(JobId job, DeviceId gpu, Time now);
-  // Of a move, by client, GPU and direction.
-  std::uint32_t index_of(JobId job, DeviceId gpu, Direction direction) const {
-    return (job.client.index * gpus_ + gpu.index) << 1 | static_cast<std::uint32_t>(direction);
+  // Of a move, by client, GPU and what it is.
+  std::uint32_t index_of(JobId job, DeviceId gpu, MemoryMove move) const {
+    return (job.client.index * gpus_ + gpu.index) << 1 | static_cast<std::uint32_t>(move);
   }
   DeviceId gpu_of(std::uint32_t index) const { return {(index >> 1) % gpus_}; }
-  static Direction direction_of(std::uint32_t index) { return static_cast<Direction>(index & 1); }
+  static MemoryMove move_of(std::uint32_t index) { return static_cast<MemoryMove>(index & 1); }
 
   const WorldSetup& setup_;
   const JobBook& book_;
@@ -97,7 +97,7 @@ class MemoryMoves {
   std::uint32_t gpus_;
   DeviceMemory memory_;
   MoveDelays delays_;
-  std::vector<Move> moving_;   // by index_of() without direction
+  std::vector<Move> moving_;   // by index_of() without what it is
   std::vector<State> states_;  // by client
   std::uint32_t in_vain_ = 0;  // saves and restores since a block-task was done
 };

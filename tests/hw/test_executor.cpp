@@ -134,9 +134,10 @@ TEST_CASE("the original form does every block-task") {
 TEST_CASE("copies end, in both directions at once") {
   HostDevice device(Workload{}, 1);
   for (int i = 0; i < 50; ++i) {
-    device.copies().copy(Direction::restore, Bytes{1 << 16});
-    device.copies().copy(Direction::save, Bytes{1 << 12});
-    while (!device.copies().copied(Direction::restore) || !device.copies().copied(Direction::save))
+    device.copies().copy(CopyDirection::to_device, Bytes{1 << 16});
+    device.copies().copy(CopyDirection::to_host, Bytes{1 << 12});
+    while (!device.copies().copied(CopyDirection::to_device) ||
+           !device.copies().copied(CopyDirection::to_host))
       device.relax();
   }
   CHECK(device.settle(1_s));

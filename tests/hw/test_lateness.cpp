@@ -67,8 +67,8 @@ class TestDevice : public RealDevice, DeviceLaunches, DeviceCopies, KernelMemory
   std::optional<HostClock::Instant> ended() override { return told(ended_); }
   void ask_pending_work() override {}
   std::optional<BlockCount> pending_work() override { return range_.last; }
-  void copy(Direction, Bytes) override {}
-  bool copied(Direction) override { return true; }
+  void copy(CopyDirection, Bytes) override {}
+  bool copied(CopyDirection) override { return true; }
   void relax() override {}
   Duration warm_up() const override { return {}; }
   std::string fault() override { return {}; }

@@ -139,7 +139,7 @@ TEST_CASE("all operations of a job are issued at its release, in the order of ti
   REQUIRE(program.size() == 3);
   CHECK(program[0].copy);
   CHECK(program[1].launch == LaunchId{1});
-  CHECK((program[2].copy && program[2].direction == Direction::save && program[2].copy_number == 1));
+  CHECK((program[2].copy && program[2].direction == CopyDirection::to_host && program[2].copy_number == 1));
   CHECK(plan.releases()[1].job == JobId{ClientId{1}, 0});
   CHECK(plan.releases()[1].operations[0].first_stamp == 2);
   CHECK(plan.stamps() == 4);

@@ -23,9 +23,9 @@ class Microkernels : public Policy {
   void note(Time, const Fact& fact, const View&) override {
     if (const auto* arrived = std::get_if<Arrived>(&fact)) absent_.push_back(arrived->job);
     if (const auto* moved = std::get_if<Moved>(&fact)) {
-      if (moved->direction == Direction::restore) resident_.push_back(moved->job);
-      restoring_ = restoring_ && moved->direction != Direction::restore;
-      if (moved->direction == Direction::save) absent_.push_back(moved->job);
+      if (moved->move == MemoryMove::restore) resident_.push_back(moved->job);
+      restoring_ = restoring_ && moved->move != MemoryMove::restore;
+      if (moved->move == MemoryMove::save) absent_.push_back(moved->job);
     }
     if (const auto* left = std::get_if<Left>(&fact)) {
       running_ = false;
@@ -90,7 +90,8 @@ TEST_CASE("a slicing policy: restore, run a range, yield, save") {
   std::vector<std::string> moves;
   for (const Record& r : played.records)
     if (r.mark == Mark::copy_ends && !r.program_copy)
-      moves.push_back(std::to_string(r.time.ns) + (r.direction == Direction::save ? " save " : " restore ") +
+      moves.push_back(std::to_string(r.time.ns) +
+                      (r.direction == CopyDirection::to_host ? " save " : " restore ") +
                       std::to_string(r.job.client.index));
   CHECK(moves == std::vector<std::string>{"25 restore 0", "70 restore 1", "125 save 0", "150 restore 0"});
   CHECK(played.totals.evictions == 0);

@@ -252,7 +252,7 @@ TEST_CASE("several owners: clients take turns at copying in to the GPUs, and cop
   for (const Record& r : play(on(2, clients), "fcfs").records)
     if (r.mark == Mark::copy_ends)
       copies.push_back(fmt::format("{}: {} {} {}", r.gpu, r.time.ns, name_of(r.job),
-                                   r.direction == Direction::restore ? "in" : "out"));
+                                   r.direction == CopyDirection::to_device ? "in" : "out"));
   CHECK(copies ==
         Lines{"0: 25 A in", "1: 25 B in", "0: 50 C in", "0: 85 A out", "0: 120 C out", "1: 165 B out"});
 }

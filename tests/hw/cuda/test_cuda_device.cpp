@@ -218,10 +218,11 @@ TEST_CASE("copies in both directions end while a kernel runs", "[gpu]") {
   if (!have_gpu()) return;
   const Bench bench(nullptr, "flag-copy");  // without code: a throttle
   bench.device->launches().launch(kKernel, {{0}, bench.block_tasks});
-  bench.device->copies().copy(Direction::restore, {10'000'000});
-  bench.device->copies().copy(Direction::save, {10'000'000});
-  bench.until("the copy to the device", [&] { return bench.device->copies().copied(Direction::restore); });
-  bench.until("the copy to the host", [&] { return bench.device->copies().copied(Direction::save); });
+  bench.device->copies().copy(CopyDirection::to_device, {10'000'000});
+  bench.device->copies().copy(CopyDirection::to_host, {10'000'000});
+  bench.until("the copy to the device",
+              [&] { return bench.device->copies().copied(CopyDirection::to_device); });
+  bench.until("the copy to the host", [&] { return bench.device->copies().copied(CopyDirection::to_host); });
   CHECK(bench.done() == bench.block_tasks);
   CHECK(bench.device->probes().device_time() > 900_us);
   CHECK(bench.device->probes().device_time() < 3_ms);

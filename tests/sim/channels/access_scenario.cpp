@@ -54,13 +54,13 @@ Lines accesses(const Played& played, const Scenario& scenario) {
 
 Lines copies(const Played& played, const Scenario& scenario) {
   Lines lines;
-  std::map<std::pair<JobId, Direction>, Time> began;
+  std::map<std::pair<JobId, CopyDirection>, Time> began;
   for (const Record& r : played.records) {
     if (r.mark == Mark::copy_begins) began[{r.job, r.direction}] = r.time;
     if (r.mark == Mark::copy_ends)
       lines.push_back(microseconds(began.at({r.job, r.direction})) + "-" + microseconds(r.time) + " " +
                       scenario.clients[r.job.client.index].name +
-                      (r.direction == Direction::restore ? " in" : " out"));
+                      (r.direction == CopyDirection::to_device ? " in" : " out"));
   }
   return lines;
 }

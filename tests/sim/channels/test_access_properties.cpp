@@ -67,8 +67,8 @@ void check_laws(const Played& played, const Scenario& scenario) {
   std::map<LaunchId, Time> submitted;
   std::map<std::pair<std::uint32_t, std::uint32_t>, LaunchId> latest;  // by client and channel
   std::map<JobId, std::size_t> ended;
-  std::map<Direction, JobId> copied_now;
-  std::set<std::pair<JobId, Direction>> copied;
+  std::map<CopyDirection, JobId> copied_now;
+  std::set<std::pair<JobId, CopyDirection>> copied;
   for (const Record& r : played.records) {
     REQUIRE(r.time >= last);
     last = r.time;
@@ -80,7 +80,7 @@ void check_laws(const Played& played, const Scenario& scenario) {
       case Mark::started: {
         REQUIRE_FALSE(running);
         REQUIRE(submitted.contains(r.launch));
-        REQUIRE((client.copy_in.count == 0 || copied.contains({r.job, Direction::restore})));
+        REQUIRE((client.copy_in.count == 0 || copied.contains({r.job, CopyDirection::to_device})));
         LaunchId& before = latest[{r.job.client.index, client.kernels[r.kernel].channel}];
         REQUIRE(before < r.launch);
         before = r.launch;
@@ -94,11 +94,11 @@ void check_laws(const Played& played, const Scenario& scenario) {
         break;
       case Mark::finished:
         REQUIRE(ended[r.job] == client.kernels.size());
-        REQUIRE((client.copy_out.count == 0 || copied.contains({r.job, Direction::save})));
+        REQUIRE((client.copy_out.count == 0 || copied.contains({r.job, CopyDirection::to_host})));
         break;
       case Mark::copy_begins:
         REQUIRE(copied_now.emplace(r.direction, r.job).second);
-        if (r.direction == Direction::save) REQUIRE(ended[r.job] == client.kernels.size());
+        if (r.direction == CopyDirection::to_host) REQUIRE(ended[r.job] == client.kernels.size());
         break;
       case Mark::copy_ends:
         REQUIRE(copied_now.at(r.direction) == r.job);

@@ -35,7 +35,7 @@ Lines memory_lines(const Played& played) {
 Lines gpu_lines(const Played& played) {
   Lines lines;
   const auto text = [](const Record& r) -> std::string {
-    const bool in = r.direction == Direction::restore;
+    const bool in = r.direction == CopyDirection::to_device;
     switch (r.mark) {
       case Mark::launch_ordered:
         return fmt::format("launch {} {}", name_of(r), r.amount);
@@ -66,7 +66,7 @@ Lines copy_lines(const Played& played) {
   Lines lines;
   for (const Record& r : played.records) {
     if (r.mark != Mark::copy_ends) continue;
-    const bool in = r.direction == Direction::restore;
+    const bool in = r.direction == CopyDirection::to_device;
     const char* what = r.program_copy ? (in ? "in" : "out") : (in ? "restore" : "save");
     lines.push_back(fmt::format("{} {} {}", r.time.ns, what, name_of(r)));
   }

@@ -135,7 +135,7 @@ class Audited : public Policy {
   void move(const Moved& moved) {
     SliceAccount& account = accounts_[moved.job.client.index];
     Place& place = account.gpus[moved.device.index];
-    if (moved.direction == Direction::restore) {
+    if (moved.move == MemoryMove::restore) {
       place.residence = Residence::resident;
       add(place.shared, place.moving_shared);
       for (const auto& [block, version] : place.moving_parts) place.parts[block] = version;

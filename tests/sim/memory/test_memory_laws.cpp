@@ -32,7 +32,7 @@ class Auditor {
 
   void on(const Record& r) {
     ResidentAccount& account = accounts_[r.job.client.index];
-    const bool restore = r.direction == Direction::restore;
+    const bool restore = r.direction == CopyDirection::to_device;
     switch (r.mark) {
       case Mark::holds:
         if (r.amount == 0) drop(account);

@@ -331,9 +331,9 @@ TEST_CASE("microkernels: who became ready while another ran is launched when tha
     instant(0, {Arrived{a}, Arrived{b}});
     // Suppose that both are ready all the same, A first.
     desk.place(0, Residence::resident);
-    CHECK(instant(1, {Moved{a, {}, Direction::restore}})[0] == "launch A");
+    CHECK(instant(1, {Moved{a, {}, MemoryMove::restore}})[0] == "launch A");
     desk.place(1, Residence::resident);
-    CHECK(instant(2, {Moved{b, {}, Direction::restore}}).empty());
+    CHECK(instant(2, {Moved{b, {}, MemoryMove::restore}}).empty());
     const Lines after = instant(3, {Left{LaunchId{1}, a, Why::budget, BlockCount{60}, false}});
     CHECK(after == (literal ? Lines{"save A"} : Lines{"launch B", "save A"}));
   }
