@@ -54,7 +54,7 @@ class Listener : public Policy {
 };
 
 // Two kernels of 20, the second behind a gap. Alone its first is known to be complete at 35.
-Client pair(std::int64_t gap, std::int32_t priority = 0) {
+Client two_kernels(std::int64_t gap, std::int32_t priority = 0) {
   Client client = testing::client("A", 0, 20);
   client.priority = priority;
   client.kernels.push_back(client.kernels[0]);
@@ -62,7 +62,7 @@ Client pair(std::int64_t gap, std::int32_t priority = 0) {
   return client;
 }
 
-Client urgent(std::int64_t arrive, std::int64_t time) {
+Client urgent_client(std::int64_t arrive, std::int64_t time) {
   Client client = testing::client("B", arrive, time);
   client.priority = 1;
   return client;
@@ -74,20 +74,20 @@ Scenario whole_jobs(std::vector<Client> clients, std::int64_t idle = 50) {
   return scenario;
 }
 
-const Lines kFirstKernel{"0 A launch", "10 A start", "30 A gone 20", "35 A completed"};
+const Lines kFirstOfTwo{"0 A launch", "10 A start", "30 A gone 20", "35 A completed"};
 
-Lines then(Lines rest) {
-  rest.insert(rest.begin(), kFirstKernel.begin(), kFirstKernel.end());
+Lines behind_first(Lines rest) {
+  rest.insert(rest.begin(), kFirstOfTwo.begin(), kFirstOfTwo.end());
   return rest;
 }
 
 TEST_CASE("a job that is granted runs its kernels without asking again") {
   // Shortest job first would choose B at 35, if it were asked.
-  const Scenario scenario = whole_jobs({pair(0), client("B", 12, 30)});
+  const Scenario scenario = whole_jobs({two_kernels(0), client("B", 12, 30)});
   Listener policy("fcfs");
   CHECK(play(scenario, policy).lines ==
-        then({"35 A launch", "45 A start", "65 A gone 20", "70 A completed", "70 A finished", "70 B launch",
-              "80 B start", "110 B gone 30", "115 B completed", "115 B finished"}));
+        behind_first({"35 A launch", "45 A start", "65 A gone 20", "70 A completed", "70 A finished",
+                      "70 B launch", "80 B start", "110 B gone 30", "115 B completed", "115 B finished"}));
   // That A is gone is told with the next fact about anybody.
   CHECK(policy.told == Lines{"0 A opens", "0 A arrived", "12 B opens", "12 B arrived",
                              "70 A completed after 40, over", "80 A exited",
@@ -96,7 +96,7 @@ TEST_CASE("a job that is granted runs its kernels without asking again") {
 
 TEST_CASE("a job that is displaced goes on where it was") {
   Listener policy("piv");
-  CHECK(play(whole_jobs({pair(0), urgent(15, 10)}), policy).lines ==
+  CHECK(play(whole_jobs({two_kernels(0), urgent_client(15, 10)}), policy).lines ==
         Lines{"0 A launch", "10 A start", "15 A evict", "23 A gone 10", "28 A evicted", "28 B launch",
               "38 B start", "48 B gone 10", "53 B completed", "53 B finished", "53 A launch", "63 A start",
               "73 A gone 10", "78 A completed", "78 A launch", "88 A start", "108 A gone 20",
@@ -108,9 +108,9 @@ TEST_CASE("a job that is displaced goes on where it was") {
 
 TEST_CASE("a grant ends when nothing of its job was on the GPU for `idle`") {
   Listener policy("fcfs");
-  CHECK(play(whole_jobs({pair(100), client("B", 5, 30)}), policy).lines ==
-        then({"85 B launch", "95 B start", "125 B gone 30", "130 B completed", "130 B finished",
-              "135 A launch", "145 A start", "165 A gone 20", "170 A completed", "170 A finished"}));
+  CHECK(play(whole_jobs({two_kernels(100), client("B", 5, 30)}), policy).lines ==
+        behind_first({"85 B launch", "95 B start", "125 B gone 30", "130 B completed", "130 B finished",
+                      "135 A launch", "145 A start", "165 A gone 20", "170 A completed", "170 A finished"}));
   CHECK(policy.told == Lines{"0 A opens", "0 A arrived", "5 B opens", "5 B arrived",
                              "85 A idle after 20, over", "130 B completed after 30, over", "135 A arrived",
                              "135 B exited", "170 A completed after 40, over"});
@@ -118,7 +118,7 @@ TEST_CASE("a grant ends when nothing of its job was on the GPU for `idle`") {
 
 TEST_CASE("a kernel that is eligible in the instant in which its grant would end goes on") {
   const auto lines = [](std::int64_t idle) {
-    return play(whole_jobs({pair(50), client("B", 5, 30)}, idle), "fcfs").lines;
+    return play(whole_jobs({two_kernels(50), client("B", 5, 30)}, idle), "fcfs").lines;
   };
   CHECK(lines(50)[4] == "85 A launch");
   CHECK(lines(49)[4] == "84 B launch");
@@ -127,9 +127,9 @@ TEST_CASE("a kernel that is eligible in the instant in which its grant would end
 
 TEST_CASE("a job that is between two kernels gives the GPU up at once") {
   Listener policy("piv");
-  CHECK(play(whole_jobs({pair(40), urgent(40, 10)}), policy).lines ==
-        then({"40 B launch", "50 B start", "60 B gone 10", "65 B completed", "65 B finished", "75 A launch",
-              "85 A start", "105 A gone 20", "110 A completed", "110 A finished"}));
+  CHECK(play(whole_jobs({two_kernels(40), urgent_client(40, 10)}), policy).lines ==
+        behind_first({"40 B launch", "50 B start", "60 B gone 10", "65 B completed", "65 B finished",
+                      "75 A launch", "85 A start", "105 A gone 20", "110 A completed", "110 A finished"}));
   CHECK(policy.told == Lines{"0 A opens", "0 A arrived", "40 B opens", "40 B arrived",
                              "40 A evicted after 20, over", "65 B completed after 10, over", "75 A arrived",
                              "75 B exited", "110 A completed after 40, over"});
