@@ -1,0 +1,147 @@
+#include "hw/program.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "models/error.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+// 0 where it can be tried.
+int problem_of(const std::string& program) {
+  const auto usable = [](const std::string& path) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) return kProgramNotFound;
+    return S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0 ? 0 : kProgramNotExecutable;
+  };
+  if (program.find('/') != std::string::npos) return usable(program);
+  int worst = kProgramNotFound;
+  const char* path = std::getenv("PATH");
+  const std::string folders = path != nullptr ? path : "/bin:/usr/bin";
+  for (std::size_t from = 0; from <= folders.size();) {
+    const std::size_t to = std::min(folders.find(':', from), folders.size());
+    const std::string folder = to == from ? "." : folders.substr(from, to - from);
+    const int problem = usable(folder + "/" + program);
+    if (problem == 0) return 0;
+    if (problem == kProgramNotExecutable && !fs::is_directory(folder + "/" + program))
+      worst = kProgramNotExecutable;
+    from = to + 1;
+  }
+  return worst;
+}
+
+int report_problem(const std::string& program, int code) {
+  std::fprintf(stderr, "error: %s: %s\n", program.c_str(),
+               code == kProgramNotFound ? "program not found" : "it cannot be executed");
+  return code;
+}
+
+volatile pid_t child = 0;
+void forward(int signal) {
+  if (child > 0) kill(child, signal);
+}
+
+// As long as it lives, signals that only reach this process go on to the program; those from the terminal
+// reach it anyway.
+class StandingAside {
+ public:
+  StandingAside() {
+    struct sigaction action {};
+    action.sa_flags = SA_RESTART;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      action.sa_handler = kSignals[i] == SIGINT || kSignals[i] == SIGQUIT ? SIG_IGN : forward;
+      sigaction(kSignals[i], &action, &before_[i]);
+    }
+  }
+  ~StandingAside() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  StandingAside(const StandingAside&) = delete;
+  StandingAside& operator=(const StandingAside&) = delete;
+
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
+[[noreturn]] void become(const std::vector<std::string>& command, int failure) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  const int why = errno;
+  static_cast<void>(!write(failure, &why, sizeof why));
+  _exit(kProgramNotExecutable);
+}
+
+void die_alike(int signal) {
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);  // the program has left its own, if any
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+}  // namespace
+
+int refuse_program(const std::string& program) {
+  const int problem = problem_of(program);
+  return problem == 0 ? 0 : report_problem(program, problem);
+}
+
+int run_program(const std::vector<std::string>& command, int& refused) {
+  int failure[2];
+  if (pipe2(failure, O_CLOEXEC) != 0) throw RunError(std::string("a pipe: ") + std::strerror(errno));
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  child = fork();
+  if (child < 0) throw RunError(std::string("a process: ") + std::strerror(errno));
+  if (child == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    become(command, failure[1]);
+  }
+  const StandingAside standing_aside;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  close(failure[1]);
+  int why = 0;
+  static_cast<void>(!read(failure[0], &why, sizeof why));
+  close(failure[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  child = 0;
+  refused = why == 0
+                ? 0
+                : report_problem(command.front(), why == ENOENT ? kProgramNotFound : kProgramNotExecutable);
+  return status;
+}
+
+int end_alike(int status) {
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  die_alike(WTERMSIG(status));
+  return 128 + WTERMSIG(status);
+}
+
+std::string library_beside_program(const std::string& name, const std::string& why) {
+  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const fs::path& folder : {program, program / "../lib/gangway"})
+    if (fs::exists(folder / name)) return fs::weakly_canonical(folder / name).string();
+  throw RunError(name + " is not beside gangway: " + why);
+}
+
+}  // namespace gangway
