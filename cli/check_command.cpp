@@ -11,8 +11,9 @@ namespace gangway {
 void add_check(CLI::App& app, int& code) {
   auto files = std::make_shared<std::vector<std::string>>();
   CLI::App* sub = app.add_subcommand("check", "validate files against their schemas");
-  sub->add_option("files", *files,
-                  "experiments, studies, workloads, devices, task sets, lists of what papers print")
+  sub->add_option(
+         "files", *files,
+         "experiments, studies, workloads, devices, task sets, recordings, lists of what papers print")
       ->required();
   sub->callback([files, &code] {
     for (const std::string& file : *files) {

@@ -10,6 +10,7 @@
 #include "experiments/printed.hpp"
 #include "experiments/study.hpp"
 #include "models/nearest.hpp"
+#include "models/recording/file.hpp"
 #include "models/taskset.hpp"
 #include "models/world.hpp"
 
@@ -252,6 +253,10 @@ Experiment read_experiment(const std::string& given, const std::vector<Override>
 }
 
 std::string check_file(const std::string& file) {
+  if (recording::is_recording(file)) {
+    recording::read_recording(file);
+    return "recording";
+  }
   const Configuration configuration{read_yaml(file), fs::path(file).parent_path(), ""};
   const Node& root = configuration.root;
   Mapping m = Field(root, "").mapping();

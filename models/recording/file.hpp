@@ -1,0 +1,33 @@
+// Recordings as files (README.md).
+#pragma once
+
+#include <filesystem>
+
+#include "models/recording/recording.hpp"
+
+namespace gangway::recording {
+
+// Whether a file begins as recordings do, sound or not.
+bool is_recording(const std::filesystem::path& file);
+
+// Writes it under a name that appears when all is written, readable by its owner alone. RunError where it
+// cannot be written, or where there is such a file and `replace` is false.
+void write_recording(const Recording& recording, const std::filesystem::path& file, bool replace);
+
+enum class Extent {
+  tables,  // without calls, works and orders
+  everything,
+};
+
+// Reads and checks it: every reference, order and kind. InputError, in one line, where it is no recording, of
+// a newer version, cut off or damaged.
+Recording read_recording(const std::filesystem::path& file, Extent extent = Extent::everything);
+
+// What tells two recordings apart, whatever their names.
+std::string recording_identity(const std::filesystem::path& file);
+
+// Of any length, for tests and those who make recordings by other means: throws as read_recording does, where
+// something in it refers to nothing or is out of order. `file`: for the message.
+void check_recording(const Recording& recording, const std::string& file);
+
+}  // namespace gangway::recording

@@ -1,0 +1,291 @@
+#include "models/recording/jobs.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "models/error.hpp"
+
+namespace gangway::recording {
+namespace {
+
+constexpr std::string_view kNvtx = "nvtx:";
+
+// The last submission of each stream that is known to be over: an index of a call.
+using Reached = std::map<Index, Index>;
+
+void reach(Reached& a, const Reached& b) {
+  for (const auto& [stream, call] : b) {
+    const auto [place, is_new] = a.try_emplace(stream, call);
+    if (!is_new) place->second = std::max(place->second, call);
+  }
+}
+
+// What is over when the end of a stream, or an event, is reached.
+class Reaches {
+ public:
+  explicit Reaches(const Recording& r) : r_(r), ends_(r.streams.size()) {
+    for (Index s = 0; s < r.streams.size(); ++s) streams_[r.streams[s].context].push_back(s);
+  }
+
+  void submitted(Index stream, Index call) {
+    wait_for_null(stream);
+    ends_[stream][stream] = call;
+  }
+  // The host knows that much after the call.
+  Reached of(const Order& order) const {
+    switch (order.kind) {
+      case OrderKind::context: {
+        Reached all;
+        if (const auto streams = streams_.find(order.place); streams != streams_.end())
+          for (const Index s : streams->second) reach(all, ends_[s]);
+        return all;
+      }
+      case OrderKind::stream:
+        return ends_[order.place];
+      case OrderKind::event:
+        return of_event(order.recorded);
+      default:
+        return {};
+    }
+  }
+  void note(const Order& order) {
+    if (order.kind == OrderKind::record) {
+      wait_for_null(order.place);
+      events_[order.call] = ends_[order.place];
+    }
+    if (order.kind == OrderKind::wait_event) reach(ends_[order.place], of_event(order.recorded));
+  }
+
+ private:
+  Reached of_event(Index recorded) const {
+    const auto found = events_.find(recorded);
+    return found != events_.end() ? found->second : Reached{};
+  }
+  // The null stream and those that block wait for each other.
+  void wait_for_null(Index stream) {
+    const Stream& s = r_.streams[stream];
+    if (s.kind == StreamKind::non_blocking) return;
+    for (const Index other : streams_[s.context]) {
+      if (other == stream || ends_[other].empty()) continue;
+      const StreamKind kind = r_.streams[other].kind;
+      if (kind == StreamKind::null || (s.kind == StreamKind::null && kind == StreamKind::blocking))
+        reach(ends_[stream], ends_[other]);
+    }
+  }
+
+  const Recording& r_;
+  std::map<Index, std::vector<Index>> streams_;  // by context
+  std::vector<Reached> ends_;                    // by stream
+  std::unordered_map<Index, Reached> events_;    // by the call that recorded them
+};
+
+// The copies that the host waits for.
+bool waits(const Recording& r, const Work& work) {
+  if (work.kind != WorkKind::copy) return false;
+  const Transfer& t = r.transfers[work.shape];
+  const bool to_host = t.to == MemoryKind::pageable || t.to == MemoryKind::pinned;
+  return to_host && (!t.asynchronous || t.to == MemoryKind::pageable);
+}
+
+class SyncJobs {
+ public:
+  explicit SyncJobs(Recording& r) : r_(r), reaches_(r), threads_(r.threads.size()) {}
+
+  void cut() {
+    std::size_t work = 0, order = 0;
+    for (Index call = 0; call < r_.calls.size(); ++call) {
+      Open& open = threads_[r_.calls[call].thread];
+      bool known = false;
+      for (; work < r_.works.size() && r_.works[work].call == call; ++work) {
+        const Work& w = r_.works[work];
+        reaches_.submitted(w.stream, call);
+        submitted(open, call, w);
+        if (waits(r_, w)) reach(open.known, Reached{{w.stream, call}}), known = true;
+      }
+      for (; order < r_.orders.size() && r_.orders[order].call == call; ++order) {
+        const Order& o = r_.orders[order];
+        reaches_.note(o);
+        if (o.kind > OrderKind::event) continue;
+        reach(open.known, reaches_.of(o));
+        known = true;
+      }
+      if (known) synchronised(open, call);
+    }
+    help();
+    for (Open& open : threads_)
+      if (!open.ever_synchronised) cut_by_device_time(open);
+  }
+
+ private:
+  struct Open {
+    Index first = kNone;  // call of the job that is under way
+    Reached used, known;  // its submissions, and those that are known to be over
+    bool ever_synchronised = false;
+    std::vector<const Work*> works;  // as long as it never did
+  };
+
+  void submitted(Open& open, Index call, const Work& work) {
+    if (open.first == kNone) open.first = call;
+    open.used[work.stream] = call;
+    if (!open.ever_synchronised) open.works.push_back(&work);
+  }
+
+  void synchronised(Open& open, Index call) {
+    if (open.first == kNone) return;
+    for (const auto& [stream, last] : open.used) {
+      const auto known = open.known.find(stream);
+      if (known == open.known.end() || known->second < last) return;
+    }
+    close(open, open.first, call, JobKind::sync, r_.calls[call].end());
+    open.ever_synchronised = true;
+    open.works = {};
+  }
+
+  // A thread that never waits works for one that does: for the job of its process that is under way.
+  void help() {
+    const auto count = static_cast<Index>(r_.jobs.size());
+    std::vector<Index> by_begin(count);
+    for (Index j = 0; j < count; ++j) by_begin[j] = j;
+    std::stable_sort(by_begin.begin(), by_begin.end(),
+                     [&](Index a, Index b) { return r_.jobs[a].begin < r_.jobs[b].begin; });
+    std::size_t next = 0;
+    std::map<Index, Index> under_way;  // by process: the job that began last
+    for (Call& call : r_.calls) {
+      for (; next < count && r_.jobs[by_begin[next]].begin <= call.begin; ++next)
+        under_way[r_.threads[r_.jobs[by_begin[next]].thread].process] = by_begin[next];
+      Open& helper = threads_[call.thread];
+      if (helper.ever_synchronised) continue;
+      const auto job = under_way.find(r_.threads[call.thread].process);
+      if (job == under_way.end()) continue;
+      if (call.end() > r_.jobs[job->second].begin + r_.jobs[job->second].length) continue;
+      call.job = job->second;
+      helper.works.clear();  // they are not cut
+    }
+  }
+
+  void cut_by_device_time(Open& open) {
+    Duration time;
+    Index first = kNone;
+    for (const Work* work : open.works) {
+      if (first == kNone) first = work->call;
+      time += work->length;
+      if (time < kDeviceTimeOfCut) continue;
+      close(open, first, work->call, JobKind::cut, std::max(work->end(), r_.calls[work->call].end()));
+      time = {};
+      first = kNone;
+    }
+  }
+
+  void close(Open& open, Index first, Index last, JobKind kind, Time end) {
+    const Index thread = r_.calls[first].thread;
+    const Time begin = r_.calls[first].begin;
+    const auto job = static_cast<Index>(r_.jobs.size());
+    r_.jobs.push_back({kind, thread, begin, end - begin, false});
+    for (Index call = first; call <= last; ++call)
+      if (r_.calls[call].thread == thread) r_.calls[call].job = job;
+    open.first = kNone;
+    open.used.clear();
+    open.known.clear();
+  }
+
+  Recording& r_;
+  Reaches reaches_;
+  std::vector<Open> threads_;
+};
+
+void cut_by_ranges(Recording& r, const std::string& wanted) {
+  const std::size_t slash = wanted.find('/');
+  std::vector<bool> named(r.range_names.size());
+  for (std::size_t n = 0; n < named.size(); ++n)
+    named[n] = r.range_names[n].name == wanted ||
+               (slash != std::string::npos && r.range_names[n].domain == wanted.substr(0, slash) &&
+                r.range_names[n].name == wanted.substr(slash + 1));
+  for (const Range& range : r.ranges)
+    if (named[range.name] && range.length)
+      r.jobs.push_back({JobKind::nvtx, range.thread, range.begin, *range.length, false});
+  // Both are in the order of their beginning.
+  std::vector<Index> open;
+  std::size_t next = 0;
+  for (Call& call : r.calls) {
+    while (next < r.jobs.size() && r.jobs[next].begin <= call.begin)
+      open.push_back(static_cast<Index>(next++));
+    std::erase_if(open, [&](Index job) { return r.jobs[job].begin + r.jobs[job].length <= call.begin; });
+    for (const Index job : open) {
+      const Index thread = r.jobs[job].thread;
+      if (thread == call.thread)
+        call.job = job;
+      else if (r.threads[thread].process == r.threads[call.thread].process &&
+               (call.job == kNone || r.jobs[call.job].thread != call.thread))
+        call.job = job;
+    }
+  }
+}
+
+void take_whole(Recording& r) {
+  if (r.works.empty()) return;
+  const Index first = r.works.front().call;
+  const Time begin = r.calls[first].begin;
+  Time end = begin;
+  for (const Work& work : r.works) end = std::max(end, work.end());
+  for (Index call = first; call < r.calls.size(); ++call) {
+    if (r.calls[call].begin > end) break;
+    r.calls[call].job = 0;
+  }
+  r.jobs.push_back({JobKind::whole, kNone, begin, end - begin, false});
+}
+
+// Jobs of several threads end in another order than they begin.
+void sort_jobs(Recording& r) {
+  std::vector<Index> order(r.jobs.size()), place(r.jobs.size());
+  for (Index i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Index a, Index b) { return r.jobs[a].begin < r.jobs[b].begin; });
+  std::vector<Job> jobs;
+  for (const Index i : order) {
+    place[i] = static_cast<Index>(jobs.size());
+    jobs.push_back(r.jobs[i]);
+  }
+  r.jobs = std::move(jobs);
+  for (Call& call : r.calls)
+    if (call.job != kNone) call.job = place[call.job];
+}
+
+}  // namespace
+
+JobRule read_job_rule(const std::string& text) {
+  JobRule rule;
+  if (text == "sync") return rule;
+  if (text == "whole") {
+    rule.kind = JobKind::whole;
+    return rule;
+  }
+  if (text.starts_with(kNvtx) && text.size() > kNvtx.size()) {
+    rule.kind = JobKind::nvtx;
+    rule.range = text.substr(kNvtx.size());
+    return rule;
+  }
+  throw InputError({"--jobs", 0}, "jobs", quote(text), "sync, nvtx:NAME or whole");
+}
+
+std::string to_text(const JobRule& rule) {
+  if (rule.kind == JobKind::nvtx) return std::string(kNvtx) + rule.range;
+  return rule.kind == JobKind::whole ? "whole" : "sync";
+}
+
+void cut_jobs(Recording& r, const JobRule& rule) {
+  r.jobs.clear();
+  for (Call& call : r.calls) call.job = kNone;
+  if (rule.kind == JobKind::nvtx)
+    cut_by_ranges(r, rule.range);
+  else if (rule.kind == JobKind::whole)
+    take_whole(r);
+  else
+    SyncJobs(r).cut();
+  sort_jobs(r);
+  r.about.jobs = to_text(rule);
+  r.about.skip = std::min(rule.skip, static_cast<std::uint32_t>(r.jobs.size()));
+  for (std::size_t job = 0; job < r.about.skip; ++job) r.jobs[job].warm_up = true;
+}
+
+}  // namespace gangway::recording

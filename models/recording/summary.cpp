@@ -1,0 +1,269 @@
+#include "models/recording/summary.hpp"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+namespace gangway::recording {
+namespace {
+
+constexpr std::size_t kMostKernels = 5;
+constexpr std::size_t kLongestName = 60;
+
+struct Interval {
+  Time begin, end;
+};
+
+// Sorted and without overlaps.
+std::vector<Interval> joined(std::vector<Interval> intervals) {
+  std::sort(intervals.begin(), intervals.end(),
+            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  std::vector<Interval> out;
+  for (const Interval& i : intervals) {
+    if (!out.empty() && i.begin <= out.back().end)
+      out.back().end = std::max(out.back().end, i.end);
+    else
+      out.push_back(i);
+  }
+  return out;
+}
+
+template <typename Value>
+Value percentile(std::vector<Value> values, double share) {
+  if (values.empty()) return {};
+  const auto place = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(place), values.end());
+  return values[place];
+}
+
+Index gpu_of(const Recording& r, const Work& work) { return r.contexts[r.streams[work.stream].context].gpu; }
+
+// One GPU while jobs are under way: busy, or idle until the host submits, or idle for another reason.
+void account(const Recording& r, const std::vector<Interval>& under_way, Summary::OfGpu& out) {
+  std::vector<const Work*> works;
+  for (const Work& work : r.works)
+    if (gpu_of(r, work) == out.gpu) works.push_back(&work);
+  std::stable_sort(works.begin(), works.end(),
+                   [](const Work* a, const Work* b) { return a->begin < b->begin; });
+  std::size_t next = 0;
+  Time busy_until{INT64_MIN};
+  for (const Interval& window : under_way) {
+    out.under_way += window.end - window.begin;
+    for (Time at = window.begin; at < window.end;) {
+      while (next < works.size() && works[next]->begin <= at)
+        busy_until = std::max(busy_until, works[next++]->end());
+      if (busy_until > at) {
+        const Time until = std::min(busy_until, window.end);
+        out.busy += until - at;
+        at = until;
+        continue;
+      }
+      if (next == works.size() || works[next]->begin >= window.end) break;
+      const Time submitted = r.calls[works[next]->call].end(), begins = works[next]->begin;
+      if (submitted > at) out.waits_for_host += std::min(submitted, begins) - at;
+      at = begins;
+    }
+  }
+}
+
+std::string direction(const Transfer& t) {
+  const auto host = [](MemoryKind kind) {
+    return kind == MemoryKind::pageable || kind == MemoryKind::pinned;
+  };
+  if (host(t.from) && host(t.to)) return "on the host";
+  if (host(t.from)) return t.from == MemoryKind::pinned ? "to the GPU, pinned" : "to the GPU, pageable";
+  if (host(t.to)) return t.to == MemoryKind::pinned ? "from the GPU, pinned" : "from the GPU, pageable";
+  return "on the GPU";
+}
+
+bool counts(const Recording& r, const Work& work) {
+  const Index job = r.calls[work.call].job;
+  return job != kNone && !r.jobs[job].warm_up;
+}
+
+void add_works(const Recording& r, Summary& out) {
+  std::map<std::string, Summary::OfKernel> kernels;
+  for (const Work& work : r.works) {
+    if (!counts(r, work)) continue;
+    if (work.kind == WorkKind::copy) {
+      const Transfer& t = r.transfers[work.shape];
+      Summary::OfCopies& copies = out.copies[direction(t)];
+      ++copies.count;
+      copies.bytes += t.bytes;
+      copies.total += work.length;
+    }
+    if (work.kind != WorkKind::kernel && work.kind != WorkKind::graph) continue;
+    const std::string name =
+        work.kind == WorkKind::graph ? fmt::format("graph {}", work.shape) : r.launches[work.shape].kernel;
+    Summary::OfKernel& kernel = kernels[name];
+    kernel.name = name;
+    ++kernel.launches;
+    kernel.total += work.length;
+  }
+  for (const auto& [name, kernel] : kernels) out.kernels.push_back(kernel);
+  std::stable_sort(out.kernels.begin(), out.kernels.end(),
+                   [](const auto& a, const auto& b) { return a.total > b.total; });
+}
+
+void add_jobs(const Recording& r, Summary& out) {
+  std::vector<std::int64_t> kernels_in(r.graphs.size()), submissions(r.jobs.size()), kernels(r.jobs.size());
+  for (const GraphNode& node : r.nodes) kernels_in[node.graph] += node.kind == WorkKind::kernel;
+  for (const Work& work : r.works) {
+    const Index job = r.calls[work.call].job;
+    if (job == kNone) continue;
+    ++submissions[job];
+    if (work.kind == WorkKind::kernel) ++kernels[job];
+    if (work.kind == WorkKind::graph) kernels[job] += kernels_in[work.shape];
+  }
+  std::vector<std::int64_t> lengths, submissions_of, kernels_of;
+  for (std::size_t j = 0; j < r.jobs.size(); ++j) {
+    if (r.jobs[j].warm_up) continue;
+    lengths.push_back(r.jobs[j].length.ns);
+    submissions_of.push_back(submissions[j]);
+    kernels_of.push_back(kernels[j]);
+  }
+  out.jobs = static_cast<std::int64_t>(lengths.size());
+  out.warm_up = static_cast<std::int64_t>(r.jobs.size()) - out.jobs;
+  out.median = Duration{percentile(lengths, 0.5)};
+  out.p90 = Duration{percentile(lengths, 0.9)};
+  out.shortest = Duration{percentile(lengths, 0)};
+  out.longest = Duration{percentile(lengths, 1)};
+  out.submissions_of_job = static_cast<double>(percentile(submissions_of, 0.5));
+  out.kernels_of_job = static_cast<double>(percentile(kernels_of, 0.5));
+}
+
+void add_gpus(const Recording& r, Summary& out) {
+  std::vector<Interval> windows;
+  for (const Job& job : r.jobs)
+    if (!job.warm_up) windows.push_back({job.begin, job.begin + job.length});
+  windows = joined(std::move(windows));
+  std::vector<bool> used(r.gpus.size());
+  for (const Work& work : r.works) used[gpu_of(r, work)] = true;
+  for (Index gpu = 0; gpu < used.size(); ++gpu) {
+    if (!used[gpu]) continue;
+    Summary::OfGpu& of = out.gpus.emplace_back();
+    of.gpu = gpu;
+    account(r, windows, of);
+    Bytes held;
+    for (const MemoryChange& m : r.memory) {
+      if (m.gpu != gpu || m.kind != MemoryKind::device) continue;
+      held += Bytes{m.bytes};
+      of.most_memory = std::max(of.most_memory, held);
+    }
+  }
+}
+
+// Three digits, for people.
+std::string about(Duration d) {
+  const double ns = static_cast<double>(d.ns);
+  if (ns >= 1e9) return fmt::format("{:.3g} s", ns / 1e9);
+  if (ns >= 1e6) return fmt::format("{:.3g} ms", ns / 1e6);
+  if (ns >= 1e3) return fmt::format("{:.3g} us", ns / 1e3);
+  return fmt::format("{} ns", d.ns);
+}
+
+std::string about(Bytes b) {
+  const double bytes = static_cast<double>(b.count);
+  if (bytes >= 1 << 30) return fmt::format("{:.3g} GiB", bytes / (1 << 30));
+  if (bytes >= 1 << 20) return fmt::format("{:.3g} MiB", bytes / (1 << 20));
+  if (bytes >= 1 << 10) return fmt::format("{:.3g} KiB", bytes / (1 << 10));
+  return fmt::format("{} B", b.count);
+}
+
+// A GPU that is busy most of the time cannot be helped by anybody else.
+std::string bottleneck(const Summary& s, const Summary::OfGpu& g) {
+  constexpr double most = 0.75;
+  if (s.jobs == 0) return "no jobs";
+  if (g.share(g.busy) >= most) return "the GPU is the bottleneck";
+  const Duration neither = g.under_way - g.busy - g.waits_for_host;
+  return g.waits_for_host >= neither ? "the host is the bottleneck" : "latencies are the bottleneck";
+}
+
+std::string shortened(const std::string& name) {
+  return name.size() <= kLongestName ? name : name.substr(0, kLongestName - 3) + "...";
+}
+
+std::string plural(std::int64_t count, const std::string& one, const std::string& many = "") {
+  return fmt::format("{} {}", count, count == 1 ? one : many.empty() ? one + "s" : many);
+}
+std::int64_t number(const auto& rows) { return static_cast<std::int64_t>(rows.size()); }
+
+}  // namespace
+
+Summary summarise(const Recording& r) {
+  Summary out;
+  out.submissions = static_cast<std::int64_t>(r.works.size());
+  add_jobs(r, out);
+  add_works(r, out);
+  add_gpus(r, out);
+  std::vector<bool> has_nodes(r.graphs.size());
+  for (const GraphNode& node : r.nodes) has_nodes[node.graph] = true;
+  out.graphs = static_cast<std::int64_t>(r.graphs.size());
+  out.graphs_without_nodes = std::count(has_nodes.begin(), has_nodes.end(), false);
+  return out;
+}
+
+std::string plain_name(const std::string& mangled) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
+  std::string name = status == 0 && plain != nullptr ? plain.get() : mangled;
+  if (name.starts_with("void ")) name = name.substr(5);
+  // The parameters begin at the last bracket outside of all others.
+  int depth = 0;
+  for (std::size_t i = name.size(); i-- > 0;) {
+    if (name[i] == ')') ++depth;
+    if (name[i] == '(' && --depth == 0) return i > 0 && status == 0 ? name.substr(0, i) : name;
+  }
+  return name;
+}
+
+std::string to_text(const Recording& r, const Summary& s) {
+  std::string out;
+  const auto line = [&]<typename... Values>(fmt::format_string<Values...> format, Values&&... values) {
+    out += fmt::format(format, std::forward<Values>(values)...) + '\n';
+  };
+  line("{} of {} in {}", plural(s.submissions, "submission"), plural(number(r.threads), "thread"),
+       plural(number(r.processes), "process", "processes"));
+  line("{} ({})", plural(s.jobs, "job"), r.about.jobs);
+  if (s.warm_up > 0) line("          {} before them left out as warm-up", plural(s.warm_up, "job"));
+  if (s.jobs > 0) {
+    line("jobs      median {}, 90th percentile {}, {} to {}", about(s.median), about(s.p90),
+         about(s.shortest), about(s.longest));
+    line("a job     {:.0f} submissions, {:.0f} kernels (medians)", s.submissions_of_job, s.kernels_of_job);
+  }
+  for (const Summary::OfGpu& g : s.gpus) {
+    const double busy = g.share(g.busy), host = g.share(g.waits_for_host);
+    line("GPU {}     {}: busy {:.1f} % of the time of jobs, waits for the host {:.1f} %: {}", g.gpu,
+         r.gpus[g.gpu].name, 100 * busy, 100 * host, bottleneck(s, g));
+    line("memory    at most {} held", about(g.most_memory));
+  }
+  Duration total;
+  for (const auto& kernel : s.kernels) total += kernel.total;
+  for (std::size_t k = 0; k < std::min(kMostKernels, s.kernels.size()); ++k) {
+    const auto& kernel = s.kernels[k];
+    line("{} {:5.1f} %  {:>9} each, {} times: {}", k == 0 ? "kernels  " : "         ",
+         100.0 * static_cast<double>(kernel.total.ns) /
+             static_cast<double>(std::max<std::int64_t>(total.ns, 1)),
+         about(Duration{kernel.total.ns / kernel.launches}), kernel.launches,
+         shortened(plain_name(kernel.name)));
+  }
+  bool first = true;
+  for (const auto& [where, copies] : s.copies) {
+    line("{} {} {}: {} in {}", first ? "copies   " : "         ", copies.count, where, about(copies.bytes),
+         about(copies.total));
+    first = false;
+  }
+  if (s.graphs > 0)
+    line("graphs    {}{}", s.graphs,
+         s.graphs_without_nodes == 0 ? ", with their nodes"
+         : s.graphs_without_nodes == s.graphs
+             ? ", timed as launched (--graph-nodes runs the program once more for their nodes)"
+             : fmt::format(", {} of them without nodes", s.graphs_without_nodes));
+  return out;
+}
+
+}  // namespace gangway::recording
