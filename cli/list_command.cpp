@@ -9,6 +9,8 @@
 #include "models/bounds/bound.hpp"
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
+#include "models/recording/file.hpp"
+#include "models/recording/summary.hpp"
 #include "models/world.hpp"
 #include "workloads/source.hpp"
 #include "workloads/taskset_generator.hpp"
@@ -37,6 +39,53 @@ Json files(const std::string& what) {
   Json list = Json::array();
   for (const LibraryFile& file : library(what)) list.push_back({{"name", file.name}, {"path", file.path}});
   return list;
+}
+
+Json summary_of(const recording::Recording& r) {
+  const recording::Summary s = recording::summarise(r);
+  Json out{{"command", r.about.command},
+           {"jobs", r.about.jobs},
+           {"skip", r.about.skip},
+           {"lost", r.about.lost},
+           {"trouble", r.about.trouble}};
+  out["host"] = {{"cpu", r.about.cpu}, {"cores", r.about.cores}, {"system", r.about.system}};
+  out["driver"] = r.about.driver;
+  out["submissions"] = s.submissions;
+  out["job_count"] = s.jobs;
+  out["job_median_ns"] = s.median.ns;
+  out["job_p90_ns"] = s.p90.ns;
+  out["kernels_of_job"] = s.kernels_of_job;
+  out["submissions_of_job"] = s.submissions_of_job;
+  for (const auto& g : s.gpus)
+    out["gpus"].push_back({{"gpu", g.gpu},
+                           {"name", r.gpus[g.gpu].name},
+                           {"under_way_ns", g.under_way.ns},
+                           {"busy_ns", g.busy.ns},
+                           {"waits_for_host_ns", g.waits_for_host.ns},
+                           {"most_memory", g.most_memory.count}});
+  for (const auto& k : s.kernels)
+    out["kernels"].push_back({{"name", k.name}, {"launches", k.launches}, {"total_ns", k.total.ns}});
+  for (const auto& [where, c] : s.copies)
+    out["copies"].push_back(
+        {{"where", where}, {"count", c.count}, {"bytes", c.bytes.count}, {"total_ns", c.total.ns}});
+  for (const recording::Job& job : r.jobs)
+    out["job_times"].push_back(
+        {{"begin_ns", job.begin.ns}, {"length_ns", job.length.ns}, {"warm_up", job.warm_up}});
+  return out;
+}
+
+void list_recording(const std::string& file, bool json) {
+  const recording::Recording r = recording::read_recording(file);
+  if (json) {
+    fmt::print("{}\n", summary_of(r).dump(1, ' ', false, Json::error_handler_t::replace));
+    return;
+  }
+  std::string command;
+  for (const std::string& word : r.about.command) command += (command.empty() ? "" : " ") + word;
+  fmt::print("{}\n{}, {} cores, driver {}\n{}", command, r.about.cpu, r.about.cores, r.about.driver,
+             recording::to_text(r, recording::summarise(r)));
+  if (r.about.lost > 0) fmt::print("{} records are missing\n", r.about.lost);
+  if (!r.about.trouble.empty()) fmt::print("{}\n", r.about.trouble);
 }
 
 Json listed(const std::string& what) {
@@ -69,19 +118,22 @@ void add_list(CLI::App& app, int& code) {
   CLI::App* sub = app.add_subcommand("list", "show what there is");
   sub->add_option("what", *what,
                   "policies, devices, workloads, experiments, kernels, mechanisms, generators, utilisations, "
-                  "bounds or "
-                  "worlds")
+                  "bounds, worlds, or what is in a recording: its file")
       ->required()
-      ->check(CLI::IsMember({"policies", "devices", "workloads", "experiments", "kernels", "mechanisms",
-                             "generators", "utilisations", "bounds", "worlds"}));
+      ->check([](const std::string& word) {
+        if (recording::is_recording(word)) return std::string();
+        return CLI::IsMember({"policies", "devices", "workloads", "experiments", "kernels", "mechanisms",
+                              "generators", "utilisations", "bounds", "worlds"})(word);
+      });
   sub->add_flag("--json", *json, "for programs");
   sub->callback([what, json, &code] {
+    code = 0;
+    if (recording::is_recording(*what)) return list_recording(*what, *json);
     const Json list = listed(*what);
     if (*json)
       fmt::print("{}\n", list.dump(1));
     else
       print(list);
-    code = 0;
   });
 }
 

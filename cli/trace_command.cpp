@@ -8,9 +8,11 @@
 #include "cli/interrupt.hpp"
 #include "experiments/files.hpp"
 #include "experiments/manifest.hpp"
+#include "experiments/recording_trace.hpp"
 #include "experiments/trace_file.hpp"
 #include "experiments/trace_files.hpp"
 #include "models/nearest.hpp"
+#include "models/recording/file.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -72,7 +74,25 @@ int simulate(const Arguments& arguments, const Experiment& experiment, const Wor
   return 0;
 }
 
+int trace_recording(const Arguments& arguments) {
+  const fs::path from = arguments.folder;
+  const fs::path file =
+      arguments.out.empty() ? fs::path(from.string() + ".json.gz") : fs::path(arguments.out);
+  const recording::Recording recording = recording::read_recording(from);
+  if (file.has_parent_path()) make_folder(file.parent_path());
+  const auto end = write_recording_trace(recording, file, read_trace_limit(arguments.limit));
+  if (!end)
+    throw InputError({"--trace-limit", 0}, "--trace-limit", quote(arguments.limit),
+                     "room for the names of all threads and streams at least");
+  if (end->full_at)
+    fmt::print(stderr, "{}: ends at {}, as the --trace-limit of {} is reached\n", file.string(),
+               to_text(*end->full_at - Time{}), arguments.limit);
+  fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
+  return 0;
+}
+
 int trace(const Arguments& arguments) {
+  if (recording::is_recording(arguments.folder)) return trace_recording(arguments);
   const Manifest manifest = read_manifest(arguments.folder);
   const std::string manifest_file = (fs::path(arguments.folder) / "manifest.json").string();
   const Experiment experiment = read_experiment(manifest_file, {});
@@ -100,15 +120,16 @@ int trace(const Arguments& arguments) {
 
 void add_trace(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* sub =
-      app.add_subcommand("trace", "write the timeline of one run of a result folder as Chrome trace JSON");
-  sub->add_option("folder", arguments->folder, "result folder")->required();
+  CLI::App* sub = app.add_subcommand(
+      "trace", "write the timeline of one run of a result folder, or of a recording, as Chrome trace JSON");
+  sub->add_option("folder", arguments->folder, "result folder or recording")->required();
   sub->add_option("--point", arguments->point);
   sub->add_option("--policy", arguments->policy, "its label (default: the first)");
   sub->add_option("--replication", arguments->replication);
   sub->add_option("--permutation", arguments->permutation);
-  sub->add_option("--out", arguments->out,
-                  "file (default DIR/trace/...json.gz); compressed where it ends in .gz");
+  sub->add_option(
+      "--out", arguments->out,
+      "file (default DIR/trace/...json.gz, or RECORDING.json.gz); compressed where it ends in .gz");
   sub->add_option("--trace-limit", arguments->limit, "what the timeline may take on disk (default 1 GiB)");
   sub->callback([arguments, &code] { code = trace(*arguments); });
 }
