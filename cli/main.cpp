@@ -25,9 +25,10 @@ void refuse_unknown(const CLI::App& app, const std::string& word) {
     throw InputError({"gangway", 0}, "command", quote(word), expected_names(word, known));
 }
 
-// Takes what stands behind the first "--" of `gangway exec`: it is the program's, whatever it looks like.
+// Takes what stands behind the first "--" of `gangway exec` or `gangway record`: it is the program's,
+// whatever it looks like.
 std::vector<std::string> program_behind_dashes(int& argc, char** argv) {
-  if (argc < 2 || std::strcmp(argv[1], "exec") != 0) return {};
+  if (argc < 2 || (std::strcmp(argv[1], "exec") != 0 && std::strcmp(argv[1], "record") != 0)) return {};
   for (int i = 2; i < argc; ++i)
     if (std::strcmp(argv[i], "--") == 0) {
       std::vector<std::string> words(argv + i + 1, argv + argc);
@@ -59,6 +60,7 @@ int main(int argc, char** argv) {
   add_serve(app, code);
   const std::vector<std::string> program = program_behind_dashes(argc, argv);
   add_exec(app, program, code);
+  add_record(app, program, code);
   try {
     refuse_unknown(app, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);

@@ -1,0 +1,291 @@
+#include "hw/record/record.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "hw/program.hpp"
+#include "hw/record/assemble.hpp"
+#include "hw/record/overhead.hpp"
+#include "models/error.hpp"
+#include "models/recording/file.hpp"
+#include "models/recording/summary.hpp"
+
+namespace gangway::spool {
+namespace {
+
+namespace fs = std::filesystem;
+namespace rec = recording;
+
+constexpr const char* kLibrary = "libgangway-record.so";
+constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
+constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
+#ifndef GANGWAY_CUPTI_NAME
+#define GANGWAY_CUPTI_NAME "libcupti.so"
+#endif
+constexpr const char* kCuptiName = GANGWAY_CUPTI_NAME;
+
+// Of a library that can be loaded; empty where it cannot.
+std::string path_if_loadable(const std::string& name) {
+  void* library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return {};
+  link_map* map = nullptr;
+  const bool known = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0;
+  const std::string path = known ? fs::weakly_canonical(map->l_name).string() : std::string();
+  dlclose(library);
+  return path;
+}
+
+std::string find_cupti(const std::string& given) {
+  if (!given.empty()) {
+    if (const std::string path = path_if_loadable(fs::absolute(given)); !path.empty()) return path;
+    const char* why = dlerror();
+    throw RunError(fmt::format("CUPTI cannot be loaded: {}", why != nullptr ? why : given));
+  }
+  std::vector<fs::path> candidates{kCuptiName};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* home = std::getenv(variable); home != nullptr)
+      for (const char* folder : {"extras/CUPTI/lib64", "lib64"})
+        candidates.push_back(fs::path(home) / folder / kCuptiName);
+  for (const char* folder : {"extras/CUPTI/lib64", "lib64"})
+    candidates.push_back(fs::path("/usr/local/cuda") / folder / kCuptiName);
+  for (const fs::path& candidate : candidates)
+    if (const std::string path = path_if_loadable(candidate); !path.empty()) return path;
+  throw RunError(
+      fmt::format("CUPTI is missing: {} is neither known to the loader nor in CUDA's folders (--cupti says "
+                  "where it is)",
+                  kCuptiName));
+}
+
+// Spools of one run of the program; gone with this object.
+class SpoolFolder {
+ public:
+  explicit SpoolFolder(const std::string& out) {
+    const fs::path file = fs::absolute(out);
+    name_ = (file.parent_path() / ("." + file.filename().string() + ".spool-XXXXXX")).string();
+    if (mkdtemp(name_.data()) == nullptr)
+      throw RunError(fmt::format("cannot write beside {}: {}", out, std::strerror(errno)));
+  }
+  ~SpoolFolder() {
+    std::error_code ignored;
+    fs::remove_all(name_, ignored);
+  }
+  SpoolFolder(const SpoolFolder&) = delete;
+  SpoolFolder& operator=(const SpoolFolder&) = delete;
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+// Set as long as this object lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+struct Run {
+  int status = 0, refused = 0;
+  Duration wall;
+};
+
+Run run(const std::vector<std::string>& command) {
+  Run out;
+  const auto begin = std::chrono::steady_clock::now();
+  out.status = run_program(command, out.refused);
+  out.wall = Duration{(std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1)};
+  return out;
+}
+
+Run run_recorded(const RecordSettings& settings, const std::string& library, const std::string& cupti,
+                 const SpoolFolder& folder, const char* extent) {
+  const Variable spools(kFolder, folder.name()), which(kCupti, cupti), how(kExtent, extent),
+      injection(kInjection, library), nvtx(kNvtxInjection, library);
+  return run(settings.command);
+}
+
+std::string driver_version() {
+  std::ifstream in("/proc/driver/nvidia/version");
+  std::string word, line;
+  std::getline(in, line);
+  // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ..."
+  for (std::size_t from = 0; from < line.size();) {
+    const std::size_t to = std::min(line.find(' ', from), line.size());
+    const std::string part = line.substr(from, to - from);
+    if (part.find('.') != std::string::npos && part.find_first_not_of("0123456789.") == std::string::npos)
+      return part;
+    from = to + 1;
+  }
+  return {};
+}
+
+void describe(rec::Recording& r, const RecordSettings& settings, const Run& run) {
+  rec::About& about = r.about;
+  about.command = settings.command;
+  about.length = run.wall;
+  about.ending = WIFSIGNALED(run.status) ? rec::Ending::killed : rec::Ending::exited;
+  about.code = WIFSIGNALED(run.status) ? WTERMSIG(run.status) : WEXITSTATUS(run.status);
+  about.gangway = settings.version;
+  about.driver = driver_version();
+  about.cpu = settings.cpu;
+  about.cores = std::thread::hardware_concurrency();
+  utsname system{};
+  if (uname(&system) == 0)
+    about.system = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
+}
+
+// To what a person reads of it.
+Duration rounded(Duration d) {
+  std::int64_t unit = 1;
+  while (d.ns / unit >= 10'000) unit *= 10;
+  return Duration{(d.ns + unit / 2) / unit * unit};
+}
+
+void say(const std::string& line) { fmt::print(stderr, "gangway: {}\n", line); }
+
+std::string how_it_ended(const rec::About& about) {
+  return about.ending == rec::Ending::killed
+             ? fmt::format("was killed by signal {} ({})", about.code, strsignal(about.code))
+             : fmt::format("ended with exit code {}", about.code);
+}
+
+// What was seen instead.
+std::string range_names(const rec::Recording& r) {
+  std::string out;
+  std::size_t left = 5;
+  for (const rec::RangeName& name : r.range_names) {
+    if (left-- == 0) return out + ", ...";
+    out += (out.empty() ? "" : ", ") + quote(name.domain.empty() ? name.name : name.domain + "/" + name.name);
+  }
+  return out.empty() ? "none at all" : out;
+}
+
+void report_problems(const rec::Recording& r) {
+  if (r.about.ending == rec::Ending::killed || r.about.code != 0)
+    say(fmt::format("the program {}; recorded is what there was until then", how_it_ended(r.about)));
+  const auto unfinished =
+      std::count_if(r.processes.begin(), r.processes.end(), [](const auto& p) { return !p.finished; });
+  if (unfinished > 0 && r.about.ending == rec::Ending::exited)
+    say(fmt::format("{} of {} processes ended without handing over their last records", unfinished,
+                    r.processes.size()));
+  if (r.about.lost > 0)
+    say(fmt::format(
+        "{} records are missing: of work that was not over when its process ended, or that found no room",
+        r.about.lost));
+  if (!r.about.trouble.empty()) say(r.about.trouble);
+}
+
+void report_jobs(const rec::Recording& r, const RecordSettings& settings) {
+  if (r.jobs.empty() && settings.jobs.kind == rec::JobKind::sync)
+    say("no call left nothing outstanding, so there are no jobs (--jobs whole takes the program as one)");
+  else if (!r.jobs.empty() && r.about.skip == r.jobs.size())
+    say(fmt::format("--skip {} leaves none of {} jobs", settings.jobs.skip, r.jobs.size()));
+  if (!r.jobs.empty() && r.jobs.front().kind == rec::JobKind::cut)
+    say("the program never synchronises: it is cut after 10 ms of device time each, and its jobs have no "
+        "latency");
+}
+
+double change(Duration with, Duration without) {
+  return 100 *
+         (static_cast<double>(with.ns) / static_cast<double>(std::max<std::int64_t>(without.ns, 1)) - 1);
+}
+
+// Runs the program alone, and once more with its calls noted and nothing else, for its jobs.
+void report_overhead(const rec::Recording& r, const RecordSettings& settings, const std::string& library,
+                     const std::string& cupti) {
+  say("run without being recorded");
+  const Duration alone = run(settings.command).wall;
+  fmt::print(stderr, "overhead  whole program, its start included: {} recorded, {} alone ({:+.1f} %)\n",
+             to_text(rounded(r.about.length)), to_text(rounded(alone)), change(r.about.length, alone));
+  say("run with its calls noted alone, for the times of its jobs");
+  const SpoolFolder folder(settings.out);
+  run_recorded(settings, library, cupti, folder, kCallsOnly);
+  if (const auto jobs = compare_jobs(r, assemble(read_spools(folder.name()))))
+    fmt::print(stderr, "overhead  median job: {} recorded, {} with its calls noted alone ({:+.1f} %)\n",
+               to_text(rounded(jobs->recorded)), to_text(rounded(jobs->calls_only)),
+               change(jobs->recorded, jobs->calls_only));
+  else
+    fmt::print(stderr, "overhead  of jobs: not known, as the program did not make the same calls again\n");
+}
+
+// Adds what a second run tells of the nodes of graphs, if there are graphs.
+void second_pass(rec::Recording& r, const RecordSettings& settings, const std::string& library,
+                 const std::string& cupti) {
+  if (r.graphs.empty())
+    return say("the program launched no graphs, so there is no second run for their nodes");
+  say("second run, for the nodes of graphs");
+  const SpoolFolder folder(settings.out);
+  const Run second = run_recorded(settings, library, cupti, folder, kGraphNodes);
+  const std::size_t without = add_nodes(r, read_spools(folder.name()));
+  if (second.status != 0)
+    r.about.trouble = "the second run, for the nodes of graphs, failed";
+  else if (without > 0)
+    r.about.trouble =
+        fmt::format("{} of {} graphs were not launched again in the second run", without, r.graphs.size());
+}
+
+}  // namespace
+
+int record(const RecordSettings& settings) {
+  const std::string& program = settings.command.front();
+  if (const int refused = refuse_program(program); refused != 0) return refused;
+  if (!settings.replace && fs::exists(settings.out))
+    throw InputError({settings.out, 0}, "--out", "a file", "none: --force replaces it");
+  for (const char* variable : {kInjection, kNvtxInjection})
+    if (const char* other = std::getenv(variable); other != nullptr && *other != '\0')
+      throw RunError(fmt::format("another profiler is active: {} is {}", variable, other));
+  const std::string library = library_beside_program(kLibrary, "it was built without CUPTI's headers");
+  const std::string cupti = find_cupti(settings.cupti);
+
+  rec::Recording r;
+  Run first;
+  {
+    const SpoolFolder folder(settings.out);
+    first = run_recorded(settings, library, cupti, folder, kEverything);
+    if (first.refused != 0) return first.refused;
+    r = assemble(read_spools(folder.name()));
+  }
+  describe(r, settings, first);
+  if (r.processes.empty())
+    throw RunError(
+        fmt::format("{} never used a GPU: nothing is recorded (it {})", program, how_it_ended(r.about)));
+  if (r.works.empty())
+    throw RunError(r.about.trouble.empty()
+                       ? fmt::format("{} submitted nothing to a GPU: nothing is recorded (it {})", program,
+                                     how_it_ended(r.about))
+                       : r.about.trouble);
+  if (settings.graph_nodes) second_pass(r, settings, library, cupti);
+  cut_jobs(r, settings.jobs);
+  write_recording(r, settings.out, settings.replace);
+
+  report_problems(r);
+  report_jobs(r, settings);
+  fmt::print(stderr, "{}", to_text(r, rec::summarise(r)));
+  if (settings.overhead) report_overhead(r, settings, library, cupti);
+  say(settings.out + " is written");
+  if (r.jobs.empty() && settings.jobs.kind == rec::JobKind::nvtx)
+    throw RunError(fmt::format("no NVTX range has the name {}: seen were {}", quote(settings.jobs.range),
+                               range_names(r)));
+  return end_alike(first.status);
+}
+
+}  // namespace gangway::spool
