@@ -27,7 +27,7 @@ int call_track(Index thread) { return 2 + 2 * static_cast<int>(thread); }
 constexpr std::size_t kLongestName = 120;
 constexpr std::size_t kReserve = 256;  // for the end of the file
 
-double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
+double in_microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
 
 std::string dims(const rec::Dim& d) { return fmt::format("{} x {} x {}", d.x, d.y, d.z); }
 
@@ -107,7 +107,7 @@ class RecordingTrace {
           {"name", fmt::format("memory of GPU {}", m.gpu)},
           {"pid", gpu_process(m.process)},
           {"tid", 0},
-          {"ts", microseconds(m.at.ns)},
+          {"ts", in_microseconds(m.at.ns)},
           {"args", {{"bytes", now}}}},
          m.at);
   }
@@ -132,8 +132,8 @@ class RecordingTrace {
     event["args"] = args;
     emit(event, call.begin);
     const auto arrow = [&](const char* phase, int pid, int tid, Time at) {
-      Json flow{{"ph", phase}, {"name", "submission"}, {"cat", "submission"},      {"id", number},
-                {"pid", pid},  {"tid", tid},           {"ts", microseconds(at.ns)}};
+      Json flow{{"ph", phase}, {"name", "submission"}, {"cat", "submission"},         {"id", number},
+                {"pid", pid},  {"tid", tid},           {"ts", in_microseconds(at.ns)}};
       if (*phase == 'f') flow["bp"] = "e";
       emit(flow, call.begin);
     };
@@ -171,8 +171,8 @@ class RecordingTrace {
             {"name", name},
             {"pid", pid},
             {"tid", tid},
-            {"ts", microseconds(begin.ns)},
-            {"dur", microseconds(length.ns)}};
+            {"ts", in_microseconds(begin.ns)},
+            {"dur", in_microseconds(length.ns)}};
   }
   void process(int pid, const std::string& name, int place) {
     emit({{"ph", "M"}, {"name", "process_name"}, {"pid", pid}, {"tid", 0}, {"args", {{"name", name}}}},

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic("SQLite format 3\0", 16);
+constexpr std::string_view kFirstBytes("SQLite format 3\0", 16);
 constexpr std::size_t kHead = 100;  // of an SQLite file
 
 [[noreturn]] void refuse(const std::string& file, const std::string& found, const std::string& expected) {
@@ -44,7 +44,7 @@ void check_size(const fs::path& file) {
   const std::uintmax_t size = fs::file_size(file, failed);
   if (failed) refuse(name, failed.message(), "a file that can be read");
   const std::string head = head_of(file);
-  if (head.size() >= kMagic.size() && !head.starts_with(kMagic))
+  if (head.size() >= kFirstBytes.size() && !head.starts_with(kFirstBytes))
     refuse(name, "another kind of file", "a recording");
   if (head.size() < kHead) refuse(name, fmt::format("a file of {} bytes", size), "a recording");
   const std::uint64_t stored = big_endian(head, 16, 2);
@@ -494,7 +494,7 @@ class Checker {
 
 bool is_recording(const fs::path& file) {
   std::error_code failed;
-  return fs::is_regular_file(file, failed) && head_of(file).starts_with(kMagic);
+  return fs::is_regular_file(file, failed) && head_of(file).starts_with(kFirstBytes);
 }
 
 Recording read_recording(const fs::path& file, Extent extent) {

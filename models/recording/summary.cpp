@@ -189,7 +189,7 @@ std::string shortened(const std::string& name) {
 std::string plural(std::int64_t count, const std::string& one, const std::string& many = "") {
   return fmt::format("{} {}", count, count == 1 ? one : many.empty() ? one + "s" : many);
 }
-std::int64_t number(const auto& rows) { return static_cast<std::int64_t>(rows.size()); }
+std::int64_t count_of(const auto& rows) { return static_cast<std::int64_t>(rows.size()); }
 
 }  // namespace
 
@@ -226,8 +226,8 @@ std::string to_text(const Recording& r, const Summary& s) {
   const auto line = [&]<typename... Values>(fmt::format_string<Values...> format, Values&&... values) {
     out += fmt::format(format, std::forward<Values>(values)...) + '\n';
   };
-  line("{} of {} in {}", plural(s.submissions, "submission"), plural(number(r.threads), "thread"),
-       plural(number(r.processes), "process", "processes"));
+  line("{} of {} in {}", plural(s.submissions, "submission"), plural(count_of(r.threads), "thread"),
+       plural(count_of(r.processes), "process", "processes"));
   line("{} ({})", plural(s.jobs, "job"), r.about.jobs);
   if (s.warm_up > 0) line("          {} before them left out as warm-up", plural(s.warm_up, "job"));
   if (s.jobs > 0) {

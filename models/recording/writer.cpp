@@ -26,7 +26,7 @@ class Unfinished {
  public:
   explicit Unfinished(const fs::path& file)
       : file_(file), path_(file.string() + ".tmp" + std::to_string(getpid())) {
-    const int made = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (made < 0) fail(file, std::strerror(errno));
     ::close(made);
   }
