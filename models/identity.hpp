@@ -37,7 +37,12 @@ struct DeviceId {
 struct JobId {
   ClientId client;
   std::uint32_t number = 0;
-  friend constexpr auto operator<=>(JobId, JobId) = default;
+  // Written out, as nvcc loses a defaulted one over members with operators of their own.
+  friend constexpr bool operator==(JobId a, JobId b) { return a.client == b.client && a.number == b.number; }
+  friend constexpr std::strong_ordering operator<=>(JobId a, JobId b) {
+    if (const auto by_client = a.client <=> b.client; by_client != 0) return by_client;
+    return a.number <=> b.number;
+  }
 };
 // One stay of a kernel on a device. Never used twice in a run; 0 is none.
 struct LaunchId {
