@@ -9,10 +9,10 @@ namespace {
 void check_grant(const Contender& contender, const Policy& policy) {
   if (contender.granting.of == GrantOf::kernel) return;
   const Capabilities rest = policy.needs().missing_from({Capability::evict});
-  if (policy.needs().has(Capability::evict) && rest.none()) return;
-  throw InputError(contender.grant, contender.grant_path, "job",
-                   fmt::format("kernel, since {} cannot be given whole jobs: it needs {}", contender.label,
-                               rest.none() ? "no launches" : rest.text()));
+  if (rest.none()) return;
+  throw InputError(
+      contender.grant, contender.grant_path, "job",
+      fmt::format("kernel, since {} cannot be given whole jobs: it needs {}", contender.label, rest.text()));
 }
 
 }  // namespace

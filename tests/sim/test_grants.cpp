@@ -239,7 +239,7 @@ std::vector<std::string> owners() {
   for (const std::string& name : all_policies()) {
     const ChosenPolicy chosen = policy_from(name);
     const Capabilities needs = chosen.entry->make(chosen.values)->needs();
-    if (needs.has(Capability::evict) && needs.missing_from({Capability::evict}).none()) names.push_back(name);
+    if (needs.missing_from({Capability::evict}).none()) names.push_back(name);
   }
   return names;
 }
