@@ -52,12 +52,21 @@ ParameterValues::ParameterValues(const std::vector<Parameter>& declared, const s
   for (const Parameter& parameter : declared) values_[parameter.name] = standard(parameter);
   if (!given) return;
   Mapping mapping = given->mapping();
+  take(declared, mapping);
+  mapping.finish();
+}
+
+ParameterValues::ParameterValues(const std::vector<Parameter>& declared, Mapping& given)
+    : ParameterValues(declared, std::nullopt) {
+  take(declared, given);
+}
+
+void ParameterValues::take(const std::vector<Parameter>& declared, Mapping& given) {
   for (const Parameter& parameter : declared)
-    if (auto field = mapping.maybe(parameter.name)) {
+    if (auto field = given.maybe(parameter.name)) {
       values_[parameter.name] = read(parameter, *field);
       given_[parameter.name] = {field->node().origin(), field->path()};
     }
-  mapping.finish();
 }
 
 std::string ParameterValues::text() const {

@@ -42,6 +42,8 @@ class ParameterValues {
   // Defaults, overridden by the mapping `given` (if any). Throws InputError for unknown names and values out
   // of range.
   ParameterValues(const std::vector<Parameter>& declared, const std::optional<Field>& given);
+  // Overridden by keys of a mapping that has others, too. Throws InputError for values out of range.
+  ParameterValues(const std::vector<Parameter>& declared, Mapping& given);
 
   Duration duration(const std::string& name) const { return std::get<Duration>(values_.at(name)); }
   double number(const std::string& name) const { return std::get<double>(values_.at(name)); }
@@ -58,6 +60,8 @@ class ParameterValues {
   [[noreturn]] void refuse(const std::string& name, const std::string& expected) const;
 
  private:
+  void take(const std::vector<Parameter>& declared, Mapping& given);
+
   struct Place {
     Origin origin;
     std::string path;

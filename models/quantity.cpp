@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace gangway {
 namespace {
@@ -104,6 +105,9 @@ constexpr std::array<Unit, 9> kBandwidthUnits{{{"TiB/s", 1LL << 40},
                                                {"MB/s", 1'000'000},
                                                {"kB/s", 1'000},
                                                {"B/s", 1}}};
+// In seconds.
+constexpr std::array<std::pair<std::string_view, double>, 5> kRateUnits{
+    {{"/s", 1}, {"/min", 60}, {"/h", 3600}, {"/ms", 1e-3}, {"/us", 1e-6}}};
 constexpr std::int64_t kLongest = 100LL * 86'400 * 1'000'000'000;
 
 std::string with_unit(std::int64_t value, const Unit& unit) {
@@ -169,6 +173,23 @@ bool parse(std::string_view text, Bandwidth& out, ParseFailure& why) {
   return ok && out.bytes_per_second > 0;
 }
 
+bool parse(std::string_view text, Rate& out, ParseFailure& why) {
+  why.expected =
+      "a rate above zero with a unit (/s, /min, /h), such as 60/s, from 0.000001/s to 1000000000/s";
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc()) return false;
+  std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  for (const auto& [name, seconds] : kRateUnits)
+    if (unit == name) {
+      out.per_second = number / seconds;
+      return out.per_second >= 1e-6 && out.per_second <= 1e9;  // false of what is not a number, too
+    }
+  return false;
+}
+
 bool parse_share(std::string_view text, double& out, ParseFailure& why) {
   why.expected = "a number or a percentage";
   const char* end = text.data() + text.size();
@@ -192,6 +213,8 @@ std::string to_text(Bytes b) {
     if (b.count >= unit.scale && b.count % unit.scale == 0) return with_unit(b.count, unit);
   return fmt::format("{} B", b.count);
 }
+
+std::string to_text(Rate r) { return fmt::format("{}/s", r.per_second); }
 
 std::string to_text(double x) { return fmt::format("{}", x); }
 

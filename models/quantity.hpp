@@ -45,6 +45,12 @@ struct Bandwidth {
   friend constexpr auto operator<=>(Bandwidth, Bandwidth) = default;
 };
 
+// Events per second, on average; above 0 where it comes from a text.
+struct Rate {
+  double per_second = 0;
+  friend constexpr auto operator<=>(Rate, Rate) = default;
+};
+
 // A number of block-tasks (the work of one thread block of the original grid).
 struct BlockCount {
   std::int64_t count = 0;
@@ -94,12 +100,15 @@ struct ParseFailure {
 bool parse(std::string_view text, Duration& out, ParseFailure& why);
 bool parse(std::string_view text, Bytes& out, ParseFailure& why);
 bool parse(std::string_view text, Bandwidth& out, ParseFailure& why);
+// From one in 10^6 s to 10^9 a second. Units: /s, /min, /h, /ms, /us. Not exact.
+bool parse(std::string_view text, Rate& out, ParseFailure& why);
 // A plain decimal number or a percentage: `0.5`, `5 %`.
 bool parse_share(std::string_view text, double& out, ParseFailure& why);
 
 // Shortest exact text with the largest fitting unit: 1500000 ns -> "1.5 ms".
 std::string to_text(Duration d);
 std::string to_text(Bytes b);
+std::string to_text(Rate r);  // 60/s
 // Shortest text that reads back as the same double.
 std::string to_text(double x);
 

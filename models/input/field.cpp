@@ -82,6 +82,7 @@ Duration Field::duration(Duration least, Duration most) const {
 
 Bytes Field::bytes() const { return read_quantity<Bytes>(*this); }
 Bandwidth Field::bandwidth() const { return read_quantity<Bandwidth>(*this); }
+Rate Field::rate() const { return read_quantity<Rate>(*this); }
 
 std::string Field::one_of(const std::vector<std::string>& names) const {
   std::string value = is_scalar() ? node_->scalar : std::string();
@@ -120,6 +121,11 @@ std::optional<Field> Mapping::maybe(const std::string& key) {
   const Node* node = field_.node().find(key);
   if (node == nullptr) return std::nullopt;
   return Field(*node, field_.path().empty() ? key : field_.path() + "." + key);
+}
+
+std::optional<Duration> Mapping::maybe_duration(const std::string& key, Duration least) {
+  const auto field = maybe(key);
+  return field ? std::optional(field->duration(least)) : std::nullopt;
 }
 
 void Mapping::finish() const {

@@ -34,6 +34,7 @@ class Field {
   Duration duration(Duration least = Duration{0}, Duration most = Duration::max()) const;
   Bytes bytes() const;
   Bandwidth bandwidth() const;
+  Rate rate() const;
   std::string one_of(const std::vector<std::string>& names) const;
   std::vector<Field> items() const;
   Mapping mapping() const;
@@ -52,6 +53,7 @@ class Mapping {
 
   Field need(const std::string& key);
   std::optional<Field> maybe(const std::string& key);
+  std::optional<Duration> maybe_duration(const std::string& key, Duration least);
   const Field& self() const { return field_; }
   void finish() const;
 

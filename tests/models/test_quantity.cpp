@@ -69,3 +69,22 @@ TEST_CASE("a copy takes its size over the bandwidth, rounded up") {
   CHECK(transfer_time(Bytes{1}, Bandwidth{3'000'000'000}) == Duration{1});
   CHECK(transfer_time(Bytes{12'000'000}, Bandwidth{12'000'000'000}) == Duration{1'000'000});
 }
+
+TEST_CASE("rates need a unit and are above zero") {
+  Rate rate;
+  ParseFailure why;
+  for (const auto& [text, per_second] :
+       {std::pair("60/s", 60.0), std::pair("0.5 /s", 0.5), std::pair("90/min", 1.5), std::pair("36/h", 0.01),
+        std::pair("2/ms", 2000.0), std::pair("1/us", 1e6), std::pair("1e-6/s", 1e-6),
+        std::pair("1e9/s", 1e9)}) {
+    INFO(text);
+    REQUIRE(parse(text, rate, why));
+    CHECK(rate.per_second == Approx(per_second).epsilon(1e-15));
+  }
+  for (const char* wrong : {"", "60", "/s", "0/s", "-1/s", "nan/s", "inf/s", "60/s/s", "60 s", "60/ s",
+                            "1.1e9/s", "1e-7/s", "+1/s"}) {
+    INFO(wrong);
+    CHECK_FALSE(parse(wrong, rate, why));
+  }
+  CHECK(to_text(Rate{60}) == "60/s");
+}

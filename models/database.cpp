@@ -1,4 +1,4 @@
-#include "models/recording/database.hpp"
+#include "models/database.hpp"
 
 #include <sqlite3.h>
 
@@ -6,11 +6,27 @@
 #include <cstring>
 #include <new>
 
-namespace gangway::recording {
+namespace gangway {
 
 Database::Database(const std::filesystem::path& file, Mode mode, Failed failed) : failed_(std::move(failed)) {
-  const int flags = mode == Mode::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  const int code = sqlite3_open_v2(file.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  open(file.c_str(), mode == Mode::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+}
+
+Database::Database(std::string content, Failed failed)
+    : content_(std::move(content)), failed_(std::move(failed)) {
+  open(":memory:", SQLITE_OPEN_READWRITE);
+  const auto size = static_cast<sqlite3_int64>(content_.size());
+  try {
+    check(sqlite3_deserialize(handle_, "main", reinterpret_cast<unsigned char*>(content_.data()), size, size,
+                              SQLITE_DESERIALIZE_READONLY));
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+void Database::open(const char* file, int flags) {
+  const int code = sqlite3_open_v2(file, &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   try {
     check(code);
   } catch (...) {
@@ -35,6 +51,12 @@ void Database::check(int code) {
   failed_(of_system && error != 0 ? std::strerror(error) : sqlite3_errmsg(handle_));
 }
 
+void Database::wait_for_others(std::chrono::milliseconds limit) {
+  sqlite3_busy_timeout(handle_, static_cast<int>(limit.count()));
+}
+
+bool Database::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
+
 void Database::run(const char* sql) { check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }
 
 Statement::Statement(Database& database, const std::string& sql) : database_(database) {
@@ -50,7 +72,7 @@ Statement& Statement::bind(std::int64_t number) {
 
 Statement& Statement::bind(std::string_view text) {
   sqlite3_bind_text64(statement_, ++bound_, text.data() == nullptr ? "" : text.data(), text.size(),
-                      SQLITE_TRANSIENT, SQLITE_UTF8);
+                      SQLITE_STATIC, SQLITE_UTF8);
   return *this;
 }
 
@@ -80,9 +102,10 @@ bool Statement::is_null(int column) const { return sqlite3_column_type(statement
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 
 std::string_view Statement::text(int column) const {
-  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  const void* data =
+      is_text(column) ? sqlite3_column_text(statement_, column) : sqlite3_column_blob(statement_, column);
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
-  return data == nullptr ? std::string_view() : std::string_view(data, size);
+  return data == nullptr ? std::string_view() : std::string_view(static_cast<const char*>(data), size);
 }
 
-}  // namespace gangway::recording
+}  // namespace gangway

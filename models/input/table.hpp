@@ -1,4 +1,4 @@
-// A CSV file of a result folder, read strictly, row by row.
+// A CSV file, of a result folder or of somebody else, read strictly, row by row.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,11 @@ namespace gangway {
 // cells than the first line, a last line without an end (a file cut off), a quote that does not close.
 class Table {
  public:
+  // Of a result folder.
   explicit Table(std::filesystem::path file);
+  // Of another program, with this content: lines may end as on Windows, the last one may have no end, empty
+  // ones may follow it, and a byte order mark may precede the first.
+  Table(std::filesystem::path file, std::string content);
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
@@ -35,11 +39,14 @@ class Table {
   [[noreturn]] void refuse(std::size_t column, const std::string& expected) const;
 
  private:
+  void read_columns();
   bool read_line();
+  std::string_view take_line();
   std::string_view read_cell(std::string_view& rest);
 
   std::filesystem::path file_;
   std::string text_;
+  bool foreign_ = false;
   std::string_view rest_;
   std::vector<std::string> columns_;
   std::vector<std::string_view> cells_;

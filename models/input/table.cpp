@@ -1,4 +1,4 @@
-#include "experiments/table.hpp"
+#include "models/input/table.hpp"
 
 #include <fmt/format.h>
 
@@ -14,6 +14,8 @@
 
 namespace gangway {
 namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string content(const std::filesystem::path& file) {
   std::error_code error;
@@ -35,6 +37,18 @@ bool parse_whole(std::string_view text, Number& out) {
 }  // namespace
 
 Table::Table(std::filesystem::path file) : file_(std::move(file)), text_(content(file_)), rest_(text_) {
+  read_columns();
+}
+
+Table::Table(std::filesystem::path file, std::string content)
+    : file_(std::move(file)), text_(std::move(content)), foreign_(true), rest_(text_) {
+  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+  const std::size_t last = rest_.find_last_not_of("\r\n");
+  rest_ = rest_.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  read_columns();
+}
+
+void Table::read_columns() {
   if (!read_line()) throw InputError({file_.string(), 1}, "columns", "an empty file", "a line of columns");
   columns_.assign(cells_.begin(), cells_.end());
 }
@@ -59,15 +73,21 @@ bool Table::next() {
   return true;
 }
 
-bool Table::read_line() {
-  if (rest_.empty()) return false;
-  ++line_;
+std::string_view Table::take_line() {
   const std::size_t end = rest_.find('\n');
-  if (end == std::string_view::npos)
+  if (end == std::string_view::npos && !foreign_)
     throw InputError({file_.string(), line_}, "row", "no end of the line",
                      "a whole line: the file is cut off");
   std::string_view line = rest_.substr(0, end);
-  rest_.remove_prefix(end + 1);
+  rest_.remove_prefix(std::min(rest_.size(), line.size() + 1));
+  if (foreign_ && line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+bool Table::read_line() {
+  if (rest_.empty()) return false;
+  ++line_;
+  std::string_view line = take_line();
   cells_.clear();
   unquoted_.clear();
   do cells_.push_back(read_cell(line));

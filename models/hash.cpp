@@ -1,4 +1,4 @@
-#include "experiments/hash.hpp"
+#include "models/hash.hpp"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
