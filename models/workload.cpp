@@ -34,6 +34,11 @@ StateSizes block_sizes(const Client& client) {
   return sizes;
 }
 
+bool plays_recordings(const Workload& workload) {
+  return std::any_of(workload.clients.begin(), workload.clients.end(),
+                     [](const Client& client) { return client.recorded != nullptr; });
+}
+
 BlockCount largest_grid(const Client& client) {
   BlockCount most;
   for (const Kernel& kernel : client.kernels) most = std::max(most, kernel.block_tasks);

@@ -68,12 +68,26 @@ struct Variable {
   std::optional<BlockMap> map = {};  // none: any block may use all of it
 };
 
-struct Repeat {
-  std::optional<std::uint32_t> jobs = 1;  // none: endless
-  std::optional<Duration> period;         // between releases, or
-  std::optional<Duration> think;          // from a finish to the next release
-  std::vector<Duration> releases = {};    // or all of them, in order
+class ArrivalProcess;
+
+// Requests that come whether or not the client is done with earlier ones: drawn, or listed.
+struct RequestArrivals {
+  std::shared_ptr<const ArrivalProcess> process;
+  Rate rate;  // of `process`
+  std::shared_ptr<const std::vector<Duration>>
+      times;  // instead: in order, from the client's first release on
 };
+
+// At most one form of releases is given; none: a recorded program's own pace.
+struct Repeat {
+  std::optional<std::uint32_t> jobs = 1;         // none: endless
+  std::optional<Duration> period;                // between releases, or
+  std::optional<Duration> think;                 // from a finish to the next release
+  std::vector<Duration> releases = {};           // or all of them, in order
+  std::optional<RequestArrivals> arrivals = {};  // or as services have them
+};
+
+struct Recorded;
 
 struct Client {
   std::string name;
@@ -99,6 +113,7 @@ struct Client {
   std::uint32_t frames_in_flight = 1;  // jobs released at first, where each finish releases one
   Repeat repeat;
   std::vector<Kernel> kernels;
+  std::shared_ptr<const Recorded> recorded;  // what it plays in the place of kernels, if anything
 };
 
 // First releases by position: the i-th client in the order arrives at i * gap.
@@ -122,6 +137,9 @@ struct Workload {
   Jitter jitter;
   std::vector<Client> clients;
 };
+
+// Whether some clients are made of recordings. Then all must be, for a world to play them.
+bool plays_recordings(const Workload& workload);
 
 // The stream that every other stream waits for, as CUDA's legacy default stream.
 inline constexpr const char* kNullStream = "default";

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "workloads/client_recording.hpp"
 #include "workloads/client_terms.hpp"
+#include "workloads/repeat.hpp"
 #include "workloads/variables.hpp"
 
 namespace gangway {
@@ -68,12 +70,6 @@ Duration read_time(Mapping& m, BlockCount block_tasks) {
   const Duration one = each->duration(1_ns);
   if (one.ns > 8'640'000'000'000'000 / block_tasks.count) each->fail("a kernel of at most 100 days");
   return {one.ns * block_tasks.count};
-}
-
-template <typename T>
-std::optional<T> optional_duration(Mapping& m, const std::string& key, T least) {
-  const auto field = m.maybe(key);
-  return field ? std::optional<T>(field->duration(least)) : std::nullopt;
 }
 
 BlockException read_exception(const Field& field, const Kernel& kernel) {
@@ -162,8 +158,8 @@ void read_kernels(const Field& field, std::vector<Kernel>& kernels) {
     kernel.transformation_overhead = overhead->number(0.01, 100);
   if (auto registers = m.maybe("registers")) kernel.registers = registers->integer(0, 255);
   if (auto shared = m.maybe("shared_memory")) kernel.shared_memory = shared->bytes();
-  kernel.eviction_delay = optional_duration(m, "eviction_delay", 0_ns);
-  kernel.block_task_length = optional_duration(m, "block_task_length", 1_ns);
+  kernel.eviction_delay = m.maybe_duration("eviction_delay", 0_ns);
+  kernel.block_task_length = m.maybe_duration("block_task_length", 1_ns);
   if (kernel.eviction_delay && kernel.block_task_length)
     field.fail("both eviction_delay and block_task_length", "one of them");
   if (auto exceptions = m.maybe("exceptions"))
@@ -174,10 +170,10 @@ void read_kernels(const Field& field, std::vector<Kernel>& kernels) {
     kernel.channel = static_cast<std::uint32_t>(channel->integer(0, kMostChannels - 1));
   if (auto job = m.maybe("never_ends"))
     kernel.never_ends = static_cast<std::uint32_t>(job->integer(0, 1'000'000'000));
-  kernel.trapped_gap = optional_duration(m, "trapped_gap", 0_ns);
-  kernel.trapped_time = optional_duration(m, "trapped_time", 1_ns);
-  kernel.gap = optional_duration(m, "gap", 0_ns).value_or(Duration{});
-  kernel.host_work = optional_duration(m, "host_work", 0_ns).value_or(Duration{});
+  kernel.trapped_gap = m.maybe_duration("trapped_gap", 0_ns);
+  kernel.trapped_time = m.maybe_duration("trapped_time", 1_ns);
+  kernel.gap = m.maybe_duration("gap", 0_ns).value_or(Duration{});
+  kernel.host_work = m.maybe_duration("host_work", 0_ns).value_or(Duration{});
   if (auto declared = m.maybe("declared_time")) {
     kernel.time_unknown = declared->is_scalar() && declared->node().scalar == "unknown";
     if (!kernel.time_unknown) kernel.declared_time = declared->duration(1_ns);
@@ -198,38 +194,6 @@ GpuSet read_gpus(const Field& field) {
     gpus.add(gpu);
   }
   return gpus;
-}
-
-std::vector<Duration> read_releases(const Field& field) {
-  std::vector<Duration> releases;
-  for (const Field& item : field.items()) {
-    releases.push_back(item.duration());
-    if (releases.size() > 1 && releases.back() < releases[releases.size() - 2])
-      item.fail("a release not before the one before it");
-  }
-  return releases;
-}
-
-Repeat read_repeat(const Field& field) {
-  Mapping m = field.mapping();
-  Repeat repeat;
-  if (auto releases = m.maybe("releases")) {
-    repeat.releases = read_releases(*releases);
-    repeat.jobs = static_cast<std::uint32_t>(repeat.releases.size());
-    m.finish();
-    return repeat;
-  }
-  const Field jobs = m.need("jobs");
-  if (jobs.is_scalar() && jobs.node().scalar == "endless")
-    repeat.jobs.reset();
-  else
-    repeat.jobs = static_cast<std::uint32_t>(jobs.integer(1, 1'000'000'000));
-  repeat.period = optional_duration(m, "period", 1_ns);
-  repeat.think = optional_duration(m, "think", 0_ns);
-  if (repeat.period.has_value() == repeat.think.has_value())
-    field.fail(repeat.period ? "both period and think" : "neither period nor think", "one of them");
-  m.finish();
-  return repeat;
 }
 
 // What the workload says for all clients that do not say it themselves.
@@ -270,6 +234,20 @@ void read_program(Mapping& m, Client& client) {
   client.channels = channels ? channels->integer(used, kMostChannels) : used;
 }
 
+// In the place of kernels, and of all that says how these are submitted.
+void read_recording(const Field& recording, const Field& of_client, Client& client) {
+  for (const char* other : {"kernels", "throttle", "channels", "copy_in", "copy_out", "variables", "native",
+                            "context", "stream", "blocking", "trivial_requests", "frames_in_flight"})
+    if (of_client.node().find(other) != nullptr)
+      recording.fail(fmt::format("both recording and {}", other), "one of them");
+  const Repeat& repeat = client.repeat;
+  const bool repeats = of_client.node().find("repeat") != nullptr;
+  const bool paced = repeat.period || repeat.think || repeat.arrivals || !repeat.releases.empty();
+  client.recorded = read_recorded(recording, paced);
+  if (!paced && !repeats) client.repeat.jobs = client.recorded->to - client.recorded->from;
+  if (!paced) client.frames_in_flight = UINT32_MAX;  // the program itself says when a job begins
+}
+
 Client read_client(const Field& field, const ForAll& all) {
   Mapping m = field.mapping();
   Client client;
@@ -278,7 +256,7 @@ Client read_client(const Field& field, const ForAll& all) {
   if (auto priority = m.maybe("priority")) read_client_priority(*priority, client);
   if (auto priorities = m.maybe("priorities")) read_client_priorities(*priorities, all.priorities, client);
   if (auto privileged = m.maybe("privileged")) client.privileged = privileged->boolean();
-  client.arrive = optional_duration(m, "arrive", 0_ns);
+  client.arrive = m.maybe_duration("arrive", 0_ns);
   read_terms(m, client);
   read_memory(m, client);
   if (auto native = m.maybe("native")) client.native = native->boolean();
@@ -289,9 +267,13 @@ Client read_client(const Field& field, const ForAll& all) {
   if (auto trivial = m.maybe("trivial_requests")) client.trivial_requests = trivial->number(0, 1000);
   if (auto frames = m.maybe("frames_in_flight"))
     client.frames_in_flight = static_cast<std::uint32_t>(frames->integer(1, 1000));
-  if (auto repeat = m.maybe("repeat")) client.repeat = read_repeat(*repeat);
+  const auto recording = m.maybe("recording");
+  if (auto repeat = m.maybe("repeat")) client.repeat = read_repeat(*repeat, recording.has_value());
   if (client.arrive && !client.repeat.releases.empty()) field.fail("both arrive and releases", "one of them");
-  read_program(m, client);
+  if (recording)
+    read_recording(*recording, field, client);
+  else
+    read_program(m, client);
   m.finish();
   check_maps(field, client);
   Duration sum;
@@ -325,6 +307,8 @@ Jitter read_jitter(const Field& field) {
 
 std::vector<Client> read_client_list(const Field& field, bool laid_out, const ForAll& all) {
   std::vector<Client> clients;
+  if (field.items().size() > ClientId::kMost)
+    field.fail(fmt::format("{} clients", field.items().size()), fmt::format("at most {}", ClientId::kMost));
   for (const Field& item : field.items()) {
     Client client = read_client(item, all);
     for (const Client& other : clients)

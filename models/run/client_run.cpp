@@ -8,6 +8,8 @@
 namespace gangway {
 namespace {
 
+constexpr std::size_t kUsualBacklog = 64;  // jobs; for more of them, memory is taken while time counts
+
 Stream stream(const RunSeed& seed, const char* name, ClientId client, std::uint32_t job) {
   return {seed.seed, name, {seed.replication, seed.permutation, client.index, job}};
 }
@@ -33,11 +35,16 @@ void ClientRun::reset(const RunSeed& seed, Time first) {
   first_ = first;
   latest_ = {};
   released_ = begun_ = kernel_ = announced_ = 0;
-  const bool by_finish = !client_->repeat.period && client_->repeat.releases.empty();
-  at_first_ = by_finish ? std::min(client_->frames_in_flight, client_->repeat.jobs.value_or(UINT32_MAX)) : 0;
+  const Repeat& repeat = client_->repeat;
+  const bool by_finish = !repeat.period && repeat.releases.empty() && !repeat.arrivals;
+  at_first_ = by_finish ? std::min(client_->frames_in_flight, repeat.jobs.value_or(UINT32_MAX)) : 0;
+  requests_.reset();
+  if (repeat.arrivals) requests_.emplace(*repeat.arrivals, seed, id_, first);
   scheduled_ = at_first_;
   active_ = left_ = false;
   due_.clear();
+  due_.reserve(kUsualBacklog);
+  next_due_ = 0;
   released_at_ = {};
 }
 
@@ -57,13 +64,17 @@ Time ClientRun::jittered(Time nominal, std::uint32_t release) const {
   return nominal + Duration{static_cast<std::int64_t>(share * static_cast<double>(jitter_->arrival.ns))};
 }
 
+Time ClientRun::next_due() {
+  const Repeat& repeat = client_->repeat;
+  if (requests_) return requests_->next();
+  if (!repeat.releases.empty()) return Time{} + repeat.releases[scheduled_];
+  return first_ + Duration{repeat.period->ns * scheduled_};
+}
+
 std::optional<Time> ClientRun::next_release() {
   if (announced_ < at_first_) return latest_ = std::max(latest_, jittered(first_, announced_++));
   if (at_first_ > 0 || !more()) return std::nullopt;
-  const std::vector<Duration>& listed = client_->repeat.releases;
-  const Duration period = client_->repeat.period.value_or(Duration{});
-  const Time due = listed.empty() ? first_ + Duration{period.ns * scheduled_} : Time{} + listed[scheduled_];
-  const Time release = std::max(latest_, jittered(due, scheduled_));
+  const Time release = std::max(latest_, jittered(next_due(), scheduled_));
   if (leaves(release)) return std::nullopt;
   ++scheduled_;
   return latest_ = release;
@@ -82,8 +93,11 @@ bool ClientRun::begin() {
   active_ = true;
   kernel_ = 0;
   if (client_->slo) {
-    released_at_ = due_.front();
-    due_.pop_front();
+    released_at_ = due_[next_due_++];
+    if (next_due_ == due_.size()) {
+      due_.clear();
+      next_due_ = 0;
+    }
   }
   if (jitter_->kernel_time > 0) {
     factor_ = kernel_time_factor(*jitter_, seed_, {id_, begun_});

@@ -1,9 +1,9 @@
 // A client's program as it runs: when its jobs are released and where the current one stands.
 #pragma once
 
-#include <deque>
 #include <vector>
 
+#include "models/run/request_times.hpp"
 #include "models/workload.hpp"
 #include "models/world.hpp"
 
@@ -32,9 +32,11 @@ class ClientRun {
   const Client& client() const { return *client_; }
   ClientId id() const { return id_; }
 
-  // When the next job is released, if the file's period (or the start of the run) says; think time is
-  // after_finish().
+  // When the next job is released, if the file (or the start of the run) says so by itself: by period,
+  // releases or arrivals. Where a finish decides, that is after_finish().
   std::optional<Time> next_release();
+  // Whether it has one to tell at once: of jobs that wait for nobody's finish and have no times of their own.
+  bool has_release() const { return announced_ < at_first_; }
   std::optional<Time> after_finish(Time now);
 
   // A release is due, for which it was due at `due`: counted. Native clients' jobs need no more than that.
@@ -67,6 +69,7 @@ class ClientRun {
 
  private:
   Time jittered(Time nominal, std::uint32_t release) const;
+  Time next_due();  // of the next release, without jitter
   bool more() const { return !left_ && (!client_->repeat.jobs || scheduled_ < *client_->repeat.jobs); }
   // Whether a release at `due` is one too late for a client that leaves; then no more follow.
   bool leaves(Time due);
@@ -79,17 +82,19 @@ class ClientRun {
   std::vector<Duration> gaps_;     // likewise
   RunSeed seed_;
   Time first_;
-  Time latest_;                  // releases never go back in time
-  double factor_ = 1;            // on the times of the current job
-  std::uint32_t at_first_ = 0;   // jobs released without waiting for a finish, if finishes release
-  std::uint32_t announced_ = 0;  // of those
-  std::uint32_t scheduled_ = 0;  // releases decided so far, those included
+  std::optional<RequestTimes> requests_;  // of clients with arrivals
+  Time latest_;                           // releases never go back in time
+  double factor_ = 1;                     // on the times of the current job
+  std::uint32_t at_first_ = 0;            // jobs released without waiting for a finish, if finishes release
+  std::uint32_t announced_ = 0;           // of those
+  std::uint32_t scheduled_ = 0;           // releases decided so far, those included
   std::uint32_t released_ = 0;
   std::uint32_t begun_ = 0;
   std::uint32_t kernel_ = 0;
   bool active_ = false;
   bool left_ = false;
-  std::deque<Time> due_;  // of jobs released and not begun
+  std::vector<Time> due_;  // of jobs released; those from next_due_ on are not begun
+  std::size_t next_due_ = 0;
   Time released_at_;
 };
 

@@ -84,7 +84,7 @@ void JobAutomaton::eligible(ClientRun& client, bool arrives, Time now) {
     book_.arrived(job, now, client.priority_of(job), client.released_at());
     if (!opened_[job.client.index]) {
       opened_[job.client.index] = true;
-      tell(Opens{job.client, client.client().channels});
+      tell(Opens{job.client, client.client().channels, client.client().weight});
     }
   }
   if (grants_ != nullptr)
@@ -165,23 +165,15 @@ void JobAutomaton::finished_on_device(JobId job, Time now) {
 std::string JobAutomaton::refusal(JobId job, DeviceId gpu, const std::optional<BlockRange>& range) const {
   if (grants_ != nullptr)
     return range ? "a launch of block-tasks, where whole jobs are granted" : grants_->refusal(job, gpu);
-  return refused_range(job, gpu, range.value_or(book_.rest(job)));
-}
-
-std::string JobAutomaton::refused_range(JobId job, DeviceId gpu, BlockRange range) const {
   if (gpu.index >= launches_.size())
     return fmt::format("a launch on device {}, of {}", gpu.index, launches_.size());
   if (!free(gpu)) return "a launch while another kernel owns the GPU";
-  return book_.refusal(job, gpu, range);
+  return book_.refusal(job, gpu, range.value_or(book_.rest(job)));
 }
 
 LaunchId JobAutomaton::launch(JobId job, DeviceId gpu, const std::optional<BlockRange>& range, Time now) {
-  if (grants_ == nullptr) {
-    const BlockRange tasks = range.value_or(book_.rest(job));
-    if (const std::string why = refused_range(job, gpu, tasks); !why.empty()) stage_.refuse_order(why);
-    return place(job, gpu, tasks, now);
-  }
   if (const std::string why = refusal(job, gpu, range); !why.empty()) stage_.refuse_order(why);
+  if (grants_ == nullptr) return place(job, gpu, range.value_or(book_.rest(job)), now);
   const Grant& grant = grants_->give(next_launch(), job, gpu);
   place_next(grant, now);
   return grant.id;

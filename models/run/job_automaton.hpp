@@ -121,7 +121,6 @@ class JobAutomaton {
   void go_on(ClientRun& client, bool late, Time now);
   void finish_job(ClientRun& client, bool late, Time now);
   void count_fruitless(bool none);
-  std::string refused_range(JobId job, DeviceId gpu, BlockRange range) const;
   LaunchId place(JobId job, DeviceId gpu, BlockRange range, Time now);
   void displace(Launch& launch, Time now);
   void tell(const Fact& fact);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "models/recorded.hpp"
+
 namespace gangway {
 namespace {
 
@@ -162,12 +164,14 @@ bool JobBook::left(JobId job, BlockRange range, BlockCount done) {
 }
 
 Duration standalone_of(const WorldSetup& setup, const Client& client) {
+  if (client.recorded) return client.recorded->job;
   const KernelsAlone kernels = kernels_alone(setup, client);
   return Duration{std::max(kernels.both.ns, mul_div_floor(kernels.device.ns, client.frames_in_flight, 1))} +
          copy_in_time(setup, client) + copy_out_time(setup, client);
 }
 
 Duration between_finishes(const WorldSetup& setup, const Client& client) {
+  if (client.recorded) return client.recorded->between_ends;
   if (client.frames_in_flight == 1) return standalone_of(setup, client);
   const KernelsAlone kernels = kernels_alone(setup, client);
   const bool waits = client.copy_out.count > 0;  // for all kernels, before it copies what they made

@@ -1,0 +1,23 @@
+// Times of requests from a table of somebody else's: a trace of a service, say.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "models/input/field.hpp"
+
+namespace gangway {
+
+// Reads the keys of an `arrivals` that names a `file` (experiments/README.md#arrivals): the times, in order,
+// as seen from the client's first release. Throws InputError: at the mapping's keys, or with the table's
+// file, line and column for what is wrong in there.
+std::shared_ptr<const std::vector<Duration>> read_arrival_times(Mapping& arrivals);
+
+// ISO 8601 date and time of day, such as 2023-11-16 18:15:46.6805900 or 2024-05-10T00:00:00.009930+00:00, in
+// ns since 1970 (UTC where it does not say), to the nearest; none for anything else.
+std::optional<std::int64_t> parse_timestamp(std::string_view text);
+
+}  // namespace gangway

@@ -1,0 +1,108 @@
+#include "workloads/client_recording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "models/data_file.hpp"
+#include "models/error.hpp"
+#include "models/nearest.hpp"
+#include "models/recording/file.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+using recording::Index;
+using recording::PlayedProgram;
+
+// A program is mapped once, whoever asks for it.
+std::shared_ptr<const PlayedProgram> program_of(const fs::path& file) {
+  struct Known {
+    std::string identity;
+    std::weak_ptr<const PlayedProgram> program;
+  };
+  static std::mutex mutex;
+  static std::map<std::string, Known> programs;
+  const std::lock_guard lock(mutex);
+  Known& known = programs[fs::absolute(file).lexically_normal().string()];
+  const std::string identity = recording::recording_identity(file);
+  std::shared_ptr<const PlayedProgram> program = known.program.lock();
+  if (program && known.identity == identity) return program;
+  program = std::make_shared<PlayedProgram>(file);
+  known = {identity, program};
+  return program;
+}
+
+// Jobs are counted from 0, behind the warm-up; `to` is the last one.
+void read_jobs(const Field& field, Recorded& recorded) {
+  if (field.is_scalar() && field.node().scalar == "all") return;
+  const auto count = static_cast<std::int64_t>(recorded.program->job_count());
+  Mapping m = field.mapping();
+  const std::int64_t from = m.need("from").integer(0, count - 1);
+  const std::int64_t to = m.need("to").integer(from, count - 1);
+  m.finish();
+  recorded.from = static_cast<Index>(from);
+  recorded.to = static_cast<Index>(to + 1);
+}
+
+void read_scale(const Field& field, Recorded& recorded) {
+  Mapping m = field.mapping();
+  if (auto kernels = m.maybe("kernels")) recorded.kernel_scale = kernels->number(0.001, 1000);
+  if (auto host = m.maybe("host")) recorded.host_scale = host->number(0.001, 1000);
+  m.finish();
+}
+
+Duration mean(Duration sum, Index count) { return {sum.ns / static_cast<std::int64_t>(count)}; }
+
+// What a job takes alone, on the average. Scaled programs are played to know (sim/recorded/alone.cpp).
+void sum_up(Recorded& recorded) {
+  Duration jobs, busy, leads;
+  for (Index j = recorded.from; j < recorded.to; ++j) {
+    const recording::PlayedJob& job = recorded.program->jobs[j];
+    jobs += job.length;
+    busy += job.busy;
+    const recording::Segment& home = recorded.program->segments[job.first_segment];
+    leads += home.lead;
+    for (Index s = home.before; s < home.begin; ++s) {
+      const recording::Step& step = recorded.program->steps[s];
+      leads += step.gap + step.own;
+    }
+  }
+  const Index count = recorded.to - recorded.from;
+  recorded.job = mean(jobs, count);
+  recorded.busy = scaled_nearest(mean(busy, count), recorded.kernel_scale);
+  recorded.between_ends = recorded.job + (recorded.own_pace ? mean(leads, count) : Duration{});
+}
+
+}  // namespace
+
+std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced) {
+  auto recorded = std::make_shared<Recorded>();
+  std::optional<Mapping> terms;
+  const bool is_file = field.is_scalar() || field.node().find("sha256") != nullptr;
+  if (!is_file) terms.emplace(field.mapping());
+  const Field name = is_file ? field : terms->need("file");
+  const DataFile file = read_data_file(name);
+  if (file.sha256) content_of(file, name);
+  if (std::error_code failed; !fs::is_regular_file(file.path, failed))
+    name.fail(fmt::format("no file {}", file.path.string()), "a recording");
+  recorded->file = file.path.string();
+  recorded->own_pace = !paced;
+  recorded->program = program_of(file.path);
+  recorded->to = static_cast<Index>(recorded->program->job_count());
+  if (terms) {
+    if (auto jobs = terms->maybe("jobs")) read_jobs(*jobs, *recorded);
+    if (auto order = terms->maybe("order")) recorded->drawn = order->one_of({"recorded", "drawn"}) == "drawn";
+    if (auto scale = terms->maybe("scale")) read_scale(*scale, *recorded);
+    if (auto busy = terms->maybe("busy"))
+      recorded->busy_unknown = busy->one_of({"recorded", "unknown"}) == "unknown";
+    terms->finish();
+  }
+  sum_up(*recorded);
+  return recorded;
+}
+
+}  // namespace gangway
