@@ -3,7 +3,7 @@
 A folder with a swept parameter gets the sweep figure, and speedups if that is the number of GPUs; one without gets the
 clients and metrics figures, and one with traces a Gantt chart; where these tell of blocks, also blocks and queues over
 time. Where policies move memory there is what launches cost, or how clients share the time slices. Clients with several
-jobs get their response times. A study's folder gets the shares of its task sets, a map, and how near responses come to
+jobs get their response times, and services what they are judged by. A study's folder gets the shares of its task sets, a map, and how near responses come to
 bounds. A trace file by itself gets what comes from traces.
 """
 import sys
@@ -27,6 +27,7 @@ import request_times
 import responses
 import results
 import schedulability
+import services
 import speedups
 import studies
 import study_map
@@ -105,12 +106,23 @@ def _of_folder(found):
         yield from _pages('responses', responses.draw(times, found.title, labels))
         if responses.is_distributed(times):
             yield from _pages('response-distribution', responses.draw_distribution(times, found.title, labels))
+    if found.services:
+        yield from _of_services(found, times)
     if microkernels.applies(found):
         yield from microkernels.draw(found, results.read_launches(found.path))
     evictions = results.read_evictions(found.path)
     if priorities.applies(evictions):
         yield from _pages('priorities',
                           priorities.draw(evictions, found.title, {run: found.label(*run) for run in evictions}))
+
+
+def _of_services(found, times):
+    if services.against_load(found):
+        yield from _pages('latency', services.draw_latency(found))
+        yield from _pages('attainment', services.draw_attainment(found))
+    if responses.is_distributed(times):
+        yield from _pages('latency-distribution', services.draw_distributions(found, times))
+    yield 'throughput-tail', services.draw_throughput_and_tail(found)
 
 
 def _of_study(study):

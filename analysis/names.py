@@ -4,14 +4,15 @@ import re
 METRIC_NAMES = {'antt': 'ANTT', 'dntt': 'DNTT', 'stp': 'STP', 'ntt': 'NTT', 'evictions': 'evictions per run',
                 'concurrency_efficiency': 'efficiency'}
 _BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower', 'concurrency_efficiency': 'higher'}
-_POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr', 'pkm', 'trap-per-request', 'timeslice',
-             'disengaged-timeslice', 'disengaged-fair-queueing', 'microkernel-rr']
+_POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'edf', 'stride', 'piv', 'dprr', 'pkm', 'trap-per-request', 'timeslice',
+             'disengaged-timeslice', 'stride-timeslice', 'disengaged-fair-queueing', 'microkernel-rr']
 _SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing',  # what the literature calls them, and devices
           'native-fifo': 'passthrough', 'native-priority': 'passthrough', 'native-timeslice': 'passthrough'}
 GPUS = 'device.gpus'  # a swept parameter that has figures of its own
 _PARAMETERS = {GPUS: 'GPUs', 'device.copy.bus': 'bus'}
-FAMILIES = {'ownership': ('fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'piv', 'dprr'), 'slicing': ('pkm', 'microkernel-rr'),
-            'access': ('trap-per-request', 'timeslice', 'disengaged-timeslice', 'disengaged-fair-queueing'),
+FAMILIES = {'ownership': ('fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'edf', 'stride', 'piv', 'dprr'), 'slicing': ('pkm', 'microkernel-rr'),
+            'access': ('trap-per-request', 'timeslice', 'disengaged-timeslice', 'stride-timeslice',
+                       'disengaged-fair-queueing'),
             'native': ('passthrough',)}
 
 
@@ -49,7 +50,9 @@ def parameter(path):
         return _PARAMETERS[path]
     path = re.sub(r'\.([^.]+)\.(?:kernels\.)?\1\.', r'.\1.', path, flags=re.IGNORECASE)  # called what its client is
     parts = [part for part in path.replace('.kernels.', '.kernel.').split('.')
-             if part not in ('policies', 'params', 'clients')]
+             if part not in ('policies', 'params', 'clients', 'repeat')]
+    if parts[-2:-1] == ['arrivals'] and len(parts) > 3:  # of one client's requests
+        del parts[-2]
     if len(parts) > 2 and parts[0] == 'workload':
         del parts[0]
     return ' '.join(parts or [path]).replace('_', ' ')

@@ -10,6 +10,7 @@ _DIMENSIONS = {
     'time': {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9},
     'size': _SIZES,
     'bandwidth': {unit + '/s': factor for unit, factor in _SIZES.items()},
+    'rate': {'/s': 1, '/min': 1 / 60, '/h': 1 / 3600, '/ms': 1e3, '/us': 1e6},
     'number': {'': 1, '%': 0.01},
 }
 _UNITS = {unit: (dimension, factor)
@@ -58,7 +59,7 @@ def unit_of_time(milliseconds):
 
 def shown(unit):
     """A unit as printed on an axis."""
-    return 'µs' if unit == 'us' else unit
+    return ('1' if unit.startswith('/') else '') + unit.replace('us', 'µs')
 
 
 def is_geometric(numbers):

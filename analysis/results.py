@@ -33,6 +33,9 @@ class Measured:
     mean: float
     ci95: float
 
+    def scaled(self, factor):
+        return Measured(self.mean * factor, self.ci95 * factor)
+
     @property
     def half_width(self):
         """Of what can be drawn: 0 where there is no interval."""
@@ -71,6 +74,21 @@ class Client:
     unfinished: int = 0  # jobs, in all runs
     starved_runs: int = 0  # in which it finished no job: if any, its means and percentiles are NaN
     percentiles: str = ''  # as in Summary
+
+
+@dataclass(frozen=True)
+class Service:
+    """What one client is judged by; experiments/README.md defines it."""
+    point: int
+    policy: str
+    client: str
+    swept: tuple  # as in Summary
+    starved_runs: int
+    latency: dict  # p50, p90, p95, p99, p999 -> Measured, in ns; NaN where the client starved
+    bounds: tuple  # those of them that are lower bounds
+    slo_ns: float  # 0 where it has none
+    attainment: Measured
+    throughput: Measured  # jobs finished per second
 
 
 @dataclass(frozen=True)
@@ -114,6 +132,7 @@ class Results:
     published: list = field(default_factory=list)
     world: str = ''  # where the manifest says it
     endless: bool = False  # runs end at a horizon
+    services: list = field(default_factory=list)  # Service, where the folder has them
 
     def starved(self, point, policy):
         """The clients that finished no job in some run of that point and policy."""
@@ -218,7 +237,7 @@ def read(path):
         _count(configuration.get('replications')), swept, summary,
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
-        'horizon' in configuration)
+        'horizon' in configuration, _read_services(path / 'services.csv'))
 
 
 def read_responses(path):
@@ -338,7 +357,7 @@ def _read_summary(file):
                    for row in _without_failed(file, rows)]
 
 
-_BASE_UNITS = ('_ns', '_bytes', '_bytes_per_second', '_share')
+_BASE_UNITS = ('_ns', '_bytes', '_bytes_per_second', '_per_second', '_share')
 
 
 def swept_paths(columns, after, before):
@@ -362,6 +381,18 @@ def _read_clients(file):
     return [Client(row.index('point'), row.text('policy'), row.text('client'), row.measured('ntt'),
                    row.number('standalone_ns'), _read_slices(row), row.index('unfinished'),
                    row.index('starved_runs'), row.text('percentiles')) for row in rows]
+
+
+def _read_services(file):
+    if not file.exists():
+        return []
+    latencies = {name: f'latency_ns_{name}' for name in ('p50', 'p90', 'p95', 'p99', 'p999')}
+    columns, rows = read_table(file, ['point', 'policy', 'client', *latencies.values(), 'attainment', 'throughput_per_s'])
+    swept = swept_paths(columns, 'policy', 'client')
+    return [Service(row.index('point'), row.text('policy'), row.text('client'), tuple(row.text(path) for path in swept),
+                    row.index('starved_runs'), {name: row.measured(column) for name, column in latencies.items()},
+                    _names(row.text('lower_bounds')), row.index('slo_ns'), row.measured('attainment'),
+                    row.measured('throughput_per_s')) for row in rows]
 
 
 def _names(text):

@@ -47,12 +47,15 @@ _POLICIES = {
     'rr': Style(ORANGE, '^', '\\\\\\\\', '-.'),
     'cfs': Style(PURPLE, 'v', '....', ':', hollow=True),
     'frs': Style(VERMILLION, 'D', 'xxxx', '-'),
+    'edf': Style(PURPLE, 'p', '\\\\////', '-'),
+    'stride': Style('#4D4D4D', 'd', '-\\', (0, (3, 1, 1, 1)), hollow=True),
     'piv': Style(GREEN, 'P', '||||', '-'),
     'dprr': Style(PURPLE, 'h', 'oo', '--', hollow=True),
     'pkm': Style(GREEN, '<', '++', ':', hollow=True),
     'trap-per-request': Style(PURPLE, 'X', '--', (0, (4, 1, 1, 1)), hollow=True),
     'timeslice': Style(VERMILLION, 's', '////', '--', hollow=True),
     'disengaged-timeslice': Style(ORANGE, '^', '\\\\\\\\', '-.'),
+    'stride-timeslice': Style('#4D4D4D', 'd', '-\\\\', (0, (3, 1, 1, 1)), hollow=True),
     'disengaged-fair-queueing': Style(BLUE, 'o', '....', '-'),
     'microkernel-rr': Style(BLUE, 'p', '//', '-'),
 }
@@ -126,9 +129,11 @@ def _diamond(solid, colour):
             'markerfacecolor': colour if solid else 'white', 'markeredgecolor': 'black' if solid else colour}
 
 
-def mark_starved(axes, x, colour='black'):
-    """A cross on the axis where there is no value, because a client finished no job."""
-    axes.plot([x], [0.03], transform=axes.get_xaxis_transform(), zorder=6, clip_on=False, **{**_STARVED, 'color': colour})
+def mark_starved(axes, x, colour='black', height=0.03, points_right=0):
+    """A cross on the axis where there is no value, because a client finished no job; or at another height of the panel."""
+    beside = ScaledTranslation(points_right / 72, 0, axes.figure.dpi_scale_trans)
+    axes.plot([x], [height], transform=axes.get_xaxis_transform() + beside, zorder=6, clip_on=False,
+              **{**_STARVED, 'color': colour})
 
 
 def starved_handles(drawn):

@@ -2,9 +2,9 @@
 
 #include <fstream>
 
-#include "experiments/hash.hpp"
 #include "gangway_build_facts.hpp"
 #include "gangway_commit.hpp"
+#include "models/hash.hpp"
 
 namespace gangway {
 

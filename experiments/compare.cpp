@@ -12,9 +12,9 @@
 
 #include "experiments/manifest.hpp"
 #include "experiments/swept_columns.hpp"
-#include "experiments/table.hpp"
 #include "models/error.hpp"
 #include "models/fit/location.hpp"
+#include "models/input/table.hpp"
 #include "models/nearest.hpp"
 #include "models/quantity.hpp"
 

@@ -1,7 +1,7 @@
 #include "experiments/configuration.hpp"
 
-#include "experiments/hash.hpp"
 #include "experiments/library.hpp"
+#include "models/hash.hpp"
 #include "models/nearest.hpp"
 
 namespace gangway {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "experiments/data_files.hpp"
 #include "experiments/library.hpp"
 #include "experiments/printed.hpp"
 #include "experiments/study.hpp"
@@ -204,6 +205,11 @@ void check_swept(const SweptPath& swept) {
                      "a path that begins with " + expected_names(first, known));
 }
 
+// Whether it asks for what services are judged by.
+bool is_service(const Client& client) {
+  return client.repeat.arrivals || client.slo || client.weight != Client().weight;
+}
+
 Experiment interpret(const Node& root) {
   const Field top(root, "");
   Experiment experiment;
@@ -212,6 +218,7 @@ Experiment interpret(const Node& root) {
   Sweep sweep;
   if (auto field = settings.maybe("sweep")) sweep = Sweep(*field);
   for (const SweptPath& swept : sweep.paths()) check_swept(swept);
+  const auto services = settings.maybe("services");
   const auto published = settings.maybe("published");
   for (const char* key : {"device", "workload", "mechanism", "policies"}) settings.need(key);
   settings.maybe("clients");
@@ -219,6 +226,8 @@ Experiment interpret(const Node& root) {
   experiment.points = Points(root, std::move(sweep), WorkloadCheck(experiment, root));
   settings.finish();
   experiment.points.each_checked([&](const Point& point) {
+    for (const Client& client : point.workload->sample().clients)
+      if (is_service(client)) experiment.counts_services = true;
     for (const Contender& policy : point.policies) {
       const Capabilities needs = needs_of(policy);
       if (needs.has(Capability::memory)) experiment.counts_slices = true;
@@ -226,6 +235,7 @@ Experiment interpret(const Node& root) {
         experiment.counts_evictions_by_gpu = true;
     }
   });
+  if (services) experiment.counts_services = services->boolean();
   const bool none =
       published && published->node().kind == Node::Kind::sequence && published->node().items.empty();
   if (published && !none)
@@ -240,9 +250,10 @@ Experiment interpret(const Node& root) {
 Experiment read_experiment(Configuration configuration, const std::vector<Override>& overrides) {
   Node& root = configuration.root;
   resolve_references(root, overrides, configuration.folder);
+  resolve_data_files(root, configuration.folder);
   Experiment experiment = interpret(root);
   experiment.configuration = root.json().dump();
-  experiment.identity = identity_of(experiment.configuration);
+  experiment.identity = identity_of(without_data_paths(root).json().dump());
   return experiment;
 }
 

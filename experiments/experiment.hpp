@@ -26,6 +26,7 @@ struct Experiment {
   bool by_block = false;                 // simulation: each block is an event
   bool counts_slices = false;            // of clients: some policy moves their memory
   bool counts_evictions_by_gpu = false;  // some policy evicts on several
+  bool counts_services = false;          // some client is a service, or the file asks for it
   std::optional<Duration> horizon;
   Duration watchdog{10'000'000'000};  // for worlds in real time
   std::vector<PublishedValue> published;

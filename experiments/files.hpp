@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "experiments/hash.hpp"
+#include "models/hash.hpp"
 
 namespace gangway {
 

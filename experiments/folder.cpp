@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 
 std::vector<std::string> files_of(const Experiment& experiment) {
   std::vector<std::string> files{"summary.csv", "clients.csv", "published.csv"};
+  if (experiment.counts_services) files.emplace_back("services.csv");
   if (experiment.write_jobs) files.emplace_back("jobs.csv");
   return files;
 }
@@ -51,7 +52,7 @@ void ResultFolder::keep_failure(std::uint64_t group, std::uint32_t point, const 
   parts_.store().keep(group, {point, policy, "", error});
 }
 
-// summary.csv, clients.csv and jobs.csv, written group by group.
+// summary.csv, clients.csv, services.csv and jobs.csv, written group by group.
 class ResultFolder::Tables {
  public:
   // `first` is any group that did not fail: they all have the same columns.
@@ -63,6 +64,10 @@ class ResultFolder::Tables {
     const std::string key = "point,policy" + experiment.points.sweep().columns();
     summary_.write(fmt::format("{},{},error\n", key, csv_names(first.summary)));
     clients_.write(fmt::format("{},client,{}\n", key, csv_names(first.clients.front().second)));
+    if (!first.services.empty()) {
+      services_ = std::make_unique<NewFile>(folder / "services.csv");
+      services_->write(fmt::format("{},client,{}\n", key, csv_names(first.services.front().second)));
+    }
     if (!experiment.write_jobs) return;
     jobs_ = std::make_unique<NewFile>(folder / "jobs.csv");
     jobs_->write(job_columns(experiment));
@@ -77,6 +82,8 @@ class ResultFolder::Tables {
     summary_.write(fmt::format("{},{},\n", key, csv_values(rows.summary)));
     for (const auto& [client, row] : rows.clients)
       clients_.write(fmt::format("{},{},{}\n", key, client, csv_values(row)));
+    for (const auto& [client, row] : rows.services)
+      services_->write(fmt::format("{},{},{}\n", key, client, csv_values(row)));
   }
 
   void add_jobs(std::string_view rows) { jobs_->write(rows); }
@@ -85,6 +92,7 @@ class ResultFolder::Tables {
   void put(ResultParts& parts) {
     parts.put("summary.csv", summary_);
     parts.put("clients.csv", clients_);
+    if (services_) parts.put("services.csv", *services_);
     if (jobs_) parts.put("jobs.csv", *jobs_);
   }
 
@@ -95,7 +103,7 @@ class ResultFolder::Tables {
 
   const Experiment& experiment_;
   NewFile summary_, clients_;
-  std::unique_ptr<NewFile> jobs_;
+  std::unique_ptr<NewFile> services_, jobs_;
   std::size_t metrics_;
 };
 
@@ -121,8 +129,10 @@ void ResultFolder::write_tables(Measured& measured, StarvedCells& starved, Findi
     if (judged.count(part.point) == 0) return;
     for (const auto& [name, value] : rows.summary)
       measured.put(part.point, part.name, "", name, value.number());
-    for (const auto& [client, row] : rows.clients)
-      for (const auto& [name, value] : row) measured.put(part.point, part.name, client, name, value.number());
+    for (const auto* table : {&rows.services, &rows.clients})
+      for (const auto& [client, row] : *table)
+        for (const auto& [name, value] : row)
+          measured.put(part.point, part.name, client, name, value.number());
   });
   tables.put(parts_);
   findings.warning = switching.text(*experiment_);

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "experiments/scheduler_row.hpp"
+#include "experiments/service_row.hpp"
 
 namespace gangway {
 namespace {
@@ -17,14 +18,28 @@ std::optional<double> mean_of(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional<double>(mean(values));
 }
 
+using NamedRows = std::vector<std::pair<std::string, Row>>;
+
+nlohmann::ordered_json json_of(const NamedRows& rows) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [name, row] : rows) json[name] = row_json(row);
+  return json;
+}
+
+NamedRows named_rows_from(const nlohmann::ordered_json& json) {
+  NamedRows rows;
+  for (const auto& [name, row] : json.items()) rows.emplace_back(name, row_from(row));
+  return rows;
+}
+
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 }  // namespace
 
 nlohmann::ordered_json GroupRows::json() const {
   nlohmann::ordered_json json{{"summary", row_json(summary)}, {"events", events}, {"jobs", jobs}};
-  json["clients"] = nlohmann::ordered_json::object();
-  for (const auto& [name, row] : clients) json["clients"][name] = row_json(row);
+  json["clients"] = json_of(clients);
+  if (!services.empty()) json["services"] = json_of(services);
   return json;
 }
 
@@ -33,33 +48,21 @@ GroupRows GroupRows::from_json(const nlohmann::ordered_json& json) {
   rows.summary = row_from(json.at("summary"));
   rows.events = json.at("events").get<std::uint64_t>();
   rows.jobs = json.at("jobs").get<std::int64_t>();
-  for (const auto& [name, row] : json.at("clients").items()) rows.clients.emplace_back(name, row_from(row));
+  rows.clients = named_rows_from(json.at("clients"));
+  if (const auto services = json.find("services"); services != json.end())
+    rows.services = named_rows_from(*services);
   return rows;
 }
 
-void Responses::add(const ResponseTimes& replication) {
-  pooled.add(replication);
-  const auto p99 = replication.at(0.99);
-  if (p99) p99_ns.push_back(static_cast<double>(p99->value.ns));
-  p99_exact = p99_exact && (!p99 || p99->exact);
-}
-
-Cell Responses::percentile(double share) const {
-  const auto value = pooled.at(share);
-  return value ? Cell(static_cast<double>(value->value.ns)) : Cell();
-}
-
-Cell Responses::kind() const {
-  const auto median = pooled.at(0.5), p99 = pooled.at(0.99);
-  if (!median) return {};
-  return std::string(median->exact && p99->exact ? "exact" : "lower-bound");
-}
-
-Cell Responses::p99_ci95() const { return p99_exact ? Cell(half_width_95(p99_ns)) : Cell(); }
+Group::Group(std::vector<std::string> client_names, bool services)
+    : names_(std::move(client_names)),
+      responses_(names_.size(),
+                 services ? ResponsePercentiles(service_percentiles()) : ResponsePercentiles()) {}
 
 void Group::add(const UnitResult& replication) {
   replications_.push_back(replication.metrics);
   slices_.push_back(replication.slices);
+  if (!replication.services.empty()) services_.push_back(replication.services);
   if (replication.switching) switching_.push_back(*replication.switching);
   evictions_.resize(replication.evictions_by_gpu.size());
   for (std::size_t gpu = 0; gpu < evictions_.size(); ++gpu)
@@ -122,8 +125,8 @@ Row Group::client_row(std::size_t client) const {
   };
   const auto ntt = values(&ClientAverages::ntt);
   const auto response = values(&ClientAverages::response_ns);
-  const Responses none;
-  const Responses& responses = starved(client) ? none : responses_[client];
+  const ResponsePercentiles none;
+  const ResponsePercentiles& responses = starved(client) ? none : responses_[client];
   Row row{{"ntt", mean_of(ntt)},
           {"ntt_ci95", half_width_95(ntt)},
           {"response_ns_mean", mean_of(response)},
@@ -134,7 +137,7 @@ Row Group::client_row(std::size_t client) const {
           {"jobs", total(&ClientAverages::jobs)},
           {"eviction_delay_ns_mean", mean_of(values(&ClientAverages::eviction_delay_ns))},
           {"response_ns_mean_ci95", half_width_95(response)},
-          {"response_ns_p99_ci95", responses.p99_ci95()},
+          {"response_ns_p99_ci95", responses.ci95(0.99)},
           {"percentiles", responses.kind()},
           {"unfinished", total(&ClientAverages::unfinished)},
           {"starved_runs", total(&ClientAverages::starved_runs)}};
@@ -148,6 +151,12 @@ Row Group::client_row(std::size_t client) const {
   row.emplace_back("slice_share", over(&SliceUse::share));
   row.emplace_back("slices_in_a_row", over(&SliceUse::in_a_row));
   return row;
+}
+
+std::vector<ServiceMetrics> Group::services_of(std::size_t client) const {
+  std::vector<ServiceMetrics> of_client;
+  for (const std::vector<ServiceMetrics>& replication : services_) of_client.push_back(replication[client]);
+  return of_client;
 }
 
 GroupRows Group::rows() const {
@@ -183,10 +192,18 @@ GroupRows Group::rows() const {
                   {"switching", mean_of(switching_)},
                   {"starved", starved_clients()},
                   {"percentiles", all_responses_.kind()},
-                  {"p99_response_ns_ci95", all_responses_.p99_ci95()}};
-  for (std::size_t c = 0; c < names_.size(); ++c) rows.clients.emplace_back(names_[c], client_row(c));
-  std::sort(rows.clients.begin(), rows.clients.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+                  {"p99_response_ns_ci95", all_responses_.ci95(0.99)}};
+  for (std::size_t c = 0; c < names_.size(); ++c) {
+    rows.clients.emplace_back(names_[c], client_row(c));
+    const auto of_client = [&](const char* column) {
+      return cell(rows.clients.back().second, column).number().value_or(0);
+    };
+    if (!services_.empty())
+      rows.services.emplace_back(names_[c], service_row(services_of(c), responses_[c], of_client("jobs"),
+                                                        of_client("unfinished"), of_client("starved_runs")));
+  }
+  for (auto* const table : {&rows.clients, &rows.services})
+    std::sort(table->begin(), table->end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   double shortest = std::numeric_limits<double>::infinity();
   for (const auto& [client, row] : rows.clients)
     shortest = std::min(shortest, cell(row, "standalone_ns").number().value_or(shortest));

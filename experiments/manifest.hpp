@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "experiments/hash.hpp"
 #include "experiments/scheduler_row.hpp"
+#include "models/hash.hpp"
 #include "models/world.hpp"
 
 namespace gangway {

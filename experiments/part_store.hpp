@@ -17,10 +17,8 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/hash.hpp"
-
-struct sqlite3;
-struct sqlite3_stmt;
+#include "models/database.hpp"
+#include "models/hash.hpp"
 
 namespace gangway {
 
@@ -60,18 +58,15 @@ class PartStore {
   std::map<std::string, FileFacts> files();
 
  private:
-  class Statement;
   void open();
-  void close();
   bool sound();
-  void run(const char* sql);
   void begin();
   void commit_old();
-  [[noreturn]] void fail();
+  [[noreturn]] void fail(const std::string& reason);
 
   std::filesystem::path file_;
   std::mutex mutex_;
-  sqlite3* database_ = nullptr;
+  std::optional<Database> database_;
   bool in_transaction_ = false;
   std::string failure_;  // after the first nothing more is written
   std::chrono::steady_clock::time_point begun_{};

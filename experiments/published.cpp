@@ -134,8 +134,12 @@ const std::vector<std::string>& point_metrics() {
 
 const std::vector<std::string>& client_metrics() {
   static const std::vector<std::string> names{
-      "ntt",           "response_ns_mean",       "response_ns_p99", "waiting_ns_mean", "evictions",
-      "standalone_ns", "eviction_delay_ns_mean", "slice_share",     "slices_in_a_row"};
+      "ntt", "response_ns_mean", "response_ns_p99", "waiting_ns_mean", "evictions", "standalone_ns",
+      "eviction_delay_ns_mean", "slice_share", "slices_in_a_row",
+      // services.csv
+      "latency_ns_p50", "latency_ns_p90", "latency_ns_p95", "latency_ns_p99", "latency_ns_p999", "attainment",
+      "arrivals_per_s", "throughput_per_s", "gpu_time_ns", "gpu_share", "share_against_weight", "queue_mean",
+      "queue_max"};
   return names;
 }
 

@@ -25,7 +25,7 @@ struct Known {
 };
 constexpr std::array kKnown{Known{SweptQuantity::time, "_ns"}, Known{SweptQuantity::bytes, "_bytes"},
                             Known{SweptQuantity::bandwidth, "_bytes_per_second"},
-                            Known{SweptQuantity::share, "_share"}};
+                            Known{SweptQuantity::rate, "_per_second"}, Known{SweptQuantity::share, "_share"}};
 
 // The text as a number in the base unit of a quantity, if it is one.
 std::optional<double> in_base_units(SweptQuantity quantity, const std::string& text) {
@@ -33,6 +33,7 @@ std::optional<double> in_base_units(SweptQuantity quantity, const std::string& t
   Duration time;
   Bytes bytes;
   Bandwidth bandwidth;
+  Rate rate;
   double share = 0;
   switch (quantity) {
     case SweptQuantity::time:
@@ -43,6 +44,9 @@ std::optional<double> in_base_units(SweptQuantity quantity, const std::string& t
       break;
     case SweptQuantity::bandwidth:
       if (parse(text, bandwidth, why)) return static_cast<double>(bandwidth.bytes_per_second);
+      break;
+    case SweptQuantity::rate:
+      if (parse(text, rate, why)) return rate.per_second;
       break;
     case SweptQuantity::share:
       if (parse_share(text, share, why)) return share;
@@ -62,6 +66,8 @@ std::string text_of(SweptQuantity quantity, double value) {
       return to_text(Bytes{std::llround(value)});
     case SweptQuantity::bandwidth:
       return fmt::format("{} B/s", std::llround(value));
+    case SweptQuantity::rate:
+      return to_text(Rate{std::round(value * 1e9) / 1e9});
     case SweptQuantity::share:
     case SweptQuantity::none:
       break;
@@ -96,6 +102,8 @@ double number_in(SweptQuantity quantity, const Field& field, double least) {
       return static_cast<double>(field.bytes().count);
     case SweptQuantity::bandwidth:
       return static_cast<double>(field.bandwidth().bytes_per_second);
+    case SweptQuantity::rate:
+      return field.rate().per_second;
     case SweptQuantity::share:
     case SweptQuantity::none:
       break;

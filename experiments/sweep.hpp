@@ -12,7 +12,7 @@
 namespace gangway {
 
 // The quantity that all values of a path are; result files tell it in base units, too.
-enum class SweptQuantity { none, time, bytes, bandwidth, share };
+enum class SweptQuantity { none, time, bytes, bandwidth, rate, share };
 
 // One path of a sweep and its values: those listed, or the steps of a range, which are made when asked for.
 class SweptPath {
@@ -39,7 +39,7 @@ class SweptPath {
   std::string path_;
   std::vector<Node> listed_;
   std::vector<std::string> labels_;  // of those listed; empty: the value itself
-  // Of a range: in nanoseconds, bytes, bytes per second, or plain.
+  // Of a range: in nanoseconds, bytes, bytes per second, events per second, or plain.
   double from_ = 0, step_ = 0;
   bool factor_ = false;
   Node where_;
@@ -68,8 +68,8 @@ class Sweep {
   std::vector<std::string> values(std::uint32_t point) const;  // as texts
 
   // Columns of result files and their cells, each with a comma before it: every path, and behind one whose
-  // values are quantities the same in base units, named PATH_ns, PATH_bytes, PATH_bytes_per_second or
-  // PATH_share.
+  // values are quantities the same in base units, named PATH_ns, PATH_bytes, PATH_bytes_per_second,
+  // PATH_per_second or PATH_share.
   std::string columns() const;
   std::string cells(std::uint32_t point) const;
 

@@ -161,9 +161,14 @@ void Timeline::counter(const char* name, std::int64_t kernels) {
   events_.counter(kGpu, name, counted_at_, {{"kernels", kernels}});
 }
 
+std::string Timeline::kernel_of(const Record& r) const {
+  const Client& client = workload_->clients[r.job.client.index];
+  return client.recorded ? "" : client.kernels[r.kernel].name;
+}
+
 TraceEvents::Json Timeline::args(const Record& r) const {
-  TraceEvents::Json out{{"job", r.job.number},
-                        {"kernel", workload_->clients[r.job.client.index].kernels[r.kernel].name}};
+  TraceEvents::Json out{{"job", r.job.number}};
+  if (const std::string kernel = kernel_of(r); !kernel.empty()) out["kernel"] = kernel;
   if (r.launch.value > 0) out["launch"] = r.launch.value;
   if (r.mark == Mark::left) out["done"] = r.amount;
   return out;
@@ -234,7 +239,8 @@ void Timeline::gone(const Record& r) {
   const Client& client = workload_->clients[r.job.client.index];
   GpuTracks& gpu = gpus_[r.gpu];
   const Time owned = gpu.owner ? gpu.owner->time : r.time;
-  span(gpu_process(r), kOwner, client.name + " " + client.kernels[r.kernel].name, owned, r);
+  const std::string kernel = kernel_of(r);
+  span(gpu_process(r), kOwner, kernel.empty() ? client.name : client.name + " " + kernel, owned, r);
   // An eviction ordered before the first block ran shares its time with the launch command, whose span is
   // drawn already.
   if (gpu.evicting) span(gpu_process(r), kCommands, "evict", std::max(gpu.command, owned), r);

@@ -60,6 +60,7 @@ class Timeline : public TraceSink {
   bool is_native(const Record& r) const { return native_.contains(r.launch); }
   Phase& phase(const Record& r) { return phases_[r.job.client.index]; }
 
+  std::string kernel_of(const Record& r) const;  // empty where jobs are granted as a whole
   TraceEvents::Json args(const Record& r) const;
 
   void decided(const Record& r);

@@ -58,17 +58,16 @@ class JobRows : public JobSink {
   std::string rows_;
 };
 
-class BothSinks : public JobSink {
+class JobSinks : public JobSink {
  public:
-  BothSinks(JobSink& first, JobSink* second) : first_(first), second_(second) {}
+  explicit JobSinks(std::initializer_list<JobSink*> sinks) : sinks_(sinks) {}  // null: nobody
   void job(const JobResult& result) override {
-    first_.job(result);
-    if (second_ != nullptr) second_->job(result);
+    for (JobSink* sink : sinks_)
+      if (sink != nullptr) sink->job(result);
   }
 
  private:
-  JobSink& first_;
-  JobSink* second_;
+  std::vector<JobSink*> sinks_;
 };
 
 struct Stopped {};
@@ -219,9 +218,12 @@ std::optional<UnitResult> play(const Experiment& experiment, const Point& point,
   JobRows rows(fmt::format("{},{}{},{}", unit.point, stage.policy.label,
                            experiment.points.sweep().cells(unit.point), unit.replication),
                stage.workload);
-  BothSinks jobs(meter, experiment.write_jobs ? &rows : nullptr);
   const std::int64_t gpus = stage.point.device_of(stage.policy).gpus;
+  ServiceMeter services(stage.workload.clients, gpus);
+  ServiceMeter* const counted = experiment.counts_services ? &services : nullptr;
+  JobSinks jobs{&meter, counted, experiment.write_jobs ? &rows : nullptr};
   RunMeter run_meter(stage.workload.clients.size(), jobs, gpus);
+  run_meter.tell(counted);
   SwitchMeter switching(gpus);
   StoppableSink records(run_meter, switching, stop);
   SliceMeter slices(stage.workload.clients.size());
@@ -240,6 +242,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const Point& point,
       return std::nullopt;
     }
     meter.run_over(run_meter.totals());
+    if (counted != nullptr) counted->run_over(run_meter.totals());
     for (std::uint32_t gpu = 0; gpu < result.evictions_by_gpu.size(); ++gpu)
       result.evictions_by_gpu[gpu] +=
           static_cast<double>(run_meter.evictions_from({gpu})) / static_cast<double>(permutations);
@@ -248,6 +251,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const Point& point,
   result.metrics = meter.metrics();
   result.responses = meter.responses();
   if (experiment.counts_slices) result.slices = slices.use();
+  if (counted != nullptr) result.services = counted->metrics();
   result.switching = switching.share();
   result.job_rows = rows.take();
   result.lateness = records.lateness();

@@ -8,6 +8,7 @@
 
 #include "experiments/experiment.hpp"
 #include "models/metrics/replication.hpp"
+#include "models/metrics/service_meter.hpp"
 #include "models/metrics/slice_meter.hpp"
 #include "models/metrics/switch_meter.hpp"
 #include "models/run/lateness.hpp"
@@ -19,6 +20,7 @@ struct UnitResult {
   ReplicationMetrics metrics;
   std::vector<ResponseTimes> responses;  // by client
   std::vector<SliceUse> slices;          // by client, where the experiment counts them
+  std::vector<ServiceMetrics> services;  // likewise
   std::optional<double> switching;       // share of the time; none where no policy launched anything
   std::vector<double> evictions_by_gpu;  // per run, where the experiment counts them
   std::string job_rows;                  // of jobs.csv, sorted; empty when the experiment does not write them

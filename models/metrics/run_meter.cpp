@@ -78,6 +78,7 @@ void RunMeter::released(const Record& record) {
   job.result.priority = record.priority;
   open_[record.job.client.index].push_back(job);
   totals_.first_release = std::min(totals_.first_release, record.time);
+  if (observer_ != nullptr) observer_->released(record.job.client, record.time);
 }
 
 void RunMeter::launched(const Record& record) {
@@ -140,6 +141,7 @@ void RunMeter::arrive(Launch& launch, Time now) {
   ++open(launch.job).launches;
   Gpu& gpu = gpus_[launch.gpu];
   if (gpu.launches++ == 0) gpu.since = now;
+  if (observer_ != nullptr) observer_->on_gpu(launch.job.client, {launch.gpu}, now);
 }
 
 void RunMeter::depart(Launch& launch, Time now) {
@@ -148,6 +150,7 @@ void RunMeter::depart(Launch& launch, Time now) {
   --open(launch.job).launches;
   Gpu& gpu = gpus_[launch.gpu];
   if (--gpu.launches == 0) totals_.executing += now - gpu.since;
+  if (observer_ != nullptr) observer_->off_gpu(launch.job.client, {launch.gpu}, now);
 }
 
 // What a killed job had on a GPU is not there any more, and nothing else says so.
@@ -166,6 +169,7 @@ void RunMeter::over(const Record& record, Outcome outcome) {
   job.result.outcome = outcome;
   ++(outcome == Outcome::finished ? totals_.finished : totals_.unfinished);
   jobs_->job(job.result);
+  if (observer_ != nullptr) observer_->over(record.job.client, record.time);
   auto& jobs = open_[record.job.client.index];
   while (!jobs.empty() && jobs.front().result.outcome != Outcome::unfinished) jobs.pop_front();
 }

@@ -43,6 +43,17 @@ class JobSink {
   virtual void job(const JobResult& result) = 0;
 };
 
+// Told while a run is played which clients have jobs, and launches with blocks on GPUs. Where a world in real
+// time learns late of something, its time may be before that of what was told last.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void released(ClientId client, Time at) = 0;  // one more job
+  virtual void over(ClientId client, Time at) = 0;      // one job less; not told at the end of the run
+  virtual void on_gpu(ClientId client, DeviceId gpu, Time at) = 0;   // one more launch
+  virtual void off_gpu(ClientId client, DeviceId gpu, Time at) = 0;  // one less; likewise
+};
+
 // The window of a run is from its first release until its last job is over, or, where jobs are unfinished,
 // until the run ends. Makespan and utilisation are of this window.
 struct RunTotals {
@@ -68,6 +79,7 @@ struct RunTotals {
 class RunMeter : public TraceSink {
  public:
   RunMeter(std::size_t clients, JobSink& jobs, std::int64_t gpus = 1);
+  void tell(RunObserver* observer) { observer_ = observer; }  // from now on; null: nobody
   void record(const Record& record) override;
   void reset();  // before the next run
   const RunTotals& totals() const { return totals_; }
@@ -120,6 +132,7 @@ class RunMeter : public TraceSink {
 
   std::vector<std::deque<Open>> open_;  // by client: jobs from the first that is not over
   JobSink* jobs_;
+  RunObserver* observer_ = nullptr;
   RunTotals totals_;
   std::vector<Launch> launches_;
   std::vector<Gpu> gpus_;

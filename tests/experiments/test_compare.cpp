@@ -6,8 +6,8 @@
 
 #include "experiments/compare.hpp"
 #include "experiments/files.hpp"
-#include "experiments/table.hpp"
 #include "models/error.hpp"
+#include "models/input/table.hpp"
 #include "tests/catch.hpp"
 #include "tests/scratch_folder.hpp"
 

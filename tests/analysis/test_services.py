@@ -1,0 +1,119 @@
+"""Figures of services: values where they belong, and clients that starved among the worst."""
+import math
+import unittest
+
+from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
+import names
+import quantity
+import results
+import services
+import swept_axis
+
+RATE = 'workload.clients.web.repeat.arrivals.rate'
+RATES = ('50/s', '100/s', '3000/min')
+COLUMNS = ['jobs', 'unfinished', 'starved_runs', *(f'latency_ns_{p}{c}' for p in ('p50', 'p90', 'p95', 'p99', 'p999') for c in ('', '_ci95')),
+           'lower_bounds', 'slo_ns', 'attainment', 'attainment_ci95', 'throughput_per_s', 'throughput_per_s_ci95']
+
+
+class Services(InAFolder):
+    def folder_of(self, rows, swept=True):
+        """rows: (point, policy, client, starved runs, p50 and p99 in ms, lower bounds, slo in ms, attainment, throughput)."""
+        path = f',{RATE}' if swept else ''
+        cell = {point: f',{rate}' if swept else '' for point, rate in enumerate(RATES)}
+        summary = ['point,policy' + path + ',antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions,jobs,unfinished,starved,percentiles']
+        clients = ['point,policy' + path + ',client,ntt,ntt_ci95,standalone_ns,jobs,unfinished,starved_runs,percentiles']
+        table = ['point,policy' + path + ',client,' + ','.join(COLUMNS)]
+        for point, policy in dict.fromkeys((row[0], row[1]) for row in rows):
+            summary.append(f'{point},{policy}{cell[point]},2,,1,,3,,4,12,0,,exact')
+        for point, policy, client, starved, p50, p99, bounds, slo, attainment, throughput in rows:
+            clients.append(f'{point},{policy}{cell[point]},{client},2,,1000,12,0,0,exact')
+            latency = ['', ''] * 5 if starved else [f'{p50}e6', '', f'{p50}e6', '', f'{p50}e6', '', f'{p99}e6', '1e5', f'{p99}e6', '']
+            values = [9, 0, starved, *latency, bounds, f'{slo}000000' if slo else '', attainment, '', throughput, '']
+            table.append(f'{point},{policy}{cell[point]},{client},' + ','.join(map(str, values)))
+        for name, lines in (('summary', summary), ('clients', clients), ('services', table)):
+            (self.folder / f'{name}.csv').write_text('\n'.join([*lines, '']))
+        return results.read(self.folder)
+
+    def swept(self):
+        rows = []
+        for point in range(3):
+            rows += [(point, 'edf', 'web', 0, 2, 4 + point, '', 5, 0.9, 100), (point, 'edf', 'training', 0, 30, 60, 'p99', '', '', 20),
+                     (point, 'fcfs', 'web', 3 if point == 1 else 0, 20, 400, 'p99|p999', 5, 0, 10),
+                     (point, 'fcfs', 'training', 0, 30, 60, '', '', '', 40 + point)]
+        return self.folder_of(rows)
+
+    def marks(self, axes, marker):
+        return [tuple(point) for line in axes.lines if line.get_marker() == marker for point in zip(*line.get_data())]
+
+    def line_of(self, axes, policy, found):
+        look = services.style.styles(row.policy for row in found.services)[policy]
+        return next(list(zip(*line.get_data())) for line in axes.lines
+                    if line.get_color() == look.colour and line.get_marker() == look.marker)
+
+    def legend(self, figure):
+        return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+    def test_rates_are_quantities(self):
+        self.assertEqual(quantity.in_common_unit(RATES), ([50, 100, 50], '/s'))
+        self.assertEqual(names.parameter(RATE), 'web rate')
+        self.assertEqual(swept_axis.choose(self.swept()).label, 'web rate (1/s)')
+
+    def test_the_table_is_read(self):
+        row = self.swept().services[2]
+        self.assertEqual((row.policy, row.client, row.bounds, row.slo_ns, row.attainment.mean), ('fcfs', 'web', ('p99', 'p999'), 5e6, 0))
+        self.assertEqual((row.latency['p99'].mean, row.latency['p99'].ci95), (4e8, 1e5))
+        self.assertTrue(math.isnan(self.swept().services[6].latency['p99'].mean))
+
+    def test_latency_against_load_has_crosses_above_all_where_a_client_starved(self):
+        found = self.swept()
+        page, = services.draw_latency(found)
+        self.assertEqual(len(page.axes), 2)  # of the client with an objective alone
+        median, tail = page.axes
+        self.assertEqual(self.line_of(median, 'edf', found), [(50, 2), (50, 2), (100, 2)])
+        self.assertEqual(self.line_of(tail, 'edf', found), [(50, 4), (50, 6), (100, 5)])
+        for axes in page.axes:
+            self.assertEqual(self.marks(axes, 'x'), [(100, 1.0)])  # the top of the panel
+        self.assertEqual(self.marks(median, services.CARETUPBASE), [])
+        self.assertEqual([x for x, _ in self.marks(tail, services.CARETUPBASE) if not math.isnan(_)], [50, 50])
+        self.assertIn('starved: a client finished no job', self.legend(page))
+        self.assertIn('at least: unfinished jobs', self.legend(page))
+
+    def test_attainment_against_load(self):
+        found = self.swept()
+        page, = services.draw_attainment(found)
+        self.assertEqual(self.line_of(page.axes[0], 'edf', found), [(50, 0.9), (50, 0.9), (100, 0.9)])
+        self.assertEqual([y for _, y in self.line_of(page.axes[0], 'fcfs', found)], [0, 0, 0])
+        self.assertNotIn('objective', self.legend(page))
+
+    def test_throughput_and_tail(self):
+        found = self.swept()
+        axes, = services.draw_throughput_and_tail(found).axes
+        self.assertEqual(axes.get_xlabel(), 'jobs of training finished (1/s)')
+        self.assertEqual(self.line_of(axes, 'edf', found), [(20, 4), (20, 6), (20, 5)])  # in the order of the loads
+        self.assertEqual(self.marks(axes, 'x'), [(41, 1.0)])
+
+    def test_without_a_sweep_each_policy_is_a_point(self):
+        found = self.folder_of([(0, 'edf', 'web', 0, 2, 4, '', 5, 0.9, 100), (0, 'fcfs', 'web', 3, 0, 0, '', 5, 0, 0)], swept=False)
+        self.assertFalse(services.against_load(found))
+        axes, = services.draw_throughput_and_tail(found).axes
+        self.assertEqual(self.line_of(axes, 'edf', found), [(100, 4)])
+        self.assertEqual(self.marks(axes, 'x'), [(0, 1.0)])
+
+    def test_distributions_count_unfinished_jobs_as_longer_than_all_others(self):
+        found = self.folder_of([(0, 'edf', 'web', 0, 2, 4, '', 5, 0.9, 100), (0, 'fcfs', 'web', 3, 0, 0, '', 5, 0, 0)], swept=False)
+        times = {(0, 'edf'): {'web': {0: 3.0, 1: 1.0, 2: math.nan, 3: 2.0}}, (0, 'fcfs'): {'web': {0: math.nan, 1: math.nan}}}
+        page, = services.draw_distributions(found, times)
+        steps = [list(zip(*line.get_data())) for line in page.axes[0].lines if line.get_drawstyle() == 'steps-post']
+        self.assertEqual(steps, [[(1, 1), (1, 0.75), (2, 0.5), (3, 0.25)]])
+        self.assertIn('along the top: no job finished', self.legend(page))
+
+    def test_the_command_draws_them(self):
+        self.swept()
+        code, printed, errors = finish(start('figures.py', self.folder))
+        self.assertEqual((code, errors), (0, ''))
+        for name in ('latency', 'attainment', 'throughput-tail'):
+            self.assertIn(f'{name}.png', printed)
+
+
+if __name__ == '__main__':
+    unittest.main()
