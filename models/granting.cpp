@@ -23,6 +23,10 @@ Granting read_granting(const Field& field) {
     if (granting.of == GrantOf::kernel) idle->fail("no idle, since a grant of a kernel is never idle");
     granting.idle = idle->duration(Duration{}, kLongestIdle);
   }
+  if (auto most = m.maybe("in_flight")) {
+    if (granting.of == GrantOf::kernel) most->fail("no in_flight, which is for grants of whole jobs");
+    granting.in_flight = most->integer(1, 1'000'000);
+  }
   m.finish();
   return granting;
 }

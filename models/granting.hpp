@@ -10,9 +10,11 @@ struct Granting {
   GrantOf of = GrantOf::kernel;
   // Of whole jobs: a grant ends when nothing of the job has been on the device for so long.
   Duration idle{50'000};
+  // Of recorded programs under grants of whole jobs: submissions on the device at once; 0: any number.
+  std::int64_t in_flight = 0;
 };
 
-// `kernel`, `job`, or {of: job, idle: 50 us}; `idle` from 0 to 100 s. Throws InputError.
+// `kernel`, `job`, or {of: job, idle: 50 us, in_flight: 8}; `idle` from 0 to 100 s. Throws InputError.
 Granting read_granting(const Field& field);
 
 }  // namespace gangway

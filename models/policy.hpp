@@ -181,6 +181,7 @@ struct Opens {  // a client begins; it is told before anything else about it. On
                 // its channels open after this instant's decision
   ClientId client;
   std::int64_t channels = 1;  // that it asks for
+  double weight = 1;          // its share is to be in proportion to it
 };
 struct Left {  // a launch is over and its pending work was read
   LaunchId launch;
@@ -288,7 +289,7 @@ enum class Capability : std::uint32_t {
   sampling = 16,    // sample, and the usage in Activity
   native = 32,      // clients submit to the device's own queues: all, or
   mixed = 64,       // some, beside those that a policy manages
-  intercept = 256,  // access under interception: each submission waits for admit()
+  intercept = 128,  // access under interception: each submission waits for admit()
 };
 
 class Capabilities {

@@ -1,15 +1,15 @@
 // NEON's Disengaged Timeslice (3.2): the holder has the device to itself, and the scheduler looks again when
 // the slice is over.
-#include "models/policy/token.hpp"
+#include "models/policy/token_turns.hpp"
 
 namespace gangway {
 namespace {
 
-class DisengagedTimeslice : public TokenPolicy {
+class DisengagedTimeslice : public TokenTurns {
  public:
-  explicit DisengagedTimeslice(const ParameterValues& values) : TokenPolicy(values, false) {}
+  explicit DisengagedTimeslice(const ParameterValues& values) : TokenTurns(values, false) {}
   Capabilities needs() const override { return {Capability::access}; }
-  using TokenPolicy::parameters;
+  using TokenTurns::parameters;
 };
 
 const PolicyRegistration<DisengagedTimeslice> registered_disengaged_timeslice{

@@ -15,6 +15,7 @@ Parameter OwnershipPolicy::linger_parameter() {
 }
 
 std::optional<BlockCount> OwnershipPolicy::slice(const JobFacts&) const { return std::nullopt; }
+bool OwnershipPolicy::keeps(Time, const View&, const Owner&, DeviceId) { return false; }
 Duration OwnershipPolicy::renewed_quantum(Time, const View&, const Owner&) { return {}; }
 void OwnershipPolicy::prepare(std::size_t) {}
 void OwnershipPolicy::consider(const View&) {}

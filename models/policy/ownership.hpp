@@ -67,7 +67,9 @@ class OwnershipPolicy : public Policy {
   virtual Choice choose(Time now, const View& view) = 0;
   // How many block-tasks of the job's current kernel to launch at most; none: all that are left.
   virtual std::optional<BlockCount> slice(const JobFacts& job) const;
-  // The quantum when the last one expired and nobody waits.
+  // The quantum has expired: whether the owner gets another one although somebody waits who may use its GPU.
+  virtual bool keeps(Time now, const View& view, const Owner& owner, DeviceId gpu);
+  // The quantum when the last one expired and nobody waits, or the owner keeps its GPU.
   virtual Duration renewed_quantum(Time now, const View& view, const Owner& owner);
   // A run begins: room for what the policy keeps by client, so that nothing is allocated while time counts.
   virtual void prepare(std::size_t clients);
@@ -137,6 +139,7 @@ class OwnershipPolicy : public Policy {
   bool provide(const Gpu& gpu, const View& view);
   void watch(Gpu& gpu, Time now, const View& view, Orders& orders);
   void wait_for_owner(Gpu& gpu, Time now, const View& view, Orders& orders);
+  bool ends_turn(const Gpu& gpu, Time now, const View& view);
   void vacate(Gpu& gpu, Time now, Orders& orders);
   void release(Gpu& gpu, Orders& orders);
 

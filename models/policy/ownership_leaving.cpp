@@ -81,6 +81,11 @@ bool OwnershipPolicy::provide(const Gpu& gpu, const View& view) {
   return false;
 }
 
+// Whether the owner, whose quantum has expired, has to go.
+bool OwnershipPolicy::ends_turn(const Gpu& gpu, Time now, const View& view) {
+  return !keeps(now, view, *gpu.owner, gpu.id) && provide(gpu, view);
+}
+
 void OwnershipPolicy::watch(Gpu& gpu, Time now, const View& view, Orders& orders) {
   const Owner& owner = *gpu.owner;
   if (owner.evicting) return;
@@ -89,7 +94,7 @@ void OwnershipPolicy::watch(Gpu& gpu, Time now, const View& view, Orders& orders
     gpu.timer = orders.wake_at(*owner.started + *gpu.quantum);
     gpu.quantum.reset();
   } else if (gpu.expired) {
-    if (provide(gpu, view)) return vacate(gpu, now, orders);
+    if (ends_turn(gpu, now, view)) return vacate(gpu, now, orders);
     gpu.timer = orders.wake_at(now + renewed_quantum(now, view, owner));
   }
 }
@@ -98,7 +103,7 @@ void OwnershipPolicy::watch(Gpu& gpu, Time now, const View& view, Orders& orders
 void OwnershipPolicy::wait_for_owner(Gpu& gpu, Time now, const View& view, Orders& orders) {
   Owner& owner = *gpu.owner;
   if (gpu.expired) {
-    if (provide(gpu, view)) return vacate(gpu, now, orders);
+    if (ends_turn(gpu, now, view)) return vacate(gpu, now, orders);
     gpu.timer = orders.wake_at(now + renewed_quantum(now, view, owner));
   }
   if (owner.returned) {

@@ -1,6 +1,5 @@
 #include "models/policy/token.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace gangway {
@@ -17,25 +16,23 @@ std::vector<Parameter> TokenPolicy::parameters() {
       {{"slice", "how long a client may submit before the next one", Parameter::Time{30_ms, 1_us, 60_s}}});
 }
 
-Duration& TokenPolicy::overuse(ClientId client) {
-  if (client.index >= overuse_.size()) overuse_.resize(client.index + 1);
-  return overuse_[client.index];
-}
-
-void TokenPolicy::heard(Time, const Fact& fact) {
-  if (const auto* opens = std::get_if<Opens>(&fact)) newcomers_.push_back(opens->client);
+void TokenPolicy::heard(Time now, const Fact& fact) {
+  if (const auto* opens = std::get_if<Opens>(&fact)) {
+    newcomers_.push_back(opens->client);
+    opened(*opens);
+  }
   if (const auto* submitted = std::get_if<Submitted>(&fact)) submitted_.push_back(submitted->request);
   if (const auto* timer = std::get_if<Timer>(&fact); timer != nullptr && timer_ == timer->timer) {
     timer_.reset();
     over_ = true;
   }
   if (const auto* drained = std::get_if<Drained>(&fact); drained != nullptr && holder_ == drained->client) {
-    overuse(*holder_) += drained->overrun;
+    gave_back(*holder_, now - since_, drained->overrun);
     holder_.reset();
   }
-  if (const auto* exited = std::get_if<Exited>(&fact)) {
-    overuse(exited->client) = {};
-    if (holder_ == exited->client) holder_.reset();
+  if (const auto* gone = std::get_if<Exited>(&fact)) {
+    exited(gone->client);
+    if (holder_ == gone->client) holder_.reset();
   }
 }
 
@@ -57,17 +54,10 @@ void TokenPolicy::pass(Time now, Orders& orders) {
   draining_ = false;
   if (timer_) orders.cancel(*std::exchange(timer_, std::nullopt));
   if (present().empty()) return;
-  // Who has overused a whole slice is passed over once for it.
-  for (last_ = next(); overuse(*last_) > slice_; last_ = next()) overuse(*last_) = overuse(*last_) - slice_;
-  holder_ = last_;
+  holder_ = next();
+  since_ = now;
   orders.access(*holder_, holders_);
   timer_ = orders.wake_at(now + slice_);
-}
-
-// In the order of the workload.
-ClientId TokenPolicy::next() const {
-  const auto later = last_ ? std::upper_bound(present().begin(), present().end(), *last_) : present().begin();
-  return later != present().end() ? *later : present().front();
 }
 
 }  // namespace gangway

@@ -1,5 +1,4 @@
-// A token goes round, and only its holder may submit (NEON, 3.1 and 3.2): time slices with control of
-// overuse.
+// One client at a time holds a token, and only its holder may submit: time slices for whole clients.
 #pragma once
 
 #include <optional>
@@ -16,20 +15,25 @@ class TokenPolicy : public AccessPolicy {
   // `engaged`: every submission of the holder is intercepted, and admitted.
   TokenPolicy(const ParameterValues& values, bool engaged);
 
+  Duration slice() const { return slice_; }
+
+  // Who gets the token: one of those present, of whom there is at least one.
+  virtual ClientId next() = 0;
+  virtual void opened(const Opens& opens) = 0;
+  // The holder was denied at the end of its slice, and now, `overrun` later, nothing of it is on the device.
+  virtual void gave_back(ClientId client, Duration held, Duration overrun) = 0;
+  virtual void exited(ClientId client) = 0;
+
  private:
   void begun(Time, Orders&) override {}
   void heard(Time now, const Fact& fact) override;
   void act(Time now, const View& view, Orders& orders) override;
-
-  Duration& overuse(ClientId client);
   void pass(Time now, Orders& orders);
-  ClientId next() const;
 
   Duration slice_;
   Access holders_;
-  std::vector<Duration> overuse_;  // by client
   std::optional<ClientId> holder_;
-  std::optional<ClientId> last_;  // who had the token
+  Time since_;  // it has the token
   bool draining_ = false;
   std::optional<TimerId> timer_;
   std::vector<ClientId> newcomers_;   // of this instant

@@ -122,7 +122,10 @@ class Host:
             return
         self.trap_began = self.model.now
         held_up = round_half_up(self.model.interception * (1 if self.copy else 1 + self.client.trivial))
-        self.model.at(self.model.now + held_up, TRAPS, lambda: self.trap_over(request))
+        if held_up:
+            self.model.at(self.model.now + held_up, TRAPS, lambda: self.trap_over(request))
+        else:
+            self.trap_over(request)
 
     def trap_over(self, request):
         if self.gone:

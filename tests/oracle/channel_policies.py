@@ -162,7 +162,7 @@ class DisengagedFairQueueing(Access):
                 if self.phase in ("free run", "draining"):
                     known.used |= used
                     known.device_usage += usage
-        if exited and not set(self.present) - set(fact.client for fact in of.get("Opens", [])):
+        if not self.present:
             self.phase, self.sampled = "idle", 0
         if self.phase == "idle" and self.present:
             self.begin_free_run()

@@ -119,5 +119,20 @@ def test_a_split_that_does_not_pay():
     check([less], device(1000, 2), {("a", 0): (999, 1999, 2)})
 
 
+def test_a_restore_under_way_is_not_paid_for_again():
+    # a runs its first kernel on GPUs 0 and 1 at 0..2000, with nothing to restore; both versions are copied until 2100 and
+    # merged until 2150, and both GPUs are out of date. b came to GPU 0 at 2010 and runs there 2020..2170, so a's second
+    # kernel is to go to GPU 1: restored 2150..2250. At 2170 GPU 0 has the lower number, and GPU 1 can join again. What it
+    # needs is on its way, so that pays if half of what is left is more than the 2 * 2 * 100 ns of merging. b runs on until
+    # 3170; a runs 2250..2750 on GPU 1 and 3170..3670 on GPU 0, and its versions are copied until 3770, merged until 3820.
+    def clients(second):
+        return [client("a", (8, 4000, {}), (8, second, {}), variables=[variable(100, input=False, dirty=True)]),
+                client("b", (4, 150, {}), (4, 1000, {}), arrive=2010, variables=[variable(10)])]
+    gpu, microkernels = device(200, 3, merge="4 GB/s"), {"blocks": "block-tasks", "block_tasks": 4}
+    check(clients(1000), gpu, {("a", 0): (0, 3820, 4), ("b", 0): (2020, 3170, 2)}, **microkernels)
+    # Of 800 ns it does not: a runs 2250..2650 and 2650..3050 on GPU 1.
+    check(clients(800), gpu, {("a", 0): (0, 3050, 4), ("b", 0): (2020, 3170, 2)}, **microkernels)
+
+
 if __name__ == "__main__":
     sys.exit(by_hand.run(globals()))

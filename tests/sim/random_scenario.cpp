@@ -38,6 +38,9 @@ Scenario random_scenario(std::uint64_t number, const Variety& variety) {
     client.arrive = Duration{between(random, 0, 10) * 1000};
     client.priority =
         static_cast<std::int32_t>(Stream(number, "priority", {static_cast<std::uint64_t>(c)}).below(4));
+    Stream terms(number, "terms", {static_cast<std::uint64_t>(c)});
+    if (terms.below(3) > 0) client.slo = Duration{between(terms, 1, 60) * 1000};
+    client.weight = static_cast<double>(between(terms, 1, 8)) / 2;
     const std::int64_t kernels = variety.several_kernels ? between(random, 1, 3) : 1;
     for (std::int64_t k = 0; k < kernels; ++k)
       client.kernels.push_back(random_kernel(random, variety.coarse));
@@ -89,7 +92,10 @@ const std::vector<std::string>& all_policies() {
         "{name: dprr, params: {quota: 14 us, aging: 5 us}}",
         "{name: dprr, params: {quota: 14 us, aging: 2 us, arrival_preempts: yes, swap: when-needed}}",
         "{name: dprr, params: {quota: 14 us, quota_priority: dynamic, arrivals: inactive}}",
+        "{name: stride, params: {quantum: 14 us}}",
         "{name: rr, params: {quantum: 14 us, linger: 1 us}}",
+        "{name: stride, params: {quantum: 14 us, linger: 1 us}}",
+        "{name: edf, params: {linger: 1 us}}",
         "{name: frs, params: {minimum_quantum: 14 us, time_per_task: learnt, linger: 1 us}}",
         "{name: dprr, params: {quota: 14 us, aging: 2 us, arrival_preempts: yes, linger: 1 us}}"};
     const auto listed = [&](const std::string& name) {

@@ -51,6 +51,34 @@ TEST_CASE("timeslice: a slice of an idle client is lost, that of one that has en
               "150 B"});
 }
 
+TEST_CASE("stride-timeslice: the token goes to the least pass, which grows with time held over weight") {
+  Scenario scenario = in_turn({looping("A", 10), looping("B", 10)}, 155);
+  scenario.clients[0].weight = 2;
+  // Each holds it for 30, as what is submitted at the end of a slice runs. A: 15; B: 30; A: 30, and as the
+  // first once more: 45; B: 60; A.
+  const char* const policy = "{name: stride-timeslice, params: {slice: 20 us}}";
+  CHECK(starts(play(scenario, policy), scenario) == Lines{"0 A", "10 A", "20 A", "30 B", "40 B", "50 B",
+                                                          "60 A", "70 A", "80 A", "90 A", "100 A", "110 A",
+                                                          "120 B", "130 B", "140 B", "150 A"});
+  scenario.horizon = Time{9'000'000};
+  const auto used = usage(play(scenario, policy), scenario);
+  CHECK(static_cast<double>(used[0]) / static_cast<double>(used[1]) == Approx(2).epsilon(0.02));
+}
+
+TEST_CASE("stride-timeslice: who comes late begins beside the others, and overuse is paid back") {
+  // B comes at 1000, in a slice of A that ends at 1010, when A has held the token for 1010 less one slice
+  // that is not charged yet. From then on A, whose requests are three times as long, gets as much time as B.
+  Scenario scenario = in_turn({looping("A", 30), looping("B", 10)}, 10'000);
+  scenario.clients[1].arrive = Duration{1'000'000};
+  const Played played = play(scenario, "{name: stride-timeslice, params: {slice: 10 us}}");
+  const Lines began = starts(played, scenario);
+  CHECK(std::count_if(began.begin(), began.end(), [](const std::string& line) {
+          return line.ends_with("A");
+        }) == Approx(1000 / 30 + 9000 / 2 / 30).margin(2));
+  const auto used = usage(played, scenario);
+  CHECK(static_cast<double>(used[1]) == Approx(4'500'000).epsilon(0.02));
+}
+
 TEST_CASE("disengaged fair queueing: three engagements") {
   Scenario scenario = in_turn({looping("A", 10), looping("B", 30)}, 1500);
   const Played played = play(

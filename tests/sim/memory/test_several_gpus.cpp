@@ -198,6 +198,35 @@ TEST_CASE("several GPUs: calls of one kernel find their parts where the last cal
   CHECK(copy_lines(played) == Lines{"10 restore A", "10 restore A", "2085 out A", "2085 out A"});
 }
 
+TEST_CASE("several GPUs: what a restore under way brings is not copied once more", "[memory][gpus]") {
+  const JobId a{ClientId{0}, 0};
+  const DeviceId gpu{1};
+  std::vector<Bytes> copied, taken;
+  const Orderly::Say look = [&](const View& view, Orders&) {
+    copied.push_back(view.memory().copies(a, gpu, kAllBlocks));
+    taken.push_back(view.memory().takes(a, gpu, kAllBlocks));
+  };
+  const auto restore = [&](std::int64_t blocks) -> Orderly::Say {
+    return [=](const View& v, Orders& o) {
+      look(v, o);
+      o.restore(a, gpu, {{}, {blocks}});
+      look(v, o);
+    };
+  };
+  SECTION("of what all blocks share") {
+    Orderly policy({restore(10), look});
+    play(gpus(2, {by_all("A", 10, 30)}), policy);
+    CHECK(copied == std::vector{Bytes{10}, Bytes{}, Bytes{}});
+    CHECK(taken == std::vector{Bytes{40}, Bytes{}, Bytes{}});
+  }
+  SECTION("of what each block has") {
+    Orderly policy({restore(6), look});
+    play(gpus(2, {by_blocks("A", 0, 10)}), policy);
+    CHECK(copied == std::vector{Bytes{10}, Bytes{4}, Bytes{4}});
+    CHECK(taken == std::vector{Bytes{30}, Bytes{12}, Bytes{12}});
+  }
+}
+
 TEST_CASE("several GPUs: orders that cannot be right stop the run", "[memory][gpus]") {
   const JobId a{ClientId{0}, 0};
   const auto message = [&](std::vector<Orderly::Say> says) -> std::string {

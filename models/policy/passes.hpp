@@ -1,0 +1,48 @@
+// Passes of stride scheduling (Waldspurger and Weihl, "Stride Scheduling: Deterministic Proportional-Share
+// Resource Management", MIT/LCS/TM-528, 1995): a client's pass grows with what it uses over its weight, and
+// whoever has the least pass is next.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "models/identity.hpp"
+#include "models/quantity.hpp"
+
+namespace gangway {
+
+class Passes {
+ public:
+  void prepare(std::size_t clients) { clients_.resize(clients); }
+
+  // In ns of use at weight 1.
+  double of(ClientId client) const { return clients_[client.index].pass; }
+
+  // The client wants the device, from now on or still. Time in which it did not is not saved up.
+  void join(ClientId client, double weight) {
+    if (client.index >= clients_.size()) clients_.resize(client.index + 1);
+    OfClient& its = clients_[client.index];
+    if (its.id != client) its = {client};
+    its.pass = std::max(its.pass, reached_);
+    its.weight = weight;
+  }
+
+  void charge(ClientId client, Duration use) {
+    OfClient& its = clients_[client.index];
+    its.pass += static_cast<double>(use.ns) / its.weight;
+  }
+
+  // The least pass of those who want the device is this one, at least: who joins begins there.
+  void reach(double pass) { reached_ = std::max(reached_, pass); }
+
+ private:
+  struct OfClient {
+    ClientId id;
+    double pass = 0;
+    double weight = 1;
+  };
+  std::vector<OfClient> clients_;
+  double reached_ = 0;
+};
+
+}  // namespace gangway
