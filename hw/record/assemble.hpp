@@ -1,55 +1,15 @@
 // From the spools of a program's processes to its recording.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "hw/record/spool.hpp"
+#include "hw/record/spool_reader.hpp"
 #include "models/recording/recording.hpp"
 
 namespace gangway::spool {
 
-// What one process left. A spool that ends inside a record is read up to there.
-struct Contents {
-  std::optional<Begin> begin;
-  std::vector<std::string> command;
-  std::vector<std::string> texts{""};  // by id
-  std::vector<Function> functions;
-  std::vector<Shape> shapes;  // by id - 1
-  std::vector<Call> calls;
-  std::vector<Kernel> kernels;
-  std::vector<Copy> copies;
-  std::vector<Memset> memsets;
-  std::vector<Graph> graphs;
-  std::vector<Sync> syncs;
-  std::vector<Event> events;
-  std::vector<Memory> memory;
-  std::vector<Marker> markers;
-  std::vector<Stream> streams;
-  std::vector<Context> contexts;
-  std::vector<Device> devices;
-  std::vector<Thread> threads;
-  std::string trouble;
-  std::uint64_t lost = 0;
-  bool finished = false;
-};
-
-// RunError where it is no spool of this version, or cannot be read.
-Contents read_spool(const std::filesystem::path& file);
-
-// Every spool in a folder, in the order in which their processes began.
-std::vector<Contents> read_spools(const std::filesystem::path& folder);
-
 // Jobs are not cut yet, and of `about` only the origin, what is lost, CUPTI's version and the trouble that
 // spools tell of are filled in.
 recording::Recording assemble(const std::vector<Contents>& processes);
-
-// Adds the nodes of the recording's graphs from a second pass over the same program, in which they were timed
-// one by one: its n-th process's k-th graph is taken for the same as here. Returns how many graphs found
-// none.
-std::size_t add_nodes(recording::Recording& recording, const std::vector<Contents>& second_pass);
 
 }  // namespace gangway::spool

@@ -43,23 +43,17 @@ constexpr long kFlushPeriod = 50'000'000;  // ns
 constexpr std::size_t kLongestText = 60'000;
 
 // Those of CUPTI's functions that are used here.
+#define GANGWAY_EACH_CUPTI(use)                                                                          \
+  use(cuptiGetVersion) use(cuptiGetResultString) use(cuptiSubscribe) use(cuptiUnsubscribe)               \
+      use(cuptiGetCallbackName) use(cuptiSetThreadIdType) use(cuptiActivitySetAttribute)                 \
+          use(cuptiActivityRegisterCallbacks) use(cuptiActivityEnable) use(cuptiActivityEnableDriverApi) \
+              use(cuptiActivityEnableRuntimeApi) use(cuptiActivityEnableAllSyncRecords)                  \
+                  use(cuptiActivityFlushAll) use(cuptiActivityGetNextRecord)                             \
+                      use(cuptiActivityGetNumDroppedRecords)
+
 struct Cupti {
-#define GANGWAY_CUPTI(name) decltype(&::name) name = nullptr
-  GANGWAY_CUPTI(cuptiGetVersion);
-  GANGWAY_CUPTI(cuptiGetResultString);
-  GANGWAY_CUPTI(cuptiSubscribe);
-  GANGWAY_CUPTI(cuptiUnsubscribe);
-  GANGWAY_CUPTI(cuptiGetCallbackName);
-  GANGWAY_CUPTI(cuptiSetThreadIdType);
-  GANGWAY_CUPTI(cuptiActivitySetAttribute);
-  GANGWAY_CUPTI(cuptiActivityRegisterCallbacks);
-  GANGWAY_CUPTI(cuptiActivityEnable);
-  GANGWAY_CUPTI(cuptiActivityEnableDriverApi);
-  GANGWAY_CUPTI(cuptiActivityEnableRuntimeApi);
-  GANGWAY_CUPTI(cuptiActivityEnableAllSyncRecords);
-  GANGWAY_CUPTI(cuptiActivityFlushAll);
-  GANGWAY_CUPTI(cuptiActivityGetNextRecord);
-  GANGWAY_CUPTI(cuptiActivityGetNumDroppedRecords);
+#define GANGWAY_CUPTI(name) decltype(&::name) name = nullptr;
+  GANGWAY_EACH_CUPTI(GANGWAY_CUPTI)
 #undef GANGWAY_CUPTI
   void* library = nullptr;
 
@@ -70,22 +64,8 @@ struct Cupti {
     if (library == nullptr) return std::string("CUPTI cannot be loaded: ") + dlerror();
 #define GANGWAY_CUPTI(name)                                          \
   name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
-  if (name == nullptr) return "this CUPTI has no function " #name
-    GANGWAY_CUPTI(cuptiGetVersion);
-    GANGWAY_CUPTI(cuptiGetResultString);
-    GANGWAY_CUPTI(cuptiSubscribe);
-    GANGWAY_CUPTI(cuptiUnsubscribe);
-    GANGWAY_CUPTI(cuptiGetCallbackName);
-    GANGWAY_CUPTI(cuptiSetThreadIdType);
-    GANGWAY_CUPTI(cuptiActivitySetAttribute);
-    GANGWAY_CUPTI(cuptiActivityRegisterCallbacks);
-    GANGWAY_CUPTI(cuptiActivityEnable);
-    GANGWAY_CUPTI(cuptiActivityEnableDriverApi);
-    GANGWAY_CUPTI(cuptiActivityEnableRuntimeApi);
-    GANGWAY_CUPTI(cuptiActivityEnableAllSyncRecords);
-    GANGWAY_CUPTI(cuptiActivityFlushAll);
-    GANGWAY_CUPTI(cuptiActivityGetNextRecord);
-    GANGWAY_CUPTI(cuptiActivityGetNumDroppedRecords);
+  if (name == nullptr) return "this CUPTI has no function " #name;
+    GANGWAY_EACH_CUPTI(GANGWAY_CUPTI)
 #undef GANGWAY_CUPTI
     return {};
   }

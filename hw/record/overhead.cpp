@@ -7,48 +7,46 @@
 namespace gangway::spool {
 namespace {
 
-using recording::Call;
-using recording::Index;
-using recording::Job;
-using recording::kNone;
-using recording::Recording;
+namespace rec = recording;
 
 // Calls that a program makes by its own logic, not by chance; the threads in the order of their first.
 class Logic {
  public:
-  explicit Logic(const Recording& r) : place_(r.calls.size(), kNone) {
-    std::map<Index, Index> threads;
-    for (Index c = 0; c < r.calls.size(); ++c) {
-      const recording::CallKind kind = r.kind(r.calls[c]);
-      if (!recording::is_submission(kind) && kind != recording::CallKind::synchronize) continue;
-      const auto [thread, is_new] = threads.try_emplace(r.calls[c].thread, static_cast<Index>(calls_.size()));
+  explicit Logic(const rec::Recording& r) : place_(r.calls.size(), rec::kNone) {
+    std::map<rec::Index, rec::Index> threads;
+    for (rec::Index c = 0; c < r.calls.size(); ++c) {
+      const rec::CallKind kind = r.kind(r.calls[c]);
+      if (!rec::is_submission(kind) && kind != rec::CallKind::synchronize) continue;
+      const auto [thread, is_new] =
+          threads.try_emplace(r.calls[c].thread, static_cast<rec::Index>(calls_.size()));
       if (is_new) calls_.emplace_back();
-      place_[c] = static_cast<Index>(calls_[thread->second].size());
+      place_[c] = static_cast<rec::Index>(calls_[thread->second].size());
       calls_[thread->second].push_back(c);
     }
     for (const auto& [thread, number] : threads) number_[thread] = number;
   }
 
   // The same one of another run.
-  Index in(const Logic& other, const Recording& r, Index call) const {
+  rec::Index in(const Logic& other, const rec::Recording& r, rec::Index call) const {
     return other.calls_[number_.at(r.calls[call].thread)][place_[call]];
   }
-  bool has(Index call) const { return place_[call] != kNone; }
-  bool same(const Recording& r, const Logic& other, const Recording& others) const {
-    const auto name = [](const Recording& of, Index call) {
+  bool has(rec::Index call) const { return place_[call] != rec::kNone; }
+  bool same(const rec::Recording& r, const Logic& other, const rec::Recording& others) const {
+    const auto name = [](const rec::Recording& of, rec::Index call) {
       return of.functions[of.calls[call].function].name;
     };
     return std::equal(calls_.begin(), calls_.end(), other.calls_.begin(), other.calls_.end(),
                       [&](const auto& mine, const auto& theirs) {
-                        return std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
-                                          [&](Index a, Index b) { return name(r, a) == name(others, b); });
+                        return std::equal(
+                            mine.begin(), mine.end(), theirs.begin(), theirs.end(),
+                            [&](rec::Index a, rec::Index b) { return name(r, a) == name(others, b); });
                       });
   }
 
  private:
-  std::vector<std::vector<Index>> calls_;  // by thread
-  std::vector<Index> place_;               // in that, by call
-  std::map<Index, Index> number_;          // of threads
+  std::vector<std::vector<rec::Index>> calls_;  // by thread
+  std::vector<rec::Index> place_;               // in that, by call
+  std::map<rec::Index, rec::Index> number_;     // of threads
 };
 
 Duration median(std::vector<Duration> lengths) {
@@ -59,20 +57,20 @@ Duration median(std::vector<Duration> lengths) {
 
 }  // namespace
 
-std::optional<JobTimes> compare_jobs(const Recording& r, const Recording& other) {
+std::optional<JobTimes> compare_jobs(const rec::Recording& r, const rec::Recording& other) {
   const Logic logic(r), others(other);
   if (!logic.same(r, others, other)) return std::nullopt;
-  std::vector<Index> first(r.jobs.size(), kNone), last(r.jobs.size(), kNone);
-  for (Index c = 0; c < r.calls.size(); ++c) {
-    const Index job = r.calls[c].job;
-    if (job == kNone || r.calls[c].thread != r.jobs[job].thread) continue;
-    if (first[job] == kNone) first[job] = c;
+  std::vector<rec::Index> first(r.jobs.size(), rec::kNone), last(r.jobs.size(), rec::kNone);
+  for (rec::Index c = 0; c < r.calls.size(); ++c) {
+    const rec::Index job = r.calls[c].job;
+    if (job == rec::kNone || r.calls[c].thread != r.jobs[job].thread) continue;
+    if (first[job] == rec::kNone) first[job] = c;
     last[job] = c;
   }
   std::vector<Duration> with, without;
-  for (Index j = 0; j < r.jobs.size(); ++j) {
-    if (r.jobs[j].warm_up || first[j] == kNone || !logic.has(first[j]) || !logic.has(last[j])) continue;
-    const auto length = [](const Recording& of, Index from, Index to) {
+  for (rec::Index j = 0; j < r.jobs.size(); ++j) {
+    if (r.jobs[j].warm_up || first[j] == rec::kNone || !logic.has(first[j]) || !logic.has(last[j])) continue;
+    const auto length = [](const rec::Recording& of, rec::Index from, rec::Index to) {
       return of.calls[to].end() - of.calls[from].begin;
     };
     with.push_back(length(r, first[j], last[j]));

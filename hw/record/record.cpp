@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -19,6 +20,7 @@
 
 #include "hw/program.hpp"
 #include "hw/record/assemble.hpp"
+#include "hw/record/graph_nodes.hpp"
 #include "hw/record/overhead.hpp"
 #include "models/error.hpp"
 #include "models/recording/file.hpp"
@@ -69,6 +71,32 @@ std::string find_cupti(const std::string& given) {
                   "where it is)",
                   kCuptiName));
 }
+
+volatile std::sig_atomic_t arrived = 0;  // the last signal that asked for an end
+
+// As long as it lives, a signal that would end this process waits until the spools are gone and the recording
+// is whole. The program does not inherit that.
+class EndsLater {
+ public:
+  EndsLater() {
+    struct sigaction action {};
+    action.sa_flags = SA_RESTART;
+    action.sa_handler = [](int signal) { arrived = signal; };
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    }
+  }
+  ~EndsLater() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  EndsLater(const EndsLater&) = delete;
+  EndsLater& operator=(const EndsLater&) = delete;
+
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
 
 // Spools of one run of the program; gone with this object.
 class SpoolFolder {
@@ -256,6 +284,7 @@ int record(const RecordSettings& settings) {
   const std::string library = library_beside_program(kLibrary, "it was built without CUPTI's headers");
   const std::string cupti = find_cupti(settings.cupti);
 
+  const EndsLater ends_later;
   rec::Recording r;
   Run first;
   {
@@ -273,19 +302,19 @@ int record(const RecordSettings& settings) {
                        ? fmt::format("{} submitted nothing to a GPU: nothing is recorded (it {})", program,
                                      how_it_ended(r.about))
                        : r.about.trouble);
-  if (settings.graph_nodes) second_pass(r, settings, library, cupti);
+  if (settings.graph_nodes && arrived == 0) second_pass(r, settings, library, cupti);
   cut_jobs(r, settings.jobs);
   write_recording(r, settings.out, settings.replace);
 
   report_problems(r);
   report_jobs(r, settings);
   fmt::print(stderr, "{}", to_text(r, rec::summarise(r)));
-  if (settings.overhead) report_overhead(r, settings, library, cupti);
+  if (settings.overhead && arrived == 0) report_overhead(r, settings, library, cupti);
   say(settings.out + " is written");
   if (r.jobs.empty() && settings.jobs.kind == rec::JobKind::nvtx)
     throw RunError(fmt::format("no NVTX range has the name {}: seen were {}", quote(settings.jobs.range),
                                range_names(r)));
-  return end_alike(first.status);
+  return end_alike(arrived != 0 ? arrived : first.status);
 }
 
 }  // namespace gangway::spool

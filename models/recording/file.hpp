@@ -7,6 +7,8 @@
 
 namespace gangway::recording {
 
+// A recording may have been compressed with gzip: all that reads one reads it as it is.
+
 // Whether a file begins as recordings do, sound or not.
 bool is_recording(const std::filesystem::path& file);
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "models/error.hpp"
+#include "models/recording/stream_order.hpp"
 
 namespace gangway::recording {
 namespace {
@@ -12,81 +13,20 @@ namespace {
 constexpr std::string_view kNvtx = "nvtx:";
 
 // The last submission of each stream that is known to be over: an index of a call.
-using Reached = std::map<Index, Index>;
+struct Reached : std::map<Index, Index> {
+  using map::map;
+};
 
-void reach(Reached& a, const Reached& b) {
+void join(Reached& a, const Reached& b) {
   for (const auto& [stream, call] : b) {
     const auto [place, is_new] = a.try_emplace(stream, call);
     if (!is_new) place->second = std::max(place->second, call);
   }
 }
 
-// What is over when the end of a stream, or an event, is reached.
-class Reaches {
- public:
-  explicit Reaches(const Recording& r) : r_(r), ends_(r.streams.size()) {
-    for (Index s = 0; s < r.streams.size(); ++s) streams_[r.streams[s].context].push_back(s);
-  }
-
-  void submitted(Index stream, Index call) {
-    wait_for_null(stream);
-    ends_[stream][stream] = call;
-  }
-  // The host knows that much after the call.
-  Reached of(const Order& order) const {
-    switch (order.kind) {
-      case OrderKind::context: {
-        Reached all;
-        if (const auto streams = streams_.find(order.place); streams != streams_.end())
-          for (const Index s : streams->second) reach(all, ends_[s]);
-        return all;
-      }
-      case OrderKind::stream:
-        return ends_[order.place];
-      case OrderKind::event:
-        return of_event(order.recorded);
-      default:
-        return {};
-    }
-  }
-  void note(const Order& order) {
-    if (order.kind == OrderKind::record) {
-      wait_for_null(order.place);
-      events_[order.call] = ends_[order.place];
-    }
-    if (order.kind == OrderKind::wait_event) reach(ends_[order.place], of_event(order.recorded));
-  }
-
- private:
-  Reached of_event(Index recorded) const {
-    const auto found = events_.find(recorded);
-    return found != events_.end() ? found->second : Reached{};
-  }
-  // The null stream and those that block wait for each other.
-  void wait_for_null(Index stream) {
-    const Stream& s = r_.streams[stream];
-    if (s.kind == StreamKind::non_blocking) return;
-    for (const Index other : streams_[s.context]) {
-      if (other == stream || ends_[other].empty()) continue;
-      const StreamKind kind = r_.streams[other].kind;
-      if (kind == StreamKind::null || (s.kind == StreamKind::null && kind == StreamKind::blocking))
-        reach(ends_[stream], ends_[other]);
-    }
-  }
-
-  const Recording& r_;
-  std::map<Index, std::vector<Index>> streams_;  // by context
-  std::vector<Reached> ends_;                    // by stream
-  std::unordered_map<Index, Reached> events_;    // by the call that recorded them
+struct Join {
+  void operator()(Reached& a, const Reached& b) const { join(a, b); }
 };
-
-// The copies that the host waits for.
-bool waits(const Recording& r, const Work& work) {
-  if (work.kind != WorkKind::copy) return false;
-  const Transfer& t = r.transfers[work.shape];
-  const bool to_host = t.to == MemoryKind::pageable || t.to == MemoryKind::pinned;
-  return to_host && (!t.asynchronous || t.to == MemoryKind::pageable);
-}
 
 class SyncJobs {
  public:
@@ -99,15 +39,15 @@ class SyncJobs {
       bool known = false;
       for (; work < r_.works.size() && r_.works[work].call == call; ++work) {
         const Work& w = r_.works[work];
-        reaches_.submitted(w.stream, call);
+        reaches_.follows(w.stream)[w.stream] = call;
         submitted(open, call, w);
-        if (waits(r_, w)) reach(open.known, Reached{{w.stream, call}}), known = true;
+        if (host_waits_for(r_, w)) join(open.known, reaches_.follows(w.stream)), known = true;
       }
       for (; order < r_.orders.size() && r_.orders[order].call == call; ++order) {
         const Order& o = r_.orders[order];
         reaches_.note(o);
         if (o.kind > OrderKind::event) continue;
-        reach(open.known, reaches_.of(o));
+        join(open.known, reaches_.of(o));
         known = true;
       }
       if (known) synchronised(open, call);
@@ -190,7 +130,7 @@ class SyncJobs {
   }
 
   Recording& r_;
-  Reaches reaches_;
+  StreamOrder<Reached, Join> reaches_;
   std::vector<Open> threads_;
 };
 

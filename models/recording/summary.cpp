@@ -233,7 +233,10 @@ std::string to_text(const Recording& r, const Summary& s) {
   if (s.jobs > 0) {
     line("jobs      median {}, 90th percentile {}, {} to {}", about(s.median), about(s.p90),
          about(s.shortest), about(s.longest));
-    line("a job     {:.0f} submissions, {:.0f} kernels (medians)", s.submissions_of_job, s.kernels_of_job);
+    line("a job     submissions {:.0f}, kernels {:.0f} (medians{})", s.submissions_of_job, s.kernels_of_job,
+         s.graphs_without_nodes == 0
+             ? std::string()
+             : "; the kernels of " + plural(s.graphs_without_nodes, "graph") + " are not known");
   }
   for (const Summary::OfGpu& g : s.gpus) {
     const double busy = g.share(g.busy), host = g.share(g.waits_for_host);

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "models/database.hpp"
 #include "models/error.hpp"
-#include "models/recording/database.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/schema.hpp"
 
@@ -204,7 +204,7 @@ void put_rest(Database& database, const Recording& r) {
 void write_recording(const Recording& recording, const fs::path& file, bool replace) {
   check_recording(recording, file.string());
   Unfinished unfinished(file);
-  Database database(unfinished.path(), Database::Mode::create,
+  Database database(unfinished.path(), Database::Mode::write,
                     [&](const std::string& why) { fail(file, why); });
   // Nobody sees it before it is whole.
   database.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;");

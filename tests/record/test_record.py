@@ -126,6 +126,14 @@ class Record(WithFolder):
                 self.assertEqual(len(self.read().jobs), 5)
                 self.nothing_is_left("a.rec")
 
+    def test_interrupted_while_the_recording_is_written(self):
+        """From the program's end on the recorder itself is interrupted every millisecond, until it is gone."""
+        script = 'front=$PPID; "$1" jobs; (i=0; while kill -INT $front && [ $((i += 1)) -lt 5000 ]; do sleep 0.001; done) >/dev/null 2>&1 &'
+        result = run("record", "--out", self.file, "--cupti", CUPTI, "--", "/bin/sh", "-c", script, "sh", RECORDED)
+        self.assertEqual(result.returncode, -signal.SIGINT, result.stderr)
+        self.nothing_is_left("a.rec")
+        self.assertEqual(len(self.read().jobs), 5)
+
     def test_a_program_that_forks(self):
         self.assertEqual(self.record("fork").returncode, 0)
         r = self.read()

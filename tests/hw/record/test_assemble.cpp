@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "hw/record/assemble.hpp"
+#include "hw/record/graph_nodes.hpp"
 #include "models/error.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/jobs.hpp"

@@ -3,12 +3,12 @@
 
 #include <fstream>
 
+#include "models/database.hpp"
 #include "models/error.hpp"
 #include "models/random.hpp"
-#include "models/recording/columns.hpp"
-#include "models/recording/database.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/jobs.hpp"
+#include "models/recording/played_program.hpp"
 #include "models/recording/summary.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/recording/made_recording.hpp"
@@ -179,7 +179,7 @@ TEST_CASE("references to nothing, disorder and other files are refused") {
   const auto after = [&](const std::string& sql) {
     fs::remove(file);
     write_recording(something().r, file, false);
-    Database database(file, Database::Mode::create,
+    Database database(file, Database::Mode::write,
                       [](const std::string& why) { throw std::runtime_error(why); });
     database.run(sql.c_str());
     database.close();
@@ -213,7 +213,7 @@ TEST_CASE("references to nothing, disorder and other files are refused") {
   CHECK(refusal(folder.path / "nothing").find("No such file") != std::string::npos);
 }
 
-TEST_CASE("100,000 submissions take a few MiB, and the columns say the same as the tables") {
+TEST_CASE("100,000 submissions take a few MiB, and the program played is that of the tables") {
   MadeRecording m;
   const Index s = m.stream();
   m.r.launches.resize(40, m.r.launches[0]);
@@ -236,25 +236,19 @@ TEST_CASE("100,000 submissions take a few MiB, and the columns say the same as t
   CHECK(fs::file_size(file) < 5u << 20);
 
   const auto compare = [&] {
-    const Columns columns(file);
-    REQUIRE(columns.call_begin.size() == m.r.calls.size());
-    REQUIRE(columns.work_begin.size() == m.r.works.size());
+    const PlayedProgram program(file);
+    REQUIRE(program.job_count() == m.r.jobs.size());
+    REQUIRE(program.works.size() == m.r.works.size());
     bool same = true;
-    for (std::size_t c = 0; c < m.r.calls.size(); ++c) {
-      const Call& call = m.r.calls[c];
-      same = same && columns.call_begin[c] == call.begin.ns && columns.call_end[c] == call.end().ns &&
-             columns.call_job[c] == call.job && columns.call_function[c] == call.function;
-      for (Index w = columns.first_work[c]; w < columns.first_work[c + 1]; ++w)
-        same = same && columns.work_call[w] == c;
-    }
     for (std::size_t w = 0; w < m.r.works.size(); ++w)
-      same = same && columns.work_begin[w] == m.r.works[w].begin.ns &&
-             columns.work_shape[w] == m.r.works[w].shape && columns.work_end[w] == m.r.works[w].end().ns;
+      same = same && program.works[w].length == m.r.works[w].length && program.works[w].stream == s;
+    for (std::size_t j = 0; j < m.r.jobs.size(); ++j)
+      same = same && program.jobs[j].length == m.r.jobs[j].length;
     CHECK(same);
-    CHECK(columns.order_place[0] == s);
+    CHECK(program.orders[0].place == s);
   };
   compare();
-  const fs::path kept = file.string() + ".columns";
+  const fs::path kept = file.string() + ".played";
   REQUIRE(fs::exists(kept));
   const std::string good = bytes_of(kept);
   compare();
@@ -264,8 +258,8 @@ TEST_CASE("100,000 submissions take a few MiB, and the columns say the same as t
     CHECK(bytes_of(kept) == good);
   }
   std::string wrong = good;
-  wrong[good.size() - 1'000'000] ^= 0x40;  // in a column of references or of times
+  wrong[good.size() - 1'000'000] ^= 0x40;  // in a table of references or of times
   write_bytes(kept, wrong);
-  const Columns columns(file);  // no crash; what leads outside is found
-  CHECK(columns.call_begin.size() == m.r.calls.size());
+  const PlayedProgram program(file);  // no crash; what leads outside is found
+  CHECK(program.works.size() == m.r.works.size());
 }

@@ -46,6 +46,7 @@ TEST_CASE("busy, waiting for the host and neither add up to the time of jobs") {
   CHECK(
       text.find("busy 60.0 % of the time of jobs, waits for the host 12.0 %: latencies are the bottleneck") !=
       std::string::npos);
+  CHECK(text.find("submissions 3, kernels 3 (medians)\n") != std::string::npos);
   CHECK(text.find("1 job left out as warm-up") == std::string::npos);
   CHECK(text.find("1 job before them left out as warm-up") != std::string::npos);
 }
@@ -67,6 +68,9 @@ TEST_CASE("graphs count with their kernels") {
   CHECK(summary.submissions_of_job == 1);
   CHECK(summary.graphs_without_nodes == 1);
   CHECK(summary.kernels[0].name == "graph 0");
+  CHECK(to_text(m.r, summary)
+            .find("submissions 1, kernels 2 (medians; the kernels of 1 graph are not known)\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("an empty recording has a summary") {

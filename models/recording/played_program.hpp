@@ -1,0 +1,102 @@
+// A recorded program as it is played: its jobs, step by step, with what each step submits, orders and waits
+// for. It is worked out from a recording once, then read by any number of simulations at once, page by page
+// as they come to it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include "models/recording/recording.hpp"
+
+namespace gangway::recording {
+
+// A call of a host thread. Its works and orders are those from its first to the next step's first.
+struct Step {
+  Duration gap, own, wake;  // models/recording/timing.hpp
+  Index call = 0;           // of the recording: what events refer to
+  Index first_work = 0, first_order = 0;
+  bool waits = false;
+};
+
+struct PlayedWork {
+  Duration length, launch, behind;  // models/recording/timing.hpp
+  Index stream = 0;
+  WorkKind kind = WorkKind::kernel;
+  // Of copies: between host and GPU; others stay on the GPU.
+  bool to_device = false, to_host = false;
+  bool host_waits = false;  // its call ends only when it is over
+};
+
+struct PlayedOrder {
+  OrderKind kind = OrderKind::context;
+  Index place = kNone, recorded = kNone;  // as Order has them
+};
+
+// What one timeline does for one job: steps from `begin` up to `end`, and those from `before` on between the
+// timeline's job before and this one.
+struct Segment {
+  Index job = 0, timeline = 0;
+  Index before = 0, begin = 0, end = 0;
+  Duration lead;  // from the end of the last step before it until the job can begin
+  Duration head;  // from the job's begin to its first step
+  Duration tail;  // from the end of its last step to the job's, of the host
+};
+
+struct PlayedJob {
+  JobKind kind = JobKind::sync;
+  Duration length;          // as recorded
+  Duration busy;            // time in which work of it was on a GPU
+  Index first_segment = 0;  // the next job's first is its end
+};
+
+struct PlayedStream {
+  Index context = 0;
+  StreamKind kind = StreamKind::blocking;
+};
+
+class PlayedProgram {
+ public:
+  // Maps what is kept as FILE.played beside the recording, and is made where there is none, or that of
+  // another recording. Where that folder cannot be written it is made anew each time, in memory. InputError
+  // as read_recording, and where the recording has no jobs behind its warm-up, or they use several GPUs.
+  explicit PlayedProgram(const std::filesystem::path& recording);
+  ~PlayedProgram();
+  PlayedProgram(const PlayedProgram&) = delete;
+  PlayedProgram& operator=(const PlayedProgram&) = delete;
+
+  // One more step and job than there are: the end of the last ones.
+  std::span<const Step> steps;
+  std::span<const PlayedWork> works;
+  std::span<const PlayedOrder> orders;
+  std::span<const Segment> segments;  // by job, its home first
+  std::span<const PlayedJob> jobs;    // without warm-up
+  std::span<const PlayedStream> streams;
+
+  std::size_t job_count() const { return jobs.size() - 1; }
+  Index timelines() const { return head_->timelines; }
+  Index contexts() const { return head_->contexts; }
+  std::optional<std::uint32_t> depth() const;  // models/recording/timing.hpp
+  std::uint64_t identity() const { return head_->identity; }
+
+ private:
+  struct Head {
+    std::uint64_t magic = 0, identity = 0;  // of the recording
+    std::uint64_t steps = 0, works = 0, orders = 0, segments = 0, jobs = 0, streams = 0;
+    Index timelines = 0, contexts = 0;
+    std::uint64_t depth = 0;  // 0: none
+  };
+  class Maker;
+
+  bool map(const std::filesystem::path& file, std::uint64_t identity);
+  template <typename Counts, typename Visit>
+  void each_table(const Counts& counts, Visit visit);
+  bool sound() const;
+
+  const Head* head_ = nullptr;
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace gangway::recording
