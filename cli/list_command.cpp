@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "experiments/library.hpp"
+#include "models/arrival_process.hpp"
 #include "models/bounds/bound.hpp"
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
@@ -94,6 +95,7 @@ Json listed(const std::string& what) {
   if (what == "generators") return registered<GeneratorEntry>();
   if (what == "kernels") return registered<KernelEntry>();
   if (what == "bounds") return registered<Bound>();
+  if (what == "arrivals") return registered<ArrivalProcessEntry>();
   if (what == "utilisations") return registered<UtilisationMethod>();
   if (what == "worlds") return registered<WorldEntry>();
   return files(what);
@@ -117,13 +119,13 @@ void add_list(CLI::App& app, int& code) {
   auto json = std::make_shared<bool>(false);
   CLI::App* sub = app.add_subcommand("list", "show what there is");
   sub->add_option("what", *what,
-                  "policies, devices, workloads, experiments, kernels, mechanisms, generators, utilisations, "
-                  "bounds, worlds, or what is in a recording: its file")
+                  "policies, devices, workloads, experiments, kernels, mechanisms, generators, arrivals, "
+                  "utilisations, bounds, worlds, or what is in a recording: its file")
       ->required()
       ->check([](const std::string& word) {
         if (recording::is_recording(word)) return std::string();
         return CLI::IsMember({"policies", "devices", "workloads", "experiments", "kernels", "mechanisms",
-                              "generators", "utilisations", "bounds", "worlds"})(word);
+                              "generators", "arrivals", "utilisations", "bounds", "worlds"})(word);
       });
   sub->add_flag("--json", *json, "for programs");
   sub->callback([what, json, &code] {

@@ -113,15 +113,24 @@ ChannelCosts read_access(const Field& field) {
 void read_arbitration(Mapping& m, Device& device) {
   if (auto slice = m.maybe("time_slice")) {
     Mapping s = slice->mapping();
-    device.time_slice = {s.need("length").duration(Duration{1}), s.need("switch").duration()};
+    TimeSlice& read = device.time_slice.emplace();
+    read.length = s.need("length").duration(Duration{1});
+    read.context_switch = s.need("switch").duration();
+    if (auto stop = s.maybe("stop")) read.stop = stop->duration();
+    if (auto resume = s.maybe("resume")) read.resume = resume->duration();
+    const auto renewal = s.maybe("renewal");
+    read.renewal = renewal ? renewal->duration(Duration{1}) : read.length;
+    if (auto linger = s.maybe("linger")) read.linger = linger->duration(Duration{}, read.context_switch);
     s.finish();
   }
   const auto given = m.maybe("arbitration");
   if (!given) return;
-  const std::string name = given->one_of({"native-fifo", "native-priority", "native-timeslice", "direct"});
+  const std::string name =
+      given->one_of({"native-fifo", "native-priority", "native-timeslice", "direct", "mps"});
   device.arbitration = name == "native-fifo"       ? Arbitration::fifo
                        : name == "native-priority" ? Arbitration::priority
                        : name == "direct"          ? Arbitration::direct
+                       : name == "mps"             ? Arbitration::mps
                                                    : Arbitration::timeslice;
   if (device.arbitration == Arbitration::timeslice && !device.time_slice)
     given->fail("native-timeslice without a slice", "`time_slice: {length, switch}` beside it");

@@ -61,12 +61,17 @@ enum class Placement { most_room_first, lowest_index_first };
 
 // What the device does by itself with several clients' kernels: native-fifo (one primary queue),
 // native-priority (one for each of its priorities), native-timeslice (contexts take turns, each with such
-// queues), direct (one request at a time, clients' channels in turn).
-enum class Arbitration { fifo, priority, timeslice, direct };
+// queues), direct (one request at a time, clients' channels in turn). Of recorded programs: mps (all at
+// once).
+enum class Arbitration { fifo, priority, timeslice, direct, mps };
 
 struct TimeSlice {
   Duration length;
   Duration context_switch;  // from the last block of one context to the first of the next
+  // Of recorded programs (sim/recorded/README.md):
+  Duration stop = {}, resume = {};  // longer where a kernel is stopped, or goes on
+  Duration renewal = {};            // of a slice whose context has more to do, with nobody else there
+  Duration linger = {};             // a context without work gives its slice up after so long
 };
 
 // How clients use the device that submit by themselves, each to channels of its own (NEON, 3 and 4).

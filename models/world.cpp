@@ -3,6 +3,18 @@
 #include <algorithm>
 
 namespace gangway {
+namespace {
+
+// A grant of a whole job is an order to launch and an order to evict, and nothing else.
+void check_grant(const WorldRequest& request, Capabilities needs) {
+  if (request.setup.granting.of == GrantOf::kernel) return;
+  const Capabilities rest = needs.missing_from({Capability::evict});
+  if (rest.none()) return;
+  throw InputError(request.grant, request.grant_path, "job",
+                   "kernel, since " + request.label + " cannot be given whole jobs: it needs " + rest.text());
+}
+
+}  // namespace
 
 void check_capabilities(const WorldRequest& request, const WorldEntry& world) {
   const Origin origin{"--world " + world.name, 0};
@@ -11,6 +23,7 @@ void check_capabilities(const WorldRequest& request, const WorldEntry& world) {
   if (!missing.none())
     throw InputError(origin, "policies." + request.label, "a policy that needs " + missing.text(),
                      "a policy for this world, or another world");
+  check_grant(request, needs);
   if (needs.has(Capability::native) || world.capabilities.has(Capability::mixed)) return;
   const auto& clients = request.setup.workload.clients;
   const auto native = std::find_if(clients.begin(), clients.end(), [](const Client& c) { return c.native; });

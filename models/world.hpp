@@ -71,6 +71,8 @@ struct WorldRequest {
   const WorkloadPlace& workload;  // for errors
   Origin gpus;                    // where the number of GPUs is given
   std::string gpus_path;
+  Origin grant;  // where it is said what launches hand out
+  std::string grant_path;
 };
 
 // Worlds register themselves by name, like policies; they have no parameters.
@@ -87,8 +89,8 @@ struct WorldEntry : Described {
 };
 using Worlds = Registry<WorldEntry>;
 
-// Throws InputError where the policy needs more than the world can do, or native clients are not for this
-// policy there.
+// Throws InputError where the policy needs more than the world can do, or more than grants of whole jobs
+// offer where these are asked for, or native clients are not for this policy there.
 void check_capabilities(const WorldRequest& request, const WorldEntry& world);
 
 }  // namespace gangway

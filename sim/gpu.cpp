@@ -67,8 +67,9 @@ void Gpu::placed(Time now, std::int64_t running) {
 }
 
 bool Gpu::flag_seen(Time now) {
-  if (running_ == 0) {
+  if (now <= resident_->started) {  // no block has begun before
     resident_->done = resident_->launch->range.first;
+    if (running_ > 0) resident_->gone = now;
     return true;
   }
   const CommandDelays& delays = *resident_->delays;

@@ -81,11 +81,35 @@ void check_gpus(const WorldRequest& request) {
           "all of them under the policy " + quote(request.label) + ", which does not heed `gpus`");
 }
 
+// Recorded programs share a device among themselves, under policies that need to know nothing of their
+// kernels.
+void check_recorded(const WorldRequest& request) {
+  const WorldSetup& setup = request.setup;
+  const WorkloadPlace& place = request.workload;
+  for (std::size_t c = 0; c < setup.workload.clients.size(); ++c)
+    if (setup.workload.clients[c].recorded == nullptr)
+      throw InputError(place.of(c), place.path + ".clients." + setup.workload.clients[c].name,
+                       "a client with kernels beside recorded programs", "a recording, as the others have");
+  if (setup.device.arbitration != Arbitration::mps && !setup.device.time_slice)
+    throw InputError(place.origin, place.path + ".clients",
+                     "recorded programs on " + setup.device.name + ", whose time slices are not known",
+                     "a device with `time_slice: {length, switch}`, or `arbitration: mps`");
+  const Capabilities needs = request.policy.needs();
+  const Capabilities rest = needs.missing_from({Capability::evict, Capability::native});
+  if (!rest.none())
+    throw InputError(place.origin, "policies." + request.label, "a policy that needs " + rest.text(),
+                     "a policy for recorded programs, or clients with kernels");
+  if (!needs.has(Capability::native) && setup.granting.of != GrantOf::job)
+    throw InputError(request.grant, request.grant_path, "kernel",
+                     "job, since " + request.label + " hands out recorded programs' jobs");
+}
+
 }  // namespace
 
 void check_simulation(const WorldRequest& request, const WorldEntry& world) {
   const WorldSetup& setup = request.setup;
   const WorkloadPlace& place = request.workload;
+  if (plays_recordings(setup.workload)) check_recorded(request);
   const bool channels = uses_channels(request.policy, setup.device);
   const bool all_native = request.policy.needs().has(Capability::native);
   check_capabilities(request, world);

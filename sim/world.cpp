@@ -76,11 +76,13 @@ std::uint64_t SimulatedWorld::play_instant() {
     events = 1;
   }
   do {
-    while (more_now()) {
-      handle(queue_.pop());
-      ++events;
-    }
-    settle();
+    do {
+      while (more_now()) {
+        handle(queue_.pop());
+        ++events;
+      }
+      settle();
+    } while (more_now());
     if (!nothing_to_tell()) {
       tell_and_decide();
       settle();

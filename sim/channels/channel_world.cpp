@@ -120,7 +120,7 @@ void ChannelWorld::release(Host& host) {
   if (host.open || host.opening) return;
   host.opening = true;
   opening_.push_back(id_of(host));
-  inform(Opens{id_of(host), host.run.client().channels});
+  inform(Opens{id_of(host), host.run.client().channels, host.run.client().weight});
 }
 
 // A client opens after the decision of the instant in which it asked.

@@ -80,7 +80,7 @@ Bytes DeviceMemory::copies(JobId job, DeviceId gpu, BlockRange blocks) const {
   Bytes size;
   if (here.residence == Residence::absent)
     size = state.written ? state.shared.restore : state.shared.first_restore;
-  else if (!here.current)
+  else if (!here.current && !here.arriving)
     size = state.shared.save;
   const BlockSet absent = missing(state, here, blocks);
   for (const BlockRange& range : absent.ranges()) {

@@ -82,6 +82,34 @@ TEST_CASE("blocks that find the work done leave as soon as they get a place", "[
   CHECK(times(run, 1) == std::pair<std::int64_t, std::int64_t>{0, 160});
 }
 
+TEST_CASE("blocks that get their places in the instant in which they see the flag do nothing", "[blocks]") {
+  // P's command takes 40 ns, as long as it takes Q to come; the order to evict needs no time.
+  Scenario scenario{.clients = {preempted("P", 0), preempted("Q", 40), native("N", 1'000, 1, 1, 1)},
+                    .device = sms(1),
+                    .mechanism = "flag-copy"};
+  scenario.device.commands.launch = Duration{40};
+  scenario.clients[1].priority = 1;
+  const BlockRun run = run_blocks(scenario, false, "piv");
+  const auto left = std::find_if(run.records.begin(), run.records.end(),
+                                 [](const Record& r) { return r.mark == Mark::left; });
+  REQUIRE(left != run.records.end());
+  CHECK(left->time == Time{40});
+  CHECK(left->amount == 0);
+  CHECK(times(run, 1) == std::pair<std::int64_t, std::int64_t>{80, 120});
+  CHECK(times(run, 0).second == 200);
+}
+
+TEST_CASE("the end of a launch and an arrival in the same instant are told together", "[blocks]") {
+  // P's first kernel ends when Q comes: P, which has been there, waits in front of Q, as without N.
+  Scenario scenario{.clients = {preempted("Q", 40), preempted("P", 0), preempted("R", 10)},
+                    .device = sms(1),
+                    .mechanism = "ideal"};
+  scenario.clients[1].kernels.push_back(scenario.clients[1].kernels[0]);
+  const Played alone = play(scenario, "rr");
+  scenario.clients.push_back(native("N", 1'000, 1, 1, 1));
+  CHECK(lines_without(play(scenario, "rr"), "N") == lines_without(alone, "N"));
+}
+
 TEST_CASE("a native kernel behind a launch without room waits for it", "[blocks]") {
   // Two of P's blocks have no room, so S stands behind P in the primary queue although it would fit.
   const Scenario scenario{.clients = {native("N", 0, 1, 3, 50), preempted("P", 0), native("S", 1, 1, 1, 1)},

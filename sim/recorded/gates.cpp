@@ -1,0 +1,171 @@
+// Grants of whole jobs to recorded clients: their gates. README.md is the definition.
+#include <algorithm>
+
+#include "sim/recorded/recorded_world.hpp"
+
+namespace gangway {
+
+bool RecordedWorld::may_submit(RecordedClient& client, const HostThread& thread) {
+  return !under_grants() || thread.between || admits(client, thread);
+}
+
+bool RecordedWorld::admits(RecordedClient& client, const HostThread& thread) {
+  const ClientId id = client.run.id();
+  const Grant* grant = grants_->of(id);
+  if (grant == nullptr) arrives(client, thread.job);
+  const std::int64_t most = setup_.granting.in_flight;
+  return grant != nullptr && grant->job == thread.job && client.granted.gate &&
+         (most == 0 || streams_.outstanding(id) < most);
+}
+
+// A submission of the job waits at the gate, and nobody has granted it the GPU.
+void RecordedWorld::arrives(RecordedClient& client, JobId job) {
+  if (!std::exchange(client.opened, true)) tell(Opens{job.client, 1});
+  if (client.granted.asks) {
+    if (*client.granted.asks != job || grants_->waits(job)) return;
+    grants_->returned(job);
+    return tell(Arrived{job});
+  }
+  client.granted.asks = job;
+  const Client& from = client.run.client();
+  JobFacts facts;
+  facts.id = job;
+  facts.priority = client.run.priority_of(job);
+  facts.weight = from.weight;
+  if (from.slo) facts.deadline = open_job(client, job)->released + *from.slo;
+  if (!client.recorded->busy_unknown) facts.work.alone = client.recorded->busy;
+  facts.gpus = GpuSet::none();
+  facts.gpus.add(DeviceId{gpus_[job.client.index]});
+  facts.attributes = &from.attributes;
+  grants_->arrived(facts, now_);
+  tell(Arrived{job});
+}
+
+LaunchId RecordedWorld::launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) {
+  if (!under_grants() || range) impossible("a launch of block-tasks of a recorded program");
+  if (const std::string why = grants_->refusal(job, gpu); !why.empty()) impossible(why);
+  const Grant& grant = grants_->give(LaunchId{++launches_}, job, gpu);
+  RecordedClient& client = clients_[job.client.index];
+  client.granted.gate = false;
+  client.granted.leaves.reset();
+  client.granted.opens = push(now_ + setup_.device.commands.launch, kOpens, job.client.index);
+  note({.time = now_,
+        .launch = grant.id,
+        .job = job,
+        .mark = Mark::launch_ordered,
+        .gpu = static_cast<std::uint8_t>(gpu.index)});
+  return grant.id;
+}
+
+void RecordedWorld::evict(LaunchId launch) {
+  Grant* grant = grants_ ? grants_->find(launch) : nullptr;
+  if (launch.value > launches_) impossible("an eviction of a launch that never was");
+  if (grant == nullptr || grant->revoked) return;
+  grant->revoked = true;
+  RecordedClient& client = clients_[grant->job.client.index];
+  note({.time = now_,
+        .launch = grant->id,
+        .job = grant->job,
+        .mark = Mark::evict_ordered,
+        .gpu = static_cast<std::uint8_t>(grant->gpu.index)});
+  client.granted.closes = push(now_ + setup_.device.commands.evict, kCloses, grant->job.client.index);
+}
+
+void RecordedWorld::open_gate(RecordedClient& client, std::uint64_t event) {
+  Granted& granted = client.granted;
+  if (granted.opens != event) return;
+  granted.opens = 0;
+  granted.gate = granted.look = true;
+  granted.idle_since = now_;
+  call_at_gate(client);
+}
+
+void RecordedWorld::close_gate(RecordedClient& client, std::uint64_t event) {
+  Granted& granted = client.granted;
+  if (granted.closes != event) return;
+  granted.closes = granted.opens = 0;
+  granted.closing = granted.look = true;
+}
+
+// Those that may go on, whoever has waited longest first.
+void RecordedWorld::call_at_gate(RecordedClient& client) {
+  const auto next = [&] {
+    HostThread* first = nullptr;
+    for (HostThread& thread : client.threads)
+      if (thread.doing == HostThread::Doing::gate && may_submit(client, thread) &&
+          (first == nullptr || thread.since < first->since))
+        first = &thread;
+    return first;
+  };
+  while (HostThread* thread = next()) call(client, *thread);
+}
+
+// At the end of an instant: what was submitted in it counts.
+void RecordedWorld::end_grants() {
+  for (RecordedClient& client : clients_)
+    if (std::exchange(client.granted.look, false)) look_at_grant(client);
+}
+
+void RecordedWorld::look_at_grant(RecordedClient& client) {
+  const ClientId id = client.run.id();
+  const Grant* grant = grants_->of(id);
+  Granted& granted = client.granted;
+  if (std::exchange(granted.closing, false)) granted.gate = false;
+  if (grant == nullptr || granted.leaves || streams_.outstanding(id) > 0) return;
+  if (grant->revoked && !granted.gate && granted.closes == 0) return leave_grant(client, Why::evicted);
+  if (!granted.gate) return;
+  const Time due = granted.idle_since + setup_.granting.idle;
+  if (due <= now_)
+    leave_grant(client, Why::idle);
+  else if (!std::exchange(granted.idle_timer, true))
+    push(due, kIdle, id.index);
+}
+
+// The policy hears it when the notice has come.
+void RecordedWorld::leave_grant(RecordedClient& client, Why why) {
+  Granted& granted = client.granted;
+  granted.gate = granted.closing = false;
+  granted.opens = granted.closes = 0;
+  granted.why = why;
+  granted.leaves = push(now_ + setup_.device.commands.notice, kLeaves, client.run.id().index);
+}
+
+void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
+  Granted& granted = client.granted;
+  if (granted.leaves != event) return;
+  granted.leaves.reset();
+  Grant& grant = *grants_->of(client.run.id());
+  const bool over = open_job(client, grant.job) == nullptr;
+  if (client.stay) end_stay(client);
+  grant.served = client.used - granted.used_before;
+  granted.used_before = client.used;
+  note({.time = now_,
+        .launch = grant.id,
+        .job = grant.job,
+        .mark = Mark::left,
+        .why = over ? Why::completed : granted.why,
+        .gpu = static_cast<std::uint8_t>(grant.gpu.index)});
+  const JobId job = grant.job;
+  const bool waits =
+      !over && std::any_of(client.threads.begin(), client.threads.end(), [&](const HostThread& t) {
+        return t.doing == HostThread::Doing::gate && t.job == job && !t.between;
+      });
+  tell(grants_->end(grant.gpu, granted.why, over, waits));
+  if (over) granted.asks.reset();
+  call_at_gate(client);
+  exits(client);
+}
+
+void RecordedWorld::job_over(RecordedClient& client, JobId job) {
+  const Grant* grant = grants_->of(job.client);
+  if (grant != nullptr && grant->job == job) {
+    if (!client.granted.leaves) leave_grant(client, Why::completed);
+    return;
+  }
+  if (client.granted.asks != job) return;
+  client.granted.asks.reset();
+  grants_->over(job);
+  call_at_gate(client);
+}
+
+}  // namespace gangway

@@ -1,0 +1,353 @@
+#include "sim/recorded/gpu_streams.hpp"
+
+#include <algorithm>
+
+#include "models/nearest.hpp"
+
+namespace gangway {
+
+using recording::PlayedWork;
+using recording::StreamKind;
+
+namespace {
+
+bool on_engine(const PlayedWork& work) { return work.to_device || work.to_host; }
+
+}  // namespace
+
+void GpuStreams::add_client(const recording::PlayedProgram& program, double scale) {
+  ClientStreams client;
+  client.program = &program;
+  client.scale = scale;
+  client.first_stream = static_cast<std::uint32_t>(streams_.size());
+  client.first_context = static_cast<std::uint32_t>(contexts_.size());
+  const auto number = static_cast<std::uint32_t>(clients_.size());
+  for (std::uint32_t c = 0; c < program.contexts(); ++c)
+    contexts_.push_back({number, client.first_stream, {}});
+  for (const recording::PlayedStream& s : program.streams) {
+    const std::uint32_t context = client.first_context + s.context;
+    contexts_[context].streams.push_back(static_cast<std::uint32_t>(streams_.size()));
+    Stream stream;
+    stream.client = number;
+    stream.context = context;
+    stream.kind = s.kind;
+    streams_.push_back(std::move(stream));
+  }
+  clients_.push_back(client);
+}
+
+void GpuStreams::reset(const std::vector<std::uint32_t>& gpus) {
+  const auto count = static_cast<std::size_t>(device_.gpus);
+  const auto slice = device_.arbitration == Arbitration::mps ? std::nullopt : device_.time_slice;
+  turns_.assign(count, TimeSlices(static_cast<std::uint32_t>(contexts_.size()), slice));
+  engines_.assign(2 * count, {});
+  for (std::size_t c = 0; c < clients_.size(); ++c) {
+    ClientStreams& client = clients_[c];
+    client.gpu = gpus[c];
+    client.outstanding = 0;
+    client.running = 0;
+    client.was_busy = client.touched = client.wakes = false;
+  }
+  for (Context& context : contexts_) context.ready = context.running = 0;
+  for (Stream& s : streams_) {
+    s.items.clear();
+    s.put = s.passed = 0;
+    s.last_end = kNever;
+    s.phase = Phase::empty;
+    s.counted = false;
+    s.event = 0;
+  }
+  moved_.clear();
+  touched_.clear();
+}
+
+// --- What is put into streams
+
+void GpuStreams::order_by_null(std::uint32_t stream, Time now) {
+  const Stream& s = streams_[stream];
+  if (s.kind == StreamKind::non_blocking) return;
+  for (const std::uint32_t other : contexts_[s.context].streams) {
+    if (other == stream || outstanding(other) == 0) continue;
+    const StreamKind kind = streams_[other].kind;
+    if (kind == StreamKind::null || (s.kind == StreamKind::null && kind == StreamKind::blocking))
+      put_wait(stream, end_of(other), now);
+  }
+}
+
+void GpuStreams::put_work(std::uint32_t stream, const PlayedWork& work, Time due, JobId job, Time now) {
+  order_by_null(stream, now);
+  Stream& s = streams_[stream];
+  s.items.push_back({&work, due, job, {}});
+  ++s.put;
+  ++clients_[s.client].outstanding;
+  if (s.items.size() == 1) advance(stream, now);
+}
+
+void GpuStreams::put_wait(std::uint32_t stream, const Place& place, Time now) {
+  if (place.stream == stream || passed(place)) return;
+  Stream& s = streams_[stream];
+  s.items.push_back({nullptr, {}, {}, place});
+  ++s.put;
+  if (s.items.size() == 1) advance(stream, now);
+}
+
+// --- The head of a stream
+
+// Whether there is work at the head then.
+bool GpuStreams::pass_waits(std::uint32_t stream, Time now) {
+  Stream& s = streams_[stream];
+  while (!s.items.empty() && s.items.front().work == nullptr) {
+    if (!passed(s.items.front().place)) {
+      if (!s.items.front().held_up) s.items.front().held_up = now;
+      s.phase = Phase::waiting;
+      return false;
+    }
+    if (s.items.front().held_up.value_or(now) < now) s.last_end = now;
+    pop(stream);
+  }
+  if (s.items.empty()) s.phase = Phase::empty;
+  return !s.items.empty();
+}
+
+// The head is new, or its time has come.
+void GpuStreams::advance(std::uint32_t stream, Time now) {
+  Stream& s = streams_[stream];
+  if (s.phase == Phase::empty || s.phase == Phase::waiting) {
+    if (!pass_waits(stream, now)) return set_ready(s, false);
+    const Item& head = s.items.front();
+    s.start = std::max(head.due, s.last_end + head.work->behind);
+    s.left = head.work->kind == recording::WorkKind::copy
+                 ? head.work->length
+                 : scaled_nearest(head.work->length, clients_[s.client].scale);
+    s.phase = Phase::submitted;
+    if (on_engine(*head.work) || head.due > now) set_ready(s, false);
+  }
+  const Item& head = s.items.front();
+  const bool copies = on_engine(*head.work);
+  if (s.phase == Phase::submitted) {
+    if (copies) {
+      if (now < s.start) return void(s.event = host_.due_at(stream, s.start));
+      return begin_copy(stream, now);
+    }
+    if (now < head.due) return void(s.event = host_.due_at(stream, head.due));
+    set_ready(s, true);
+    s.phase = Phase::ready;
+    if (now < s.start) return void(s.event = host_.due_at(stream, s.start));
+  }
+  if (s.phase == Phase::ready && now >= s.start && turns_of(s).on(s.context)) run(stream, now);
+}
+
+void GpuStreams::set_ready(Stream& s, bool ready) {
+  if (s.counted == ready) return;
+  s.counted = ready;
+  Context& context = contexts_[s.context];
+  context.ready += ready ? 1 : -1;
+  turns_of(s).set_ready(s.context, context.ready > 0);
+}
+
+void GpuStreams::due(std::uint32_t stream, std::uint64_t event, Time now) {
+  Stream& s = streams_[stream];
+  if (s.event != event) return;
+  s.event = 0;
+  if (s.phase == Phase::running)
+    over(stream, now);
+  else
+    advance(stream, now);
+}
+
+// --- Kernels
+
+void GpuStreams::run(std::uint32_t stream, Time now) {
+  Stream& s = streams_[stream];
+  ClientStreams& client = clients_[s.client];
+  s.phase = Phase::running;
+  s.since = now;
+  s.event = host_.due_at(stream, now + s.left);
+  Context& context = contexts_[s.context];
+  turns_of(s).set_running(s.context, ++context.running);
+  ++client.running;
+  touch(s.client);
+}
+
+void GpuStreams::stop(std::uint32_t stream, Time now) {
+  Stream& s = streams_[stream];
+  s.left = s.left + (s.since - now);
+  s.event = 0;
+  s.phase = Phase::ready;
+  turns_of(s).set_running(s.context, --contexts_[s.context].running);
+  --clients_[s.client].running;
+  touch(s.client);
+}
+
+void GpuStreams::over(std::uint32_t stream, Time now) {
+  Stream& s = streams_[stream];
+  turns_of(s).set_running(s.context, --contexts_[s.context].running);
+  --clients_[s.client].running;
+  touch(s.client);
+  const JobId job = s.items.front().job;
+  pop(stream);
+  s.last_end = now;
+  s.phase = Phase::empty;
+  host_.work_over(job);
+  advance(stream, now);
+}
+
+// What is at the head is over.
+void GpuStreams::pop(std::uint32_t stream) {
+  Stream& s = streams_[stream];
+  ClientStreams& client = clients_[s.client];
+  if (s.items.front().work != nullptr) --client.outstanding;
+  s.items.pop_front();
+  ++s.passed;
+  moved_.push_back(stream);
+}
+
+void GpuStreams::touch(std::uint32_t client) {
+  if (clients_[client].touched) return;
+  clients_[client].touched = true;
+  touched_.push_back(client);
+}
+
+// --- Copies
+
+void GpuStreams::begin_copy(std::uint32_t stream, Time now) {
+  Stream& s = streams_[stream];
+  const std::uint32_t place = engine_of(s);
+  settle_engine(place, now);
+  Engine& engine = engines_[place];
+  s.phase = Phase::copying;
+  engine.copies.push_back({stream, s.left.ns * kShares});
+  host_.copying(s.items.front().job, s.items.front().work->to_host, true);
+  settle_engine(place, now);
+}
+
+// Accounts for the time since it was last looked at, and says when the next copy will be over. Clients share
+// an engine evenly.
+void GpuStreams::settle_engine(std::uint32_t place, Time now) {
+  Engine& engine = engines_[place];
+  if (engine.clients > 0) {
+    const std::int64_t done = (now - engine.since).ns * (kShares / engine.clients);
+    for (CopyUnderWay& copy : engine.copies) copy.left = std::max<std::int64_t>(0, copy.left - done);
+  }
+  engine.since = now;
+  engine.clients = 0;
+  for (std::size_t i = 0; i < engine.copies.size(); ++i) {
+    const std::uint32_t client = streams_[engine.copies[i].stream].client;
+    const bool seen =
+        std::any_of(engine.copies.begin(), engine.copies.begin() + static_cast<std::ptrdiff_t>(i),
+                    [&](const CopyUnderWay& other) { return streams_[other.stream].client == client; });
+    engine.clients += seen ? 0 : 1;
+  }
+  engine.event = 0;
+  if (engine.copies.empty()) return;
+  std::int64_t least = INT64_MAX;
+  for (const CopyUnderWay& copy : engine.copies) least = std::min(least, copy.left);
+  const std::int64_t speed = kShares / engine.clients;
+  engine.event = host_.copied_at(place, now + Duration{(least + speed - 1) / speed});
+}
+
+void GpuStreams::copied(std::uint32_t place, std::uint64_t event, Time now) {
+  Engine& engine = engines_[place];
+  if (engine.event != event) return;
+  settle_engine(place, now);
+  std::vector<std::uint32_t> done;
+  for (const CopyUnderWay& copy : engine.copies)
+    if (copy.left == 0) done.push_back(copy.stream);
+  std::erase_if(engine.copies, [](const CopyUnderWay& copy) { return copy.left == 0; });
+  settle_engine(place, now);
+  for (const std::uint32_t stream : done) {
+    Stream& s = streams_[stream];
+    const JobId job = s.items.front().job;
+    host_.copying(job, s.items.front().work->to_host, false);
+    pop(stream);
+    s.last_end = now;
+    s.phase = Phase::empty;
+    host_.work_over(job);
+    advance(stream, now);
+  }
+}
+
+// --- The end of an instant
+
+bool GpuStreams::settle(Time now) {
+  bool any = false;
+  while (!moved_.empty()) {
+    any = true;
+    const std::uint32_t stream = moved_.back();
+    moved_.pop_back();
+    const Stream& s = streams_[stream];
+    for (std::uint32_t other = clients_[s.client].first_stream; other < streams_.size(); ++other) {
+      if (streams_[other].client != s.client) break;
+      if (streams_[other].phase == Phase::waiting) advance(other, now);
+    }
+    if (!clients_[s.client].wakes) {
+      clients_[s.client].wakes = true;
+      touch(s.client);
+    }
+  }
+  for (std::uint32_t gpu = 0; gpu < turns_.size(); ++gpu)
+    while (turns_[gpu].changed()) {
+      const TimeSlices::Change change =
+          turns_[gpu].settle(now, [&](std::uint32_t context) { return queued(context, now); });
+      if (change.off)
+        for (const std::uint32_t stream : contexts_[*change.off].streams)
+          if (streams_[stream].phase == Phase::running) stop(stream, now);
+      if (change.on)
+        for (const std::uint32_t stream : contexts_[*change.on].streams)
+          if (streams_[stream].phase == Phase::ready) advance(stream, now);
+      if (change.look) host_.look_at(gpu, *change.look);
+      any = true;
+    }
+  tell_busy();
+  return any;
+}
+
+// Whether work is due in the context that does not run yet.
+bool GpuStreams::queued(std::uint32_t context, Time now) const {
+  return std::any_of(contexts_[context].streams.begin(), contexts_[context].streams.end(),
+                     [&](std::uint32_t stream) {
+                       const Stream& s = streams_[stream];
+                       for (std::size_t i = s.phase == Phase::running || s.phase == Phase::copying ? 1 : 0;
+                            i < s.items.size(); ++i)
+                         if (s.items[i].work != nullptr) return s.items[i].due <= now;
+                       return false;
+                     });
+}
+
+void GpuStreams::tell_busy() {
+  std::sort(touched_.begin(), touched_.end());
+  for (const std::uint32_t c : std::exchange(touched_, {})) {
+    ClientStreams& client = clients_[c];
+    client.touched = false;
+    const bool busy = client.running > 0;
+    if (busy != std::exchange(client.was_busy, busy)) {
+      if (busy)
+        host_.busy(ClientId{c});
+      else
+        host_.quiet(ClientId{c});
+    }
+    if (std::exchange(client.wakes, false)) host_.progressed(ClientId{c});
+  }
+}
+
+bool GpuStreams::changed() const {
+  return !moved_.empty() || !touched_.empty() ||
+         std::any_of(turns_.begin(), turns_.end(), [](const TimeSlices& turns) { return turns.changed(); });
+}
+
+void GpuStreams::end_copies(JobId job) {
+  for (const Engine& engine : engines_)
+    for (const CopyUnderWay& copy : engine.copies) {
+      const Item& item = streams_[copy.stream].items.front();
+      if (item.job == job) host_.copying(job, item.work->to_host, false);
+    }
+}
+
+bool GpuStreams::runs(JobId job) const {
+  const std::uint32_t first = clients_[job.client.index].first_stream;
+  for (std::size_t s = first; s < streams_.size() && streams_[s].client == job.client.index; ++s)
+    if (streams_[s].phase == Phase::running && streams_[s].items.front().job == job) return true;
+  return false;
+}
+
+}  // namespace gangway

@@ -1,0 +1,198 @@
+#include "sim/recorded/recorded_world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gangway {
+
+RecordedWorld::RecordedWorld(const WorldSetup& setup) : EventWorld(setup), streams_(setup_.device, *this) {
+  std::uint32_t threads = 0;
+  for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
+    const Client& client = setup_.workload.clients[c];
+    const Recorded& recorded = *client.recorded;
+    clients_.emplace_back(ClientRun(setup_, ClientId{c}, ClientRun::Form::original), recorded);
+    clients_.back().own_pace = recorded.own_pace;
+    streams_.add_client(*recorded.program, recorded.kernel_scale);
+    first_thread_.push_back(threads);
+    threads += recorded.program->timelines();
+    std::vector<HostThread>& of = clients_.back().threads;
+    of.resize(recorded.program->timelines());
+    for (recording::Index j = recorded.from; j < recorded.to; ++j) {
+      HostThread& home = of[recorded.program->segments[recorded.program->jobs[j].first_segment].timeline];
+      home.home = true;
+      home.jobs.push_back(j);
+    }
+  }
+  first_thread_.push_back(threads);
+  gpus_.resize(clients_.size());
+}
+
+void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) {
+  seed_ = seed;
+  policy_grants_ = policy.needs().has(Capability::evict) ||
+                   (!policy.needs().has(Capability::native) && !policy.needs().has(Capability::access));
+  launches_ = 0;
+  if (grants_) grants_->reset();
+  for (std::uint32_t c = 0; c < clients_.size(); ++c) gpus_[c] = placed(c);
+  streams_.reset(gpus_);
+  std::vector<Time> firsts(clients_.size());
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    RecordedClient& client = clients_[order[position]];
+    firsts[order[position]] = first_release(setup_.workload, client.run.client(), position);
+    client.run.reset(seed, firsts[order[position]]);
+    client.open.clear();
+    client.due.clear();
+    client.events.clear();
+    client.stay.reset();
+    client.begun = client.busy = client.opened = client.gone = false;
+    client.used = {};
+    client.granted = {};
+    for (HostThread& thread : client.threads) {
+      HostThread fresh;
+      fresh.home = thread.home;
+      fresh.jobs = std::move(thread.jobs);
+      thread = std::move(fresh);
+    }
+  }
+  for (RecordedClient& client : clients_) {
+    const std::uint32_t index = client.run.id().index;
+    if (client.own_pace)
+      push(firsts[index], kRelease, index);
+    else if (const auto due = client.run.next_release())
+      push(*due, kRelease, index);
+  }
+}
+
+// Clients take turns at the GPUs that they may use, in client order.
+std::uint32_t RecordedWorld::placed(std::uint32_t client) const {
+  const auto all = GpuSet::first(static_cast<std::uint32_t>(setup_.device.gpus));
+  GpuSet may_use = common(setup_.workload.clients[client].gpus, all);
+  for (std::uint32_t skip = client % may_use.size(); skip > 0; --skip) may_use.remove(may_use.lowest());
+  return may_use.lowest().index;
+}
+
+std::uint64_t RecordedWorld::play_instant() {
+  std::uint64_t events = 0;
+  int rounds = 0;
+  do {
+    do {
+      while (more_now()) {
+        handle(queue_.pop());
+        ++events;
+      }
+    } while (streams_.settle(now_) || more_now());
+    for (RecordedClient& client : clients_) renew_stay(client);
+    if (under_grants()) end_grants();
+    if (!nothing_to_tell()) tell_and_decide();
+    count_round(rounds);
+  } while (!nothing_to_tell() || more_now() || streams_.changed());
+  return events;
+}
+
+void RecordedWorld::handle(const EventQueue::Event& event) {
+  const std::uint32_t index = index_of(event);
+  switch (kind_of(event)) {
+    case kTimer:
+      return timer_due(event);
+    case kRelease:
+      return first_or_next_release(clients_[index]);
+    case kHost: {
+      const auto next = std::upper_bound(first_thread_.begin(), first_thread_.end(), index);
+      RecordedClient& client = clients_[static_cast<std::size_t>(next - first_thread_.begin()) - 1];
+      HostThread& thread = client.threads[index - *(next - 1)];
+      if (thread.event == event.sequence) go_on(thread, client);
+      return;
+    }
+    case kDue:
+      return streams_.due(index, event.sequence, now_);
+    case kCopied:
+      return streams_.copied(index, event.sequence, now_);
+    case kLook:
+      return streams_.look(index);
+    case kOpens:
+      return open_gate(clients_[index], event.sequence);
+    case kCloses:
+      return close_gate(clients_[index], event.sequence);
+    case kLeaves:
+      return grant_left(clients_[index], event.sequence);
+    case kIdle:
+      clients_[index].granted.look = true;
+      clients_[index].granted.idle_timer = false;
+      return;
+  }
+}
+
+// A client's host threads come to their first jobs with its first release.
+void RecordedWorld::first_or_next_release(RecordedClient& client) {
+  if (client.gone) return;
+  if (!client.own_pace) {
+    release(client);
+    if (const auto due = client.run.next_release()) push(*due, kRelease, client.run.id().index);
+  }
+  if (std::exchange(client.begun, true)) return;
+  for (HostThread& thread : client.threads)
+    if (thread.home) take_next(client, thread);
+}
+
+// --- A job on its GPU, as the trace has it
+
+void RecordedWorld::busy(ClientId id) { clients_[id.index].busy = true; }
+
+void RecordedWorld::quiet(ClientId id) {
+  RecordedClient& client = clients_[id.index];
+  client.busy = false;
+  if (!client.stay || !client.stay->on) return;
+  note_stay(client, Mark::paused);
+  client.stay->on = false;
+  client.used += now_ - client.busy_since;
+}
+
+// At the end of an instant: kernels run, and the trace does not say so yet.
+void RecordedWorld::renew_stay(RecordedClient& client) {
+  if (!client.busy || client.open.empty() || (client.stay && client.stay->on)) return;
+  const auto runs = std::find_if(client.open.begin(), client.open.end(),
+                                 [&](const PlayedRun& open) { return streams_.runs(open.id); });
+  const JobId job = runs != client.open.end() ? runs->id : client.open.front().id;
+  if (client.stay && client.stay->job != job) end_stay(client);
+  client.busy_since = now_;
+  if (client.stay) {
+    client.stay->on = true;
+    note_stay(client, Mark::resumed);
+  } else {
+    begin_stay(client, job);
+  }
+}
+
+void RecordedWorld::begin_stay(RecordedClient& client, JobId job) {
+  Grant* grant = under_grants() ? grants_->of(client.run.id()) : nullptr;
+  client.stay = {grant != nullptr ? grant->id : LaunchId{++launches_}, job, true};
+  if (grant == nullptr) note_stay(client, Mark::submitted);
+  note_stay(client, Mark::started);
+  if (grant != nullptr && !std::exchange(grant->began, true)) tell(Started{grant->id, grant->job});
+}
+
+void RecordedWorld::end_stay(RecordedClient& client) {
+  if (client.stay->on) client.used += now_ - client.busy_since;
+  note_stay(client, Mark::gone);
+  client.stay.reset();
+}
+
+void RecordedWorld::note_stay(const RecordedClient& client, Mark mark) {
+  note({.time = now_,
+        .launch = client.stay->launch,
+        .job = client.stay->job,
+        .mark = mark,
+        .gpu = static_cast<std::uint8_t>(gpus_[client.run.id().index])});
+}
+
+void RecordedWorld::copying(JobId job, bool to_host, bool begins) {
+  if (open_job(clients_[job.client.index], job) == nullptr) return;
+  note({.time = now_,
+        .job = job,
+        .mark = begins ? Mark::copy_begins : Mark::copy_ends,
+        .direction = to_host ? CopyDirection::to_host : CopyDirection::to_device,
+        .program_copy = true,
+        .gpu = static_cast<std::uint8_t>(gpus_[job.client.index])});
+}
+
+}  // namespace gangway

@@ -1,0 +1,108 @@
+// Recorded programs that share GPUs: as the driver shares them, under a policy that grants whole jobs, or one
+// that controls access. README.md is the exact definition.
+#pragma once
+
+#include <vector>
+
+#include "sim/event_world.hpp"
+#include "sim/recorded/gpu_streams.hpp"
+#include "sim/recorded/recorded_client.hpp"
+
+namespace gangway {
+
+class RecordedWorld final : public EventWorld, private StreamHost {
+ public:
+  explicit RecordedWorld(const WorldSetup& setup);
+
+ private:
+  enum Kind : std::uint32_t {
+    kRelease = kTimer + 1,
+    kHost,    // a host thread goes on
+    kDue,     // of a stream
+    kCopied,  // of a copy engine
+    kLook,    // at whose turn it is
+    kOpens,   // a gate
+    kCloses,  // likewise
+    kLeaves,  // a policy hears that a grant is over
+    kIdle,
+  };
+
+  // --- What streams ask for
+  std::uint64_t due_at(std::uint32_t stream, Time time) override { return push(time, kDue, stream); }
+  std::uint64_t copied_at(std::uint32_t engine, Time time) override { return push(time, kCopied, engine); }
+  void look_at(std::uint32_t gpu, Time time) override { push(time, kLook, gpu); }
+  void progressed(ClientId client) override;
+  void work_over(JobId job) override;
+  void busy(ClientId client) override;
+  void quiet(ClientId client) override;
+  void copying(JobId job, bool to_host, bool begins) override;
+
+  // --- Orders
+  LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override;
+  void evict(LaunchId launch) override;
+
+  // --- Events
+  void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) override;
+  std::uint32_t placed(std::uint32_t client) const;
+  std::uint64_t play_instant() override;
+  void handle(const EventQueue::Event& event);
+
+  // --- Jobs and host threads (hosts.cpp)
+  void first_or_next_release(RecordedClient& client);
+  void release(RecordedClient& client);
+  void note_released(const RecordedClient& client, std::optional<recording::Index> played);
+  void take_next(RecordedClient& client, HostThread& thread);
+  recording::Index draw(const RecordedClient& client, const HostThread& thread, std::uint32_t number) const;
+  void lead(RecordedClient& client, HostThread& thread, Time from);
+  void ready_for_job(RecordedClient& client, HostThread& thread);
+  void begin_job(RecordedClient& client, HostThread& thread);
+  void begin_part(RecordedClient& client, HostThread& thread, const recording::Segment& segment, JobId job,
+                  Time job_began);
+  void go_on(HostThread& thread, RecordedClient& client);
+  void call(RecordedClient& client, HostThread& thread);
+  bool may_submit(RecordedClient& client, const HostThread& thread);
+  bool has_room(const RecordedClient& client, const HostThread& thread) const;
+  void submit(RecordedClient& client, HostThread& thread);
+  void order(RecordedClient& client, const recording::PlayedOrder& order, HostThread& thread);
+  void call_ends(RecordedClient& client, HostThread& thread, Time end);
+  void part_over(RecordedClient& client, HostThread& thread);
+  void perhaps_finish(RecordedClient& client, JobId job);
+  PlayedRun* open_job(RecordedClient& client, JobId job);
+  void wait_until(RecordedClient& client, HostThread& thread, HostThread::Doing doing, Time time);
+  void forget_events(RecordedClient& client);
+  bool none_to_begin(const RecordedClient& client) const;
+  void exits(RecordedClient& client);
+  std::uint32_t index_of_thread(const RecordedClient& client, const HostThread& thread) const {
+    return first_thread_[client.run.id().index] + static_cast<std::uint32_t>(&thread - client.threads.data());
+  }
+
+  // --- What the trace has of a job on a GPU
+  void begin_stay(RecordedClient& client, JobId job);
+  void end_stay(RecordedClient& client);
+  void note_stay(const RecordedClient& client, Mark mark);
+  void renew_stay(RecordedClient& client);
+
+  // --- Grants (granting.cpp)
+  using Granted = RecordedClient::Granted;
+  bool under_grants() const { return grants_ && policy_grants_; }
+  void arrives(RecordedClient& client, JobId job);
+  bool admits(RecordedClient& client, const HostThread& thread);
+  void open_gate(RecordedClient& client, std::uint64_t event);
+  void close_gate(RecordedClient& client, std::uint64_t event);
+  void call_at_gate(RecordedClient& client);
+  void end_grants();
+  void look_at_grant(RecordedClient& client);
+  void leave_grant(RecordedClient& client, Why why);
+  void grant_left(RecordedClient& client, std::uint64_t event);
+  void job_over(RecordedClient& client, JobId job);
+
+  std::vector<RecordedClient> clients_;
+  std::vector<std::uint32_t> first_thread_;  // by client, in the index of events
+  std::vector<std::uint32_t> gpus_;          // by client: where it is
+  GpuStreams streams_;
+  RunSeed seed_;
+  bool policy_grants_ = false;
+  std::uint64_t launches_ = 0;
+};
+
+}  // namespace gangway

@@ -1,0 +1,60 @@
+// Whose kernels are on a GPU that several processes use without MPS: contexts take turns. The rules TS1 to
+// TS9 of README.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "models/device.hpp"
+#include "models/quantity.hpp"
+
+namespace gangway {
+
+// The contexts of one GPU, by number, which is their place in the ring.
+class TimeSlices {
+ public:
+  // No slice: the contexts are on the GPU all at once.
+  TimeSlices(std::uint32_t contexts, const std::optional<TimeSlice>& slice);
+  void reset();
+
+  // Whether the context has kernels that could run now, and how many of them are under way.
+  void set_ready(std::uint32_t context, bool ready);
+  void set_running(std::uint32_t context, std::uint32_t kernels) { running_[context] = kernels; }
+  bool on(std::uint32_t context) const {
+    return !slice_ || (current_ == context && phase_ != Phase::switching);
+  }
+
+  // What the end of an instant brings. It must be asked again at `look`, and whenever readiness changes.
+  struct Change {
+    std::optional<std::uint32_t> off;  // its kernels stop
+    std::optional<std::uint32_t> on;   // its kernels run
+    std::optional<Time> look;
+  };
+  bool changed() const { return changed_; }
+  void look() { changed_ = slice_.has_value(); }
+  // `queued`: whether a context has work that is due behind the kernels that run.
+  Change settle(Time now, const std::function<bool(std::uint32_t)>& queued);
+
+ private:
+  std::optional<std::uint32_t> next_ready() const;  // behind the current one in the ring
+  void begin_turn(Change& change);
+  void leave(std::uint32_t next, bool in_kernel, Duration cost, Time now, Change& change);
+  void settle_idle(Time now, Change& change);
+  void settle_busy(Time now, const std::function<bool(std::uint32_t)>& queued, Change& change);
+
+  std::optional<TimeSlice> slice_;
+  std::vector<char> ready_, stopped_;   // by context; stopped: in the middle of a kernel
+  std::vector<std::uint32_t> running_;  // likewise
+  std::optional<std::uint32_t> current_;
+  enum class Phase { nobody, switching, on, idle };  // idle: the current one is not ready, but loaded
+  Phase phase_ = Phase::nobody;
+  bool expired_ = false;  // its slice is over, with nothing queued and nobody else there
+  bool changed_ = false;
+  Time slice_end_;
+  Time until_;       // of the switch
+  Time idle_since_;  // of the current one
+};
+
+}  // namespace gangway

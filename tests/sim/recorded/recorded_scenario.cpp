@@ -1,0 +1,94 @@
+#include "tests/sim/recorded/recorded_scenario.hpp"
+
+#include <map>
+#include <numeric>
+
+#include "models/recording/file.hpp"
+#include "models/recording/jobs.hpp"
+#include "models/trace.hpp"
+#include "sim/recorded/recorded_world.hpp"
+#include "tests/scenario.hpp"
+
+namespace gangway::testing {
+namespace {
+
+class Recorder : public TraceSink {
+ public:
+  Recorder(const std::vector<Client>& clients, RecordedScenario& to) : clients_(clients), to_(to) {}
+  void record(const Record& r) override {
+    if (r.mark == Mark::ended) return;
+    const std::size_t client = r.job.client.index;
+    if (r.mark == Mark::released) released_[r.job] = r.time;
+    if (r.mark == Mark::finished)
+      to_.jobs[client] += (to_.jobs[client].empty() ? "" : " ") + std::to_string(released_[r.job].ns) + "-" +
+                          std::to_string(r.time.ns);
+    to_.lines.push_back(std::to_string(r.time.ns) + " " + clients_[client].name + " " + name_of(r.mark));
+  }
+
+ private:
+  const std::vector<Client>& clients_;
+  RecordedScenario& to_;
+  std::map<JobId, Time> released_;
+};
+
+}  // namespace
+
+RecordedScenario::RecordedScenario() {
+  device.name = "made";
+  device.arbitration = Arbitration::mps;
+}
+
+void RecordedScenario::slice(std::int64_t length, std::int64_t context_switch, std::int64_t stop,
+                             std::int64_t resume, std::int64_t renewal, std::int64_t linger) {
+  device.arbitration = Arbitration::timeslice;
+  device.time_slice = TimeSlice{Duration{length},
+                                Duration{context_switch},
+                                Duration{stop},
+                                Duration{resume},
+                                Duration{renewal > 0 ? renewal : length},
+                                Duration{linger}};
+}
+
+Client& RecordedScenario::client(const std::string& name, recording::Recording recording) {
+  if (recording.jobs.empty()) recording::cut_jobs(recording, {});
+  const auto file = folder_.path / (name + ".rec");
+  recording::write_recording(recording, file, false);
+  auto recorded = std::make_shared<Recorded>();
+  recorded->file = file.string();
+  recorded->program = std::make_shared<recording::PlayedProgram>(file);
+  recorded->to = static_cast<recording::Index>(recorded->program->job_count());
+  recorded_.push_back(recorded);
+  Client& client = clients.emplace_back();
+  client.name = name;
+  client.recorded = recorded;
+  client.repeat.jobs = recorded->to;
+  client.frames_in_flight = UINT32_MAX;
+  return client;
+}
+
+void RecordedScenario::paced(std::size_t client, const Repeat& repeat) {
+  clients[client].repeat = repeat;
+  clients[client].frames_in_flight = 1;
+  recorded_[client]->own_pace = false;
+}
+
+void RecordedScenario::play(const std::string& policy) {
+  Workload workload;
+  workload.name = "recorded";
+  workload.clients = clients;
+  const auto mechanism = mechanism_from("ideal");
+  const ChosenPolicy chosen = policy_from(policy);
+  RecordedWorld world({.workload = workload,
+                       .device = device,
+                       .mechanism = *mechanism,
+                       .horizon = horizon,
+                       .granting = granting});
+  std::vector<std::uint32_t> order(clients.size());
+  std::iota(order.begin(), order.end(), 0u);
+  jobs.assign(clients.size(), {});
+  lines.clear();
+  Recorder recorder(clients, *this);
+  world.run(*chosen.entry->make(chosen.values), {}, order, recorder);
+}
+
+}  // namespace gangway::testing

@@ -1,0 +1,48 @@
+// Small recordings made by hand, played by the simulator.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/device.hpp"
+#include "models/granting.hpp"
+#include "models/recorded.hpp"
+#include "models/workload.hpp"
+#include "tests/models/recording/made_recording.hpp"
+
+namespace gangway::testing {
+
+// Recordings as clients of one GPU, in ns.
+class RecordedScenario {
+ public:
+  // One GPU without delays and without a limit on who is there; slices if `slice` is called.
+  RecordedScenario();
+
+  // A client that goes at the program's own pace, through all jobs once. The recording's jobs are cut by the
+  // rule `sync` where it has none.
+  Client& client(const std::string& name, recording::Recording recording);
+  // length, switch, stop, resume, renewal, linger
+  void slice(std::int64_t length, std::int64_t context_switch, std::int64_t stop = 0, std::int64_t resume = 0,
+             std::int64_t renewal = 0, std::int64_t linger = 0);
+  // The client's program in another way.
+  Recorded& recorded(std::size_t client) { return *recorded_[client]; }
+  void paced(std::size_t client, const Repeat& repeat);
+
+  void play(const std::string& policy = "passthrough");
+  // By client: "0-164 1000-1210", when its jobs were released and finished.
+  std::vector<std::string> jobs;
+  // "30 A started", of stays, grants and jobs; in the order of time.
+  std::vector<std::string> lines;
+
+  Device device;
+  Granting granting;
+  std::vector<Client> clients;
+  Time horizon = Time::max();
+
+ private:
+  TemporaryFolder folder_;
+  std::vector<std::shared_ptr<Recorded>> recorded_;
+};
+
+}  // namespace gangway::testing
