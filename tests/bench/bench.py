@@ -56,7 +56,7 @@ def blocks(build):
     figures = json.loads(subprocess.run([os.path.join(build, "tests/gangway_blocks_bench")], check=True, capture_output=True,
                                         text=True).stdout)
     each, bare = figures["per_block_ns"], figures["bare_queue_ns"]
-    show(f"a block's end, 2,112 resident ({each / bare:.1f} times the bare queue's {bare} ns)", f"{each} ns", "<= 90 ns", each <= 90)
+    show(f"a block's end, 2,112 resident: {each} ns / a bare queue's {bare} ns", f"{each / bare:.2f}", "<= 2.5", each / bare <= 2.5)
     small, large = figures["kernel_of_10k_us"], figures["kernel_of_10m_us"]
     show(f"a kernel of 10 million blocks / of 10,000: {large} us / {small} us", f"{large / small:.2f}", "<= 2", large <= 2 * small)
     for key, what, goal in (("waves_times_real_time", "64 streams, kernels of 100 waves", 10),
@@ -84,7 +84,6 @@ def one_core(binary, scratch, name, goal):
 def against_simpy(binary, scratch):
     jobs, seconds = best(5, lambda: run_experiment(binary, scratch, 1))
     rate = jobs / seconds
-    show(f"FRS experiment, {jobs} jobs, one core, in jobs/s", f"{rate:,.0f}", ">= 500,000", rate >= 500_000)
     def simpy():
         out = subprocess.run(
             [sys.executable, os.path.join(ROOT, "tests/oracle/bench_simpy.py"), os.path.join(ROOT, "workloads/frs-table1.yaml"),
@@ -94,8 +93,8 @@ def against_simpy(binary, scratch):
         return figures["jobs"], figures["seconds"]
     simpy_jobs, simpy_seconds = best(3, simpy)
     simpy_rate = simpy_jobs / simpy_seconds
-    show(f"the same model in SimPy: {simpy_rate:,.0f} jobs/s; ours is faster by", f"{rate / simpy_rate:.0f}x", ">= 50x",
-         rate / simpy_rate >= 50)
+    show(f"FRS experiment, one core: {rate:,.0f} jobs/s / the same in SimPy {simpy_rate:,.0f}", f"{rate / simpy_rate:.0f}x", ">= 60x",
+         rate / simpy_rate >= 60)
 
 
 def memory(binary, scratch):
@@ -107,7 +106,7 @@ def memory(binary, scratch):
 def policies(build):
     """Every experiment under every policy that is not the device's own: the share of the process's time that the policy takes."""
     files = [file for paper in ("frs", "effisha", "neon", "share-a-gpu", "all")
-             for file in sorted(glob.glob(os.path.join(ROOT, "experiments", paper, "*.yaml")))]
+             for file in sorted(glob.glob(os.path.join(ROOT, "experiments", paper, "*.yaml"))) if os.path.basename(file) != "printed.yaml"]
     out = subprocess.run([os.path.join(build, "tests/gangway_policies_bench"), *files], check=True, capture_output=True, text=True).stdout
     found = [json.loads(line) for line in out.splitlines()]
     shares = sorted(((each["at_work"] / each["looks"], f"{each['policy']} in {each['experiment']}") for each in found), reverse=True)
