@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <boost/math/distributions/students_t.hpp>
+#include <boost/sort/spreadsort/integer_sort.hpp>
 #include <cmath>
 #include <numeric>
 
@@ -105,7 +106,7 @@ std::int64_t rank_of(double share, std::int64_t count) {
 Duration Percentiles::at_rank(std::int64_t rank) const {
   if (rank < 1 || rank > count_) return {};
   if (buckets_.empty()) {
-    if (!sorted_) std::sort(values_.begin(), values_.end());
+    if (!sorted_) boost::sort::spreadsort::integer_sort(values_.begin(), values_.end());
     sorted_ = true;
     return {values_[static_cast<std::size_t>(rank - 1)]};
   }

@@ -46,11 +46,11 @@ void PolicyWatch::look(Duration interval) {
 }
 
 void PolicyWatch::look_at(WatchedRun& run, Duration interval) {
-  if (run.locked_.exchange(true, std::memory_order_acquire)) return;  // an order: the next look sees
-  if (run.calls_ % 2 == 0 || run.calls_ != run.seen_) {
+  if (run.locked_.exchange(true, std::memory_order_acquire)) return;  // not at work, or an order
+  if (run.calls_ != run.seen_) {
     run.seen_ = run.calls_;
     run.looks_ = 0;
-    if (run.calls_ % 2 == 1) run.used_ = processor_time(run.thread_);
+    run.used_ = processor_time(run.thread_);
     return run.unlock();
   }
   const Duration lasted{++run.looks_ * interval.ns};

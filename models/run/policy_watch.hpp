@@ -32,8 +32,11 @@ class WatchedRun {
 
   // The policy is called (or is back), or gives an order (which is carried out). The policy may not be called
   // while it is.
-  void begin_call() { change(+1); }
-  void end_call() { change(+1); }
+  void begin_call() {
+    ++calls_;
+    unlock();
+  }
+  void end_call() { lock(); }
   void begin_order() { lock(); }
   void end_order() { unlock(); }
 
@@ -43,14 +46,11 @@ class WatchedRun {
     while (locked_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
   }
   void unlock() { locked_.store(false, std::memory_order_release); }
-  void change(std::uint64_t by) {
-    lock();
-    calls_ += by;
-    unlock();
-  }
 
-  std::atomic<bool> locked_ = false;  // guards what follows, and the run's history against the watch
-  std::uint64_t calls_ = 0;           // odd while the policy is at work
+  // Guards what follows, and the run's history against the watch. The run's thread holds it unless the policy
+  // is at work.
+  std::atomic<bool> locked_ = true;
+  std::uint64_t calls_ = 0;  // that have begun
   const Duration limit_;
   const pthread_t thread_;
   std::string name_;
