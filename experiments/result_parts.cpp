@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kStore = "results.sqlite";
-constexpr std::size_t kMostNamed = 5;
+constexpr std::size_t kMostLostNamed = 5;
 
 bool is_trace(const std::string& name) { return name.starts_with("trace/"); }
 
@@ -152,7 +152,7 @@ void ResultParts::take_up(bool force) {
     for (const std::string& name : damaged_)
       if (listed.count(name) > 0)
         lost.push_back(name + (fs::exists(path_ / name) ? " has changed" : " is missing"));
-    const std::size_t more = lost.size() - std::min(lost.size(), kMostNamed);
+    const std::size_t more = lost.size() - std::min(lost.size(), kMostLostNamed);
     lost.resize(lost.size() - more);
     note_ = fmt::format("{}: {}{}: made anew", path_.string(), fmt::join(lost, ", "),
                         more > 0 ? fmt::format(" and {} more", more) : "");

@@ -75,7 +75,7 @@ void read_settings(Mapping& m, Study& study) {
   }
 }
 
-void check_swept(const SweptPath& swept) {
+void check_swept_of_study(const SweptPath& swept) {
   const std::string first = first_of(swept.path());
   if (first != "generator" && first != "owners" && first != "orders")
     throw InputError(swept.value(0).origin(), "sweep." + swept.path(), quote(first),
@@ -129,7 +129,7 @@ Study read_study(Configuration configuration, const std::vector<Override>& overr
   Mapping settings = Field(root, "").mapping();
   read_settings(settings, study);
   if (auto field = settings.maybe("sweep")) study.sweep = Sweep(*field);
-  for (const SweptPath& swept : study.sweep.paths()) check_swept(swept);
+  for (const SweptPath& swept : study.sweep.paths()) check_swept_of_study(swept);
   const StudyPoint unswept = read_point(settings);  // the unswept file must be right by itself
   settings.finish();
   study.sets = unswept.sets;

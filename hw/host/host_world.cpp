@@ -35,7 +35,7 @@ std::unique_ptr<World> make_world(const WorldSetup& setup) {
 
 constexpr const char* kSummary = "real time on CPU cores: persistent worker threads run the block-tasks";
 
-const Registration<RealDeviceEntry> device{RealDeviceEntry{
+const Registration<RealDeviceEntry> registered_host_device{RealDeviceEntry{
     {"host", kSummary, {}},
     PreemptionLevel::block_task,
     [](const RealMechanismEntry& mechanism) { return mechanism.on_host != nullptr; },

@@ -360,7 +360,7 @@ bool PlayedProgram::map(const fs::path& path, std::uint64_t identity) {
   struct stat status {};
   Head head;
   const bool has_head =
-      fstat(file, &status) == 0 && read(file, &head, sizeof head) == sizeof head && head.magic == kMagic &&
+      fstat(file, &status) == 0 && ::read(file, &head, sizeof head) == sizeof head && head.magic == kMagic &&
       head.identity == identity &&
       std::max({head.steps, head.works, head.orders, head.segments, head.jobs, head.streams}) < kNone;
   std::size_t size = sizeof head;
