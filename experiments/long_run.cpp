@@ -7,6 +7,7 @@
 #include "experiments/responses.hpp"
 #include "experiments/simulated_owners.hpp"
 #include "experiments/simulated_taskset.hpp"
+#include "experiments/unmanaged_runs.hpp"
 #include "models/error.hpp"
 #include "models/random.hpp"
 
@@ -116,7 +117,7 @@ LongRun play_periodically(const SporadicTasks& set, const std::string& unit, std
   Device device = device_of(set.layout, set.order, set.channels, Placement::most_room_first);
   if (set.priorities) device.priorities = 1000;
   QuarterlyLargest sink(std::move(periodic.clients), ticks.up(horizon), Mark::gone);
-  const std::uint64_t events = NativeRuns(periodic.workload, device).play(seed, sink);
+  const std::uint64_t events = UnmanagedRuns(periodic.workload, device).play(seed, sink);
   return judged(sink, ticks, events);
 }
 

@@ -103,6 +103,14 @@ Json manifest_json(const std::string& name, const ResultKey& key, std::uint64_t 
       {"events_per_second", account.seconds > 0 ? static_cast<double>(account.events) / account.seconds : 0},
       {"jobs_per_second", account.seconds > 0 ? static_cast<double>(account.jobs) / account.seconds : 0}};
   if (!account.scheduler.empty()) json["scheduler"] = account.scheduler.json();
+  for (const RecordedMachine& m : account.recordings)
+    json["recordings"].push_back(
+        {{"client", m.client},
+         {"gpu", m.gpu},
+         {"sms", m.sms},
+         {"memory", m.memory.count},
+         {"device", {{"name", m.device}, {"sms", m.device_sms}, {"memory", m.device_memory.count}}},
+         {"another_device", m.is_another()}});
   json["files"] = Json::object();
   json["configuration"] = Json::parse(configuration);
   return json;

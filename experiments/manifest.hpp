@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "experiments/recorded_machines.hpp"
 #include "experiments/scheduler_row.hpp"
 #include "models/hash.hpp"
 #include "models/world.hpp"
@@ -54,6 +55,7 @@ struct RunAccount {
   std::int64_t jobs = 0;     // likewise
   bool resumed = false;
   SchedulerAccount scheduler;  // of all rows
+  std::vector<RecordedMachine> recordings;
   std::uint64_t failed = 0;    // groups of results that are missing
 };
 

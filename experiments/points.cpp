@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "experiments/playable.hpp"
+#include "experiments/scaled_alone.hpp"
 
 namespace gangway {
 namespace {
@@ -61,6 +62,13 @@ Field field_of_gpus(const Field& device, const Field& policy) {
   return device;
 }
 
+// Whether the policy leaves all to the device, or controls access to it: then what grants are is not its
+// business.
+bool grants_nothing(const ChosenPolicy& chosen) {
+  const Capabilities needs = chosen.entry->make(chosen.values)->needs();
+  return needs.has(Capability::native) || needs.has(Capability::access);
+}
+
 }  // namespace
 
 struct Points::Recent {
@@ -110,6 +118,7 @@ struct Points::Sections {
   WorkloadSource workload_on(const Device& device) const {
     WorkloadSource workload(*parsed(), device);
     if (const Node* clients = find("clients")) workload.choose(Field(*clients, "clients"));
+    workload.know_recorded(measured_alone);
     return workload;
   }
 
@@ -126,7 +135,9 @@ struct Points::Sections {
   Contender contender(const Field& field, const Point& common) const {
     Node policy = field.node();
     Contender contender{{}, common.mechanism, common.granting};
-    if (const Node* grant = find("grant")) contender.grant = grant->origin(), contender.grant_path = "grant";
+    const Node* of_all = find("grant");
+    contender.grant = of_all != nullptr ? of_all->origin() : field.node().origin();
+    contender.grant_path = "grant";
     const auto of_its_own = [&](const char* key) -> std::optional<Field> {
       const Node* given = field.node().find(key);
       if (given == nullptr) return std::nullopt;
@@ -141,6 +152,7 @@ struct Points::Sections {
     }
     const auto device = of_its_own("device");
     static_cast<ChosenPolicy&>(contender) = choose<PolicyEntry>(Field(policy, field.path()), true);
+    if (contender.grant_path == "grant" && grants_nothing(contender)) contender.granting = {};
     if (device) contender.own = own_device(*device);
     return contender;
   }

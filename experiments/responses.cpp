@@ -11,6 +11,7 @@
 #include "experiments/owner_responses.hpp"
 #include "experiments/release_patterns.hpp"
 #include "experiments/simulated_taskset.hpp"
+#include "experiments/unmanaged_runs.hpp"
 #include "models/error.hpp"
 #include "models/random.hpp"
 
@@ -85,7 +86,7 @@ SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, c
                                 round % 2 == 0 ? Placement::most_room_first : Placement::lowest_index_first);
       if (set.priorities) device.priorities = 1000;
       LargestResponses largest(workload.clients.size());
-      NativeRuns(workload, device).play(seed + round, largest);
+      UnmanagedRuns(workload, device).play(seed + round, largest);
       largest.add_to(out, workload, set.tasks, ticks, pattern.name);
     }
   return out;
@@ -137,7 +138,7 @@ SimulatedResponses simulate(const OneShotKernels& set, const std::string& unit, 
     });
     const Device device =
         device_of(set.layout, QueueOrder::became_head, set.channels, Placement::most_room_first);
-    NativeRuns(workload, device).play(seed + round, ends);
+    UnmanagedRuns(workload, device).play(seed + round, ends);
     out.jobs += ends.jobs();
   }
   return out;

@@ -33,11 +33,12 @@ using Task = GroupTask<OpenGroup>;  // a replication
 
 class Runner {
  public:
-  Runner(const Experiment& experiment, const RunOptions& options, Machine machine, ResultFolder& folder,
-         const std::atomic<bool>& stop)
+  Runner(const Experiment& experiment, const RunOptions& options, Machine machine,
+         std::vector<RecordedMachine> recordings, ResultFolder& folder, const std::atomic<bool>& stop)
       : experiment_(experiment),
         options_(options),
         machine_(std::move(machine)),
+        recordings_(std::move(recordings)),
         folder_(folder),
         stop_(stop),
         traces_(experiment, folder.parts(), options.trace_limit, options.say),
@@ -86,6 +87,7 @@ class Runner {
     account.command = options_.command;
     account.world = options_.world->name;
     account.machine = machine_;
+    account.recordings = recordings_;
     account.start = utc_now();
     account.resumed = folder_.parts().resumed();
     return account;
@@ -204,6 +206,7 @@ class Runner {
   const Experiment& experiment_;
   const RunOptions& options_;
   const Machine machine_;
+  const std::vector<RecordedMachine> recordings_;
   ResultFolder& folder_;
   const std::atomic<bool>& stop_;
   TraceFiles traces_;
@@ -244,7 +247,11 @@ std::string FailedGroup::text() const {
 
 RunReport run_experiment(const Experiment& experiment, const RunOptions& options,
                          const std::atomic<bool>& stop) {
-  experiment.points.each_checked([&](const Point& point) { check_world(point, *options.world); });
+  RecordedMachines recordings;
+  experiment.points.each_checked([&](const Point& point) {
+    check_world(point, *options.world);
+    recordings.see(point);
+  });
   Machine machine;
   if (options.world->machine != nullptr) machine = options.world->machine();  // before anything is written
   ResultFolder folder(options.out, experiment, *options.world, machine, options.force);
@@ -256,8 +263,9 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
     if (options.trace || lacks_traces)
       report.interrupted = !add_traces(experiment, options, folder.parts(), stop);
   } else {
-    report = Runner(experiment, options, std::move(machine), folder, stop).run();
+    report = Runner(experiment, options, std::move(machine), recordings.all(), folder, stop).run();
   }
+  for (std::string& other : notes_of_others(recordings.all())) report.notes.push_back(std::move(other));
   if (!note.empty()) report.notes.push_back(note);
   if (note.empty() && lacks_traces)
     report.notes.push_back(

@@ -1,11 +1,8 @@
 #include "experiments/simulated_taskset.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "models/error.hpp"
-#include "models/mechanism.hpp"
-#include "models/policy.hpp"
 
 namespace gangway {
 namespace {
@@ -67,20 +64,6 @@ Kernel kernel_of(const Grid& grid, Duration block_time) {
   kernel.block = {grid.threads, 1, 1};
   kernel.block_task_length = kernel.time = block_time;
   return kernel;
-}
-
-NativeRuns::NativeRuns(const Workload& workload, const Device& device) : order_(workload.clients.size()) {
-  const MechanismEntry& known = Mechanisms::named("ideal", "simulation", "mechanism");
-  mechanism_ = known.make(ParameterValues(known.parameters, std::nullopt));
-  world_ = Worlds::named("sim", "simulation", "world")
-               .make({.workload = workload, .device = device, .mechanism = *mechanism_});
-  std::iota(order_.begin(), order_.end(), 0u);
-}
-
-std::uint64_t NativeRuns::play(std::uint64_t seed, TraceSink& sink) {
-  const PolicyEntry& passthrough = Policies::named("passthrough", "simulation", "policy");
-  const auto policy = passthrough.make(ParameterValues(passthrough.parameters, std::nullopt));
-  return world_->run(*policy, {.seed = seed}, order_, sink);
 }
 
 }  // namespace gangway

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/device.hpp"
 #include "models/taskset.hpp"
-#include "models/world.hpp"
+#include "models/workload.hpp"
 
 namespace gangway {
 
@@ -48,19 +47,5 @@ Device device_of(const ThreadLayout& layout, QueueOrder order, std::int64_t chan
 
 // A kernel of the grid whose blocks take `block_time`.
 Kernel kernel_of(const Grid& grid, Duration block_time);
-
-// Plays a workload of native clients, any number of times. What the references hold may change between runs,
-// but for the number of clients, their names, kernels and streams.
-class NativeRuns {
- public:
-  NativeRuns(const Workload& workload, const Device& device);
-  // Returns the number of events.
-  std::uint64_t play(std::uint64_t seed, TraceSink& sink);
-
- private:
-  std::unique_ptr<Mechanism> mechanism_;
-  std::unique_ptr<World> world_;
-  std::vector<std::uint32_t> order_;
-};
 
 }  // namespace gangway

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "experiments/unmanaged_runs.hpp"
 #include "models/error.hpp"
 #include "models/random.hpp"
 
@@ -448,7 +449,7 @@ class Search {
   std::vector<Duration> kept_releases_;
   std::vector<BlockException> kept_exceptions_;
 
-  std::optional<NativeRuns> runs_;
+  std::optional<UnmanagedRuns> runs_;
   Sink sink_;
   Sink::Seen worst_;  // of the target, in the last run
 };

@@ -18,7 +18,7 @@ struct WorstCase {
   Rational response;  // in the set's unit; of one-shot kernels, completion
   Duration simulated;
   std::uint32_t job = 0;
-  // What gives it, played by NativeRuns or by `gangway run`: releases at least a period apart, blocks no
+  // What gives it, played by UnmanagedRuns or by `gangway run`: releases at least a period apart, blocks no
   // longer than they may be. Jobs released after the worst one is complete are left out.
   Workload workload;
   Device device;

@@ -19,9 +19,10 @@ using recording::Index;
 using recording::PlayedProgram;
 
 // A program is mapped once, whoever asks for it.
-std::shared_ptr<const PlayedProgram> program_of(const fs::path& file) {
+void map_program(const fs::path& file, Recorded& recorded) {
   struct Known {
     std::string identity;
+    recording::Gpu gpu;
     std::weak_ptr<const PlayedProgram> program;
   };
   static std::mutex mutex;
@@ -29,11 +30,12 @@ std::shared_ptr<const PlayedProgram> program_of(const fs::path& file) {
   const std::lock_guard lock(mutex);
   Known& known = programs[fs::absolute(file).lexically_normal().string()];
   const std::string identity = recording::recording_identity(file);
-  std::shared_ptr<const PlayedProgram> program = known.program.lock();
-  if (program && known.identity == identity) return program;
-  program = std::make_shared<PlayedProgram>(file);
-  known = {identity, program};
-  return program;
+  recorded.program = known.program.lock();
+  if (!recorded.program || known.identity != identity) {
+    recorded.program = std::make_shared<PlayedProgram>(file);
+    known = {identity, recording::gpu_of_recording(file), recorded.program};
+  }
+  recorded.gpu = known.gpu;
 }
 
 // Jobs are counted from 0, behind the warm-up; `to` is the last one.
@@ -57,7 +59,7 @@ void read_scale(const Field& field, Recorded& recorded) {
 
 Duration mean(Duration sum, Index count) { return {sum.ns / static_cast<std::int64_t>(count)}; }
 
-// What a job takes alone, on the average. Scaled programs are played to know (sim/recorded/alone.cpp).
+// What a job takes alone, on the average, as recorded (where it is scaled: experiments/scaled_alone.hpp).
 void sum_up(Recorded& recorded) {
   Duration jobs, busy, leads;
   for (Index j = recorded.from; j < recorded.to; ++j) {
@@ -91,7 +93,7 @@ std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced) {
     name.fail(fmt::format("no file {}", file.path.string()), "a recording");
   recorded->file = file.path.string();
   recorded->own_pace = !paced;
-  recorded->program = program_of(file.path);
+  map_program(file.path, *recorded);
   recorded->to = static_cast<Index>(recorded->program->job_count());
   if (terms) {
     if (auto jobs = terms->maybe("jobs")) read_jobs(*jobs, *recorded);

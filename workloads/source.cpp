@@ -440,6 +440,12 @@ void WorkloadSource::choose(const Field& names) {
   std::erase_if(workload_.clients, left_out);
 }
 
+void WorkloadSource::know_recorded(
+    const std::function<std::shared_ptr<const Recorded>(const Client&, const Device&)>& known) {
+  for (Client& client : workload_.clients)
+    if (client.recorded) client.recorded = known(client, device_);
+}
+
 Workload WorkloadSource::draw(std::uint64_t seed, std::uint32_t replication) const {
   Workload workload = workload_;
   if (generator_) {

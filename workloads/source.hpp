@@ -1,6 +1,7 @@
 // Workload files: fixed clients, or a generator that draws them from the seed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -55,6 +56,10 @@ class WorkloadSource {
   // Keeps only the clients that are listed, in the order of the workload. Throws InputError for an unknown
   // name and for clients that are drawn.
   void choose(const Field& names);
+
+  // Replaces what is known of the recordings that clients play.
+  void know_recorded(
+      const std::function<std::shared_ptr<const Recorded>(const Client&, const Device&)>& known);
 
   bool generated() const { return generator_ != nullptr; }
   Workload draw(std::uint64_t seed, std::uint32_t replication) const;

@@ -192,6 +192,14 @@ class Reader {
     if (!select.step() || !select.is_text(0)) refuse(file_, "no identity", "a recording that is not damaged");
     return std::string(select.text(0));
   }
+  Gpu gpu() {
+    gpus();
+    Statement select(database_, "SELECT min(gpu) FROM contexts");
+    const std::int64_t used = select.step() && select.is_integer(0) ? select.integer(0) : -1;
+    if (used < 0 || static_cast<std::size_t>(used) >= r_.gpus.size())
+      refuse(file_, "no GPU that it used", "a recording that is not damaged");
+    return r_.gpus[static_cast<std::size_t>(used)];
+  }
 
  private:
   Rows rows(const std::string& table, const std::string& columns) {
@@ -240,7 +248,7 @@ class Reader {
     a.trouble = need(texts, "trouble");
   }
 
-  void machine() {
+  void gpus() {
     for (Rows t = rows("gpus", "id, name, sms, major, minor, clock_khz, copy_engines, memory, l2");
          t.next_counted();) {
       Gpu& g = r_.gpus.emplace_back();
@@ -250,6 +258,10 @@ class Reader {
       g.memory = Bytes{t.number()};
       g.l2 = Bytes{t.number()};
     }
+  }
+
+  void machine() {
+    gpus();
     for (Rows t = rows("processes", "id, pid, parent, command, began, finished"); t.next_counted();) {
       Process& p = r_.processes.emplace_back();
       p.pid = t.number_as<std::uint32_t>();
@@ -414,5 +426,7 @@ Recording read_recording(const fs::path& file, Extent extent) {
 }
 
 std::string recording_identity(const fs::path& file) { return Reader(file).identity(); }
+
+Gpu gpu_of_recording(const fs::path& file) { return Reader(file).gpu(); }
 
 }  // namespace gangway::recording

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/unmanaged_runs.hpp"
 #include "experiments/worst_case.hpp"
 #include "models/bounds/report.hpp"
 #include "models/random.hpp"
@@ -64,7 +65,7 @@ void check_legal(const SporadicTasks& set, const WorstCase& worst, const Rationa
 
 void check_replay(const WorstCase& worst, const std::string& task) {
   LargestOf largest(worst.workload, task);
-  NativeRuns(worst.workload, worst.device).play(1, largest);
+  UnmanagedRuns(worst.workload, worst.device).play(1, largest);
   CHECK(largest.largest == worst.simulated);
 }
 

@@ -1,0 +1,51 @@
+#include "experiments/recorded_machines.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "models/recorded.hpp"
+
+namespace gangway {
+namespace {
+
+std::string gib(Bytes bytes) {
+  return fmt::format("{:.0f} GiB", static_cast<double>(bytes.count) / (std::int64_t{1} << 30));
+}
+
+constexpr double kOtherMemory = 0.1;  // drivers keep some of it for themselves
+
+}  // namespace
+
+bool RecordedMachine::is_another() const {
+  const auto recorded = static_cast<double>(memory.count), played = static_cast<double>(device_memory.count);
+  return sms != static_cast<std::uint64_t>(device_sms) || std::abs(recorded - played) > kOtherMemory * played;
+}
+
+void RecordedMachines::see(const Point& point) {
+  for (const Contender& policy : point.policies) {
+    const Device& device = point.device_of(policy);
+    for (const Client& client : point.workload_of(policy).sample().clients)
+      if (client.recorded) {
+        const auto& gpu = client.recorded->gpu;
+        seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
+      }
+  }
+}
+
+std::vector<std::string> notes_of_others(const std::vector<RecordedMachine>& machines) {
+  std::map<std::string, std::string> clients;  // by the rest of the line
+  for (const RecordedMachine& m : machines) {
+    if (!m.is_another()) continue;
+    std::string& names = clients[fmt::format(
+        "recorded on {} ({} SMs, {}), played on {} ({} SMs, {}), where everything is taken to last as long",
+        m.gpu, m.sms, gib(m.memory), m.device, m.device_sms, gib(m.device_memory))];
+    names += (names.empty() ? "" : ", ") + m.client;
+  }
+  std::vector<std::string> notes;
+  for (const auto& [rest, names] : clients) notes.push_back(names + ": " + rest);
+  return notes;
+}
+
+}  // namespace gangway
