@@ -250,11 +250,13 @@ void AccessWorld::watch_request(ClientId client) {
   if (!limit_ || (!control.drain && !control.sampling)) return;
   const auto request = running(client);
   if (!request) return;
-  control.overdue_since = request->since;
-  if (control.drain) control.overdue_since = std::max(control.overdue_since, control.drain->since);
-  if (control.sampling) control.overdue_since = std::max(control.overdue_since, control.sampling->since);
-  control.overdue_event = push(control.overdue_since + *limit_ + Duration{1}, kOverdue, client.index);
+  Time since = request->since;
+  if (control.drain) since = std::max(since, control.drain->since);
+  if (control.sampling) since = std::max(since, control.sampling->since);
+  if (control.overdue_request == request->id && control.overdue_since == since) return;  // it is watched
+  control.overdue_since = since;
   control.overdue_request = request->id;
+  control.overdue_event = push(std::max(now_, since + *limit_ + Duration{1}), kOverdue, client.index);
 }
 
 void AccessWorld::check_overdue(Control& control) {

@@ -84,7 +84,8 @@ class AccessWorld : public EventWorld {
     Access access = Access::direct;
     std::optional<Drain> drain;
     std::optional<Sampling> sampling;
-    std::uint64_t overdue_event = 0, overdue_request = 0;
+    std::uint64_t overdue_event = 0;
+    std::optional<std::uint64_t> overdue_request;  // that is watched
     Time overdue_since;
     bool overdue = false;  // in this instant
     bool used = false;     // since the policy was last told

@@ -79,6 +79,7 @@ struct RecordedClient {
   bool opened = false, gone = false;  // as the policy knows
   bool own_pace = false;
   bool busy = false;  // kernels of it run
+  Time runs_since;    // likewise
   Time busy_since;    // of the stay
   Duration used;      // of the GPU, in all
 
