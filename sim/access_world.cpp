@@ -49,12 +49,7 @@ void AccessWorld::reset_access(const Policy& policy, const RunSeed& seed) {
 }
 
 void AccessWorld::access_due(const EventQueue::Event& event) {
-  const std::uint32_t index = index_of(event);
-  if (kind_of(event) == kTrap) {
-    if (!controls_[submissions_[index].client].gone) trap_over(index);
-    return;
-  }
-  Control& control = controls_[index];
+  Control& control = controls_[index_of(event)];
   if (control.gone) return;
   switch (kind_of(event)) {
     case kDrainSeen:
@@ -118,18 +113,14 @@ void AccessWorld::close(ClientId client) {
 
 // --- Submissions
 
-bool AccessWorld::traps(std::uint32_t thread, Duration interception, std::int64_t requests) {
+bool AccessWorld::traps(std::uint32_t thread, std::int64_t requests) {
   Submission& submission = submissions_[thread];
   Control& control = controls_[submission.client];
   submission.trapped = control.access != Access::direct || control.sampling;
   submission.requests = requests;
-  if (!submission.trapped) {
-    control.used = true;
-    return false;
-  }
   submission.trap_began = now_;
-  push(now_ + interception, kTrap, thread);
-  return true;
+  if (!submission.trapped) control.used = true;
+  return submission.trapped;
 }
 
 void AccessWorld::trap_over(std::uint32_t thread) {

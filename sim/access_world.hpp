@@ -13,7 +13,7 @@ namespace gangway {
 
 class AccessWorld : public EventWorld {
  protected:
-  enum AccessKind : std::uint32_t { kTrap = kTimer + 1, kDrainSeen, kSampleSeen, kSpan, kOverdue, kOwnKinds };
+  enum AccessKind : std::uint32_t { kDrainSeen = kTimer + 1, kSampleSeen, kSpan, kOverdue, kOwnKinds };
 
   // Clients in their order, each with so many host threads, which are numbered over all clients.
   AccessWorld(const WorldSetup& setup, const std::vector<std::uint32_t>& host_threads);
@@ -41,9 +41,10 @@ class AccessWorld : public EventWorld {
   // The policy wants to hear of clients.
   bool controlled() const { return controlled_; }
   void access_due(const EventQueue::Event& event);
-  // A thread submits, with so many requests. Whether that traps, for `interception`; then pass() will follow,
-  // and else it goes on at once.
-  bool traps(std::uint32_t thread, Duration interception, std::int64_t requests);
+  // A thread submits, with so many requests. Whether that traps: then trap_over() must follow when it has,
+  // and pass() will; else the submission goes on at once.
+  bool traps(std::uint32_t thread, std::int64_t requests);
+  void trap_over(std::uint32_t thread);
   // Whether the thread's latest submission has trapped.
   bool trapped(std::uint32_t thread) const { return submissions_[thread].trapped; }
   // The client's first job is released: it opens after the decision of this instant.
@@ -113,7 +114,6 @@ class AccessWorld : public EventWorld {
   void note_access(const Control& control, std::int64_t access);
   void leave(ClientId client, Mark how);
 
-  void trap_over(std::uint32_t thread);
   void settle(std::uint32_t thread);
   void settle_waiting(const Control& control);
   void let_pass(std::uint32_t thread);

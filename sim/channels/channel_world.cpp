@@ -89,6 +89,9 @@ void ChannelWorld::handle(const EventQueue::Event& event) {
     case kHost:
       if (!is_gone(ClientId{index})) advance(hosts_[index]);
       return;
+    case kTrap:
+      if (!is_gone(ClientId{index})) trap_over(index);
+      return;
     default:
       return access_due(event);
   }
@@ -157,10 +160,12 @@ void ChannelWorld::advance(Host& host) {
 bool ChannelWorld::submit(Host& host) {
   const ClientId id = id_of(host);
   host.stage = Host::Stage::submitting;
-  const bool waits = host.copy ? traps(id.index, setup_.device.access.interception, 0)
-                               : traps(id.index, interception_[id.index], 1);
-  if (!waits) join(host);
-  return !waits;
+  if (!traps(id.index, host.copy ? 0 : 1)) {
+    join(host);
+    return true;
+  }
+  push(now_ + (host.copy ? setup_.device.access.interception : interception_[id.index]), kTrap, id.index);
+  return false;
 }
 
 void ChannelWorld::pass(std::uint32_t thread) {

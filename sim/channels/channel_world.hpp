@@ -16,7 +16,7 @@ class ChannelWorld : public AccessWorld {
   explicit ChannelWorld(const WorldSetup& setup);
 
  private:
-  enum Kind : std::uint32_t { kRelease = kOwnKinds, kHost, kBegin, kEnd, kCopied };
+  enum Kind : std::uint32_t { kRelease = kOwnKinds, kHost, kTrap, kBegin, kEnd, kCopied };
 
   void pass(std::uint32_t thread) override;
   bool on_device(ClientId client) const override;

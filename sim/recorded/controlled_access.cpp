@@ -3,14 +3,16 @@
 
 namespace gangway {
 
-// A submission comes to the gate, or goes on from there.
-bool RecordedWorld::comes_through(RecordedClient& client, const HostThread& thread) {
-  if (thread.doing == HostThread::Doing::gate) return true;
+// A submission comes to the gate, if it has not been there.
+bool RecordedWorld::traps_at_gate(RecordedClient& client, HostThread& thread) {
+  if (thread.doing != HostThread::Doing::gap) return false;
   const recording::PlayedProgram& program = *client.recorded->program;
   std::int64_t requests = 0;
   for (auto w = program.steps[thread.step].first_work; w < program.steps[thread.step + 1].first_work; ++w)
     if (!program.works[w].to_device && !program.works[w].to_host) ++requests;
-  return !traps(index_of_thread(client, thread), setup_.device.access.interception, requests);
+  if (!traps(index_of_thread(client, thread), requests)) return false;
+  wait_until(client, thread, HostThread::Doing::trapped, now_ + setup_.device.access.interception);
+  return true;
 }
 
 void RecordedWorld::pass(std::uint32_t thread) {
@@ -34,7 +36,7 @@ std::optional<AccessWorld::RunningRequest> RecordedWorld::running(ClientId clien
 
 void RecordedWorld::vanish(ClientId id, Mark how) {
   RecordedClient& client = clients_[id.index];
-  if (client.own_pace && client.run.released() == 0 && !none_to_begin(client)) {
+  if (how == Mark::refused && client.own_pace && !none_to_begin(client)) {
     client.run.next_release();
     release(client);
     note_released(client, std::nullopt);

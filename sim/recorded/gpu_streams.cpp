@@ -374,14 +374,12 @@ void GpuStreams::remove(ClientId client, Time now) {
       std::erase_if(engines_[place].copies, [&](const CopyUnderWay& copy) { return copy.stream == stream; });
       settle_engine(place, now);
     }
-    s.items.clear();
-    s.passed = s.put;
+    while (!s.items.empty()) pop(stream);
     s.phase = Phase::empty;
     s.began.reset();
     s.event = 0;
     set_ready(s, false);
   }
-  clients_[client.index].outstanding = 0;
 }
 
 }  // namespace gangway

@@ -230,6 +230,9 @@ void RecordedWorld::go_on(HostThread& thread, RecordedClient& client) {
     case HostThread::Doing::trailing:
       if (thread.between) return lead(client, thread, now_);
       return part_over(client, thread);
+    case HostThread::Doing::trapped:
+      thread.doing = HostThread::Doing::gate;
+      return trap_over(index_of_thread(client, thread));
     case HostThread::Doing::nothing:
     case HostThread::Doing::gate:
     case HostThread::Doing::room:
@@ -247,6 +250,7 @@ void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
   if (thread.doing != HostThread::Doing::room) thread.call_began = now_;
   thread.awaited.clear();
   if (submits) {
+    if (controlled() && traps_at_gate(client, thread)) return;
     if (thread.doing != HostThread::Doing::room && !may_submit(client, thread)) {
       thread.doing = HostThread::Doing::gate;
       thread.since = now_;

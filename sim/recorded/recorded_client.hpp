@@ -19,7 +19,8 @@ struct HostThread {
   enum class Doing {
     nothing,   // it has no job, and none is to come
     gap,       // on the host, until its event
-    gate,      // a submission waits for the gate
+    trapped,   // a submission traps, until its event
+    gate,      // it waits for the gate
     room,      // or for room in a stream
     blocked,   // a call waits for the GPU
     leading,   // between two jobs, until its event

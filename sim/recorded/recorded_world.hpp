@@ -90,7 +90,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   void renew_stay(RecordedClient& client);
 
   // --- Access (controlled_access.cpp)
-  bool comes_through(RecordedClient& client, const HostThread& thread);
+  bool traps_at_gate(RecordedClient& client, HostThread& thread);
   void pass(std::uint32_t thread) override;
   bool on_device(ClientId client) const override { return streams_.outstanding(client) > 0; }
   std::optional<RunningRequest> running(ClientId client) const override;
