@@ -95,13 +95,17 @@ void check_recorded(const WorldRequest& request) {
                      "recorded programs on " + setup.device.name + ", whose time slices are not known",
                      "a device with `time_slice: {length, switch}`, or `arbitration: mps`");
   const Capabilities needs = request.policy.needs();
-  const Capabilities rest = needs.missing_from({Capability::evict, Capability::native});
+  const bool access = needs.has(Capability::access);
+  const Capabilities rest = needs.missing_from({Capability::evict, Capability::native, Capability::access,
+                                                Capability::intercept, Capability::sampling});
   if (!rest.none())
     throw InputError(place.origin, "policies." + request.label, "a policy that needs " + rest.text(),
                      "a policy for recorded programs, or clients with kernels");
-  if (!needs.has(Capability::native) && setup.granting.of != GrantOf::job)
+  if (!access && !needs.has(Capability::native) && setup.granting.of != GrantOf::job)
     throw InputError(request.grant, request.grant_path, "kernel",
                      "job, since " + request.label + " hands out recorded programs' jobs");
+  if (const auto refused = access ? request.policy.refusal({}, setup.device) : std::nullopt)
+    throw InputError(place.origin, "policies." + request.label, refused->found, refused->expected);
 }
 
 }  // namespace

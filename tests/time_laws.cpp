@@ -25,11 +25,12 @@ Duration TimeAccount::length(Intervals intervals) {
   return length;
 }
 
-// Blocks have room until `block_end` after they end, but no launch outlasts its last block.
-TimeAccount::Intervals TimeAccount::of_launch(LaunchId launch, Time from, Time until,
+// Blocks have room until `block_end` after they end, but no launch outlasts its last block. Of launches whose
+// blocks nobody tells, `stays` are when they were not paused.
+TimeAccount::Intervals TimeAccount::of_launch(LaunchId launch, const Intervals& stays, Time until,
                                               Duration block_end) const {
   const auto spans = spans_.find(launch);
-  if (spans == spans_.end()) return {{from, until}};
+  if (spans == spans_.end()) return stays;
   Intervals out = spans->second;
   for (Interval& i : out) i.until = std::min(i.until + block_end, until);
   return out;
@@ -38,22 +39,30 @@ TimeAccount::Intervals TimeAccount::of_launch(LaunchId launch, Time from, Time u
 TimeAccount::Busy TimeAccount::busy(const Device& device) const {
   struct Launch {
     JobId job;
-    Time from;
     std::uint8_t gpu = 0;
+    std::optional<Time> since;  // none: paused
+    Intervals stays;
+    void pause(Time now) {
+      if (since) stays.push_back({*since, now});
+      since.reset();
+    }
   };
   Busy busy;
   std::map<LaunchId, Launch> launches;
   std::map<std::pair<JobId, CopyDirection>, std::vector<Time>> copies;
   const auto close = [&](LaunchId id, Time until) {
-    const Launch launch = launches.at(id);
-    for (const Interval& i : of_launch(id, launch.from, until, device.delays.block_end)) {
+    Launch& launch = launches.at(id);
+    launch.pause(until);
+    for (const Interval& i : of_launch(id, launch.stays, until, device.delays.block_end)) {
       busy.launches[launch.job].push_back(i);
       busy.gpus[launch.gpu].push_back(i);
     }
     launches.erase(id);
   };
   for (const Record& r : records_) {
-    if (r.mark == Mark::started) launches[r.launch] = {r.job, r.time, r.gpu};
+    if (r.mark == Mark::started) launches[r.launch] = {r.job, r.gpu, r.time, {}};
+    if (r.mark == Mark::paused && launches.contains(r.launch)) launches.at(r.launch).pause(r.time);
+    if (r.mark == Mark::resumed && launches.contains(r.launch)) launches.at(r.launch).since = r.time;
     if (r.mark == Mark::gone && launches.contains(r.launch)) close(r.launch, r.time);
     if (r.mark == Mark::killed || r.mark == Mark::ended)
       for (auto launch = launches.begin(); launch != launches.end();) {

@@ -32,7 +32,7 @@ class TimeAccount {
     bool whole = true;  // else a launch was still there when the run ended, and its blocks are not all known
   };
   static Duration length(Intervals intervals);
-  Intervals of_launch(LaunchId launch, Time from, Time until, Duration block_end) const;
+  Intervals of_launch(LaunchId launch, const Intervals& stays, Time until, Duration block_end) const;
   Busy busy(const Device& device) const;
 
   std::vector<Record> records_;

@@ -26,8 +26,9 @@ ChannelTurns turns_of(const WorldSetup& setup, const std::vector<std::uint32_t>&
 
 }  // namespace
 
+// A host is one thread, so its number is its client's.
 ChannelWorld::ChannelWorld(const WorldSetup& setup)
-    : EventWorld(setup),
+    : AccessWorld(setup, std::vector<std::uint32_t>(setup.workload.clients.size(), 1)),
       used_channels_(channels_used(setup.workload)),
       turns_(turns_of(setup, used_channels_)),
       copies_(setup.device) {
@@ -39,15 +40,10 @@ ChannelWorld::ChannelWorld(const WorldSetup& setup)
 }
 
 void ChannelWorld::reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) {
-  heard_ = policy.needs().has(Capability::access);
+  reset_access(policy, seed);
   turns_.reset();
   copies_.reset();
-  opening_.clear();
-  stirred_.clear();
-  open_channels_ = 0;
-  limit_.reset();
-  launches_ = requests_ = begin_event_ = end_event_ = 0;
-  polls_ = {seed.seed, "poll", {seed.replication, seed.permutation}};
+  launches_ = begin_event_ = end_event_ = 0;
   for (std::size_t position = 0; position < order.size(); ++position) {
     Host& host = hosts_[order[position]];
     host.reset();
@@ -87,26 +83,17 @@ void ChannelWorld::handle(const EventQueue::Event& event) {
       return ended(event.sequence);
     case kCopied:
       return copied(index, event.sequence);
-    default:
-      break;
-  }
-  Host& host = hosts_[index];
-  if (host.gone) return;
-  switch (kind_of(event)) {
     case kRelease:
-      return release(host);
+      if (!is_gone(ClientId{index})) release(hosts_[index]);
+      return;
     case kHost:
-      return advance(host);
+      if (!is_gone(ClientId{index})) advance(hosts_[index]);
+      return;
     case kTrap:
-      return trap_over(host);
-    case kDrainSeen:
-      return drained(host);
-    case kSampleSeen:
-      return sampled(host);
-    case kSpan:
-      return stirred_.push_back(id_of(host));
-    case kOverdue:
-      return overdue(host, event.sequence);
+      if (!is_gone(ClientId{index})) trap_over(index);
+      return;
+    default:
+      return access_due(event);
   }
 }
 
@@ -116,32 +103,8 @@ void ChannelWorld::release(Host& host) {
   host.run.release(now_);
   note_release(host.run);
   if (const auto due = host.run.next_release()) push(*due, kRelease, id_of(host).index);
-  if (host.open && host.stage == Host::Stage::idle) return advance(host);
-  if (host.open || host.opening) return;
-  host.opening = true;
-  opening_.push_back(id_of(host));
-  inform(Opens{id_of(host), host.run.client().channels, host.run.client().weight});
-}
-
-// A client opens after the decision of the instant in which it asked.
-void ChannelWorld::open_clients() {
-  if (opening_.empty()) return;
-  std::sort(opening_.begin(), opening_.end());
-  for (const ClientId id : std::exchange(opening_, {})) {
-    Host& host = hosts_[id.index];
-    std::int64_t channels = host.run.client().channels;
-    if (host.granted) channels = std::min(channels, *host.granted);
-    if (setup_.device.access.channels)
-      channels = std::min(channels, *setup_.device.access.channels - open_channels_);
-    if (channels < used_channels_[id.index]) {
-      leave(host, Mark::refused);
-      continue;
-    }
-    host.open = true;
-    host.channels = channels;
-    open_channels_ += channels;
-    advance(host);
-  }
+  if (!is_open(id_of(host))) return asks_to_open(id_of(host), host.run.client().channels);
+  if (host.stage == Host::Stage::idle) advance(host);
 }
 
 // The host goes on until it has to wait for something.
@@ -151,7 +114,7 @@ void ChannelWorld::advance(Host& host) {
     switch (host.stage) {
       case Host::Stage::idle:
         if (!host.run.begin()) {
-          if (host.jobs.empty() && host.run.over()) close(host);
+          if (host.jobs.empty() && host.run.over()) close(id_of(host));
           return;
         }
         host.jobs.begin(host.run.job().number);
@@ -161,7 +124,7 @@ void ChannelWorld::advance(Host& host) {
         if (!submit(host)) return;
         if (awaits_end(host)) return;
         break;
-      case Host::Stage::waiting:  // its submission has joined
+      case Host::Stage::submitting:  // that has joined
         if (awaits_end(host)) return;
         break;
       case Host::Stage::working:
@@ -176,7 +139,6 @@ void ChannelWorld::advance(Host& host) {
           continue;
         }
         break;
-      case Host::Stage::trapped:
       case Host::Stage::blocked:
       case Host::Stage::settling:
         break;
@@ -196,16 +158,29 @@ void ChannelWorld::advance(Host& host) {
 
 // Returns whether the submission has joined its channel.
 bool ChannelWorld::submit(Host& host) {
-  host.trapped = false;
-  if (host.access == Access::direct && !host.sampling) {
+  const ClientId id = id_of(host);
+  host.stage = Host::Stage::submitting;
+  if (!traps(id.index, host.copy ? 0 : 1)) {
     join(host);
     return true;
   }
-  host.stage = Host::Stage::trapped;
-  host.trap_began = now_;
-  push(now_ + (host.copy ? setup_.device.access.interception : interception_[id_of(host).index]), kTrap,
-       id_of(host).index);
+  push(now_ + (host.copy ? setup_.device.access.interception : interception_[id.index]), kTrap, id.index);
   return false;
+}
+
+void ChannelWorld::pass(std::uint32_t thread) {
+  join(hosts_[thread]);
+  advance(hosts_[thread]);
+}
+
+bool ChannelWorld::on_device(ClientId client) const {
+  return turns_.outstanding(client) > 0 || hosts_[client.index].stage == Host::Stage::copying;
+}
+
+std::optional<AccessWorld::RunningRequest> ChannelWorld::running(ClientId client) const {
+  const auto& run = turns_.run();
+  if (!run || run->request.job.client != client) return std::nullopt;
+  return RunningRequest{run->begins, run->request.launch.value};
 }
 
 void ChannelWorld::submit_copy(Host& host, CopyDirection direction) {
@@ -221,18 +196,7 @@ void ChannelWorld::copy_out(Host& host) {
     submit_copy(host, CopyDirection::to_host);
 }
 
-void ChannelWorld::trap_over(Host& host) {
-  host.trapped = true;
-  if (host.sampling) {
-    const Time since = std::max(host.trap_began, host.sampling->since);
-    if (!host.sampling->lasted) host.sampling->trapped += now_ - since;
-  }
-  host.stage = Host::Stage::waiting;
-  if (settle_submission(host)) advance(host);
-}
-
 void ChannelWorld::join(Host& host) {
-  host.used = true;
   if (!host.copy) return join_channel(host);
   const Client& client = host.run.client();
   const Bytes size = *host.copy == CopyDirection::to_device ? client.copy_in : client.copy_out;
@@ -244,10 +208,9 @@ void ChannelWorld::join_channel(Host& host) {
   const Kernel& code = host.run.client().kernels[kernel.index];
   Request request{kernel.job, kernel.index, LaunchId{++launches_}, request_time(host)};
   request.endless = code.never_ends && kernel.job.number >= *code.never_ends;
-  if (host.sampling) ++host.sampling->joined;
   note({.time = now_,
         .launch = request.launch,
-        .amount = host.trapped ? 1 : 0,
+        .amount = trapped(id_of(host).index) ? 1 : 0,
         .job = kernel.job,
         .kernel = kernel.index,
         .mark = Mark::submitted});
@@ -269,7 +232,7 @@ Duration ChannelWorld::request_time(const Host& host) const {
 
 // The program goes on behind what was submitted. Returns whether the host has to wait.
 bool ChannelWorld::awaits_end(Host& host) {
-  host.watched = host.trapped;
+  host.watched = trapped(id_of(host).index);
   if (host.copy) {
     host.stage = Host::Stage::copying;
     return true;
@@ -295,9 +258,9 @@ void ChannelWorld::finished(Host& host, std::uint32_t job) {
   if (const auto due = host.run.after_finish(now_)) push(*due, kRelease, id_of(host).index);
 }
 
-// Killed or refused: what is open or released ends as it is.
-void ChannelWorld::leave(Host& host, Mark how) {
-  const ClientId id = id_of(host);
+// What is open or released ends as it is.
+void ChannelWorld::vanish(ClientId id, Mark how) {
+  Host& host = hosts_[id.index];
   copies_.remove(id, [&](const CopyQueue::Copy& copy, CopyDirection direction) {
     note_copy(copy, direction, Mark::copy_ends);
   });
@@ -307,15 +270,6 @@ void ChannelWorld::leave(Host& host, Mark how) {
     note({.time = now_, .job = {id, number}, .mark = how});
   host.jobs.clear();
   if (turns_.remove(id)) begin_event_ = end_event_ = 0;
-  close(host);
-}
-
-void ChannelWorld::close(Host& host) {
-  host.gone = true;
-  open_channels_ -= host.channels;
-  host.drain.reset();
-  host.sampling.reset();
-  inform(Exited{id_of(host)});
 }
 
 // --- The device
@@ -337,7 +291,7 @@ void ChannelWorld::started() {
         .kernel = run->request.kernel,
         .mark = Mark::started});
   end_event_ = run->ends ? push(*run->ends, kEnd) : 0;
-  watch_run(hosts_[run->request.job.client.index]);
+  watch_request(run->request.job.client);
 }
 
 void ChannelWorld::ended(std::uint64_t event) {
@@ -353,18 +307,17 @@ void ChannelWorld::ended(std::uint64_t event) {
         .kernel = request.kernel,
         .mark = Mark::gone});
   Host& host = hosts_[request.job.client.index];
-  host.usage += now_ - run.begins;
-  if (host.sampling) host.sampling->busy += now_ - run.begins;
+  used(id_of(host), now_ - run.begins);
   OpenJobs::Job& job = host.jobs.of(request.job.number);
   --job.outstanding;
   if (job.over()) finished(host, request.job.number);
   if (host.awaited == request.launch) {
     host.awaited = {};
     if (host.stage == Host::Stage::blocked) advance(host);
-  } else if (!host.gone && (host.stage == Host::Stage::idle || settled(host))) {
+  } else if (!is_gone(id_of(host)) && (host.stage == Host::Stage::idle || settled(host))) {
     advance(host);
   }
-  stirred_.push_back(id_of(host));
+  stir(id_of(host));
 }
 
 void ChannelWorld::begin_copies() {
@@ -382,7 +335,7 @@ void ChannelWorld::copied(std::uint32_t index, std::uint64_t event) {
   note_copy(ended->copy, copies_.direction_of(index), Mark::copy_ends);
   Host& host = hosts_[ended->copy.job.client.index];
   advance(host);
-  stirred_.push_back(id_of(host));
+  stir(id_of(host));
 }
 
 void ChannelWorld::note_copy(const CopyQueue::Copy& copy, CopyDirection direction, Mark mark) {

@@ -1,4 +1,4 @@
-// A client that submits by itself: its host thread, its jobs under way, and how it may submit.
+// A client that submits by itself: its host thread and its jobs under way.
 // sim/channels/README.md is the definition.
 #pragma once
 
@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "models/copy_direction.hpp"
-#include "models/policy.hpp"
 #include "models/run/client_run.hpp"
 
 namespace gangway {
@@ -36,19 +35,10 @@ class OpenJobs {
   std::deque<Job> jobs_;  // numbers without a gap
 };
 
-// A client whose requests are counted for a while.
-struct Sampling {
-  Time since, until;
-  std::int64_t wanted = 0, joined = 0;  // requests
-  Duration busy, trapped;
-  std::optional<Duration> lasted;  // it is over, but that has not been seen
-
-  bool admits(Time now) const { return now < until && joined < wanted; }
-};
-
 struct Host {
-  // settling: the job's requests have to end before its copy out; copying: a copy is on the device.
-  enum class Stage { idle, computing, trapped, waiting, working, blocked, settling, copying };
+  // submitting: a submission traps or waits; settling: the job's requests have to end before its copy out;
+  // copying: a copy is on the device.
+  enum class Stage { idle, computing, submitting, working, blocked, settling, copying };
 
   explicit Host(ClientRun client) : run(std::move(client)) {}
 
@@ -58,27 +48,7 @@ struct Host {
   std::optional<CopyDirection> copy;  // that the host submits, or waits for; else kernels
   LaunchId awaited;                   // while blocked
 
-  bool opening = false, open = false, gone = false;
-  std::int64_t channels = 0;            // open
-  std::optional<std::int64_t> granted;  // at most, if the policy has said
-
-  Access access = Access::direct;
-  RequestId held;        // a submission waits for admission
-  bool trapped = false;  // the submission under way
-  bool watched = false;  // the one before it trapped
-  Time trap_began;
-
-  struct Drain {
-    Time since;
-    bool seen_soon = false;
-  };
-  std::optional<Drain> drain;
-  std::optional<Sampling> sampling;
-  std::uint64_t overdue_event = 0;
-  LaunchId overdue_launch;
-  Time overdue_since;
-  bool used = false;  // since the policy was last told
-  Duration usage;
+  bool watched = false;  // the submission before this one trapped
 
   void reset() {
     const ClientRun keep = run;

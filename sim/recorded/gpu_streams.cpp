@@ -55,6 +55,7 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus) {
     s.last_end = kNever;
     s.phase = Phase::empty;
     s.counted = false;
+    s.began.reset();
     s.event = 0;
   }
   moved_.clear();
@@ -162,6 +163,7 @@ void GpuStreams::run(std::uint32_t stream, Time now) {
   ClientStreams& client = clients_[s.client];
   s.phase = Phase::running;
   s.since = now;
+  if (!s.began) s.began = now;
   s.event = host_.due_at(stream, now + s.left);
   Context& context = contexts_[s.context];
   turns_of(s).set_running(s.context, ++context.running);
@@ -188,6 +190,7 @@ void GpuStreams::over(std::uint32_t stream, Time now) {
   pop(stream);
   s.last_end = now;
   s.phase = Phase::empty;
+  s.began.reset();
   host_.work_over(job);
   advance(stream, now);
 }
@@ -326,6 +329,7 @@ void GpuStreams::tell_busy() {
       else
         host_.quiet(ClientId{c});
     }
+    host_.other_kernels(ClientId{c});
     if (std::exchange(client.wakes, false)) host_.progressed(ClientId{c});
   }
 }
@@ -348,6 +352,34 @@ bool GpuStreams::runs(JobId job) const {
   for (std::size_t s = first; s < streams_.size() && streams_[s].client == job.client.index; ++s)
     if (streams_[s].phase == Phase::running && streams_[s].items.front().job == job) return true;
   return false;
+}
+
+std::optional<GpuStreams::Begun> GpuStreams::first_begun(ClientId client) const {
+  std::optional<Begun> first;
+  for (std::size_t s = clients_[client.index].first_stream;
+       s < streams_.size() && streams_[s].client == client.index; ++s)
+    if (const auto& began = streams_[s].began; began && (!first || *began < first->since))
+      first = {*began, std::uint64_t{s} << 40 | streams_[s].passed};
+  return first;
+}
+
+void GpuStreams::remove(ClientId client, Time now) {
+  for (std::uint32_t stream = clients_[client.index].first_stream;
+       stream < streams_.size() && streams_[stream].client == client.index; ++stream) {
+    Stream& s = streams_[stream];
+    if (s.phase == Phase::running) stop(stream, now);
+    if (s.phase == Phase::copying) {
+      const std::uint32_t place = engine_of(s);
+      settle_engine(place, now);
+      std::erase_if(engines_[place].copies, [&](const CopyUnderWay& copy) { return copy.stream == stream; });
+      settle_engine(place, now);
+    }
+    while (!s.items.empty()) pop(stream);
+    s.phase = Phase::empty;
+    s.began.reset();
+    s.event = 0;
+    set_ready(s, false);
+  }
 }
 
 }  // namespace gangway

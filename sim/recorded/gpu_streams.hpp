@@ -29,6 +29,8 @@ class StreamHost {
   // From now on kernels of the client run on the GPU; or none any more.
   virtual void busy(ClientId client) = 0;
   virtual void quiet(ClientId client) = 0;
+  // Kernels of the client have begun, stopped or ended.
+  virtual void other_kernels(ClientId client) = 0;
   virtual void copying(JobId job, bool to_host, bool begins) = 0;
 
  protected:
@@ -78,6 +80,15 @@ class GpuStreams {
   void end_copies(JobId job);
   // Whether kernels of the job run.
   bool runs(JobId job) const;
+  // Of the client's kernels that have begun and are not over the one that began first: when, and a number
+  // that no other one has.
+  struct Begun {
+    Time since;
+    std::uint64_t number = 0;
+  };
+  std::optional<Begun> first_begun(ClientId client) const;
+  // Nothing of the client is there any more; nobody is told of it.
+  void remove(ClientId client, Time now);
 
  private:
   struct Item {
@@ -95,10 +106,11 @@ class GpuStreams {
     std::uint64_t put = 0, passed = 0;
     Time last_end;  // kNever: it has had nothing
     Phase phase = Phase::empty;
-    bool counted = false;  // as ready
-    Time start;            // of the work at the head, if it is due
-    Duration left;         // of it
-    Time since;            // it runs
+    bool counted = false;            // as ready
+    Time start;                      // of the work at the head, if it is due
+    Duration left;                   // of it
+    std::optional<Time> began = {};  // the kernel at the head, perhaps stopped since
+    Time since;                      // it runs
     std::uint64_t event = 0;
   };
   struct ClientStreams {

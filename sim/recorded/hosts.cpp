@@ -93,7 +93,8 @@ void RecordedWorld::ready_for_job(RecordedClient& client, HostThread& thread) {
   }
   thread.doing = HostThread::Doing::release;
   thread.since = now_;
-  if (client.run.begun() < client.run.released()) begin_job(client, thread);
+  if (client.run.begun() < client.run.released()) return begin_job(client, thread);
+  if (controlled()) exits(client);
 }
 
 void RecordedWorld::begin_job(RecordedClient& client, HostThread& thread) {
@@ -184,6 +185,15 @@ void RecordedWorld::perhaps_finish(RecordedClient& client, JobId job) {
   if (const auto due = client.run.after_finish(now_)) push(*due, kRelease, client.run.id().index);
 }
 
+// Whether the client's threads do nothing, or wait for jobs, and nothing of it is on the GPU.
+bool RecordedWorld::none_under_way(const RecordedClient& client) const {
+  const auto rests = [](const HostThread& thread) {
+    return thread.doing == HostThread::Doing::nothing || thread.doing == HostThread::Doing::release;
+  };
+  return streams_.outstanding(client.run.id()) == 0 &&
+         std::all_of(client.threads.begin(), client.threads.end(), rests);
+}
+
 // If no job of the client is there, and none is to come.
 void RecordedWorld::exits(RecordedClient& client) {
   if (client.gone || !client.open.empty() || client.run.begun() < client.run.released()) return;
@@ -194,7 +204,9 @@ void RecordedWorld::exits(RecordedClient& client) {
           : !client.run.over();
   if (more) return;
   if (under_grants() && grants_->of(client.run.id()) != nullptr) return;  // its end is told first
+  if (controlled() && !none_under_way(client)) return;
   client.gone = true;
+  if (controlled()) return close(client.run.id());
   if (!client.opened) return;
   if (grants_) grants_->exited(client.run.id());
   tell(Exited{client.run.id()});
@@ -218,6 +230,9 @@ void RecordedWorld::go_on(HostThread& thread, RecordedClient& client) {
     case HostThread::Doing::trailing:
       if (thread.between) return lead(client, thread, now_);
       return part_over(client, thread);
+    case HostThread::Doing::trapped:
+      thread.doing = HostThread::Doing::gate;
+      return trap_over(index_of_thread(client, thread));
     case HostThread::Doing::nothing:
     case HostThread::Doing::gate:
     case HostThread::Doing::room:
@@ -235,6 +250,7 @@ void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
   if (thread.doing != HostThread::Doing::room) thread.call_began = now_;
   thread.awaited.clear();
   if (submits) {
+    if (controlled() && traps_at_gate(client, thread)) return;
     if (thread.doing != HostThread::Doing::room && !may_submit(client, thread)) {
       thread.doing = HostThread::Doing::gate;
       thread.since = now_;
@@ -341,6 +357,7 @@ void RecordedWorld::progressed(ClientId id) {
     const Duration wake = thread.since < now_ ? thread.wake : Duration{};  // else it never had to wait
     call_ends(client, thread, std::max(thread.call_began + thread.own, now_ + wake));
   }
+  if (controlled()) return stir(id);
   if (!under_grants()) return;
   call_at_gate(client);
   client.granted.look = true;
@@ -350,10 +367,11 @@ void RecordedWorld::progressed(ClientId id) {
 void RecordedWorld::work_over(JobId job) {
   RecordedClient& client = clients_[job.client.index];
   PlayedRun* open = open_job(client, job);
-  if (open == nullptr) return;
-  --open->works;
-  perhaps_finish(client, job);
-  exits(client);
+  if (open != nullptr) {
+    --open->works;
+    perhaps_finish(client, job);
+  }
+  if (open != nullptr || controlled()) exits(client);
 }
 
 }  // namespace gangway

@@ -19,7 +19,8 @@ struct HostThread {
   enum class Doing {
     nothing,   // it has no job, and none is to come
     gap,       // on the host, until its event
-    gate,      // a submission waits for the gate
+    trapped,   // a submission traps, until its event
+    gate,      // it waits for the gate
     room,      // or for room in a stream
     blocked,   // a call waits for the GPU
     leading,   // between two jobs, until its event
@@ -79,6 +80,7 @@ struct RecordedClient {
   bool opened = false, gone = false;  // as the policy knows
   bool own_pace = false;
   bool busy = false;  // kernels of it run
+  Time runs_since;    // likewise
   Time busy_since;    // of the stay
   Duration used;      // of the GPU, in all
 

@@ -5,7 +5,18 @@
 
 namespace gangway {
 
-RecordedWorld::RecordedWorld(const WorldSetup& setup) : EventWorld(setup), streams_(setup_.device, *this) {
+namespace {
+
+std::vector<std::uint32_t> timelines_of(const Workload& workload) {
+  std::vector<std::uint32_t> timelines;
+  for (const Client& client : workload.clients) timelines.push_back(client.recorded->program->timelines());
+  return timelines;
+}
+
+}  // namespace
+
+RecordedWorld::RecordedWorld(const WorldSetup& setup)
+    : AccessWorld(setup, timelines_of(setup.workload)), streams_(setup_.device, *this) {
   std::uint32_t threads = 0;
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
@@ -31,6 +42,7 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
   seed_ = seed;
   policy_grants_ = policy.needs().has(Capability::evict) ||
                    (!policy.needs().has(Capability::native) && !policy.needs().has(Capability::access));
+  reset_access(policy, seed);
   launches_ = 0;
   if (grants_) grants_->reset();
   for (std::uint32_t c = 0; c < clients_.size(); ++c) gpus_[c] = placed(c);
@@ -76,14 +88,18 @@ std::uint64_t RecordedWorld::play_instant() {
   int rounds = 0;
   do {
     do {
-      while (more_now()) {
-        handle(queue_.pop());
-        ++events;
-      }
-    } while (streams_.settle(now_) || more_now());
+      do {
+        while (more_now()) {
+          handle(queue_.pop());
+          ++events;
+        }
+      } while (streams_.settle(now_) || more_now());
+      if (controlled()) look();
+    } while (more_now());
     for (RecordedClient& client : clients_) renew_stay(client);
     if (under_grants()) end_grants();
     if (!nothing_to_tell()) tell_and_decide();
+    if (controlled()) open_clients();
     count_round(rounds);
   } while (!nothing_to_tell() || more_now() || streams_.changed());
   return events;
@@ -97,9 +113,8 @@ void RecordedWorld::handle(const EventQueue::Event& event) {
     case kRelease:
       return first_or_next_release(clients_[index]);
     case kHost: {
-      const auto next = std::upper_bound(first_thread_.begin(), first_thread_.end(), index);
-      RecordedClient& client = clients_[static_cast<std::size_t>(next - first_thread_.begin()) - 1];
-      HostThread& thread = client.threads[index - *(next - 1)];
+      RecordedClient& client = client_of_thread(index);
+      HostThread& thread = thread_of(client, index);
       if (thread.event == event.sequence) go_on(thread, client);
       return;
     }
@@ -119,16 +134,29 @@ void RecordedWorld::handle(const EventQueue::Event& event) {
       clients_[index].granted.look = true;
       clients_[index].granted.idle_timer = false;
       return;
+    default:
+      return access_due(event);
   }
 }
 
-// A client's host threads come to their first jobs with its first release.
+RecordedClient& RecordedWorld::client_of_thread(std::uint32_t index) {
+  const auto next = std::upper_bound(first_thread_.begin(), first_thread_.end(), index);
+  return clients_[static_cast<std::size_t>(next - first_thread_.begin()) - 1];
+}
+
+// A client's host threads come to their first jobs with its first release, or when it has opened.
 void RecordedWorld::first_or_next_release(RecordedClient& client) {
   if (client.gone) return;
   if (!client.own_pace) {
     release(client);
     if (const auto due = client.run.next_release()) push(*due, kRelease, client.run.id().index);
   }
+  const ClientId id = client.run.id();
+  if (controlled() && !is_open(id)) return asks_to_open(id, channels_needed(id));
+  begin_threads(client);
+}
+
+void RecordedWorld::begin_threads(RecordedClient& client) {
   if (std::exchange(client.begun, true)) return;
   for (HostThread& thread : client.threads)
     if (thread.home) take_next(client, thread);
@@ -136,11 +164,15 @@ void RecordedWorld::first_or_next_release(RecordedClient& client) {
 
 // --- A job on its GPU, as the trace has it
 
-void RecordedWorld::busy(ClientId id) { clients_[id.index].busy = true; }
+void RecordedWorld::busy(ClientId id) {
+  clients_[id.index].busy = true;
+  clients_[id.index].runs_since = now_;
+}
 
 void RecordedWorld::quiet(ClientId id) {
   RecordedClient& client = clients_[id.index];
   client.busy = false;
+  used(id, now_ - client.runs_since);
   if (!client.stay || !client.stay->on) return;
   note_stay(client, Mark::paused);
   client.stay->on = false;

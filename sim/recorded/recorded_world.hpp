@@ -4,19 +4,19 @@
 
 #include <vector>
 
-#include "sim/event_world.hpp"
+#include "sim/access_world.hpp"
 #include "sim/recorded/gpu_streams.hpp"
 #include "sim/recorded/recorded_client.hpp"
 
 namespace gangway {
 
-class RecordedWorld final : public EventWorld, private StreamHost {
+class RecordedWorld final : public AccessWorld, private StreamHost {
  public:
   explicit RecordedWorld(const WorldSetup& setup);
 
  private:
   enum Kind : std::uint32_t {
-    kRelease = kTimer + 1,
+    kRelease = kOwnKinds,
     kHost,    // a host thread goes on
     kDue,     // of a stream
     kCopied,  // of a copy engine
@@ -35,6 +35,7 @@ class RecordedWorld final : public EventWorld, private StreamHost {
   void work_over(JobId job) override;
   void busy(ClientId client) override;
   void quiet(ClientId client) override;
+  void other_kernels(ClientId client) override;
   void copying(JobId job, bool to_host, bool begins) override;
 
   // --- Orders
@@ -49,6 +50,7 @@ class RecordedWorld final : public EventWorld, private StreamHost {
 
   // --- Jobs and host threads (hosts.cpp)
   void first_or_next_release(RecordedClient& client);
+  void begin_threads(RecordedClient& client);
   void release(RecordedClient& client);
   void note_released(const RecordedClient& client, std::optional<recording::Index> played);
   void take_next(RecordedClient& client, HostThread& thread);
@@ -71,9 +73,14 @@ class RecordedWorld final : public EventWorld, private StreamHost {
   void wait_until(RecordedClient& client, HostThread& thread, HostThread::Doing doing, Time time);
   void forget_events(RecordedClient& client);
   bool none_to_begin(const RecordedClient& client) const;
+  bool none_under_way(const RecordedClient& client) const;
   void exits(RecordedClient& client);
   std::uint32_t index_of_thread(const RecordedClient& client, const HostThread& thread) const {
     return first_thread_[client.run.id().index] + static_cast<std::uint32_t>(&thread - client.threads.data());
+  }
+  RecordedClient& client_of_thread(std::uint32_t index);
+  HostThread& thread_of(RecordedClient& client, std::uint32_t index) const {
+    return client.threads[index - first_thread_[client.run.id().index]];
   }
 
   // --- What the trace has of a job on a GPU
@@ -82,7 +89,16 @@ class RecordedWorld final : public EventWorld, private StreamHost {
   void note_stay(const RecordedClient& client, Mark mark);
   void renew_stay(RecordedClient& client);
 
-  // --- Grants (granting.cpp)
+  // --- Access (controlled_access.cpp)
+  bool traps_at_gate(RecordedClient& client, HostThread& thread);
+  void pass(std::uint32_t thread) override;
+  bool on_device(ClientId client) const override { return streams_.outstanding(client) > 0; }
+  std::optional<RunningRequest> running(ClientId client) const override;
+  std::int64_t channels_needed(ClientId client) const override;
+  void opened(ClientId client) override { begin_threads(clients_[client.index]); }
+  void vanish(ClientId client, Mark how) override;
+
+  // --- Grants (gates.cpp)
   using Granted = RecordedClient::Granted;
   bool under_grants() const { return grants_ && policy_grants_; }
   void arrives(RecordedClient& client, JobId job);

@@ -1,33 +1,50 @@
 #include "tests/sim/recorded/recorded_scenario.hpp"
 
+#include <array>
 #include <map>
 #include <numeric>
+#include <stdexcept>
 
 #include "models/recording/file.hpp"
 #include "models/recording/jobs.hpp"
 #include "models/trace.hpp"
 #include "sim/recorded/recorded_world.hpp"
 #include "tests/scenario.hpp"
+#include "tests/time_laws.hpp"
 
 namespace gangway::testing {
 namespace {
 
-class Recorder : public TraceSink {
+constexpr std::array kAccesses{"direct", "intercept", "deny", "sampled"};
+
+class RecordedRecorder : public TraceSink, public JobSink {
  public:
-  Recorder(const std::vector<Client>& clients, RecordedScenario& to) : clients_(clients), to_(to) {}
+  explicit RecordedRecorder(RecordedScenario& to)
+      : to_(to), meter_(to.clients.size(), *this, to.device.gpus) {}
   void record(const Record& r) override {
+    meter_.record(r);
+    account_.record(r);
     if (r.mark == Mark::ended) return;
     const std::size_t client = r.job.client.index;
     if (r.mark == Mark::released) released_[r.job] = r.time;
     if (r.mark == Mark::finished)
       to_.jobs[client] += (to_.jobs[client].empty() ? "" : " ") + std::to_string(released_[r.job].ns) + "-" +
                           std::to_string(r.time.ns);
-    to_.lines.push_back(std::to_string(r.time.ns) + " " + clients_[client].name + " " + name_of(r.mark));
+    const bool access = r.mark == Mark::access;
+    to_.lines.push_back(std::to_string(r.time.ns) + " " + to_.clients[client].name + " " +
+                        (access ? kAccesses[static_cast<std::size_t>(r.amount)] : name_of(r.mark)));
+    if (access) to_.accesses.push_back(to_.lines.back());
+  }
+  void job(const JobResult& result) override { to_.results.push_back(result); }
+  void check_laws() const {
+    const std::string broken = account_.broken_law(to_.results, meter_.totals(), to_.device);
+    if (!broken.empty()) throw std::logic_error("a law of time is broken: " + broken);
   }
 
  private:
-  const std::vector<Client>& clients_;
   RecordedScenario& to_;
+  RunMeter meter_;
+  TimeAccount account_;
   std::map<JobId, Time> released_;
 };
 
@@ -73,11 +90,15 @@ void RecordedScenario::paced(std::size_t client, const Repeat& repeat) {
 }
 
 void RecordedScenario::play(const std::string& policy) {
+  const ChosenPolicy chosen = policy_from(policy);
+  play(*chosen.entry->make(chosen.values));
+}
+
+void RecordedScenario::play(Policy& policy) {
   Workload workload;
   workload.name = "recorded";
   workload.clients = clients;
   const auto mechanism = mechanism_from("ideal");
-  const ChosenPolicy chosen = policy_from(policy);
   RecordedWorld world({.workload = workload,
                        .device = device,
                        .mechanism = *mechanism,
@@ -87,8 +108,11 @@ void RecordedScenario::play(const std::string& policy) {
   std::iota(order.begin(), order.end(), 0u);
   jobs.assign(clients.size(), {});
   lines.clear();
-  Recorder recorder(clients, *this);
-  world.run(*chosen.entry->make(chosen.values), {}, order, recorder);
+  accesses.clear();
+  results.clear();
+  RecordedRecorder recorder(*this);
+  world.run(policy, {}, order, recorder);
+  recorder.check_laws();
 }
 
 }  // namespace gangway::testing

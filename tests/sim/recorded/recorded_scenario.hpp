@@ -7,6 +7,8 @@
 
 #include "models/device.hpp"
 #include "models/granting.hpp"
+#include "models/metrics/run_meter.hpp"
+#include "models/policy.hpp"
 #include "models/recorded.hpp"
 #include "models/workload.hpp"
 #include "tests/models/recording/made_recording.hpp"
@@ -29,11 +31,16 @@ class RecordedScenario {
   Recorded& recorded(std::size_t client) { return *recorded_[client]; }
   void paced(std::size_t client, const Repeat& repeat);
 
+  // Throws std::logic_error where a law of time is broken (tests/time_laws.hpp).
   void play(const std::string& policy = "passthrough");
+  void play(Policy& policy);
   // By client: "0-164 1000-1210", when its jobs were released and finished.
   std::vector<std::string> jobs;
-  // "30 A started", of stays, grants and jobs; in the order of time.
+  // "30 A started", of stays, grants and jobs, and "30 A deny"; in the order of time.
   std::vector<std::string> lines;
+  // Of these the changes of access.
+  std::vector<std::string> accesses;
+  std::vector<JobResult> results;
 
   Device device;
   Granting granting;

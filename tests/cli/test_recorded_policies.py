@@ -1,0 +1,67 @@
+"""Which policies play recorded programs, and what the others are answered."""
+
+import json
+import random
+import sys
+
+from program import ROOT, ProgramTest, table
+
+sys.path.insert(0, str(ROOT / "tests" / "oracle"))
+from recorded_programs import draw_recording  # noqa: E402
+
+CONTROL = {"disengaged-fair-queueing", "disengaged-timeslice", "stride-timeslice", "timeslice", "trap-per-request"}
+NEED_MORE = {"microkernel-rr", "pkm"}
+DEVICE = {"kind": "device", "version": 1, "name": "made", "source": "made", "sms": 1,
+          "sm": {"threads": 1024, "blocks": 8, "registers": 65536, "shared_memory": "48 KiB"}, "memory": "1 GiB",
+          "arbitration": "native-timeslice", "time_slice": {"length": "100 us", "switch": "10 us"},
+          "access": {"interception": "5 us", "poll": "20 us", "channels": 64}}
+
+
+class RecordedPolicies(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        draw_recording(random.Random(7), self.folder / "program.rec")
+
+    def experiment(self, policies, **changes):
+        client = {"recording": str(self.folder / "program.rec"), "repeat": {"jobs": 3}}
+        workload = {"kind": "workload", "version": 1, "name": "w", "clients": [{"name": "A", **client}, {"name": "B", **client}]}
+        spec = {"kind": "experiment", "version": 1, "name": "e", "device": DEVICE, "mechanism": "ideal", "workload": workload,
+                "policies": policies, "jobs": True, **changes}
+        return self.file("e.yaml", json.dumps(spec, indent=1))
+
+    def policies(self):
+        return {policy["name"] for policy in json.loads(self.gangway("list", "policies", "--json").stdout)}
+
+    def test_every_policy_but_those_that_need_more_than_recordings_have(self):
+        names = self.policies()
+        self.assertLessEqual(CONTROL | NEED_MORE, names)
+        own = sorted(names - CONTROL - NEED_MORE - {"passthrough"})
+        path = self.experiment([*sorted(CONTROL), "passthrough", *({"name": name, "grant": "job"} for name in own)])
+        self.gangway("check", path)
+        self.gangway("run", path, "--out", "out", "--jobs", 1)
+        rows = table(self.folder / "out" / "jobs.csv")
+        self.assertEqual({row["policy"] for row in rows}, names - NEED_MORE)
+        for row in rows:
+            self.assertEqual(row["outcome"], "finished", row)
+        traps = [row for row in rows if row["policy"] == "trap-per-request" and row["job"] == "0"]
+        for row in traps:
+            self.assertGreaterEqual(int(row["start_ns"]) - int(row["arrival_ns"]), 5000)
+
+    def test_policies_that_need_more(self):
+        for name in sorted(NEED_MORE):
+            self.assertIn(f"key 'policies.{name}': found a policy that needs ", self.refused("check", self.experiment([name])))
+
+    def test_grants(self):
+        self.assertIn("found kernel, expected job, since rr hands out recorded programs' jobs",
+                      self.refused("check", self.experiment(["rr"])))
+        for name in sorted(CONTROL):
+            self.assertIn(f"found job, expected kernel, since {name} cannot be given whole jobs",
+                          self.refused("check", self.experiment([{"name": name, "grant": "job"}])))
+
+    def test_more_channels_than_the_device_has(self):
+        self.assertIn("key 'policies.timeslice': found 65 channels for each client, expected at most the 64 of made",
+                      self.refused("check", self.experiment([{"name": "timeslice", "params": {"channels": 65}}])))
+
+    def test_several_gpus(self):
+        self.assertIn("found 2 GPUs, expected 1 under the policy 'timeslice'",
+                      self.refused("check", self.experiment(["timeslice"], device={**DEVICE, "gpus": 2})))
