@@ -199,7 +199,8 @@ void check_published(const PublishedValue& value, const Experiment& experiment, 
 
 void check_swept(const SweptPath& swept) {
   const std::string first = first_of(swept.path());
-  const std::vector<std::string> known{"workload", "clients", "device", "mechanism", "policies", "grant"};
+  const std::vector<std::string> known{"workload", "clients", "device", "mechanism",
+                                       "policies", "grant",   "place"};
   if (std::find(known.begin(), known.end(), first) == known.end())
     throw InputError(swept.value(0).origin(), "sweep." + swept.path(), quote(first),
                      "a path that begins with " + expected_names(first, known));
@@ -223,6 +224,7 @@ Experiment interpret(const Node& root) {
   for (const char* key : {"device", "workload", "mechanism", "policies"}) settings.need(key);
   settings.maybe("clients");
   settings.maybe("grant");
+  settings.maybe("place");
   experiment.points = Points(root, std::move(sweep), WorkloadCheck(experiment, root));
   settings.finish();
   experiment.points.each_checked([&](const Point& point) {

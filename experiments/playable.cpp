@@ -14,7 +14,8 @@ void check_playable(const WorldEntry& world, const Contender& contender, const P
   const WorldSetup setup{.workload = workload.sample(),
                          .device = point.device_of(contender),
                          .mechanism = *mechanism,
-                         .granting = contender.granting};
+                         .granting = contender.granting,
+                         .placing = contender.placing};
   world.check({setup, *policy, contender.label, workload.place(), contender.gpus, contender.gpus_path,
                contender.grant, contender.grant_path},
               world);

@@ -69,6 +69,12 @@ bool grants_nothing(const ChosenPolicy& chosen) {
   return needs.has(Capability::native) || needs.has(Capability::access);
 }
 
+Placing read_placing(const Field& field, const Point& point) {
+  if (!plays_recordings(point.workload->sample()))
+    field.fail("a place for clients with kernels", "recorded programs, which stay where they are placed");
+  return field.one_of({"fixed", "least-loaded"}) == "fixed" ? Placing::fixed : Placing::least_loaded;
+}
+
 }  // namespace
 
 struct Points::Recent {
@@ -134,7 +140,7 @@ struct Points::Sections {
 
   Contender contender(const Field& field, const Point& common) const {
     Node policy = field.node();
-    Contender contender{{}, common.mechanism, common.granting};
+    Contender contender{{}, common.mechanism, common.granting, common.placing};
     const Node* of_all = find("grant");
     contender.grant = of_all != nullptr ? of_all->origin() : field.node().origin();
     contender.grant_path = "grant";
@@ -199,6 +205,7 @@ Point Points::read(const Sections& sections) const {
                                           [&] { return sections.workload_on(point.device); });
   point.mechanism = choose<MechanismEntry>(sections.need("mechanism"));
   if (const Node* grant = sections.find("grant")) point.granting = read_granting(Field(*grant, "grant"));
+  if (const Node* place = sections.find("place")) point.placing = read_placing(Field(*place, "place"), point);
   point.policies = sections.policies(point);
   return point;
 }

@@ -11,6 +11,7 @@
 #include "models/device.hpp"
 #include "models/granting.hpp"
 #include "models/mechanism.hpp"
+#include "models/placing.hpp"
 #include "models/policy.hpp"
 #include "workloads/source.hpp"
 
@@ -26,6 +27,7 @@ struct OwnDevice {
 struct Contender : ChosenPolicy {
   ChosenMechanism mechanism;
   Granting granting = {};
+  Placing placing = Placing::fixed;
   Origin grant = {};  // where that is given, for errors
   std::string grant_path = {};
   std::optional<OwnDevice> own = std::nullopt;
@@ -39,7 +41,8 @@ struct Point {
   Device device;                                   // of the policies that have none of their own
   std::shared_ptr<const WorkloadSource> workload;  // likewise; clients' names and arrivals are everybody's
   ChosenMechanism mechanism;
-  Granting granting;                // of policies that do not say it themselves
+  Granting granting;  // of policies that do not say it themselves
+  Placing placing = Placing::fixed;
   std::vector<Contender> policies;  // sorted by label; labels are unique
 
   const Device& device_of(const Contender& policy) const { return policy.own ? policy.own->device : device; }

@@ -144,7 +144,8 @@ struct Stage {
               experiment.seed + unit.replication,
               experiment.by_block,
               &watch,
-              policy.granting},
+              policy.granting,
+              policy.placing},
         world(entry.make(setup)) {}
 
   std::vector<Duration> between_finishes_alone() const {

@@ -10,6 +10,7 @@
 #include "models/device.hpp"
 #include "models/granting.hpp"
 #include "models/mechanism.hpp"
+#include "models/placing.hpp"
 #include "models/policy.hpp"
 #include "models/trace.hpp"
 #include "models/workload.hpp"
@@ -37,6 +38,7 @@ struct WorldSetup {
   bool by_block = false;        // simulation: each block an event of its own, for tests; results are the same
   WatchedRun* watch = nullptr;  // told of each call of the policy, where somebody looks after it
   Granting granting = {};
+  Placing placing = Placing::fixed;  // of recorded clients
 };
 
 class World {

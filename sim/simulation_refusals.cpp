@@ -57,10 +57,12 @@ std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const W
 }
 
 // Several GPUs are for policies that know of them, and have no queues of their own that anybody else uses.
-// Clients that may use only some of them are for policies that heed it.
+// Clients that may use only some of them are for policies that heed it. Recorded programs stay on one, so
+// nobody needs to know of several where all is left to the device.
 void check_gpus(const WorldRequest& request) {
   const Device& device = request.setup.device;
   if (device.gpus == 1) return;
+  if (plays_recordings(request.setup.workload) && request.policy.needs().has(Capability::native)) return;
   const auto fail = [&](const std::string& found, const std::string& expected) {
     throw InputError(request.gpus, request.gpus_path, found, expected);
   };

@@ -14,13 +14,6 @@ std::vector<CommandDelays> delays_of(const WorldSetup& setup, const Client& clie
   return delays;
 }
 
-// Clients take turns at the GPUs that they may use, in client order.
-DeviceId home_of(const Client& client, std::uint32_t number, std::uint32_t gpus) {
-  GpuSet may_use = common(client.gpus, GpuSet::first(gpus));
-  for (std::uint32_t skip = number % may_use.size(); skip > 0; --skip) may_use.remove(may_use.lowest());
-  return may_use.lowest();
-}
-
 std::uint8_t number_of(DeviceId gpu) { return static_cast<std::uint8_t>(gpu.index); }
 
 std::int64_t moved_bytes(const CopyQueue::Copy& copy) { return copy.of_program() ? 0 : copy.size.count; }
@@ -36,7 +29,8 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
       jobs_(setup_, book_, grants_ ? &*grants_ : nullptr, static_cast<JobStage&>(*this)) {
   bool share = false;
   for (const Client& client : setup_.workload.clients) {
-    copies_in_on_.push_back(home_of(client, static_cast<std::uint32_t>(delays_.size()), jobs_.gpus()));
+    copies_in_on_.push_back(
+        placed_in_turn(client.gpus, static_cast<std::uint32_t>(delays_.size()), jobs_.gpus()));
     delays_.push_back(delays_of(setup_, client));
     share = share || client.native;
   }

@@ -49,6 +49,8 @@ class GpuStreams {
 
   // Clients in their order, before the first reset(). Kernels take `scale` times as long.
   void add_client(const recording::PlayedProgram& program, double scale);
+  // Before the client submits anything.
+  void place(ClientId client, std::uint32_t gpu) { clients_[client.index].gpu = gpu; }
   // A run begins; each client is on the GPU that `gpus` says.
   void reset(const std::vector<std::uint32_t>& gpus);
 

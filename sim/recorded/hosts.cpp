@@ -194,15 +194,17 @@ bool RecordedWorld::none_under_way(const RecordedClient& client) const {
          std::all_of(client.threads.begin(), client.threads.end(), rests);
 }
 
-// If no job of the client is there, and none is to come.
+// Whether a job of the client is there, or to come.
+bool RecordedWorld::has_jobs(const RecordedClient& client) const {
+  if (client.gone) return false;
+  if (!client.open.empty() || client.run.begun() < client.run.released()) return true;
+  if (!client.own_pace) return !client.run.over();
+  return std::any_of(client.threads.begin(), client.threads.end(),
+                     [](const HostThread& t) { return t.home && t.doing != HostThread::Doing::nothing; });
+}
+
 void RecordedWorld::exits(RecordedClient& client) {
-  if (client.gone || !client.open.empty() || client.run.begun() < client.run.released()) return;
-  const bool more =
-      client.own_pace
-          ? std::any_of(client.threads.begin(), client.threads.end(),
-                        [](const HostThread& t) { return t.home && t.doing != HostThread::Doing::nothing; })
-          : !client.run.over();
-  if (more) return;
+  if (client.gone || has_jobs(client)) return;
   if (under_grants() && grants_->of(client.run.id()) != nullptr) return;  // its end is told first
   if (controlled() && !none_under_way(client)) return;
   client.gone = true;

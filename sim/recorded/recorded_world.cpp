@@ -45,8 +45,7 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
   reset_access(policy, seed);
   launches_ = 0;
   if (grants_) grants_->reset();
-  for (std::uint32_t c = 0; c < clients_.size(); ++c) gpus_[c] = placed(c);
-  streams_.reset(gpus_);
+  place_in_turn();
   std::vector<Time> firsts(clients_.size());
   for (std::size_t position = 0; position < order.size(); ++position) {
     RecordedClient& client = clients_[order[position]];
@@ -73,14 +72,6 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
     else if (const auto due = client.run.next_release())
       push(*due, kRelease, index);
   }
-}
-
-// Clients take turns at the GPUs that they may use, in client order.
-std::uint32_t RecordedWorld::placed(std::uint32_t client) const {
-  const auto all = GpuSet::first(static_cast<std::uint32_t>(setup_.device.gpus));
-  GpuSet may_use = common(setup_.workload.clients[client].gpus, all);
-  for (std::uint32_t skip = client % may_use.size(); skip > 0; --skip) may_use.remove(may_use.lowest());
-  return may_use.lowest().index;
 }
 
 std::uint64_t RecordedWorld::play_instant() {
@@ -157,7 +148,9 @@ void RecordedWorld::first_or_next_release(RecordedClient& client) {
 }
 
 void RecordedWorld::begin_threads(RecordedClient& client) {
-  if (std::exchange(client.begun, true)) return;
+  if (client.begun) return;
+  if (setup_.placing == Placing::least_loaded) place_where_least_is_used(client);
+  client.begun = true;
   for (HostThread& thread : client.threads)
     if (thread.home) take_next(client, thread);
 }

@@ -44,7 +44,6 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
 
   // --- Events
   void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) override;
-  std::uint32_t placed(std::uint32_t client) const;
   std::uint64_t play_instant() override;
   void handle(const EventQueue::Event& event);
 
@@ -74,6 +73,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   void forget_events(RecordedClient& client);
   bool none_to_begin(const RecordedClient& client) const;
   bool none_under_way(const RecordedClient& client) const;
+  bool has_jobs(const RecordedClient& client) const;
   void exits(RecordedClient& client);
   std::uint32_t index_of_thread(const RecordedClient& client, const HostThread& thread) const {
     return first_thread_[client.run.id().index] + static_cast<std::uint32_t>(&thread - client.threads.data());
@@ -82,6 +82,10 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   HostThread& thread_of(RecordedClient& client, std::uint32_t index) const {
     return client.threads[index - first_thread_[client.run.id().index]];
   }
+
+  // --- Where clients are (places.cpp)
+  void place_in_turn();
+  void place_where_least_is_used(const RecordedClient& client);
 
   // --- What the trace has of a job on a GPU
   void begin_stay(RecordedClient& client, JobId job);
