@@ -32,6 +32,7 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
   policy_grants_ = policy.needs().has(Capability::evict) ||
                    (!policy.needs().has(Capability::native) && !policy.needs().has(Capability::access));
   launches_ = 0;
+  due_hosts_.clear();
   if (grants_) grants_->reset();
   for (std::uint32_t c = 0; c < clients_.size(); ++c) gpus_[c] = placed(c);
   streams_.reset(gpus_);
@@ -76,11 +77,10 @@ std::uint64_t RecordedWorld::play_instant() {
   int rounds = 0;
   do {
     do {
-      while (more_now()) {
-        handle(queue_.pop());
-        ++events;
-      }
-    } while (streams_.settle(now_) || more_now());
+      for (; more_now(); ++events) handle(queue_.pop());
+      if (streams_.follow(now_)) continue;
+      go_on_in_order();
+    } while (more_now() || !due_hosts_.empty() || streams_.moved() || streams_.settle(now_));
     for (RecordedClient& client : clients_) renew_stay(client);
     if (under_grants()) end_grants();
     if (!nothing_to_tell()) tell_and_decide();
@@ -96,13 +96,8 @@ void RecordedWorld::handle(const EventQueue::Event& event) {
       return timer_due(event);
     case kRelease:
       return first_or_next_release(clients_[index]);
-    case kHost: {
-      const auto next = std::upper_bound(first_thread_.begin(), first_thread_.end(), index);
-      RecordedClient& client = clients_[static_cast<std::size_t>(next - first_thread_.begin()) - 1];
-      HostThread& thread = client.threads[index - *(next - 1)];
-      if (thread.event == event.sequence) go_on(thread, client);
-      return;
-    }
+    case kHost:
+      return due_hosts_.push_back({index, event.sequence});
     case kDue:
       return streams_.due(index, event.sequence, now_);
     case kCopied:
@@ -122,6 +117,17 @@ void RecordedWorld::handle(const EventQueue::Event& event) {
   }
 }
 
+// The host threads whose time has come.
+void RecordedWorld::go_on_in_order() {
+  std::sort(due_hosts_.begin(), due_hosts_.end());
+  for (const auto& [index, event] : std::exchange(due_hosts_, {})) {
+    const auto next = std::upper_bound(first_thread_.begin(), first_thread_.end(), index);
+    RecordedClient& client = clients_[static_cast<std::size_t>(next - first_thread_.begin()) - 1];
+    HostThread& thread = client.threads[index - *(next - 1)];
+    if (thread.event == event) go_on(thread, client);
+  }
+}
+
 // A client's host threads come to their first jobs with its first release.
 void RecordedWorld::first_or_next_release(RecordedClient& client) {
   if (client.gone) return;
@@ -138,18 +144,17 @@ void RecordedWorld::first_or_next_release(RecordedClient& client) {
 
 void RecordedWorld::busy(ClientId id) { clients_[id.index].busy = true; }
 
-void RecordedWorld::quiet(ClientId id) {
-  RecordedClient& client = clients_[id.index];
-  client.busy = false;
-  if (!client.stay || !client.stay->on) return;
-  note_stay(client, Mark::paused);
-  client.stay->on = false;
-  client.used += now_ - client.busy_since;
-}
+void RecordedWorld::quiet(ClientId id) { clients_[id.index].busy = false; }
 
-// At the end of an instant: kernels run, and the trace does not say so yet.
+// At the end of an instant.
 void RecordedWorld::renew_stay(RecordedClient& client) {
-  if (!client.busy || client.open.empty() || (client.stay && client.stay->on)) return;
+  if (!client.busy) {
+    if (!client.stay || !std::exchange(client.stay->on, false)) return;
+    client.used += now_ - client.busy_since;
+    return note_stay(client, Mark::paused);
+  }
+  if (under_grants()) started(client);
+  if (client.open.empty() || (client.stay && client.stay->on)) return;
   const auto runs = std::find_if(client.open.begin(), client.open.end(),
                                  [&](const PlayedRun& open) { return streams_.runs(open.id); });
   const JobId job = runs != client.open.end() ? runs->id : client.open.front().id;
@@ -164,11 +169,10 @@ void RecordedWorld::renew_stay(RecordedClient& client) {
 }
 
 void RecordedWorld::begin_stay(RecordedClient& client, JobId job) {
-  Grant* grant = under_grants() ? grants_->of(client.run.id()) : nullptr;
+  const Grant* grant = under_grants() ? grants_->of(client.run.id()) : nullptr;
   client.stay = {grant != nullptr ? grant->id : LaunchId{++launches_}, job, true};
   if (grant == nullptr) note_stay(client, Mark::submitted);
   note_stay(client, Mark::started);
-  if (grant != nullptr && !std::exchange(grant->began, true)) tell(Started{grant->id, grant->job});
 }
 
 void RecordedWorld::end_stay(RecordedClient& client) {
