@@ -3,7 +3,6 @@
 `Program` takes a recording apart. `RecordedModel` plays a workload of them under `passthrough` or under a policy that
 grants whole jobs. Time is whole nanoseconds.
 """
-import bisect
 import collections
 import heapq
 import itertools
@@ -24,6 +23,7 @@ HOST = PAGEABLE, PINNED
 FULL, LONG, TIMES_LONGER = 256, 20_000, 3                             # when a call found the stream full
 WAKE, LAUNCH, BEHIND = 5_000, 6_000, 1_000                            # with no example at all
 SHARED = 100                                                          # one call in so many may overlap
+LATEST = 31                                                           # jobs from which times are learnt
 PARTS = 5040                                                          # of a copy's speed
 
 
@@ -61,7 +61,7 @@ class Work:
 class Step:
     """A call."""
     __slots__ = ("number", "thread", "function", "kind", "begin", "end", "job", "works", "order", "awaited", "asked", "full", "waits_for",
-                 "gap", "own", "wake")
+                 "gap", "own", "wake", "over")
 
     @property
     def length(self):
@@ -194,14 +194,15 @@ class Program:
         for job in self.jobs:
             if job.thread is None:
                 job.thread = next(step.thread for step in self.steps if step.job == job.number)
-        begin_jobs = {job.thread for job in self.jobs}
-        by_thread = collections.defaultdict(list)
+        begin_jobs = {job.thread for job in self.jobs if not job.warm_up}
+        played = collections.defaultdict(list)  # by thread: steps of jobs that are no warm-up
         for step in self.steps:
-            by_thread[step.thread].append(step)
-        self.timeline_of = {thread: thread for thread in by_thread}
-        for thread, steps in by_thread.items():
-            whose = {self.jobs[step.job].thread for step in steps if step.job is not None}
-            if thread not in begin_jobs and len(whose) == 1 and _silent(steps, by_thread[next(iter(whose))]):
+            if step.job is not None and not self.jobs[step.job].warm_up:
+                played[step.thread].append(step)
+        self.timeline_of = {step.thread: step.thread for step in self.steps}
+        for thread, steps in played.items():
+            whose = {self.jobs[step.job].thread for step in steps}
+            if thread not in begin_jobs and len(whose) == 1 and _silent(steps, played[next(iter(whose))]):
                 self.timeline_of[thread] = next(iter(whose))
         self.timelines = collections.defaultdict(list)
         for step in self.steps:
@@ -215,7 +216,7 @@ class Program:
             for step in timeline:
                 step.asked = step.kind == QUERY and step.awaited is not None and step.awaited > end
                 step.gap = 0 if step.asked else max(step.begin - end, 0)
-                end = step.end
+                end = step.over = max(end, step.end)
         lengths, quiet, wakes = (collections.defaultdict(list) for _ in range(3))
         for step in self.steps:
             lengths[step.function].append(step.length)
@@ -281,8 +282,8 @@ class Program:
                     job.part, place = part, mine[0]
                 else:
                     job.others.append(part)
-            job.tail = 0 if job.to_last_work else max(job.end - job.part.steps[-1].end, 0)
-            job.end_at_home = job.part.steps[-1].end + job.tail
+            job.tail = 0 if job.to_last_work else max(job.end - job.part.steps[-1].over, 0)
+            job.end_at_home = job.part.steps[-1].over + job.tail
             earlier = [other for other in self.jobs[:job.number] if other.home == job.home and not other.warm_up]
             job.before, job.lead, job.gap = [], None, 0
             if earlier:
@@ -292,20 +293,18 @@ class Program:
                 if job.before:
                     job.gap = min(job.before[0].gap, max(job.before[0].begin - earlier[-1].end_at_home, 0))
                 end = earlier[-1].end_at_home
-                job.lead = max(job.begin - max(steps[place - 1].end, end), 0)
+                job.lead = max(job.begin - max(steps[place - 1].over, end), 0)
         for home in {job.home for job in self.jobs}:
             mine = [job for job in self.jobs if job.home == home and not job.warm_up] or [self.jobs[0]]
             leads = [job.lead for job in mine if job.lead is not None]
             mine[0].lead = median(leads or [0])
 
 
-def _silent(helper, other):
-    few, many = sorted((helper, other), key=len)
-    begins = [step.begin for step in many]
+def _silent(helper, home):
+    few, many = (helper, home) if len(helper) < len(home) else (home, helper)
 
     def overlaps(step):
-        first = bisect.bisect_left(begins, step.begin)
-        return any(one.begin < step.end and step.begin < one.end for one in many[max(first - 1, 0):first + 1])
+        return any((one.end > step.begin) if one.number < step.number else (step.end > one.begin) for one in many)
 
     return SHARED * sum(map(overlaps, few)) < len(few)
 
@@ -456,7 +455,7 @@ class Engine:
         self.turn += 1
         if self.copies:
             first = min(max(ceil_div(copy.parts, self._speed()), 0) for copy in self.copies)
-            self.world.at(self.world.now + first, lambda turn=self.turn: self._end(turn), ends=True)
+            self.world.at(self.world.now + first, lambda turn=self.turn: self._end(turn))
 
     def _end(self, turn):
         if turn != self.turn:
@@ -576,30 +575,31 @@ class Job:
 class Host:
     """A timeline, as it is played."""
 
-    def __init__(self, world, client, name):
-        self.world, self.client, self.name = world, client, name
+    def __init__(self, world, client, place):
+        self.world, self.client, self.place = world, client, place
         self.parts, self.busy = collections.deque(), False     # of jobs that begin elsewhere
+
+    def at(self, time, action):
+        self.world.at(time, action, self)
 
     # A list of steps: each begins `gap` after the one before.
 
     def play(self, steps, job, begin, then, place=0):
-        """Plays the steps, the first of which begins at `begin`; `then` is called when the last one ends."""
-        if place == len(steps):
-            then()
-            return
-
-        def ended():
+        """Plays the steps, the first of which begins at `begin`; `then` is told when the last one ends, as soon as that is known."""
+        def ended(end):
             following = place + 1
-            gap = self.client.host(steps[following].gap) if following < len(steps) else 0
-            self.play(steps, job, self.world.now + gap, then, following)
+            if following < len(steps):
+                self.play(steps, job, end + self.client.host(steps[following].gap), then, following)
+            else:
+                then(end)
 
-        self.world.at(begin, lambda: self._come(steps[place], job, ended))
+        self.at(begin, lambda: self._come(steps[place], job, ended))
 
     def _come(self, step, job, ended):
         if not step.works:
             self._begin(step, job, ended)
             return
-        self.client.gate.come(job, lambda: self._behind_gate(step, job, ended))
+        self.client.gate.come(self, job, lambda: self._behind_gate(step, job, ended))
 
     def _behind_gate(self, step, job, ended):
         streams = {self.client.streams[work.stream] for work in step.works}
@@ -607,7 +607,7 @@ class Host:
         if depth is None or all(stream.works < depth for stream in streams):
             self._begin(step, job, ended)
             return
-        self.client.crowded.append((streams, lambda: self._begin(step, job, ended)))
+        self.client.crowded.append((self.world.now, self.place, streams, lambda: self._begin(step, job, ended)))
 
     def _begin(self, step, job, ended):
         world, client, begin = self.world, self.client, self.world.now
@@ -615,13 +615,13 @@ class Host:
         targets = [target for target in targets if not target.over]
         own = client.host(step.own)
         if not targets:
-            world.at(begin + own, ended)
+            ended(begin + own)
             return
 
         def over():
             if all(target.over for target in targets):
                 wake = step.wake if world.now > begin else 0
-                world.at(max(begin + own, world.now + wake), ended)
+                ended(max(begin + own, world.now + wake))
                 return True
             return False
 
@@ -631,8 +631,8 @@ class Host:
 class Home(Host):
     """A timeline that begins jobs."""
 
-    def __init__(self, world, client, name, jobs):
-        super().__init__(world, client, name)
+    def __init__(self, world, client, place, jobs):
+        super().__init__(world, client, place)
         self.jobs, self.next = jobs, 0
 
     def begin_first(self):
@@ -648,8 +648,8 @@ class Home(Host):
         for other in recorded.others:
             client.hosts[other.timeline].add(other, job, world.now)
 
-        def last_step_over():
-            world.at(world.now + client.host(recorded.tail), part_over)
+        def last_step_over(end):
+            self.at(end + client.host(recorded.tail), part_over)
 
         def part_over():
             client.part_over(job)
@@ -663,11 +663,13 @@ class Home(Host):
         self.next = (self.next + 1) % len(self.jobs)
         recorded, client, world = self.jobs[self.next], self.client, self.world
 
-        def lead():
-            world.at(world.now + client.host(recorded.lead), lambda: self._wants(recorded))
+        def lead(end):
+            self.at(end + client.host(recorded.lead), lambda: self._wants(recorded))
 
-        begin = world.now + (client.host(recorded.gap) if recorded.before else 0)
-        self.play(recorded.before, None, begin, lead)
+        if recorded.before:
+            self.play(recorded.before, None, world.now + client.host(recorded.gap), lead)
+        else:
+            lead(world.now)
 
 
 class Helper(Host):
@@ -688,13 +690,16 @@ class Helper(Host):
             self.client.part_over(job)
             self._next()
 
-        self.play(part.steps, job, max(self.world.now, begin + self.client.host(part.head)), over)
+        def last_step_over(end):
+            self.at(end, over)
+
+        self.play(part.steps, job, max(self.world.now, begin + self.client.host(part.head)), last_step_over)
 
 
 class OpenGate:
     """Under `passthrough`."""
 
-    def come(self, job, passes):
+    def come(self, host, job, passes):
         passes()
 
     def job_over(self, job):
@@ -723,11 +728,11 @@ class Client:
             self.streams.append(Stream(world, self, self.contexts[context]))
             self.contexts[context].streams.append(self.streams[-1])
         self.events, self.crowded, self.works, self.emptied = {}, [], 0, 0
-        self.open_jobs, self.jobs, self.staying = [], [], None
+        self.open_jobs, self.jobs, self.staying, self.stays_since, self.used = [], [], None, None, 0
         self.hosts = {}
-        for name in self.program.timelines:
+        for place, name in enumerate(self.program.timelines):
             mine = [job for job in self.recorded if job.home == name]
-            self.hosts[name] = Home(world, self, name, mine) if mine else Helper(world, self, name)
+            self.hosts[name] = Home(world, self, place, mine) if mine else Helper(world, self, place)
         self.gate = OpenGate()
         self._releases(spec)
 
@@ -735,7 +740,7 @@ class Client:
     def alone(self):
         """The mean time that a job uses the GPU."""
         if self.busy_unknown:
-            return 0
+            return None
         used = {job.number: [] for job in self.recorded}
         for work in self.program.each_work():
             if work.call.job in used:
@@ -836,18 +841,35 @@ class Client:
     def _over(self, job):
         job.finish, job.is_open = self.world.now, False
         self.open_jobs.remove(job)
+        if self.staying is job:
+            self.end_stay()
         self.gate.job_over(job)
         if self.think is not None and (self.limit is None or len(self.jobs) < self.limit):
             self.world.at(self.world.now + self.think, self._release)
 
-    def kernel_runs(self, kernels):
-        """At the end of an instant in which kernels of the client run."""
-        if not self.staying or not self.staying.is_open:
-            running = [kernel.job for kernel in kernels]
-            self.staying = next((job for job in self.open_jobs if job in running), next(iter(self.open_jobs), None))
-        if self.staying and self.staying.start is None:
-            self.staying.start = self.world.now
+    # -- its stay on the GPU
+
+    def look(self):
+        """At the end of an instant."""
+        running = [kernel.job for context in self.contexts for kernel in context.kernels() if kernel.running]
+        if not running:
+            self._pause()
+            return
         self.gate.kernel_runs()
+        if self.stays_since is None and self.open_jobs:
+            self.staying = next((job for job in self.open_jobs if job in running), self.open_jobs[0])
+            self.stays_since = self.world.now
+            if self.staying.start is None:
+                self.staying.start = self.world.now
+
+    def _pause(self):
+        if self.stays_since is not None:
+            self.used += self.world.now - self.stays_since
+        self.stays_since = None
+
+    def end_stay(self):
+        self._pause()
+        self.staying = None
 
     # -- steps
 
@@ -892,8 +914,9 @@ class Client:
         return targets
 
     def uncrowd(self):
-        for entry in list(self.crowded):
-            streams, begin = entry
+        """Those that have waited longest for room in their streams go first."""
+        for entry in sorted(self.crowded, key=lambda entry: entry[:2]):
+            *_, streams, begin = entry
             if all(stream.works < self.program.depth for stream in streams):
                 self.crowded.remove(entry)
                 begin()
@@ -918,80 +941,89 @@ class Asked:
     def more(self):
         return self.job.finish is None
 
-    def waits(self):
-        return any(job is self.job for job, _ in self.gate.waiting)
-
 
 class Gate:
     """Where the submissions of a client's jobs wait until the policy grants it the GPU."""
 
     def __init__(self, scheduler, client):
         self.scheduler, self.world, self.client = scheduler, client.world, client
-        self.waiting, self.state, self.asked, self.known, self.left = [], FREE, None, False, False
-        self.opened = self.started = None
-        total = client.alone
-        self.asking = types.SimpleNamespace(index=client.index, gpus=[0], total=total, later=[0], kernels=[
-            types.SimpleNamespace(tasks=1, priority=client.priority, declared=total)])
+        self.waiting, self.state, self.asked, self.known = [], FREE, None, False
+        self.closing, self.opened, self.started, self.grants, self.used = False, None, False, 0, 0
+        self.asking = types.SimpleNamespace(index=client.index, gpus=[0], total=client.alone, later=[0], jobs=[], kernels=[
+            types.SimpleNamespace(tasks=1, priority=client.priority)])
 
-    def come(self, job, passes):
-        if job is None:
+    # -- submissions
+
+    def come(self, host, job, passes):
+        if job is None or self._lets(job):
             passes()
             return
-        self.waiting.append((job, passes))
+        self.waiting.append((self.world.now, host.place, job, passes))
+        self._ask()
+
+    def _lets(self, job):
+        limit = self.scheduler.in_flight
+        return self.state == OPEN and job is self.asked.job and (limit is None or self.client.works < limit)
+
+    def _first(self, may):
+        """Of those that wait, who has waited longest, then the first timeline."""
+        return min((entry for entry in self.waiting if may(entry[2])), key=lambda entry: entry[:2], default=None)
 
     def settle(self):
-        """Lets through what may go; whether any did."""
-        some, limit = False, self.scheduler.in_flight
-        while self.state == OPEN:
-            first = next((entry for entry in self.waiting if entry[0] is self.asked.job), None)
-            if not first or limit is not None and self.client.works >= limit:
-                break
+        """Lets through what may go."""
+        while first := self._first(self._lets):
             self.waiting.remove(first)
-            first[1]()
-            some = True
-        return some
+            first[-1]()
+
+    def _waits(self):
+        return self._first(lambda job: job is self.asked.job) is not None
+
+    def _ask(self):
+        if self.state != FREE or self.known or not self.waiting:
+            return
+        if not self.asked:
+            self.asked = Asked(self, self._first(lambda job: True)[2])
+        if self._waits():
+            self.known, asked = True, self.asked
+            self.scheduler.tell(ARRIVED, self.client, lambda: self.scheduler.policy.arrived(asked))
+
+    # -- the grant
 
     def look(self):
         """At the end of an instant."""
         now = self.world.now
-        if self.state == OPEN and not self.client.works:
-            since = max(self.opened, self.client.emptied)
-            if now >= since + self.scheduler.idle:
+        if self.closing:
+            self.closing, self.state = False, CLOSED
+        if self.client.works:
+            return
+        if self.state == CLOSED:
+            self._over()
+        elif self.state == OPEN:
+            until = max(self.opened, self.client.emptied) + self.scheduler.idle
+            if now >= until:
                 self._over()
             else:
-                self.world.at(since + self.scheduler.idle, lambda: None)
-        elif self.state == CLOSED and not self.client.works:
-            self._over()
-        if self.left:
-            self._tell_left()
-        if self.state == FREE and self.waiting and not self.known:
-            if not self.asked:
-                self.asked = Asked(self, self.waiting[0][0])
-            if self.asked.waits():
-                self.known, asked = True, self.asked
-                self.scheduler.tell(ARRIVED, self.client, lambda: self.scheduler.policy.arrived(asked))
+                self.world.at(until, lambda: None)
 
     def launch(self):
-        self.state, self.started, self.closes = ORDERED, None, False
+        self.state, self.opened, self.started = ORDERED, None, False
+        self.grants += 1
         self.world.at(self.world.now + self.scheduler.launch, self._open)
 
     def _open(self):
-        if self.state != ORDERED:
-            return
-        self.state, self.opened = OPEN, self.world.now
+        if self.state == ORDERED and not self.closing:
+            self.state, self.opened = OPEN, self.world.now
+            self.settle()
 
     def evict(self):
-        asked, grant = self.asked, self.opened
-
-        def close():
-            if self.asked is asked and self.state in (ORDERED, OPEN):
-                self.state = CLOSED
+        def close(grant=self.grants):
+            self.closing = self.grants == grant and self.state in (ORDERED, OPEN)
 
         self.world.at(self.world.now + self.scheduler.evict, close)
 
     def kernel_runs(self):
-        if self.state in (OPEN, CLOSED) and self.started is None:
-            self.started, asked = self.world.now, self.asked
+        if self.state in (OPEN, CLOSED) and self.opened is not None and not self.started:
+            self.started, asked = True, self.asked
             self.scheduler.tell(STARTED, self.client, lambda: self.scheduler.policy.started(asked))
 
     def job_over(self, job):
@@ -1001,37 +1033,48 @@ class Gate:
             self._over()
         elif self.state == FREE:
             self.asked = None
+            self._ask()
 
     def _over(self):
-        self.state = OVER
-        if self.started is not None:
-            self.asked.served += self.world.now - self.started
-        self.world.at(self.world.now + self.scheduler.notice, self._noticed)
+        self.state, self.closing = OVER, False
+        self.world.at(self.world.now + self.scheduler.notice, self._left)
 
-    def _noticed(self):
-        self.left = True
-
-    def _tell_left(self):
-        asked, self.left, self.state = self.asked, False, FREE
-        launch = types.SimpleNamespace(job=asked, kernel=asked.kernel, did=1,
-                                       start=self.world.now if self.started is None else self.started)
-        self.known = asked.ready = asked.waits()
+    def _left(self):
+        asked, client, self.state = self.asked, self.client, FREE
+        client.end_stay()
+        asked.served += client.used - self.used
+        self.used = client.used
+        self.known = asked.ready = self._waits()
         if not asked.more():
             self.asked = None
-        self.scheduler.tell(LEFT, self.client, lambda: self.scheduler.policy.left(launch))
+        launch = types.SimpleNamespace(job=asked, kernel=asked.kernel, did=1, start=self.world.now)
+
+        def left():
+            if not asked.more():
+                self.asking.jobs.append(asked.served)
+            self.scheduler.policy.left(launch)
+
+        self.scheduler.tell(LEFT, client, left)
+        self._ask()
 
 
 class Served:
     """`left` and `total` of jobs."""
 
+    def __init__(self, learnt):
+        self.learnt = learnt
+
     def learn(self, launch, elapsed):
         pass
 
     def total(self, job):
-        return job.client.total
+        jobs, total = job.client.jobs[-LATEST:], job.client.total
+        if total is not None and not (self.learnt and jobs):
+            return total
+        return sorted(jobs)[len(jobs) // 2] if jobs else 0
 
     def left(self, job):
-        return max(job.client.total - job.served, 0)
+        return max(self.total(job) - job.served, 0)
 
 
 class Scheduler:
@@ -1049,8 +1092,7 @@ class Scheduler:
         for client, gate in zip(world.clients, self.gates):
             client.gate = gate
         self.policy = {**POLICIES, **PRIORITY_POLICIES}[name](**params)
-        if hasattr(self.policy, "times"):
-            self.policy.times = Served()
+        self.policy.times = Served(params.get("time_per_task") == "learnt")
         port = types.SimpleNamespace(number=0, launch=self._launch, evict=self._evict)
         self.policy.attach(types.SimpleNamespace(env=world, gpus=[port], timer=self._timer))
 
@@ -1095,7 +1137,7 @@ class RecordedModel:
 
     def __init__(self, workload, device, policy="passthrough", grant=None, horizon=None):
         self.now, self.heap, self.places = 0, [], itertools.count()
-        self.todo, self.horizon = [], horizon
+        self.todo, self.hosts, self.horizon = [], [], horizon
         self.mps = device["arbitration"] == "mps"
         self.time_slice = {key: quantity(value) for key, value in device.get("time_slice", {}).items()}
         for key in ("switch", "stop", "resume", "linger"):
@@ -1121,8 +1163,8 @@ class RecordedModel:
 
     # -- time
 
-    def at(self, time, action, ends=False):
-        heapq.heappush(self.heap, (max(time, self.now), 0 if ends else 1, next(self.places), action))
+    def at(self, time, action, host=None):
+        heapq.heappush(self.heap, (max(time, self.now), next(self.places), host, action))
 
     def touch(self, stream):
         self.todo.append(stream.settle)
@@ -1143,17 +1185,16 @@ class RecordedModel:
         for target in targets:
             target.waiters.append(look)
 
-    def settle(self):
+    def _follow(self):
+        """What waited for what is over goes on."""
         while self.todo:
             todo, self.todo = self.todo, []
             for action in todo:
                 action()
         for client in self.clients:
-            if client.crowded:
-                client.uncrowd()
-        passed = [gate.settle() for gate in self.scheduler.gates] if self.scheduler else []
-        if self.todo or any(passed):
-            self.settle()
+            client.uncrowd()
+        for gate in self.scheduler.gates if self.scheduler else ():
+            gate.settle()
 
     def run(self):
         while self.heap and (self.horizon is None or self.heap[0][0] <= self.horizon):
@@ -1163,25 +1204,30 @@ class RecordedModel:
 
     def _instant(self):
         while True:
-            while self.heap and self.heap[0][0] == self.now:
-                kind = self.heap[0][1]
-                heapq.heappop(self.heap)[3]()
-                if kind or not self.heap or self.heap[0][:2] != (self.now, 0):
-                    self.settle()
-            self.settle()
-            if self.heap and self.heap[0][0] == self.now or self.slices.decide():
+            while self._more():
+                *_, host, action = heapq.heappop(self.heap)
+                if host is None:
+                    action()
+                else:
+                    self.hosts.append((host.client.index, host.place, action))
+            if self.todo:
+                self._follow()
+                continue
+            if self.hosts:
+                hosts, self.hosts = sorted(self.hosts, key=lambda host: host[:2]), []
+                for *_, action in hosts:
+                    action()
+                continue
+            if self.slices.decide() or self._more():
                 continue
             for client in self.clients:
-                running = [kernel for context in client.contexts for kernel in context.kernels() if kernel.running]
-                if running:
-                    client.kernel_runs(running)
-                else:
-                    client.staying = None
-            if self.scheduler and self.scheduler.decide():
-                continue
-            if self.heap and self.heap[0][0] == self.now:
+                client.look()
+            if self.scheduler and self.scheduler.decide() or self._more():
                 continue
             return
+
+    def _more(self):
+        return self.heap and self.heap[0][0] == self.now
 
     # -- kernels
 
@@ -1194,7 +1240,7 @@ class RecordedModel:
             if kernel.since == since and not kernel.over:
                 kernel.stream.ends(kernel)
 
-        self.at(self.now + kernel.left, end, ends=True)
+        self.at(self.now + kernel.left, end)
 
     def stop_kernel(self, kernel):
         """Whether it was in the middle."""

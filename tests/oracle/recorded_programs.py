@@ -135,8 +135,9 @@ class DrawnProgram:
         self.rule = draw.choice(["sync", "sync", "sync", "nvtx", "nvtx", "whole", "cut"])
         self.rule = "sync" if self.rule in without else self.rule
         self.depth = draw.randint(256, 270) if draw.random() < 0.07 and "full" not in without else None
-        self.homes = 2 if draw.random() < 0.2 and self.rule in ("sync", "nvtx") and "homes" not in without else 1
-        helpers = draw.choice([0, 0, 0, 1, 1, 2]) if "helpers" not in without else 0
+        self.homes = 2 if draw.random() < 0.2 and self.rule != "whole" and "homes" not in without else 1
+        # Jobs cut by device time have no calls of other threads.
+        helpers = draw.choice([0, 0, 0, 1, 1, 2]) if "helpers" not in without and self.rule != "cut" else 0
         contexts = 2 if draw.random() < 0.15 and "contexts" not in without else 1
         streams = []
         for _ in range(draw.randint(1, 4)):
@@ -212,7 +213,7 @@ class DrawnProgram:
 
     def do(self, thread):
         operation, detail = thread.script.pop(0)
-        begin = thread.time + thread.gap
+        begin = thread.time = thread.time + thread.gap  # whoever is handed to goes on from here
         del thread.gap
         draw = self.draw
         if operation == "begin":
@@ -440,6 +441,8 @@ def draw_client(draw, name, recordings, without=()):
         asked["jobs"] = {"from": first, "to": draw.randrange(first, jobs)}
     if draw.random() < 0.4 and "scale" not in without:
         asked["scale"] = {key: draw.choice([0.5, 1.5, 2, 0.333]) for key in draw.choice([["kernels"], ["host"], ["kernels", "host"]])}
+    if draw.random() < 0.2 and "unknown" not in without:
+        asked["busy"] = "unknown"
     client = {"name": name, "recording": asked if len(asked) > 1 else str(path)}
     count = draw.randint(1, 8)
     repeat = {"jobs": count}
@@ -489,8 +492,8 @@ def draw_policy(draw):
     name = draw.choice(["fcfs", "rr", "piv", "srt", "sjf", "cfs", "frs"])
     params = {"rr": {"quantum": time(draw.choice([20_000, 100_000, 300_000]))},
               "cfs": {"epoch": time(draw.choice([50_000, 400_000])), "order": draw.choice(["rounds", "cumulative"])},
-              "frs": {"minimum_quantum": time(draw.choice([20_000, 200_000]))},
-              "srt": {"remaining": draw.choice(["fresh", "stale"])},
+              "frs": {"minimum_quantum": time(draw.choice([20_000, 200_000])), "time_per_task": draw.choice(["given", "learnt"])},
+              "srt": {"remaining": draw.choice(["fresh", "stale"]), "time_per_task": draw.choice(["given", "learnt"])},
               "piv": {"evicted": draw.choice(["place", "tail"])}}.get(name, {})
     grant = {"of": "job", "idle": time(draw.choice([0, 5_000, 50_000, draw.randrange(100_000)]))}
     if draw.random() < 0.5:
