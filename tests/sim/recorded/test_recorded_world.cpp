@@ -226,6 +226,7 @@ TEST_CASE("a thread that works while another one is silent shares its timeline",
     m.wait(OrderKind::stream, st, 150, 82);
     recording::cut_jobs(m.r, recording::read_job_rule("whole"));
     s.client("A", m.r);
+    CHECK(s.recorded(0).program->timelines() == 1);
     s.recorded(0).kernel_scale = 2;
     s.play();
     // 10 to 210, seen at 212; the helper's call at 220, its kernel from 230 to 430.
