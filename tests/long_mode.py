@@ -34,6 +34,7 @@ COMPARISONS = {
     "oracle: blocks and queues": ("compare_blocks.py", "--workloads", 100_000, ()),
     "oracle: clients that submit by themselves": ("compare_channels.py", "--cases", 100_000, ()),
     "oracle: device memory": ("compare_memory.py", "--cases", 20_000, ()),
+    "oracle: recorded programs": ("compare_recorded.py", "--cases", 20_000, ()),
     "oracle: response-time bounds": ("compare_bounds.py", "--sets", 100_000, ()),
 }
 COMPARED = re.compile(r"^(?:(\d+) passed, (\d+) failed|(\d+) sets, (\d+) differ)", re.MULTILINE)

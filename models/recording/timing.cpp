@@ -4,6 +4,8 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "models/recording/stream_order.hpp"
 
@@ -12,8 +14,8 @@ namespace {
 
 // Where a recording has no example of one; as on an H100.
 constexpr Duration kUsualLaunch{6'000}, kUsualBehind{1'000}, kUsualWake{5'000};
-// A helper whose calls overlap with another thread's in more of them works beside it.
-constexpr std::size_t kMostOverlaps = 100;  // one in so many
+// A helper works beside another thread where one in so many calls overlap.
+constexpr std::size_t kOverlaps = 100;
 // A stream into which that many submissions fit is no reason to wait.
 constexpr std::size_t kLeastDepth = 256;
 constexpr Duration kLongCall{20'000};
@@ -63,8 +65,11 @@ class Medians {
 class Threads {
  public:
   explicit Threads(const Recording& r) : r_(r), calls_(r.threads.size()), has_jobs_(r.threads.size()) {
-    for (const Job& job : r.jobs)
-      if (!job.warm_up && job.thread != kNone) has_jobs_[job.thread] = true;
+    for (const Job& job : r.jobs) begins_.push_back(job.thread);
+    for (const Call& call : r.calls)  // a job of the whole program has no thread of its own
+      if (call.job != kNone && begins_[call.job] == kNone) begins_[call.job] = call.thread;
+    for (Index j = 0; j < r.jobs.size(); ++j)
+      if (!r.jobs[j].warm_up && begins_[j] != kNone) has_jobs_[begins_[j]] = true;
     count();
   }
 
@@ -86,45 +91,55 @@ class Threads {
 
  private:
   using Pair = std::pair<Index, Index>;
+  struct Overlaps {
+    std::size_t calls = 0;
+    Index last = kNone;  // the last of them
+  };
 
+  // Calls of jobs that are played.
   void count() {
-    std::vector<Time> ends(calls_.size());
+    std::vector<Index> last(calls_.size(), kNone);
     std::map<Index, std::vector<Index>> of_process;
     for (Index t = 0; t < calls_.size(); ++t) of_process[r_.threads[t].process].push_back(t);
-    for (const Call& call : r_.calls) {
+    for (Index c = 0; c < r_.calls.size(); ++c) {
+      const Call& call = r_.calls[c];
+      if (call.job == kNone || r_.jobs[call.job].warm_up) continue;
       const Index t = call.thread;
-      if (call.job != kNone && !r_.jobs[call.job].warm_up) {
-        ++calls_[t];
-        if (const Index home = r_.jobs[call.job].thread; home != t) ++helped_[{t, home}];
-        for (const Index other : of_process[r_.threads[t].process])
-          if (other != t && ends[other] > call.begin) ++overlaps_[std::minmax(t, other)];
-      }
-      ends[t] = std::max(ends[t], call.end());
+      const Index home = begins_[call.job];
+      ++calls_[t];
+      if (home != t) helped_[t].insert(home);
+      for (const Index other : of_process[r_.threads[t].process])
+        if (other != t && last[other] != kNone && r_.calls[last[other]].end() > call.begin) {
+          overlap(t, other, c);
+          overlap(other, t, last[other]);
+        }
+      last[t] = c;
     }
   }
 
-  // A thread without jobs of its own belongs to the one that it helps most, where they take turns.
+  void overlap(Index thread, Index other, Index call) {
+    Overlaps& overlaps = overlaps_[{thread, other}];
+    if (std::exchange(overlaps.last, call) != call) ++overlaps.calls;
+  }
+
+  // A thread without jobs of its own belongs to the only one that it helps, where they take turns.
   Index leader(Index thread) const {
-    if (has_jobs_[thread]) return thread;
-    Index best = thread;
-    std::size_t most = 0;
-    for (auto at = helped_.lower_bound({thread, 0}); at != helped_.end() && at->first.first == thread; ++at) {
-      const Index home = at->first.second;
-      if (home == kNone || at->second <= most) continue;
-      const auto overlaps = overlaps_.find(std::minmax(thread, home));
-      const std::size_t both = std::min(calls_[thread], calls_[home]);
-      if (overlaps != overlaps_.end() && overlaps->second * kMostOverlaps > both) continue;
-      best = home;
-      most = at->second;
-    }
-    return best;
+    const auto helped = helped_.find(thread);
+    if (has_jobs_[thread] || helped == helped_.end() || helped->second.size() > 1) return thread;
+    const Index home = *helped->second.begin();
+    if (r_.threads[home].process != r_.threads[thread].process) return thread;
+    const auto [few, many] = calls_[thread] < calls_[home] ? Pair{thread, home} : Pair{home, thread};
+    const auto overlaps = overlaps_.find({few, many});
+    const bool silent = overlaps == overlaps_.end() || overlaps->second.calls * kOverlaps < calls_[few];
+    return silent ? home : thread;
   }
 
   const Recording& r_;
   std::vector<std::size_t> calls_;  // in jobs, by thread
+  std::vector<Index> begins_;       // by job: a thread
   std::vector<bool> has_jobs_;
-  std::map<Pair, std::size_t> helped_;                       // by helper and whose job it was: calls
-  std::map<std::pair<Index, Index>, std::size_t> overlaps_;  // by two threads, the lower first
+  std::map<Index, std::set<Index>> helped_;  // by helper: whose jobs
+  std::map<Pair, Overlaps> overlaps_;        // of the first one's calls with the second one's
 };
 
 // --- Dependencies

@@ -5,28 +5,30 @@
 
 namespace gangway {
 
-bool RecordedWorld::may_submit(RecordedClient& client, const HostThread& thread) {
-  return !under_grants() || thread.between || admits(client, thread);
-}
-
-bool RecordedWorld::admits(RecordedClient& client, const HostThread& thread) {
+bool RecordedWorld::may_submit(const RecordedClient& client, const HostThread& thread) {
+  if (!under_grants() || thread.between) return true;
   const ClientId id = client.run.id();
   const Grant* grant = grants_->of(id);
-  if (grant == nullptr) arrives(client, thread.job);
   const std::int64_t most = setup_.granting.in_flight;
   return grant != nullptr && grant->job == thread.job && client.granted.gate &&
          (most == 0 || streams_.outstanding(id) < most);
 }
 
-// A submission of the job waits at the gate, and nobody has granted it the GPU.
-void RecordedWorld::arrives(RecordedClient& client, JobId job) {
+// A submission waits at the gate. The job that asks for the GPU is the one whose submission came first.
+void RecordedWorld::ask(RecordedClient& client) {
+  if (grants_->of(client.run.id()) != nullptr) return;
+  std::optional<JobId>& asks = client.granted.asks;
+  const auto wanted = [&](const HostThread& thread) { return !asks || thread.job == *asks; };
+  const HostThread* first = longest(client, HostThread::Doing::gate, wanted);
+  if (first == nullptr) return;
+  const JobId job = first->job;
   if (!std::exchange(client.opened, true)) tell(Opens{job.client, 1});
-  if (client.granted.asks) {
-    if (*client.granted.asks != job || grants_->waits(job)) return;
+  if (asks) {
+    if (grants_->waits(job)) return;
     grants_->returned(job);
     return tell(Arrived{job});
   }
-  client.granted.asks = job;
+  asks = job;
   const Client& from = client.run.client();
   JobFacts facts;
   facts.id = job;
@@ -46,7 +48,7 @@ LaunchId RecordedWorld::launch(JobId job, DeviceId gpu, std::optional<BlockRange
   if (const std::string why = grants_->refusal(job, gpu); !why.empty()) impossible(why);
   const Grant& grant = grants_->give(LaunchId{++launches_}, job, gpu);
   RecordedClient& client = clients_[job.client.index];
-  client.granted.gate = false;
+  client.granted.gate = client.granted.was_open = false;
   client.granted.leaves.reset();
   client.granted.opens = push(now_ + setup_.device.commands.launch, kOpens, job.client.index);
   note({.time = now_,
@@ -75,7 +77,7 @@ void RecordedWorld::open_gate(RecordedClient& client, std::uint64_t event) {
   Granted& granted = client.granted;
   if (granted.opens != event) return;
   granted.opens = 0;
-  granted.gate = granted.look = true;
+  granted.gate = granted.was_open = granted.look = true;
   granted.idle_since = now_;
   call_at_gate(client);
 }
@@ -89,15 +91,16 @@ void RecordedWorld::close_gate(RecordedClient& client, std::uint64_t event) {
 
 // Those that may go on, whoever has waited longest first.
 void RecordedWorld::call_at_gate(RecordedClient& client) {
-  const auto next = [&] {
-    HostThread* first = nullptr;
-    for (HostThread& thread : client.threads)
-      if (thread.doing == HostThread::Doing::gate && may_submit(client, thread) &&
-          (first == nullptr || thread.since < first->since))
-        first = &thread;
-    return first;
-  };
-  while (HostThread* thread = next()) call(client, *thread);
+  const auto may = [&](const HostThread& thread) { return may_submit(client, thread); };
+  while (HostThread* thread = longest(client, HostThread::Doing::gate, may)) call(client, *thread);
+  ask(client);
+}
+
+// Kernels of the client run.
+void RecordedWorld::started(const RecordedClient& client) {
+  Grant* grant = grants_->of(client.run.id());
+  if (grant == nullptr || !client.granted.was_open || client.granted.leaves) return;
+  if (!std::exchange(grant->began, true)) tell(Started{grant->id, grant->job});
 }
 
 // At the end of an instant: what was submitted in it counts.

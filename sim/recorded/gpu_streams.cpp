@@ -51,7 +51,7 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus) {
   for (Context& context : contexts_) context.ready = context.running = 0;
   for (Stream& s : streams_) {
     s.items.clear();
-    s.put = s.passed = 0;
+    s.put = s.passed = s.works = 0;
     s.last_end = kNever;
     s.phase = Phase::empty;
     s.counted = false;
@@ -60,6 +60,7 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus) {
   }
   moved_.clear();
   touched_.clear();
+  waking_.clear();
 }
 
 // --- What is put into streams
@@ -68,7 +69,7 @@ void GpuStreams::order_by_null(std::uint32_t stream, Time now) {
   const Stream& s = streams_[stream];
   if (s.kind == StreamKind::non_blocking) return;
   for (const std::uint32_t other : contexts_[s.context].streams) {
-    if (other == stream || outstanding(other) == 0) continue;
+    if (other == stream || streams_[other].items.empty()) continue;
     const StreamKind kind = streams_[other].kind;
     if (kind == StreamKind::null || (s.kind == StreamKind::null && kind == StreamKind::blocking))
       put_wait(stream, end_of(other), now);
@@ -80,6 +81,7 @@ void GpuStreams::put_work(std::uint32_t stream, const PlayedWork& work, Time due
   Stream& s = streams_[stream];
   s.items.push_back({&work, due, job, {}});
   ++s.put;
+  ++s.works;
   ++clients_[s.client].outstanding;
   if (s.items.size() == 1) advance(stream, now);
 }
@@ -199,7 +201,10 @@ void GpuStreams::over(std::uint32_t stream, Time now) {
 void GpuStreams::pop(std::uint32_t stream) {
   Stream& s = streams_[stream];
   ClientStreams& client = clients_[s.client];
-  if (s.items.front().work != nullptr) --client.outstanding;
+  if (s.items.front().work != nullptr) {
+    --client.outstanding;
+    --s.works;
+  }
   s.items.pop_front();
   ++s.passed;
   moved_.push_back(stream);
@@ -272,10 +277,9 @@ void GpuStreams::copied(std::uint32_t place, std::uint64_t event, Time now) {
 
 // --- The end of an instant
 
-bool GpuStreams::settle(Time now) {
-  bool any = false;
+bool GpuStreams::follow(Time now) {
+  if (moved_.empty()) return false;
   while (!moved_.empty()) {
-    any = true;
     const std::uint32_t stream = moved_.back();
     moved_.pop_back();
     const Stream& s = streams_[stream];
@@ -283,11 +287,18 @@ bool GpuStreams::settle(Time now) {
       if (streams_[other].client != s.client) break;
       if (streams_[other].phase == Phase::waiting) advance(other, now);
     }
-    if (!clients_[s.client].wakes) {
-      clients_[s.client].wakes = true;
-      touch(s.client);
-    }
+    if (!std::exchange(clients_[s.client].wakes, true)) waking_.push_back(s.client);
   }
+  std::sort(waking_.begin(), waking_.end());
+  for (const std::uint32_t c : std::exchange(waking_, {})) {
+    clients_[c].wakes = false;
+    host_.progressed(ClientId{c});
+  }
+  return true;
+}
+
+bool GpuStreams::settle(Time now) {
+  bool any = false;
   for (std::uint32_t gpu = 0; gpu < turns_.size(); ++gpu)
     while (turns_[gpu].changed()) {
       const TimeSlices::Change change =
@@ -305,15 +316,13 @@ bool GpuStreams::settle(Time now) {
   return any;
 }
 
-// Whether work is due in the context that does not run yet.
+// Whether work is due in the context behind the heads of its streams.
 bool GpuStreams::queued(std::uint32_t context, Time now) const {
+  const auto due = [&](const Item& item) { return item.work != nullptr && item.due <= now; };
   return std::any_of(contexts_[context].streams.begin(), contexts_[context].streams.end(),
                      [&](std::uint32_t stream) {
-                       const Stream& s = streams_[stream];
-                       for (std::size_t i = s.phase == Phase::running || s.phase == Phase::copying ? 1 : 0;
-                            i < s.items.size(); ++i)
-                         if (s.items[i].work != nullptr) return s.items[i].due <= now;
-                       return false;
+                       const std::deque<Item>& items = streams_[stream].items;
+                       return !items.empty() && std::any_of(items.begin() + 1, items.end(), due);
                      });
 }
 
@@ -330,7 +339,6 @@ void GpuStreams::tell_busy() {
         host_.quiet(ClientId{c});
     }
     host_.other_kernels(ClientId{c});
-    if (std::exchange(client.wakes, false)) host_.progressed(ClientId{c});
   }
 }
 

@@ -58,10 +58,8 @@ class GpuStreams {
   std::uint32_t stream_of(ClientId client, recording::Index stream) const {
     return clients_[client.index].first_stream + stream;
   }
-  // So many of the client's works that are not over are in the stream.
-  std::uint64_t outstanding(std::uint32_t stream) const {
-    return streams_[stream].put - streams_[stream].passed;
-  }
+  // Works that are not over.
+  std::uint64_t outstanding(std::uint32_t stream) const { return streams_[stream].works; }
   std::int64_t outstanding(ClientId client) const { return clients_[client.index].outstanding; }
   bool passed(const Place& place) const { return streams_[place.stream].passed >= place.position; }
   // Behind what is in the stream now.
@@ -75,8 +73,11 @@ class GpuStreams {
   void due(std::uint32_t stream, std::uint64_t event, Time now);
   void copied(std::uint32_t engine, std::uint64_t event, Time now);
   void look(std::uint32_t gpu) { turns_[gpu].look(); }
+  // What waited for what is over goes on. Returns whether anything was over.
+  bool follow(Time now);
   // The end of an instant. Returns whether it brought something that has to be settled in turn.
   bool settle(Time now);
+  bool moved() const { return !moved_.empty(); }
   bool changed() const;
   // The trace has no copies of a job that is over.
   void end_copies(JobId job);
@@ -105,8 +106,9 @@ class GpuStreams {
     std::uint32_t client = 0, context = 0;  // context: over all clients
     recording::StreamKind kind = recording::StreamKind::blocking;
     std::deque<Item> items;
-    std::uint64_t put = 0, passed = 0;
-    Time last_end;  // kNever: it has had nothing
+    std::uint64_t put = 0, passed = 0;  // works and waits
+    std::uint64_t works = 0;            // that are not over
+    Time last_end;                      // kNever: it has had nothing
     Phase phase = Phase::empty;
     bool counted = false;            // as ready
     Time start;                      // of the work at the head, if it is due
@@ -121,8 +123,7 @@ class GpuStreams {
     std::uint32_t first_stream = 0, first_context = 0, gpu = 0;
     std::int64_t outstanding = 0;  // works
     std::uint32_t running = 0;     // kernels
-    bool was_busy = false, touched = false;
-    bool wakes = false;  // something of it is over in this instant
+    bool was_busy = false, touched = false, wakes = false;
   };
   struct Context {
     std::uint32_t client = 0;
@@ -168,7 +169,8 @@ class GpuStreams {
   std::vector<TimeSlices> turns_;       // by GPU
   std::vector<Engine> engines_;         // by GPU and direction
   std::vector<std::uint32_t> moved_;    // streams in which something was passed, in this instant
-  std::vector<std::uint32_t> touched_;  // clients, likewise
+  std::vector<std::uint32_t> touched_;  // clients, likewise: their kernels began, stopped or ended
+  std::vector<std::uint32_t> waking_;   // clients, likewise: something of theirs is over
 };
 
 }  // namespace gangway

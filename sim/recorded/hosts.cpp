@@ -32,11 +32,8 @@ void RecordedWorld::release(RecordedClient& client) {
   for (const HostThread& thread : client.threads)
     if (thread.home && homes == 1) played = draw(client, thread, client.run.released() - 1);
   note_released(client, played);
-  HostThread* longest = nullptr;
-  for (HostThread& thread : client.threads)
-    if (thread.doing == HostThread::Doing::release && (longest == nullptr || thread.since < longest->since))
-      longest = &thread;
-  if (longest != nullptr) begin_job(client, *longest);
+  const auto any = [](const HostThread&) { return true; };
+  if (HostThread* thread = longest(client, HostThread::Doing::release, any)) begin_job(client, *thread);
 }
 
 // Whoever is through with a job then is through with all.
@@ -249,17 +246,18 @@ void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
   const recording::PlayedProgram& program = *client.recorded->program;
   const Step& step = program.steps[thread.step];
   const bool submits = step.first_work < program.steps[thread.step + 1].first_work;
-  if (thread.doing != HostThread::Doing::room) thread.call_began = now_;
+  thread.call_began = now_;
   thread.awaited.clear();
   if (submits) {
     if (controlled() && traps_at_gate(client, thread)) return;
     if (thread.doing != HostThread::Doing::room && !may_submit(client, thread)) {
       thread.doing = HostThread::Doing::gate;
       thread.since = now_;
-      return;
+      return ask(client);
     }
     if (!has_room(client, thread)) {
-      thread.doing = HostThread::Doing::room;
+      if (std::exchange(thread.doing, HostThread::Doing::room) != HostThread::Doing::room)
+        thread.since = now_;
       return;
     }
     submit(client, thread);
@@ -348,11 +346,22 @@ void RecordedWorld::call_ends(RecordedClient& client, HostThread& thread, Time e
   wait_until(client, thread, HostThread::Doing::trailing, end + scaled(thread.segment->tail, scale));
 }
 
+// Of those that wait so, the one that has waited longest among those that may go on; then the first.
+HostThread* RecordedWorld::longest(RecordedClient& client, HostThread::Doing doing,
+                                   const std::function<bool(const HostThread&)>& may_go_on) {
+  HostThread* found = nullptr;
+  for (HostThread& thread : client.threads)
+    if (thread.doing == doing && (found == nullptr || thread.since < found->since) && may_go_on(thread))
+      found = &thread;
+  return found;
+}
+
 // Something of the client's streams is over.
 void RecordedWorld::progressed(ClientId id) {
   RecordedClient& client = clients_[id.index];
+  const auto has_room_now = [&](const HostThread& thread) { return has_room(client, thread); };
+  while (HostThread* thread = longest(client, HostThread::Doing::room, has_room_now)) call(client, *thread);
   for (HostThread& thread : client.threads) {
-    if (thread.doing == HostThread::Doing::room && has_room(client, thread)) call(client, thread);
     if (thread.doing != HostThread::Doing::blocked) continue;
     std::erase_if(thread.awaited, [&](const GpuStreams::Place& place) { return streams_.passed(place); });
     if (!thread.awaited.empty()) continue;

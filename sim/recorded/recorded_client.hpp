@@ -36,7 +36,7 @@ struct HostThread {
   recording::Index step = 0, end = 0;
   JobId job;
   Time call_began;
-  Time since;                              // it has waited: blocked, at the gate, or for a release
+  Time since;                              // it has waited: blocked, at the gate, for room or for a release
   std::vector<GpuStreams::Place> awaited;  // while blocked
   Duration own, wake;                      // of the call that is blocked
   std::uint32_t taken = 0;                 // jobs, in all
@@ -88,6 +88,7 @@ struct RecordedClient {
   struct Granted {
     std::optional<JobId> asks;            // the job that the policy knows
     bool gate = false;                    // open
+    bool was_open = false;                // under this grant
     bool closing = false;                 // at the end of this instant
     bool look = false;                    // likewise: whether the grant is over
     Time idle_since;                      // nothing of it has been on the GPU

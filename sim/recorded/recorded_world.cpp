@@ -44,6 +44,7 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
                    (!policy.needs().has(Capability::native) && !policy.needs().has(Capability::access));
   reset_access(policy, seed);
   launches_ = 0;
+  due_hosts_.clear();
   if (grants_) grants_->reset();
   place_in_turn();
   std::vector<Time> firsts(clients_.size());
@@ -80,13 +81,12 @@ std::uint64_t RecordedWorld::play_instant() {
   do {
     do {
       do {
-        while (more_now()) {
-          handle(queue_.pop());
-          ++events;
-        }
-      } while (streams_.settle(now_) || more_now());
+        for (; more_now(); ++events) handle(queue_.pop());
+        if (streams_.follow(now_)) continue;
+        go_on_in_order();
+      } while (more_now() || !due_hosts_.empty() || streams_.moved() || streams_.settle(now_));
       if (controlled()) look();
-    } while (more_now());
+    } while (more_now() || !due_hosts_.empty() || streams_.moved());
     for (RecordedClient& client : clients_) renew_stay(client);
     if (under_grants()) end_grants();
     if (!nothing_to_tell()) tell_and_decide();
@@ -103,12 +103,8 @@ void RecordedWorld::handle(const EventQueue::Event& event) {
       return timer_due(event);
     case kRelease:
       return first_or_next_release(clients_[index]);
-    case kHost: {
-      RecordedClient& client = client_of_thread(index);
-      HostThread& thread = thread_of(client, index);
-      if (thread.event == event.sequence) go_on(thread, client);
-      return;
-    }
+    case kHost:
+      return due_hosts_.push_back({index, event.sequence});
     case kDue:
       return streams_.due(index, event.sequence, now_);
     case kCopied:
@@ -133,6 +129,16 @@ void RecordedWorld::handle(const EventQueue::Event& event) {
 RecordedClient& RecordedWorld::client_of_thread(std::uint32_t index) {
   const auto next = std::upper_bound(first_thread_.begin(), first_thread_.end(), index);
   return clients_[static_cast<std::size_t>(next - first_thread_.begin()) - 1];
+}
+
+// The host threads whose time has come.
+void RecordedWorld::go_on_in_order() {
+  std::sort(due_hosts_.begin(), due_hosts_.end());
+  for (const auto& [index, event] : std::exchange(due_hosts_, {})) {
+    RecordedClient& client = client_of_thread(index);
+    HostThread& thread = thread_of(client, index);
+    if (thread.event == event) go_on(thread, client);
+  }
 }
 
 // A client's host threads come to their first jobs with its first release, or when it has opened.
@@ -163,18 +169,19 @@ void RecordedWorld::busy(ClientId id) {
 }
 
 void RecordedWorld::quiet(ClientId id) {
-  RecordedClient& client = clients_[id.index];
-  client.busy = false;
-  used(id, now_ - client.runs_since);
-  if (!client.stay || !client.stay->on) return;
-  note_stay(client, Mark::paused);
-  client.stay->on = false;
-  client.used += now_ - client.busy_since;
+  clients_[id.index].busy = false;
+  used(id, now_ - clients_[id.index].runs_since);
 }
 
-// At the end of an instant: kernels run, and the trace does not say so yet.
+// At the end of an instant.
 void RecordedWorld::renew_stay(RecordedClient& client) {
-  if (!client.busy || client.open.empty() || (client.stay && client.stay->on)) return;
+  if (!client.busy) {
+    if (!client.stay || !std::exchange(client.stay->on, false)) return;
+    client.used += now_ - client.busy_since;
+    return note_stay(client, Mark::paused);
+  }
+  if (under_grants()) started(client);
+  if (client.open.empty() || (client.stay && client.stay->on)) return;
   const auto runs = std::find_if(client.open.begin(), client.open.end(),
                                  [&](const PlayedRun& open) { return streams_.runs(open.id); });
   const JobId job = runs != client.open.end() ? runs->id : client.open.front().id;
@@ -189,11 +196,10 @@ void RecordedWorld::renew_stay(RecordedClient& client) {
 }
 
 void RecordedWorld::begin_stay(RecordedClient& client, JobId job) {
-  Grant* grant = under_grants() ? grants_->of(client.run.id()) : nullptr;
+  const Grant* grant = under_grants() ? grants_->of(client.run.id()) : nullptr;
   client.stay = {grant != nullptr ? grant->id : LaunchId{++launches_}, job, true};
   if (grant == nullptr) note_stay(client, Mark::submitted);
   note_stay(client, Mark::started);
-  if (grant != nullptr && !std::exchange(grant->began, true)) tell(Started{grant->id, grant->job});
 }
 
 void RecordedWorld::end_stay(RecordedClient& client) {

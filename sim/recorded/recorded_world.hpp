@@ -2,6 +2,8 @@
 // that controls access. README.md is the exact definition.
 #pragma once
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "sim/access_world.hpp"
@@ -46,6 +48,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) override;
   std::uint64_t play_instant() override;
   void handle(const EventQueue::Event& event);
+  void go_on_in_order();
 
   // --- Jobs and host threads (hosts.cpp)
   void first_or_next_release(RecordedClient& client);
@@ -61,13 +64,15 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
                   Time job_began);
   void go_on(HostThread& thread, RecordedClient& client);
   void call(RecordedClient& client, HostThread& thread);
-  bool may_submit(RecordedClient& client, const HostThread& thread);
+  bool may_submit(const RecordedClient& client, const HostThread& thread);
   bool has_room(const RecordedClient& client, const HostThread& thread) const;
   void submit(RecordedClient& client, HostThread& thread);
   void order(RecordedClient& client, const recording::PlayedOrder& order, HostThread& thread);
   void call_ends(RecordedClient& client, HostThread& thread, Time end);
   void part_over(RecordedClient& client, HostThread& thread);
   void perhaps_finish(RecordedClient& client, JobId job);
+  HostThread* longest(RecordedClient& client, HostThread::Doing doing,
+                      const std::function<bool(const HostThread&)>& may_go_on);
   PlayedRun* open_job(RecordedClient& client, JobId job);
   void wait_until(RecordedClient& client, HostThread& thread, HostThread::Doing doing, Time time);
   void forget_events(RecordedClient& client);
@@ -105,11 +110,11 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   // --- Grants (gates.cpp)
   using Granted = RecordedClient::Granted;
   bool under_grants() const { return grants_ && policy_grants_; }
-  void arrives(RecordedClient& client, JobId job);
-  bool admits(RecordedClient& client, const HostThread& thread);
+  void ask(RecordedClient& client);
   void open_gate(RecordedClient& client, std::uint64_t event);
   void close_gate(RecordedClient& client, std::uint64_t event);
   void call_at_gate(RecordedClient& client);
+  void started(const RecordedClient& client);
   void end_grants();
   void look_at_grant(RecordedClient& client);
   void leave_grant(RecordedClient& client, Why why);
@@ -119,6 +124,8 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   std::vector<RecordedClient> clients_;
   std::vector<std::uint32_t> first_thread_;  // by client, in the index of events
   std::vector<std::uint32_t> gpus_;          // by client: where it is
+  std::vector<std::pair<std::uint32_t, std::uint64_t>>
+      due_hosts_;  // in this instant: their number, the event
   GpuStreams streams_;
   RunSeed seed_;
   bool policy_grants_ = false;

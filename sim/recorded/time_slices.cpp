@@ -43,42 +43,32 @@ TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::ui
     slice_end_ = now + slice_->length;
     begin_turn(change);
   }
-  if (ready_[*current_])
-    settle_busy(now, queued, change);
-  else
-    settle_idle(now, change);
-  return change;
-}
-
-void TimeSlices::settle_idle(Time now, Change& change) {
-  if (phase_ != Phase::idle) idle_since_ = now;
-  phase_ = Phase::idle;
+  if (ready_[*current_]) {
+    if (phase_ == Phase::idle && now > idle_since_ + slice_->linger) {
+      slice_end_ = now + slice_->length;  // it comes back to a GPU that nobody else wanted
+      expired_ = false;
+    }
+    phase_ = Phase::on;
+  } else if (phase_ != Phase::idle) {
+    idle_since_ = now;
+    phase_ = Phase::idle;
+  }
   const std::optional<std::uint32_t> next = next_ready();
-  if (!next) return;
+  const bool idle = phase_ == Phase::idle;
   const Time gives_up = idle_since_ + slice_->linger;
-  if (now < gives_up)
-    change.look = gives_up;
-  else
-    leave(*next, false, now == gives_up ? slice_->context_switch - slice_->linger : slice_->context_switch,
+  if (next && (expired_ || slice_end_ <= now || (idle && gives_up <= now))) {
+    const bool soon = idle && now <= gives_up;  // the switch counts from the end of its kernels
+    leave(*next, running_[*current_] > 0, slice_->context_switch - (soon ? now - idle_since_ : Duration{}),
           now, change);
-}
-
-void TimeSlices::settle_busy(Time now, const std::function<bool(std::uint32_t)>& queued, Change& change) {
-  if (phase_ == Phase::idle && now > idle_since_ + slice_->linger) {
-    slice_end_ = now + slice_->length;  // it comes back to a GPU that nobody else wanted
-    expired_ = false;
+    return change;
   }
-  phase_ = Phase::on;
-  const std::optional<std::uint32_t> next = next_ready();
-  if (next && (expired_ || slice_end_ <= now))
-    return leave(*next, running_[*current_] > 0, slice_->context_switch, now, change);
-  if (expired_) return;
-  if (slice_end_ <= now) {
+  if (!expired_ && slice_end_ <= now) {
     expired_ = !queued(*current_);
-    if (expired_) return;
-    slice_end_ = now + slice_->renewal;
+    if (!expired_) slice_end_ = now + slice_->renewal;
   }
-  change.look = slice_end_;
+  if (!expired_) change.look = slice_end_;
+  if (idle && next) change.look = std::min(change.look.value_or(gives_up), gives_up);
+  return change;
 }
 
 // The kernels of the current one run.

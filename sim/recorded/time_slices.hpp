@@ -34,15 +34,13 @@ class TimeSlices {
   };
   bool changed() const { return changed_; }
   void look() { changed_ = slice_.has_value(); }
-  // `queued`: whether a context has work that is due behind the kernels that run.
+  // `queued`: whether a context has work that is due behind the heads of its streams.
   Change settle(Time now, const std::function<bool(std::uint32_t)>& queued);
 
  private:
   std::optional<std::uint32_t> next_ready() const;  // behind the current one in the ring
   void begin_turn(Change& change);
   void leave(std::uint32_t next, bool in_kernel, Duration cost, Time now, Change& change);
-  void settle_idle(Time now, Change& change);
-  void settle_busy(Time now, const std::function<bool(std::uint32_t)>& queued, Change& change);
 
   std::optional<TimeSlice> slice_;
   std::vector<char> ready_, stopped_;   // by context; stopped: in the middle of a kernel

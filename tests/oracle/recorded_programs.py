@@ -1,125 +1,8 @@
-"""Random recordings, as `gangway record` could have made them, and workloads that play them.
+"""Random recordings, as `gangway record` could have made them: made-up programs, played on a made-up GPU."""
+from recorded_files import COPIES, GRAPHS, LAUNCHES, MEMSETS, Recorder
+from recorded_parts import (BLOCKING, CONTEXT, COPY, CUT, DEVICE, EVENT, GRAPH, KERNEL, MEMSET, NON_BLOCKING, NULL, NVTX,
+                            PAGEABLE, PINNED, QUERY, STREAM, SYNC, WHOLE)
 
-`Recorder` makes a recording by hand: calls in the order of their begin, with what the GPU did for them. `draw_recording`
-plays a made-up program on a made-up GPU and records that.
-"""
-import json
-import pathlib
-import re
-import secrets
-import sqlite3
-
-from simpy_inputs import quantity
-from recorded_model import (BLOCKING, CONTEXT, COPY, CUT, DEVICE, EVENT, GRAPH, KERNEL, MEMSET, NON_BLOCKING, NULL, NVTX,
-                            PAGEABLE, PINNED, QUERY, RECORD, STREAM, SYNC, WAIT_EVENT, WHOLE)
-
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "models/recording/schema.hpp"
-LAUNCHES, GRAPHS, COPIES, MEMSETS, SYNCHRONISES, RECORDS, WAITS = 1, 2, 3, 4, 7, 9, 10  # functions, by kind
-KINDS = 11
-
-
-class Recorder:
-    """One GPU and one process. Times count from the origin."""
-
-    def __init__(self, streams=(NON_BLOCKING,), threads=1, contexts=1):
-        self.contexts = contexts
-        self.streams = [stream if isinstance(stream, tuple) else (0, stream) for stream in streams]
-        self.threads = threads
-        self.functions = [(f"function{kind}", kind) for kind in range(KINDS)]
-        self.calls, self.works, self.orders, self.jobs, self.transfers = [], [], [], [], []
-
-    def call(self, begin, length, kind=0, thread=0, function=None):
-        self.calls.append([thread, kind if function is None else function, begin, length])
-        return len(self.calls) - 1
-
-    def work(self, call, stream, begin, length, kind=KERNEL, transfer=None):
-        shape = 0
-        if kind in (COPY, MEMSET):
-            shape = len(self.transfers)
-            self.transfers.append(transfer or (DEVICE, DEVICE, 1))
-        self.works.append((call, stream, kind, shape, begin - self.calls[call][2], length))
-
-    def order(self, call, kind, place=None, recorded=None):
-        self.orders.append((call, kind, place, recorded))
-
-    def kernel(self, begin, length, stream, runs, lasts, thread=0):
-        """A call at `begin` for `length`, whose kernel runs at `runs`."""
-        call = self.call(begin, length, LAUNCHES, thread)
-        self.work(call, stream, runs, lasts)
-        return call
-
-    def copy(self, begin, length, stream, runs, lasts, transfer, thread=0):
-        call = self.call(begin, length, COPIES, thread)
-        self.work(call, stream, runs, lasts, COPY, transfer)
-        return call
-
-    def wait(self, begin, length, kind, place=None, recorded=None, thread=0):
-        call = self.call(begin, length, SYNCHRONISES, thread)
-        self.order(call, kind, place, recorded)
-        return call
-
-    def record(self, begin, length, stream, thread=0):
-        call = self.call(begin, length, RECORDS, thread)
-        self.order(call, RECORD, stream)
-        return call
-
-    def wait_event(self, begin, length, stream, recorded, thread=0):
-        call = self.call(begin, length, WAITS, thread)
-        self.order(call, WAIT_EVENT, stream, recorded)
-        return call
-
-    def job(self, begin, length, calls, kind=SYNC, thread=0):
-        self.jobs.append((begin, length, kind, thread, list(calls)))
-
-    def write(self, path, skip=0, schema=None):
-        """Writes the recording; calls must be in the order of their begin."""
-        path = pathlib.Path(path)
-        path.unlink(missing_ok=True)
-        database = sqlite3.connect(path, isolation_level=None)
-        database.executescript("PRAGMA application_id = 0x47575243; PRAGMA user_version = 1; PRAGMA journal_mode = OFF; BEGIN;"
-                               + (schema or read_schema()))
-        jobs = sorted(self.jobs, key=lambda job: job[0])
-        of_call = {call: number for number, job in enumerate(jobs) for call in job[4]}
-        clock, rows = {}, []
-        for number, (thread, function, begin, length) in enumerate(self.calls):
-            rows.append((number, thread, function, begin - clock.get(thread, 0), length, 0, of_call.get(number)))
-            clock[thread] = begin + length
-        length = max([clock.get(thread, 0) for thread in range(self.threads)] + [1])
-        about = {"identity": f"{secrets.randbelow(10**32):032d}", "command": json.dumps(["./made-up"]),
-                 "origin": 1_700_000_000_000_000_000, "length": length, "ending": "exited", "code": 0, "jobs": "sync",
-                 "skip": skip, "lost": 0, "gangway": "0", "cupti": "0", "driver": "0", "cpu": "", "cores": 1, "system": "",
-                 "trouble": ""}
-        fill(database, "about", about.items())
-        fill(database, "gpus", [(0, "A GPU", 132, 9, 0, 1_980_000, 3, 1 << 36, 1 << 25)])
-        fill(database, "processes", [(0, 10, 9, json.dumps(["./made-up"]), 0, 1)])
-        fill(database, "threads", [(thread, 0, 10 + thread, "thread") for thread in range(self.threads)])
-        fill(database, "contexts", [(context, 0, 0, 1 + context) for context in range(self.contexts)])
-        fill(database, "streams", [(number, context, 7 + number, kind, 0) for number, (context, kind) in enumerate(self.streams)])
-        fill(database, "functions", [(number, *function) for number, function in enumerate(self.functions)])
-        fill(database, "kernels", [(0, "_Z1kv")])
-        fill(database, "launches", [(0, 0, 4, 1, 1, 32, 1, 1, 0, 0, 0, 16, 0, 0, 0, 0)])
-        fill(database, "graphs", [(0, 0, 1)])
-        fill(database, "transfers", [(number, 64, *transfer) for number, transfer in enumerate(self.transfers)])
-        fill(database, "calls", rows)
-        fill(database, "works", [(number, *work) for number, work in enumerate(sorted(self.works, key=lambda work: work[0]))])
-        fill(database, "orders", sorted(self.orders))
-        fill(database, "jobs", [(number, kind, thread, begin, length, int(number < skip))
-                                for number, (begin, length, kind, thread, _) in enumerate(jobs)])
-        database.execute("COMMIT")
-        database.close()
-
-
-def fill(database, table, rows):
-    rows = list(rows)
-    if rows:
-        database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
-
-
-def read_schema():
-    return re.search(r'R"\((.*?)\)"', SCHEMA.read_text(), re.DOTALL).group(1)
-
-
-# ---- random recordings --------------------------------------------------------------------------
 
 class Thread:
     def __init__(self, number):
@@ -135,8 +18,9 @@ class DrawnProgram:
         self.rule = draw.choice(["sync", "sync", "sync", "nvtx", "nvtx", "whole", "cut"])
         self.rule = "sync" if self.rule in without else self.rule
         self.depth = draw.randint(256, 270) if draw.random() < 0.07 and "full" not in without else None
-        self.homes = 2 if draw.random() < 0.2 and self.rule in ("sync", "nvtx") and "homes" not in without else 1
-        helpers = draw.choice([0, 0, 0, 1, 1, 2]) if "helpers" not in without else 0
+        self.homes = 2 if draw.random() < 0.2 and self.rule != "whole" and "homes" not in without else 1
+        # Jobs cut by device time have no calls of other threads.
+        helpers = draw.choice([0, 0, 0, 1, 1, 2]) if "helpers" not in without and self.rule != "cut" else 0
         contexts = 2 if draw.random() < 0.15 and "contexts" not in without else 1
         streams = []
         for _ in range(draw.randint(1, 4)):
@@ -212,7 +96,7 @@ class DrawnProgram:
 
     def do(self, thread):
         operation, detail = thread.script.pop(0)
-        begin = thread.time + thread.gap
+        begin = thread.time = thread.time + thread.gap  # whoever is handed to goes on from here
         del thread.gap
         draw = self.draw
         if operation == "begin":
@@ -418,87 +302,9 @@ class DrawnProgram:
         return call
 
 
-# ---- workloads, devices, policies ---------------------------------------------------------------
-
 def draw_recording(draw, path, without=()):
     """Writes a random recording; returns how many of its jobs are no warm-up."""
     recorder = DrawnProgram(draw, without).record()
     skip = draw.choice([0, 0, 1]) if len(recorder.jobs) > 1 else 0
     recorder.write(path, skip)
     return len(recorder.jobs) - skip
-
-
-def time(value):
-    return f"{value} ns"
-
-
-def draw_client(draw, name, recordings, without=()):
-    path, jobs = draw.choice(recordings)
-    asked = {"file": str(path)}
-    if draw.random() < 0.4 and "subset" not in without:
-        first = draw.randrange(jobs)
-        asked["jobs"] = {"from": first, "to": draw.randrange(first, jobs)}
-    if draw.random() < 0.4 and "scale" not in without:
-        asked["scale"] = {key: draw.choice([0.5, 1.5, 2, 0.333]) for key in draw.choice([["kernels"], ["host"], ["kernels", "host"]])}
-    client = {"name": name, "recording": asked if len(asked) > 1 else str(path)}
-    count = draw.randint(1, 8)
-    repeat = {"jobs": count}
-    how = draw.choice(["own", "own", "own", "period", "think", "releases"])
-    how = "own" if "releases" in without else how
-    if how == "period":
-        repeat["period"] = time(draw.choice([20_000, 100_000, 400_000]) + draw.choice([0, draw.randrange(10_000)]))
-    elif how == "think":
-        repeat["think"] = time(draw.choice([0, 5_000, 100_000]))
-    elif how == "releases":
-        repeat = {"releases": [time(value) for value in sorted(draw.choice([0, 50_000, draw.randrange(1_000_000)])
-                                                               for _ in range(count))]}
-    client["repeat"] = repeat
-    if how != "releases" and draw.random() < 0.3:
-        client["arrive"] = time(draw.choice([0, 10_000, draw.randrange(100_000)]))
-    if draw.random() < 0.5:
-        client["priority"] = draw.randint(0, 3)
-    return client
-
-
-def draw_workload(draw, recordings, clients, without=()):
-    return {"kind": "workload", "version": 1, "name": "drawn", "source": "drawn",
-            "clients": [draw_client(draw, f"c{number}", recordings, without) for number in range(clients)]}
-
-
-def draw_device(draw, without=()):
-    grid = draw.choice([1, 10, 100, 1000])
-
-    def about(most, least=0):
-        return time(max(round(draw.uniform(least, most) / grid), -(-least // grid)) * grid)
-
-    device = {"kind": "device", "version": 1, "name": "drawn", "source": "drawn", "sms": 1,
-              "sm": {"threads": 1024, "blocks": 8, "registers": 65536, "shared_memory": "48 KiB"}, "memory": "1 GiB",
-              "commands": {"launch": about(8_000), "evict": about(3_000), "notice": about(3_000), "pending_work": "0 ns"}}
-    if draw.random() < 0.2 and "mps" not in without:
-        return {**device, "arbitration": "mps"}
-    length = about(draw.choice([30_000, 200_000]), 10_000)
-    switch = about(10_000)
-    slices = {"length": length, "switch": switch, "stop": about(3_000), "resume": about(3_000),
-              "renewal": length if draw.random() < 0.3 else about(200_000, 10_000),
-              "linger": min(about(4_000), switch, key=quantity)}
-    return {**device, "arbitration": "native-timeslice", "time_slice": slices}
-
-
-def draw_policy(draw):
-    """A policy that grants jobs, and its grant."""
-    name = draw.choice(["fcfs", "rr", "piv", "srt", "sjf", "cfs", "frs"])
-    params = {"rr": {"quantum": time(draw.choice([20_000, 100_000, 300_000]))},
-              "cfs": {"epoch": time(draw.choice([50_000, 400_000])), "order": draw.choice(["rounds", "cumulative"])},
-              "frs": {"minimum_quantum": time(draw.choice([20_000, 200_000]))},
-              "srt": {"remaining": draw.choice(["fresh", "stale"])},
-              "piv": {"evicted": draw.choice(["place", "tail"])}}.get(name, {})
-    grant = {"of": "job", "idle": time(draw.choice([0, 5_000, 50_000, draw.randrange(100_000)]))}
-    if draw.random() < 0.5:
-        grant["in_flight"] = draw.randint(1, 4)
-    return {"name": name, **({"params": params} if params else {})}, grant
-
-
-def experiment(workload, device, policy="passthrough", grant=None, horizon="100 ms", mechanism="ideal"):
-    return {"kind": "experiment", "version": 1, "name": "drawn", "title": "Drawn at random", "device": device,
-            "mechanism": mechanism, "policies": [policy], "permutations": 1, "replications": 1, "jobs": True,
-            "horizon": horizon, "workload": workload, **({"grant": grant} if grant else {})}

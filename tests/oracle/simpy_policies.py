@@ -242,14 +242,18 @@ TIMES = {"given": Declared, "learnt": Learnt}
 
 
 class Sjf(Policy):
+    def __init__(self):
+        super().__init__()
+        self.times = Declared()
+
     def choose(self):
-        return min(self.candidates, key=lambda job: (job.client.total, job.rank))
+        return min(self.candidates, key=lambda job: (self.times.total(job), job.rank))
 
     def yields(self, turn):
         return True
 
     def urgency(self, job):
-        return -job.client.total
+        return -self.times.total(job)
 
 
 class Srt(Policy):
@@ -355,7 +359,8 @@ class Frs(Quantum):
         super().left(launch)
 
     def _by_total(self, job):
-        return (self.env.now - job.arrived + self.times.left(job)) / self.times.total(job)
+        total = self.times.total(job)  # 0: nobody knows it yet
+        return (self.env.now - job.arrived + self.times.left(job)) / total if total else math.inf
 
     def _by_done(self, job):
         left = self.times.left(job)

@@ -13,7 +13,7 @@ import tempfile
 import by_hand
 from channel_model import ChannelModel
 from channel_workloads import experiment
-from compare_channels import expected_of, run_gangway
+from comparison import expected_of, run_gangway
 
 RANDOM_CASES = 400
 

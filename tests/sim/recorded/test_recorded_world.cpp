@@ -1,10 +1,13 @@
 // Hand-worked schedules of recorded programs (sim/recorded/README.md).
+#include "models/recording/jobs.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/recorded/recorded_scenario.hpp"
 
 namespace gangway::testing {
 namespace {
 
+using recording::CallKind;
+using recording::JobKind;
 using recording::MemoryKind;
 using recording::OrderKind;
 using recording::Recording;
@@ -19,6 +22,13 @@ Recording one_kernel(std::int64_t length) {
   m.kernel(s, 0, 10, length);
   m.wait(OrderKind::stream, s, 6, length + 6);
   return m.r;
+}
+
+// The calls from `first` on are a job.
+void job(MadeRecording& m, recording::Index first, JobKind kind, std::int64_t begin, std::int64_t length) {
+  const auto number = static_cast<recording::Index>(m.r.jobs.size());
+  m.r.jobs.push_back({kind, m.r.calls[first].thread, Time{begin}, Duration{length}, false});
+  for (auto call = first; call < m.r.calls.size(); ++call) m.r.calls[call].job = number;
 }
 
 }  // namespace
@@ -140,6 +150,131 @@ TEST_CASE("the null stream waits for streams that block, and they for it", "[rec
   CHECK(s.jobs[0] == "0-255");
 }
 
+TEST_CASE("a slice ends while its context lingers", "[recorded]") {
+  MadeRecording m;
+  const auto st = m.stream();
+  m.kernel(st, 0, 10, 28);
+  m.kernel(st, 31, 41, 10);
+  m.wait(OrderKind::stream, st, 36, 17);
+  RecordedScenario s;
+  s.client("A", m.r);
+  s.client("B", one_kernel(20));
+  s.slice(30, 5, 0, 0, 0, 4);
+  s.play();
+  // A has nothing to do from 38 on and leaves at 40, one before its next kernel is due; B runs from 43 to 63,
+  // A from 68.
+  CHECK(s.jobs == Jobs{"0-80", "0-65"});
+}
+
+TEST_CASE("a kernel that is due and has not begun is not queued behind its stream's head", "[recorded]") {
+  MadeRecording m;
+  const auto st = m.stream();
+  m.kernel(st, 0, 10, 28);
+  m.kernel(st, 5, 42, 40);  // 4 behind the first
+  m.wait(OrderKind::stream, st, 10, 74);
+  RecordedScenario s;
+  s.client("A", m.r);
+  s.client("B", one_kernel(20)).arrive = Duration{40};
+  s.slice(30, 5, 1, 0, 45);
+  s.play();
+  // A's slice has expired at 40. B's kernel is due at 50: it runs from 56 to 76, the last 32 of A's from 81.
+  CHECK(s.jobs == Jobs{"0-115", "40-78"});
+}
+
+TEST_CASE("a call waits until there is room in its stream", "[recorded]") {
+  MadeRecording m;
+  const auto a = m.stream(), b = m.stream();
+  const auto other = m.thread();
+  for (int i = 0; i < 257; ++i) m.kernel(a, 5 * i, 10 + 2'000 * i, 2'000);
+  m.r.calls.back().length = Duration{30'000};  // so the depth is 256
+  job(m, 0, JobKind::nvtx, 0, 31'280);
+  RecordedScenario s;
+  SECTION("and begins then") {
+    s.client("A", m.r);
+    s.play();
+    CHECK(s.jobs[0] == "0-2015");
+  }
+  SECTION("for works: a wait takes none") {
+    const auto first = m.kernel(b, 600'000, 600'010, 5'000);
+    m.wait_event(a, m.record(b, 600'005), 600'006);
+    for (int i = 0; i < 256; ++i) m.kernel(a, 600'007 + 5 * i, 605'010 + 10 * i, 10);
+    job(m, first, JobKind::nvtx, 600'000, 1'287);
+    s.client("A", m.r);
+    s.play();
+    CHECK(s.jobs[0] == "0-2015 570735-572022");
+  }
+  SECTION("the one that has waited longest first") {
+    // The other thread submits at 1279, one before the call that waits here, and its job ends 100 behind
+    // that.
+    const auto first = m.kernel(a, 701'279, 701'289, 10, other);
+    job(m, first, JobKind::nvtx, 700'000, 1'384);
+    s.client("A", m.r);
+    s.play();
+    CHECK(s.jobs[0] == "0-2115 0-4015");
+  }
+}
+
+TEST_CASE("a thread that works while another one is silent shares its timeline", "[recorded]") {
+  MadeRecording m;
+  const auto st = m.stream();
+  const auto helper = m.thread();
+  RecordedScenario s;
+  SECTION("in a job that is the whole program") {
+    m.kernel(st, 0, 10, 100);
+    m.wait(OrderKind::stream, st, 5, 107);
+    m.kernel(st, 120, 130, 100, helper);
+    m.wait(OrderKind::stream, st, 150, 82);
+    recording::cut_jobs(m.r, recording::read_job_rule("whole"));
+    s.client("A", m.r);
+    CHECK(s.recorded(0).program->timelines() == 1);
+    s.recorded(0).kernel_scale = 2;
+    s.play();
+    // 10 to 210, seen at 212; the helper's call at 220, its kernel from 230 to 430.
+    CHECK(s.jobs[0] == "0-432");
+  }
+  SECTION("calls that overlap count once each") {
+    const auto first = m.kernel(st, 0, 10, 900);
+    m.r.calls.back().length = Duration{1'000};
+    for (std::int64_t at : {100, 200, 300}) m.call(helper, CallKind::other, at, 10);
+    for (int i = 1; i < 200; ++i) {
+      m.call(0, CallKind::other, 1'000 * i + 500, 10);
+      m.call(helper, CallKind::other, 1'000 * i + 700, 10);
+    }
+    job(m, first, JobKind::nvtx, 0, 200'000);
+    s.client("A", m.r);
+    CHECK(s.recorded(0).program->timelines() == 1);
+  }
+  SECTION("but not if it works for two") {
+    const auto second = m.thread();
+    auto first = m.kernel(st, 0, 10, 50);
+    for (std::int64_t at : {100, 110}) m.call(helper, CallKind::other, at, 5);
+    job(m, first, JobKind::nvtx, 0, 200);
+    first = m.kernel(st, 300, 310, 50, second);
+    m.call(helper, CallKind::other, 400, 5);
+    job(m, first, JobKind::nvtx, 300, 200);
+    s.client("A", m.r);
+    CHECK(s.recorded(0).program->timelines() == 3);
+  }
+}
+
+TEST_CASE("in one instant host threads go on in their order", "[recorded]") {
+  MadeRecording m;
+  const auto st = m.stream();
+  const auto other = m.thread();
+  auto first = m.call(0, CallKind::other, 0, 60);
+  m.call(0, CallKind::other, 80, 10);
+  m.wait(OrderKind::context, 0, 100, 1);
+  job(m, first, JobKind::nvtx, 0, 101);
+  first = m.call(other, CallKind::other, 1'000, 50);
+  m.kernel(st, 1'100, 1'110, 500, other);
+  job(m, first, JobKind::nvtx, 1'000, 105);
+  RecordedScenario s;
+  s.client("A", m.r);
+  s.play();
+  // Both go on at 100, where the first thread waits for what the context has: not yet the other one's kernel.
+  CHECK(s.jobs[0] == "0-101 0-105");
+}
+
 TEST_CASE("whole jobs are granted to recorded programs", "[recorded][grants]") {
   RecordedScenario s;
   s.granting.of = GrantOf::job;
@@ -159,6 +294,50 @@ TEST_CASE("whole jobs are granted to recorded programs", "[recorded][grants]") {
     // A's gate closes at 31; its kernel ends at 114, before its host has seen that; then 2 until it is known.
     CHECK(s.jobs == Jobs{"0-116", "30-182"});
   }
+}
+
+TEST_CASE("a kernel from between two jobs starts a grant", "[recorded][grants]") {
+  MadeRecording m;
+  const auto a = m.stream(), b = m.stream();
+  auto first = m.kernel(a, 0, 10, 100);
+  m.wait(OrderKind::stream, a, 6, 106);
+  job(m, first, JobKind::nvtx, 0, 112);
+  m.kernel(b, 120, 130, 5'000);
+  first = m.kernel(a, 200, 210, 100);
+  m.kernel(a, 3'000, 3'010, 100);
+  m.wait(OrderKind::stream, a, 3'006, 106);
+  job(m, first, JobKind::nvtx, 200, 2'912);
+  RecordedScenario s;
+  s.granting.of = GrantOf::job;
+  s.device.commands = {Duration{4}, Duration{1}, Duration{2}, Duration{0}};
+  s.client("A", m.r);
+  s.client("B", one_kernel(50)).arrive = Duration{210};
+  s.play("{name: rr, params: {quantum: 1 us}}");
+  // The second job is granted from 208 on, while the kernel from 134 to 5134 runs. Its quantum is over at
+  // 1208, so its submission at 3008 waits. B is granted at 5136, the job again at 5204.
+  CHECK(s.jobs == Jobs{"0-116 204-5320", "210-5202"});
+}
+
+TEST_CASE("of a client's jobs the one that has waited longest asks", "[recorded][grants]") {
+  MadeRecording m;
+  const auto a = m.stream(), b = m.stream();
+  const auto other = m.thread();
+  for (std::int64_t at : {0, 122}) {
+    const auto first = m.kernel(a, at, at + 10, 100);
+    m.wait(OrderKind::stream, a, at + 6, 106);
+    job(m, first, JobKind::nvtx, at, 112);
+  }
+  const auto first = m.kernel(b, 1'000, 1'010, 100, other);
+  m.wait(OrderKind::stream, b, 1'006, 106, other);
+  job(m, first, JobKind::nvtx, 1'000, 112);
+  RecordedScenario s;
+  s.granting.of = GrantOf::job;
+  s.device.commands = {Duration{4}, Duration{1}, Duration{200}, Duration{0}};
+  s.client("A", m.r);
+  s.play("fcfs");
+  // The first job is over at 116, its thread's next one waits from 126 on. At 316 the other thread's asks,
+  // which has waited since 0, and runs from 330 to 430.
+  CHECK(s.jobs[0] == "0-116 0-432 126-748");
 }
 
 }  // namespace gangway::testing

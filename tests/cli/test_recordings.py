@@ -1,0 +1,180 @@
+"""Clients made of recordings: what their keys do, by hand, and what is refused."""
+
+import gzip
+import sys
+import unittest
+
+from program import ROOT, ProgramTest, contents, manifest, table
+
+sys.path.insert(0, str(ROOT / "tests/oracle"))
+from recorded_files import Recorder  # noqa: E402
+from recorded_parts import STREAM  # noqa: E402
+
+CLIENTS = """    - {name: A, recording: a.rec}
+"""
+EXPERIMENT = """kind: experiment
+version: 1
+name: recorded
+workload:
+  kind: workload
+  version: 1
+  name: recorded
+  clients:
+@CLIENTS@device: h100
+mechanism: ideal
+policies: [passthrough]
+"""
+
+
+def program(path, kernels=(1_000_000, 1_000_000), jobs=3):
+    """Each job submits its kernels one behind the other, waits for them, and 100 us later comes the next one. Alone a job takes
+    5 us until its first kernel runs, 1 us between two, and 6 us from the last one's end to its own."""
+    recorder, begin = Recorder(), 10_000
+    for _ in range(jobs):
+        called, runs, calls = begin, begin + 5_000, []
+        for length in kernels:
+            calls.append(recorder.kernel(called, 3_000, 0, runs, length))
+            called, runs = called + 4_000, runs + length + 1_000
+        end = runs - 1_000 + 6_000
+        calls.append(recorder.wait(called, end - called, STREAM, 0))
+        recorder.job(begin, end - begin, calls)
+        begin = end + 100_000
+    recorder.write(path)
+
+
+class Recordings(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        program(self.folder / "a.rec")
+        program(self.folder / "b.rec", kernels=(300_000,), jobs=5)
+
+    def play(self, clients=CLIENTS, change=lambda text: text, out="out"):
+        self.file("e.yaml", change(EXPERIMENT.replace("@CLIENTS@", clients)))
+        return self.gangway("run", "e.yaml", "--out", out)
+
+    def times(self, client="A", out="out", column="response_ns"):
+        return [int(row[column]) for row in table(self.folder / out / "jobs.csv") if row["client"] == client]
+
+    def test_alone_jobs_take_what_was_recorded(self):
+        self.play()
+        self.assertEqual(self.times(), [2_012_000] * 3)
+        self.assertEqual(self.times(column="arrival_ns"), [0, 2_112_000, 4_224_000])
+        self.assertEqual(self.times(column="standalone_ns"), [2_012_000] * 3)
+
+    def test_scaled_kernels_are_played_alone_for_the_standalone_time(self):
+        for scale, length in (("0.5", 1_012_000), ("2", 4_012_000)):
+            self.play(f"    - {{name: A, recording: {{file: a.rec, scale: {{kernels: {scale}}}}}}}\n", out=f"out{scale}")
+            self.assertEqual(self.times(out=f"out{scale}"), [length] * 3)
+            self.assertEqual(self.times(out=f"out{scale}", column="standalone_ns"), [length] * 3)
+
+    def test_standalone_times_of_a_scaled_program_are_those_with_nobody_else_there(self):
+        self.play("    - {name: A, recording: {file: a.rec, scale: {kernels: 2}}}\n    - {name: B, recording: b.rec}\n")
+        self.assertEqual(self.times(column="standalone_ns"), [4_012_000] * 3)
+        self.assertTrue(all(time > 4_012_000 for time in self.times()[:1]))
+
+    def test_jobs_of_a_range_at_the_pace_of_requests(self):
+        self.play("    - {name: A, recording: {file: a.rec, jobs: {from: 1, to: 2}}, repeat: {releases: [0 ms, 1 ms, 9 ms]}}\n")
+        # The second one begins when the first is over and what the program does between two jobs, 100 us, is done.
+        self.assertEqual(self.times(column="arrival_ns"), [0, 1_000_000, 9_000_000])
+        self.assertEqual(self.times(), [2_012_000, 3_124_000, 2_012_000])
+
+    def test_more_jobs_than_were_recorded_begin_again_from_the_first(self):
+        self.play("    - {name: A, recording: a.rec, repeat: {jobs: 7}}\n")
+        self.assertEqual(self.times(), [2_012_000] * 7)
+
+    def test_compressed_recordings_have_the_same_results(self):
+        with gzip.open(self.folder / "a.rec.gz", "wb") as packed:
+            packed.write((self.folder / "a.rec").read_bytes())
+        self.play(out="plain")
+        self.play(CLIENTS.replace("a.rec", "a.rec.gz"), out="packed")
+        plain, packed = ({name: data for name, data in contents(self.folder / out).items() if name != "manifest.json"}
+                         for out in ("plain", "packed"))
+        self.assertEqual(plain, packed)
+
+    def test_a_grant_of_the_experiment_leaves_alone_those_who_hand_out_none(self):
+        policies = lambda text: text.replace("[passthrough]", "[passthrough, fcfs, edf, disengaged-timeslice]\ngrant: job")
+        self.play(CLIENTS + "    - {name: B, recording: b.rec}\n", policies)
+        self.assertEqual({row["policy"] for row in table(self.folder / "out/clients.csv")},
+                         {"passthrough", "fcfs", "edf", "disengaged-timeslice"})
+        self.refused_by("grant: job", "policies.0.grant", lambda text: text.replace("[passthrough]", "[{name: passthrough, grant: job}]"))
+
+    def test_clients_stay_on_the_gpu_where_they_were_placed(self):
+        """A uses a GPU nearly all the time, B three quarters, C less than A alone. In turn A and C share the first."""
+        clients = "".join(f"    - {{name: {name}, recording: {file}, repeat: {{jobs: 6}}}}\n" for name, file in
+                          (("A", "a.rec"), ("B", "b.rec"), ("C", "b.rec")))
+        two = lambda text: text + "set: {device.gpus: 2, device.time_slice: {length: 1 ms, switch: 0 ms}}\n"
+        self.play(clients, two, "turns")
+        self.assertEqual(set(self.times("B", "turns")), {311_000})
+        self.assertGreater(self.times("C", "turns")[0], 311_000)
+        self.play(clients, lambda text: two(text) + "place: least-loaded\n", "least")
+        self.assertEqual(set(self.times("A", "least")), {2_012_000})
+        self.assertGreater(self.times("C", "least")[0], 311_000)
+        self.refused_by("'best'", "place", lambda text: text + "place: best\n")
+
+    def test_a_place_is_for_recorded_programs(self):
+        self.refused_by("a place for clients with kernels", "place", lambda text: text + "place: fixed\n",
+                        clients="    - {name: A, kernels: [{name: k, block_tasks: 1, time: 1 ms}]}\n")
+
+    def test_a_recording_of_another_device_is_played_and_said(self):
+        done = self.play()
+        self.assertIn("note: A: recorded on A GPU (132 SMs, 64 GiB), played on h100 (132 SMs, 80 GiB)", done.stderr)
+        self.assertEqual(manifest(self.folder / "out")["recordings"], [
+            {"client": "A", "gpu": "A GPU", "sms": 132, "memory": 64 << 30,
+             "device": {"name": "h100", "sms": 132, "memory": 80 << 30}, "another_device": True}])
+        done = self.play(change=lambda text: text + "set: {device.memory: 64 GiB}\n", out="same")
+        self.assertNotIn("recorded on", done.stderr)
+        self.assertFalse(manifest(self.folder / "same")["recordings"][0]["another_device"])
+
+    def test_what_a_recording_holds_decides_where_results_belong(self):
+        self.play()
+        (self.folder / "moved").mkdir()
+        (self.folder / "a.rec").rename(self.folder / "moved/a.rec")
+        done = self.play(CLIENTS.replace("a.rec", "moved/a.rec"))
+        self.assertIn("holds these results already", done.stdout + done.stderr)
+        program(self.folder / "a.rec", kernels=(1_000_001, 1_000_000))
+        self.file("e.yaml", EXPERIMENT.replace("@CLIENTS@", CLIENTS))
+        self.gangway("run", "e.yaml", "--out", "out", code=2)
+
+    def refused_by(self, found, key, change=lambda text: text, clients=CLIENTS):
+        self.file("bad.yaml", change(EXPERIMENT.replace("@CLIENTS@", clients)))
+        done = self.gangway("run", "bad.yaml", "--out", "bad", code=2)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn(f"key '{key}': ", done.stderr)
+        self.assertIn(found.replace("grant: ", ""), done.stderr)
+
+    def test_bad_input(self):
+        client = "    - {name: A, recording: @}\n"
+        for text, key, found in (
+                ("none.rec", "workload.clients.0.recording", "none.rec"),
+                ("{file: none.rec}", "workload.clients.0.recording.file", "none.rec"),
+                ("{jobs: all}", "workload.clients.0.recording.file", "nothing"),
+                ("{file: a.rec, job: all}", "workload.clients.0.recording.job", "unknown key"),
+                ("{file: a.rec, jobs: {from: 2, to: 1}}", "workload.clients.0.recording.jobs.to", "1"),
+                ("{file: a.rec, jobs: {from: 0, to: 3}}", "workload.clients.0.recording.jobs.to", "3"),
+                ("{file: a.rec, jobs: {from: 1}}", "workload.clients.0.recording.jobs.to", "nothing"),
+                ("{file: a.rec, order: random}", "workload.clients.0.recording.order", "'random'"),
+                ("{file: a.rec, scale: {kernels: 0}}", "workload.clients.0.recording.scale.kernels", "0"),
+                ("{file: a.rec, scale: {kernels: -1}}", "workload.clients.0.recording.scale.kernels", "-1"),
+                ("{file: a.rec, scale: {gpu: 2}}", "workload.clients.0.recording.scale.gpu", "unknown key"),
+                ("{file: a.rec, busy: no}", "workload.clients.0.recording.busy", "'no'"),
+                ("a.rec, kernels: [{name: k, block_tasks: 1, time: 1 ms}]", "workload.clients.0.recording", "both recording and kernels"),
+                ("a.rec, native: true", "workload.clients.0.recording", "both recording and native")):
+            with self.subTest(text):
+                self.refused_by(found, key, clients=client.replace("@", text))
+
+    def test_beside_kernels_and_on_devices_that_do_not_say_how_they_share(self):
+        self.refused_by("a client with kernels", "workload.clients.B",
+                        clients=CLIENTS + "    - {name: B, kernels: [{name: k, block_tasks: 1, time: 1 ms}]}\n")
+        self.refused_by("whose time slices are not known", "workload.clients", lambda text: text.replace("h100", "titan-x-pascal"))
+        self.refused_by("kernel", "grant", lambda text: text.replace("passthrough", "fcfs"))
+
+    def test_a_recording_that_was_cut_off_is_refused_at_any_byte(self):
+        for name, pack in (("a.rec", lambda data: data), ("b.rec", gzip.compress)):
+            whole = pack((self.folder / name).read_bytes())
+            for size in [0, 1, 10, 99, *range(100, len(whole), max(1, len(whole) // 20)), len(whole) - 1]:
+                (self.folder / "cut.rec").write_bytes(whole[:size])
+                self.refused_by("cut.rec", "recording", clients=CLIENTS.replace("a.rec", "cut.rec"))
+
+
+if __name__ == "__main__":
+    unittest.main()

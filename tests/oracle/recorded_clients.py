@@ -1,0 +1,221 @@
+"""A client that plays a recording: its releases, its jobs, what its steps do, and its stays on the GPU."""
+import collections
+
+from recorded_gates import OpenGate
+from recorded_hosts import Helper, Home, Job
+from recorded_parts import CONTEXT, COPY, EVENT, RECORD, STREAM, WAIT_EVENT, covered
+from recorded_streams import Context, Stream, Submitted, Wait
+from simpy_inputs import quantity, round_half_up, share
+
+
+class Client:
+    def __init__(self, world, index, spec):
+        self.world, self.index, self.name = world, index, spec["name"]
+        self.priority = spec.get("priority", 0)
+        asked = spec["recording"]
+        asked = {"file": asked} if isinstance(asked, str) else asked
+        self.program = world.program(asked["file"])
+        scale = asked.get("scale", {})
+        self.kernels_scale, self.host_scale = (share(scale.get(key, 1)) for key in ("kernels", "host"))
+        self.busy_unknown = asked.get("busy") == "unknown"
+        chosen = [job for job in self.program.jobs if not job.warm_up]
+        limits = asked.get("jobs", {})
+        self.recorded = chosen[limits.get("from", 0):limits.get("to", len(chosen) - 1) + 1]
+        self.contexts = [Context(self, number) for number in range(len(self.program.contexts))]
+        self.streams = []
+        for context, _ in self.program.streams:
+            self.streams.append(Stream(world, self, self.contexts[context]))
+            self.contexts[context].streams.append(self.streams[-1])
+        self.events, self.crowded, self.works, self.emptied = {}, [], 0, 0
+        self.open_jobs, self.jobs, self.staying, self.stays_since, self.used = [], [], None, None, 0
+        self.hosts = {}
+        for place, name in enumerate(self.program.timelines):
+            mine = [job for job in self.recorded if job.home == name]
+            self.hosts[name] = Home(world, self, place, mine) if mine else Helper(world, self, place)
+        self.gate = OpenGate()
+        self._releases(spec)
+
+    @property
+    def alone(self):
+        """The mean time that a job uses the GPU."""
+        if self.busy_unknown:
+            return None
+        used = {job.number: [] for job in self.recorded}
+        for work in self.program.each_work():
+            if work.call.job in used:
+                used[work.call.job].append((work.begin, work.end))
+        mean = sum(map(covered, used.values())) // len(used)
+        return mean if self.kernels_scale == 1 else round_half_up(mean * self.kernels_scale)
+
+    # -- releases
+
+    def _releases(self, spec):
+        repeat = spec.get("repeat") or {"jobs": len(self.recorded)}
+        self.limit = None if repeat.get("jobs") == "endless" else repeat.get("jobs", len(repeat.get("releases", ())))
+        self.own_pace = not set(repeat) & {"period", "think", "releases"}
+        self.think = quantity(repeat["think"]) if "think" in repeat else None
+        self.begun, self.released, self.waiting = 0, collections.deque(), collections.deque()
+        arrive = quantity(spec.get("arrive", "0 ns"))
+        if self.own_pace:
+            self.world.at(arrive, self._first)
+        elif "releases" in repeat:
+            self.world.at(0, self._first)
+            for time in repeat["releases"]:
+                self.world.at(quantity(time), self._release)
+        elif self.think is not None:
+            self.world.at(arrive, self._first)
+            self.world.at(arrive, self._release)
+        else:
+            self.world.at(0, self._first)
+            self._periodic(arrive, quantity(repeat["period"]), 1)
+
+    def _periodic(self, time, period, number):
+        def release():
+            self._release()
+            if self.limit is None or number < self.limit:
+                self._periodic(time + period, period, number + 1)
+
+        self.world.at(time, release)
+
+    def _first(self):
+        for host in self.hosts.values():
+            if isinstance(host, Home):
+                host.begin_first()
+
+    def _release(self):
+        job = Job(self, len(self.jobs), self.world.now)
+        self.jobs.append(job)
+        self.released.append(job)
+        self._match()
+
+    def more(self):
+        return self.limit is None or self.begun < self.limit
+
+    def none_left(self):
+        """Whether no job is left to begin, and none will be released."""
+        if self.own_pace:
+            return not self.more()
+        return not self.released and self.limit is not None and len(self.jobs) >= self.limit
+
+    def wants(self, host, begins):
+        if not self.more():
+            return
+        if self.own_pace:
+            self.jobs.append(Job(self, len(self.jobs), self.world.now))
+            self.begun += 1
+            begins(self.jobs[-1])
+            return
+        self.waiting.append(begins)
+        self._match()
+
+    def _match(self):
+        while self.waiting and self.released:
+            self.begun += 1
+            self.waiting.popleft()(self.released.popleft())
+
+    # -- jobs
+
+    def opens(self, job, recorded):
+        job.recorded, job.is_open, job.begin = recorded, True, self.world.now
+        job.parts = 1 + len(recorded.others)
+        self.open_jobs.append(job)
+
+    def part_over(self, job):
+        job.parts -= 1
+        if job.parts:
+            return
+        last = [work for work in job.works if not work.over] if job.recorded.to_last_work else []
+        if not last:
+            self._over(job)
+            return
+
+        def over():
+            if all(work.over for work in last):
+                self._over(job)
+                return True
+            return False
+
+        self.world.await_over(last, over)
+
+    def _over(self, job):
+        job.finish, job.is_open = self.world.now, False
+        self.open_jobs.remove(job)
+        if self.staying is job:
+            self.end_stay()
+        self.gate.job_over(job)
+        if self.think is not None and (self.limit is None or len(self.jobs) < self.limit):
+            self.world.at(self.world.now + self.think, self._release)
+
+    # -- its stay on the GPU
+
+    def look(self):
+        """At the end of an instant."""
+        running = [kernel.job for context in self.contexts for kernel in context.kernels() if kernel.running]
+        if not running:
+            self._pause()
+            return
+        self.gate.kernel_runs()
+        if self.stays_since is None and self.open_jobs:
+            self.staying = next((job for job in self.open_jobs if job in running), self.open_jobs[0])
+            self.stays_since = self.world.now
+            if self.staying.start is None:
+                self.staying.start = self.world.now
+
+    def _pause(self):
+        if self.stays_since is not None:
+            self.used += self.world.now - self.stays_since
+        self.stays_since = None
+
+    def end_stay(self):
+        self._pause()
+        self.staying = None
+
+    # -- steps
+
+    def host(self, time):
+        return time if self.host_scale == 1 else round_half_up(time * self.host_scale)
+
+    def _length(self, work):
+        if work.kind == COPY or self.kernels_scale == 1:
+            return work.length
+        return round_half_up(work.length * self.kernels_scale)
+
+    def _behind_null(self, stream):
+        """Puts the next entry of a stream behind what it waits for by its kind."""
+        targets = [entry for other in self.program.null_of(stream) for entry in self.streams[other].given()]
+        if targets:
+            self.streams[stream].put(Wait(self.streams[stream], targets))
+
+    def submit(self, step, job):
+        """What a step does when it begins; returns what its host waits for."""
+        for work in step.works:
+            self._behind_null(work.stream)
+            entry = Submitted(self.streams[work.stream], work, self.world.now, self._length(work), job)
+            self.streams[work.stream].put(entry)
+            if job:
+                job.works.append(entry)
+        targets = [entry for stream in step.waits_for for entry in self.streams[stream].given()]
+        if step.order:
+            kind, place, recorded = step.order
+            if kind == CONTEXT:
+                targets += [entry for stream in self.contexts[place].streams for entry in stream.given()]
+            elif kind == STREAM:
+                targets += self.streams[place].given()
+            elif kind == EVENT:
+                targets += self.events.get(recorded, [])
+            elif kind == RECORD:
+                self._behind_null(place)
+                self.events[step.number] = self.streams[place].given()
+            elif kind == WAIT_EVENT:
+                pending = [entry for entry in self.events.get(recorded, []) if not entry.over]
+                if pending:
+                    self.streams[place].put(Wait(self.streams[place], pending))
+        return targets
+
+    def uncrowd(self):
+        """Those that have waited longest for room in their streams go first."""
+        for entry in sorted(self.crowded, key=lambda entry: entry[:2]):
+            *_, streams, begin = entry
+            if all(stream.works < self.program.depth for stream in streams):
+                self.crowded.remove(entry)
+                begin()

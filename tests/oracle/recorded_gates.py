@@ -1,0 +1,223 @@
+"""Gates and grants of whole jobs: "The gate" of sim/recorded/README.md. The policies are those of the SimPy oracle."""
+import types
+
+from simpy_inputs import quantity
+from simpy_policies import POLICIES
+from simpy_priorities import PRIORITY_POLICIES
+
+LATEST = 31  # jobs from which times are learnt
+LEFT, ARRIVED, STARTED, TIMER = range(4)
+FREE, ORDERED, OPEN, CLOSED, OVER = range(5)
+
+
+class OpenGate:
+    """Under `passthrough`."""
+
+    def come(self, host, job, passes):
+        passes()
+
+    def job_over(self, job):
+        pass
+
+    def kernel_runs(self):
+        pass
+
+
+class Asked:
+    """A job, as policies know it."""
+
+    def __init__(self, gate, job):
+        self.gate, self.job = gate, job
+        self.client, self.kernel = gate.asking, gate.asking.kernels[0]
+        self.done = self.stage = self.waited = self.served = 0
+        self.arrived = self.rank = self.wait_since = self.place = None
+        self.ready = False     # a submission waited when Left was told
+
+    def more(self):
+        return self.job.finish is None
+
+
+class Gate:
+    """Where the submissions of a client's jobs wait until the policy grants it the GPU."""
+
+    def __init__(self, scheduler, client):
+        self.scheduler, self.world, self.client = scheduler, client.world, client
+        self.waiting, self.state, self.asked, self.known = [], FREE, None, False
+        self.closing, self.opened, self.started, self.grants, self.used = False, None, False, 0, 0
+        self.asking = types.SimpleNamespace(index=client.index, gpus=[0], total=client.alone, later=[0], jobs=[], kernels=[
+            types.SimpleNamespace(tasks=1, priority=client.priority)])
+
+    # -- submissions
+
+    def come(self, host, job, passes):
+        if job is None or self._lets(job):
+            passes()
+            return
+        self.waiting.append((self.world.now, host.place, job, passes))
+        self._ask()
+
+    def _lets(self, job):
+        limit = self.scheduler.in_flight
+        return self.state == OPEN and job is self.asked.job and (limit is None or self.client.works < limit)
+
+    def _first(self, may):
+        """Of those that wait, who has waited longest, then the first timeline."""
+        return min((entry for entry in self.waiting if may(entry[2])), key=lambda entry: entry[:2], default=None)
+
+    def settle(self):
+        """Lets through what may go."""
+        while first := self._first(self._lets):
+            self.waiting.remove(first)
+            first[-1]()
+
+    def _waits(self):
+        return self._first(lambda job: job is self.asked.job) is not None
+
+    def _ask(self):
+        if self.state != FREE or self.known or not self.waiting:
+            return
+        if not self.asked:
+            self.asked = Asked(self, self._first(lambda job: True)[2])
+        if self._waits():
+            self.known, asked = True, self.asked
+            self.scheduler.tell(ARRIVED, self.client, lambda: self.scheduler.policy.arrived(asked))
+
+    # -- the grant
+
+    def look(self):
+        """At the end of an instant."""
+        now = self.world.now
+        if self.closing:
+            self.closing, self.state = False, CLOSED
+        if self.client.works:
+            return
+        if self.state == CLOSED:
+            self._over()
+        elif self.state == OPEN:
+            until = max(self.opened, self.client.emptied) + self.scheduler.idle
+            if now >= until:
+                self._over()
+            else:
+                self.world.at(until, lambda: None)
+
+    def launch(self):
+        self.state, self.opened, self.started = ORDERED, None, False
+        self.grants += 1
+        self.world.at(self.world.now + self.scheduler.launch, self._open)
+
+    def _open(self):
+        if self.state == ORDERED and not self.closing:
+            self.state, self.opened = OPEN, self.world.now
+            self.settle()
+
+    def evict(self):
+        def close(grant=self.grants):
+            self.closing = self.grants == grant and self.state in (ORDERED, OPEN)
+
+        self.world.at(self.world.now + self.scheduler.evict, close)
+
+    def kernel_runs(self):
+        if self.state in (OPEN, CLOSED) and self.opened is not None and not self.started:
+            self.started, asked = True, self.asked
+            self.scheduler.tell(STARTED, self.client, lambda: self.scheduler.policy.started(asked))
+
+    def job_over(self, job):
+        if not self.asked or self.asked.job is not job:
+            return
+        if self.state in (ORDERED, OPEN, CLOSED):
+            self._over()
+        elif self.state == FREE:
+            self.asked = None
+            self._ask()
+
+    def _over(self):
+        self.state, self.closing = OVER, False
+        self.world.at(self.world.now + self.scheduler.notice, self._left)
+
+    def _left(self):
+        asked, client, self.state = self.asked, self.client, FREE
+        client.end_stay()
+        asked.served += client.used - self.used
+        self.used = client.used
+        self.known = asked.ready = self._waits()
+        if not asked.more():
+            self.asked = None
+        launch = types.SimpleNamespace(job=asked, kernel=asked.kernel, did=1, start=self.world.now)
+
+        def left():
+            if not asked.more():
+                self.asking.jobs.append(asked.served)
+            self.scheduler.policy.left(launch)
+
+        self.scheduler.tell(LEFT, client, left)
+        self._ask()
+
+
+class Served:
+    """`left` and `total` of jobs."""
+
+    def __init__(self, learnt):
+        self.learnt = learnt
+
+    def learn(self, launch, elapsed):
+        pass
+
+    def total(self, job):
+        jobs, total = job.client.jobs[-LATEST:], job.client.total
+        if total is not None and not (self.learnt and jobs):
+            return total
+        return sorted(jobs)[len(jobs) // 2] if jobs else 0
+
+    def left(self, job):
+        return max(self.total(job) - job.served, 0)
+
+
+class Scheduler:
+    """The policy, and what it is told."""
+
+    number = 0
+
+    def __init__(self, world, policy, grant, device):
+        name, params = policy
+        commands = device.get("commands", {})
+        self.launch, self.evict, self.notice = (quantity(commands.get(key, "0 ns")) for key in ("launch", "evict", "notice"))
+        self.idle, self.in_flight = quantity(grant.get("idle", "50 us")), grant.get("in_flight")
+        self.world, self.facts, self.owner = world, [], None
+        self.gates = [Gate(self, client) for client in world.clients]
+        for client, gate in zip(world.clients, self.gates):
+            client.gate = gate
+        self.policy = {**POLICIES, **PRIORITY_POLICIES}[name](**params)
+        self.policy.times = Served(params.get("time_per_task") == "learnt")
+        port = types.SimpleNamespace(number=0, launch=self._launch, evict=self._evict)
+        self.policy.attach(types.SimpleNamespace(env=world, gpus=[port], timer=self._timer))
+
+    def _launch(self, asked, _):
+        self.owner = asked.gate
+        asked.gate.launch()
+
+    def _evict(self):
+        self.owner.evict()
+
+    def _timer(self, delay):
+        timer = object()
+
+        def ring():
+            if self.policy.awaits(timer):
+                self.tell(TIMER, None, lambda: self.policy.rings(timer))
+
+        self.world.at(self.world.now + delay, ring)
+        return timer
+
+    def tell(self, kind, client, how):
+        self.facts.append((kind, client.index if client else -1, how))
+
+    def decide(self):
+        """Tells the facts of the instant and lets the policy decide; whether there were any."""
+        for gate in self.gates:
+            gate.look()
+        facts, self.facts = sorted(self.facts, key=lambda fact: fact[:2]), []
+        for _, _, how in facts:
+            how()
+        if facts:
+            self.policy.decide()
+        return bool(facts)

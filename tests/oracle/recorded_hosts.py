@@ -1,0 +1,139 @@
+"""Jobs and host threads: "How it is put together again" of sim/recorded/README.md."""
+import collections
+
+
+class Job:
+    def __init__(self, client, number, release):
+        self.client, self.number, self.release = client, number, release
+        self.recorded = self.begin = self.start = self.finish = None
+        self.parts = 0         # that are not over
+        self.works = []        # that were submitted
+        self.is_open = False
+
+    @property
+    def outcome(self):
+        return "finished" if self.finish is not None else "unfinished"
+
+
+class Host:
+    """A timeline, as it is played."""
+
+    def __init__(self, world, client, place):
+        self.world, self.client, self.place = world, client, place
+        self.parts, self.busy = collections.deque(), False     # of jobs that begin elsewhere
+
+    def at(self, time, action):
+        self.world.at(time, action, self)
+
+    # A list of steps: each begins `gap` after the one before.
+
+    def play(self, steps, job, begin, then, place=0):
+        """Plays the steps, the first of which begins at `begin`; `then` is told when the last one ends, as soon as that is known."""
+        def ended(end):
+            following = place + 1
+            if following < len(steps):
+                self.play(steps, job, end + self.client.host(steps[following].gap), then, following)
+            else:
+                then(end)
+
+        self.at(begin, lambda: self._come(steps[place], job, ended))
+
+    def _come(self, step, job, ended):
+        if not step.works:
+            self._begin(step, job, ended)
+            return
+        self.client.gate.come(self, job, lambda: self._behind_gate(step, job, ended))
+
+    def _behind_gate(self, step, job, ended):
+        streams = {self.client.streams[work.stream] for work in step.works}
+        depth = self.client.program.depth
+        if depth is None or all(stream.works < depth for stream in streams):
+            self._begin(step, job, ended)
+            return
+        self.client.crowded.append((self.world.now, self.place, streams, lambda: self._begin(step, job, ended)))
+
+    def _begin(self, step, job, ended):
+        world, client, begin = self.world, self.client, self.world.now
+        targets = client.submit(step, job)
+        targets = [target for target in targets if not target.over]
+        own = client.host(step.own)
+        if not targets:
+            ended(begin + own)
+            return
+
+        def over():
+            if all(target.over for target in targets):
+                wake = step.wake if world.now > begin else 0
+                ended(max(begin + own, world.now + wake))
+                return True
+            return False
+
+        world.await_over(targets, over)
+
+
+class Home(Host):
+    """A timeline that begins jobs."""
+
+    def __init__(self, world, client, place, jobs):
+        super().__init__(world, client, place)
+        self.jobs, self.next = jobs, 0
+
+    def begin_first(self):
+        self._wants(self.jobs[0])
+
+    def _wants(self, recorded):
+        self.client.wants(self, lambda job: self._job(job, recorded))
+
+    def _job(self, job, recorded):
+        world, client = self.world, self.client
+        client.opens(job, recorded)
+        part = recorded.part
+        for other in recorded.others:
+            client.hosts[other.timeline].add(other, job, world.now)
+
+        def last_step_over(end):
+            self.at(end + client.host(recorded.tail), part_over)
+
+        def part_over():
+            client.part_over(job)
+            self._through()
+
+        self.play(part.steps, job, world.now + client.host(part.head), last_step_over)
+
+    def _through(self):
+        if self.client.none_left():
+            return
+        self.next = (self.next + 1) % len(self.jobs)
+        recorded, client, world = self.jobs[self.next], self.client, self.world
+
+        def lead(end):
+            self.at(end + client.host(recorded.lead), lambda: self._wants(recorded))
+
+        if recorded.before:
+            self.play(recorded.before, None, world.now + client.host(recorded.gap), lead)
+        else:
+            lead(world.now)
+
+
+class Helper(Host):
+    """A timeline that only has parts of jobs of others."""
+
+    def add(self, part, job, begin):
+        self.parts.append((part, job, begin))
+        self._next()
+
+    def _next(self):
+        if self.busy or not self.parts:
+            return
+        self.busy = True
+        part, job, begin = self.parts.popleft()
+
+        def over():
+            self.busy = False
+            self.client.part_over(job)
+            self._next()
+
+        def last_step_over(end):
+            self.at(end, over)
+
+        self.play(part.steps, job, max(self.world.now, begin + self.client.host(part.head)), last_step_over)

@@ -1,0 +1,179 @@
+"""Streams, their contexts and the copy engines: "Streams" of sim/recorded/README.md."""
+import collections
+import itertools
+
+from simpy_inputs import ceil_div
+
+PARTS = 5040  # of a copy's speed
+
+
+class Entry:
+    """What stands in a stream: work, or a wait."""
+
+    def __init__(self, stream):
+        self.stream, self.over, self.waiters = stream, False, []
+        self.at_head = None
+
+
+class Submitted(Entry):
+    """A work, as it is played."""
+
+    def __init__(self, stream, work, now, length, job):
+        super().__init__(stream)
+        self.work, self.due, self.job = work, now + work.launch, job
+        self.begin = None      # when it may begin
+        self.since = None      # it has run since then
+        self.left, self.stopped = length, False
+        self.parts = length * PARTS
+
+    @property
+    def is_kernel(self):
+        return not self.work.copies
+
+    @property
+    def running(self):
+        return self.since is not None
+
+    def run(self):
+        """A kernel begins, or goes on."""
+        world, since = self.stream.world, self.stream.world.now
+        self.since, self.stopped = since, False
+
+        def end():
+            if self.since == since and not self.over:
+                self.stream.ends(self)
+
+        world.at(since + self.left, end)
+
+    def stop(self):
+        self.left -= self.stream.world.now - self.since
+        self.since, self.stopped = None, True
+
+
+class Wait(Entry):
+    def __init__(self, stream, targets):
+        super().__init__(stream)
+        self.targets = targets
+
+
+class Stream:
+    def __init__(self, world, client, context):
+        self.world, self.client, self.context = world, client, context
+        self.queue, self.last, self.last_end = collections.deque(), None, None
+        self.works = 0
+
+    def given(self):
+        """Everything that it has been given."""
+        return [self.last] if self.last and not self.last.over else []
+
+    def put(self, entry):
+        self.queue.append(entry)
+        self.last = entry
+        if isinstance(entry, Submitted):
+            self.works += 1
+            self.client.works += 1
+        self.world.touch(self)
+
+    def settle(self):
+        now = self.world.now
+        while self.queue:
+            head = self.queue[0]
+            if head.at_head is None:
+                head.at_head = now
+                for target in getattr(head, "targets", ()):
+                    target.waiters.append(self)
+            if isinstance(head, Wait):
+                if not all(target.over for target in head.targets):
+                    return
+                if now > head.at_head:
+                    self.last_end = now
+                self.queue.popleft()
+                self.world.over(head)
+                continue
+            if head.begin is None:
+                after = [] if self.last_end is None else [self.last_end + head.work.behind]
+                head.begin = max([head.due] + after)
+                self.world.at(head.due, self._look)
+                self.world.at(head.begin, self._look)
+            if now >= head.begin and not head.running:
+                self._begin(head)
+            return
+
+    def _look(self):
+        self.world.touch(self)
+
+    def _begin(self, head):
+        if head.is_kernel:
+            if self.context.on:
+                head.run()
+        else:
+            head.since = self.world.now
+            self.world.engines[head.work.to_host].enter(head)
+
+    def ends(self, head):
+        assert self.queue[0] is head
+        self.queue.popleft()
+        self.last_end = self.world.now
+        self.works -= 1
+        self.client.works -= 1
+        self.client.emptied = self.world.now
+        self.world.over(head)
+        self.world.touch(self)
+
+    def ready(self):
+        head = self.queue[0] if self.queue else None
+        return isinstance(head, Submitted) and head.is_kernel and head.due <= self.world.now
+
+    def due_behind(self):
+        """Whether work is due behind what is at the head."""
+        return any(isinstance(entry, Submitted) and entry.due <= self.world.now
+                   for entry in itertools.islice(self.queue, 1, None))
+
+
+class Context:
+    def __init__(self, client, number):
+        self.client, self.number, self.streams, self.on = client, number, [], False
+
+    def ready(self):
+        return any(stream.ready() for stream in self.streams)
+
+    def kernels(self):
+        return [stream.queue[0] for stream in self.streams
+                if stream.queue and isinstance(stream.queue[0], Submitted) and stream.queue[0].is_kernel]
+
+
+class Engine:
+    """Copies of one direction; those of n programs each go on at 1/n of their speed."""
+
+    def __init__(self, world):
+        self.world, self.copies, self.last, self.turn = world, [], 0, 0
+
+    def enter(self, copy):
+        self._advance()
+        self.copies.append(copy)
+        self._plan()
+
+    def _speed(self):
+        return PARTS // len({copy.stream.client for copy in self.copies})
+
+    def _advance(self):
+        if self.copies:
+            for copy in self.copies:
+                copy.parts -= (self.world.now - self.last) * self._speed()
+        self.last = self.world.now
+
+    def _plan(self):
+        self.turn += 1
+        if self.copies:
+            first = min(max(ceil_div(copy.parts, self._speed()), 0) for copy in self.copies)
+            self.world.at(self.world.now + first, lambda turn=self.turn: self._end(turn))
+
+    def _end(self, turn):
+        if turn != self.turn:
+            return
+        self._advance()
+        done = [copy for copy in self.copies if copy.parts <= 0]
+        self.copies = [copy for copy in self.copies if copy.parts > 0]
+        for copy in done:
+            copy.stream.ends(copy)
+        self._plan()

@@ -1,0 +1,80 @@
+"""Random workloads that play recordings, the devices and the policies that share it among them."""
+from simpy_inputs import quantity
+
+
+def time(value):
+    return f"{value} ns"
+
+
+def draw_client(draw, name, recordings, without=()):
+    path, jobs = draw.choice(recordings)
+    asked = {"file": str(path)}
+    if draw.random() < 0.4 and "subset" not in without:
+        first = draw.randrange(jobs)
+        asked["jobs"] = {"from": first, "to": draw.randrange(first, jobs)}
+    if draw.random() < 0.4 and "scale" not in without:
+        asked["scale"] = {key: draw.choice([0.5, 1.5, 2, 0.333]) for key in draw.choice([["kernels"], ["host"], ["kernels", "host"]])}
+    if draw.random() < 0.2 and "unknown" not in without:
+        asked["busy"] = "unknown"
+    client = {"name": name, "recording": asked if len(asked) > 1 else str(path)}
+    count = draw.randint(1, 8)
+    repeat = {"jobs": count}
+    how = draw.choice(["own", "own", "own", "period", "think", "releases"])
+    how = "own" if "releases" in without else how
+    if how == "period":
+        repeat["period"] = time(draw.choice([20_000, 100_000, 400_000]) + draw.choice([0, draw.randrange(10_000)]))
+    elif how == "think":
+        repeat["think"] = time(draw.choice([0, 5_000, 100_000]))
+    elif how == "releases":
+        repeat = {"releases": [time(value) for value in sorted(draw.choice([0, 50_000, draw.randrange(1_000_000)])
+                                                               for _ in range(count))]}
+    client["repeat"] = repeat
+    if how != "releases" and draw.random() < 0.3:
+        client["arrive"] = time(draw.choice([0, 10_000, draw.randrange(100_000)]))
+    if draw.random() < 0.5:
+        client["priority"] = draw.randint(0, 3)
+    return client
+
+
+def draw_workload(draw, recordings, clients, without=()):
+    return {"kind": "workload", "version": 1, "name": "drawn", "source": "drawn",
+            "clients": [draw_client(draw, f"c{number}", recordings, without) for number in range(clients)]}
+
+
+def draw_device(draw, without=()):
+    grid = draw.choice([1, 10, 100, 1000])
+
+    def about(most, least=0):
+        return time(max(round(draw.uniform(least, most) / grid), -(-least // grid)) * grid)
+
+    device = {"kind": "device", "version": 1, "name": "drawn", "source": "drawn", "sms": 1,
+              "sm": {"threads": 1024, "blocks": 8, "registers": 65536, "shared_memory": "48 KiB"}, "memory": "1 GiB",
+              "commands": {"launch": about(8_000), "evict": about(3_000), "notice": about(3_000), "pending_work": "0 ns"}}
+    if draw.random() < 0.2 and "mps" not in without:
+        return {**device, "arbitration": "mps"}
+    length = about(draw.choice([30_000, 200_000]), 10_000)
+    switch = about(10_000)
+    slices = {"length": length, "switch": switch, "stop": about(3_000), "resume": about(3_000),
+              "renewal": length if draw.random() < 0.3 else about(200_000, 10_000),
+              "linger": min(about(4_000), switch, key=quantity)}
+    return {**device, "arbitration": "native-timeslice", "time_slice": slices}
+
+
+def draw_policy(draw):
+    """A policy that grants jobs, and its grant."""
+    name = draw.choice(["fcfs", "rr", "piv", "srt", "sjf", "cfs", "frs"])
+    params = {"rr": {"quantum": time(draw.choice([20_000, 100_000, 300_000]))},
+              "cfs": {"epoch": time(draw.choice([50_000, 400_000])), "order": draw.choice(["rounds", "cumulative"])},
+              "frs": {"minimum_quantum": time(draw.choice([20_000, 200_000])), "time_per_task": draw.choice(["given", "learnt"])},
+              "srt": {"remaining": draw.choice(["fresh", "stale"]), "time_per_task": draw.choice(["given", "learnt"])},
+              "piv": {"evicted": draw.choice(["place", "tail"])}}.get(name, {})
+    grant = {"of": "job", "idle": time(draw.choice([0, 5_000, 50_000, draw.randrange(100_000)]))}
+    if draw.random() < 0.5:
+        grant["in_flight"] = draw.randint(1, 4)
+    return {"name": name, **({"params": params} if params else {})}, grant
+
+
+def experiment(workload, device, policy="passthrough", grant=None, horizon="100 ms", mechanism="ideal"):
+    return {"kind": "experiment", "version": 1, "name": "drawn", "title": "Drawn at random", "device": device,
+            "mechanism": mechanism, "policies": [policy], "permutations": 1, "replications": 1, "jobs": True,
+            "horizon": horizon, "workload": workload, **({"grant": grant} if grant else {})}

@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+"""Schedules worked out by hand from sim/recorded/README.md, in the comments; run with plain /usr/bin/python3.
+
+The model must agree with each, and so must the program when $GANGWAY names it.
+"""
+import os
+import pathlib
+import sys
+import tempfile
+
+import by_hand
+from compare_recorded import expected
+from comparison import run_gangway
+from recorded_files import GRAPHS, Recorder
+from recorded_parts import CONTEXT, DEVICE, GRAPH, NON_BLOCKING, PAGEABLE, STREAM
+from recorded_workloads import experiment
+
+DEVICE_FILE = {"kind": "device", "version": 1, "name": "by-hand", "source": "made up", "sms": 1, "arbitration": "mps",
+               "sm": {"threads": 1024, "blocks": 1, "registers": 65536, "shared_memory": "48 KiB"}, "memory": "1 GiB"}
+
+
+def sliced(**times):
+    return {**DEVICE_FILE, "arbitration": "native-timeslice",
+            "time_slice": {key: f"{time} ns" for key, time in {"switch": 0, **times}.items()}}
+
+
+def commands(launch, evict, notice):
+    return {**DEVICE_FILE, "commands": {"launch": f"{launch} ns", "evict": f"{evict} ns", "notice": f"{notice} ns",
+                                        "pending_work": "0 ns"}}
+
+
+def check(programs, wanted, device=None, policy="passthrough", grant=None, **clients):
+    """`programs`: recordings by client, `clients`: more of the clients; `wanted`: (release, start, finish) of jobs by client."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = []
+        for name, program in programs.items():
+            path = pathlib.Path(folder) / f"{name}.rec"
+            program.write(path)
+            more = dict(clients.get(name, {}))
+            recording = {"file": str(path), **more.pop("recording", {})}
+            rows.append({"name": name, "repeat": {"jobs": len(wanted[name])}, **more, "recording": recording})
+        workload = {"kind": "workload", "version": 1, "name": "by-hand", "source": "made up", "clients": rows}
+        spec = experiment(workload, device or DEVICE_FILE, policy, grant)
+        played = {"model": expected(spec)}
+        if "GANGWAY" in os.environ:
+            runs = run_gangway(os.environ["GANGWAY"], spec, pathlib.Path(folder))
+            played["gangway"] = runs if isinstance(runs, str) else next(iter(runs.values()))
+    jobs_wanted = {(name, number): (*job, "finished") for name, jobs in wanted.items() for number, job in enumerate(jobs)}
+    for who, jobs in played.items():
+        assert jobs == jobs_wanted, f"{who}\n got      {jobs}\n expected {jobs_wanted}"
+
+
+def one_kernel(length, **more):
+    """Submitted at 0, it runs from 10, and is waited for until 2 behind its end."""
+    recorder = Recorder(**more)
+    recorder.job(0, length + 12, [recorder.kernel(0, 5, 0, 10, length), recorder.wait(6, length + 6, STREAM, 0)])
+    return recorder
+
+
+def two_streams():
+    """Two jobs, each a kernel, an event, a kernel in another stream 2 behind that, and a copy that the host waits for."""
+    recorder = Recorder(streams=(NON_BLOCKING, NON_BLOCKING))
+    for at in (0, 1000):
+        calls = [recorder.kernel(at, 5, 0, at + 10, 100), recorder.record(at + 6, 1, 0)]
+        calls.append(recorder.wait_event(at + 8, 1, 1, calls[1]))
+        calls.append(recorder.kernel(at + 10, 5, 1, at + 112, 50))
+        calls.append(recorder.copy(at + 20, 190, 1, at + 170, 30, (DEVICE, PAGEABLE, 0)))
+        recorder.job(at, 210, calls)
+    return recorder
+
+
+def test_two_streams_and_an_event():
+    check({"a": two_streams()}, {"a": [(0, 10, 210), (1000, 1010, 1210)]})
+    # Twice as long: 10 to 210, 212 to 312, and the copy 8 behind, 320 to 350, which the host sees 10 later.
+    check({"a": two_streams()}, {"a": [(0, 10, 360), (1150, 1160, 1510)]}, a={"recording": {"scale": {"kernels": 2}}})
+    # Half: 10 to 60, 62 to 87, 95 to 125.
+    check({"a": two_streams()}, {"a": [(0, 10, 135), (925, 935, 1060)]}, a={"recording": {"scale": {"kernels": 0.5}}})
+
+
+def test_queue_of_requests():
+    # Between two of its jobs the program itself takes 790.
+    check({"a": two_streams()}, {"a": [(0, 10, 210), (100, 1010, 1210), (200, 2010, 2210)]},
+          a={"repeat": {"jobs": 3, "period": "100 ns"}})
+
+
+def graph():
+    recorder = Recorder()
+    call = recorder.call(0, 5, GRAPHS)
+    recorder.work(call, 0, 10, 100, GRAPH)
+    recorder.job(0, 112, [call, recorder.wait(6, 106, STREAM, 0)])
+    return recorder
+
+
+def test_graph_is_one_kernel():
+    # a from 10 to 40, b from 47 to 77, a from 87 (its slice counts from 84) to 114, b from 124 to 144, a from 152 to 195.
+    check({"a": graph(), "b": one_kernel(50)}, {"a": [(0, 10, 197)], "b": [(0, 47, 146)]},
+          sliced(length=30, switch=5, stop=2, resume=3))
+
+
+def test_two_contexts_of_one_program():
+    # As above, but the turns are those of the program's two contexts. Its host waits for both, one after the other.
+    recorder = Recorder(streams=((0, NON_BLOCKING), (1, NON_BLOCKING)), contexts=2)
+    recorder.job(0, 114, [recorder.kernel(0, 5, 0, 10, 100), recorder.kernel(5, 5, 1, 15, 50),
+                          recorder.wait(11, 101, CONTEXT, 0), recorder.wait(113, 1, CONTEXT, 1)])
+    check({"a": recorder}, {"a": [(0, 10, 199)]}, sliced(length=30, switch=5, stop=2, resume=3))
+
+
+def synchronous_copy():
+    recorder = Recorder()
+    recorder.job(0, 112, [recorder.copy(0, 112, 0, 10, 100, (PAGEABLE, DEVICE, 0))])
+    return recorder
+
+
+def test_synchronous_copies():
+    check({"a": synchronous_copy()}, {"a": [(0, None, 112)]})
+    # Both from 60 on, at half the speed: a has 50 left until 160, then b 50.
+    check({"a": synchronous_copy(), "b": synchronous_copy()}, {"a": [(0, None, 162)], "b": [(50, None, 212)]},
+          b={"arrive": "50 ns"})
+
+
+def test_lingering_context_leaves_with_its_slice():
+    # a's kernel ends at 38. It leaves at 40 with its slice, before its next one is due at 41: b from 43 to 63, a from 68.
+    recorder = Recorder()
+    recorder.job(0, 53, [recorder.kernel(0, 5, 0, 10, 28), recorder.kernel(31, 5, 0, 41, 10), recorder.wait(36, 17, STREAM, 0)])
+    check({"a": recorder, "b": one_kernel(20)}, {"a": [(0, 10, 80)], "b": [(0, 43, 65)]}, sliced(length=30, switch=5, linger=4))
+
+
+def test_full_stream():
+    # The first of 256 kernels in the stream ends at 2010; the call that has waited since 1280 begins then.
+    recorder = Recorder()
+    calls = [recorder.kernel(5 * number, 5 if number < 256 else 30_000, 0, 10 + 2000 * number, 2000) for number in range(257)]
+    recorder.job(0, 31_280, calls)
+    check({"a": recorder}, {"a": [(0, 10, 2015)]})
+
+
+def test_evicted_grant():
+    # a is granted at 4, its kernel runs from 14 to 114. b asks at 30, so the gate closes at 31, and Left is told at 116;
+    # a's next submission waits from 124 on. b runs from 130 to 180 and is over at 182, a is granted again at 184: 198 to 298.
+    recorder = Recorder()
+    recorder.job(0, 232, [recorder.kernel(0, 5, 0, 10, 100), recorder.wait(6, 106, STREAM, 0),
+                          recorder.kernel(120, 5, 0, 130, 100), recorder.wait(126, 106, STREAM, 0)])
+    check({"a": recorder, "b": one_kernel(50)}, {"a": [(0, 14, 300)], "b": [(30, 130, 182)]}, commands(4, 1, 2), "piv",
+          {"of": "job"}, b={"arrive": "30 ns", "priority": 1})
+
+
+if __name__ == "__main__":
+    sys.exit(by_hand.run(globals()))
