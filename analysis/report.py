@@ -17,6 +17,8 @@ def text(found):
     if starved:
         parts.append(f'{starved} of {len(found.summary)} starved: there a client finished no job in some run, and nothing that is averaged '
                      'over clients has a value.')
+    if found.services:
+        parts.append(_table(*_services(found)))
     if found.published:
         parts.append(_table(*_published(found)))
     return '\n\n'.join([*parts, tally(found.published)]) + '\n'
@@ -37,6 +39,23 @@ def _measured(found):
                                   *('starved' if row.starved else _interval(row.metrics[metric]) for metric in results.METRICS),
                                   str(row.unfinished or ''), ', '.join(row.starved)] for row in rows],
                           ('unfinished jobs', 'starved'))
+
+
+def _services(found):
+    """What each client is judged by; '≥' where unfinished jobs make a percentile a lower bound."""
+    places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in found.services))}
+    percentiles = {'p50': 'p50 in ms', 'p99': 'p99 in ms', 'p999': 'p99.9 in ms'}
+    head = [*map(names.parameter, found.swept), 'policy', 'client', *percentiles.values(), 'objective in ms', 'attained', 'jobs/s']
+    rows = [[*row.swept, row.policy, row.client,
+             *('starved' if row.starved_runs else ('≥ ' if name in row.bounds else '') + _interval(row.latency[name].scaled(1e-6))
+               for name in percentiles),
+             _number(row.slo_ns / 1e6) if row.slo_ns else '', _share(row.attainment) if row.slo_ns else '', _interval(row.throughput)]
+            for row in sorted(found.services, key=lambda row: (row.point, places[row.policy]))]
+    return _without_empty(head, rows, ('objective in ms', 'attained'))
+
+
+def _share(measured):
+    return '-' if math.isnan(measured.mean) else f'{100 * measured.mean:.1f} %'
 
 
 def _without_empty(head, rows, optional):

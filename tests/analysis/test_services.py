@@ -5,6 +5,7 @@ import unittest
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
 import names
 import quantity
+import report
 import results
 import services
 import swept_axis
@@ -52,6 +53,14 @@ class Services(InAFolder):
 
     def legend(self, figure):
         return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+    def test_the_report_has_what_services_are_judged_by(self):
+        text = report.text(self.swept())
+        self.assertRegex(text, r'\| web rate +\| policy +\| client +\| p50 in ms +\| p99 in ms +\| p99.9 in ms +\| objective in ms +\| attained +\| jobs/s +\|')
+        self.assertRegex(text, r'\| 100/s +\| edf +\| web +\| 2.00 +\| 5.00 ± 0.10 +\| 5.00 +\| 5.00 +\| 90.0 % +\| 100 +\|')
+        self.assertRegex(text, r'\| 50/s +\| fcfs +\| web +\| 20.00 +\| ≥ 400 ± 0.10 +\| ≥ 400 +\| 5.00 +\| 0.0 % +\| 10.00 +\|')
+        self.assertRegex(text, r'\| 100/s +\| fcfs +\| web +\| starved +\| starved +\| starved +\|')
+        self.assertRegex(text, r'\| 50/s +\| edf +\| training +\| 30.00 +\| ≥ 60.00 ± 0.10 +\| 60.00 +\| +\| +\| 20.00 +\|')
 
     def test_rates_are_quantities(self):
         self.assertEqual(quantity.in_common_unit(RATES), ([50, 100, 50], '/s'))

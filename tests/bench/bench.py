@@ -116,6 +116,38 @@ def policies(build):
          shares[len(shares) // 2][0] <= 0.3)
 
 
+def recorded_programs(binary, scratch):
+    """60 s of two recorded programs, of about 6 million submissions, under eight policies; decoded before."""
+    sys.path.insert(0, os.path.join(ROOT, "tests/oracle"))
+    from recorded_files import Recorder
+    from recorded_parts import STREAM
+
+    os.makedirs(scratch)
+    for name, length, kernels, jobs in (("A", 9_000, 250, 400), ("B", 7_500, 480, 200)):
+        recorder, begin = Recorder(), 10_000
+        for _ in range(jobs):
+            calls = [recorder.kernel(begin + 4_000 * k, 3_000, 0, begin + 5_000 + (length + 1_000) * k, length) for k in range(kernels)]
+            last, end = begin + 4_000 * kernels, begin + 11_000 + (length + 1_000) * kernels
+            calls.append(recorder.wait(last, end - last, STREAM, 0))
+            recorder.job(begin, end - begin, calls)
+            begin = end + 100_000
+        recorder.write(os.path.join(scratch, f"{name}.rec"))
+    clients = "".join(f"    - {{name: {name}, recording: {name}.rec, repeat: {{jobs: endless}}}}\n" for name in "AB")
+    with open(os.path.join(scratch, "e.yaml"), "w", encoding="utf-8") as file:
+        file.write("kind: experiment\nversion: 1\nname: two\nworkload:\n  kind: workload\n  version: 1\n  name: two\n  clients:\n" + clients
+                   + "device: h100\nmechanism: ideal\ngrant: {of: job, in_flight: 64}\nhorizon: 60 s\njobs: false\n"
+                   + "policies: [passthrough, fcfs, sjf, srt, rr, frs, edf, stride]\n")
+
+    def play(horizon):
+        out = subprocess.run([binary, "run", "e.yaml", "--out", "out", "--force", "--jobs", "1", "--set", f"horizon={horizon}"],
+                             cwd=scratch, check=True, capture_output=True, text=True).stdout
+        return float(re.search(r"events in ([\d.]+) s", out)[1])
+
+    play("1 s")
+    seconds = play("60 s")
+    show("60 s of two recorded programs, 8 policies, one core", f"{seconds:.0f} s", "<= 30 s", seconds <= 30)
+
+
 def two_processes(binary, scratch):
     """Wall time of two processes with half the seeds each, against two threads with all of them."""
     def processes():
@@ -147,6 +179,7 @@ def main():
         blocks(build)
         against_simpy(binary, scratch)
         two_processes(binary, scratch)
+        recorded_programs(binary, os.path.join(folder, "recorded"))
         studies(binary, os.path.join(folder, "study"))
         one_core(binary, os.path.join(folder, "pairs"), "neon/fig6", 120)
     print(f"{len(MISSED)} goals missed" if MISSED else "all goals reached")
