@@ -18,16 +18,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "hw/record/spool.hpp"
+#include "hw/record/spool_writer.hpp"
 #include "models/recording/call_kind.hpp"
 
 #define GANGWAY_EXPORT extern "C" __attribute__((visibility("default")))
@@ -40,7 +38,6 @@ using recording::CallKind;
 constexpr std::size_t kBuffer = 256u << 10;  // what a killed program loses at most of a thread's records
 constexpr std::size_t kKeptBuffers = 64;
 constexpr long kFlushPeriod = 50'000'000;  // ns
-constexpr std::size_t kLongestText = 60'000;
 
 // Those of CUPTI's functions that are used here.
 #define GANGWAY_EACH_CUPTI(use)                                                                          \
@@ -76,90 +73,6 @@ std::uint64_t now() {
   clock_gettime(CLOCK_REALTIME, &t);
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
 }
-
-// The file and what was defined in it. Used under its mutex.
-class Spool {
- public:
-  bool open(const char* folder) {
-    pid_ = getpid();
-    // A process that executes another program keeps its number.
-    for (int i = 0; i < 1'000 && file_ < 0; ++i) {
-      const std::string name = std::string(folder) + "/" + std::to_string(pid_) + "." + std::to_string(i);
-      file_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
-      if (file_ < 0 && errno != EEXIST) break;
-    }
-    return file_ >= 0;
-  }
-  void forget() {
-    if (file_ >= 0) close(file_);
-    file_ = -1;
-  }
-  bool ours() const { return file_ >= 0 && getpid() == pid_; }
-
-  template <typename Record>
-  void put(Record record, std::string_view text = {}) {
-    text = text.substr(0, kLongestText);
-    const std::size_t size = (sizeof(Record) + text.size() + 7) / 8 * 8;
-    record.head = {Record::kType, static_cast<std::uint16_t>(size), 0};
-    const std::size_t from = pending_.size();
-    pending_.resize(from + size);
-    std::memcpy(pending_.data() + from, &record, sizeof(Record));
-    std::memcpy(pending_.data() + from + sizeof(Record), text.data(), text.size());
-  }
-  void write() {
-    for (std::size_t done = 0; done < pending_.size() && file_ >= 0;) {
-      const ssize_t n = ::write(file_, pending_.data() + done, pending_.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) {
-        std::fprintf(stderr, "gangway: recording ends here: %s\n", std::strerror(errno));
-        forget();
-        break;
-      }
-      done += static_cast<std::size_t>(n);
-    }
-    pending_.clear();
-  }
-
-  std::uint32_t text(const char* text) {
-    if (text == nullptr) return 0;
-    const std::string_view view = std::string_view(text).substr(0, kLongestText);
-    if (const auto known = texts_.find(view); known != texts_.end()) return known->second;
-    const std::string& kept = kept_.emplace_back(view);
-    const auto id = static_cast<std::uint32_t>(kept_.size());
-    texts_.emplace(kept, id);
-    put(Text{.id = id, .length = static_cast<std::uint32_t>(kept.size())}, kept);
-    return id;
-  }
-  std::uint32_t shape(Shape shape) {
-    shape.id = 0;
-    const std::string key(reinterpret_cast<const char*>(&shape), sizeof shape);
-    const auto [place, is_new] = shapes_.try_emplace(key, static_cast<std::uint32_t>(shapes_.size() + 1));
-    shape.id = place->second;
-    if (is_new) put(shape);
-    return shape.id;
-  }
-  void thread(std::uint32_t id) {
-    if (!threads_.insert(id).second) return;
-    char name[32] = "", path[64];
-    std::snprintf(path, sizeof path, "/proc/self/task/%u/comm", id);
-    if (const int file = ::open(path, O_RDONLY | O_CLOEXEC); file >= 0) {
-      const ssize_t n = read(file, name, sizeof name - 1);
-      name[n > 0 ? n - 1 : 0] = '\0';
-      close(file);
-    }
-    const std::uint32_t text_id = text(name);
-    put(Thread{.id = id, .name = text_id});
-  }
-
- private:
-  int file_ = -1;
-  pid_t pid_ = 0;
-  std::vector<char> pending_;
-  std::deque<std::string> kept_;
-  std::unordered_map<std::string_view, std::uint32_t> texts_;
-  std::unordered_map<std::string, std::uint32_t> shapes_;
-  std::unordered_set<std::uint32_t> threads_;
-};
 
 // Never destroyed: CUPTI's thread and exit handlers outlive what the library's end would take away.
 struct Recorder {
@@ -512,7 +425,7 @@ std::string command_line() {
   std::string words;
   if (const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC); file >= 0) {
     std::array<char, 4096> part;
-    for (ssize_t n = 0; words.size() < kLongestText && (n = read(file, part.data(), part.size())) > 0;)
+    for (ssize_t n = 0; words.size() < Spool::kLongestText && (n = read(file, part.data(), part.size())) > 0;)
       words.append(part.data(), static_cast<std::size_t>(n));
     close(file);
   }
