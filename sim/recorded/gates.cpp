@@ -49,6 +49,7 @@ LaunchId RecordedWorld::launch(JobId job, DeviceId gpu, std::optional<BlockRange
   const Grant& grant = grants_->give(LaunchId{++launches_}, job, gpu);
   RecordedClient& client = clients_[job.client.index];
   client.granted.gate = client.granted.was_open = false;
+  client.granted.closes = 0;  // of an earlier grant, ordered as that ended by itself
   client.granted.leaves.reset();
   client.granted.opens = push(now_ + setup_.device.commands.launch, kOpens, job.client.index);
   note({.time = now_,

@@ -103,12 +103,13 @@ class Gate:
     def launch(self):
         self.state, self.opened, self.started = ORDERED, None, False
         self.grants += 1
-        self.world.at(self.world.now + self.scheduler.launch, self._open)
 
-    def _open(self):
-        if self.state == ORDERED and not self.closing:
-            self.state, self.opened = OPEN, self.world.now
-            self.settle()
+        def opens(grant=self.grants):
+            if self.grants == grant and self.state == ORDERED and not self.closing:
+                self.state, self.opened = OPEN, self.world.now
+                self.settle()
+
+        self.world.at(self.world.now + self.scheduler.launch, opens)
 
     def evict(self):
         def close(grant=self.grants):

@@ -202,9 +202,8 @@ class Program:
                 step.asked = step.kind == QUERY and step.awaited is not None and step.awaited > end
                 step.gap = 0 if step.asked else max(step.begin - end, 0)
                 end = step.over = max(end, step.end)
-        lengths, quiet, wakes = (collections.defaultdict(list) for _ in range(3))
+        quiet, wakes = collections.defaultdict(list), collections.defaultdict(list)
         for step in self.steps:
-            lengths[step.function].append(step.length)
             if not step.waited:
                 quiet[step.function].append(step.length)
             else:
@@ -213,7 +212,7 @@ class Program:
         depths = []
         for step in self.steps:
             step.full = (self.outstanding[step] >= FULL and step.length > LONG
-                         and step.length > TIMES_LONGER * median(lengths[step.function]))
+                         and step.length > TIMES_LONGER * median(quiet[step.function] or [step.length]))
             if step.full:
                 depths.append(self.outstanding[step])
         self.depth = median(depths) if depths else None

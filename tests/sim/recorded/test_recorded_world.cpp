@@ -340,4 +340,27 @@ TEST_CASE("of a client's jobs the one that has waited longest asks", "[recorded]
   CHECK(s.jobs[0] == "0-116 0-432 126-748");
 }
 
+TEST_CASE("an eviction that comes too late does not close the next grant's gate", "[recorded][grants]") {
+  MadeRecording m;
+  const auto a = m.stream();
+  m.kernel(a, 0, 10, 100);
+  m.wait(OrderKind::stream, a, 6, 106);
+  m.kernel(a, 206, 216, 300);
+  m.kernel(a, 400, 517, 10);
+  m.wait(OrderKind::stream, a, 406, 123);
+  job(m, 0, JobKind::nvtx, 0, 529);
+  RecordedScenario s;
+  s.granting.of = GrantOf::job;
+  s.granting.idle = Duration{50};
+  s.device.commands = {Duration{4}, Duration{200}, Duration{2}, Duration{0}};
+  s.client("A", m.r);
+  Client& urgent = s.client("B", one_kernel(20));
+  urgent.arrive = Duration{164};
+  urgent.priority = 1;
+  s.play("piv");
+  // A's grant is over at 164, as B arrives and A is to be evicted. A is granted again from 214 on: what was
+  // to close its gate at 364 belongs to the first grant, so its submission at 408 passes.
+  CHECK(s.jobs == Jobs{"0-537", "164-202"});
+}
+
 }  // namespace gangway::testing
