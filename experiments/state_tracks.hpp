@@ -23,7 +23,7 @@ class StateTracks {
     KernelState state = KernelState::done;
     Record since;
     bool named = false;
-    bool native = false;
+    bool native = false;  // or recorded: its kernels have no states of the mechanism
   };
   void enter(Track& track, KernelState state, const Record& record);
   void close(Track& track, Time now);

@@ -1,6 +1,7 @@
 """Clients made of recordings: what their keys do, by hand, and what is refused."""
 
 import gzip
+import json
 import sys
 import unittest
 
@@ -114,6 +115,18 @@ class Recordings(ProgramTest):
     def test_a_place_is_for_recorded_programs(self):
         self.refused_by("a place for clients with kernels", "place", lambda text: text + "place: fixed\n",
                         clients="    - {name: A, kernels: [{name: k, block_tasks: 1, time: 1 ms}]}\n")
+
+    def test_timelines_show_who_has_the_gpu_under_every_kind_of_policy(self):
+        policies = lambda text: text.replace("[passthrough]", "[passthrough, fcfs, frs, disengaged-timeslice]\ngrant: job")
+        self.file("e.yaml", policies(EXPERIMENT.replace("@CLIENTS@", CLIENTS + "    - {name: B, recording: b.rec}\n")))
+        self.gangway("run", "e.yaml", "--out", "out", "--trace")
+        traces = sorted((self.folder / "out").rglob("*.json.gz"))
+        self.assertEqual(len(traces), 4)
+        for path in traces:
+            events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+            spans = [event for event in events if event["ph"] == "X" and event["name"] in ("running", "draining")]
+            # A has two kernels of 1 ms in each of three jobs, B one of 300 us in each of five.
+            self.assertGreaterEqual(sum(span["dur"] for span in spans), 2 * 3 * 1000 + 5 * 300, path)
 
     def test_a_recording_of_another_device_is_played_and_said(self):
         done = self.play()
