@@ -4,18 +4,12 @@
 
 #include "gangway_build_facts.hpp"
 #include "gangway_commit.hpp"
-#include "models/hash.hpp"
 
 namespace gangway {
 
 std::string build_version() { return GANGWAY_VERSION; }
 std::string build_commit() { return GANGWAY_COMMIT; }
 std::string build_compiler() { return GANGWAY_COMPILER; }
-
-const std::string& program_hash() {
-  static const std::string hash = facts_of("/proc/self/exe").sha256;
-  return hash;
-}
 
 std::string host_cpu() {
   std::ifstream in("/proc/cpuinfo");

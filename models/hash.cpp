@@ -59,4 +59,9 @@ FileFacts facts_of(const std::filesystem::path& file) {
   return facts;
 }
 
+const std::string& program_hash() {
+  static const std::string hash = facts_of("/proc/self/exe").sha256;
+  return hash;
+}
+
 }  // namespace gangway

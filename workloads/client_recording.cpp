@@ -21,7 +21,8 @@ using recording::PlayedProgram;
 // A program is mapped once, whoever asks for it.
 void map_program(const fs::path& file, Recorded& recorded) {
   struct Known {
-    std::string identity;
+    fs::file_time_type written;
+    std::uintmax_t size = 0;
     recording::Gpu gpu;
     std::weak_ptr<const PlayedProgram> program;
   };
@@ -29,11 +30,12 @@ void map_program(const fs::path& file, Recorded& recorded) {
   static std::map<std::string, Known> programs;
   const std::lock_guard lock(mutex);
   Known& known = programs[fs::absolute(file).lexically_normal().string()];
-  const std::string identity = recording::recording_identity(file);
+  const auto written = fs::last_write_time(file);
+  const std::uintmax_t size = fs::file_size(file);
   recorded.program = known.program.lock();
-  if (!recorded.program || known.identity != identity) {
+  if (!recorded.program || known.written != written || known.size != size) {
     recorded.program = std::make_shared<PlayedProgram>(file);
-    known = {identity, recording::gpu_of_recording(file), recorded.program};
+    known = {written, size, recording::gpu_of_recording(file), recorded.program};
   }
   recorded.gpu = known.gpu;
 }

@@ -25,9 +25,7 @@ enum class Extent {
 // a newer version, cut off or damaged.
 Recording read_recording(const std::filesystem::path& file, Extent extent = Extent::everything);
 
-// What tells two recordings apart, whatever their names; and the GPU that it used. InputError
-// as read_recording, but for what the rest of the file has.
-std::string recording_identity(const std::filesystem::path& file);
+// The GPU that it used. InputError as read_recording, but for what the rest of the file has.
 Gpu gpu_of_recording(const std::filesystem::path& file);
 
 // Of any length, for tests and those who make recordings by other means: throws as read_recording does, where

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "models/error.hpp"
+#include "models/hash.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/stream_order.hpp"
 #include "models/recording/timing.hpp"
@@ -27,11 +29,14 @@ constexpr std::uint64_t kMagic = 0x3179616c70727767;  // "gwrplay1"
 
 std::size_t padded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// FNV-1a of the recording's identity.
-std::uint64_t short_identity(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
+// Of what the recording holds and of the program that takes it apart: another build may do it otherwise.
+std::uint64_t identity_of(const fs::path& recording) {
+  const std::string hash = sha256_of(facts_of(recording).sha256 + program_hash());
+  return std::stoull(hash.substr(0, 16), nullptr, 16);
+}
+
+std::uint64_t checksum_of(const char* bytes, std::size_t count) {
+  return crc32_z(0, reinterpret_cast<const Bytef*>(bytes), count);
 }
 
 bool write_all(int file, const std::string& text) {
@@ -103,13 +108,14 @@ class PlayedProgram::Maker {
     head.contexts = static_cast<Index>(r_.contexts.size());
     head.depth = timing_.depth.value_or(0);
     std::string out(sizeof head, '\0');
-    std::memcpy(out.data(), &head, sizeof head);
     put(out, steps_);
     put(out, works_);
     put(out, orders_);
     put(out, segments_);
     put(out, jobs_);
     put(out, streams_);
+    head.checksum = checksum_of(out.data() + sizeof head, out.size() - sizeof head);
+    std::memcpy(out.data(), &head, sizeof head);
     return out;
   }
 
@@ -319,7 +325,7 @@ class PlayedProgram::Maker {
 };
 
 PlayedProgram::PlayedProgram(const fs::path& recording) {
-  const std::uint64_t identity = short_identity(recording_identity(recording));
+  const std::uint64_t identity = identity_of(recording);
   const fs::path file = recording.string() + ".played";
   if (map(file, identity)) return;
   const std::string name = recording.string();
@@ -353,7 +359,7 @@ void PlayedProgram::each_table(const Counts& counts, Visit visit) {
   visit(streams, counts.streams);
 }
 
-// Whether the file has this recording's tables, whole and sound.
+// Whether the file has this recording's tables, whole and as they were written.
 bool PlayedProgram::map(const fs::path& path, std::uint64_t identity) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -382,35 +388,7 @@ bool PlayedProgram::map(const fs::path& path, std::uint64_t identity) {
     table = {reinterpret_cast<const Row*>(at), count};
     at += padded(count * sizeof(Row));
   });
-  return sound();
-}
-
-// What leads from one table to another stays inside it. That they lead to the right places is the identity's
-// business.
-bool PlayedProgram::sound() const {
-  if (steps.empty() || jobs.size() < 2 || segments.empty()) return false;
-  const auto ordered = [](Index a, Index b, std::size_t limit) { return a <= b && b <= limit; };
-  for (std::size_t s = 1; s < steps.size(); ++s)
-    if (!ordered(steps[s - 1].first_work, steps[s].first_work, works.size()) ||
-        !ordered(steps[s - 1].first_order, steps[s].first_order, orders.size()))
-      return false;
-  for (const Segment& s : segments)
-    if (!ordered(s.before, s.begin, steps.size() - 1) || !ordered(s.begin, s.end, steps.size() - 1) ||
-        s.timeline >= head_->timelines || s.job + std::size_t{1} >= jobs.size())
-      return false;
-  for (std::size_t j = 1; j < jobs.size(); ++j)
-    if (jobs[j - 1].first_segment >= jobs[j].first_segment || jobs[j].first_segment > segments.size())
-      return false;
-  for (const PlayedWork& w : works)
-    if (w.stream >= streams.size()) return false;
-  for (const PlayedStream& s : streams)
-    if (s.context >= head_->contexts) return false;
-  for (const PlayedOrder& o : orders)
-    if ((o.kind == OrderKind::context && o.place >= head_->contexts) ||
-        ((o.kind == OrderKind::stream || o.kind == OrderKind::record || o.kind == OrderKind::wait_event) &&
-         o.place >= streams.size()))
-      return false;
-  return true;
+  return checksum_of(static_cast<const char*>(data) + sizeof head, size - sizeof head) == head_->checksum;
 }
 
 }  // namespace gangway::recording

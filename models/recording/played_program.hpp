@@ -59,8 +59,9 @@ struct PlayedStream {
 class PlayedProgram {
  public:
   // Maps what is kept as FILE.played beside the recording, and is made where there is none, or that of
-  // another recording. Where that folder cannot be written it is made anew each time, in memory. InputError
-  // as read_recording, and where the recording has no jobs behind its warm-up, or they use several GPUs.
+  // another recording, or of another build of this program. Where that folder cannot be written it is made
+  // anew each time, in memory. InputError as read_recording, and where the recording has no jobs behind its
+  // warm-up, or they use several GPUs.
   explicit PlayedProgram(const std::filesystem::path& recording);
   ~PlayedProgram();
   PlayedProgram(const PlayedProgram&) = delete;
@@ -82,17 +83,17 @@ class PlayedProgram {
 
  private:
   struct Head {
-    std::uint64_t magic = 0, identity = 0;  // of the recording
+    std::uint64_t magic = 0, identity = 0;  // of the recording and this program
     std::uint64_t steps = 0, works = 0, orders = 0, segments = 0, jobs = 0, streams = 0;
     Index timelines = 0, contexts = 0;
-    std::uint64_t depth = 0;  // 0: none
+    std::uint64_t depth = 0;     // 0: none
+    std::uint64_t checksum = 0;  // of all that follows
   };
   class Maker;
 
   bool map(const std::filesystem::path& file, std::uint64_t identity);
   template <typename Counts, typename Visit>
   void each_table(const Counts& counts, Visit visit);
-  bool sound() const;
 
   const Head* head_ = nullptr;
   void* data_ = nullptr;

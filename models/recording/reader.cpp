@@ -187,11 +187,6 @@ class Reader {
     if (extent == Extent::everything) calls();
     return std::move(r_);
   }
-  std::string identity() {
-    Statement select(database_, "SELECT value FROM about WHERE key = 'identity'");
-    if (!select.step() || !select.is_text(0)) refuse(file_, "no identity", "a recording that is not damaged");
-    return std::string(select.text(0));
-  }
   Gpu gpu() {
     gpus();
     Statement select(database_, "SELECT min(gpu) FROM contexts");
@@ -424,8 +419,6 @@ Recording read_recording(const fs::path& file, Extent extent) {
   check_recording(recording, file.string());
   return recording;
 }
-
-std::string recording_identity(const fs::path& file) { return Reader(file).identity(); }
 
 Gpu gpu_of_recording(const fs::path& file) { return Reader(file).gpu(); }
 
