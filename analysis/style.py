@@ -65,13 +65,15 @@ _SPARE = [Style(colour, *shape) for colour in _COLOURS for shape in _SHAPES]
 
 
 def styles(labels):
-    """label -> Style: fixed for known policies, else chosen by the label, so that it is the same in every figure."""
+    """label -> Style: fixed for known policies, else chosen by the label, so that it is the same in every figure. Policies of several
+    families have fixed ones with the same marker: where they meet, the first keeps it."""
     ordered = names.in_order(labels)
-    looks = {label: _POLICIES[label] for label in ordered if label in _POLICIES}
-    for label in ordered:
-        known = _POLICIES.get(names.policy(label))
-        if label not in looks and known and known not in looks.values():
-            looks[label] = known
+    looks = {}
+    for name_of in (lambda label: label, names.policy):
+        for label in ordered:
+            known = _POLICIES.get(name_of(label))
+            if label not in looks and known and known.marker not in [look.marker for look in looks.values()]:
+                looks[label] = known
     for label in ordered:
         if label not in looks:
             looks[label] = _spare(label, looks.values())
@@ -79,7 +81,7 @@ def styles(labels):
 
 
 def _spare(label, taken):
-    base = _POLICIES.get(names.base(label))
+    base = None if names.policy(label) in _POLICIES else _POLICIES.get(names.base(label))
     start = zlib.crc32(label.encode()) % len(_SPARE)
     candidates = [replace(style, colour=base.colour) if base else style for style in _SPARE[start:] + _SPARE[:start]]
     colours, markers = [style.colour for style in taken], [style.marker for style in taken]

@@ -57,15 +57,17 @@ std::string with_interval(const Row& row, const std::string& column) {
 }
 
 void print_table(const Experiment& experiment, const RunReport& report) {
-  fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", "point", "policy", "ANTT", "DNTT",
-             "STP", "evictions", "util", "unfinished");
+  std::size_t width = 14;
+  for (const ReportedRow& reported : report.findings.rows) width = std::max(width, reported.policy.size());
+  fmt::print("{:>5}  {:<{}} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", "point", "policy", width, "ANTT",
+             "DNTT", "STP", "evictions", "util", "unfinished");
   for (const SweptPath& swept : experiment.points.sweep().paths()) fmt::print("  {}", swept.path());
   fmt::print("\n");
   for (const ReportedRow& reported : report.findings.rows) {
     const Row& row = reported.summary;
     const std::string starved = reported.error.empty() ? cell(row, "starved").text() : "";
-    fmt::print("{:>5}  {:<14} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", reported.point, reported.policy,
-               starved.empty() ? with_interval(row, "antt") : "starved", with_interval(row, "dntt"),
+    fmt::print("{:>5}  {:<{}} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", reported.point, reported.policy,
+               width, starved.empty() ? with_interval(row, "antt") : "starved", with_interval(row, "dntt"),
                with_interval(row, "stp"), shown(row, "evictions"), shown(row, "utilisation"),
                count(row, "unfinished"));
     for (const std::string& value : reported.values) fmt::print("  {}", value);

@@ -337,6 +337,14 @@ class Words(unittest.TestCase):
         self.assertEqual(len({(look.colour, look.marker) for look in many.values()}), 5)
         self.assertEqual(names.in_order(many), ['rr', 'rr-long', 'frs', 'alpha', 'zeta'])
 
+    def test_policies_of_two_families_that_meet_have_markers_of_their_own(self):
+        for one, other in [('rr', 'disengaged-timeslice'), ('stride', 'stride-timeslice'), ('sjf', 'disengaged-fair-queueing'),
+                           ('edf', 'microkernel-rr'), ('fcfs', 'trap-per-request'), ('srt', 'timeslice')]:
+            looks = style.styles([other, one])
+            self.assertEqual(looks[one], style.styles([one])[one])
+            self.assertNotEqual(looks[one].marker, looks[other].marker, other)
+            self.assertNotEqual(looks[one].colour, looks[other].colour, other)
+
     def test_labels_may_come_one_by_one(self):
         labels = ['zeta', 'rr-long', 'rr', 'direct']
         self.assertEqual(style.styles(iter(labels)), style.styles(labels))
