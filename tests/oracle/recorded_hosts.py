@@ -8,11 +8,19 @@ class Job:
         self.recorded = self.begin = self.start = self.finish = None
         self.parts = 0         # that are not over
         self.works = []        # that were submitted
-        self.is_open = False
+        self.is_open, self.lost = False, None
 
     @property
     def outcome(self):
+        if self.lost:
+            return self.lost
         return "finished" if self.finish is not None else "unfinished"
+
+
+    @property
+    def alone(self):
+        """How long it takes with nothing else on the machine."""
+        return self.client.lengths.get(self.recorded.number, 0) if self.recorded else None
 
 
 class Host:
@@ -23,7 +31,7 @@ class Host:
         self.parts, self.busy = collections.deque(), False     # of jobs that begin elsewhere
 
     def at(self, time, action):
-        self.world.at(time, action, self)
+        self.world.at(time, lambda: self.client.gone or action(), self)
 
     # A list of steps: each begins `gap` after the one before.
 
@@ -42,7 +50,7 @@ class Host:
         if not step.works:
             self._begin(step, job, ended)
             return
-        self.client.gate.come(self, job, lambda: self._behind_gate(step, job, ended))
+        self.client.gate.come(self, job, lambda: self._behind_gate(step, job, ended), step)
 
     def _behind_gate(self, step, job, ended):
         streams = {self.client.streams[work.stream] for work in step.works}
@@ -76,16 +84,17 @@ class Home(Host):
 
     def __init__(self, world, client, place, jobs):
         super().__init__(world, client, place)
-        self.jobs, self.next = jobs, 0
+        self.jobs, self.next, self.idle = jobs, 0, True     # idle: it waits for a job, if for anything
 
     def begin_first(self):
         self._wants(self.jobs[0])
 
     def _wants(self, recorded):
+        self.idle = True
         self.client.wants(self, lambda job: self._job(job, recorded))
 
     def _job(self, job, recorded):
-        world, client = self.world, self.client
+        world, client, self.idle = self.world, self.client, False
         client.opens(job, recorded)
         part = recorded.part
         for other in recorded.others:
@@ -102,6 +111,7 @@ class Home(Host):
 
     def _through(self):
         if self.client.none_left():
+            self.idle = True
             return
         self.next = (self.next + 1) % len(self.jobs)
         recorded, client, world = self.jobs[self.next], self.client, self.world
@@ -117,6 +127,10 @@ class Home(Host):
 
 class Helper(Host):
     """A timeline that only has parts of jobs of others."""
+
+    @property
+    def idle(self):
+        return not self.busy and not self.parts
 
     def add(self, part, job, begin):
         self.parts.append((part, job, begin))
