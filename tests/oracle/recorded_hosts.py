@@ -16,11 +16,15 @@ class Job:
             return self.lost
         return "finished" if self.finish is not None else "unfinished"
 
-
     @property
     def alone(self):
         """How long it takes with nothing else on the machine."""
-        return self.client.lengths.get(self.recorded.number, 0) if self.recorded else None
+        lengths = self.client.lengths
+        homes = {job.home for job in self.client.recorded}
+        if self.recorded is None and self.client.own_pace or len(homes) > 1 and not self.client.own_pace:
+            return sum(lengths.values()) // len(lengths)
+        recorded = self.recorded or self.client.recorded[self.number % len(self.client.recorded)]
+        return lengths[recorded.number]
 
 
 class Host:
@@ -110,7 +114,7 @@ class Home(Host):
         self.play(part.steps, job, world.now + client.host(part.head), last_step_over)
 
     def _through(self):
-        if self.client.none_left():
+        if self.client.none_left() or self.client.once and self.next + 1 == len(self.jobs):
             self.idle = True
             return
         self.next = (self.next + 1) % len(self.jobs)
