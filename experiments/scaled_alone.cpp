@@ -46,6 +46,7 @@ Client by_itself(const Client& client, std::shared_ptr<const Recorded> recorded)
 std::shared_ptr<const Recorded> measured_alone(const Client& client, const Device& device) {
   if (client.recorded->kernel_scale == 1 && client.recorded->host_scale == 1) return client.recorded;
   auto marked = std::make_shared<Recorded>(*client.recorded);
+  marked->once = true;
   marked->own_pace = true;
   marked->drawn = false;
   marked->scaled.clear();

@@ -15,6 +15,7 @@ struct Recorded {
   std::shared_ptr<const recording::PlayedProgram> program;
   recording::Index from = 0, to = 0;  // jobs of the program: from this one up to, not including, that
   bool drawn = false;       // at random among those, with replacement; else in order, again and again
+  bool once = false;        // at its own pace: each timeline begins each of its jobs once, and stops
   bool own_pace = true;     // jobs begin as the program comes to them; else when they are released
   double kernel_scale = 1;  // kernels take so many times as long as recorded
   double host_scale = 1;    // likewise what the host does between its waits

@@ -61,7 +61,8 @@ void RecordedWorld::take_next(RecordedClient& client, HostThread& thread) {
   const recording::PlayedProgram& program = *client.recorded->program;
   const bool first = thread.taken == 0;
   thread.doing = HostThread::Doing::nothing;
-  if (!first && none_to_begin(client)) return;
+  const bool through = client.recorded->once && thread.taken == thread.jobs.size();
+  if (!first && (through || none_to_begin(client))) return;
   const Index played = draw(client, thread, thread.taken);
   ++thread.taken;
   thread.segment = &program.segments[program.jobs[played].first_segment];

@@ -6,6 +6,10 @@ namespace {
 
 double per_ns(Duration time) { return 1 / static_cast<double>(std::max<std::int64_t>(time.ns, 1)); }
 
+double rate_of(const std::vector<Duration>& releases) {
+  return static_cast<double>(releases.size()) * per_ns(releases.back() - releases.front());
+}
+
 // How many jobs of the client begin in a ns.
 double rate_of_jobs(const Client& client) {
   const Repeat& repeat = client.repeat;
@@ -13,9 +17,8 @@ double rate_of_jobs(const Client& client) {
   if (repeat.think) return per_ns(client.recorded->job + *repeat.think);
   if (repeat.arrivals && repeat.arrivals->process) return repeat.arrivals->rate.per_second / 1e9;
   if (repeat.arrivals && repeat.arrivals->times && !repeat.arrivals->times->empty())
-    return static_cast<double>(repeat.arrivals->times->size()) * per_ns(repeat.arrivals->times->back());
-  if (!repeat.releases.empty())
-    return static_cast<double>(repeat.releases.size()) * per_ns(repeat.releases.back());
+    return rate_of(*repeat.arrivals->times);
+  if (!repeat.releases.empty()) return rate_of(repeat.releases);
   return per_ns(client.recorded->between_ends);
 }
 

@@ -101,15 +101,17 @@ class Token(Access):
                     self.model.order_admit(fact.client)
 
     def choose(self):
-        while True:
-            self.last = min([client for client in self.present if client > self.last], default=self.present[0])
-            if self.overuse[self.last] <= self.slice:
-                break
-            self.overuse[self.last] -= self.slice
-        self.holder, self.draining = self.last, False
+        self.holder, self.draining = self.next(), False
         self.number += 1
         self.model.order_wake(self.model.now + self.slice, self.number)
         self.model.order_access(self.holder, self.held_with)
+
+    def next(self):
+        while True:
+            self.last = min([client for client in self.present if client > self.last], default=self.present[0])
+            if self.overuse[self.last] <= self.slice:
+                return self.last
+            self.overuse[self.last] -= self.slice
 
 
 class Timeslice(Token):
@@ -118,6 +120,30 @@ class Timeslice(Token):
 
 class DisengagedTimeslice(Token):
     held_with = "direct"
+
+
+class StrideTimeslice(Token):
+    held_with = "direct"
+
+    def __init__(self, params, model, random):
+        super().__init__(params, model, random)
+        self.system, self.passes, self.since = 0.0, {}, 0
+
+    def opens(self, client):
+        super().opens(client)
+        self.passes[client] = self.system
+
+    def follow(self, of, exited):
+        for fact in of.get("Drained", []):
+            if fact.client == self.holder and self.draining and fact.client not in exited:
+                self.passes[fact.client] += (self.model.now - self.since) / self.model.hosts[fact.client].client.weight
+        super().follow(of, exited)
+
+    def next(self):
+        self.since = self.model.now
+        least = min(self.present, key=lambda client: (self.passes[client], client))
+        self.system = max(self.system, self.passes[least])
+        return least
 
 
 class Known:
@@ -279,4 +305,5 @@ class DisengagedFairQueueing(Access):
 
 
 POLICIES = {"passthrough": Passthrough, "trap-per-request": TrapPerRequest, "timeslice": Timeslice,
-            "disengaged-timeslice": DisengagedTimeslice, "disengaged-fair-queueing": DisengagedFairQueueing}
+            "disengaged-timeslice": DisengagedTimeslice, "stride-timeslice": StrideTimeslice,
+            "disengaged-fair-queueing": DisengagedFairQueueing}

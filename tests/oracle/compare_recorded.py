@@ -3,18 +3,19 @@
 
     compare_recorded.py --gangway build/gangway [--cases 400] [--seed 1]
 
-One case is one workload of random recordings on one device, under `passthrough` or a policy that grants jobs. A case in
-which they differ stays on disk: its experiment and its recordings.
+One case is one workload of random recordings on one device, under `passthrough`, a policy that grants jobs or
+one that controls access. A case in which they differ stays on disk: its experiment and its recordings.
 """
+import csv
 import json
 import random
 import shutil
 import sys
 
-from comparison import Comparison, differences, expected_of, options
+from comparison import Comparison, differences, expected_of, jobs_of, options
 from recorded_model import RecordedModel
 from recorded_programs import draw_recording
-from recorded_workloads import draw_device, draw_policy, draw_workload, experiment
+from recorded_workloads import draw_access, draw_device, draw_policy, draw_workload, experiment, give_access, give_gpus
 from simpy_inputs import quantity
 
 CASES = 400
@@ -22,12 +23,24 @@ RECORDINGS, WORKLOADS = 3, 4  # of one batch
 
 
 def expected(spec):
-    """Of an experiment as JSON: (client, job) -> (arrival, start, finish, outcome)."""
+    """Of an experiment as JSON: (client, job) -> (arrival, start, finish, outcome, alone)."""
     policy = spec["policies"][0]
     if policy != "passthrough":
         policy = (policy, {}) if isinstance(policy, str) else (policy["name"], policy.get("params", {}))
-    model = RecordedModel(spec["workload"], spec["device"], policy, spec.get("grant"), quantity(spec["horizon"]))
-    return expected_of(model.run())
+    model = RecordedModel(spec["workload"], spec["device"], policy, spec.get("grant"), quantity(spec["horizon"]), spec.get("place"),
+                          spec.get("seed", 1))
+    expected = expected_of(model.run())
+    return {(job.client.name, job.number): (*expected[job.client.name, job.number], job.alone) for job in model.jobs}
+
+
+def with_alone(path):
+    """`jobs_of`, and behind each job what it takes alone."""
+    runs = jobs_of(path)
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            run, job = (int(row["point"]), row["policy"], int(row["replication"])), (row["client"], int(row["job"]))
+            runs[run][job] = *runs[run][job], int(row["standalone_ns"]) if row["standalone_ns"] else None
+    return runs
 
 
 class RecordedComparison(Comparison):
@@ -43,14 +56,21 @@ class RecordedComparison(Comparison):
             workload = draw_workload(draw, programs, draw.randint(1, args.clients), args.without)
             device = draw_device(draw, args.without)
             policy, grant = draw_policy(draw) if draw.random() < args.grants else ("passthrough", None)
+            more = {}
+            if draw.random() < args.access:
+                policy, grant, more = draw_access(draw), None, {"seed": draw.randrange(1000)}
+                give_access(draw, device, workload)
+            elif draw.random() < args.gpus:
+                where = give_gpus(draw, device, workload)
+                more = {"place": where} if where else {}
             horizon = draw.choice(["200 us", "2 ms", "100 ms", "100 ms"]) if "horizon" not in args.without else "1 s"
-            self.case(f"{number}-{place}", experiment(workload, device, policy, grant, horizon))
+            self.case(f"{number}-{place}", experiment(workload, device, policy, grant, horizon, **more))
 
     def case(self, name, spec):
         wanted = expected(spec)
         if not any(job[2] is not None for job in wanted.values()):
             return  # an experiment in which no job finishes is an error
-        played = self.play(spec)
+        played = self.play(spec, with_alone)
         found = played if isinstance(played, str) else next(iter(played.values()), {})
         self.outcomes.update(job[3] for job in wanted.values())
         policy = spec["policies"][0] if isinstance(spec["policies"][0], str) else spec["policies"][0]["name"]
@@ -67,6 +87,8 @@ def main():
     parser = options(CASES, "batch")
     parser.add_argument("--clients", type=int, default=4, help="at most so many clients")
     parser.add_argument("--grants", type=float, default=0.5, help="the share of cases under policies that grant jobs")
+    parser.add_argument("--access", type=float, default=0.4, help="the share of cases under policies that control access")
+    parser.add_argument("--gpus", type=float, default=0.4, help="the share of other cases with several GPUs")
     parser.add_argument("--without", nargs="*", default=(), help="what no recording, workload or device has")
     return RecordedComparison(parser).run()
 

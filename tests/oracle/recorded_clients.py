@@ -1,6 +1,8 @@
 """A client that plays a recording: its releases, its jobs, what its steps do, and its stays on the GPU."""
 import collections
+import functools
 
+from recorded_alone import lengths_alone
 from recorded_gates import OpenGate
 from recorded_hosts import Helper, Home, Job
 from recorded_parts import CONTEXT, COPY, EVENT, RECORD, STREAM, WAIT_EVENT, covered
@@ -11,10 +13,12 @@ from simpy_inputs import quantity, round_half_up, share
 class Client:
     def __init__(self, world, index, spec):
         self.world, self.index, self.name = world, index, spec["name"]
-        self.priority = spec.get("priority", 0)
+        self.priority, self.weight = spec.get("priority", 0), float(spec.get("weight", 1))
+        self.may_use, self.gpu, self.places, self.gone = spec.get("gpus"), None, None, False
         asked = spec["recording"]
         asked = {"file": asked} if isinstance(asked, str) else asked
-        self.program = world.program(asked["file"])
+        self.once = spec.get("once", False)     # each timeline begins its jobs once
+        self.asked, self.program = asked, world.program(asked["file"])
         scale = asked.get("scale", {})
         self.kernels_scale, self.host_scale = (share(scale.get(key, 1)) for key in ("kernels", "host"))
         self.busy_unknown = asked.get("busy") == "unknown"
@@ -37,9 +41,11 @@ class Client:
 
     @property
     def alone(self):
-        """The mean time that a job uses the GPU."""
-        if self.busy_unknown:
-            return None
+        """The mean time that a job uses the GPU, as policies are told."""
+        return None if self.busy_unknown else self.busy
+
+    @functools.cached_property
+    def busy(self):
         used = {job.number: [] for job in self.recorded}
         for work in self.program.each_work():
             if work.call.job in used:
@@ -47,10 +53,29 @@ class Client:
         mean = sum(map(covered, used.values())) // len(used)
         return mean if self.kernels_scale == 1 else round_half_up(mean * self.kernels_scale)
 
+    @functools.cached_property
+    def lengths(self):
+        """Of its recorded jobs, alone."""
+        return lengths_alone(type(self.world), self, self.world.device)
+
+    def between_releases(self):
+        """The mean time from one job to the next."""
+        if "releases" in self.repeat:
+            times = [quantity(time) for time in self.repeat["releases"]]
+            return (times[-1] - times[0]) / len(times)
+        if "period" in self.repeat:
+            return quantity(self.repeat["period"])
+        length = sum(self.lengths.values()) // len(self.lengths)
+        if self.think is not None:
+            return length + self.think
+        before = sum(job.gap + sum(step.gap for step in job.before[1:]) + sum(step.own for step in job.before) + job.lead
+                     for job in self.recorded)
+        return length + self.host(before // len(self.recorded))
+
     # -- releases
 
     def _releases(self, spec):
-        repeat = spec.get("repeat") or {"jobs": len(self.recorded)}
+        self.repeat = repeat = spec.get("repeat") or {"jobs": len(self.recorded)}
         self.limit = None if repeat.get("jobs") == "endless" else repeat.get("jobs", len(repeat.get("releases", ())))
         self.own_pace = not set(repeat) & {"period", "think", "releases"}
         self.think = quantity(repeat["think"]) if "think" in repeat else None
@@ -78,14 +103,24 @@ class Client:
         self.world.at(time, release)
 
     def _first(self):
+        self.gate.program_begins(self._begin)
+
+    def _begin(self):
         for host in self.hosts.values():
             if isinstance(host, Home):
                 host.begin_first()
 
+    def _new_job(self):
+        self.jobs.append(Job(self, len(self.jobs), self.world.now))
+        self.places.place(self)
+        return self.jobs[-1]
+
     def _release(self):
-        job = Job(self, len(self.jobs), self.world.now)
-        self.jobs.append(job)
+        if self.gone:
+            return
+        job = self._new_job()
         self.released.append(job)
+        self.gate.job_released(job)
         self._match()
 
     def more(self):
@@ -101,9 +136,8 @@ class Client:
         if not self.more():
             return
         if self.own_pace:
-            self.jobs.append(Job(self, len(self.jobs), self.world.now))
             self.begun += 1
-            begins(self.jobs[-1])
+            begins(self._new_job())
             return
         self.waiting.append(begins)
         self._match()
@@ -112,6 +146,29 @@ class Client:
         while self.waiting and self.released:
             self.begun += 1
             self.waiting.popleft()(self.released.popleft())
+
+    # -- the end of it
+
+    def has_jobs(self):
+        return not self.gone and not (self.none_left() and all(job.finish is not None for job in self.jobs))
+
+    def through(self):
+        """Whether all its jobs are over, none is to come, and nothing of it goes on."""
+        return not self.has_jobs() and not self.works and not self.crowded and all(host.idle for host in self.hosts.values())
+
+    def refused(self):
+        if self.own_pace:
+            self._new_job()
+
+    def vanish(self, outcome):
+        self.gone = True
+        for job in self.jobs:
+            job.lost = outcome if job.finish is None else None
+        for stream in self.streams:
+            stream.vanish()
+        for engine in self.gpu.engines:
+            engine.leave(self)
+        self.crowded, self.works = [], 0
 
     # -- jobs
 

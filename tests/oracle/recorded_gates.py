@@ -1,4 +1,5 @@
 """Gates and grants of whole jobs: "The gate" of sim/recorded/README.md. The policies are those of the SimPy oracle."""
+import functools
 import types
 
 from simpy_inputs import quantity
@@ -13,13 +14,22 @@ FREE, ORDERED, OPEN, CLOSED, OVER = range(5)
 class OpenGate:
     """Under `passthrough`."""
 
-    def come(self, host, job, passes):
+    def program_begins(self, begin):
+        begin()
+
+    def job_released(self, job):
+        pass
+
+    def come(self, host, job, passes, step):
         passes()
 
     def job_over(self, job):
         pass
 
     def kernel_runs(self):
+        pass
+
+    def settle(self):
         pass
 
 
@@ -37,19 +47,19 @@ class Asked:
         return self.job.finish is None
 
 
-class Gate:
+class Gate(OpenGate):
     """Where the submissions of a client's jobs wait until the policy grants it the GPU."""
 
     def __init__(self, scheduler, client):
         self.scheduler, self.world, self.client = scheduler, client.world, client
         self.waiting, self.state, self.asked, self.known = [], FREE, None, False
         self.closing, self.opened, self.started, self.grants, self.used = False, None, False, 0, 0
-        self.asking = types.SimpleNamespace(index=client.index, gpus=[0], total=client.alone, later=[0], jobs=[], kernels=[
+        self.asking = types.SimpleNamespace(index=client.index, gpus=[], total=client.alone, later=[0], jobs=[], kernels=[
             types.SimpleNamespace(tasks=1, priority=client.priority)])
 
     # -- submissions
 
-    def come(self, host, job, passes):
+    def come(self, host, job, passes, step):
         if job is None or self._lets(job):
             passes()
             return
@@ -80,6 +90,7 @@ class Gate:
             self.asked = Asked(self, self._first(lambda job: True)[2])
         if self._waits():
             self.known, asked = True, self.asked
+            self.asking.gpus = [self.client.gpu.number]
             self.scheduler.tell(ARRIVED, self.client, lambda: self.scheduler.policy.arrived(asked))
 
     # -- the grant
@@ -183,21 +194,22 @@ class Scheduler:
         commands = device.get("commands", {})
         self.launch, self.evict, self.notice = (quantity(commands.get(key, "0 ns")) for key in ("launch", "evict", "notice"))
         self.idle, self.in_flight = quantity(grant.get("idle", "50 us")), grant.get("in_flight")
-        self.world, self.facts, self.owner = world, [], None
+        self.world, self.facts, self.owner = world, [], {}
         self.gates = [Gate(self, client) for client in world.clients]
         for client, gate in zip(world.clients, self.gates):
             client.gate = gate
         self.policy = {**POLICIES, **PRIORITY_POLICIES}[name](**params)
         self.policy.times = Served(params.get("time_per_task") == "learnt")
-        port = types.SimpleNamespace(number=0, launch=self._launch, evict=self._evict)
-        self.policy.attach(types.SimpleNamespace(env=world, gpus=[port], timer=self._timer))
+        ports = [types.SimpleNamespace(number=gpu.number, launch=functools.partial(self._launch, gpu.number),
+                                       evict=functools.partial(self._evict, gpu.number)) for gpu in world.places.gpus]
+        self.policy.attach(types.SimpleNamespace(env=world, gpus=ports, timer=self._timer))
 
-    def _launch(self, asked, _):
-        self.owner = asked.gate
+    def _launch(self, number, asked, _):
+        self.owner[number] = asked.gate
         asked.gate.launch()
 
-    def _evict(self):
-        self.owner.evict()
+    def _evict(self, number):
+        self.owner[number].evict()
 
     def _timer(self, delay):
         timer = object()

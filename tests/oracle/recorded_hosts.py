@@ -8,11 +8,23 @@ class Job:
         self.recorded = self.begin = self.start = self.finish = None
         self.parts = 0         # that are not over
         self.works = []        # that were submitted
-        self.is_open = False
+        self.is_open, self.lost = False, None
 
     @property
     def outcome(self):
+        if self.lost:
+            return self.lost
         return "finished" if self.finish is not None else "unfinished"
+
+    @property
+    def alone(self):
+        """How long it takes with nothing else on the machine."""
+        lengths = self.client.lengths
+        homes = {job.home for job in self.client.recorded}
+        if self.recorded is None and self.client.own_pace or len(homes) > 1 and not self.client.own_pace:
+            return sum(lengths.values()) // len(lengths)
+        recorded = self.recorded or self.client.recorded[self.number % len(self.client.recorded)]
+        return lengths[recorded.number]
 
 
 class Host:
@@ -23,7 +35,7 @@ class Host:
         self.parts, self.busy = collections.deque(), False     # of jobs that begin elsewhere
 
     def at(self, time, action):
-        self.world.at(time, action, self)
+        self.world.at(time, lambda: self.client.gone or action(), self)
 
     # A list of steps: each begins `gap` after the one before.
 
@@ -42,7 +54,7 @@ class Host:
         if not step.works:
             self._begin(step, job, ended)
             return
-        self.client.gate.come(self, job, lambda: self._behind_gate(step, job, ended))
+        self.client.gate.come(self, job, lambda: self._behind_gate(step, job, ended), step)
 
     def _behind_gate(self, step, job, ended):
         streams = {self.client.streams[work.stream] for work in step.works}
@@ -76,16 +88,17 @@ class Home(Host):
 
     def __init__(self, world, client, place, jobs):
         super().__init__(world, client, place)
-        self.jobs, self.next = jobs, 0
+        self.jobs, self.next, self.idle = jobs, 0, True     # idle: it waits for a job, if for anything
 
     def begin_first(self):
         self._wants(self.jobs[0])
 
     def _wants(self, recorded):
+        self.idle = True
         self.client.wants(self, lambda job: self._job(job, recorded))
 
     def _job(self, job, recorded):
-        world, client = self.world, self.client
+        world, client, self.idle = self.world, self.client, False
         client.opens(job, recorded)
         part = recorded.part
         for other in recorded.others:
@@ -101,7 +114,8 @@ class Home(Host):
         self.play(part.steps, job, world.now + client.host(part.head), last_step_over)
 
     def _through(self):
-        if self.client.none_left():
+        if self.client.none_left() or self.client.once and self.next + 1 == len(self.jobs):
+            self.idle = True
             return
         self.next = (self.next + 1) % len(self.jobs)
         recorded, client, world = self.jobs[self.next], self.client, self.world
@@ -117,6 +131,10 @@ class Home(Host):
 
 class Helper(Host):
     """A timeline that only has parts of jobs of others."""
+
+    @property
+    def idle(self):
+        return not self.busy and not self.parts
 
     def add(self, part, job, begin):
         self.parts.append((part, job, begin))

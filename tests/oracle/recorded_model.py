@@ -1,16 +1,17 @@
 """Recorded programs that share a GPU: the model of sim/recorded/README.md, written from that page alone.
 
-`RecordedModel` plays a workload of them under `passthrough` or under a policy that grants whole jobs. Time is whole
-nanoseconds.
+`RecordedModel` plays a workload of them under `passthrough`, a policy that grants whole jobs or one that controls access.
+Time is whole nanoseconds.
 """
 import heapq
 import itertools
 
+from recorded_access import ACCESS, AccessScheduler
 from recorded_clients import Client
 from recorded_gates import Scheduler
 from recorded_parts import Program
-from recorded_slices import AlwaysOn, TimeSlices
-from recorded_streams import Engine, Stream
+from recorded_places import Gpus
+from recorded_streams import Stream
 
 
 class RecordedModel:
@@ -18,18 +19,15 @@ class RecordedModel:
 
     programs = {}
 
-    def __init__(self, workload, device, policy="passthrough", grant=None, horizon=None):
-        self.now, self.heap, self.places = 0, [], itertools.count()
-        self.todo, self.hosts, self.horizon = [], [], horizon
-        self.engines = [Engine(self), Engine(self)]
+    def __init__(self, workload, device, policy="passthrough", grant=None, horizon=None, place=None, seed=1):
+        self.now, self.heap, self.order = 0, [], itertools.count()
+        self.todo, self.hosts, self.horizon, self.device = [], [], horizon, device
         self.clients = [Client(self, index, spec) for index, spec in enumerate(workload["clients"])]
-        contexts = [context for client in self.clients for context in client.contexts]
-        if device["arbitration"] == "mps":
-            self.slices = AlwaysOn(contexts)
-        else:
-            self.slices = TimeSlices(self, contexts, device["time_slice"])
+        self.places = Gpus(self, device, place)
         self.scheduler = None
-        if policy != "passthrough":
+        if policy != "passthrough" and policy[0] in ACCESS:
+            self.scheduler = AccessScheduler(self, policy, device, seed)
+        elif policy != "passthrough":
             self.scheduler = Scheduler(self, policy, grant or {}, device)
 
     def program(self, path):
@@ -44,7 +42,7 @@ class RecordedModel:
     # -- time
 
     def at(self, time, action, host=None):
-        heapq.heappush(self.heap, (max(time, self.now), next(self.places), host, action))
+        heapq.heappush(self.heap, (max(time, self.now), next(self.order), host, action))
 
     def touch(self, stream):
         self.todo.append(stream.settle)
@@ -98,7 +96,7 @@ class RecordedModel:
                 for *_, action in hosts:
                     action()
                 continue
-            if self.slices.decide() or self._more():
+            if self.places.decide() or self._more():
                 continue
             for client in self.clients:
                 client.look()

@@ -6,6 +6,9 @@ class AlwaysOn:
     """MPS: all contexts are on the GPU at once."""
 
     def __init__(self, contexts):
+        pass
+
+    def joined(self, contexts):
         for context in contexts:
             context.on = True
 
@@ -25,6 +28,9 @@ class TimeSlices:
         self.stop, self.resume, self.renewal = given("stop"), given("resume"), given("renewal", times["length"])
         self.current, self.switching = None, False
         self.end, self.expired, self.unready = None, False, None
+
+    def joined(self, contexts):
+        pass
 
     def _slice(self, begin, length):
         self.end, self.expired = begin + length, False

@@ -23,6 +23,7 @@ class Submitted(Entry):
         self.work, self.due, self.job = work, now + work.launch, job
         self.begin = None      # when it may begin
         self.since = None      # it has run since then
+        self.began = None      # it first ran
         self.left, self.stopped = length, False
         self.parts = length * PARTS
 
@@ -38,6 +39,7 @@ class Submitted(Entry):
         """A kernel begins, or goes on."""
         world, since = self.stream.world, self.stream.world.now
         self.since, self.stopped = since, False
+        self.began = since if self.began is None else self.began
 
         def end():
             if self.since == since and not self.over:
@@ -108,7 +110,7 @@ class Stream:
                 head.run()
         else:
             head.since = self.world.now
-            self.world.engines[head.work.to_host].enter(head)
+            self.client.gpu.engines[head.work.to_host].enter(head)
 
     def ends(self, head):
         assert self.queue[0] is head
@@ -119,6 +121,12 @@ class Stream:
         self.client.emptied = self.world.now
         self.world.over(head)
         self.world.touch(self)
+
+    def vanish(self):
+        if self.queue and isinstance(self.queue[0], Submitted):
+            self.queue[0].since = None
+        self.queue.clear()
+        self.works = 0
 
     def ready(self):
         head = self.queue[0] if self.queue else None
@@ -151,6 +159,11 @@ class Engine:
     def enter(self, copy):
         self._advance()
         self.copies.append(copy)
+        self._plan()
+
+    def leave(self, client):
+        self._advance()
+        self.copies = [copy for copy in self.copies if copy.stream.client is not client]
         self._plan()
 
     def _speed(self):

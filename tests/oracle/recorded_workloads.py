@@ -74,7 +74,66 @@ def draw_policy(draw):
     return {"name": name, **({"params": params} if params else {})}, grant
 
 
-def experiment(workload, device, policy="passthrough", grant=None, horizon="100 ms", mechanism="ideal"):
+def draw_access(draw):
+    """A policy that controls access."""
+    name = draw.choice(["trap-per-request", "timeslice", "disengaged-timeslice", "stride-timeslice"] + 4 * ["disengaged-fair-queueing"])
+    params = {}
+
+    def some(key, choices, probability=0.5):
+        if draw.random() < probability:
+            params[key] = draw.choice(choices)
+
+    def about(*times):
+        return [time(value) for value in (*times, draw.randrange(times[0], times[-1]))]
+
+    some("channels", [0, 1, 2, 4], 0.2)
+    some("limit", about(5_000, 20_000, 60_000, 200_000), 0.5)
+    if "timeslice" in name:
+        params["slice"] = draw.choice(about(5_000, 20_000, 100_000, 500_000))
+    if name == "disengaged-fair-queueing":
+        params["sampling"] = draw.choice(about(2_000, 20_000, 50_000, 200_000))
+        some("requests", [1, 2, 3, 5, 9], 0.8)
+        some("requests_mixed", [1, 2, 4, 7], 0.8)
+        some("free_run", [0.5, 1, 1.37, 2, 3], 0.8)
+        some("statistics", ["sampled", "vendor"], 0.4)
+        some("forward", ["low-demand", "idle"], 0.4)
+        some("subset", [1, 2, 3], 0.3)
+        some("randomise", [0.1, 0.5, 0.9], 0.3)
+    return {"name": name, **({"params": params} if params else {})}
+
+
+def give_access(draw, device, workload):
+    """What policies that control access heed of devices and clients."""
+    access = {}
+    for key, choices in {"interception": [0, 1, 2_000, draw.randrange(3_000), draw.randrange(15_000)], "poll": [0, 2, 1_000, draw.randrange(20_000)]}.items():
+        if draw.random() < 0.8:
+            access[key] = time(draw.choice(choices))
+    if draw.random() < 0.3:
+        access["channels"] = draw.randint(1, 12)
+    if draw.random() < 0.4:     # all of them there for several engagements
+        access = {"poll": "0 ns", **access, "interception": time(draw.randrange(3_000, 15_000)), "channels": 1000}
+        for client in workload["clients"]:
+            client.pop("arrive", None)
+            client["repeat"] = {"jobs": draw.randint(6, 20)}
+    device["access"] = access
+    for client in workload["clients"]:
+        if draw.random() < 0.3:
+            client["weight"] = draw.choice([0.5, 2, 3])
+
+
+def give_gpus(draw, device, workload):
+    """A device of several GPUs, which not all clients may use; returns how clients are placed."""
+    device["gpus"] = draw.choice([1, 2, 2, 3])
+    for client in workload["clients"]:
+        if draw.random() < 0.3:
+            client["gpus"] = sorted(draw.sample(range(device["gpus"]), draw.randint(1, device["gpus"])))
+        if "releases" in client["repeat"] and draw.random() < 0.5:
+            late = draw.randrange(500_000)
+            client["repeat"]["releases"] = [time(quantity(release) + late) for release in client["repeat"]["releases"]]
+    return draw.choice([None, "fixed", "least-loaded", "least-loaded"])
+
+
+def experiment(workload, device, policy="passthrough", grant=None, horizon="100 ms", mechanism="ideal", **more):
     return {"kind": "experiment", "version": 1, "name": "drawn", "title": "Drawn at random", "device": device,
             "mechanism": mechanism, "policies": [policy], "permutations": 1, "replications": 1, "jobs": True,
-            "horizon": horizon, "workload": workload, **({"grant": grant} if grant else {})}
+            "horizon": horizon, "workload": workload, **({"grant": grant} if grant else {}), **more}

@@ -29,8 +29,8 @@ def commands(launch, evict, notice):
                                         "pending_work": "0 ns"}}
 
 
-def check(programs, wanted, device=None, policy="passthrough", grant=None, **clients):
-    """`programs`: recordings by client, `clients`: more of the clients; `wanted`: (release, start, finish) of jobs by client."""
+def check(programs, wanted, device=None, policy="passthrough", grant=None, terms=None, **clients):
+    """`programs`: recordings by client, `clients`: more of the clients, `terms`: of the experiment; `wanted`: (release, start, finish) of jobs by client."""
     with tempfile.TemporaryDirectory() as folder:
         rows = []
         for name, program in programs.items():
@@ -40,12 +40,12 @@ def check(programs, wanted, device=None, policy="passthrough", grant=None, **cli
             recording = {"file": str(path), **more.pop("recording", {})}
             rows.append({"name": name, "repeat": {"jobs": len(wanted[name])}, **more, "recording": recording})
         workload = {"kind": "workload", "version": 1, "name": "by-hand", "source": "made up", "clients": rows}
-        spec = experiment(workload, device or DEVICE_FILE, policy, grant)
-        played = {"model": expected(spec)}
+        spec = experiment(workload, device or DEVICE_FILE, policy, grant, **(terms or {}))
+        played = {"model": {key: job[:4] for key, job in expected(spec).items()}}
         if "GANGWAY" in os.environ:
             runs = run_gangway(os.environ["GANGWAY"], spec, pathlib.Path(folder))
             played["gangway"] = runs if isinstance(runs, str) else next(iter(runs.values()))
-    jobs_wanted = {(name, number): (*job, "finished") for name, jobs in wanted.items() for number, job in enumerate(jobs)}
+    jobs_wanted = {(name, number): (*job, "finished")[:4] for name, jobs in wanted.items() for number, job in enumerate(jobs)}
     for who, jobs in played.items():
         assert jobs == jobs_wanted, f"{who}\n got      {jobs}\n expected {jobs_wanted}"
 
@@ -141,6 +141,29 @@ def test_evicted_grant():
                           recorder.kernel(120, 5, 0, 130, 100), recorder.wait(126, 106, STREAM, 0)])
     check({"a": recorder, "b": one_kernel(50)}, {"a": [(0, 14, 300)], "b": [(30, 130, 182)]}, commands(4, 1, 2), "piv",
           {"of": "job"}, b={"arrive": "30 ns", "priority": 1})
+
+
+def test_every_submission_traps():
+    # For 3 each, at the same time; b's kernel then waits for a's to be through with its turn.
+    device = {**sliced(length=1000, switch=5), "access": {"interception": "3 ns"}}
+    check({"a": one_kernel(100), "b": one_kernel(50)}, {"a": [(0, 13, 115)], "b": [(0, 118, 170)]}, device, "trap-per-request")
+
+
+def test_killed_for_a_long_kernel():
+    # a's slice ends at 1000, when it has 2000 before it; it is overdue 1501 later, and b's submission goes through.
+    policy = {"name": "disengaged-timeslice", "params": {"slice": "1 us", "limit": "1500 ns"}}
+    wanted = {"a": [(0, 10, None, "killed")], "b": [(0, 2511, 2563)]}
+    check({"a": one_kernel(3000), "b": one_kernel(50)}, wanted, policy=policy)
+
+
+def test_where_least_is_used():
+    # Two requests within 100 use all of the first GPU; b uses 100 of 212 of the second one, so c is there, too.
+    repeats = {"a": {"releases": ["1000 ns", "1100 ns"]}, "b": {"jobs": 1, "think": "100 ns"}, "c": {"releases": ["1002 ns"]}}
+    clients = {name: {"repeat": repeat} for name, repeat in repeats.items()}
+    clients["b"]["arrive"] = "1001 ns"
+    check({"a": one_kernel(100), "b": one_kernel(100), "c": one_kernel(50)},
+          {"a": [(1000, 1010, 1112), (1100, 2110, 2212)], "b": [(1001, 1011, 1113)], "c": [(1002, 1116, 1168)]},
+          {**sliced(length=1000, switch=5), "gpus": 2}, terms={"place": "least-loaded"}, **clients)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,8 @@ void RecordedScenario::play(Policy& policy) {
                        .device = device,
                        .mechanism = *mechanism,
                        .horizon = horizon,
-                       .granting = granting});
+                       .granting = granting,
+                       .placing = placing});
   std::vector<std::uint32_t> order(clients.size());
   std::iota(order.begin(), order.end(), 0u);
   jobs.assign(clients.size(), {});

@@ -44,6 +44,7 @@ class RecordedScenario {
 
   Device device;
   Granting granting;
+  Placing placing = Placing::fixed;
   std::vector<Client> clients;
   Time horizon = Time::max();
 

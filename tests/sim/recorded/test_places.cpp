@@ -1,0 +1,62 @@
+// On which GPUs recorded clients are, by hand, and what their jobs take alone (sim/recorded/README.md).
+#include "experiments/scaled_alone.hpp"
+#include "tests/catch.hpp"
+#include "tests/sim/recorded/recorded_scenario.hpp"
+
+namespace gangway::testing {
+namespace {
+
+using recording::OrderKind;
+using recording::Recording;
+using Jobs = std::vector<std::string>;
+
+// A job of one kernel, which runs from 10 after its submission and is waited for until 2 after its end.
+Recording single_kernel(std::int64_t length) {
+  MadeRecording m;
+  const auto s = m.stream();
+  m.kernel(s, 0, 10, length);
+  m.wait(OrderKind::stream, s, 6, length + 6);
+  return m.r;
+}
+
+}  // namespace
+
+TEST_CASE("recorded clients are placed where least is used", "[recorded]") {
+  RecordedScenario s;
+  s.device.gpus = 2;
+  s.placing = Placing::least_loaded;
+  s.slice(1000, 5);
+  // Two requests within 100: A uses all of the first GPU, however late they come.
+  // The second kernel begins 1000 behind the first one, as nothing recorded says how soon it can.
+  s.client("A", single_kernel(100));
+  s.paced(0, {.jobs = 2, .period = {}, .think = {}, .releases = {Duration{1000}, Duration{1100}}});
+  // 100 of 212, so C is on the second one, too: B's kernel is there from 1011 to 1111, C's from 1116.
+  s.client("B", single_kernel(100)).arrive = Duration{1001};
+  s.paced(1, {.jobs = 1, .period = {}, .think = Duration{100}});
+  s.recorded(1).job = Duration{112};
+  s.client("C", single_kernel(50));
+  s.paced(2, {.jobs = 1, .period = {}, .think = {}, .releases = {Duration{1002}}});
+  for (std::size_t c = 0; c < 2; ++c) s.recorded(c).busy = Duration{100};
+  s.play();
+  CHECK(s.jobs == Jobs{"1000-1112 1100-2212", "1001-1113", "1002-1168"});
+}
+
+TEST_CASE("scaled jobs of several threads are each measured alone", "[recorded]") {
+  // While the second thread is at its first job, 212 long, the first one could begin its only one again.
+  MadeRecording m;
+  const auto a = m.stream(), b = m.stream(), second = m.thread();
+  m.kernel(a, 0, 10, 50);
+  m.kernel(b, 2, 12, 100, second);
+  m.wait(OrderKind::stream, a, 6, 56);
+  m.wait(OrderKind::stream, b, 8, 106, second);
+  m.kernel(b, 120, 130, 100, second);
+  m.wait(OrderKind::stream, b, 126, 106, second);
+  RecordedScenario s;
+  s.client("A", m.r);
+  s.recorded(0).kernel_scale = 2;
+  const auto alone = measured_alone(s.clients[0], s.device);
+  CHECK(alone->scaled == std::vector{Duration{112}, Duration{212}, Duration{212}});
+  CHECK(alone->job == Duration{178});
+}
+
+}  // namespace gangway::testing
