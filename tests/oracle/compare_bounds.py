@@ -17,7 +17,7 @@ from fractions import Fraction
 from response_bounds import Set, Task
 
 MOST_PIECES = 100  # beyond that, enumerating takes too long
-FAR, NEAR = 20_000, 200  # jobs of a window of T2 that are looked at: where the program found one that closes, and else
+FAR, NEAR = 1_000_000, 200  # jobs of a window of T2 that are looked at: where the program found one that closes, and else
 ORDERS = ("became-head", "release-ready")
 
 
