@@ -70,9 +70,11 @@ bool grants_nothing(const ChosenPolicy& chosen) {
 }
 
 Placing read_placing(const Field& field, const Point& point) {
+  if (field.one_of({"fixed", "least-loaded"}) == "fixed") return Placing::fixed;
   if (!plays_recordings(point.workload->sample()))
-    field.fail("a place for clients with kernels", "recorded programs, which stay where they are placed");
-  return field.one_of({"fixed", "least-loaded"}) == "fixed" ? Placing::fixed : Placing::least_loaded;
+    field.fail("least-loaded for clients with kernels",
+               "recorded programs, which stay where they are placed");
+  return Placing::least_loaded;
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ class Recordings(ProgramTest):
         self.refused_by("'best'", "place", lambda text: text + "place: best\n")
 
     def test_a_place_is_for_recorded_programs(self):
-        self.refused_by("a place for clients with kernels", "place", lambda text: text + "place: fixed\n",
+        self.refused_by("least-loaded for clients with kernels", "place", lambda text: text + "place: least-loaded\n",
                         clients="    - {name: A, kernels: [{name: k, block_tasks: 1, time: 1 ms}]}\n")
 
     def test_timelines_show_who_has_the_gpu_under_every_kind_of_policy(self):
