@@ -137,6 +137,9 @@ class Recordings(ProgramTest):
         done = self.play(change=lambda text: text + "set: {device.memory: 64 GiB}\n", out="same")
         self.assertNotIn("recorded on", done.stderr)
         self.assertFalse(manifest(self.folder / "same")["recordings"][0]["another_device"])
+        done = self.play(change=lambda text: text.replace("h100", "titan-x-pascal")
+                         + "set: {device.memory: 64 GiB, device.time_slice: {length: 2 ms, switch: 0 ms}}\n", out="fewer")
+        self.assertIn("played on titan-x-pascal (28 SMs, 64 GiB)", done.stderr)
 
     def test_what_a_recording_holds_decides_where_results_belong(self):
         self.play()

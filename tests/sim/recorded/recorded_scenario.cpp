@@ -116,4 +116,12 @@ void RecordedScenario::play(Policy& policy) {
   recorder.check_laws();
 }
 
+recording::Recording one_kernel(std::int64_t length) {
+  MadeRecording m;
+  const auto s = m.stream();
+  m.kernel(s, 0, 10, length);
+  m.wait(recording::OrderKind::stream, s, 6, length + 6);
+  return m.r;
+}
+
 }  // namespace gangway::testing

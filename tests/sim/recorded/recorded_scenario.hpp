@@ -53,4 +53,7 @@ class RecordedScenario {
   std::vector<std::shared_ptr<Recorded>> recorded_;
 };
 
+// A job of one kernel, which is submitted at 0, runs from 10 for `length`, and is waited for until 2 later.
+recording::Recording one_kernel(std::int64_t length);
+
 }  // namespace gangway::testing

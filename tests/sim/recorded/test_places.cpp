@@ -7,17 +7,7 @@ namespace gangway::testing {
 namespace {
 
 using recording::OrderKind;
-using recording::Recording;
 using Jobs = std::vector<std::string>;
-
-// A job of one kernel, which runs from 10 after its submission and is waited for until 2 after its end.
-Recording single_kernel(std::int64_t length) {
-  MadeRecording m;
-  const auto s = m.stream();
-  m.kernel(s, 0, 10, length);
-  m.wait(OrderKind::stream, s, 6, length + 6);
-  return m.r;
-}
 
 }  // namespace
 
@@ -28,13 +18,13 @@ TEST_CASE("recorded clients are placed where least is used", "[recorded]") {
   s.slice(1000, 5);
   // Two requests within 100: A uses all of the first GPU, however late they come.
   // The second kernel begins 1000 behind the first one, as nothing recorded says how soon it can.
-  s.client("A", single_kernel(100));
+  s.client("A", one_kernel(100));
   s.paced(0, {.jobs = 2, .period = {}, .think = {}, .releases = {Duration{1000}, Duration{1100}}});
   // 100 of 212, so C is on the second one, too: B's kernel is there from 1011 to 1111, C's from 1116.
-  s.client("B", single_kernel(100)).arrive = Duration{1001};
+  s.client("B", one_kernel(100)).arrive = Duration{1001};
   s.paced(1, {.jobs = 1, .period = {}, .think = Duration{100}});
   s.recorded(1).job = Duration{112};
-  s.client("C", single_kernel(50));
+  s.client("C", one_kernel(50));
   s.paced(2, {.jobs = 1, .period = {}, .think = {}, .releases = {Duration{1002}}});
   for (std::size_t c = 0; c < 2; ++c) s.recorded(c).busy = Duration{100};
   s.play();

@@ -15,15 +15,6 @@ using recording::StreamKind;
 using recording::Transfer;
 using Jobs = std::vector<std::string>;
 
-// A kernel that is submitted at 0, runs from 10 for `length`, and is waited for until 2 later.
-Recording one_kernel(std::int64_t length) {
-  MadeRecording m;
-  const auto s = m.stream();
-  m.kernel(s, 0, 10, length);
-  m.wait(OrderKind::stream, s, 6, length + 6);
-  return m.r;
-}
-
 // The calls from `first` on are a job.
 void job(MadeRecording& m, recording::Index first, JobKind kind, std::int64_t begin, std::int64_t length) {
   const auto number = static_cast<recording::Index>(m.r.jobs.size());
