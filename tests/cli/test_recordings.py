@@ -1,7 +1,10 @@
 """Clients made of recordings: what their keys do, by hand, and what is refused."""
 
+import contextlib
 import gzip
 import json
+import sqlite3
+import subprocess
 import sys
 import unittest
 
@@ -150,6 +153,17 @@ class Recordings(ProgramTest):
         program(self.folder / "a.rec", kernels=(1_000_001, 1_000_000))
         self.file("e.yaml", EXPERIMENT.replace("@CLIENTS@", CLIENTS))
         self.gangway("run", "e.yaml", "--out", "out", code=2)
+
+    def test_another_build_or_an_edited_recording_is_taken_apart_anew(self):
+        self.play()
+        kept = self.folder / "a.rec.played"
+        first = kept.read_bytes()
+        subprocess.run([self.another_build(), "run", "e.yaml", "--out", "other"], cwd=self.folder, check=True, capture_output=True)
+        self.assertNotEqual(kept.read_bytes()[:64], first[:64])
+        with contextlib.closing(sqlite3.connect(self.folder / "a.rec")) as recording, recording:
+            recording.execute("UPDATE works SET length = length + 500000 WHERE id = 0")  # its identity stays
+        self.play(out="edited")
+        self.assertNotEqual(self.times(out="edited"), self.times())
 
     def refused_by(self, found, key, change=lambda text: text, clients=CLIENTS):
         self.file("bad.yaml", change(EXPERIMENT.replace("@CLIENTS@", clients)))
