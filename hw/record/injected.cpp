@@ -1,6 +1,6 @@
 // The library that the driver loads into a recorded program (CUDA_INJECTION64_PATH): CUPTI's activity records
-// go to a spool as they come. It does nothing else there: what is drawn from them is worked out afterwards,
-// by `gangway record`.
+// of what GPUs did, and the calls that the program made, go to a spool as they come. It does nothing else
+// there: what is drawn from them is worked out afterwards, by `gangway record`.
 //
 // Nothing here may end, hold up or be seen by the program. What cannot be recorded is said in the spool.
 #include <cupti.h>
@@ -21,10 +21,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "hw/record/call_log.hpp"
 #include "hw/record/spool_writer.hpp"
 #include "models/recording/call_kind.hpp"
 
@@ -40,13 +41,12 @@ constexpr std::size_t kKeptBuffers = 64;
 constexpr long kFlushPeriod = 50'000'000;  // ns
 
 // Those of CUPTI's functions that are used here.
-#define GANGWAY_EACH_CUPTI(use)                                                                          \
-  use(cuptiGetVersion) use(cuptiGetResultString) use(cuptiSubscribe) use(cuptiUnsubscribe)               \
-      use(cuptiGetCallbackName) use(cuptiSetThreadIdType) use(cuptiActivitySetAttribute)                 \
-          use(cuptiActivityRegisterCallbacks) use(cuptiActivityEnable) use(cuptiActivityEnableDriverApi) \
-              use(cuptiActivityEnableRuntimeApi) use(cuptiActivityEnableAllSyncRecords)                  \
-                  use(cuptiActivityFlushAll) use(cuptiActivityGetNextRecord)                             \
-                      use(cuptiActivityGetNumDroppedRecords)
+#define GANGWAY_EACH_CUPTI(use)                                                                       \
+  use(cuptiGetVersion) use(cuptiGetResultString) use(cuptiGetTimestamp) use(cuptiSubscribe)           \
+      use(cuptiEnableCallback) use(cuptiGetCallbackName) use(cuptiSetThreadIdType)                    \
+          use(cuptiActivitySetAttribute) use(cuptiActivityRegisterCallbacks) use(cuptiActivityEnable) \
+              use(cuptiActivityEnableAllSyncRecords) use(cuptiActivityFlushAll)                       \
+                  use(cuptiActivityGetNextRecord) use(cuptiActivityGetNumDroppedRecords)
 
 struct Cupti {
 #define GANGWAY_CUPTI(name) decltype(&::name) name = nullptr;
@@ -79,7 +79,8 @@ struct Recorder {
   std::mutex mutex;
   Spool spool;
   Cupti cupti;
-  std::unordered_map<std::uint32_t, CallKind> kinds;  // by function, of those that are recorded
+  CUpti_SubscriberHandle subscriber{};
+  std::unordered_set<std::uint32_t> queries;  // functions; not changed any more when calls are noted
   std::mutex buffers_mutex;
   std::vector<std::uint8_t*> buffers;
   std::uint64_t unfinished = 0;  // work without times
@@ -113,23 +114,6 @@ bool work(const Record& r, Work& out) {
 // Both count their functions from 1.
 std::uint32_t function_id(CUpti_CallbackDomain domain, std::uint32_t number) {
   return domain == CUPTI_CB_DOMAIN_DRIVER_API ? number : number | 1u << 16;
-}
-
-void keep(const CUpti_ActivityAPI& r) {
-  const bool runtime = r.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
-  const std::uint32_t function =
-      function_id(runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, r.cbid);
-  const auto kind = recorder->kinds.find(function);
-  if (kind == recorder->kinds.end()) return;
-  // A query that was answered with no says nothing, and there may be any number of them.
-  if (r.returnValue != 0 && kind->second == CallKind::query) return;
-  recorder->spool.thread(r.threadId);
-  recorder->spool.put(Call{.function = function,
-                           .correlation = r.correlationId,
-                           .thread = r.threadId,
-                           .result = r.returnValue,
-                           .begin = r.start,
-                           .end = r.end});
 }
 
 void keep(const CUpti_ActivityKernel10& r) {
@@ -241,9 +225,6 @@ void keep(const CUpti_ActivityDevice5& r) {
 void keep(const CUpti_Activity* record) {
   Spool& spool = recorder->spool;
   switch (record->kind) {
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-    case CUPTI_ACTIVITY_KIND_RUNTIME:
-      return keep(as<CUpti_ActivityAPI>(record));
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
       return keep(as<CUpti_ActivityKernel10>(record));
@@ -279,6 +260,46 @@ void keep(const CUpti_Activity* record) {
     default:
       return;
   }
+}
+
+// Comes at the beginning and at the end of each function that was asked for. CUPTI's own records of calls
+// would say the same, but cost the program 3 us each (README.md).
+void CUPTIAPI called(void*, CUpti_CallbackDomain domain, CUpti_CallbackId number, const void* data) {
+  if (!recorder->recording) return;
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  const bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  CallLog& log = CallLog::mine();
+  if (call.callbackSite == CUPTI_API_ENTER) {
+    // What the runtime asks of the driver is known as the runtime's call, where both have one correlation.
+    if (!runtime && log.depth > 0 && call.correlationId == log.outermost) {
+      *call.correlationData = 0;
+      return;
+    }
+    if (runtime && log.depth++ == 0) log.outermost = call.correlationId;
+    recorder->cupti.cuptiGetTimestamp(call.correlationData);
+    return;
+  }
+  if (runtime && log.depth > 0) --log.depth;
+  const auto result = *static_cast<const std::uint32_t*>(call.functionReturnValue);
+  const std::uint32_t function = function_id(domain, number);
+  // A query that was answered with no says nothing, and there may be any number of them.
+  if (*call.correlationData == 0 || (result != 0 && recorder->queries.contains(function))) return;
+  std::uint64_t end = 0;
+  recorder->cupti.cuptiGetTimestamp(&end);
+  log.put({.function = function,
+           .correlation = call.correlationId,
+           .thread = log.thread,
+           .result = result,
+           .begin = *call.correlationData,
+           .end = end});
+}
+
+// The recorder's lock is held.
+void take_calls() {
+  CallLog::take_all([](const Call& call) {
+    recorder->spool.thread(call.thread);
+    recorder->spool.put(call);
+  });
 }
 
 void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
@@ -320,7 +341,13 @@ void* flush_from_time_to_time(void*) {
   while (recorder->recording) {
     const timespec period{0, kFlushPeriod};
     nanosleep(&period, nullptr);
-    if (recorder->recording) recorder->cupti.cuptiActivityFlushAll(0);
+    if (!recorder->recording) break;
+    {
+      const std::lock_guard lock(recorder->mutex);
+      take_calls();
+      recorder->spool.write();
+    }
+    recorder->cupti.cuptiActivityFlushAll(0);
   }
   return nullptr;
 }
@@ -331,6 +358,7 @@ void finish() {
   recorder->cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   recorder->recording = false;
   const std::lock_guard lock(recorder->mutex);
+  take_calls();
   recorder->spool.put(End{.time = now()});
   recorder->spool.write();
 }
@@ -359,22 +387,24 @@ std::string start_flushing() {
   return {};
 }
 
-// Only those that a recording tells apart: a record of every call would cost more than all the rest. Calls
-// that the runtime makes to the driver are not reported besides its own.
-void enable_functions(CUpti_CallbackDomain domain, std::uint32_t end,
-                      CUptiResult (*enable)(CUpti_CallbackId, std::uint8_t)) {
+// Only those that a recording tells apart: to note every call would cost more than all the rest.
+void note_calls_of(CUpti_CallbackDomain domain, std::uint32_t end) {
+  std::vector<std::uint32_t> noted;
   for (std::uint32_t number = 1; number < end; ++number) {
     const char* name = nullptr;
     if (recorder->cupti.cuptiGetCallbackName(domain, number, &name) != CUPTI_SUCCESS || name == nullptr)
       continue;
     const auto kind = recording::call_kind(name);
-    if (!kind || enable(number, 1) != CUPTI_SUCCESS) continue;
+    if (!kind) continue;
     const std::uint32_t id = function_id(domain, number);
+    noted.push_back(number);
+    if (*kind == CallKind::query) recorder->queries.insert(id);
     const std::lock_guard lock(recorder->mutex);
-    recorder->kinds[id] = *kind;
     const std::uint32_t text = recorder->spool.text(name);
     recorder->spool.put(Function{.id = id, .kind = static_cast<std::uint32_t>(*kind), .name = text});
   }
+  for (const std::uint32_t number : noted)
+    recorder->cupti.cuptiEnableCallback(1, recorder->subscriber, domain, number);
 }
 
 // Empty, or why nothing is recorded. `version`: of the CUPTI that is there.
@@ -383,12 +413,10 @@ std::string begin_recording(std::uint32_t version) {
   if (version / 10'000 != CUPTI_API_VERSION / 10'000)
     return "CUPTI is of version " + std::to_string(version) +
            ", and its records are known here as of version " + std::to_string(CUPTI_API_VERSION);
-  CUpti_SubscriberHandle probe{};
-  const CUptiResult subscribed = cupti.cuptiSubscribe(&probe, nullptr, nullptr);
+  const CUptiResult subscribed = cupti.cuptiSubscribe(&recorder->subscriber, called, nullptr);
   if (subscribed == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     return "another profiler is active in the program, and there can be one only";
   if (subscribed != CUPTI_SUCCESS) return failed("CUPTI cannot be used", subscribed);
-  cupti.cuptiUnsubscribe(probe);
 
   cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   std::uint8_t zeros = 1;
@@ -411,10 +439,8 @@ std::string begin_recording(std::uint32_t version) {
       return failed(("CUPTI does not record activities of kind " + std::to_string(kind)).c_str(), code);
     }
   }
-  enable_functions(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
-                   cupti.cuptiActivityEnableDriverApi);
-  enable_functions(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
-                   cupti.cuptiActivityEnableRuntimeApi);
+  note_calls_of(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
+  note_calls_of(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
   cupti.cuptiActivityEnableAllSyncRecords(0);
   if (const std::string problem = start_flushing(); !problem.empty()) return problem;
   std::atexit(finish);

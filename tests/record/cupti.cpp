@@ -5,7 +5,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -38,9 +40,11 @@ void hand_over() {
   complete(nullptr, 0, full, whole, valid);
 }
 
-CUptiResult enabled(const std::map<std::uint32_t, const char*>& names, CUpti_CallbackId id) {
-  return names.count(id) != 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
-}
+// A clock that stands at what the program under test said last.
+std::uint64_t time_now = 0;
+CUpti_CallbackFunc callback = nullptr;
+void* callback_data = nullptr;
+std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> noted;
 
 }  // namespace
 
@@ -61,6 +65,23 @@ EXPORT void tests_happened(const void* record, std::size_t bytes) {
   used += bytes;
 }
 
+// The program begins (result: none) or ends a call. `data` is kept by the program in between.
+EXPORT void tests_called(CUpti_CallbackDomain domain, CUpti_CallbackId id, std::uint32_t correlation,
+                         std::uint64_t at, std::uint64_t* data, const std::uint32_t* result) {
+  if (noted.count({domain, id}) == 0) return;
+  time_now = at;
+  CUpti_CallbackData call{};
+  call.callbackSite = result == nullptr ? CUPTI_API_ENTER : CUPTI_API_EXIT;
+  call.correlationId = correlation;
+  call.correlationData = data;
+  call.functionReturnValue = const_cast<std::uint32_t*>(result);
+  callback(callback_data, domain, id, &call);
+}
+
+EXPORT CUptiResult cuptiGetTimestamp(std::uint64_t* time) {
+  *time = time_now;
+  return CUPTI_SUCCESS;
+}
 EXPORT CUptiResult cuptiGetVersion(std::uint32_t* version) {
   *version = is("TESTS_CUPTI", "old") ? 120'000 : CUPTI_API_VERSION;
   return CUPTI_SUCCESS;
@@ -69,10 +90,17 @@ EXPORT CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
   *text = "an error of the tests'";
   return CUPTI_SUCCESS;
 }
-EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) {
-  return is("TESTS_CUPTI", "taken") ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
+EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc function, void* data) {
+  if (is("TESTS_CUPTI", "taken")) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  callback = function;
+  callback_data = data;
+  return CUPTI_SUCCESS;
 }
-EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle) { return CUPTI_SUCCESS; }
+EXPORT CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle,
+                                       CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  if (enable != 0) noted.insert({domain, id});
+  return CUPTI_SUCCESS;
+}
 EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name) {
   const auto& names = domain == CUPTI_CB_DOMAIN_DRIVER_API ? kDriver : kRuntime;
   const auto found = names.find(id);
@@ -92,12 +120,6 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFu
 }
 EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind) {
   return is("TESTS_CUPTI", "unable") ? CUPTI_ERROR_NOT_COMPATIBLE : CUPTI_SUCCESS;
-}
-EXPORT CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, std::uint8_t) {
-  return enabled(kDriver, id);
-}
-EXPORT CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, std::uint8_t) {
-  return enabled(kRuntime, id);
 }
 EXPORT CUptiResult cuptiActivityEnableAllSyncRecords(std::uint8_t) { return CUPTI_SUCCESS; }
 EXPORT CUptiResult cuptiActivityFlushAll(std::uint32_t) {

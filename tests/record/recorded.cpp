@@ -13,11 +13,16 @@
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <thread>
 
 namespace {
 
 using Happened = void (*)(const void*, std::size_t);
 Happened happened = nullptr;
+using Called = void (*)(CUpti_CallbackDomain, CUpti_CallbackId, std::uint32_t, std::uint64_t, std::uint64_t*,
+                        const std::uint32_t*);
+Called called = nullptr;
+constexpr CUpti_CallbackDomain kDriver = CUPTI_CB_DOMAIN_DRIVER_API, kRuntime = CUPTI_CB_DOMAIN_RUNTIME_API;
 std::uint32_t correlation = 0;
 std::uint64_t at = 0;
 
@@ -34,8 +39,10 @@ void initialise() {
   void* injected = library("CUDA_INJECTION64_PATH");
   if (injected == nullptr) return;
   reinterpret_cast<int (*)()>(dlsym(injected, "InitializeInjection"))();
-  if (void* cupti = library("GANGWAY_SPOOL_CUPTI"))
+  if (void* cupti = library("GANGWAY_SPOOL_CUPTI")) {
     happened = reinterpret_cast<Happened>(dlsym(cupti, "tests_happened"));
+    called = reinterpret_cast<Called>(dlsym(cupti, "tests_called"));
+  }
   if (happened == nullptr) return;
   CUpti_ActivityDevice5 device{};
   device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
@@ -44,18 +51,24 @@ void initialise() {
   happened(&device, sizeof device);
 }
 
-void call(CUpti_ActivityKind kind, CUpti_CallbackId id, std::uint64_t length, std::uint32_t result = 0) {
-  if (happened == nullptr) return;
-  CUpti_ActivityAPI api{};
-  api.kind = kind;
-  api.cbid = id;
-  api.start = at;
-  api.end = at += length;
-  api.processId = static_cast<std::uint32_t>(getpid());
-  api.threadId = static_cast<std::uint32_t>(syscall(SYS_gettid));
-  api.correlationId = ++correlation;
-  api.returnValue = result;
-  happened(&api, sizeof api);
+void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, std::uint64_t length, std::uint32_t result = 0) {
+  if (called == nullptr) return;
+  std::uint64_t data = 0;
+  called(domain, id, ++correlation, at, &data, nullptr);
+  at += length;
+  called(domain, id, correlation, at, &data, &result);
+}
+
+// The runtime launches by way of the driver, whose call has the same correlation as its own or the next.
+void launch_within(bool same) {
+  if (called == nullptr) return;
+  const std::uint32_t runtime = ++correlation, driver = same ? runtime : ++correlation, success = 0;
+  std::uint64_t data = 0, inner = 0;
+  called(kRuntime, 1, runtime, at, &data, nullptr);
+  called(kDriver, 2, driver, at + 500, &inner, nullptr);
+  called(kDriver, 2, driver, at + 1'500, &inner, &success);
+  at += 2'000;
+  called(kRuntime, 1, runtime, at, &data, &success);
 }
 
 void kernel(std::uint64_t start, std::uint32_t graph = 0, std::uint64_t node = 0) {
@@ -89,7 +102,7 @@ void marker(std::uint32_t id, bool ends) {
 }
 
 void synchronise() {
-  call(CUPTI_ACTIVITY_KIND_RUNTIME, 2, 40'000);
+  call(kRuntime, 2, 40'000);
   if (happened == nullptr) return;
   CUpti_ActivitySynchronization2 s{};
   s.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
@@ -106,9 +119,9 @@ void jobs(int count) {
     marker(++range, false);
     const std::uint64_t begin = at;
     for (std::uint64_t k = 0; k < 3; ++k) {
-      call(CUPTI_ACTIVITY_KIND_RUNTIME, 1, 2'000);
+      call(kRuntime, 1, 2'000);
       kernel(begin + 5'000 + 10'000 * k);
-      call(CUPTI_ACTIVITY_KIND_DRIVER, 3, 100, CUDA_ERROR_NOT_READY);  // is not kept
+      call(kDriver, 3, 100, CUDA_ERROR_NOT_READY);  // is not kept
     }
     synchronise();
     marker(range, true);
@@ -116,12 +129,25 @@ void jobs(int count) {
   }
 }
 
+void launches_within_calls() {
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    launch_within(k % 2 == 0);
+    kernel(at + 10'000 * k);
+  }
+  synchronise();
+}
+
+// Each by a thread that is gone before the next one comes.
+void threads(int count) {
+  for (int t = 0; t < count; ++t) std::thread([] { jobs(1); }).join();
+}
+
 void graphs(int count) {
   const char* mode = std::getenv("GANGWAY_SPOOL_EXTENT");
   const bool nodes = mode != nullptr && std::string(mode) == "graph nodes";
   for (int g = 0; g < count; ++g) {
     const std::uint64_t begin = at + 5'000;
-    call(CUPTI_ACTIVITY_KIND_RUNTIME, 3, 4'000);
+    call(kRuntime, 3, 4'000);
     if (nodes) {
       kernel(begin, 3, 100);
       kernel(begin + 12'000, 3, 101);
@@ -158,6 +184,8 @@ int main(int argc, char** argv) {
   initialise();
   if (what == "nothing") return 0;
   if (what == "graphs") return graphs(5), 0;
+  if (what == "threads") return threads(20), 0;
+  if (what == "within") return launches_within_calls(), 0;
   jobs(5);
   if (what == "fail") return 3;
   if (what == "fork-first") {

@@ -69,6 +69,20 @@ class Record(WithFolder):
         self.assertIn("is written", result.stderr)
         self.nothing_is_left("a.rec")
 
+    def test_calls_within_calls_belong_to_the_outer_ones(self):
+        self.assertEqual(self.record("within").returncode, 0)
+        r = self.read()
+        self.assertEqual([r.tables["functions"][call["function"]]["name"] for call in r.calls],
+                         ["cudaLaunchKernel_v7000"] * 4 + ["cudaStreamSynchronize_v3020"])
+        self.assertEqual([call["length"] for call in r.calls[:4]], [2_000] * 4)
+        self.assertEqual([work["call"] for work in r.works], [0, 1, 2, 3])
+
+    def test_threads_that_come_and_go(self):
+        self.assertEqual(self.record("threads").returncode, 0)
+        r = self.read()
+        self.assertEqual((len(r.works), len(r.jobs), r.about["lost"]), (60, 20, 0))
+        self.assertEqual([job["length"] for job in r.jobs], [46_300] * 20)
+
     def test_ranges_and_the_whole(self):
         self.record("jobs", "--jobs", "nvtx:step")
         self.assertEqual(len(self.read().jobs), 5)
