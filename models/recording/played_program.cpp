@@ -88,7 +88,7 @@ class PlayedProgram::Maker {
     for (Index j = 0; j < r.jobs.size(); ++j)
       if (!r.jobs[j].warm_up) add_job(j);
     if (jobs_.empty()) throw InputError({file, 0}, "recording", "no job behind its warm-up", "at least one");
-    settle_first_leads();
+    settle_leads();
     steps_.push_back({{}, {}, {}, 0, static_cast<Index>(works_.size()), static_cast<Index>(orders_.size())});
     jobs_.emplace_back().first_segment = static_cast<Index>(segments_.size());
     for (const Stream& s : r.streams) streams_.push_back({s.context, s.kind});
@@ -173,7 +173,7 @@ class PlayedProgram::Maker {
   }
   static void copy_fields(const Segment& s, Segment& to) {
     to.job = s.job, to.timeline = s.timeline, to.before = s.before, to.begin = s.begin, to.end = s.end;
-    to.lead = s.lead, to.head = s.head, to.tail = s.tail;
+    to.lead = s.lead, to.least_lead = s.least_lead, to.head = s.head, to.tail = s.tail;
   }
   static void copy_fields(const PlayedJob& j, PlayedJob& to) {
     to.kind = j.kind, to.length = j.length, to.busy = j.busy, to.first_segment = j.first_segment;
@@ -297,7 +297,7 @@ class PlayedProgram::Maker {
   }
 
   // How a timeline's first job follows the recording's start says nothing of how it would follow another one.
-  void settle_first_leads() {
+  void settle_leads() {
     for (Index l = 0; l < lines_.size(); ++l) {
       if (!lines_[l].first_segment) continue;
       std::vector<std::int64_t> leads;
@@ -307,6 +307,9 @@ class PlayedProgram::Maker {
       const auto middle = leads.begin() + static_cast<std::ptrdiff_t>((leads.size() - 1) / 2);
       std::nth_element(leads.begin(), middle, leads.end());
       segments_[*lines_[l].first_segment].lead = Duration{*middle};
+      const Duration least{*std::min_element(leads.begin(), leads.end())};
+      for (Segment& s : segments_)
+        if (s.timeline == l) s.least_lead = least;
     }
   }
 

@@ -39,9 +39,10 @@ struct PlayedOrder {
 struct Segment {
   Index job = 0, timeline = 0;
   Index before = 0, begin = 0, end = 0;
-  Duration lead;  // from the end of the last step before it until the job can begin
-  Duration head;  // from the job's begin to its first step
-  Duration tail;  // from the end of its last step to the job's, of the host
+  Duration lead;        // from the end of the last step before it until the job can begin
+  Duration least_lead;  // of the timeline's
+  Duration head;        // from the job's begin to its first step
+  Duration tail;        // from the end of its last step to the job's, of the host
 };
 
 struct PlayedJob {

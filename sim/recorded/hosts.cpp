@@ -77,7 +77,8 @@ void RecordedWorld::take_next(RecordedClient& client, HostThread& thread) {
 
 void RecordedWorld::lead(RecordedClient& client, HostThread& thread, Time from) {
   wait_until(client, thread, HostThread::Doing::leading,
-             from + scaled(thread.segment->lead, client.recorded->host_scale));
+             from + scaled(client.own_pace ? thread.segment->lead : thread.segment->least_lead,
+                           client.recorded->host_scale));
 }
 
 void RecordedWorld::ready_for_job(RecordedClient& client, HostThread& thread) {
@@ -342,8 +343,7 @@ void RecordedWorld::call_ends(RecordedClient& client, HostThread& thread, Time e
   if (++thread.step < thread.end)
     return wait_until(client, thread, HostThread::Doing::gap,
                       end + scaled(program.steps[thread.step].gap, scale));
-  if (thread.between)
-    return wait_until(client, thread, HostThread::Doing::leading, end + scaled(thread.segment->lead, scale));
+  if (thread.between) return lead(client, thread, end);
   wait_until(client, thread, HostThread::Doing::trailing, end + scaled(thread.segment->tail, scale));
 }
 

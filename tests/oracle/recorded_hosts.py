@@ -121,7 +121,8 @@ class Home(Host):
         recorded, client, world = self.jobs[self.next], self.client, self.world
 
         def lead(end):
-            self.at(end + client.host(recorded.lead), lambda: self._wants(recorded))
+            length = recorded.lead if client.own_pace else recorded.least_lead
+            self.at(end + client.host(length), lambda: self._wants(recorded))
 
         if recorded.before:
             self.play(recorded.before, None, world.now + client.host(recorded.gap), lead)

@@ -65,7 +65,7 @@ class Part:
 
 
 class RecordedJob:
-    __slots__ = ("number", "kind", "thread", "begin", "end", "warm_up", "home", "part", "others", "before", "lead", "tail", "gap",
+    __slots__ = ("number", "kind", "thread", "begin", "end", "warm_up", "home", "part", "others", "before", "lead", "least_lead", "tail", "gap",
                  "end_at_home")
 
     @property
@@ -282,6 +282,8 @@ class Program:
             mine = [job for job in self.jobs if job.home == home and not job.warm_up] or [self.jobs[0]]
             leads = [job.lead for job in mine if job.lead is not None]
             mine[0].lead = median(leads or [0])
+            for job in mine:
+                job.least_lead = min(leads or [0])
 
 
 def _silent(helper, home):

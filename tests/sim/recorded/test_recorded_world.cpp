@@ -55,6 +55,25 @@ TEST_CASE("a program alone is played as it was recorded", "[recorded]") {
   }
 }
 
+TEST_CASE("a recorded service does not wait again for the requests that it waited for", "[recorded]") {
+  // A job is 100 us long; recorded, the second came 500 us behind the first, the third, which was waiting, 20
+  // us behind the second.
+  MadeRecording m;
+  const auto a = m.stream();
+  for (const std::int64_t at : {0, 600'000, 720'000}) {
+    const auto first = m.kernel(a, at, at, 90'000);
+    m.wait(OrderKind::stream, a, at + 5, 99'995);
+    job(m, first, JobKind::nvtx, at, 100'000);
+  }
+  RecordedScenario s;
+  s.client("A", m.r);
+  s.play();
+  CHECK(s.jobs[0] == "0-100000 600000-700000 720000-820000");  // at its own pace
+  s.paced(0, {.jobs = 4, .period = Duration{50'000}, .think = {}});
+  s.play();
+  CHECK(s.jobs[0] == "0-100000 50000-220000 100000-340000 150000-460000");
+}
+
 TEST_CASE("contexts take turns", "[recorded]") {
   RecordedScenario s;
   s.client("A", one_kernel(100));
