@@ -12,6 +12,7 @@
 #include "experiments/calibration_files.hpp"
 #include "experiments/files.hpp"
 #include "experiments/library.hpp"
+#include "hw/calibration/two_processes.hpp"
 #include "models/error.hpp"
 #include "models/nearest.hpp"
 #include "workloads/source.hpp"
@@ -22,7 +23,7 @@ namespace {
 struct Arguments {
   std::string world = "cuda", out, name, workload, mechanism;
   int device = 0;
-  bool force = false;
+  bool force = false, answer = false;
 };
 
 std::vector<Client> clients_of(const std::string& given) {
@@ -59,6 +60,32 @@ void choose_device(const Arguments& arguments) {
          1);
 }
 
+// What two processes of this program do to each other, with MPS, where it can be had, and without.
+void measure_sharing(const Arguments& arguments, Calibration& c,
+                     const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop) {
+  const std::vector<std::string> command{"/proc/self/exe", "calibrate", "--answer", "--world",
+                                         arguments.world,  "--out",     ""};
+  progress("time slices of two processes");
+  try {
+    measure_time_slices(*start_two_processes(command), c, stop);
+    fit_time_slices(c);
+  } catch (const RunError& error) {
+    if (stop) throw;
+    fmt::print(stderr, "{}note: no time_slice was measured: {}\n",
+               isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", error.what());
+  }
+  progress("two processes under MPS");
+  const auto mps = MpsDaemon::start();
+  if (mps == nullptr) return;
+  try {
+    const ProbeWork busy{1, Duration{40'000'000}};
+    c.together_under_mps = time_together(start_two_processes(command, mps->environment())->run({busy, busy}));
+  } catch (const RunError& error) {
+    fmt::print(stderr, "{}note: nothing was measured under MPS: {}\n",
+               isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", error.what());
+  }
+}
+
 void print(const Calibration& c) {
   fmt::print("{:<38} {:<12} {:<16} {:>10} {:>6} {:>12} {:>12} {:>12}\n", "quantity", "mechanism", "kernel",
              "parameter", "count", "median/us", "+-", "p99/us");
@@ -73,6 +100,10 @@ void print(const Calibration& c) {
 }
 
 int calibrate(const Arguments& arguments, const std::string& command) {
+  if (arguments.answer) {
+    answer_for_context(RealDevices::named(arguments.world, "--world", "world").sharing_probe);
+    return 0;
+  }
   refuse_file(arguments.out);
   if (!arguments.force && holds_calibration(arguments.out))
     throw InputError({arguments.out, 0}, "--out", "a calibration", "another folder, or --force");
@@ -99,18 +130,23 @@ int calibrate(const Arguments& arguments, const std::string& command) {
   device.machine();            // there is one
   make_folder(arguments.out);  // or it would be known only when everything is measured
   try {
-    const Calibration calibration = gangway::calibrate(
-        device, plan,
-        [&](const std::string& what) {
-          if (terminal) fmt::print(stderr, "\r\033[K{}", what);
-        },
-        interrupted);
+    const auto progress = [&](const std::string& what) {
+      if (terminal) fmt::print(stderr, "\r\033[K{}", what);
+    };
+    Calibration calibration = gangway::calibrate(device, plan, progress, interrupted);
+    if (device.sharing_probe != nullptr) {
+      measure_sharing(arguments, calibration, progress, interrupted);
+      calibration.summaries = summaries_of(calibration.readings);
+    }
     if (terminal) fmt::print(stderr, "\r\033[K");
     write_calibration(calibration, arguments.name.empty() ? calibration.device.name : arguments.name, command,
                       arguments.out);
     print(calibration);
     fmt::print("useful share of a drain: {}, for experiments as mechanism.params.useful\n",
                calibration.useful);
+    if (calibration.together_under_mps)
+      fmt::print("under MPS two busy processes were on the GPU at once for {:.0f} % of the time\n",
+                 100 * *calibration.together_under_mps);
     fmt::print("device.yaml, workload.yaml, calibration.json and samples.csv are in {}\n", arguments.out);
   } catch (const RunError&) {
     if (!interrupted) throw;
@@ -135,6 +171,7 @@ void add_calibrate(CLI::App& app, const std::string& command, int& code) {
   sub->add_option("--mechanism", arguments->mechanism,
                   "the one the files describe (default: the first that the device has)");
   sub->add_flag("--force", arguments->force, "replace a calibration");
+  sub->add_flag("--answer", arguments->answer, "be one of the processes that share the device")->group("");
   sub->callback([arguments, command, &code] { code = calibrate(*arguments, command); });
 }
 

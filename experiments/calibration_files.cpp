@@ -47,6 +47,15 @@ std::string polls_text(const std::optional<PollCosts>& polls) {
       to_text(polls->host), to_text(polls->device));
 }
 
+std::string time_slice_text(const std::optional<TimeSlice>& slice) {
+  if (!slice) return {};
+  return fmt::format(
+      "# Between contexts of two processes, without MPS: sim/recorded/README.md has the rules.\n"
+      "time_slice: {{length: {}, switch: {}, stop: {}, resume: {}, renewal: {}, linger: {}}}\n",
+      to_text(slice->length), to_text(slice->context_switch), to_text(slice->stop), to_text(slice->resume),
+      to_text(slice->renewal), to_text(slice->linger));
+}
+
 std::string device_text(const Calibration& c, const std::string& name, const std::string& source) {
   const Device& d = c.device;
   return fmt::format(
@@ -58,12 +67,12 @@ std::string device_text(const Calibration& c, const std::string& name, const std
       "kind: device\nversion: 1\nname: {}\nsource: \"{}\"\nsms: {}\n"
       "sm: {{threads: {}, blocks: {}, registers: {}, shared_memory: {}}}\nmemory: {}\ncopy:\n"
       "  h2d: {{bandwidth: {}, latency: {}}}\n  d2h: {{bandwidth: {}, latency: {}}}\n"
-      "commands: {{launch: {}, evict: {}, notice: {}, pending_work: {}}}\n{}",
+      "commands: {{launch: {}, evict: {}, notice: {}, pending_work: {}}}\n{}{}",
       name, source, d.sms, d.sm.threads, d.sm.blocks, d.sm.registers, to_text(d.sm.shared_memory),
       to_text(d.memory), bandwidth_text(d.h2d.bandwidth), to_text(d.h2d.latency),
       bandwidth_text(d.d2h.bandwidth), to_text(d.d2h.latency), to_text(d.commands.launch),
       to_text(d.commands.evict), to_text(d.commands.notice), to_text(d.commands.pending_work),
-      polls_text(d.polls));
+      polls_text(d.polls), time_slice_text(d.time_slice));
 }
 
 std::string workload_text(const Calibration& c, const std::string& name, const std::string& source) {
@@ -105,6 +114,7 @@ std::string json_text(const Calibration& c, const std::string& name, const std::
             {"command", command},
             {"useful", c.useful},
             {"unit", "ns"}};
+  if (c.together_under_mps) json["together_under_mps"] = *c.together_under_mps;
   for (const Summary& s : c.summaries)
     json["quantities"].push_back({{"quantity", s.of.quantity},
                                   {"mechanism", s.of.mechanism},

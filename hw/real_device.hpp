@@ -12,6 +12,7 @@
 #include "hw/clock.hpp"
 #include "hw/mechanisms/real_mechanism.hpp"
 #include "hw/poll_probe.hpp"
+#include "hw/sharing_probe.hpp"
 #include "models/copy_direction.hpp"
 #include "models/policy.hpp"
 #include "models/world.hpp"
@@ -120,6 +121,8 @@ struct RealDeviceEntry : Described {
   Machine (*machine)() = nullptr;
   // None: blocks have no other memory than the scheduler has. Throws RunError when the device cannot be used.
   std::unique_ptr<PollProbe> (*poll_probe)() = nullptr;
+  // None: there are no contexts that share it. Throws RunError when the device cannot be used.
+  std::unique_ptr<SharingProbe> (*sharing_probe)() = nullptr;
 };
 using RealDevices = Registry<RealDeviceEntry>;
 

@@ -332,19 +332,6 @@ void fit_evictions(Calibration& c, const std::string& mechanism) {
       {"eviction by " + mechanism, "ns = intercept + slope * longest block-task in ns", fit_line(x, y)});
 }
 
-void summarise(Calibration& c) {
-  std::map<std::tuple<std::string, std::string, std::string, std::int64_t>, std::vector<double>> groups;
-  for (const Reading& r : c.readings)
-    groups[{r.quantity, r.mechanism, r.kernel, r.parameter}].push_back(r.value);
-  for (const auto& [key, readings] : groups) {
-    const auto& [quantity, mechanism, kernel, parameter] = key;
-    c.summaries.push_back({{quantity, mechanism, kernel, parameter, 0},
-                           readings.size(),
-                           median_interval(readings),
-                           nearest_rank(readings, 0.99)});
-  }
-}
-
 std::vector<double> beside_shortest(const Calibration& c, const std::string& mechanism) {
   std::int64_t shortest = kShort.ns;
   std::vector<double> out;
@@ -454,8 +441,23 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
   c.device.h2d = fit_copies(c, "copy h2d");
   c.device.d2h = fit_copies(c, "copy d2h");
   describe_kernels(c, mechanism, c.device.commands.evict);
-  summarise(c);
+  c.summaries = summaries_of(c.readings);
   return c;
+}
+
+std::vector<Summary> summaries_of(const std::vector<Reading>& readings) {
+  std::map<std::tuple<std::string, std::string, std::string, std::int64_t>, std::vector<double>> groups;
+  for (const Reading& r : readings)
+    groups[{r.quantity, r.mechanism, r.kernel, r.parameter}].push_back(r.value);
+  std::vector<Summary> summaries;
+  for (const auto& [key, values] : groups) {
+    const auto& [quantity, mechanism, kernel, parameter] = key;
+    summaries.push_back({{quantity, mechanism, kernel, parameter, 0},
+                         values.size(),
+                         median_interval(values),
+                         nearest_rank(values, 0.99)});
+  }
+  return summaries;
 }
 
 }  // namespace gangway

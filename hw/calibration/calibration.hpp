@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct Calibration {
   std::vector<Reading> readings;
   std::vector<Summary> summaries;
   std::vector<Line> lines;
+  std::optional<double> together_under_mps;  // time_together() of two busy contexts
   Machine machine;
 };
 
@@ -68,5 +70,8 @@ CalibrationPlan usual_plan(std::vector<Client> clients, const RealDeviceEntry& d
 // `progress` is told what is being measured. Throws RunError when the device fails or `stop` is set.
 Calibration calibrate(const RealDeviceEntry& device, const CalibrationPlan& plan,
                       const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop);
+
+// Readings by quantity, mechanism, kernel and parameter.
+std::vector<Summary> summaries_of(const std::vector<Reading>& readings);
 
 }  // namespace gangway

@@ -1,6 +1,7 @@
 // The device and the world `cuda`: the real-time executor on a real GPU, or native clients on its own queues.
 #include "hw/cuda/cuda_device.hpp"
 #include "hw/cuda/cuda_poll_probe.hpp"
+#include "hw/cuda/cuda_sharing_probe.hpp"
 #include "hw/cuda/device_facts.hpp"
 #include "hw/cuda/native_world.hpp"
 #include "hw/executor.hpp"
@@ -57,7 +58,8 @@ const Registration<RealDeviceEntry> device{RealDeviceEntry{
     make_cuda_device,
     [] { return describe_cuda_device(0); },
     machine,
-    make_cuda_poll_probe}};
+    make_cuda_poll_probe,
+    make_cuda_sharing_probe}};
 const Registration<WorldEntry> world{WorldEntry{
     {"cuda", kSummary, {}},
     {Capability::evict, Capability::ranges, Capability::native},

@@ -1,0 +1,207 @@
+#include "hw/calibration/two_processes.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "models/error.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A work is one line: kernels, length, pace, pause. The answer is a line for each stay, then "over", or
+// "error" and what is wrong.
+std::string text_of(const ProbeWork& work) {
+  std::ostringstream out;
+  out << work.kernels << ' ' << work.length.ns << ' ' << static_cast<int>(work.pace) << ' ' << work.pause.ns
+      << '\n';
+  return out.str();
+}
+
+std::vector<std::string> own_environment(const std::vector<std::string>& more) {
+  std::vector<std::string> all = more;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    bool replaced = false;
+    for (const std::string& other : more) replaced = replaced || other.starts_with(name);
+    if (!replaced) all.emplace_back(text);
+  }
+  return all;
+}
+
+// Starts it with the pipes as its standard streams. 0, or why not.
+int start(const std::vector<std::string>& command, const std::vector<std::string>& environment, int in,
+          int out, pid_t& pid) {
+  std::vector<char*> words, variables;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& variable : environment) variables.push_back(const_cast<char*>(variable.c_str()));
+  words.push_back(nullptr);
+  variables.push_back(nullptr);
+  posix_spawn_file_actions_t actions{};
+  posix_spawn_file_actions_init(&actions);
+  if (in >= 0) posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  const int code = posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), variables.data());
+  posix_spawn_file_actions_destroy(&actions);
+  return code;
+}
+
+class Process {
+ public:
+  Process(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
+    int to[2], from[2];
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
+      throw RunError(std::string("a pipe: ") + std::strerror(errno));
+    const int code = start(command, own_environment(environment), to[0], from[1], pid_);
+    close(to[0]);
+    close(from[1]);
+    to_ = fdopen(to[1], "w");
+    from_ = fdopen(from[0], "r");
+    if (code != 0) throw RunError(command.front() + ": " + std::strerror(code));
+  }
+  ~Process() {
+    std::fclose(to_);
+    std::fclose(from_);
+    if (pid_ > 0) {
+      while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  void ask(const ProbeWork& work) {
+    std::fputs(text_of(work).c_str(), to_);
+    std::fflush(to_);
+  }
+  std::vector<ProbeStay> answer() {
+    std::vector<ProbeStay> stays;
+    for (;;) {
+      const std::string line = next_line();
+      if (line == "over") return stays;
+      if (line.starts_with("error ")) throw RunError(line.substr(6));
+      std::istringstream text(line);
+      ProbeStay stay;
+      if (!(text >> stay.kernel >> stay.begin.ns >> stay.end.ns >> stay.first >> stay.last))
+        throw RunError("a process that was to use the GPU answered '" + line + "'");
+      stays.push_back(stay);
+    }
+  }
+
+ private:
+  std::string next_line() {
+    char* text = nullptr;
+    std::size_t size = 0;
+    const ssize_t length = getline(&text, &size, from_);
+    std::string line(text != nullptr && length > 0 ? text : "");
+    std::free(text);
+    if (line.empty()) throw RunError("a process that was to use the GPU has ended");
+    line.pop_back();
+    return line;
+  }
+
+  pid_t pid_ = -1;
+  std::FILE *to_ = nullptr, *from_ = nullptr;
+};
+
+class TwoProcesses : public TwoContexts {
+ public:
+  TwoProcesses(const std::vector<std::string>& command, const std::vector<std::string>& environment)
+      : first_(command, environment), second_(command, environment) {
+    for (Process* process : {&first_, &second_}) process->answer();  // it has its context
+  }
+  std::array<std::vector<ProbeStay>, 2> run(const std::array<ProbeWork, 2>& work) override {
+    first_.ask(work[0]);
+    second_.ask(work[1]);
+    return {first_.answer(), second_.answer()};
+  }
+
+ private:
+  Process first_, second_;
+};
+
+// Its exit code, or -1 where it could not be started.
+int run_quietly(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                const char* input) {
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  int in[2];
+  if (nothing < 0 || pipe2(in, O_CLOEXEC) != 0) return -1;
+  pid_t pid = -1;
+  const int code = start(command, environment, in[0], nothing, pid);
+  static_cast<void>(!write(in[1], input, std::strlen(input)));
+  for (const int file : {in[0], in[1], nothing}) close(file);
+  if (code != 0) return -1;
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+std::unique_ptr<TwoContexts> start_two_processes(const std::vector<std::string>& command,
+                                                 const std::vector<std::string>& environment) {
+  return std::make_unique<TwoProcesses>(command, environment);
+}
+
+void answer_for_context(std::unique_ptr<SharingProbe> (*make)()) {
+  std::unique_ptr<SharingProbe> probe;
+  const auto answer = [](const std::string& text) { std::cout << text << std::endl; };
+  try {
+    probe = make();
+  } catch (const RunError& error) {
+    return answer(std::string("error ") + error.what());
+  }
+  answer("over");
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream text(line);
+    ProbeWork work;
+    int pace = 0;
+    if (!(text >> work.kernels >> work.length.ns >> pace >> work.pause.ns))
+      return answer("error found '" + line + "'");
+    work.pace = static_cast<ProbeWork::Pace>(pace);
+    try {
+      for (const ProbeStay& stay : probe->run(work))
+        std::cout << stay.kernel << ' ' << stay.begin.ns << ' ' << stay.end.ns << ' ' << stay.first << ' '
+                  << stay.last << '\n';
+      answer("over");
+    } catch (const RunError& error) {
+      answer(std::string("error ") + error.what());
+    }
+  }
+}
+
+std::unique_ptr<MpsDaemon> MpsDaemon::start() {
+  std::error_code failed;
+  std::string folder = (fs::temp_directory_path(failed) / "gangway-mps.XXXXXX").string();
+  if (failed || mkdtemp(folder.data()) == nullptr) return nullptr;
+  std::unique_ptr<MpsDaemon> daemon(new MpsDaemon(folder));
+  if (run_quietly({"nvidia-cuda-mps-control", "-d"}, own_environment(daemon->environment()), "") != 0)
+    return nullptr;
+  return daemon;
+}
+
+MpsDaemon::~MpsDaemon() {
+  run_quietly({"nvidia-cuda-mps-control"}, own_environment(environment()), "quit -t 1\n");
+  std::error_code failed;
+  fs::remove_all(folder_, failed);
+}
+
+std::vector<std::string> MpsDaemon::environment() const {
+  return {"CUDA_MPS_PIPE_DIRECTORY=" + folder_, "CUDA_MPS_LOG_DIRECTORY=" + folder_};
+}
+
+}  // namespace gangway

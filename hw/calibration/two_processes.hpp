@@ -1,0 +1,38 @@
+// Two processes of this program, each with a context of its own, that do what they are told.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/calibration/time_slices.hpp"
+
+namespace gangway {
+
+// Starts them: `command` twice, each of which must call answer_for_context() with its standard streams.
+// `environment`: variables (NAME=VALUE) that they get besides this process's. They end with it. Throws
+// RunError, also where one of them cannot use its device.
+std::unique_ptr<TwoContexts> start_two_processes(const std::vector<std::string>& command,
+                                                 const std::vector<std::string>& environment = {});
+
+// The other end: does what is asked for on stdin, a line each, and answers on stdout, until stdin ends. What
+// fails is answered, too.
+void answer_for_context(std::unique_ptr<SharingProbe> (*make)());
+
+// A control daemon of MPS for children alone that get `environment`, until it is destroyed. None where there
+// is no nvidia-cuda-mps-control, or it does not start.
+class MpsDaemon {
+ public:
+  static std::unique_ptr<MpsDaemon> start();
+  ~MpsDaemon();
+  MpsDaemon(const MpsDaemon&) = delete;
+  MpsDaemon& operator=(const MpsDaemon&) = delete;
+
+  std::vector<std::string> environment() const;
+
+ private:
+  explicit MpsDaemon(std::string folder) : folder_(std::move(folder)) {}
+  std::string folder_;
+};
+
+}  // namespace gangway
