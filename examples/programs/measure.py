@@ -4,6 +4,7 @@ measure.py OUT PART ...    parts: try, record, pairs, all (both), mps (pairs und
 GANGWAY is the program `gangway`; what is in OUT already is overwritten."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -24,6 +25,9 @@ PROGRAMS = {
     "fft-filter": (["fft_filter.py"], 600),
     "long-kernel": (["long_kernel.py"], 100),
 }
+
+# Services are also recorded at such a rate: requests that find the GPU idle take longer than those of a closed loop.
+PACED = {"resnet50-graph": (60, 600), "bert-graph": (60, 600)}  # a second, jobs
 
 # The first is at the rate given (a second; None: closed loop), the second always in a closed loop; for how many seconds.
 PAIRS = [
@@ -60,7 +64,8 @@ class Program:
         self.out, self.name = out, name
         self.errors = open(f"{out}/{name}.err", "a")
         self.process = subprocess.Popen([*wrapper, sys.executable, HERE + "/" + PROGRAMS[name][0][0], *PROGRAMS[name][0][1:], *more],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=CALM, **popen)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=CALM,
+                                        start_new_session=True, **popen)
 
     def answer(self):
         line = self.process.stdout.readline().strip()
@@ -72,6 +77,12 @@ class Program:
         if self.process.poll() is None:
             self.process.stdin.write(options + "\n")
             self.process.stdin.flush()
+
+    def pause(self):
+        os.killpg(self.process.pid, signal.SIGSTOP)
+
+    def go_on(self):
+        os.killpg(self.process.pid, signal.SIGCONT)
 
     def end(self):
         self.process.stdin.close()
@@ -110,23 +121,29 @@ def pairs(out, programs, prefix, limit):
         say(out, f"{prefix}{number:02} {a} {'closed' if rate is None else f'{rate}/s'}: {programs[a].answer()} | {b}: {programs[b].answer()}")
 
 
-def part_record(out, limit, names=PROGRAMS, sets=("", "-2"), share=1.0, meanwhile=lambda: None):
+def part_record(out, limit, names=PROGRAMS, sets=("", "-2", "-paced"), share=1.0, meanwhile=lambda: None):
     """`meanwhile` is done while graph programs are being set up for their second run."""
     began, recorded = time.monotonic(), {}
     for suffix in sets:
-        for name in names:
+        for name in names if suffix != "-paced" else PACED:
             start_file = f"{out}/start-{name}{suffix}"
             nodes = ["--graph-nodes"] if name.endswith("-graph") and suffix == "" else []
+            jobs, more = PROGRAMS[name][1], []
+            if suffix == "-paced":
+                rate, jobs = PACED[name]
+                more = ["--rate", str(rate), "--seed", "3"]
             wrapper = [GANGWAY, "record", "--force", "--jobs", "nvtx:job", *nodes, "--out", f"{out}/{name}{suffix}.rec", "--"]
-            recorded[name, suffix] = (Program(out, name, ["--jobs", str(int(PROGRAMS[name][1] * share)), "--start-at", start_file,
+            recorded[name, suffix] = (Program(out, name, ["--jobs", str(int(jobs * share)), *more, "--start-at", start_file,
                                                           "--log", f"{out}/recorded-{name}{suffix}.jsonl"], wrapper), start_file, nodes)
     for program, _, _ in recorded.values():
         program.answer()
+        program.pause()  # or it looks for its file while others are recorded
     say(out, f"-- recorded programs ready after {time.monotonic() - began:.1f} s")
     for (name, suffix), (program, start_file, _) in recorded.items():
+        program.go_on()
         open(start_file, "w").close()
         say(out, f"recorded {name}{suffix}: {program.answer()}")
-        time.sleep(0.2)
+        time.sleep(0.3)
     other = meanwhile()
     for (name, suffix), (program, start_file, nodes) in recorded.items():
         if nodes and program.answer():  # ready again: its second run

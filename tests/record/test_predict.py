@@ -46,16 +46,31 @@ class Predict(unittest.TestCase):
         self.assertIn("mean: median error 28.4 %, worst 50.0 %, of 2", done.stdout)
         self.assertEqual(self.predict("--mps").returncode, 1)  # no pairs under MPS here
 
-    def test_a_second_recording_is_used_and_a_missing_one_named(self):
+    def test_the_least_disturbed_recording_is_used_and_a_missing_one_named(self):
         self.log(FIRST, [(0, 500_000)])
         self.log(SECOND, [(50_000_000, 52_000_000)])
         done = self.predict()
         self.assertEqual((done.returncode, done.stdout.count("ms")), (1, 0))
         self.assertIn(f"found no {FIRST}.rec", done.stderr)
-        program(self.folder / f"{FIRST}.rec", kernels=(300_000,))
-        program(self.folder / f"{FIRST}-2.rec", kernels=(400_000,))
+        program(self.folder / f"{FIRST}.rec", kernels=(400_000,))
+        program(self.folder / f"{FIRST}-2.rec", kernels=(300_000,))
         program(self.folder / f"{SECOND}.rec", jobs=1)
-        self.assertIn("| 0.500 ms | 0.411 ms |", self.predict().stdout)
+        self.assertIn("| 0.500 ms | 0.311 ms |", self.predict().stdout)
+        program(self.folder / f"{FIRST}-paced.rec", kernels=(350_000,))
+        self.assertIn("| 0.500 ms | 0.361 ms |", self.predict().stdout)
+
+    def test_the_host_is_as_fast_as_it_was_beside_the_others_work(self):
+        """A job's kernel runs from 5 to 15 us, and its host asks for the end at 4 us, which it learns at 21 us; a slow one asks at 16 us."""
+        self.log(FIRST, [(0, 500_000)])
+        self.log(SECOND, [(50_000_000, 52_000_000)])
+        program(self.folder / f"{FIRST}.rec", kernels=(10_000,))
+        program(self.folder / f"{SECOND}.rec", jobs=1)
+        with open(self.folder / f"pair-{NUMBER:02}-{FIRST}.jsonl", "a") as log:
+            log.write('{"host": 400000}\n')
+        self.assertIn("| 0.500 ms | 0.021 ms |", self.predict().stdout)  # nobody knows how fast it was then
+        (self.folder / f"recorded-{FIRST}.jsonl").write_text('{"host": 100000}\n')
+        self.assertIn("| 0.500 ms | 0.016 ms |", self.predict().stdout)
+        self.assertIn("| 0.500 ms | 0.021 ms |", self.predict("--unscaled").stdout)
 
 
 if __name__ == "__main__":
