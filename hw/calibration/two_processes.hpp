@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/calibration/time_slices.hpp"
+#include "hw/calibration/slice_times.hpp"
 
 namespace gangway {
 

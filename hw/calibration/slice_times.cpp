@@ -1,4 +1,4 @@
-#include "hw/calibration/time_slices.hpp"
+#include "hw/calibration/slice_times.hpp"
 
 #include <fmt/format.h>
 

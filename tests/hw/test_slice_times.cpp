@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "experiments/calibration_files.hpp"
-#include "hw/calibration/time_slices.hpp"
+#include "hw/calibration/slice_times.hpp"
 #include "hw/calibration/two_processes.hpp"
 #include "models/error.hpp"
 #include "models/input/document.hpp"
