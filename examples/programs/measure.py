@@ -3,6 +3,9 @@
 measure.py OUT PART ...    parts: try, record, pairs, all (both), mps (pairs under MPS); all:200 ends before 200 s
 GANGWAY is the program `gangway`; what is in OUT already is overwritten."""
 
+import csv
+import gzip
+import json
 import os
 import signal
 import subprocess
@@ -89,6 +92,19 @@ class Program:
         return self.process.wait(120)
 
 
+def collect(out, prefix):
+    """The jobs of all pairs in one file, for predict.py."""
+    with gzip.open(f"{out}/{prefix}pairs.csv.gz", "wt", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["pair", "program", "arrival_ns", "begin_ns", "end_ns"])
+        for number, (a, _, b, _) in enumerate(PAIRS):
+            for name in (a, b):
+                log = f"{out}/{prefix}pair-{number:02}-{name}.jsonl"
+                if os.path.exists(log):
+                    with open(log, encoding="utf-8") as lines:
+                        rows.writerows((number, name, job["arrival"], job["begin"], job["end"]) for job in map(json.loads, lines))
+
+
 def start_all(out, names=PROGRAMS):
     began = time.monotonic()
     programs = {name: Program(out, name, ["--runs"]) for name in names}
@@ -171,6 +187,7 @@ def part_pairs(out, limit, prefix="", programs=None):
     programs = programs or start_all(out)
     alone(out, programs, prefix + "alone-")
     pairs(out, programs, prefix + "pair-", limit)
+    collect(out, prefix)
     for program in programs.values():
         program.end()
 

@@ -1,14 +1,14 @@
 """Predicts the pairs that measure.py ran, from the recordings alone, and prints prediction and measurement side by side.
 
-predict.py OUT [--device h100] [--mps]    OUT: the folder of measure.py, with recordings and pairs
+predict.py OUT [--device h100] [--mps] [--only N ...]    OUT: the folder of measure.py, with recordings and pairs
 
 A program at a rate gets the arrivals that it had, and its recording at a rate, where there is one; one in a closed loop goes at its own
-pace. Of several recordings the one with the shortest median job is used, as whatever disturbs them makes them longer. The host's times
-are scaled to how fast the host was beside the GPU's work, as the programs logged it (--unscaled: they are not). GANGWAY is the program
-`gangway`."""
+pace. Of several recordings the one with the shortest median job is used, as whatever disturbs them makes them longer. GANGWAY is the
+program `gangway`."""
 
 import argparse
 import csv
+import gzip
 import json
 import sqlite3
 import statistics
@@ -34,57 +34,52 @@ horizon: {horizon} ns
 """
 
 
-def read_log(path):
-    """[(arrival, begin, end)] in ns."""
-    with open(path, encoding="utf-8") as log:
-        return [(job["arrival"], job["begin"], job["end"]) for job in map(json.loads, log) if "arrival" in job]
+class Recordings:
+    """Those of a folder, unpacked."""
+
+    def __init__(self, out, unpacked):
+        self.out, self.unpacked, self.medians = out, unpacked, {}
+
+    def best(self, name, rate):
+        for suffixes in ([["-paced"]] if rate is not None else []) + [["", "-2"]]:
+            files = [file for suffix in suffixes if (file := self._file(name + suffix))]
+            if files:
+                return min(files, key=self._median_job)
+        sys.exit(f"predict.py: {self.out}: found no {name}.rec, expected the recordings of measure.py")
+
+    def _file(self, name):
+        if (self.out / f"{name}.rec").exists():
+            return (self.out / f"{name}.rec").resolve()
+        packed, file = self.out / f"{name}.rec.gz", self.unpacked / f"{name}.rec"
+        if packed.exists() and not file.exists():
+            file.write_bytes(gzip.decompress(packed.read_bytes()))
+        return file if file.exists() else None
+
+    def _median_job(self, file):
+        if file not in self.medians:
+            database = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
+            self.medians[file] = statistics.median(row[0] for row in database.execute("SELECT length FROM jobs WHERE NOT warm_up"))
+            database.close()
+        return self.medians[file]
 
 
-def host_of(path):
-    """The time of the loop that tells how fast the host was, or None."""
-    if not path.exists():
-        return None
-    with open(path, encoding="utf-8") as log:
-        return next((line["host"] for line in map(json.loads, log) if "host" in line), None)
-
-
-def median_job(recording):
-    database = sqlite3.connect(f"file:{recording}?mode=ro", uri=True)
-    lengths = [row[0] for row in database.execute("SELECT length FROM jobs WHERE NOT warm_up")]
-    database.close()
-    return statistics.median(lengths)
-
-
-def recording_of(out, name, rate):
-    """The file, and the name of its log."""
-    kinds = [["-paced"], ["", "-2"]] if rate is not None else [["", "-2"]]
-    for suffixes in kinds:
-        files = [out / f"{name}{suffix}.rec" for suffix in suffixes if (out / f"{name}{suffix}.rec").exists()]
-        if files:
-            best = min(files, key=median_job)
-            return best.resolve(), out / f"recorded-{best.stem}.jsonl"
-    sys.exit(f"predict.py: {out}: found no {name}.rec, expected the recordings of measure.py")
-
-
-def client(out, name, number, rows, rate, zero, host):
+def client(recording, number, rows, rate, zero):
     first = rows[0][0]
-    recording, log = recording_of(out, name, rate)
-    then = host_of(log)
-    scale = f", scale: {{host: {min(max(host / then, 0.25), 4):.3f}}}" if host and then else ""
     if rate is None:
         repeat = "{jobs: endless}"
     else:
         repeat = f"{{releases: [{', '.join(f'{arrival - zero} ns' for arrival, _, _ in rows)}]}}"
     arrive = f", arrive: {first - zero} ns" if rate is None else ""
-    return f"    - {{name: c{number}, recording: {{file: {json.dumps(str(recording))}{scale}}}{arrive}, repeat: {repeat}}}\n"
+    return f"    - {{name: c{number}, recording: {json.dumps(str(recording))}{arrive}, repeat: {repeat}}}\n"
 
 
-def predict(out, programs, device, mps):
-    """`programs`: two (name, log's rows, rate, host). Returns the predicted job times of each, in ns."""
-    zero = min(rows[0][0] for _, rows, _, _ in programs)
-    last = max(rows[-1][1] for _, rows, _, _ in programs) - zero  # begin of a job: later ones count on neither side
-    horizon = last + 10 * max(end - arrival for _, rows, _, _ in programs for arrival, _, end in rows)
-    clients = "".join(client(out, name, number, rows, rate, zero, host) for number, (name, rows, rate, host) in enumerate(programs))
+def predict(recordings, programs, device, mps):
+    """`programs`: two (name, rows, rate). Returns the predicted job times of each, in ns."""
+    zero = min(rows[0][0] for _, rows, _ in programs)
+    last = max(rows[-1][1] for _, rows, _ in programs) - zero  # begin of a job: later ones count on neither side
+    horizon = last + 10 * max(end - arrival for _, rows, _ in programs for arrival, _, end in rows)
+    clients = "".join(client(recordings.best(name, rate), number, rows, rate, zero)
+                      for number, (name, rows, rate) in enumerate(programs))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pair.yaml"
         file.write_text(EXPERIMENT.format(clients=clients, device=device, horizon=horizon,
@@ -105,19 +100,36 @@ def p99(times):
     return ordered[max(0, -(-99 * len(ordered) // 100) - 1)]
 
 
-def compare(out, prefix, device, mps, scaled=True):
+def read_pairs(path):
+    """{pair: {program: [(arrival, begin, end)]}}, in ns."""
+    pairs = {}
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            jobs = pairs.setdefault(int(row["pair"]), {}).setdefault(row["program"], [])
+            jobs.append((int(row["arrival_ns"]), int(row["begin_ns"]), int(row["end_ns"])))
+    return pairs
+
+
+def compare(out, prefix, device, mps, only):
     """Rows of (pair, program, what, measured in ms, predicted in ms); a p99 where there are 100 jobs or more."""
-    for number, (a, rate, b, _) in enumerate(PAIRS):
-        logs = [out / f"{prefix}{number:02}-{name}.jsonl" for name in (a, b)]
-        if not all(log.exists() and log.stat().st_size for log in logs):
-            continue
-        programs = [(name, read_log(log), own, host_of(log) if scaled else None) for name, log, own in zip((a, b), logs, (rate, None))]
-        pair = f"{a} {'closed' if rate is None else f'{rate}/s'} + {b}"
-        for (name, rows, _, _), predicted in zip(programs, predict(out, programs, device, mps)):
-            measured = [end - arrival for arrival, _, end in rows]
-            yield pair, name, "mean", statistics.mean(measured) / 1e6, statistics.mean(predicted) / 1e6 if predicted else None
-            if min(len(measured), len(predicted)) >= 100:
-                yield pair, name, "p99", p99(measured) / 1e6, p99(predicted) / 1e6
+    path = out / f"{prefix}pairs.csv.gz"
+    if not path.exists():
+        sys.exit(f"predict.py: {out}: found no {path.name}, expected what measure.py wrote")
+    with tempfile.TemporaryDirectory() as unpacked:
+        recordings = Recordings(out, Path(unpacked))
+        for number, measured in sorted(read_pairs(path).items()):
+            if only and number not in only:
+                continue
+            a, rate, b, _ = PAIRS[number]
+            programs = [(name, measured[name], own) for name, own in ((a, rate), (b, None)) if name in measured]
+            if len(programs) < 2:
+                continue
+            pair = f"{a} {'closed' if rate is None else f'{rate}/s'} + {b}"
+            for (name, rows, _), predicted in zip(programs, predict(recordings, programs, device, mps)):
+                times = [end - arrival for arrival, _, end in rows]
+                yield pair, name, "mean", statistics.mean(times) / 1e6, statistics.mean(predicted) / 1e6 if predicted else None
+                if min(len(times), len(predicted)) >= 100:
+                    yield pair, name, "p99", p99(times) / 1e6, p99(predicted) / 1e6
 
 
 def main():
@@ -125,11 +137,11 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--device", default="h100")
     parser.add_argument("--mps", action="store_true", help="the pairs that ran under MPS")
-    parser.add_argument("--unscaled", action="store_true", help="the host as fast as when the programs were recorded")
+    parser.add_argument("--only", type=int, nargs="+", metavar="N", help="pairs of these numbers, from 0")
     args = parser.parse_args()
     errors = {"mean": [], "p99": []}
     print("| pair | program | | measured | predicted | error |\n|---|---|---|---|---|---|")
-    for pair, name, what, measured, predicted in compare(args.out, "mps-pair-" if args.mps else "pair-", args.device, args.mps, not args.unscaled):
+    for pair, name, what, measured, predicted in compare(args.out, "mps-" if args.mps else "", args.device, args.mps, args.only):
         if predicted is None:
             print(f"| {pair} | {name} | {what} | {measured:.3f} ms | no job | |")
             continue

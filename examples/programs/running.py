@@ -28,29 +28,6 @@ def sleep_until(at):
         pass
 
 
-class HostSpeed:
-    """How fast this core is now and then: the time of a loop. On a machine that others use, too, it varies by a factor of two."""
-
-    EVERY = 50_000_000  # ns
-
-    def __init__(self):
-        self.readings, self.next = [], 0
-
-    def read(self):
-        begin = time.monotonic_ns()
-        if begin < self.next:
-            return
-        total = 0
-        for i in range(3000):
-            total += i
-        end = time.monotonic_ns()
-        self.readings.append(end - begin)
-        self.next = end + self.EVERY
-
-    def median(self):
-        return sorted(self.readings)[len(self.readings) // 2]
-
-
 def await_start(start_at):
     if start_at is None:
         return
@@ -64,42 +41,35 @@ def await_start(start_at):
 
 
 def run(args, one):
-    """Runs jobs as the options have it; `one` is a whole job with its range. Returns (arrival, begin, end) of each, and the HostSpeed."""
+    """Runs jobs as the options have it; `one` is a whole job with its range. Returns (arrival, begin, end) of each."""
     jobs = args.jobs if args.jobs is not None else (100 if args.seconds is None else 1 << 60)
     await_start(args.start_at)
     start = time.monotonic_ns()
     end_of_run = start + int((args.seconds if args.seconds is not None else 1e9) * 1e9)
-    arrivals, arrival, rows, speed = random.Random(args.seed), start, [], HostSpeed()
+    arrivals, arrival, rows = random.Random(args.seed), start, []
     while len(rows) < jobs:
         if args.rate is not None:
             arrival += int(arrivals.expovariate(args.rate) * 1e9)
             if arrival >= end_of_run:
                 break
-            if arrival - time.monotonic_ns() > 2_000_000:
-                speed.read()
             sleep_until(arrival)
-        else:
-            speed.read()
         begin = time.monotonic_ns()
         if begin >= end_of_run:
             break
         one()
         rows.append((arrival if args.rate is not None else begin, begin, time.monotonic_ns()))
-    if not speed.readings:
-        speed.read()
-    return rows, speed
+    return rows
 
 
-def report(args, rows, speed):
+def report(args, rows):
     if args.log:
         with open(args.log, "w") as log:
             for arrival, begin, end in rows:
                 log.write(json.dumps({"arrival": arrival, "begin": begin, "end": end}) + "\n")
-            log.write(json.dumps({"host": speed.median()}) + "\n")
     if rows:
         lengths = sorted(end - begin for _, begin, end in rows)
-        print(f"{len(rows)} jobs, mean {sum(lengths) / len(rows) / 1e6:.3f} ms, median {lengths[len(rows) // 2] / 1e6:.3f} ms, "
-              f"host {speed.median() / 1e3:.0f} us", flush=True)
+        print(f"{len(rows)} jobs, mean {sum(lengths) / len(rows) / 1e6:.3f} ms, median {lengths[len(rows) // 2] / 1e6:.3f} ms",
+              flush=True)
     else:
         print("0 jobs", flush=True)
 
@@ -137,9 +107,9 @@ def main(description, build, tools=torch_tools, more=lambda parser: None):
         job()
         synchronize()
     if not args.runs:
-        return report(args, *run(args, one))
+        return report(args, run(args, one))
     print("ready", flush=True)
     line_parser = options(argparse.ArgumentParser())
     for line in sys.stdin:
         this = line_parser.parse_args(line.split())
-        report(this, *run(this, one))
+        report(this, run(this, one))
