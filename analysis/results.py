@@ -233,11 +233,18 @@ def read(path):
     manifest = read_json(path / 'manifest.json') if (path / 'manifest.json').exists() else {}
     configuration = _find_experiment(manifest)
     return Results(
-        path, str(configuration.get('title') or configuration.get('name') or path.resolve().name),
+        path, _title(manifest, configuration, path),
         _count(configuration.get('replications')), swept, summary,
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
         'horizon' in configuration, _read_services(path / 'services.csv'))
+
+
+def _title(manifest, configuration, path):
+    """The experiment's; with the policies whose results are better than a chip's, as what slows programs down is not modelled."""
+    best = manifest.get('best_cases') if isinstance(manifest, dict) else None
+    title = str(configuration.get('title') or configuration.get('name') or path.resolve().name)
+    return f"{title} ({', '.join(map(str, best))}: a best case)" if isinstance(best, list) and best else title
 
 
 def read_responses(path):

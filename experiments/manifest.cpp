@@ -111,6 +111,7 @@ Json manifest_json(const std::string& name, const ResultKey& key, std::uint64_t 
          {"memory", m.memory.count},
          {"device", {{"name", m.device}, {"sms", m.device_sms}, {"memory", m.device_memory.count}}},
          {"another_device", m.is_another()}});
+  if (!account.best_cases.empty()) json["best_cases"] = account.best_cases;
   json["files"] = Json::object();
   json["configuration"] = Json::parse(configuration);
   return json;

@@ -56,7 +56,8 @@ struct RunAccount {
   bool resumed = false;
   SchedulerAccount scheduler;  // of all rows
   std::vector<RecordedMachine> recordings;
-  std::uint64_t failed = 0;  // groups of results that are missing
+  std::vector<std::string> best_cases;  // RecordedMachines::best_cases()
+  std::uint64_t failed = 0;             // groups of results that are missing
 };
 
 std::string utc_now();  // as a manifest has it

@@ -1,6 +1,7 @@
 #include "experiments/recorded_machines.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <map>
@@ -26,11 +27,14 @@ bool RecordedMachine::is_another() const {
 void RecordedMachines::see(const Point& point) {
   for (const Contender& policy : point.policies) {
     const Device& device = point.device_of(policy);
+    std::size_t recorded = 0;
     for (const Client& client : point.workload_of(policy).sample().clients)
       if (client.recorded) {
+        ++recorded;
         const auto& gpu = client.recorded->gpu;
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
       }
+    if (recorded > 1 && device.arbitration == Arbitration::mps) best_cases_.insert(policy.label);
   }
 }
 
@@ -46,6 +50,15 @@ std::vector<std::string> notes_of_others(const std::vector<RecordedMachine>& mac
   std::vector<std::string> notes;
   for (const auto& [rest, names] : clients) notes.push_back(names + ": " + rest);
   return notes;
+}
+
+std::vector<std::string> notes_of_best_cases(const std::vector<std::string>& policies) {
+  if (policies.empty()) return {};
+  return {
+      fmt::format("{}: a best case: kernels of several programs that are on the GPU at once under MPS slow "
+                  "each other down, "
+                  "which is not modelled",
+                  fmt::join(policies, ", "))};
 }
 
 }  // namespace gangway

@@ -28,12 +28,18 @@ class RecordedMachines {
  public:
   void see(const Point& point);
   std::vector<RecordedMachine> all() const { return {seen_.begin(), seen_.end()}; }
+  // Policies, by label, under which kernels of several programs are on a GPU at once (MPS), which slow each
+  // other down on a chip, but not here.
+  std::vector<std::string> best_cases() const { return {best_cases_.begin(), best_cases_.end()}; }
 
  private:
   std::set<RecordedMachine> seen_;
+  std::set<std::string> best_cases_;
 };
 
 // A line for people for each device that is another one.
 std::vector<std::string> notes_of_others(const std::vector<RecordedMachine>& machines);
+// A line about best cases, if there are any.
+std::vector<std::string> notes_of_best_cases(const std::vector<std::string>& policies);
 
 }  // namespace gangway

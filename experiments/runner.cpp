@@ -34,7 +34,7 @@ using Task = GroupTask<OpenGroup>;  // a replication
 class Runner {
  public:
   Runner(const Experiment& experiment, const RunOptions& options, Machine machine,
-         std::vector<RecordedMachine> recordings, ResultFolder& folder, const std::atomic<bool>& stop)
+         RecordedMachines recordings, ResultFolder& folder, const std::atomic<bool>& stop)
       : experiment_(experiment),
         options_(options),
         machine_(std::move(machine)),
@@ -87,7 +87,8 @@ class Runner {
     account.command = options_.command;
     account.world = options_.world->name;
     account.machine = machine_;
-    account.recordings = recordings_;
+    account.recordings = recordings_.all();
+    account.best_cases = recordings_.best_cases();
     account.start = utc_now();
     account.resumed = folder_.parts().resumed();
     return account;
@@ -206,7 +207,7 @@ class Runner {
   const Experiment& experiment_;
   const RunOptions& options_;
   const Machine machine_;
-  const std::vector<RecordedMachine> recordings_;
+  const RecordedMachines recordings_;
   ResultFolder& folder_;
   const std::atomic<bool>& stop_;
   TraceFiles traces_;
@@ -263,9 +264,11 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
     if (options.trace || lacks_traces)
       report.interrupted = !add_traces(experiment, options, folder.parts(), stop);
   } else {
-    report = Runner(experiment, options, std::move(machine), recordings.all(), folder, stop).run();
+    report = Runner(experiment, options, std::move(machine), recordings, folder, stop).run();
   }
   for (std::string& other : notes_of_others(recordings.all())) report.notes.push_back(std::move(other));
+  for (std::string& best : notes_of_best_cases(recordings.best_cases()))
+    report.notes.push_back(std::move(best));
   if (!note.empty()) report.notes.push_back(note);
   if (note.empty() && lacks_traces)
     report.notes.push_back(

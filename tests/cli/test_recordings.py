@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -143,6 +144,18 @@ class Recordings(ProgramTest):
         done = self.play(change=lambda text: text.replace("h100", "titan-x-pascal")
                          + "set: {device.memory: 64 GiB, device.time_slice: {length: 2 ms, switch: 0 ms}}\n", out="fewer")
         self.assertIn("played on titan-x-pascal (28 SMs, 64 GiB)", done.stderr)
+
+    def test_programs_under_mps_are_said_to_be_a_best_case(self):
+        beside = CLIENTS + "    - {name: B, recording: b.rec}\n"
+        mps = lambda text: text.replace("[passthrough]", "[passthrough, {name: passthrough, label: mps, device: {arbitration: mps}}]")
+        done = self.play(beside, change=mps)
+        self.assertIn("note: mps: a best case: kernels of several programs", done.stderr)
+        self.assertEqual(manifest(self.folder / "out")["best_cases"], ["mps"])
+        for clients, change in ((CLIENTS, mps), (beside, lambda text: text)):
+            done = self.play(clients, change=change, out="other")
+            self.assertNotIn("best case", done.stderr)
+            self.assertNotIn("best_cases", manifest(self.folder / "other"))
+            shutil.rmtree(self.folder / "other")
 
     def test_what_a_recording_holds_decides_where_results_belong(self):
         self.play()
