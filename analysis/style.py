@@ -85,7 +85,8 @@ def _spare(label, taken):
     start = zlib.crc32(label.encode()) % len(_SPARE)
     candidates = [replace(style, colour=base.colour) if base else style for style in _SPARE[start:] + _SPARE[:start]]
     colours, markers = [style.colour for style in taken], [style.marker for style in taken]
-    return min(candidates, key=lambda style: (markers.count(style.marker) + colours.count(style.colour),
+    lines = [(style.colour, style.dash) for style in taken]  # some figures have lines without markers
+    return min(candidates, key=lambda style: (lines.count((style.colour, style.dash)), markers.count(style.marker) + colours.count(style.colour),
                                               markers.count(style.marker)))
 
 
