@@ -27,6 +27,10 @@ Granting read_granting(const Field& field) {
     if (granting.of == GrantOf::kernel) most->fail("no in_flight, which is for grants of whole jobs");
     granting.in_flight = most->integer(1, 1'000'000);
   }
+  if (auto overlap = m.maybe("overlap")) {
+    if (granting.of == GrantOf::kernel) overlap->fail("no overlap, which is for grants of whole jobs");
+    granting.overlap = overlap->boolean();
+  }
   m.finish();
   return granting;
 }

@@ -12,9 +12,12 @@ struct Granting {
   Duration idle{50'000};
   // Of recorded programs under grants of whole jobs: submissions on the device at once; 0: any number.
   std::int64_t in_flight = 0;
+  // Likewise: a revoked grant is over when its gate is closed, not when all that passed it is over, too.
+  bool overlap = false;
 };
 
-// `kernel`, `job`, or {of: job, idle: 50 us, in_flight: 8}; `idle` from 0 to 100 s. Throws InputError.
+// `kernel`, `job`, or {of: job, idle: 50 us, in_flight: 8, overlap: true}; `idle` from 0 to 100 s. Throws
+// InputError.
 Granting read_granting(const Field& field);
 
 }  // namespace gangway

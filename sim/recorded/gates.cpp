@@ -115,8 +115,10 @@ void RecordedWorld::look_at_grant(RecordedClient& client) {
   const Grant* grant = grants_->of(id);
   Granted& granted = client.granted;
   if (std::exchange(granted.closing, false)) granted.gate = false;
-  if (grant == nullptr || granted.leaves || streams_.outstanding(id) > 0) return;
-  if (grant->revoked && !granted.gate && granted.closes == 0) return leave_grant(client, Why::evicted);
+  if (grant == nullptr || granted.leaves) return;
+  const bool closed = grant->revoked && !granted.gate && granted.closes == 0;
+  if (streams_.outstanding(id) > 0 && !(closed && setup_.granting.overlap)) return;
+  if (closed) return leave_grant(client, Why::evicted);
   if (!granted.gate) return;
   const Time due = granted.idle_since + setup_.granting.idle;
   if (due <= now_)

@@ -46,11 +46,9 @@ class Client:
 
     @functools.cached_property
     def busy(self):
-        used = {job.number: [] for job in self.recorded}
-        for work in self.program.each_work():
-            if work.call.job in used:
-                used[work.call.job].append((work.begin, work.end))
-        mean = sum(map(covered, used.values())) // len(used)
+        used = [[(work.begin, work.end) for part in (job.part, *job.others) for step in part.steps for work in step.works]
+                for job in self.recorded]
+        mean = sum(map(covered, used)) // len(used)
         return mean if self.kernels_scale == 1 else round_half_up(mean * self.kernels_scale)
 
     @functools.cached_property

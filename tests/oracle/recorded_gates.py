@@ -100,7 +100,7 @@ class Gate(OpenGate):
         now = self.world.now
         if self.closing:
             self.closing, self.state = False, CLOSED
-        if self.client.works:
+        if self.client.works and not (self.state == CLOSED and self.scheduler.overlap):
             return
         if self.state == CLOSED:
             self._over()
@@ -193,7 +193,7 @@ class Scheduler:
         name, params = policy
         commands = device.get("commands", {})
         self.launch, self.evict, self.notice = (quantity(commands.get(key, "0 ns")) for key in ("launch", "evict", "notice"))
-        self.idle, self.in_flight = quantity(grant.get("idle", "50 us")), grant.get("in_flight")
+        self.idle, self.in_flight, self.overlap = quantity(grant.get("idle", "50 us")), grant.get("in_flight"), grant.get("overlap", False)
         self.world, self.facts, self.owner = world, [], {}
         self.gates = [Gate(self, client) for client in world.clients]
         for client, gate in zip(world.clients, self.gates):

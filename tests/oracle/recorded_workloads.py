@@ -71,6 +71,8 @@ def draw_policy(draw):
     grant = {"of": "job", "idle": time(draw.choice([0, 5_000, 50_000, draw.randrange(100_000)]))}
     if draw.random() < 0.5:
         grant["in_flight"] = draw.randint(1, 4)
+    if draw.random() < 0.3:
+        grant["overlap"] = True
     return {"name": name, **({"params": params} if params else {})}, grant
 
 

@@ -304,6 +304,19 @@ TEST_CASE("whole jobs are granted to recorded programs", "[recorded][grants]") {
     // A's gate closes at 31; its kernel ends at 114, before its host has seen that; then 2 until it is known.
     CHECK(s.jobs == Jobs{"0-116", "30-182"});
   }
+  SECTION("the urgent one at once, beside what is on the GPU") {
+    s.granting.overlap = true;
+    s.clients[1].priority = 1;
+    s.clients[1].arrive = Duration{30};
+    s.play("piv");
+    // A's gate closes at 31, which is known at 33; B's opens at 37, and its kernel runs from 47 to 97. A's
+    // job ends without a grant.
+    CHECK(s.jobs == Jobs{"0-116", "30-99"});
+    s.slice(40, 0);
+    s.play("piv");
+    // In turns of 40: A from 14 to 54, B to 94, A to 134, B its last 10, A its last 20.
+    CHECK(s.jobs == Jobs{"0-166", "30-146"});
+  }
 }
 
 TEST_CASE("a kernel from between two jobs starts a grant", "[recorded][grants]") {
