@@ -3,7 +3,7 @@
 predict.py OUT [--device h100] [--mps] [--only N ...]    OUT: the folder of measure.py, with recordings and pairs
 
 A program at a rate gets the arrivals that it had, and its recording at a rate, where there is one; one in a closed loop goes at its own
-pace. Of several recordings the one with the shortest median job is used, as whatever disturbs them makes them longer. GANGWAY is the
+pace. Of several recordings the one with the shortest mean job is used, as whatever disturbs them makes them longer. GANGWAY is the
 program `gangway`."""
 
 import argparse
@@ -38,13 +38,13 @@ class Recordings:
     """Those of a folder, unpacked."""
 
     def __init__(self, out, unpacked):
-        self.out, self.unpacked, self.medians = out, unpacked, {}
+        self.out, self.unpacked, self.means = out, unpacked, {}
 
     def best(self, name, rate):
         for suffixes in ([["-paced"]] if rate is not None else []) + [["", "-2"]]:
             files = [file for suffix in suffixes if (file := self._file(name + suffix))]
             if files:
-                return min(files, key=self._median_job)
+                return min(files, key=self._mean_job)
         sys.exit(f"predict.py: {self.out}: found no {name}.rec, expected the recordings of measure.py")
 
     def _file(self, name):
@@ -55,12 +55,12 @@ class Recordings:
             file.write_bytes(gzip.decompress(packed.read_bytes()))
         return file if file.exists() else None
 
-    def _median_job(self, file):
-        if file not in self.medians:
+    def _mean_job(self, file):
+        if file not in self.means:
             database = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
-            self.medians[file] = statistics.median(row[0] for row in database.execute("SELECT length FROM jobs WHERE NOT warm_up"))
+            self.means[file] = statistics.mean(row[0] for row in database.execute("SELECT length FROM jobs WHERE NOT warm_up"))
             database.close()
-        return self.medians[file]
+        return self.means[file]
 
 
 def client(recording, number, rows, rate, zero):

@@ -69,7 +69,8 @@ class Colocation(unittest.TestCase):
         self.assertLess(statistics.median(means), 3)
         self.assertLess(max(means), 20)
         tails = {row[0]: abs(float(row[5][:-2])) for row in rows if row[2] == "p99" and row[1].endswith("-graph")}
-        self.assertEqual({pair for pair, error in tails.items() if error > 25}, {"resnet50-graph closed + bert-graph"})
+        self.assertEqual(len(tails), 10)
+        self.assertLess(max(tails.values()), 10)
         page = (ROOT / "experiments/colocation/README.md").read_text()
         for row in rows:
             if row[2] == "mean":
