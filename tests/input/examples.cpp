@@ -54,7 +54,9 @@ std::vector<std::string> read_all() {
         files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   std::vector<std::string> texts = readme_examples();
-  for (const fs::path& file : files) texts.push_back(read_text(file));
+  for (const fs::path& file : files)
+    if (std::string text = read_text(file); text.find("recording: ") == std::string::npos)  // likewise
+      texts.push_back(std::move(text));
   texts.push_back(whole_example());
   texts.push_back(
       "kind: taskset\nversion: 1\nname: ring\nscheduler: round-robin\nquantum: 4 ms\ntasks:\n"

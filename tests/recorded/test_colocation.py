@@ -59,6 +59,11 @@ class Colocation(unittest.TestCase):
                 kernels = [(w["begin"], w["end"]) for w in r.works if begin <= w["begin"] < end and not self.crosses_the_bus(r, w)]
                 self.assertAlmostEqual(busy / sum(end - begin for begin, end in recordings.joined(kernels)), 1, delta=0.01)
 
+    def test_the_experiments_are_accepted(self):
+        for file in sorted(FOLDER.parent.glob("*.yaml")):
+            done = subprocess.run([GANGWAY, "check", file], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), file)
+
     def test_pairs_under_the_drivers_time_slices(self):
         """What the page says: the mean job times of both programs of 17 pairs, and the 99th percentiles of graphs."""
         done = subprocess.run([sys.executable, ROOT / "examples/programs/predict.py", FOLDER], env=dict(os.environ, GANGWAY=GANGWAY),
