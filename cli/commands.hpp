@@ -19,6 +19,7 @@ void add_list(CLI::App& app, int& code);
 void add_taskset(CLI::App& app, int& code);
 void add_trace(CLI::App& app, int& code);
 void add_serve(CLI::App& app, int& code);
+void add_status(CLI::App& app, int& code);
 // `program`: what was given behind "--", if anything.
 void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code);
 void add_record(CLI::App& app, const std::vector<std::string>& program, int& code);

@@ -5,16 +5,22 @@
 #include "hw/live/exec.hpp"
 #include "hw/live/runtime_folder.hpp"
 #include "models/error.hpp"
+#include "models/input/field.hpp"
 
 namespace gangway {
 
 void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code) {
   auto settings = std::make_shared<live::ExecSettings>();
+  auto slo = std::make_shared<std::string>();
   settings->socket = live::default_socket();
   CLI::App* sub = app.add_subcommand(
       "exec", "run a program as it is under the daemon: gangway exec [options] -- PROGRAM [arguments]");
   sub->add_option("--priority", settings->priority, "of its jobs; higher is more urgent (default 0)")
       ->check(CLI::Range(-1000, 1000));
+  sub->add_option("--weight", settings->weight, "its share is to be in proportion to this (default 1)")
+      ->check(CLI::Range(0.001, 1000.0));
+  sub->add_option("--slo", *slo,
+                  "objective for the latency of its jobs, for policies that heed deadlines: 5 ms");
   sub->add_option("--name", settings->name, "in the daemon's reports (default: the program's)")
       ->check([](const std::string& name) { return name.size() < 64 ? "" : "longer than 63 bytes"; });
   sub->add_option("--socket", settings->socket,
@@ -23,7 +29,11 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       "--preload", settings->preload,
       "for programs that find the driver by a search path of their own: LD_PRELOAD besides LD_LIBRARY_PATH");
   sub->allow_extras()->prefix_command();
-  sub->callback([sub, settings, program, &code] {
+  sub->callback([sub, settings, slo, program, &code] {
+    if (!slo->empty()) {
+      const Node node = Node::text(*slo, Origin{"--slo", 0});
+      settings->slo = Field(node, "slo").duration(Duration{1});
+    }
     settings->command = sub->remaining();
     settings->command.insert(settings->command.end(), program.begin(), program.end());
     if (settings->command.empty() || settings->command.front().empty())

@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   add_bound(app, code);
   add_taskset(app, code);
   add_serve(app, code);
+  add_status(app, code);
   const std::vector<std::string> program = program_behind_dashes(argc, argv);
   add_exec(app, program, code);
   add_record(app, program, code);

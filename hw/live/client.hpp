@@ -49,6 +49,7 @@ class LiveClient : public Port {
 
   ClientId id;
   std::uint64_t program = 0;
+  Introduction introduction;
 
  private:
   Descriptor socket_, pidfd_, own_bell_;

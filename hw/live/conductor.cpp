@@ -41,9 +41,11 @@ std::optional<ClientId> Conductor::opens(Time now, Port& port, const Introductio
   place->id = id;
   place->port = &port;
   place->priority = introduction.priority;
+  place->weight = introduction.weight;
+  place->slo = introduction.slo;
   grants_.opens(id, introduction.program);
   journal_.note(now_, Step::opened, id, introduction.priority);
-  tell(Opens{id, 1});
+  tell(Opens{id, 1, introduction.weight});
   came(id);
   return id;
 }
@@ -57,6 +59,11 @@ void Conductor::exited(Time now, ClientId client) {
   grants_.exited(client);
   tell(Exited{client});
   of(client).id = client.successor();
+}
+
+Conductor::State Conductor::state(ClientId client) const {
+  const Client& c = clients_[client.index];
+  return {c.allowed, c.closing, c.whole, c.seen};
 }
 
 bool Conductor::is_there(ClientId client) const {

@@ -66,6 +66,8 @@ inline constexpr std::uint32_t kMostClients = 64;
 struct Introduction {
   std::int32_t priority = 0;
   std::uint32_t program = 0;  // clients that run the same program have the same number
+  double weight = 1;
+  std::optional<Duration> slo = {};  // objective for the latency of its jobs
 };
 
 class Conductor : protected RefusingOrders {
@@ -82,6 +84,13 @@ class Conductor : protected RefusingOrders {
   // Looks at all clients, tells the policy what happened and carries out its orders. Says when to call again
   // unless something happens: `now` where only looking tells.
   Time step(Time now);
+  // As of the last step.
+  struct State {
+    std::uint32_t allowed = 0;  // 0: closed; kUnlimited; or so many in flight
+    bool closing = false, whole = false;
+    Standing seen;
+  };
+  State state(ClientId client) const;  // of one that is there
   // Whether a client's arrival is so urgent that the caller should rather look all the time than be rung for.
   virtual bool alert() const { return false; }
 
@@ -90,6 +99,8 @@ class Conductor : protected RefusingOrders {
     Port* port = nullptr;  // null: not there
     ClientId id;           // its own, or that of whoever comes next
     std::int32_t priority = 0;
+    double weight = 1;
+    std::optional<Duration> slo;
     std::uint32_t allowed = 0;
     // Closing, until drained.
     bool closing = false, shut = false, returned = false, looked = false;

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "hw/live/runtime_folder.hpp"
+#include "hw/live/status.hpp"
 
 namespace gangway::live {
 namespace {
@@ -194,19 +195,24 @@ void Daemon::greet(int socket) {
                   fmt::format("the daemon speaks version {}, this program {}", kVersion, hello.version));
   if (hello.kind == Kind::program) return greet_program(socket, hello, peer.uid);
   if (hello.kind == Kind::client) return greet_client(socket, hello, peer.pid);
+  if (hello.kind == Kind::status) return tell_status(socket);
   gone(socket);
 }
 
 void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   if (hello.priority > 0 && user != 0 && user != geteuid())
     return refuse(socket, "only root and the daemon's owner raise a priority");
+  if (!(hello.weight >= 0.001 && hello.weight <= 1000) || hello.slo_ns < 0)
+    return refuse(socket, "a weight from 0.001 to 1000 and an objective that is not negative were expected");
   if (programs_.size() >= kMostPrograms) return refuse(socket, "too many programs");
   Welcome welcome;
   welcome.version = kVersion;
   welcome.accepted = 1;
   welcome.program = ++programs_so_far_;
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
-  programs_[welcome.program] = {std::move(strangers_[socket]), hello.priority, hello.name, 0};
+  programs_[welcome.program] = {
+      std::move(strangers_[socket]), {hello.priority, 0, hello.weight, {}}, hello.name, 0};
+  if (hello.slo_ns > 0) programs_[welcome.program].introduction.slo = Duration{hello.slo_ns};
   strangers_.erase(socket);
   program_of_[socket] = welcome.program;
 }
@@ -226,8 +232,10 @@ void Daemon::greet_client(int socket, const Hello& hello, pid_t process) {
     epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr);
     return;
   }
-  const auto id =
-      conductor_->opens(now(), *client, {started ? program->second.priority : 0, number_of(client->name())});
+  client->introduction = started ? program->second.introduction : Introduction{};
+  client->introduction.program = number_of(client->name());
+  ++clients_so_far_;
+  const auto id = conductor_->opens(now(), *client, client->introduction);
   if (!id) {  // it is welcome all the same: nobody schedules it
     fmt::print(settings_.out, "{} ({}): not scheduled, as there are {} clients already\n", client->name(),
                process, kMostClients);
@@ -237,6 +245,24 @@ void Daemon::greet_client(int socket, const Hello& hello, pid_t process) {
   names_[client->id.index] = client->name();
   if (started) ++program->second.clients;
   clients_[socket] = std::move(client);
+}
+
+void Daemon::tell_status(int socket) {
+  std::vector<ClientFacts> facts;
+  for (const auto& [fd, client] : clients_) {
+    const bool scheduled = client->id != kUnscheduled;
+    facts.push_back(
+        {client.get(), scheduled, scheduled ? conductor_->state(client->id) : Conductor::State{}});
+  }
+  const Descriptor file =
+      status_file(status_text({policy_name_, now() - Time{}, clients_so_far_, polling_}, facts));
+  if (!file) return refuse(socket, "there is no memory for it");
+  Welcome welcome;
+  welcome.version = kVersion;
+  welcome.accepted = 1;
+  const int files[] = {file.get()};
+  send_record(socket, &welcome, sizeof welcome, files, 1);
+  gone(socket);
 }
 
 // Clients of one name are taken for the same program, whose jobs are alike.

@@ -33,7 +33,7 @@ class Daemon : private Journal {
  private:
   struct Program {
     Descriptor socket;
-    std::int32_t priority = 0;
+    Introduction introduction;  // but for `program`
     std::string name;
     std::uint32_t clients = 0;  // so far
   };
@@ -45,6 +45,7 @@ class Daemon : private Journal {
   void greet(int socket);
   void greet_program(int socket, const Hello& hello, uid_t user);
   void greet_client(int socket, const Hello& hello, pid_t process);
+  void tell_status(int socket);
   std::uint32_t number_of(const std::string& name);
   void refuse(int socket, const std::string& why);
   void gone(int socket);
@@ -65,6 +66,7 @@ class Daemon : private Journal {
   std::uint64_t programs_so_far_ = 0;
   bool polling_ = false;
   std::int64_t origin_ = 0;
+  std::uint64_t clients_so_far_ = 0;
 };
 
 }  // namespace gangway::live

@@ -81,6 +81,8 @@ int execute(const ExecSettings& settings) {
   Hello hello;
   hello.version = kVersion;
   hello.priority = settings.priority;
+  hello.weight = settings.weight;
+  hello.slo_ns = settings.slo.ns;
   const std::string name = settings.name.empty() ? fs::path(program).filename().string() : settings.name;
   std::strncpy(hello.name, name.c_str(), sizeof hello.name - 1);
   Welcome welcome;

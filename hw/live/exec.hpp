@@ -5,12 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "models/quantity.hpp"
+
 namespace gangway::live {
 
 struct ExecSettings {
   std::string socket;
   std::string name;  // empty: that of the program
   std::int32_t priority = 0;
+  double weight = 1;     // of its share
+  Duration slo = {};     // objective for the latency of its jobs; 0: none
   bool preload = false;  // for programs whose own search path finds the driver before LD_LIBRARY_PATH does
   std::vector<std::string> command;
 };

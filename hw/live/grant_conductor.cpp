@@ -69,6 +69,8 @@ class GrantConductor : public Conductor {
     JobFacts facts;
     facts.id = {client.id, job.jobs++};
     facts.priority = client.priority;
+    facts.weight = client.weight;
+    if (client.slo) facts.deadline = now() + *client.slo;
     grants_.arrived(facts, now());
     tell(Arrived{facts.id});
   }

@@ -9,7 +9,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kThreads = 256;   // slots; more threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with work on them at once
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;

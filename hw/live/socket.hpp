@@ -10,17 +10,20 @@ namespace gangway::live {
 
 inline constexpr std::uint32_t kMagic = 0x79776761;  // "agwy"
 
-enum class Kind : std::uint32_t { program = 1, client = 2 };
+enum class Kind : std::uint32_t { program = 1, client = 2, status = 3 };
 
 struct Hello {
   std::uint32_t magic = kMagic, version = 0;
   Kind kind = Kind::program;
   std::int32_t priority = 0;  // of a program
   std::uint64_t program = 0;  // a client's, as Welcome said; 0: of none
+  double weight = 1;          // of a program, from 0.001 to 1000
+  std::int64_t slo_ns = 0;    // of a program: for the latency of its jobs; 0: none
   char name[64] = {};         // of a program
 };
 
-// The answer. A client's brings the permit page, the client page, the daemon's bell and the client's.
+// The answer. A client's brings the permit page, the client page, the daemon's bell and the client's; that to
+// a question for the status a sealed file with the status as JSON (README.md).
 struct Welcome {
   std::uint32_t magic = kMagic, version = 0;
   std::uint32_t accepted = 0;

@@ -1,5 +1,6 @@
 """Programs under the daemon, on the stand-in driver: gangway serve and gangway exec as people use them."""
 
+import json
 import os
 import shutil
 import signal
@@ -84,6 +85,10 @@ class Wrong(unittest.TestCase):
         self.check(2, "in-flight", "serve", "--policy", "piv", "--in-flight", "65")
         self.check(2, "PROGRAM", "exec")
         self.check(2, "--priority", "exec", "--priority", "high", "--", "true")
+        self.check(2, "--weight", "exec", "--weight", "0", "--", "true")
+        self.check(2, "found '5', expected", "exec", "--slo", "5", "--", "true")
+        self.check(2, "found '-5 ms', expected", "exec", "--slo", "-5 ms", "--", "true")
+        self.check(2, "found '1 ms', expected", "status", "--every", "1 ms")
 
     def test_programs(self):
         self.check(127, "not found", "exec", "--", "no-such-program")
@@ -94,6 +99,7 @@ class Wrong(unittest.TestCase):
     def test_no_daemon(self):
         with tempfile.TemporaryDirectory() as folder:
             self.check(1, "gangway serve", "exec", "--socket", folder + "/socket", "--", "true")
+            self.check(1, "gangway serve", "status", "--socket", folder + "/socket")
 
     def test_two_daemons(self):
         daemon = Daemon("--policy", "piv")
@@ -111,6 +117,49 @@ class Wrong(unittest.TestCase):
         again.terminate()
         again.communicate()
         shutil.rmtree(daemon.folder)
+
+
+class Status(unittest.TestCase):
+    def ask(self, daemon, *options):
+        result = subprocess.run([GANGWAY, "status", "--socket", daemon.socket, *options], capture_output=True, text=True, timeout=LIMIT)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def test_nobody_is_there(self):
+        daemon = Daemon("--policy", "edf")
+        status = json.loads(self.ask(daemon, "--json"))
+        self.assertEqual((status["kind"], status["version"], status["policy"], status["clients"]), ("status", 1, "edf", []))
+        self.assertEqual((status["process"], status["clients_so_far"]), (daemon.process.pid, 0))
+        self.assertEqual(self.ask(daemon).count("\n"), 1)
+        daemon.end()
+
+    @unittest.skipUnless(STANDIN, "there is no stand-in driver")
+    def test_what_clients_do(self):
+        daemon = Daemon("--policy", "stride")
+        programs = [daemon.start(CLIENT, "jobs", "1000000", options=["--name", name, "--weight", weight, *more])
+                    for name, weight, more in (("a\x1b[2J", "3", ["--slo", "5 ms"]), ("b", "0.5", ["--priority", "-2"]))]
+        end = time.monotonic() + 30
+        clients = []
+        while time.monotonic() < end and (len(clients) < 2 or min(client["jobs"] for client in clients) < 5):
+            time.sleep(0.05)
+            clients = json.loads(self.ask(daemon, "--json"))["clients"]
+        first, second = sorted(clients, key=lambda client: client["weight"], reverse=True)
+        self.assertEqual((first["name"], first["weight"], first["slo_ns"], first["priority"]), ("a\x1b[2J", 3, 5_000_000, 0))
+        self.assertEqual((second["name"], second["weight"], second["slo_ns"], second["priority"]), ("b", 0.5, None, -2))
+        for client in clients:
+            self.assertGreaterEqual(client["submissions"], client["jobs"] - 1)
+            self.assertIn(client["access"], ("open", "closed", "closing"))
+            self.assertTrue(os.path.exists(f"/proc/{client['process']}"))
+        table = self.ask(daemon).splitlines()
+        self.assertEqual(len(table), 4)
+        self.assertNotIn("\x1b", "".join(table))  # a name cannot clear the terminal
+        for program in programs:
+            program.terminate()
+            self.assertEqual(finish(program)[0], -signal.SIGTERM)
+        while (status := json.loads(self.ask(daemon, "--json")))["clients"] and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual((status["clients"], status["clients_so_far"]), ([], 2))
+        daemon.end()
 
 
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")

@@ -73,6 +73,11 @@ struct Stage {
     clients.back()->id = *conductor->opens(now, *clients.back(), {priority, program});
     return *clients.back();
   }
+  FakeClient& open(const Introduction& introduction) {
+    clients.push_back(std::make_unique<FakeClient>());
+    clients.back()->id = *conductor->opens(now, *clients.back(), introduction);
+    return *clients.back();
+  }
   // Steps at `now` + each following `grain`, up to and at `until`.
   void play(Time until, Duration grain = 100_us) {
     for (; now <= until; now = now + grain) conductor->step(now);
@@ -125,6 +130,52 @@ TEST_CASE("A client that overran its slices by more than one is passed over", "[
   CHECK((a.permitted == 0 && b.permitted == kUnlimited));  // it is b's turn again
   stage.at(ms(41));
   CHECK((a.permitted == kUnlimited && b.permitted == 0));
+}
+
+TEST_CASE("A job's deadline is its begin and its client's objective", "[live]") {
+  Stage stage("edf");
+  FakeClient &patient = stage.open({0, 0, 1, 50_ms}), &urgent = stage.open({0, 1, 1, 5_ms}),
+             &neither = stage.open();
+  patient.begin_job();
+  neither.begin_job();
+  stage.at(ms(1));
+  CHECK((patient.permitted == kUnlimited && neither.permitted == 0));
+  urgent.begin_job();
+  urgent.standing.waiting = true;
+  stage.at(ms(2));
+  CHECK((patient.permitted == 0 && urgent.permitted == kUnlimited && neither.permitted == 0));
+  urgent.end_job();
+  urgent.standing.waiting = false;
+  stage.at(ms(3));
+  CHECK((patient.permitted == kUnlimited && urgent.permitted == 0 && neither.permitted == 0));
+  // Due at 58 ms, behind the patient one's 51.
+  patient.standing.outstanding = 1;
+  stage.play(ms(52));
+  urgent.begin_job();
+  stage.at(ms(53));
+  CHECK((patient.permitted == kUnlimited && urgent.permitted == 0));
+}
+
+TEST_CASE("Shares are in proportion to weights", "[live]") {
+  for (const std::string policy : {"stride", "stride-timeslice"}) {
+    INFO(policy);
+    Stage stage(policy, {}, policy == "stride" ? "{quantum: 1 ms}" : "{slice: 1 ms}");
+    FakeClient &heavy = stage.open({0, 0, 3, {}}), &light = stage.open({0, 1, 1, {}});
+    for (FakeClient* client : {&heavy, &light}) {
+      client->begin_job();
+      client->standing.waiting = true;
+      client->standing.submissions = 1;
+    }
+    int heavy_has = 0, light_has = 0;
+    for (; stage.now < ms(80); stage.now = stage.now + 100_us) {
+      for (FakeClient* client : {&heavy, &light}) ++client->standing.submissions;
+      stage.conductor->step(stage.now);
+      CHECK_FALSE((heavy.permitted != 0 && light.permitted != 0));
+      heavy_has += heavy.permitted != 0 ? 1 : 0;
+      light_has += light.permitted != 0 ? 1 : 0;
+    }
+    CHECK(static_cast<double>(heavy_has) / light_has == Approx(3).epsilon(0.15));
+  }
 }
 
 TEST_CASE("A submission in progress is waited for before the next gate opens", "[live]") {

@@ -1,0 +1,118 @@
+#include "hw/live/status.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace gangway::live {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLongest = 1 << 20;  // bytes of a status: kMostClients of them are far shorter
+
+// Upper bounds of the buckets in which the share of all decisions lies; null where there was none.
+Json within(const ClientPage& page, double share) {
+  std::uint64_t all = 0, seen = 0;
+  for (const auto& bucket : page.woken) all += bucket.load();
+  if (all == 0) return nullptr;
+  for (std::uint32_t b = 0; b < kBuckets; ++b) {
+    seen += page.woken[b].load();
+    if (static_cast<double>(seen) >= share * static_cast<double>(all)) return 2ULL << b;
+  }
+  return 2ULL << (kBuckets - 1);
+}
+
+Json access_of(const ClientFacts& facts) {
+  if (!facts.scheduled) return "unscheduled";
+  if (facts.state.closing) return "closing";
+  if (facts.state.allowed == 0) return "closed";
+  return facts.state.allowed == kUnlimited ? Json("open") : Json(facts.state.allowed);
+}
+
+Json json_of(const ClientFacts& facts) {
+  const LiveClient& client = *facts.client;
+  const ClientPage& page = client.page();
+  const std::uint64_t job = page.job.load();
+  return {{"name", client.name()},
+          {"process", client.process()},
+          {"program", client.program},
+          {"priority", client.introduction.priority},
+          {"weight", client.introduction.weight},
+          {"slo_ns", client.introduction.slo ? Json(client.introduction.slo->ns) : Json()},
+          {"access", access_of(facts)},
+          {"whole_jobs_only", facts.state.whole},
+          {"job_under_way", (job & 1) != 0},
+          {"jobs", (job + 1) / 2},
+          {"submissions", page.submissions()},
+          {"outstanding", page.outstanding()},
+          {"waiting_threads", page.waiting.load()},
+          {"held", page.held.load()},
+          {"held_ns", page.held_ns.load()},
+          {"past_the_limit_in_flight", page.forced.load()},
+          {"decision_to_submission_ns", {{"p50", within(page, 0.5)}, {"p99", within(page, 0.99)}}}};
+}
+
+}  // namespace
+
+std::string status_text(const DaemonFacts& daemon, const std::vector<ClientFacts>& clients) {
+  Json json{{"kind", "status"},
+            {"version", 1},
+            {"policy", daemon.policy},
+            {"process", getpid()},
+            {"up_ns", daemon.up.ns},
+            {"looks_all_the_time", daemon.looks_all_the_time},
+            {"clients_so_far", daemon.clients},
+            {"clients", Json::array()}};
+  for (const ClientFacts& facts : clients) json["clients"].push_back(json_of(facts));
+  // Names are whatever programs are called.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Descriptor status_file(const std::string& text) {
+  Descriptor file(memfd_create("gangway-status", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) return file;
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = write(file.get(), text.data() + done, text.size() - done);
+    if (n <= 0) return Descriptor();
+    done += static_cast<std::size_t>(n);
+  }
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
+    return Descriptor();
+  return file;
+}
+
+std::string ask_for_status(const std::string& path) {
+  const Descriptor socket = connect_to(path);
+  if (!socket)
+    throw RunError("no daemon at " + path + " (" + std::strerror(errno) + "); gangway serve starts one");
+  Hello hello;
+  hello.version = kVersion;
+  hello.kind = Kind::status;
+  Welcome welcome;
+  Descriptors received;
+  if (!send_record(socket.get(), &hello, sizeof hello) ||
+      !receive_record(socket.get(), &welcome, sizeof welcome, &received, 1))
+    throw RunError("the daemon at " + path + " does not answer");
+  welcome.why_not[sizeof welcome.why_not - 1] = '\0';
+  if (welcome.accepted == 0) throw RunError(std::string("the daemon refuses: ") + welcome.why_not);
+  struct stat facts {};
+  if (!received[0] || fstat(received[0].get(), &facts) != 0 || facts.st_size < 0 ||
+      static_cast<std::size_t>(facts.st_size) > kLongest)
+    throw RunError("the daemon at " + path + " does not answer");
+  std::string text(static_cast<std::size_t>(facts.st_size), '\0');
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n =
+        pread(received[0].get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (n <= 0) throw RunError("the daemon at " + path + " does not answer");
+    done += static_cast<std::size_t>(n);
+  }
+  return text;
+}
+
+}  // namespace gangway::live
