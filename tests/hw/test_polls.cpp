@@ -25,9 +25,10 @@ constexpr std::int64_t kLaunch = 3'000, kPiece = 5'000;  // ns
 
 // Reads of host memory queue one by one for whoever serves them, and then are on their way back. One launch
 // of eight is disturbed, and the clock wavers.
-class MadeUp : public PollProbe {
+class MadeUpPolls : public PollProbe {
  public:
-  MadeUp(Duration alone, Duration served, Duration claim) : alone_(alone), served_(served), claim_(claim) {}
+  MadeUpPolls(Duration alone, Duration served, Duration claim)
+      : alone_(alone), served_(served), claim_(claim) {}
 
   Duration read_host(std::int64_t blocks, std::int64_t reads) override {
     struct Request {
@@ -80,7 +81,7 @@ Calibration of_device(std::int64_t sms) {
   return c;
 }
 
-Calibration measured(MadeUp probe, std::int64_t sms) {
+Calibration measured(MadeUpPolls probe, std::int64_t sms) {
   Calibration c = of_device(sms);
   measure_polls(probe, at_once(), c, false);
   fit_polls(c);
@@ -144,7 +145,7 @@ TEST_CASE("a device that serves reads side by side has no cost of a read in a ro
 }
 
 TEST_CASE("polls are measured as often as the plan says, and no more after an interrupt") {
-  MadeUp probe(1_us, 1_us, 1_us);
+  MadeUpPolls probe(1_us, 1_us, 1_us);
   CalibrationPlan plan = at_once();
   plan.polls = 7;
   Calibration c = of_device(2);

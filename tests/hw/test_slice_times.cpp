@@ -21,9 +21,9 @@ constexpr TimeSlice kTruth{2'091_us, 137_us, 8_us, 7_us, 2'400_us, 6_us};
 constexpr Duration kBetween = 1_us;  // kernels of one context, and a host that launches the next
 
 // Two contexts by the rules TS1 to TS9 of sim/recorded/README.md, a step at a time.
-class MadeUp : public TwoContexts {
+class MadeUpContexts : public TwoContexts {
  public:
-  explicit MadeUp(const TimeSlice& truth, bool mps = false) : truth_(truth), mps_(mps) {}
+  explicit MadeUpContexts(const TimeSlice& truth, bool mps = false) : truth_(truth), mps_(mps) {}
 
   std::array<std::vector<ProbeStay>, 2> run(const std::array<ProbeWork, 2>& work) override {
     std::array<Context, 2> contexts{Context{work[0]}, Context{work[1]}};
@@ -124,7 +124,7 @@ class MadeUp : public TwoContexts {
 };
 
 Calibration measured(const TimeSlice& truth) {
-  MadeUp contexts(truth);
+  MadeUpContexts contexts(truth);
   Calibration out;
   const std::atomic<bool> stop = false;
   measure_time_slices(contexts, out, stop);
@@ -153,7 +153,7 @@ TEST_CASE("time slices are found as they are") {
 }
 
 TEST_CASE("contexts that do not take turns have no slices") {
-  MadeUp contexts(kTruth, true);
+  MadeUpContexts contexts(kTruth, true);
   Calibration out;
   const std::atomic<bool> stop = false;
   CHECK_THROWS_WITH(measure_time_slices(contexts, out, stop),
