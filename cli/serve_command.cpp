@@ -56,7 +56,7 @@ int serve(const Arguments& arguments) {
     throw InputError({"--log", 0}, "log", quote(arguments.log),
                      std::string("a file that can be written: ") + std::strerror(errno));
   settings.log = log.get();
-  live::Daemon daemon(entry, entry.make(values_of(entry, arguments.parameters)), settings);
+  live::Daemon daemon(entry.name, entry.make(values_of(entry, arguments.parameters)), settings);
   const std::atomic<bool>& stop = catch_interrupts();
   fmt::print("{} at {}\n", entry.name, arguments.socket);
   std::fflush(stdout);

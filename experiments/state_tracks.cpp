@@ -13,8 +13,7 @@ int thread_of(const Record& record) { return static_cast<int>(record.job.client.
 
 StateTracks::StateTracks(const Workload& workload, int process, Emit emit)
     : workload_(&workload), process_(process), tracks_(workload.clients.size()), emit_(std::move(emit)) {
-  for (std::size_t c = 0; c < tracks_.size(); ++c)
-    tracks_[c].native = workload.clients[c].recorded != nullptr;
+  for (std::size_t c = 0; c < tracks_.size(); ++c) tracks_[c].native = workload.clients[c].kernels.empty();
 }
 
 void StateTracks::record(const Record& record) {

@@ -163,7 +163,7 @@ void Timeline::counter(const char* name, std::int64_t kernels) {
 
 std::string Timeline::kernel_of(const Record& r) const {
   const Client& client = workload_->clients[r.job.client.index];
-  return client.recorded ? "" : client.kernels[r.kernel].name;
+  return client.kernels.empty() ? "" : client.kernels[r.kernel].name;
 }
 
 TraceEvents::Json Timeline::args(const Record& r) const {

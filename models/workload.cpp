@@ -34,6 +34,16 @@ StateSizes block_sizes(const Client& client) {
   return sizes;
 }
 
+bool has_own_pace(const Client& client) {
+  const Repeat& repeat = client.repeat;
+  return !repeat.period && !repeat.think && !repeat.arrivals && repeat.releases.empty();
+}
+
+bool runs_programs_alone(const Workload& workload) {
+  return std::any_of(workload.clients.begin(), workload.clients.end(),
+                     [](const Client& client) { return client.command && !client.recorded; });
+}
+
 bool plays_recordings(const Workload& workload) {
   return std::any_of(workload.clients.begin(), workload.clients.end(),
                      [](const Client& client) { return client.recorded != nullptr; });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/attribute.hpp"
+#include "models/command.hpp"
 #include "models/gpu_set.hpp"
 #include "models/input/field.hpp"
 #include "models/kernel_code.hpp"
@@ -89,6 +90,12 @@ struct Repeat {
 
 struct Recorded;
 
+// Means over jobs of a program with nothing else on the machine: of a job, and from one's end to the next
+// one's.
+struct AloneTimes {
+  Duration job, between_ends;
+};
+
 struct Client {
   std::string name;
   std::int32_t priority = 0;                // higher is more urgent
@@ -114,6 +121,8 @@ struct Client {
   Repeat repeat;
   std::vector<Kernel> kernels;
   std::shared_ptr<const Recorded> recorded;  // what it plays in the place of kernels, if anything
+  std::shared_ptr<const Command> command;    // the program that it is, where worlds run programs
+  std::optional<AloneTimes> alone;           // likewise, as measured there
 };
 
 // First releases by position: the i-th client in the order arrives at i * gap.
@@ -137,6 +146,12 @@ struct Workload {
   Jitter jitter;
   std::vector<Client> clients;
 };
+
+// Of clients that say neither when their jobs are released nor how many there are: the program's own pace.
+bool has_own_pace(const Client& client);
+
+// Whether some clients are programs and nothing else, of which a simulation knows nothing.
+bool runs_programs_alone(const Workload& workload);
 
 // Whether some clients are made of recordings. Then all must be, for a world to play them.
 bool plays_recordings(const Workload& workload);

@@ -14,10 +14,29 @@ void check_grant(const WorldRequest& request, Capabilities needs) {
                    "kernel, since " + request.label + " cannot be given whole jobs: it needs " + rest.text());
 }
 
+void check_clients(const WorldRequest& request, const WorldEntry& world) {
+  const std::vector<Client>& clients = request.setup.workload.clients;
+  for (std::size_t c = 0; c < clients.size(); ++c) {
+    const Client& client = clients[c];
+    const auto refuse = [&](const std::string& found, const std::string& expected) {
+      throw InputError(request.workload.of(c), "workload.clients." + client.name, found, expected);
+    };
+    if (world.programs) {
+      if (!client.command) refuse("no command", "command: [PROGRAM, ARGUMENT...] in the world " + world.name);
+    } else if (client.recorded) {
+      if (!world.recordings) refuse("a recording in the world " + world.name, "the world sim");
+    } else if (client.command) {
+      refuse("a command alone in the world " + world.name,
+             "a recording as well, which gangway record makes, or the world live");
+    }
+  }
+}
+
 }  // namespace
 
 void check_capabilities(const WorldRequest& request, const WorldEntry& world) {
   const Origin origin{"--world " + world.name, 0};
+  check_clients(request, world);
   const Capabilities needs = request.policy.needs();
   const Capabilities missing = needs.missing_from(world.capabilities);
   if (!missing.none())

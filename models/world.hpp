@@ -1,6 +1,7 @@
 // A world plays a workload under a policy and writes the trace.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -88,6 +89,10 @@ struct WorldEntry : Described {
   std::unique_ptr<World> (*make)(const WorldSetup&) = nullptr;
   bool real_time = false;          // one run at a time, and no two runs are alike
   Machine (*machine)() = nullptr;  // throws RunError when there is none
+  bool recordings = false;         // it plays recorded clients
+  bool programs = false;           // it runs clients that are programs, and no others
+  // Measures what the clients take alone, before a unit's runs. False: `stop` was set. Throws RunError.
+  bool (*measure_alone)(Workload&, const std::atomic<bool>& stop) = nullptr;
 };
 using Worlds = Registry<WorldEntry>;
 

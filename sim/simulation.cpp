@@ -40,7 +40,10 @@ const Registration<WorldEntry> registered_simulation{WorldEntry{
     {Capability::evict, Capability::ranges, Capability::memory, Capability::access, Capability::sampling,
      Capability::native, Capability::mixed, Capability::intercept},
     check_simulation,
-    [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<Simulation>(setup); }}};
+    [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<Simulation>(setup); },
+    false,
+    nullptr,
+    true}};
 
 }  // namespace
 }  // namespace gangway

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "workloads/client_command.hpp"
 #include "workloads/client_recording.hpp"
 #include "workloads/client_terms.hpp"
 #include "workloads/repeat.hpp"
@@ -234,15 +235,18 @@ void read_program(Mapping& m, Client& client) {
   client.channels = channels ? channels->integer(used, kMostChannels) : used;
 }
 
-// In the place of kernels, and of all that says how these are submitted.
-void read_recording(const Field& recording, const Field& of_client, Client& client) {
+// What stands in the place of kernels, and of all that says how these are submitted.
+void refuse_kernels(const Field& program, const std::string& key, const Field& of_client) {
   for (const char* other : {"kernels", "throttle", "channels", "copy_in", "copy_out", "variables", "native",
                             "context", "stream", "blocking", "trivial_requests", "frames_in_flight"})
     if (of_client.node().find(other) != nullptr)
-      recording.fail(fmt::format("both recording and {}", other), "one of them");
-  const Repeat& repeat = client.repeat;
+      program.fail(fmt::format("both {} and {}", key, other), "one of them");
+}
+
+void read_recording(const Field& recording, const Field& of_client, Client& client) {
+  refuse_kernels(recording, "recording", of_client);
   const bool repeats = of_client.node().find("repeat") != nullptr;
-  const bool paced = repeat.period || repeat.think || repeat.arrivals || !repeat.releases.empty();
+  const bool paced = !has_own_pace(client);
   client.recorded = read_recorded(recording, paced);
   if (!paced && !repeats) client.repeat.jobs = client.recorded->to - client.recorded->from;
   if (!paced) client.frames_in_flight = UINT32_MAX;  // the program itself says when a job begins
@@ -268,12 +272,19 @@ Client read_client(const Field& field, const ForAll& all) {
   if (auto frames = m.maybe("frames_in_flight"))
     client.frames_in_flight = static_cast<std::uint32_t>(frames->integer(1, 1000));
   const auto recording = m.maybe("recording");
-  if (auto repeat = m.maybe("repeat")) client.repeat = read_repeat(*repeat, recording.has_value());
+  if (auto command = m.maybe("command")) {
+    refuse_kernels(*command, "command", field);
+    client.command = read_command(*command);
+  }
+  if (auto repeat = m.maybe("repeat"))
+    client.repeat = read_repeat(*repeat, recording.has_value() || client.command != nullptr);
   if (client.arrive && !client.repeat.releases.empty()) field.fail("both arrive and releases", "one of them");
   if (recording)
     read_recording(*recording, field, client);
-  else
+  else if (!client.command)
     read_program(m, client);
+  else if (field.node().find("repeat") == nullptr)
+    client.repeat.jobs.reset();  // as long as the program goes on
   m.finish();
   check_maps(field, client);
   Duration sum;

@@ -5,7 +5,7 @@ namespace {
 
 class AccessConductor : public Conductor {
  public:
-  AccessConductor(std::unique_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
+  AccessConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
       : Conductor(std::move(policy), settings, journal), draining_(kMostClients), told_(kMostClients) {}
 
  private:
@@ -69,7 +69,7 @@ class AccessConductor : public Conductor {
 
 }  // namespace
 
-std::unique_ptr<Conductor> access_conductor(std::unique_ptr<Policy> policy, const GateSettings& settings,
+std::unique_ptr<Conductor> access_conductor(std::shared_ptr<Policy> policy, const GateSettings& settings,
                                             Journal& journal) {
   return std::make_unique<AccessConductor>(std::move(policy), settings, journal);
 }

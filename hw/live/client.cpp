@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,8 +12,9 @@
 #include <csignal>
 #include <cstring>
 
-namespace gangway::live {
+#include "hw/live/monotonic.hpp"
 
+namespace gangway::live {
 template <typename Page>
 SharedPage<Page>::SharedPage(Writer writer)
     : file_(memfd_create("gangway", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
@@ -50,9 +50,7 @@ bool LiveClient::welcome() {
 }
 
 void LiveClient::permit(std::uint32_t allowed) {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  permit_->decided.store(t.tv_sec * 1'000'000'000LL + t.tv_nsec);
+  permit_->decided.store(monotonic_ns());
   permit_->allowed.store(allowed);
   if (allowed != 0) syscall(SYS_futex, &permit_->allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
@@ -64,7 +62,43 @@ Standing LiveClient::look() {
   seen.outstanding = page_->outstanding();
   seen.waiting = page_->waiting.load() != 0;
   seen.submissions = page_->submissions();
+  if (introduction.slo && (seen.job & 1) != 0)
+    if (const auto times = job(seen.job / 2)) seen.since_arrival = Duration{monotonic_ns() - times->arrived};
   return seen;
+}
+
+void LiveClient::hold() {
+  Releases& releases = permit_->releases;
+  releases.count.store(jobs_begun());
+  releases.kind.store(Releases::after);
+}
+
+void LiveClient::release_from(std::int64_t since, Duration think) {
+  Releases& releases = permit_->releases;
+  releases.since.store(since);
+  releases.think.store(think.ns);
+  releases.kind.store(Releases::after);
+}
+
+void LiveClient::release_until(std::uint64_t count) { permit_->releases.count.store(count); }
+
+bool LiveClient::release_at(std::int64_t due) {
+  Releases& releases = permit_->releases;
+  const std::uint64_t count = releases.count.load();
+  if (count >= jobs_begun() + kReleases - 1) return false;
+  releases.due[count % kReleases].store(due);
+  releases.kind.store(Releases::timed);
+  releases.count.store(count + 1);
+  return true;
+}
+
+std::optional<LiveClient::JobTimes> LiveClient::job(std::uint64_t number) const {
+  const JobSlot& slot = page_->jobs[number % kJobs];
+  if (slot.number.load() != number + 1) return std::nullopt;
+  JobTimes times{slot.arrived.load(), slot.begun.load(), 0};
+  if (page_->job.load() / 2 > number) times.ended = slot.ended.load();
+  if (slot.number.load() != number + 1) return std::nullopt;
+  return times;
 }
 
 void LiveClient::ask() {

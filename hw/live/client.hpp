@@ -40,6 +40,24 @@ class LiveClient : public Port {
   Standing look() override;
   void ask() override;
   void kill() override;
+  // When the client's jobs begin, which are counted from its start. As they come; or none but the one under
+  // way.
+  void release_all() { permit_->releases.kind.store(Releases::own); }
+  void hold();
+  // Of a client on hold: from `since` on and `think` after the last one's end, once release_until() says so.
+  void release_from(std::int64_t since, Duration think);
+  void release_until(std::uint64_t count);
+  // Likewise: the next job when it is due. False: too many that were released have not begun.
+  bool release_at(std::int64_t due);
+  // Jobs that have begun, and whether one is under way.
+  std::uint64_t jobs_begun() const { return (page_->job.load() + 1) / 2; }
+  bool in_job() const { return (page_->job.load() & 1) != 0; }
+  // The times of a job, once it is over; of one under way without its end. None: it is too long ago.
+  struct JobTimes {
+    std::int64_t arrived = 0, begun = 0, ended = 0;  // CLOCK_MONOTONIC, ns; 0: not yet
+  };
+  std::optional<JobTimes> job(std::uint64_t number) const;
+
   void polled(bool polled) { permit_->polled.store(polled ? 1 : 0); }
 
   int socket() const { return socket_.get(); }

@@ -7,20 +7,23 @@
 
 namespace gangway::live {
 
-std::unique_ptr<Conductor> Conductor::make(const PolicyEntry& entry, std::unique_ptr<Policy> policy,
+std::unique_ptr<Conductor> Conductor::make(const std::string& name, std::shared_ptr<Policy> policy,
                                            const GateSettings& settings, Journal& journal) {
   const Capabilities needs = policy->needs();
   const auto refuse = [&](const std::string& why) {
-    throw InputError({"--policy", 0}, "policy", quote(entry.name), why);
+    throw InputError({"--policy", 0}, "policy", quote(name), why);
   };
-  const bool access = needs.has(Capability::access);
-  const Capabilities rest = needs.missing_from({access ? Capability::access : Capability::evict});
+  const bool access = needs.has(Capability::access), native = needs.has(Capability::native);
+  const Capabilities rest = needs.missing_from({access   ? Capability::access
+                                                : native ? Capability::native
+                                                         : Capability::evict});
   if (!rest.none()) refuse("a policy that live clients can obey; it needs " + rest.text());
   if (access) return access_conductor(std::move(policy), settings, journal);
+  if (native) return open_conductor(std::move(policy), settings, journal);
   return grant_conductor(std::move(policy), settings, journal);
 }
 
-Conductor::Conductor(std::unique_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
+Conductor::Conductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
     : policy_(std::move(policy)), settings_(settings), journal_(journal), clients_(kMostClients) {
   for (std::uint32_t c = 0; c < kMostClients; ++c) clients_[c].id = ClientId{c};
 }
@@ -43,6 +46,8 @@ std::optional<ClientId> Conductor::opens(Time now, Port& port, const Introductio
   place->priority = introduction.priority;
   place->weight = introduction.weight;
   place->slo = introduction.slo;
+  place->alone = introduction.alone;
+  place->attributes = introduction.attributes;
   grants_.opens(id, introduction.program);
   journal_.note(now_, Step::opened, id, introduction.priority);
   tell(Opens{id, 1, introduction.weight});

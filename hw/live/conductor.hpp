@@ -22,6 +22,7 @@ struct Standing {
   std::uint64_t outstanding = 0;  // submissions not known to be over
   std::uint64_t job = 0;          // odd: one is under way
   std::uint64_t submissions = 0;  // in all
+  Duration since_arrival = {};    // of the job under way
   bool drained() const { return !inside && outstanding == 0; }
 };
 
@@ -48,6 +49,7 @@ enum class Step {
   opened,     // a client is there
   exited,     // and gone
   permitted,  // value: in flight, -1 any number
+  evicted,    // the policy takes a grant back
   closed,     // the gate: nobody is inside; since the order
   drained,    // nothing is on the device; since the order
   returned,   // the permit, after drain_limit
@@ -67,13 +69,15 @@ struct Introduction {
   std::int32_t priority = 0;
   std::uint32_t program = 0;  // clients that run the same program have the same number
   double weight = 1;
-  std::optional<Duration> slo = {};  // objective for the latency of its jobs
+  std::optional<Duration> slo = {};    // objective for the latency of its jobs
+  std::optional<Duration> alone = {};  // how long its jobs use the device; none: to be learnt
+  const Attributes* attributes = nullptr;
 };
 
 class Conductor : protected RefusingOrders {
  public:
   // InputError where the policy needs what live clients cannot do.
-  static std::unique_ptr<Conductor> make(const PolicyEntry& entry, std::unique_ptr<Policy> policy,
+  static std::unique_ptr<Conductor> make(const std::string& name, std::shared_ptr<Policy> policy,
                                          const GateSettings& settings, Journal& journal);
 
   void begin(Time now);
@@ -100,7 +104,8 @@ class Conductor : protected RefusingOrders {
     ClientId id;           // its own, or that of whoever comes next
     std::int32_t priority = 0;
     double weight = 1;
-    std::optional<Duration> slo;
+    std::optional<Duration> slo, alone;
+    const Attributes* attributes = nullptr;
     std::uint32_t allowed = 0;
     // Closing, until drained.
     bool closing = false, shut = false, returned = false, looked = false;
@@ -110,7 +115,7 @@ class Conductor : protected RefusingOrders {
     bool overdue = false;
     Standing seen;
   };
-  Conductor(std::unique_ptr<Policy> policy, const GateSettings& settings, Journal& journal);
+  Conductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal);
 
   virtual void came(ClientId client) = 0;
   virtual void went(ClientId client) = 0;
@@ -132,7 +137,7 @@ class Conductor : protected RefusingOrders {
   void cancel(TimerId timer) override;
   void kill(ClientId client) override;
 
-  std::unique_ptr<Policy> policy_;
+  std::shared_ptr<Policy> policy_;
   const GateSettings settings_;
   Journal& journal_;
   Grants grants_{kMostClients, 1};  // what the policy sees

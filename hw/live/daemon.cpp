@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "hw/live/monotonic.hpp"
 #include "hw/live/runtime_folder.hpp"
 #include "hw/live/status.hpp"
 
@@ -26,6 +27,7 @@ constexpr int kBacklog = 64;
 constexpr std::size_t kMostPrograms = 1024;
 constexpr std::size_t kMostNames = 4096;        // further ones are taken for the first
 constexpr ClientId kUnscheduled{kMostClients};  // there is no room for it
+constexpr Duration kLongest{100'000'000};       // `stop` is seen by then
 constexpr int kTurnsPerLook = 64;               // of a daemon that polls, between looks at its sockets
 
 [[noreturn]] void fail(const std::string& what) { throw RunError(what + ": " + std::strerror(errno)); }
@@ -38,6 +40,8 @@ const char* text(Step step) {
       return "exited";
     case Step::permitted:
       return "permitted";
+    case Step::evicted:
+      return "evicted";
     case Step::closed:
       return "closed";
     case Step::drained:
@@ -79,10 +83,12 @@ Descriptor listen_at(const std::string& path) {
 
 }  // namespace
 
-Daemon::Daemon(const PolicyEntry& entry, std::unique_ptr<Policy> policy, const DaemonSettings& settings)
+Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
+               Watcher* watcher)
     : settings_(settings),
-      policy_name_(entry.name),
-      conductor_(Conductor::make(entry, std::move(policy), settings.gate, *this)) {
+      watcher_(watcher),
+      policy_name_(name),
+      conductor_(Conductor::make(name, std::move(policy), settings.gate, *this)) {
   if (settings_.socket == default_socket()) own_folder();
   lock_ = lock_of(settings_.socket);
   listener_ = listen_at(settings_.socket);
@@ -100,11 +106,7 @@ Daemon::~Daemon() {
   if (lock_) unlink(settings_.socket.c_str());
 }
 
-Time Daemon::now() const {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return {t.tv_sec * 1'000'000'000LL + t.tv_nsec - origin_};
-}
+Time Daemon::now() const { return {monotonic_ns() - origin_}; }
 
 void Daemon::watch(int fd) {
   epoll_event event{};
@@ -114,6 +116,7 @@ void Daemon::watch(int fd) {
 }
 
 void Daemon::note(Time now, Step step, ClientId client, std::int64_t value) {
+  if (watcher_ != nullptr) watcher_->step(now, step, client);
   if (settings_.log == nullptr) return;
   fmt::print(settings_.log, "{},{},{},{},{}\n", now.ns, text(step), std::uint32_t{client.index},
              names_[client.index], value);
@@ -122,29 +125,39 @@ void Daemon::note(Time now, Step step, ClientId client, std::int64_t value) {
 void Daemon::run(const std::atomic<bool>& stop) {
   if (settings_.log != nullptr) fmt::print(settings_.log, "time_ns,step,client,name,value\n");
   conductor_->begin(now());
-  while (!stop) {
-    const Time time = now();
-    const Time next = conductor_->step(time);
-    const bool poll = next <= time || conductor_->alert();
-    if (poll != polling_) {
-      polling_ = poll;
-      for (auto& [socket, client] : clients_) client->polled(poll);
-      continue;  // what a client did before it saw that is looked at once more
-    }
-    wait(time, poll ? time : next);
+  while (!stop) turn(kLongest);
+}
+
+void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate) {
+  auto conductor = Conductor::make(name, std::move(policy), gate, *this);
+  policy_name_ = name;
+  for (auto& [socket, client] : clients_) client->permit(0);
+  conductor_ = std::move(conductor);
+  conductor_->begin(now());
+  for (auto& [socket, client] : clients_) opens(*client);
+}
+
+void Daemon::turn(Duration most) {
+  const Time time = now();
+  const Time next = conductor_->step(time);
+  const bool poll = next <= time || conductor_->alert();
+  if (poll != polling_) {
+    polling_ = poll;
+    for (auto& [socket, client] : clients_) client->polled(poll);
+    return;  // what a client did before it saw that is looked at once more
   }
+  wait(time, poll ? time : std::min(next, time + most));
 }
 
 // Until something happens, or `until`; a daemon that polls looks at its sockets every so many turns.
 void Daemon::wait(Time time, Time until) {
-  static constexpr std::int64_t kLongest = 100'000'000;  // ns: `stop` is seen by then
   timespec limit{};
   if (polling_) {
     static thread_local int turn = 0;
     if (++turn % kTurnsPerLook != 0) return;
     sched_yield();
   } else {
-    const std::int64_t span = std::clamp((until - time).ns, std::int64_t{0}, kLongest);
+    const std::int64_t span = std::clamp((until - time).ns, std::int64_t{0}, kLongest.ns);
     limit.tv_nsec = span;
   }
   epoll_event events[16];
@@ -235,16 +248,22 @@ void Daemon::greet_client(int socket, const Hello& hello, pid_t process) {
   client->introduction = started ? program->second.introduction : Introduction{};
   client->introduction.program = number_of(client->name());
   ++clients_so_far_;
-  const auto id = conductor_->opens(now(), *client, client->introduction);
-  if (!id) {  // it is welcome all the same: nobody schedules it
-    fmt::print(settings_.out, "{} ({}): not scheduled, as there are {} clients already\n", client->name(),
-               process, kMostClients);
-    client->permit(kUnlimited);
-  }
-  client->id = id.value_or(kUnscheduled);
-  names_[client->id.index] = client->name();
+  if (watcher_ != nullptr) watcher_->came(*client);
+  opens(*client);
   if (started) ++program->second.clients;
   clients_[socket] = std::move(client);
+}
+
+void Daemon::opens(LiveClient& client) {
+  const auto id = conductor_->opens(now(), client, client.introduction);
+  if (!id) {  // it is welcome all the same: nobody schedules it
+    if (settings_.out != nullptr)
+      fmt::print(settings_.out, "{} ({}): not scheduled, as there are {} clients already\n", client.name(),
+                 client.process(), kMostClients);
+    client.permit(kUnlimited);
+  }
+  client.id = id.value_or(kUnscheduled);
+  names_[client.id.index] = client.name();
 }
 
 void Daemon::tell_status(int socket) {
@@ -294,10 +313,12 @@ void Daemon::gone(int socket) {
   const std::unique_ptr<LiveClient> client = std::move(found->second);
   clients_.erase(found);
   if (client->id != kUnscheduled) conductor_->exited(now(), client->id);
+  if (watcher_ != nullptr) watcher_->left(*client);
   report(*client);
 }
 
 void Daemon::report(const LiveClient& client) {
+  if (settings_.out == nullptr) return;
   const ClientPage& page = client.page();
   std::uint64_t woken = 0, seen = 0;
   for (const auto& bucket : page.woken) woken += bucket.load();

@@ -17,18 +17,36 @@ struct DaemonSettings {
   std::string socket;  // its folder is made if it is missing, with mode 0700
   GateSettings gate;
   std::FILE* log = nullptr;  // a line for each step (README.md); none: none
-  std::FILE* out = stdout;   // a line for each client that goes
+  std::FILE* out = stdout;   // a line for each client that goes; none: none
+};
+
+// Who is told what happens, beside the log.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void came(LiveClient& client) = 0;  // its gate is closed; its introduction can still be changed
+  virtual void left(const LiveClient& client) = 0;
+  virtual void step(Time now, Step step, ClientId client) = 0;
 };
 
 class Daemon : private Journal {
  public:
   // Listens from here on. InputError where the policy is not for live clients, RunError where the socket
   // cannot be had (another daemon has it, say).
-  Daemon(const PolicyEntry& entry, std::unique_ptr<Policy> policy, const DaemonSettings& settings);
+  Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
+         Watcher* watcher = nullptr);
   ~Daemon();
 
   // Until `stop`; opens every gate then.
   void run(const std::atomic<bool>& stop);
+
+  // For whoever plays one policy after the other. Another policy takes over: clients are closed and come to
+  // it anew, as their introductions say now. InputError as above.
+  void play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate);
+  // One look at everything, and a wait of no longer than `most` for what comes.
+  void turn(Duration most);
+  Time now() const;
+  std::int64_t origin() const { return origin_; }  // CLOCK_MONOTONIC, ns, at time 0
 
  private:
   struct Program {
@@ -51,9 +69,10 @@ class Daemon : private Journal {
   void gone(int socket);
   void report(const LiveClient& client);
   void watch(int fd);
-  Time now() const;
+  void opens(LiveClient& client);
 
   DaemonSettings settings_;
+  Watcher* watcher_;
   std::string policy_name_;
   std::unique_ptr<Conductor> conductor_;
   Descriptor lock_, listener_, events_, bell_;

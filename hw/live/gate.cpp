@@ -5,10 +5,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
 #include "hw/live/kill_points.hpp"
+#include "hw/live/monotonic.hpp"
 
 namespace gangway::live {
 namespace {
@@ -16,12 +18,10 @@ namespace {
 constexpr std::int64_t kSpin = 100'000;         // ns at a closed gate before the thread sleeps
 constexpr std::int64_t kBetweenLooks = 20'000;  // ns asleep while something is still outstanding
 constexpr std::int64_t kSleep = 100'000'000;    // ns; then it looks whether the daemon is still there
+constexpr std::int64_t kAwake = 100'000;        // ns before a job is due
+constexpr std::int64_t kNoRelease = 200'000;    // ns between looks for one
 
-std::int64_t now() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
+std::int64_t now() { return monotonic_ns(); }
 
 void relax() {
 #if defined(__x86_64__)
@@ -29,6 +29,11 @@ void relax() {
 #else
   sched_yield();
 #endif
+}
+
+void sleep(std::int64_t ns) {
+  const timespec pause{0, ns};
+  nanosleep(&pause, nullptr);
 }
 
 void sleep_while_closed(const PermitPage& permit, std::int64_t most) {
@@ -173,6 +178,7 @@ StreamSlot* Gate::find_or_add(const StreamName& name) {
 Pass Gate::enter(const Submission& submission) {
   if (local.depth++ > 0) return {};
   Pass pass;
+  JobSlot* first = nullptr;  // of the job, if this is its first submission
   for (;;) {
     const PermitPage& permit = *permit_.load(std::memory_order_acquire);
     if (&permit == &unopened_) {
@@ -187,7 +193,9 @@ Pass Gate::enter(const Submission& submission) {
     ClientPage& page = *page_.load(std::memory_order_acquire);
     pass.thread = thread_slot(page);
     if (submission.stream != nullptr) pass.stream = stream_slot(*submission.stream);
-    if ((page.job.load(std::memory_order_acquire) & 1) == 0) job_begins(page);
+    if ((page.job.load(std::memory_order_acquire) & 1) == 0)
+      if (const std::int64_t arrived = await_release(permit, page); arrived != 0)
+        if (JobSlot* slot = job_begins(page, arrived)) first = slot;
     GANGWAY_POINT("before-inside");
     mark_inside(pass.thread, page);
     GANGWAY_POINT("inside");
@@ -202,7 +210,9 @@ Pass Gate::enter(const Submission& submission) {
   }
   pass.engaged = true;
   // A job that ended while this thread came in did not know of it.
-  if (ClientPage& page = *page_.load(); (page.job.load() & 1) == 0) job_begins(page);
+  if (ClientPage& page = *page_.load(); (page.job.load() & 1) == 0)
+    if (JobSlot* slot = job_begins(page, now())) first = slot;
+  if (first != nullptr) first->begun.store(now(), std::memory_order_relaxed);
   if (local.number == 0) local.number = (threads_named.fetch_add(1) + 1) << 40;
   ++local.number;
   local.engaged = true;
@@ -332,10 +342,45 @@ void Gate::open_first() {
 // --- Jobs
 // ------------------------------------------------------------------------------------------------------
 
-void Gate::job_begins(ClientPage& page) {
-  std::uint64_t job = page.job.load();
-  while ((job & 1) == 0 && !page.job.compare_exchange_weak(job, job + 1)) {
+// Until the next job may begin: when it arrived. 0: another thread's submission has begun it.
+std::int64_t Gate::await_release(const PermitPage& permit, ClientPage& page) {
+  const Releases& releases = permit.releases;
+  const std::int64_t came = now();
+  for (;;) {
+    const std::uint32_t kind = releases.kind.load();
+    if (kind == Releases::own || permit_.load() != &permit) return came;
+    const std::uint64_t job = page.job.load();
+    if ((job & 1) != 0) return 0;
+    if (job / 2 >= releases.count.load()) {
+      sleep(kNoRelease);
+      continue;
+    }
+    std::int64_t due = releases.since.load();
+    if (kind == Releases::timed)
+      due = releases.due[job / 2 % kReleases].load();
+    else if (const std::int64_t think = releases.think.load(); think > 0 && job > 0)
+      due = std::max(due, page.jobs[(job / 2 - 1) % kJobs].ended.load() + think);
+    if (const std::int64_t left = due - now(); left > kAwake)
+      sleep(std::min(left - kAwake, kNoRelease));
+    else if (left > 0)
+      relax();
+    else
+      return kind == Releases::timed ? due : std::max(came, due);
   }
+}
+
+// Its slot, for whoever's submission is the first; else null.
+JobSlot* Gate::job_begins(ClientPage& page, std::int64_t arrived) {
+  std::uint64_t job = page.job.load();
+  while ((job & 1) == 0)
+    if (page.job.compare_exchange_weak(job, job + 1)) {
+      JobSlot& slot = page.jobs[job / 2 % kJobs];
+      slot.begun.store(0, std::memory_order_relaxed);
+      slot.arrived.store(arrived, std::memory_order_relaxed);
+      slot.number.store(job / 2 + 1, std::memory_order_release);
+      return &slot;
+    }
+  return nullptr;
 }
 
 // Whoever comes in meanwhile sees that no job is under way and begins one, or is seen inside here.
@@ -343,9 +388,10 @@ void Gate::job_may_be_over(ClientPage& page) {
   std::uint64_t job = page.job.load();
   if ((job & 1) == 0 || page.outstanding() != 0) return;
   if (!page.nobody_inside() || page.waiting.load() != 0) return;
+  page.jobs[job / 2 % kJobs].ended.store(now(), std::memory_order_relaxed);
   if (!page.job.compare_exchange_strong(job, job + 1)) return;
   if (page.nobody_inside() && page.outstanding() == 0) return;
-  job_begins(page);  // it was a pause, and counts as a job's end all the same
+  job_begins(page, now());  // it was a pause, and counts as a job's end all the same
 }
 
 std::uint64_t Gate::before(const StreamName& stream) {

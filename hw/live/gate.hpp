@@ -130,14 +130,15 @@ class Gate {
   void look_at_marks();
   void mark_inside(ThreadSlot* thread, ClientPage& page);
   void mark_outside(ThreadSlot* thread, ClientPage& page);
-  void job_begins(ClientPage& page);
+  std::int64_t await_release(const PermitPage& permit, ClientPage& page);
+  JobSlot* job_begins(ClientPage& page, std::int64_t arrived);
   void job_may_be_over(ClientPage& page);
   bool look_locked(ClientPage& page);
 
   Driver& driver_;
   Source& source_;
   inline static const PermitPage unopened_{};
-  PermitPage open_{kUnlimited, 1, 0};
+  PermitPage open_{kUnlimited, 1, 0, {}};
   std::atomic<const PermitPage*> permit_{&unopened_};
   std::atomic<ClientPage*> page_{nullptr};
   std::int64_t patience_ = 100'000'000;

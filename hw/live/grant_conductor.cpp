@@ -5,7 +5,7 @@ namespace {
 
 class GrantConductor : public Conductor {
  public:
-  GrantConductor(std::unique_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
+  GrantConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
       : Conductor(std::move(policy), settings, journal), jobs_(kMostClients) {}
 
  private:
@@ -70,7 +70,9 @@ class GrantConductor : public Conductor {
     facts.id = {client.id, job.jobs++};
     facts.priority = client.priority;
     facts.weight = client.weight;
-    if (client.slo) facts.deadline = now() + *client.slo;
+    facts.work.alone = client.alone;
+    facts.attributes = client.attributes;
+    if (client.slo) facts.deadline = now() - client.seen.since_arrival + *client.slo;
     grants_.arrived(facts, now());
     tell(Arrived{facts.id});
   }
@@ -152,6 +154,7 @@ class GrantConductor : public Conductor {
     if (grant == nullptr || owner_->phase == Owner::evicting) return;
     if (owner_->phase == Owner::opening) return leave(Why::evicted, false);
     const ClientId client = grant->job.client;
+    journal_.note(now(), Step::evicted, client, 0);
     owner_->phase = Owner::evicting;
     close(client);
     if (closed(client, !settings_.overlap)) leave(Why::evicted, job_over(of(client)));
@@ -192,7 +195,7 @@ class GrantConductor : public Conductor {
 
 }  // namespace
 
-std::unique_ptr<Conductor> grant_conductor(std::unique_ptr<Policy> policy, const GateSettings& settings,
+std::unique_ptr<Conductor> grant_conductor(std::shared_ptr<Policy> policy, const GateSettings& settings,
                                            Journal& journal) {
   return std::make_unique<GrantConductor>(std::move(policy), settings, journal);
 }

@@ -9,12 +9,27 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kThreads = 256;   // slots; more threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with work on them at once
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
 inline constexpr std::uint32_t kMostInFlight = 64;  // that a permit limits to
 inline constexpr std::uint32_t kBuckets = 24;       // bucket b: [2^b, 2^(b+1)) ns
+inline constexpr std::uint32_t kJobs = 16384;       // the latest, whose times are kept
+inline constexpr std::uint32_t kReleases = 1024;    // told ahead
+
+// When jobs may begin, where that is not the program's own affair. Jobs are counted as on the client page.
+struct Releases {
+  enum Kind : std::uint32_t {
+    own,    // as they come
+    after,  // from `since` on, and `think` after the last one's end
+    timed,  // each at its time in `due`
+  };
+  std::atomic<std::uint32_t> kind;
+  std::atomic<std::uint64_t> count;          // jobs released so far, all those before included; not for `own`
+  std::atomic<std::int64_t> since, think;    // CLOCK_MONOTONIC, ns
+  std::atomic<std::int64_t> due[kReleases];  // of job j at j % kReleases
+};
 
 // Written by the daemon.
 struct alignas(64) PermitPage {
@@ -22,6 +37,15 @@ struct alignas(64) PermitPage {
       allowed;                        // 0: closed; kUnlimited: open; n: open, at most n submissions in flight
   std::atomic<std::uint32_t> polled;  // the daemon looks by itself: no bell needed
   std::atomic<std::int64_t> decided;  // when `allowed` was last written (CLOCK_MONOTONIC, ns)
+  Releases releases;
+};
+
+// Times of one job (CLOCK_MONOTONIC, ns).
+struct JobSlot {
+  std::atomic<std::uint64_t> number;  // of the job, from 1, once `arrived` is about it
+  std::atomic<std::int64_t> arrived;  // it was due, or where no releases are told: its first submission came
+  std::atomic<std::int64_t> begun;    // its first submission passed the gate; 0: it has not
+  std::atomic<std::int64_t> ended;    // once the page's job count says so
 };
 
 // One thread. It marks itself inside, then reads the permit, submits, marks itself outside.
@@ -65,6 +89,7 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint64_t> woken[kBuckets];  // from the decision to the held submission's going on
   ThreadSlot threads[kThreads];
   StreamSlot stream[kStreams];
+  JobSlot jobs[kJobs];  // job j (from 0) at j % kJobs
 
   std::uint64_t inside() const {
     std::uint64_t sum = crowd.load();

@@ -99,6 +99,7 @@ void Registration::help() {
   for (;;) {
     if (poll(watched, 2, -1) < 0 && errno != EINTR) return;
     if (watched[0].revents != 0) {  // the daemon has nothing to say after Welcome
+      if (std::getenv("GANGWAY_ENDS_WITH_DAEMON") != nullptr) kill(getpid(), SIGTERM);
       std::fprintf(stderr, "gangway: the daemon is gone; process %d goes on unscheduled\n",
                    static_cast<int>(getpid()));
       gate_->open_for_good();

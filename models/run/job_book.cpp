@@ -164,6 +164,7 @@ bool JobBook::left(JobId job, BlockRange range, BlockCount done) {
 }
 
 Duration standalone_of(const WorldSetup& setup, const Client& client) {
+  if (client.alone) return client.alone->job;
   if (client.recorded) return client.recorded->job;
   const KernelsAlone kernels = kernels_alone(setup, client);
   return Duration{std::max(kernels.both.ns, mul_div_floor(kernels.device.ns, client.frames_in_flight, 1))} +
@@ -171,6 +172,7 @@ Duration standalone_of(const WorldSetup& setup, const Client& client) {
 }
 
 Duration between_finishes(const WorldSetup& setup, const Client& client) {
+  if (client.alone) return client.alone->between_ends;
   if (client.recorded) return client.recorded->between_ends;
   if (client.frames_in_flight == 1) return standalone_of(setup, client);
   const KernelsAlone kernels = kernels_alone(setup, client);

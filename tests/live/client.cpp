@@ -151,6 +151,28 @@ int until(const char* file) {
   return 0;
 }
 
+// Jobs of so many kernels of `us` each; `end`: how it ends after them.
+int loop(int kernels, int us, int count, const char* end) {
+  Gpu gpu;
+  const CUstream stream = new_stream();
+  for (int job = 0; job < count; ++job) {
+    for (int k = 0; k < kernels; ++k) {
+      std::uint64_t ns = static_cast<std::uint64_t>(us) * 1000;
+      launch(gpu.spin, stream, {&ns});
+    }
+    NEED(cuStreamSynchronize(stream));
+  }
+  std::printf("loop %d\n", count);
+  std::fflush(stdout);
+  if (std::strcmp(end, "crash") == 0) std::abort();
+  if (std::strcmp(end, "hang") == 0) {
+    std::uint64_t ns = 1000;
+    launch(gpu.spin, stream, {&ns});
+    for (;;) pause();  // the job never ends
+  }
+  return 0;
+}
+
 // The gate in a child of a process that has one.
 int forks() {
   const pid_t child = fork();
@@ -168,5 +190,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "callback") == 0) return callback(number);
   if (std::strcmp(what, "until") == 0) return until(argv[2]);
   if (std::strcmp(what, "forks") == 0) return forks();
+  if (std::strcmp(what, "loop") == 0 && argc > 4)
+    return loop(number, std::atoi(argv[3]), std::atoi(argv[4]), argc > 5 ? argv[5] : "");
   return 2;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hw/live/gate.hpp"
+#include "hw/live/monotonic.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"
 #include "tests/hw/live/fake_driver.hpp"
@@ -45,6 +46,50 @@ bool soon(Condition condition) {
     std::this_thread::yield();
   }
   return true;
+}
+
+TEST_CASE("Jobs begin when they are due, and say when that was", "[live][threads]") {
+  Process process;
+  process.permit(kUnlimited);
+  Releases& releases = process.source->permit.releases;
+  releases.kind.store(Releases::after);  // and none is released
+  const std::int64_t began = monotonic_ns();
+  std::atomic<int> done{0};
+  std::thread program([&] {
+    for (int job = 0; job < 4; ++job) {
+      process.submit(process.stream);
+      process.driver.finish(process.stream);
+      process.gate.after();
+      ++done;
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK(done == 0);
+  CHECK(process.page().job.load() == 0);
+  // Two at their times, of which the second is due before the first can be over.
+  releases.due[0].store(began + 20'000'000);
+  releases.due[1].store(began + 20'000'001);
+  releases.kind.store(Releases::timed);
+  releases.count.store(2);
+  REQUIRE(soon([&] { return done == 2; }));
+  const JobSlot* jobs = process.page().jobs;
+  CHECK(jobs[0].arrived.load() == began + 20'000'000);
+  CHECK(jobs[1].arrived.load() == began + 20'000'001);
+  for (int job = 0; job < 2; ++job) {
+    CHECK(jobs[job].number.load() == static_cast<std::uint64_t>(job) + 1);
+    CHECK(jobs[job].begun.load() >= jobs[job].arrived.load());
+    CHECK(jobs[job].ended.load() >= jobs[job].begun.load());
+  }
+  CHECK(jobs[1].begun.load() >= jobs[0].ended.load());
+  // One after a time to think, and one as it comes.
+  releases.think.store(10'000'000);
+  releases.kind.store(Releases::after);
+  releases.count.store(3);
+  REQUIRE(soon([&] { return done == 3; }));
+  CHECK(jobs[2].arrived.load() == jobs[1].ended.load() + 10'000'000);
+  releases.kind.store(Releases::own);
+  program.join();
+  CHECK(jobs[3].arrived.load() < jobs[2].ended.load() + 1'000'000'000);
 }
 
 TEST_CASE("No submission slips through a revocation that races it", "[live][threads]") {

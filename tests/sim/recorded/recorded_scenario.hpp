@@ -8,6 +8,7 @@
 #include "models/device.hpp"
 #include "models/granting.hpp"
 #include "models/metrics/run_meter.hpp"
+#include "models/placing.hpp"
 #include "models/policy.hpp"
 #include "models/recorded.hpp"
 #include "models/workload.hpp"

@@ -1,0 +1,468 @@
+#include "hw/live/live_session.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <utility>
+
+#include "hw/live/monotonic.hpp"
+#include "hw/live/runtime_folder.hpp"
+#include "models/recorded.hpp"
+#include "models/run/client_run.hpp"
+#include "models/run/job_book.hpp"
+
+namespace gangway::live {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kStart{20'000'000};          // from the orders for a run to its time 0
+constexpr Duration kStarting{600'000'000'000};  // for a program to become warm
+constexpr Duration kMeasuring{3'000'000'000};   // what jobs take alone, and
+constexpr std::size_t kMostMeasured = 200;      // of them
+constexpr Duration kFirstJob{60'000'000'000};   // for the first of them to end
+
+std::string made_folder() {
+  std::string folder = own_folder() + "/run.XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) throw RunError(folder + ": no folder can be made");
+  return folder;
+}
+
+std::shared_ptr<Policy> nobody() {
+  const PolicyEntry& entry = Policies::named("passthrough", "live", "policy");
+  const Node none = parse_yaml("{}", "live");
+  return entry.make(ParameterValues(entry.parameters, Field(none, entry.name)));
+}
+
+}  // namespace
+
+// --- One run
+
+class LiveSession::Run {
+ public:
+  Run(LiveSession& session, const Play& play)
+      : session_(session), play_(play), clients_(play.setup.workload.clients), needs_(play.policy.needs()) {}
+
+  std::vector<Record> records() {
+    begin();
+    const Time horizon = play_.setup.horizon;
+    Time end = now();
+    while ((end = now()) < horizon && !over()) {
+      if (play_.sink.stopped()) return {};
+      session_.turn();
+      look();
+    }
+    end = std::min(end, horizon);
+    session_.hold_all();
+    look();
+    return live_trace(histories(end), sharing(), end);
+  }
+
+  void left(const LiveClient& client, Member& member) {
+    collect(member);
+    LiveHistory& history = member.history;
+    if (client.in_job()) {
+      const std::size_t number = client.jobs_begun() - 1 - member.base;
+      if (LiveJob* job = number_of(member, number, client)) {
+        job->over = now();
+        job->killed = member.killed;
+      }
+    }
+    if (!history.spans.empty() && !history.spans.back().shut) history.spans.back().shut = now();
+    member.out = true;
+  }
+
+  void step(Time at, Step step, Member& member) {
+    std::vector<GateSpan>& spans = member.history.spans;
+    const Time time = at + Duration{session_.daemon_->origin() - origin_};
+    const bool open = !spans.empty() && !spans.back().shut;
+    switch (step) {
+      case Step::permitted:
+        if (!open) spans.push_back({time, {}, {}});
+        return;
+      case Step::evicted:
+        if (open) spans.back().evicted = time;
+        return;
+      case Step::closed:
+        if (!play_.setup.granting.overlap || needs_.has(Capability::access)) return;
+        [[fallthrough]];
+      case Step::drained:
+        if (open) spans.back().shut = time;
+        return;
+      case Step::killed:
+        member.killed = true;
+        return;
+      default:
+        return;
+    }
+  }
+
+ private:
+  // A client's releases.
+  struct Releases {
+    explicit Releases(ClientRun client_run) : run(std::move(client_run)) {}
+    ClientRun run;
+    bool timed = false, holds = false;
+    Time first;
+    std::optional<Time> next;           // not told yet
+    std::vector<Time> told;             // of timed jobs
+    std::optional<std::uint64_t> jobs;  // none: endless
+  };
+
+  Time now() const { return Time{} + Duration{monotonic_ns() - origin_}; }
+  Member& member(std::size_t c) { return session_.members_.at(clients_[c].name); }
+
+  Sharing sharing() const {
+    if (needs_.has(Capability::access)) return Sharing::accessed;
+    return needs_.has(Capability::native) ? Sharing::free : Sharing::granted;
+  }
+
+  void begin() {
+    for (std::size_t c = 0; c < clients_.size(); ++c) {
+      const Client& client = clients_[c];
+      Member& of = member(c);
+      of.history = {};
+      of.out = of.killed = false;
+      of.base = of.taken = of.client->jobs_begun();
+      of.history.alone = standalone_of(play_.setup, client);
+      of.history.priority = client.priority;
+      Introduction& introduction = of.client->introduction;
+      introduction.priority = client.priority;
+      introduction.weight = client.weight;
+      introduction.slo = client.slo;
+      introduction.attributes = &client.attributes;
+      introduction.alone = of.history.alone;
+      if (client.recorded && client.recorded->busy_unknown) introduction.alone.reset();
+    }
+    const Granting& granting = play_.setup.granting;
+    GateSettings gate;
+    gate.in_flight = static_cast<std::uint32_t>(granting.in_flight);
+    gate.overlap = granting.overlap;
+    gate.linger = granting.idle;
+    origin_ = monotonic_ns() + kStart.ns;
+    play_.policy.seed({play_.seed.seed, "policy", {play_.seed.replication, play_.seed.permutation}});
+    session_.run_ = this;
+    session_.daemon_->play("live", std::shared_ptr<Policy>(std::shared_ptr<void>(), &play_.policy), gate);
+    for (std::size_t position = 0; position < play_.order.size(); ++position)
+      release(play_.order[position], position);
+  }
+
+  void release(std::uint32_t c, std::size_t position) {
+    const Client& client = clients_[c];
+    Releases& releases =
+        releases_.emplace(c, ClientRun(play_.setup, ClientId{c}, ClientRun::Form::original)).first->second;
+    releases.first = first_release(play_.setup.workload, client, position);
+    releases.run.reset(play_.seed, releases.first);
+    if (client.repeat.jobs) releases.jobs = *client.repeat.jobs;
+    releases.timed = client.repeat.period || client.repeat.arrivals || !client.repeat.releases.empty();
+    if (releases.timed) {
+      releases.next = releases.run.next_release();
+      tell(c, releases);
+      return;
+    }
+    Member& of = member(c);
+    of.client->release_from(origin_ + (releases.first - Time{}).ns, client.repeat.think.value_or(Duration{}));
+    of.client->release_until(releases.jobs ? of.base + *releases.jobs : UINT64_MAX);
+  }
+
+  // As many releases as there is room for.
+  void tell(std::uint32_t c, Releases& releases) {
+    Member& of = member(c);
+    while (releases.next && *releases.next <= play_.setup.horizon) {
+      if (of.out || !of.client->release_at(origin_ + (*releases.next - Time{}).ns)) return;
+      releases.told.push_back(*releases.next);
+      releases.next = releases.run.next_release();
+    }
+    releases.next.reset();
+  }
+
+  void look() {
+    const Time at = now();
+    for (auto& [c, releases] : releases_) {
+      Member& of = member(c);
+      if (!of.out) collect(of);
+      if (releases.timed) {
+        tell(c, releases);
+      } else if (const auto leave = clients_[c].leave;
+                 leave && !of.out && !releases.holds && at >= Time{} + *leave) {
+        releases.holds = true;
+        of.client->hold();
+      }
+    }
+    if (at - looked_ < Duration{50'000'000}) return;
+    looked_ = at;
+    watch_programs(at);
+  }
+
+  // Those that have ended, and those whose jobs do not end.
+  void watch_programs(Time at) {
+    for (std::size_t c = 0; c < clients_.size(); ++c) {
+      Member& of = member(c);
+      LivePrograms::End end;
+      if (session_.programs_->ended(clients_[c].name, end)) {
+        if (!end.well && !of.killed)
+          session_.fail(
+              clients_[c].name, end,
+              fmt::format("at {} of a run, after {} jobs", to_text(at - Time{}), of.history.jobs.size()));
+        of.out = true;
+      }
+      if (of.out) continue;
+      const std::size_t jobs = of.history.jobs.size() + (of.client->in_job() ? 1 : 0);
+      if (jobs != progress_[c].first || !of.client->in_job()) progress_[c] = {jobs, at};
+      if (at - progress_[c].second > play_.setup.watchdog && gate_open(of))
+        throw RunError(fmt::format(
+            "{}: a job has not ended within {} (watchdog); a job ends with a call that waits for the GPU and "
+            "leaves nothing outstanding",
+            clients_[c].name, to_text(play_.setup.watchdog)));
+    }
+  }
+  static bool gate_open(const Member& member) {
+    return !member.history.spans.empty() && !member.history.spans.back().shut;
+  }
+
+  void collect(Member& of) {
+    const std::uint64_t over = of.client->jobs_begun() - (of.client->in_job() ? 1 : 0);
+    if (over - of.taken >= kJobs) throw RunError("jobs ended faster than they could be counted");
+    for (; of.taken < over; ++of.taken) number_of(of, of.taken - of.base, *of.client);
+  }
+
+  // The job's history as its page has it now.
+  LiveJob* number_of(Member& of, std::uint64_t number, const LiveClient& client) {
+    const auto times = client.job(of.base + number);
+    std::vector<LiveJob>& jobs = of.history.jobs;
+    if (jobs.size() <= number) jobs.resize(number + 1, jobs.empty() ? LiveJob{} : jobs.back());
+    LiveJob& job = jobs[number];
+    const Time before = number > 0 && jobs[number - 1].over ? *jobs[number - 1].over : Time{};
+    if (!times || times->arrived == 0) {  // nothing of it was ever submitted
+      job = {before, before, before};
+      return &job;
+    }
+    const auto at = [&](std::int64_t ns) { return Time{} + Duration{ns - origin_}; };
+    job = {at(times->arrived), at(times->begun != 0 ? times->begun : times->arrived), {}};
+    if (times->begun == 0 && times->ended == 0) job.begun.reset();
+    if (times->ended != 0) job.over = std::max(at(times->ended), *job.begun + Duration{1});
+    return &job;
+  }
+
+  bool over() const {
+    for (const auto& [c, releases] : releases_) {
+      const Member& of = session_.members_.at(clients_[c].name);
+      if (of.out) continue;
+      if (releases.holds) {
+        if (of.client->in_job()) return false;
+        continue;
+      }
+      const bool endless = releases.timed ? releases.next.has_value() : !releases.jobs;
+      const std::uint64_t jobs = releases.timed ? releases.told.size() : releases.jobs.value_or(0);
+      if (endless || of.history.jobs.size() < jobs) return false;
+    }
+    return true;
+  }
+
+  std::vector<LiveHistory> histories(Time end) {
+    std::vector<LiveHistory> all;
+    for (std::uint32_t c = 0; c < clients_.size(); ++c) {
+      Member& of = member(c);
+      if (!of.out && of.client->in_job() && of.client->jobs_begun() > of.base)
+        number_of(of, of.client->jobs_begun() - 1 - of.base, *of.client);
+      // Requests that came while it was busy.
+      const Releases& releases = releases_.at(c);
+      for (std::size_t j = of.history.jobs.size(); j < releases.told.size() && releases.told[j] <= end; ++j)
+        of.history.jobs.push_back({releases.told[j], {}, {}});
+      all.push_back(std::move(of.history));
+    }
+    return all;
+  }
+
+  LiveSession& session_;
+  const Play& play_;
+  const std::vector<Client>& clients_;
+  const Capabilities needs_;
+  std::int64_t origin_ = 0;  // of the run, CLOCK_MONOTONIC
+  std::map<std::uint32_t, Releases> releases_;
+  std::map<std::size_t, std::pair<std::size_t, Time>> progress_;  // jobs, and since when
+  Time looked_;
+};
+
+// --- The session
+
+LiveSession::LiveSession() : folder_(made_folder()) {
+  DaemonSettings settings;
+  settings.socket = folder_ + "/socket";
+  settings.out = nullptr;
+  daemon_ = std::make_unique<Daemon>("passthrough", nobody(), settings, this);
+  programs_ = std::make_unique<LivePrograms>(settings.socket, folder_);
+}
+
+LiveSession::~LiveSession() {
+  open_to_all();
+  programs_.reset();
+  daemon_.reset();
+  std::error_code failed;
+  fs::remove_all(folder_, failed);
+}
+
+void LiveSession::came(LiveClient& client) {
+  const auto member = members_.find(client.name());
+  if (member == members_.end() || member->second.client != nullptr) return;  // a further process of a program
+  member->second.client = &client;
+  if (!member->second.warming) client.hold();
+}
+
+void LiveSession::left(const LiveClient& client) {
+  for (auto& [name, member] : members_)
+    if (member.client == &client) {
+      if (run_ != nullptr) run_->left(client, member);
+      member.client = nullptr;
+    }
+}
+
+void LiveSession::step(Time now, Step step, ClientId client) {
+  if (run_ == nullptr) return;
+  for (auto& [name, member] : members_)
+    if (member.client != nullptr && member.client->id == client) run_->step(now, step, member);
+}
+
+void LiveSession::hold_all() {
+  for (auto& [name, member] : members_)
+    if (member.client != nullptr) member.client->hold();
+}
+
+void LiveSession::open_to_all() { daemon_->play("passthrough", nobody(), {}); }
+
+void LiveSession::fail(const std::string& name, const LivePrograms::End& end, const std::string& when) {
+  throw RunError(fmt::format("{}: its program ended with {} {}{}", name, end.how, when,
+                             end.last.empty() ? std::string() : "; its last line: " + end.last));
+}
+
+bool LiveSession::prepare(Workload& workload, const std::atomic<bool>& stop) {
+  warm_up(workload, stop);
+  for (Client& client : workload.clients) {
+    Member& member = members_.at(client.name);
+    if (!stop && (!member.alone || !(member.measured == *client.command))) {
+      member.alone = measure(client.name, member, stop);
+      member.measured = *client.command;
+    }
+    client.alone = member.alone;
+  }
+  // A short program can have ended by that.
+  warm_up(workload, stop);
+  return !stop;
+}
+
+void LiveSession::warm_up(const Workload& workload, const std::atomic<bool>& stop) {
+  std::deque<const Client*> cold;
+  for (const Client& client : workload.clients) {
+    Member& member = members_[client.name];
+    LivePrograms::End end;
+    if (programs_->ended(client.name, end) && !end.well && !std::exchange(member.killed, false))
+      fail(client.name, end, "between two runs");
+    if (programs_->runs(client.name) && member.client != nullptr &&
+        programs_->command(client.name) == *client.command)
+      continue;
+    programs_->end(client.name);
+    while (member.client != nullptr && !stop) turn();  // until the daemon has seen it
+    member.warming = true;
+    programs_->start(client.name, *client.command);
+    cold.push_back(&client);
+  }
+  if (cold.empty()) return;
+  open_to_all();
+  const std::int64_t began = monotonic_ns();
+  while (!cold.empty() && !stop) {
+    turn();
+    const Client& client = *cold.front();
+    Member& member = members_.at(client.name);
+    const std::uint64_t jobs = member.client != nullptr ? member.client->jobs_begun() : 0;
+    const std::uint64_t skip = client.command->skip;
+    LivePrograms::End end;
+    if (programs_->ended(client.name, end))
+      fail(client.name, end, fmt::format("before it was warm, after {} of {} jobs", jobs, skip));
+    if (monotonic_ns() - began > kStarting.ns)
+      throw RunError(
+          fmt::format("{}: it is not warm after {}: {} of {} jobs (skip) have ended; a job ends with a call "
+                      "that waits for "
+                      "the GPU and leaves nothing outstanding",
+                      client.name, to_text(kStarting), jobs, skip));
+    if (jobs > skip || (skip == 0 && member.client != nullptr)) {
+      member.client->hold();
+      member.warming = false;
+      cold.pop_front();
+    } else if (cold.size() > 1) {
+      cold.push_back(cold.front());
+      cold.pop_front();
+    }
+  }
+  for (const Client* client : cold) members_.at(client->name).warming = false;
+  settle(workload, kFirstJob);
+}
+
+// Until every program waits between two jobs; those that do not come there are ended.
+void LiveSession::settle(const Workload& workload, Duration limit) {
+  const std::int64_t began = monotonic_ns();
+  for (const Client& client : workload.clients) {
+    Member& member = members_.at(client.name);
+    while (member.client != nullptr && (member.client->in_job() || !member.client->look().drained())) {
+      member.client->ask();
+      turn();
+      if (monotonic_ns() - began > limit.ns) programs_->end(client.name);
+    }
+  }
+}
+
+AloneTimes LiveSession::measure(const std::string& name, Member& member, const std::atomic<bool>& stop) {
+  std::vector<LiveClient::JobTimes> times;
+  if (member.client == nullptr)
+    throw RunError(name + ": its program ended before what it takes alone was measured");
+  const std::int64_t began = monotonic_ns();
+  std::uint64_t next = member.client->jobs_begun();
+  member.client->release_from(began, {});
+  member.client->release_until(UINT64_MAX);
+  while (member.client != nullptr && !stop && times.size() < kMostMeasured) {
+    const std::int64_t passed = monotonic_ns() - began;
+    if (passed > (times.empty() ? kFirstJob : kMeasuring).ns) break;
+    turn();
+    if (member.client == nullptr) break;
+    for (const std::uint64_t over = member.client->jobs_begun() - (member.client->in_job() ? 1 : 0);
+         next < over; ++next)
+      if (const auto job = member.client->job(next)) times.push_back(*job);
+  }
+  if (member.client != nullptr) member.client->hold();
+  if (stop) return {};
+  if (times.empty())
+    throw RunError(
+        fmt::format("{}: none of its jobs ended within {}; a job ends with a call that waits for the GPU and "
+                    "leaves nothing "
+                    "outstanding",
+                    name, to_text(kFirstJob)));
+  while (member.client != nullptr && member.client->in_job() && !stop) turn();
+  Duration sum;
+  for (const LiveClient::JobTimes& job : times) sum += Duration{job.ended - job.arrived};
+  const auto count = static_cast<std::int64_t>(times.size());
+  const Duration mean{sum.ns / count};
+  if (count == 1) return {mean, mean};
+  return {mean, Duration{(times.back().ended - times.front().ended) / (count - 1)}};
+}
+
+std::vector<Record> LiveSession::play(const Play& play) {
+  Run run(*this, play);
+  const auto leave = [&] {
+    run_ = nullptr;
+    hold_all();
+    open_to_all();
+  };
+  try {
+    std::vector<Record> records = run.records();
+    leave();
+    settle(play.setup.workload, play.setup.watchdog);
+    return records;
+  } catch (...) {
+    leave();
+    throw;
+  }
+}
+
+}  // namespace gangway::live

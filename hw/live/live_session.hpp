@@ -1,0 +1,75 @@
+// Programs under a daemon in this process, which plays one run after the other with them. They are started
+// once: between runs they wait at their gates, between two jobs.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw/live/daemon.hpp"
+#include "hw/live/live_programs.hpp"
+#include "hw/live/live_trace.hpp"
+#include "models/world.hpp"
+
+namespace gangway::live {
+
+class LiveSession : public Watcher {
+ public:
+  LiveSession();
+  ~LiveSession();
+
+  // Starts the clients' programs that do not run yet, waits until they are warm, and measures what their jobs
+  // take alone, once for each command. False: `stop` was set. RunError where one ends before, or none of its
+  // jobs does.
+  bool prepare(Workload& workload, const std::atomic<bool>& stop);
+
+  // Plays a run of programs that are prepared, and returns its trace. RunError where a program fails. Empty:
+  // the sink was stopped.
+  struct Play {
+    const WorldSetup& setup;
+    const RunSeed& seed;
+    std::span<const std::uint32_t> order;
+    Policy& policy;
+    const TraceSink& sink;
+  };
+  std::vector<Record> play(const Play& play);
+
+ private:
+  // A client's program. Its jobs are those of its first process that uses the GPU.
+  struct Member {
+    LiveClient* client = nullptr;
+    bool warming = false;
+    std::optional<AloneTimes> alone;  // of `measured`
+    Command measured;
+    // In a run:
+    std::uint64_t base = 0, taken = 0;  // jobs on the page: at its begin, and known to be over
+    LiveHistory history;
+    bool out = false;  // it has ended
+    bool killed = false;
+  };
+  class Run;
+
+  void came(LiveClient& client) override;
+  void left(const LiveClient& client) override;
+  void step(Time now, Step step, ClientId client) override;
+
+  void start(const std::string& name, const Command& command);
+  void hold_all();
+  void open_to_all();
+  void warm_up(const Workload& workload, const std::atomic<bool>& stop);
+  AloneTimes measure(const std::string& name, Member& member, const std::atomic<bool>& stop);
+  void settle(const Workload& workload, Duration limit);
+  [[noreturn]] void fail(const std::string& name, const LivePrograms::End& end, const std::string& when);
+  void turn() { daemon_->turn(Duration{2'000'000}); }
+
+  std::string folder_;
+  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<LivePrograms> programs_;
+  std::map<std::string, Member> members_;  // by the client's name
+  Run* run_ = nullptr;
+};
+
+}  // namespace gangway::live

@@ -1,0 +1,94 @@
+// The world `live`: clients are programs as they are, under a daemon in this process.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <mutex>
+
+#include "hw/live/live_session.hpp"
+#include "models/world.hpp"
+
+namespace gangway {
+namespace {
+
+constexpr std::size_t kLongestName = 63;  // hw/live/socket.hpp
+
+// Its programs go on from one unit to the next.
+live::LiveSession& session() {
+  static live::LiveSession session;
+  return session;
+}
+
+// Of the driver alone: this program has no context of its own.
+Machine machine() {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr) throw RunError(std::string("there is no CUDA driver here: ") + dlerror());
+  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
+  const auto name_of = reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
+  const auto version_of = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
+  char name[256] = {};
+  int version = 0;
+  if (init == nullptr || name_of == nullptr || version_of == nullptr || init(0) != 0 ||
+      name_of(name, sizeof name - 1, 0) != 0 || version_of(&version) != 0)
+    throw RunError("the CUDA driver has no GPU");
+  std::string text = fmt::format("CUDA {}.{} driver", version / 1000, version % 1000 / 10);
+  std::ifstream module("/sys/module/nvidia/version");
+  if (std::string number; module >> number) text += ", " + number;
+  return {name, text};
+}
+
+class LiveWorld : public World {
+ public:
+  explicit LiveWorld(const WorldSetup& setup) : setup_(setup) {}
+
+  std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
+                    TraceSink& trace) override {
+    const std::vector<Record> records = session().play({setup_, seed, order, policy, trace});
+    for (const Record& record : records) trace.record(record);
+    return records.size();
+  }
+
+ private:
+  const WorldSetup setup_;
+};
+
+void check(const WorldRequest& request, const WorldEntry& world) {
+  check_capabilities(request, world);
+  const Origin origin{"--world " + world.name, 0};
+  const WorldSetup& setup = request.setup;
+  const Capabilities needs = request.policy.needs();
+  if (!needs.has(Capability::access) && !needs.has(Capability::native) && setup.granting.of != GrantOf::job)
+    throw InputError(request.grant, request.grant_path, "kernel",
+                     "job: the world " + world.name + " grants whole jobs under " + request.label);
+  if (setup.granting.in_flight > live::kMostInFlight)
+    throw InputError(request.grant, request.grant_path + ".in_flight",
+                     std::to_string(setup.granting.in_flight),
+                     fmt::format("at most {} in the world {}", live::kMostInFlight, world.name));
+  if (setup.device.gpus != 1)
+    throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", setup.device.gpus),
+                     fmt::format("1 in the world {}, or the world sim", world.name));
+  if (setup.mechanism.entry().name != "ideal")
+    throw InputError(origin, "mechanism", quote(setup.mechanism.entry().name),
+                     "ideal: programs as they are leave between two submissions");
+  if (setup.device.arbitration == Arbitration::mps)
+    throw InputError(origin, "policies." + request.label + ".device.arbitration", "mps",
+                     "another arbitration, or the world sim");
+  for (std::size_t c = 0; c < setup.workload.clients.size(); ++c)
+    if (const Client& client = setup.workload.clients[c]; client.name.size() > kLongestName)
+      throw InputError(request.workload.of(c), "workload.clients." + client.name, "a long name",
+                       fmt::format("at most {} letters in the world {}", kLongestName, world.name));
+}
+
+const Registration<WorldEntry> world{WorldEntry{
+    {"live", "real time: the clients' own programs, under a daemon, on the GPU of this machine", {}},
+    {Capability::evict, Capability::access, Capability::native},
+    check,
+    [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<LiveWorld>(setup); },
+    true,
+    machine,
+    false,
+    true,
+    [](Workload& workload, const std::atomic<bool>& stop) { return session().prepare(workload, stop); }}};
+
+}  // namespace
+}  // namespace gangway

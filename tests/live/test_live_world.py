@@ -1,0 +1,209 @@
+"""Experiments whose clients are programs, on the stand-in driver: gangway run --world live as people use it."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+GANGWAY = os.environ["GANGWAY"]
+STANDIN = os.environ.get("GANGWAY_STANDIN", "")
+CLIENT = os.environ.get("GANGWAY_LIVE_CLIENT", "")
+LIMIT = 120
+FOREVER = 1_000_000_000
+
+
+def loop(kernels, us, jobs=FOREVER, end=""):
+    return f"[{CLIENT}, loop, {kernels}, {us}, {jobs}{', ' + end if end else ''}]"
+
+
+def client(name, command, more=""):
+    return f"    - {{name: {name}, command: {command}{', ' + more if more else ''}}}\n"
+
+
+def running():
+    """Programs of these tests that are still there."""
+    return subprocess.run(["pgrep", "-f", f"^{CLIENT} loop"], capture_output=True, text=True).stdout.split()
+
+
+@unittest.skipUnless(STANDIN, "there is no stand-in driver")
+class LiveWorld(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def file(self, clients, policies="[passthrough]", more="", horizon="500 ms"):
+        text = f"""kind: experiment
+version: 1
+name: test
+workload:
+  kind: workload
+  version: 1
+  name: test
+  clients:
+{clients}device: h100
+mechanism: ideal
+grant: {{of: job, in_flight: 1, idle: 1 ms}}
+policies: {policies}
+horizon: {horizon}
+{more}"""
+        path = self.folder / "test.yaml"
+        path.write_text(text)
+        return path
+
+    def environment(self):
+        return dict(os.environ, LD_LIBRARY_PATH=STANDIN, XDG_RUNTIME_DIR=str(self.folder))
+
+    def run_file(self, path, *options, code=0):
+        result = subprocess.run([GANGWAY, "run", path, "--world", "live", "--out", self.folder / "out", *options], capture_output=True,
+                                text=True, timeout=LIMIT, env=self.environment())
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        self.assertEqual(running(), [])
+        self.assertEqual([str(p) for p in self.folder.glob("gangway/run.*")], [])  # nothing is left behind
+        return result
+
+    def rows(self, name="jobs.csv"):
+        with open(self.folder / "out" / name) as lines:
+            return list(csv.DictReader(lines))
+
+    def test_every_kind_of_policy_plays_the_same_programs(self):
+        clients = client("urgent", loop(2, 300), "priority: 5, slo: 8 ms, repeat: {jobs: 20, period: 20 ms}") + \
+            client("batch", loop(4, 1000), "repeat: {jobs: endless}")
+        policies = ["passthrough", "fcfs", "piv", "edf", "stride", "disengaged-timeslice"]
+        self.run_file(self.file(clients, f"[{', '.join(policies)}]"), "--trace")
+        rows = self.rows()
+        manifest = json.loads((self.folder / "out/manifest.json").read_text())
+        self.assertEqual(manifest["world"], "live")
+        for policy in policies:
+            urgent = [row for row in rows if row["policy"] == policy and row["client"] == "urgent"]
+            self.assertEqual([int(row["arrival_ns"]) for row in urgent], [20_000_000 * j for j in range(20)])
+            for row in urgent:
+                self.assertEqual(row["outcome"], "finished")
+                self.assertLessEqual(int(row["arrival_ns"]), int(row["start_ns"]))
+                self.assertGreaterEqual(int(row["finish_ns"]) - int(row["start_ns"]), 600_000)  # 2 kernels of 300 us
+            # What a job takes alone was measured: two kernels, and what launching them takes.
+            self.assertTrue(600_000 <= int(urgent[0]["standalone_ns"]) < 3_000_000, urgent[0])
+            batch = [row for row in rows if row["policy"] == policy and row["client"] == "batch" and row["start_ns"]]
+            self.assertGreater(len(batch), 5)
+            for before, after in zip(batch, batch[1:]):
+                self.assertLessEqual(int(before["finish_ns"]), int(after["start_ns"]))
+            if policy == "passthrough":
+                self.assertEqual(sum(int(row["evictions"]) for row in urgent + batch), 0)
+            traces = list((self.folder / "out/trace").glob(f"*{policy}*"))
+            self.assertEqual(len(traces), 1)
+        piv = [row for row in rows if row["policy"] == "piv" and row["client"] == "batch"]
+        self.assertGreater(sum(int(row["evictions"]) for row in piv), 5)
+        # Under a grant nobody else is there: whoever is at work has the device alone.
+        for policy in ("piv", "edf"):
+            trace = json.loads(subprocess.run(["zcat", "-f", next((self.folder / "out/trace").glob(f"*{policy}*"))], capture_output=True).stdout)
+            spans = sorted((e["ts"], e["ts"] + e["dur"]) for e in trace["traceEvents"] if e.get("ph") == "X" and e["name"] in ("urgent", "batch"))
+            self.assertGreater(len(spans), 20)
+            for (_, end), (begin, _) in zip(spans, spans[1:]):
+                self.assertLessEqual(end, begin + 1e-3)
+
+    def test_a_program_that_ends_is_started_again_for_the_next_run(self):
+        # Ten for warm-up, one in which that ends, then jobs for measuring and for the run.
+        self.run_file(self.file(client("short", f"{{run: {loop(1, 200, 260)}, skip: 10}}", "repeat: {jobs: endless}"), "[passthrough, fcfs]"))
+        rows = self.rows()
+        for policy in ("passthrough", "fcfs"):
+            jobs = [row for row in rows if row["policy"] == policy]
+            self.assertGreaterEqual(len(jobs), 20)
+            self.assertEqual({row["outcome"] for row in jobs}, {"finished"})
+
+    def test_a_crash_fails_its_run_alone(self):
+        clients = client("good", loop(1, 200)) + client("bad", f"{{run: {loop(1, 200, 240, 'crash')}, skip: 5}}")
+        result = self.run_file(self.file(clients), code=1)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertIn("bad: its program ended with signal 6", result.stderr)
+        self.assertIn("loop 240", result.stderr)  # its last line
+
+    def test_a_program_that_never_becomes_warm(self):
+        for command, text in (("[sh, -c, 'echo no model; exit 3']", "ended with exit code 3 before it was warm, after 0 of 10 jobs; its last line: no model"),
+                              ("[no-such-program]", "exit code 127"), ("['true']", "ended with exit code 0 before it was warm")):
+            result = self.run_file(self.file(client("a", command)), code=1)
+            self.assertIn(text, result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+    def test_a_job_that_does_not_end(self):
+        result = self.run_file(self.file(client("stuck", f"{{run: {loop(1, 200, 240, 'hang')}, skip: 5}}"), more="watchdog: 1 s\n", horizon="20 s"), code=1)
+        self.assertIn("stuck: a job has not ended within 1 s (watchdog)", result.stderr)
+
+    def test_an_interrupt_ends_the_programs(self):
+        path = self.file(client("a", loop(1, 200)), horizon="100 s")
+        process = subprocess.Popen([GANGWAY, "run", path, "--world", "live", "--out", self.folder / "out"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=self.environment())
+        end = time.monotonic() + 30
+        while not running() and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=LIMIT)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertEqual(running(), [])
+
+    def test_programs_end_with_a_killed_run(self):
+        path = self.file(client("a", loop(1, 200)), horizon="100 s")
+        process = subprocess.Popen([GANGWAY, "run", path, "--world", "live", "--out", self.folder / "out"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=self.environment())
+        end = time.monotonic() + 30
+        while not running() and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.kill()
+        process.communicate()
+        while running() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(running(), [])
+
+    def test_think_leave_and_jobs(self):
+        clients = client("thinks", loop(1, 200), "repeat: {jobs: 5, think: 20 ms}") + \
+            client("leaves", loop(1, 200), "arrive: 50 ms, leave: 150 ms, repeat: {jobs: endless}")
+        self.run_file(self.file(clients))
+        rows = self.rows()
+        thinks = [row for row in rows if row["client"] == "thinks"]
+        self.assertEqual(len(thinks), 5)
+        for before, after in zip(thinks, thinks[1:]):
+            self.assertEqual(int(after["arrival_ns"]), int(before["finish_ns"]) + 20_000_000)
+        leaves = [row for row in rows if row["client"] == "leaves"]
+        self.assertGreater(len(leaves), 5)
+        self.assertGreaterEqual(int(leaves[0]["arrival_ns"]), 50_000_000)
+        self.assertLess(int(leaves[-1]["arrival_ns"]), 160_000_000)
+
+    def refused(self, text, path):
+        result = self.run_file(path, code=2)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertIn(text, result.stderr)
+
+    def test_bad_input(self):
+        good = client("a", loop(1, 200))
+        self.refused("job: the world live grants whole jobs under piv", self.file(good, "[{name: piv, grant: kernel}]"))
+        self.refused("needs ranges", self.file(good, "[{name: pkm, grant: kernel}]"))
+        self.refused("a list of words", self.file(client("a", "python3 serve.py")))
+        self.refused("an empty list", self.file(client("a", "[]")))
+        self.refused("both command and kernels", self.file(client("a", loop(1, 2), "kernels: [{name: k, time: 1 ms, block_tasks: 1}]")))
+        self.refused("no command", self.file("    - {name: a, kernels: [{name: k, time: 1 ms, block_tasks: 10, block_task_length: 1 us}]}\n"))
+        self.refused("no folder", self.file(client("a", "{run: ['true'], folder: not/there}")))
+        self.refused("did you mean 'skip'?", self.file(client("a", "{run: ['true'], skips: 3}")))
+        self.refused("1 in the world live", self.file(good, "[{name: passthrough, device: {gpus: 2}}]"))
+        # In the simulation a program alone is nothing.
+        result = subprocess.run([GANGWAY, "run", self.file(good), "--out", self.folder / "out"], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("found a command alone in the world sim, expected a recording as well", result.stderr)
+
+    def test_no_driver(self):
+        path = self.file(client("a", loop(1, 200)))
+        result = subprocess.run([GANGWAY, "run", path, "--world", "live", "--out", self.folder / "out"], capture_output=True, text=True,
+                                env=dict(self.environment(), LD_LIBRARY_PATH=""))
+        if result.returncode != 0:  # this machine may have one
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("no CUDA driver", result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,39 @@
+#include "workloads/client_command.hpp"
+
+#include <filesystem>
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> read_words(const Field& field) {
+  if (field.is_scalar()) field.fail("a list of words: [python3, train.py, --steps, 100]");
+  std::vector<std::string> words;
+  for (const Field& word : field.items()) words.push_back(word.text());
+  return words;
+}
+
+}  // namespace
+
+std::shared_ptr<const Command> read_command(const Field& field) {
+  auto command = std::make_shared<Command>();
+  fs::path folder = fs::path(field.node().origin().file).parent_path();
+  if (!field.is_mapping()) {
+    command->words = read_words(field);
+  } else {
+    Mapping m = field.mapping();
+    command->words = read_words(m.need("run"));
+    if (auto skip = m.maybe("skip")) command->skip = static_cast<std::uint32_t>(skip->integer(0, 1'000'000));
+    if (auto in = m.maybe("folder")) {
+      folder /= in->text();
+      if (std::error_code failed; !fs::is_directory(folder, failed))
+        in->fail("no folder " + folder.string(), "a folder");
+    }
+    m.finish();
+  }
+  command->folder = fs::absolute(folder).lexically_normal().string();
+  return command;
+}
+
+}  // namespace gangway
