@@ -6,6 +6,7 @@
 #include "hw/live/runtime_folder.hpp"
 #include "models/error.hpp"
 #include "models/input/field.hpp"
+#include "models/recording/jobs.hpp"
 
 namespace gangway {
 
@@ -25,6 +26,10 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       ->check([](const std::string& name) { return name.size() < 64 ? "" : "longer than 63 bytes"; });
   sub->add_option("--socket", settings->socket,
                   "where the daemon listens (default " + settings->socket + ")");
+  sub->add_option(
+      "--jobs", settings->jobs,
+      "what a job is: sync, from a submission to the call that leaves nothing outstanding; nvtx:NAME, an "
+      "NVTX range; whole, the program (default sync)");
   sub->add_flag(
       "--preload", settings->preload,
       "for programs that find the driver by a search path of their own: LD_PRELOAD besides LD_LIBRARY_PATH");
@@ -34,6 +39,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       const Node node = Node::text(*slo, Origin{"--slo", 0});
       settings->slo = Field(node, "slo").duration(Duration{1});
     }
+    recording::read_job_rule(settings->jobs);
     settings->command = sub->remaining();
     settings->command.insert(settings->command.end(), program.begin(), program.end());
     if (settings->command.empty() || settings->command.front().empty())

@@ -8,7 +8,7 @@
 
 namespace gangway {
 
-// The `command` of a client: [PROGRAM, ARGUMENT...], or {run: that, skip: 20, folder: DIR}
+// The `command` of a client: [PROGRAM, ARGUMENT...], or {run: that, jobs: nvtx:NAME, skip: 20, folder: DIR}
 // (experiments/README.md). It works in the folder of the file in which it stands, or in DIR seen from there.
 // Throws InputError.
 std::shared_ptr<const Command> read_command(const Field& field);

@@ -4,11 +4,13 @@
 #include <pthread.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
 
 #include "hw/intercept/driver.hpp"
+#include "hw/intercept/ranges.hpp"
 
 namespace gangway::intercept {
 namespace {
@@ -239,9 +241,21 @@ void in_child() {
   registration.forked();
 }
 
+// As `gangway exec --jobs` has it.
+void look_at_jobs(const char* jobs) {
+  constexpr std::string_view kRanges = "nvtx:";
+  if (jobs == nullptr) return;
+  if (std::string_view(jobs) == "whole") return gate.jobs_are(live::JobsAre::whole);
+  if (!std::string_view(jobs).starts_with(kRanges)) return;
+  gate.jobs_are(live::JobsAre::ranges);
+  // The environment may change.
+  watch_ranges(gate, strdup(jobs + kRanges.size()));
+}
+
 __attribute__((constructor)) void begin() {
   find_driver();
   registration.watch_for(gate);
+  look_at_jobs(std::getenv("GANGWAY_JOBS"));
   pthread_atfork(nullptr, nullptr, &in_child);
 }
 

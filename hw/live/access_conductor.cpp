@@ -1,70 +1,237 @@
+#include <algorithm>
+#include <map>
+
 #include "hw/live/families.hpp"
 
 namespace gangway::live {
 namespace {
 
+constexpr Duration kUseLook{200'000};  // between looks at what uses the device, for policies that ask for it
+constexpr Duration kSampleLook{50'000};  // likewise, at a client that is sampled
+
 class AccessConductor : public Conductor {
  public:
   AccessConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
-      : Conductor(std::move(policy), settings, journal), draining_(kMostClients), told_(kMostClients) {}
+      : Conductor(std::move(policy), settings, journal),
+        counts_use_(policy_->needs().has(Capability::sampling)),
+        clients_seen_(kMostClients) {}
 
  private:
+  // A client that is being sampled: it has room for one submission at a time, so that their use of the device
+  // is its own.
+  struct Sample {
+    Time since, until;
+    std::uint64_t first = 0;  // submissions before it
+    std::uint64_t most = 0;
+    Duration busy;
+    std::optional<Duration> span;  // how long it had, once its gate closes
+  };
+  struct Seen {
+    bool draining = false;
+    std::uint64_t submissions = 0;  // as of the last Activity
+    Duration use;                   // since then
+    std::uint64_t asked = 0;        // intercepted submissions that the policy knows of
+    std::optional<Sample> sample;
+    bool busy = false;   // as of the last look
+    Time looked_after;   // its helper was asked
+    bool fresh = false;  // the policy has said nothing of its access
+  };
+  struct Request {
+    ClientId client;
+    std::uint64_t number = 0;
+  };
+
   void came(ClientId client) override {
-    draining_[client.index] = false;
-    told_[client.index] = 0;
+    Seen& seen = seen_of(client);
+    seen = {};
+    seen.submissions = of(client).port->look().submissions;
+    seen.fresh = true;
   }
 
-  void went(ClientId client) override { draining_[client.index] = false; }
+  // All clients begin with direct access.
+  void decided() override {
+    for (std::uint32_t c = 0; c < kMostClients; ++c)
+      if (std::exchange(clients_seen_[c].fresh, false)) permit(clients_[c].id, kUnlimited);
+  }
+
+  void went(ClientId client) override {
+    seen_of(client) = {};
+    forget_requests(client);
+  }
 
   void gather() override {
+    count_use();
     for (std::uint32_t c = 0; c < kMostClients; ++c) {
       Client& client = clients_[c];
-      const ClientId id = client.id;
-      if (client.port == nullptr || !client.closing) continue;
-      if (closed(id, true)) {
-        if (draining_[c]) drained(id, now() - client.ordered);
-      } else if (draining_[c] && client.returned && !client.overdue && now() - client.ordered > limit_) {
-        // Only a client that may submit can be blamed for what does not end.
-        client.overdue = true;
-        tell(Overdue{id, now() - client.ordered});
-      }
+      if (client.port == nullptr) continue;
+      if (clients_seen_[c].sample) look_at_sample(client);
+      if (client.closing) look_at_closing(client);
+      if (client.allowed == kIntercepted) hear_requests(client);
+    }
+  }
+
+  void look_at_closing(Client& client) {
+    Seen& seen = seen_of(client.id);
+    if (closed(client.id, true)) {
+      if (seen.sample) return sampled(client.id);
+      if (seen.draining) drained(client.id, now() - client.ordered);
+    } else if ((seen.draining || seen.sample) && client.returned && !client.overdue &&
+               now() - client.ordered > limit_) {
+      // Only a client that may submit can be blamed for what does not end.
+      client.overdue = true;
+      tell(Overdue{client.id, now() - client.ordered});
     }
   }
 
   void drained(ClientId id, Duration overrun) {
-    draining_[id.index] = false;
-    const Standing& seen = of(id).seen;
+    seen_of(id).draining = false;
     tell(Drained{id, overrun});
-    tell(Activity{id, seen.submissions != told_[id.index], seen.waiting, {}});
-    told_[id.index] = seen.submissions;
+    tell_activity(id);
   }
 
-  bool impatient() override { return false; }
+  void tell_activity(ClientId id) {
+    Seen& seen = seen_of(id);
+    const Standing& standing = of(id).seen;
+    tell(Activity{id, standing.submissions != seen.submissions, standing.waiting, seen.use});
+    seen.submissions = standing.submissions;
+    seen.use = {};
+  }
+
+  // --- Use of the device: the time with work on it, shared equally among the clients that have some
+
+  void count_use() {
+    if (!counts_use_) return;
+    const Duration passed = now() - counted_;
+    counted_ = now();
+    const auto busy =
+        std::count_if(clients_seen_.begin(), clients_seen_.end(), [](const Seen& seen) { return seen.busy; });
+    for (std::uint32_t c = 0; c < kMostClients; ++c) {
+      Seen& seen = clients_seen_[c];
+      const Client& client = clients_[c];
+      if (std::exchange(seen.busy, false)) {
+        seen.use += Duration{passed.ns / busy};
+        if (seen.sample) seen.sample->busy += passed;
+      }
+      if (client.port == nullptr || client.seen.outstanding == 0) continue;
+      seen.busy = true;
+      if (now() - seen.looked_after < (seen.sample ? kSampleLook : kUseLook)) continue;
+      seen.looked_after = now();
+      client.port->ask();
+    }
+  }
+
+  Duration look_within() const override {
+    return counts_use_ && std::any_of(clients_seen_.begin(), clients_seen_.end(),
+                                      [](const Seen& seen) { return seen.busy; })
+               ? kUseLook
+               : Duration::max();
+  }
+
+  // --- Sampling
+
+  void sample(ClientId client, Duration span, std::int64_t requests) override {
+    if (!is_there(client)) return;
+    Seen& seen = seen_of(client);
+    seen.sample = Sample{
+        now(), now() + span, of(client).port->look().submissions, static_cast<std::uint64_t>(requests), {},
+        {}};
+    permit(client, 1);
+  }
+
+  void look_at_sample(const Client& client) {
+    Sample& sample = *seen_of(client.id).sample;
+    if (sample.span) return;
+    if (now() < sample.until && client.seen.submissions - sample.first < sample.most) return;
+    sample.span = now() - sample.since;
+    close(client.id);
+  }
+
+  void sampled(ClientId id) {
+    Seen& seen = seen_of(id);
+    const Sample sample = *std::exchange(seen.sample, std::nullopt);
+    tell(Sampled{id, static_cast<std::int64_t>(of(id).seen.submissions - sample.first), sample.busy,
+                 now() - sample.since});
+    tell_activity(id);
+  }
+
+  // --- Interception: a submission waits for a number, and the policy admits numbers in their order
+
+  void hear_requests(const Client& client) {
+    Seen& seen = seen_of(client.id);
+    while (seen.asked < client.seen.asked) {
+      const RequestId id{++requests_};
+      waiting_[id] = {client.id, ++seen.asked};
+      tell(Submitted{client.id, id});
+    }
+  }
+
+  void admit(RequestId request) override {
+    const auto found = waiting_.find(request);
+    if (found == waiting_.end()) return;
+    const Request admitted = found->second;
+    waiting_.erase(found);
+    of(admitted.client).port->admit(admitted.number);
+  }
+
+  void forget_requests(ClientId client) {
+    std::erase_if(waiting_, [&](const auto& waits) { return waits.second.client == client; });
+  }
+
+  void intercept(ClientId id) {
+    Client& client = of(id);
+    if (client.allowed == kIntercepted && !client.closing) return;
+    forget_requests(id);
+    // Numbers that were given until now are about an earlier interception.
+    seen_of(id).asked = client.port->look().asked;
+    permit(id, kIntercepted);
+  }
+
+  // ---
+
+  bool impatient() override {
+    return std::any_of(clients_seen_.begin(), clients_seen_.end(),
+                       [](const Seen& seen) { return seen.sample.has_value(); });
+  }
+
+  // Who is intercepted is held up by every look that comes late.
+  bool alert() const override {
+    return std::any_of(clients_.begin(), clients_.end(), [](const Client& client) {
+      return client.port != nullptr && client.allowed == kIntercepted && (client.seen.job & 1) != 0;
+    });
+  }
 
   void access(ClientId client, Access access) override {
     if (!is_there(client)) return;
+    seen_of(client).fresh = false;
     switch (access) {
       case Access::direct:
+        forget_requests(client);
         return permit(client, kUnlimited);
       case Access::deny:
+        forget_requests(client);
         return close(client);
       case Access::intercept:
-        impossible("the interception of single submissions");
+        return intercept(client);
     }
   }
 
   void drain(ClientId client) override {
     if (!is_there(client)) return;
     close(client);
-    draining_[client.index] = true;
+    seen_of(client).draining = true;
     if (!of(client).closing || closed(client, true)) drained(client, {});
   }
 
   void watch(Duration limit) override { limit_ = limit; }
   void grant(ClientId, std::int64_t) override {}  // channels are no matter of the gate
 
-  std::vector<bool> draining_;
-  std::vector<std::uint64_t> told_;  // submissions, with the last Activity
+  Seen& seen_of(ClientId client) { return clients_seen_[client.index]; }
+
+  const bool counts_use_;
+  std::vector<Seen> clients_seen_;
+  std::map<RequestId, Request> waiting_;
+  std::uint64_t requests_ = 0;
+  Time counted_;
 };
 
 }  // namespace

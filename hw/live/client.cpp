@@ -51,6 +51,7 @@ bool LiveClient::welcome() {
 
 void LiveClient::permit(std::uint32_t allowed) {
   permit_->decided.store(monotonic_ns());
+  permit_->epoch.fetch_add(1);
   permit_->allowed.store(allowed);
   if (allowed != 0) syscall(SYS_futex, &permit_->allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
@@ -62,8 +63,9 @@ Standing LiveClient::look() {
   seen.outstanding = page_->outstanding();
   seen.waiting = page_->waiting.load() != 0;
   seen.submissions = page_->submissions();
+  seen.asked = page_->asked.load();
   if (introduction.slo && (seen.job & 1) != 0)
-    if (const auto times = job(seen.job / 2)) seen.since_arrival = Duration{monotonic_ns() - times->arrived};
+    if (const auto times = job(jobs_over())) seen.since_arrival = Duration{monotonic_ns() - times->arrived};
   return seen;
 }
 
@@ -96,7 +98,7 @@ std::optional<LiveClient::JobTimes> LiveClient::job(std::uint64_t number) const 
   const JobSlot& slot = page_->jobs[number % kJobs];
   if (slot.number.load() != number + 1) return std::nullopt;
   JobTimes times{slot.arrived.load(), slot.begun.load(), 0};
-  if (page_->job.load() / 2 > number) times.ended = slot.ended.load();
+  if (jobs_over() > number) times.ended = slot.ended.load();
   if (slot.number.load() != number + 1) return std::nullopt;
   return times;
 }

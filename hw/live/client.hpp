@@ -37,6 +37,7 @@ class LiveClient : public Port {
   bool welcome();
 
   void permit(std::uint32_t allowed) override;
+  void admit(std::uint64_t number) override { permit_->admitted.store(number); }
   Standing look() override;
   void ask() override;
   void kill() override;
@@ -49,9 +50,10 @@ class LiveClient : public Port {
   void release_until(std::uint64_t count);
   // Likewise: the next job when it is due. False: too many that were released have not begun.
   bool release_at(std::int64_t due);
-  // Jobs that have begun, and whether one is under way.
-  std::uint64_t jobs_begun() const { return (page_->job.load() + 1) / 2; }
-  bool in_job() const { return (page_->job.load() & 1) != 0; }
+  // Jobs that have begun, that are over, and whether one is under way.
+  std::uint64_t jobs_begun() const { return (page_->counted.load() + 1) / 2; }
+  std::uint64_t jobs_over() const { return page_->counted.load() / 2; }
+  bool in_job() const { return (page_->counted.load() & 1) != 0; }
   // The times of a job, once it is over; of one under way without its end. None: it is too long ago.
   struct JobTimes {
     std::int64_t arrived = 0, begun = 0, ended = 0;  // CLOCK_MONOTONIC, ns; 0: not yet

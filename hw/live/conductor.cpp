@@ -14,9 +14,11 @@ std::unique_ptr<Conductor> Conductor::make(const std::string& name, std::shared_
     throw InputError({"--policy", 0}, "policy", quote(name), why);
   };
   const bool access = needs.has(Capability::access), native = needs.has(Capability::native);
-  const Capabilities rest = needs.missing_from({access   ? Capability::access
-                                                : native ? Capability::native
-                                                         : Capability::evict});
+  const Capabilities offered =
+      access   ? Capabilities{Capability::access, Capability::intercept, Capability::sampling}
+      : native ? Capabilities{Capability::native}
+               : Capabilities{Capability::evict};
+  const Capabilities rest = needs.missing_from(offered);
   if (!rest.none()) refuse("a policy that live clients can obey; it needs " + rest.text());
   if (access) return access_conductor(std::move(policy), settings, journal);
   if (native) return open_conductor(std::move(policy), settings, journal);
@@ -87,7 +89,9 @@ Time Conductor::step(Time now) {
   const Time next = first == alarms_.end() ? Time::max() : first->time;
   for (const Client& client : clients_)
     if (client.port != nullptr && client.closing) return now;
-  return impatient() ? now : next;
+  if (impatient()) return now;
+  const Duration within = look_within();
+  return within == Duration::max() ? next : std::min(next, now + within);
 }
 
 void Conductor::look() {
@@ -116,6 +120,7 @@ void Conductor::decide() {
     for (const Fact& fact : facts) policy_->note(now_, fact, grants_);
     policy_->decide(now_, grants_, *this);
   }
+  decided();
 }
 
 void Conductor::permit(ClientId client, std::uint32_t allowed) {
@@ -125,7 +130,9 @@ void Conductor::permit(ClientId client, std::uint32_t allowed) {
   c.allowed = allowed;
   c.port->permit(allowed);
   journal_.note(now_, Step::permitted, client,
-                allowed == kUnlimited ? -1 : static_cast<std::int64_t>(allowed));
+                allowed == kUnlimited     ? -1
+                : allowed == kIntercepted ? -2
+                                          : static_cast<std::int64_t>(allowed));
 }
 
 void Conductor::close(ClientId client) {

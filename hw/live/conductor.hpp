@@ -22,6 +22,7 @@ struct Standing {
   std::uint64_t outstanding = 0;  // submissions not known to be over
   std::uint64_t job = 0;          // odd: one is under way
   std::uint64_t submissions = 0;  // in all
+  std::uint64_t asked = 0;        // numbers of intercepted submissions
   Duration since_arrival = {};    // of the job under way
   bool drained() const { return !inside && outstanding == 0; }
 };
@@ -30,7 +31,8 @@ struct Standing {
 class Port {
  public:
   virtual ~Port() = default;
-  virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, or so many in flight
+  virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, kIntercepted, or so many in flight
+  virtual void admit(std::uint64_t number) = 0;    // of an intercepted submission, and those before it
   virtual Standing look() = 0;                     // after permit(0): exact
   virtual void ask() = 0;                          // the client's helper should look after its streams
   virtual void kill() = 0;
@@ -48,7 +50,7 @@ struct GateSettings {
 enum class Step {
   opened,     // a client is there
   exited,     // and gone
-  permitted,  // value: in flight, -1 any number
+  permitted,  // value: in flight, -1 any number, -2 one by one
   evicted,    // the policy takes a grant back
   closed,     // the gate: nobody is inside; since the order
   drained,    // nothing is on the device; since the order
@@ -90,7 +92,7 @@ class Conductor : protected RefusingOrders {
   Time step(Time now);
   // As of the last step.
   struct State {
-    std::uint32_t allowed = 0;  // 0: closed; kUnlimited; or so many in flight
+    std::uint32_t allowed = 0;  // 0: closed; kUnlimited; kIntercepted; or so many in flight
     bool closing = false, whole = false;
     Standing seen;
   };
@@ -120,7 +122,9 @@ class Conductor : protected RefusingOrders {
   virtual void came(ClientId client) = 0;
   virtual void went(ClientId client) = 0;
   virtual void gather() = 0;  // tell() what the standings say
+  virtual void decided() {}   // the policy has been told everything
   virtual bool impatient() = 0;
+  virtual Duration look_within() const { return Duration::max(); }
 
   Client& of(ClientId client) { return clients_[client.index]; }
   // Whether an order about the client is about one that has not left.

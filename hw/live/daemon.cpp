@@ -326,7 +326,7 @@ void Daemon::report(const LiveClient& client) {
   while (median + 1 < kBuckets && (seen += page.woken[median].load()) * 2 < woken) ++median;
   fmt::print(
       settings_.out, "{} ({}): {} submissions in {} jobs; {} held, {:.3f} ms in all{}{}\n", client.name(),
-      client.process(), page.submissions(), (page.job.load() + 1) / 2, page.held.load(),
+      client.process(), page.submissions(), (page.counted.load() + 1) / 2, page.held.load(),
       static_cast<double>(page.held_ns.load()) / 1e6,
       woken == 0 ? std::string() : fmt::format("; half went on within {} ns of the decision", 2ULL << median),
       page.forced.load() == 0 ? std::string()

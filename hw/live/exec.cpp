@@ -21,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
 constexpr const char* kLookalike = "libgangway-lookalike.so";
 constexpr const char* kRealDriver = "libgangway-real-cuda.so.1";  // hw/intercept/driver.cpp
 
@@ -94,6 +95,14 @@ int execute(const ExecSettings& settings) {
 
   const std::string folder = library_folder();
   put_first("LD_LIBRARY_PATH", folder);
+  setenv("GANGWAY_JOBS", settings.jobs.c_str(), 1);
+  if (settings.jobs.starts_with("nvtx:")) {
+    const std::string ours = folder + "/libcuda.so.1";
+    if (const char* other = std::getenv(kNvtxInjection); other != nullptr && *other != '\0' && other != ours)
+      throw RunError(std::string("another tool takes the program's NVTX ranges: ") + kNvtxInjection + " is " +
+                     other);
+    setenv(kNvtxInjection, ours.c_str(), 1);
+  }
   if (settings.preload) put_first("LD_PRELOAD", folder + "/libcuda.so.1");
   setenv("GANGWAY_SOCKET", fs::absolute(settings.socket).c_str(), 1);
   setenv("GANGWAY_PROGRAM", std::to_string(welcome.program).c_str(), 1);

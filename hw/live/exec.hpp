@@ -13,8 +13,9 @@ struct ExecSettings {
   std::string socket;
   std::string name;  // empty: that of the program
   std::int32_t priority = 0;
-  double weight = 1;     // of its share
-  Duration slo = {};     // objective for the latency of its jobs; 0: none
+  double weight = 1;          // of its share
+  Duration slo = {};          // objective for the latency of its jobs; 0: none
+  std::string jobs = "sync";  // what a job is: sync, nvtx:NAME or whole
   bool preload = false;  // for programs whose own search path finds the driver before LD_LIBRARY_PATH does
   std::vector<std::string> command;
 };

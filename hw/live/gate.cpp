@@ -178,7 +178,6 @@ StreamSlot* Gate::find_or_add(const StreamName& name) {
 Pass Gate::enter(const Submission& submission) {
   if (local.depth++ > 0) return {};
   Pass pass;
-  JobSlot* first = nullptr;  // of the job, if this is its first submission
   for (;;) {
     const PermitPage& permit = *permit_.load(std::memory_order_acquire);
     if (&permit == &unopened_) {
@@ -193,9 +192,7 @@ Pass Gate::enter(const Submission& submission) {
     ClientPage& page = *page_.load(std::memory_order_acquire);
     pass.thread = thread_slot(page);
     if (submission.stream != nullptr) pass.stream = stream_slot(*submission.stream);
-    if ((page.job.load(std::memory_order_acquire) & 1) == 0)
-      if (const std::int64_t arrived = await_release(permit, page); arrived != 0)
-        if (JobSlot* slot = job_begins(page, arrived)) first = slot;
+    if ((page.job.load(std::memory_order_acquire) & 1) == 0) begin_job(permit, page);
     GANGWAY_POINT("before-inside");
     mark_inside(pass.thread, page);
     GANGWAY_POINT("inside");
@@ -204,15 +201,30 @@ Pass Gate::enter(const Submission& submission) {
       if (pass.stream != nullptr) pass.stream->begun.fetch_add(1);
       break;
     }
+    if (allowed == kIntercepted) {
+      const std::uint32_t epoch = permit.epoch.load();
+      mark_outside(pass.thread, page);
+      if (!wait_for_admission(permit, epoch)) continue;
+      mark_inside(pass.thread, page);
+      if (permit.allowed.load() == kIntercepted && permit.epoch.load() == epoch) {
+        if (pass.stream != nullptr) pass.stream->begun.fetch_add(1);
+        break;
+      }
+      mark_outside(pass.thread, page);
+      continue;
+    }
     if (allowed != 0 && room(permit, allowed, pass)) break;
     mark_outside(pass.thread, page);
     if (allowed == 0) wait_for_permit(permit);
   }
   pass.engaged = true;
   // A job that ended while this thread came in did not know of it.
-  if (ClientPage& page = *page_.load(); (page.job.load() & 1) == 0)
-    if (JobSlot* slot = job_begins(page, now())) first = slot;
-  if (first != nullptr) first->begun.store(now(), std::memory_order_relaxed);
+  ClientPage& page = *page_.load();
+  if ((page.job.load() & 1) == 0 && job_begins(page) && jobs_are_ != JobsAre::ranges)
+    count_begin(page, now());
+  if (const std::uint64_t counted = page.counted.load(std::memory_order_relaxed); (counted & 1) != 0)
+    if (JobSlot& slot = page.jobs[counted / 2 % kJobs]; slot.begun.load(std::memory_order_relaxed) == 0)
+      slot.begun.store(now(), std::memory_order_relaxed);
   if (local.number == 0) local.number = (threads_named.fetch_add(1) + 1) << 40;
   ++local.number;
   local.engaged = true;
@@ -329,6 +341,29 @@ void Gate::wait_for_permit(const PermitPage& permit) {
     page.woken[bucket(end - decided)].fetch_add(1);
 }
 
+// False: the permit has changed meanwhile.
+bool Gate::wait_for_admission(const PermitPage& permit, std::uint32_t epoch) {
+  ClientPage& page = *page_.load();
+  const std::int64_t began = now();
+  page.waiting.fetch_add(1);
+  const std::uint64_t number = page.asked.fetch_add(1) + 1;
+  GANGWAY_POINT("asks");
+  if (permit.polled.load() == 0) source_.ring();
+  bool admitted = false;
+  while (permit.epoch.load() == epoch && permit_.load() == &permit) {
+    admitted = permit.admitted.load() >= number;
+    if (admitted) break;
+    if (now() - began < kSpin)
+      relax();
+    else
+      sleep(kBetweenLooks);
+  }
+  page.waiting.fetch_sub(1);
+  page.held.fetch_add(1);
+  page.held_ns.fetch_add(static_cast<std::uint64_t>(now() - began));
+  return admitted;
+}
+
 void Gate::open_first() {
   const std::lock_guard lock(first_mutex_);
   if (permit_.load() != &unopened_) return;
@@ -349,7 +384,7 @@ std::int64_t Gate::await_release(const PermitPage& permit, ClientPage& page) {
   for (;;) {
     const std::uint32_t kind = releases.kind.load();
     if (kind == Releases::own || permit_.load() != &permit) return came;
-    const std::uint64_t job = page.job.load();
+    const std::uint64_t job = page.counted.load();
     if ((job & 1) != 0) return 0;
     if (job / 2 >= releases.count.load()) {
       sleep(kNoRelease);
@@ -369,18 +404,39 @@ std::int64_t Gate::await_release(const PermitPage& permit, ClientPage& page) {
   }
 }
 
-// Its slot, for whoever's submission is the first; else null.
-JobSlot* Gate::job_begins(ClientPage& page, std::int64_t arrived) {
+// At its first submission.
+void Gate::begin_job(const PermitPage& permit, ClientPage& page) {
+  if (jobs_are_ == JobsAre::ranges) {
+    if (ranges_.load() > 0 && (page.counted.load() & 1) == 0)  // it had no page yet when it began
+      if (const std::int64_t arrived = await_release(permit, page); arrived != 0) count_begin(page, arrived);
+    job_begins(page);
+  } else if (const std::int64_t arrived = await_release(permit, page); arrived != 0) {
+    if (job_begins(page)) count_begin(page, arrived);
+  }
+}
+
+bool Gate::job_begins(ClientPage& page) {
   std::uint64_t job = page.job.load();
   while ((job & 1) == 0)
-    if (page.job.compare_exchange_weak(job, job + 1)) {
-      JobSlot& slot = page.jobs[job / 2 % kJobs];
-      slot.begun.store(0, std::memory_order_relaxed);
-      slot.arrived.store(arrived, std::memory_order_relaxed);
-      slot.number.store(job / 2 + 1, std::memory_order_release);
-      return &slot;
-    }
-  return nullptr;
+    if (page.job.compare_exchange_weak(job, job + 1)) return true;
+  return false;
+}
+
+void Gate::count_begin(ClientPage& page, std::int64_t arrived) {
+  std::uint64_t counted = page.counted.load();
+  if ((counted & 1) != 0) return;
+  JobSlot& slot = page.jobs[counted / 2 % kJobs];
+  slot.begun.store(0, std::memory_order_relaxed);
+  slot.arrived.store(arrived, std::memory_order_relaxed);
+  slot.number.store(counted / 2 + 1, std::memory_order_release);
+  page.counted.compare_exchange_strong(counted, counted + 1);
+}
+
+void Gate::count_end(ClientPage& page) {
+  std::uint64_t counted = page.counted.load();
+  if ((counted & 1) == 0) return;
+  page.jobs[counted / 2 % kJobs].ended.store(now(), std::memory_order_release);
+  page.counted.compare_exchange_strong(counted, counted + 1);
 }
 
 // Whoever comes in meanwhile sees that no job is under way and begins one, or is seen inside here.
@@ -388,10 +444,31 @@ void Gate::job_may_be_over(ClientPage& page) {
   std::uint64_t job = page.job.load();
   if ((job & 1) == 0 || page.outstanding() != 0) return;
   if (!page.nobody_inside() || page.waiting.load() != 0) return;
-  page.jobs[job / 2 % kJobs].ended.store(now(), std::memory_order_relaxed);
+  if (jobs_are_ == JobsAre::whole || ranges_.load() > 0) return;
   if (!page.job.compare_exchange_strong(job, job + 1)) return;
+  count_end(page);
   if (page.nobody_inside() && page.outstanding() == 0) return;
-  job_begins(page, now());  // it was a pause, and counts as a job's end all the same
+  // It was a pause, and counts as a job's end all the same.
+  if (job_begins(page) && jobs_are_ == JobsAre::synchronised) count_begin(page, now());
+}
+
+void Gate::range_begins() {
+  if (ranges_.fetch_add(1) > 0) return;
+  ClientPage* page = page_.load();
+  const PermitPage& permit = *permit_.load();
+  if (page == nullptr || &permit == &unopened_) return;
+  count_end(*page);
+  if (const std::int64_t arrived = await_release(permit, *page); arrived != 0) count_begin(*page, arrived);
+}
+
+void Gate::range_ends() {
+  if (ranges_.fetch_sub(1) > 1) return;
+  ClientPage* page = page_.load();
+  if (page == nullptr) return;
+  if ((page->job.load() & 1) == 0)
+    count_end(*page);  // nothing was submitted
+  else
+    after();
 }
 
 std::uint64_t Gate::before(const StreamName& stream) {

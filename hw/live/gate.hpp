@@ -66,8 +66,21 @@ struct Pass {
   bool limited = false;  // gets a mark
 };
 
+// What counts as a job of the program.
+enum class JobsAre {
+  synchronised,  // from a submission to a call that leaves nothing outstanding
+  ranges,        // what lies in ranges that begin and end by range_begins() and range_ends()
+  whole,         // all of it is one
+};
+
 class Gate {
  public:
+  void jobs_are(JobsAre what) { jobs_are_ = what; }  // before anything else
+  // A range waits for its job's release. Of ranges inside each other the outermost counts; what of its work
+  // is outstanding at its end belongs to the job, until a synchronising call or the next range.
+  void range_begins();
+  void range_ends();
+
   constexpr Gate(Driver& driver, Source& source) : driver_(driver), source_(source) {}
 
   Pass enter(const Submission& submission);  // returns when the thread may submit
@@ -119,6 +132,7 @@ class Gate {
 
  private:
   void wait_for_permit(const PermitPage& permit);
+  bool wait_for_admission(const PermitPage& permit, std::uint32_t epoch);
   void open_first();
   ThreadSlot* thread_slot(ClientPage& page);
   StreamSlot* stream_slot(const StreamName& name);
@@ -131,18 +145,23 @@ class Gate {
   void mark_inside(ThreadSlot* thread, ClientPage& page);
   void mark_outside(ThreadSlot* thread, ClientPage& page);
   std::int64_t await_release(const PermitPage& permit, ClientPage& page);
-  JobSlot* job_begins(ClientPage& page, std::int64_t arrived);
+  bool job_begins(ClientPage& page);
+  void begin_job(const PermitPage& permit, ClientPage& page);
+  void count_begin(ClientPage& page, std::int64_t arrived);
+  void count_end(ClientPage& page);
   void job_may_be_over(ClientPage& page);
   bool look_locked(ClientPage& page);
 
   Driver& driver_;
   Source& source_;
   inline static const PermitPage unopened_{};
-  PermitPage open_{kUnlimited, 1, 0, {}};
+  PermitPage open_{kUnlimited, 1, 0, 0, 0, {}};
   std::atomic<const PermitPage*> permit_{&unopened_};
   std::atomic<ClientPage*> page_{nullptr};
   std::int64_t patience_ = 100'000'000;
-  std::uint64_t opening_ = 0;  // tells this page from others that threads may remember
+  JobsAre jobs_are_ = JobsAre::synchronised;
+  std::atomic<std::uint32_t> ranges_{0};  // inside each other, or at once
+  std::uint64_t opening_ = 0;             // tells this page from others that threads may remember
   // Events behind submissions whose number is limited; when one is reached, so much of its stream is over.
   struct Mark {
     Driver::Event event = nullptr;

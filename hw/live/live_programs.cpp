@@ -55,7 +55,8 @@ LivePrograms::~LivePrograms() {
 
 void LivePrograms::start(const std::string& name, const Command& command) {
   Program program{command, 0, folder_ + "/" + name + ".log"};
-  std::vector<std::string> words{"gangway", "exec", "--socket", socket_, "--name", name.substr(0, 63), "--"};
+  std::vector<std::string> words{"gangway", "exec",   "--socket",   socket_, "--name",
+                                 name,      "--jobs", command.jobs, "--"};
   words.insert(words.end(), command.words.begin(), command.words.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

@@ -65,7 +65,7 @@ class LiveSession::Run {
     collect(member);
     LiveHistory& history = member.history;
     if (client.in_job()) {
-      const std::size_t number = client.jobs_begun() - 1 - member.base;
+      const std::uint64_t number = client.jobs_over() - member.base;
       if (LiveJob* job = number_of(member, number, client)) {
         job->over = now();
         job->killed = member.killed;
@@ -224,7 +224,7 @@ class LiveSession::Run {
   }
 
   void collect(Member& of) {
-    const std::uint64_t over = of.client->jobs_begun() - (of.client->in_job() ? 1 : 0);
+    const std::uint64_t over = of.client->jobs_over();
     if (over - of.taken >= kJobs) throw RunError("jobs ended faster than they could be counted");
     for (; of.taken < over; ++of.taken) number_of(of, of.taken - of.base, *of.client);
   }
@@ -267,7 +267,7 @@ class LiveSession::Run {
     for (std::uint32_t c = 0; c < clients_.size(); ++c) {
       Member& of = member(c);
       if (!of.out && of.client->in_job() && of.client->jobs_begun() > of.base)
-        number_of(of, of.client->jobs_begun() - 1 - of.base, *of.client);
+        number_of(of, of.client->jobs_over() - of.base, *of.client);
       // Requests that came while it was busy.
       const Releases& releases = releases_.at(c);
       for (std::size_t j = of.history.jobs.size(); j < releases.told.size() && releases.told[j] <= end; ++j)
@@ -426,8 +426,7 @@ AloneTimes LiveSession::measure(const std::string& name, Member& member, const s
     if (passed > (times.empty() ? kFirstJob : kMeasuring).ns) break;
     turn();
     if (member.client == nullptr) break;
-    for (const std::uint64_t over = member.client->jobs_begun() - (member.client->in_job() ? 1 : 0);
-         next < over; ++next)
+    for (const std::uint64_t over = member.client->jobs_over(); next < over; ++next)
       if (const auto job = member.client->job(next)) times.push_back(*job);
   }
   if (member.client != nullptr) member.client->hold();

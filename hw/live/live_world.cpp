@@ -81,7 +81,7 @@ void check(const WorldRequest& request, const WorldEntry& world) {
 
 const Registration<WorldEntry> world{WorldEntry{
     {"live", "real time: the clients' own programs, under a daemon, on the GPU of this machine", {}},
-    {Capability::evict, Capability::access, Capability::native},
+    {Capability::evict, Capability::access, Capability::intercept, Capability::sampling, Capability::native},
     check,
     [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<LiveWorld>(setup); },
     true,

@@ -13,6 +13,7 @@ inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kThreads = 256;   // slots; more threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with work on them at once
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
+inline constexpr std::uint32_t kIntercepted = UINT32_MAX - 1;
 inline constexpr std::uint32_t kMostInFlight = 64;  // that a permit limits to
 inline constexpr std::uint32_t kBuckets = 24;       // bucket b: [2^b, 2^(b+1)) ns
 inline constexpr std::uint32_t kJobs = 16384;       // the latest, whose times are kept
@@ -34,18 +35,21 @@ struct Releases {
 // Written by the daemon.
 struct alignas(64) PermitPage {
   std::atomic<std::uint32_t>
-      allowed;                        // 0: closed; kUnlimited: open; n: open, at most n submissions in flight
+      allowed;  // 0: closed; kUnlimited: open; kIntercepted; n: open, at most n submissions in flight
   std::atomic<std::uint32_t> polled;  // the daemon looks by itself: no bell needed
+  // An intercepted submission takes a number, and waits until that is admitted.
+  std::atomic<std::uint32_t> epoch;  // of permits: numbers of an earlier one are void
+  std::atomic<std::uint64_t> admitted;
   std::atomic<std::int64_t> decided;  // when `allowed` was last written (CLOCK_MONOTONIC, ns)
   Releases releases;
 };
 
-// Times of one job (CLOCK_MONOTONIC, ns).
+// Times of one job that is counted (CLOCK_MONOTONIC, ns).
 struct JobSlot {
   std::atomic<std::uint64_t> number;  // of the job, from 1, once `arrived` is about it
   std::atomic<std::int64_t> arrived;  // it was due, or where no releases are told: its first submission came
   std::atomic<std::int64_t> begun;    // its first submission passed the gate; 0: it has not
-  std::atomic<std::int64_t> ended;    // once the page's job count says so
+  std::atomic<std::int64_t> ended;    // once `counted` says so
 };
 
 // One thread. It marks itself inside, then reads the permit, submits, marks itself outside.
@@ -83,7 +87,11 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint32_t> slots;    // of threads, ever used
   std::atomic<std::uint32_t> streams;  // slots ever used
   std::atomic<std::uint32_t> forced;   // submissions that passed over `in_flight` since nothing else went on
-  alignas(64) std::atomic<std::uint64_t> job;   // odd: under way; jobs so far are half of it
+  std::atomic<std::uint64_t> asked;    // numbers that intercepted submissions have taken
+  alignas(64) std::atomic<std::uint64_t> job;  // what is scheduled as one; odd: under way
+  // Jobs as the program's user means them (gate.hpp, JobsAre). Odd: one is under way; those over are half of
+  // it.
+  std::atomic<std::uint64_t> counted;
   alignas(64) std::atomic<std::uint64_t> held;  // submissions that had to wait
   std::atomic<std::uint64_t> held_ns;
   std::atomic<std::uint64_t> woken[kBuckets];  // from the decision to the held submission's going on

@@ -32,6 +32,7 @@ Json access_of(const ClientFacts& facts) {
   if (!facts.scheduled) return "unscheduled";
   if (facts.state.closing) return "closing";
   if (facts.state.allowed == 0) return "closed";
+  if (facts.state.allowed == kIntercepted) return "intercepted";
   return facts.state.allowed == kUnlimited ? Json("open") : Json(facts.state.allowed);
 }
 

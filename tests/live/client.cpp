@@ -13,6 +13,11 @@
 
 #include "tests/standin/kernels/kernels.hpp"
 
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define HAS_RANGES
+#endif
+
 namespace {
 
 void need(CUresult result, const char* what) {
@@ -173,6 +178,48 @@ int loop(int kernels, int us, int count, const char* end) {
   return 0;
 }
 
+#ifdef HAS_RANGES
+// Much that is waited for at once, then jobs in NVTX ranges: two kernels of 300 us, with a wait between them.
+int ranges(int count, const char* how) {
+  Gpu gpu;
+  const CUstream stream = new_stream();
+  const auto work = [&](std::uint64_t ns) {
+    launch(gpu.spin, stream, {&ns});
+    NEED(cuStreamSynchronize(stream));
+  };
+  for (int load = 0; load < 50; ++load) work(10'000);
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA("Service");
+  const nvtxStringHandle_t name = nvtxDomainRegisterStringA(domain, "job");
+  nvtxEventAttributes_t event{};
+  event.version = NVTX_VERSION;
+  event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  event.message.registered = name;
+  for (int job = 0; job < count; ++job) {
+    nvtxRangeId_t id = 0;
+    if (std::strcmp(how, "domain") == 0)
+      nvtxDomainRangePushEx(domain, &event);
+    else if (std::strcmp(how, "start") == 0)
+      id = nvtxRangeStartW(L"job");
+    else
+      nvtxRangePushA("job");
+    nvtxRangePushA("inner");
+    work(300'000);
+    nvtxRangePop();
+    work(300'000);
+    if (std::strcmp(how, "domain") == 0)
+      nvtxDomainRangePop(domain);
+    else if (std::strcmp(how, "start") == 0)
+      nvtxRangeEnd(id);
+    else
+      nvtxRangePop();
+    work(5'000);  // outside
+  }
+  std::printf("ranges %d\n", count);
+  return 0;
+}
+#endif
+
 // The gate in a child of a process that has one.
 int forks() {
   const pid_t child = fork();
@@ -192,5 +239,8 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "forks") == 0) return forks();
   if (std::strcmp(what, "loop") == 0 && argc > 4)
     return loop(number, std::atoi(argv[3]), std::atoi(argv[4]), argc > 5 ? argv[5] : "");
+#ifdef HAS_RANGES
+  if (std::strcmp(what, "ranges") == 0) return ranges(number, argc > 3 ? argv[3] : "");
+#endif
   return 2;
 }

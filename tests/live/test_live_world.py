@@ -74,8 +74,10 @@ horizon: {horizon}
     def test_every_kind_of_policy_plays_the_same_programs(self):
         clients = client("urgent", loop(2, 300), "priority: 5, slo: 8 ms, repeat: {jobs: 20, period: 20 ms}") + \
             client("batch", loop(4, 1000), "repeat: {jobs: endless}")
-        policies = ["passthrough", "fcfs", "piv", "edf", "stride", "disengaged-timeslice"]
-        self.run_file(self.file(clients, f"[{', '.join(policies)}]"), "--trace")
+        policies = ["passthrough", "fcfs", "piv", "edf", "stride", "disengaged-timeslice", "timeslice", "trap-per-request",
+                    "disengaged-fair-queueing", "vendor"]
+        listed = ", ".join(policies[:-1]) + ", {name: disengaged-fair-queueing, label: vendor, params: {statistics: vendor}}"
+        self.run_file(self.file(clients, f"[{listed}]"), "--trace")
         rows = self.rows()
         manifest = json.loads((self.folder / "out/manifest.json").read_text())
         self.assertEqual(manifest["world"], "live")
@@ -94,8 +96,7 @@ horizon: {horizon}
                 self.assertLessEqual(int(before["finish_ns"]), int(after["start_ns"]))
             if policy == "passthrough":
                 self.assertEqual(sum(int(row["evictions"]) for row in urgent + batch), 0)
-            traces = list((self.folder / "out/trace").glob(f"*{policy}*"))
-            self.assertEqual(len(traces), 1)
+            self.assertTrue(any(f"-{policy}." in trace.name or f"-{policy}-" in trace.name for trace in (self.folder / "out/trace").iterdir()))
         piv = [row for row in rows if row["policy"] == "piv" and row["client"] == "batch"]
         self.assertGreater(sum(int(row["evictions"]) for row in piv), 5)
         # Under a grant nobody else is there: whoever is at work has the device alone.
@@ -174,6 +175,21 @@ horizon: {horizon}
         self.assertGreaterEqual(int(leaves[0]["arrival_ns"]), 50_000_000)
         self.assertLess(int(leaves[-1]["arrival_ns"]), 160_000_000)
 
+    def test_jobs_that_are_ranges(self):
+        if subprocess.run([CLIENT, "ranges", "1"], env=dict(os.environ, LD_LIBRARY_PATH=STANDIN)).returncode == 2:
+            self.skipTest("built without NVTX's header")
+        for how, name in (("", "job"), ("domain", "Service/job"), ("start", "job")):
+            command = f"{{run: [{CLIENT}, ranges, {FOREVER}, '{how}'], jobs: 'nvtx:{name}', skip: 3}}"
+            for policy in ("passthrough", "piv", "trap-per-request")[: 1 if how else 3]:
+                with self.subTest(how=how, policy=policy):
+                    self.run_file(self.file(client("a", command, "repeat: {jobs: 10, period: 10 ms}"), f"[{policy}]"), "--force")
+                    rows = self.rows()
+                    self.assertEqual([int(row["arrival_ns"]) for row in rows], [10_000_000 * j for j in range(10)])
+                    for row in rows:
+                        self.assertGreaterEqual(int(row["finish_ns"]) - int(row["start_ns"]), 600_000)
+                        self.assertGreaterEqual(int(row["standalone_ns"]), 600_000)
+                    self.assertEqual({row["outcome"] for row in rows}, {"finished"})
+
     def refused(self, text, path):
         result = self.run_file(path, code=2)
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
@@ -189,6 +205,7 @@ horizon: {horizon}
         self.refused("no command", self.file("    - {name: a, kernels: [{name: k, time: 1 ms, block_tasks: 10, block_task_length: 1 us}]}\n"))
         self.refused("no folder", self.file(client("a", "{run: ['true'], folder: not/there}")))
         self.refused("did you mean 'skip'?", self.file(client("a", "{run: ['true'], skips: 3}")))
+        self.refused("sync or nvtx:NAME", self.file(client("a", "{run: ['true'], jobs: often}")))
         self.refused("1 in the world live", self.file(good, "[{name: passthrough, device: {gpus: 2}}]"))
         # In the simulation a program alone is nothing.
         result = subprocess.run([GANGWAY, "run", self.file(good), "--out", self.folder / "out"], capture_output=True, text=True)

@@ -48,6 +48,47 @@ bool soon(Condition condition) {
   return true;
 }
 
+TEST_CASE("Intercepted submissions go on when their number is admitted, and no other", "[live][threads]") {
+  Process process;
+  process.permit(kIntercepted);
+  std::atomic<int> done{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      const StreamName stream{0x1000ULL * (t + 1), 0};
+      for (int i = 0; i < 100; ++i) {
+        process.submit(stream);
+        ++done;
+      }
+    });
+  PermitPage& permit = process.source->permit;
+  std::uint64_t admitted = 0, before = 0;
+  for (int epoch = 0; epoch < 10; ++epoch) {
+    for (int i = 0; i < 20; ++i) {
+      REQUIRE(soon([&] { return process.page().asked.load() > admitted; }));
+      permit.admitted.store(++admitted);
+      REQUIRE(soon([&] { return done.load() + 0U > before || process.page().asked.load() > admitted; }));
+      before = static_cast<std::uint64_t>(done.load());
+    }
+    REQUIRE(soon([&] { return process.page().nobody_inside(); }));
+    // Closed and intercepted again: numbers that wait are void, and nobody goes on with one.
+    permit.epoch.fetch_add(1);
+    permit.allowed.store(0);
+    while (!process.page().nobody_inside()) std::this_thread::yield();
+    const int closed = done.load();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(done.load() <= closed + 3);  // each thread may have been between its submission and the count
+    permit.epoch.fetch_add(1);
+    admitted = process.page().asked.load();
+    permit.allowed.store(kIntercepted);
+  }
+  permit.epoch.fetch_add(1);
+  permit.allowed.store(kUnlimited);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(done == 300);
+  CHECK(process.page().waiting.load() == 0);
+}
+
 TEST_CASE("Jobs begin when they are due, and say when that was", "[live][threads]") {
   Process process;
   process.permit(kUnlimited);
