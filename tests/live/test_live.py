@@ -16,7 +16,7 @@ POINTS = os.environ.get("GANGWAY_POINTS", "")  # folder of a look-alike that can
 LIMIT = 120
 
 # Every point of the protocol that this program passes (hw/live: GANGWAY_POINT).
-NAMED = ["before-connect", "connected", "hello", "welcome", "before-inside", "inside", "asks", "waiting", "woken", "permitted",
+NAMED = ["before-connect", "connected", "hello", "welcome", "before-inside", "inside", "waiting", "woken", "permitted",
          "submitted", "before-outside", "outside", "asked", "looked"]
 
 
@@ -280,12 +280,13 @@ class Killed(unittest.TestCase):
         return where
 
     def test_at_every_named_point(self):
-        for policy in (["piv", "--in-flight", "2"], ["disengaged-timeslice", "--param", "slice=4 ms"]):
+        for policy in (["piv", "--in-flight", "2"], ["disengaged-timeslice", "--param", "slice=4 ms"],
+                       ["timeslice", "--param", "slice=4 ms"]):
             daemon = Daemon("--policy", *policy, "--drain-limit", "30 ms")
             folder = self.links(daemon.folder)
             done = daemon.folder + "/done"
             other = daemon.start(CLIENT, "until", done, options=["--priority", "5"])
-            for point in NAMED:
+            for point in NAMED + (["asks"] if policy[0] == "timeslice" else []):
                 victim = subprocess.Popen([CLIENT, "jobs", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                           env=daemon.environment(GANGWAY_SOCKET=daemon.socket, GANGWAY_DIE_AT=point)
                                           | {"LD_LIBRARY_PATH": folder + ":" + STANDIN})
