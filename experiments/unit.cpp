@@ -215,7 +215,8 @@ std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Wor
 std::optional<UnitResult> play(const Experiment& experiment, const Point& point, const WorldEntry& world,
                                const Unit& unit, const std::atomic<bool>& stop, TraceSink* first) {
   Stage stage(experiment, point, world, unit);
-  if (world.measure_alone != nullptr && !world.measure_alone(stage.workload, stop)) return std::nullopt;
+  if (world.measure_alone != nullptr && !world.measure_alone(stage.setup, stage.workload, stop))
+    return std::nullopt;
   ReplicationMeter meter(stage.between_finishes_alone(), experiment.sample_sigma);
   JobRows rows(fmt::format("{},{}{},{}", unit.point, stage.policy.label,
                            experiment.points.sweep().cells(unit.point), unit.replication),

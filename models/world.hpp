@@ -91,8 +91,9 @@ struct WorldEntry : Described {
   Machine (*machine)() = nullptr;  // throws RunError when there is none
   bool recordings = false;         // it plays recorded clients
   bool programs = false;           // it runs clients that are programs, and no others
-  // Measures what the clients take alone, before a unit's runs. False: `stop` was set. Throws RunError.
-  bool (*measure_alone)(Workload&, const std::atomic<bool>& stop) = nullptr;
+  // Measures what the clients take alone, before a unit's runs; the workload is the setup's. False: `stop`
+  // was set. Throws RunError.
+  bool (*measure_alone)(const WorldSetup&, Workload&, const std::atomic<bool>& stop) = nullptr;
 };
 using Worlds = Registry<WorldEntry>;
 

@@ -101,17 +101,6 @@ class LiveSession::Run {
   }
 
  private:
-  // A client's releases.
-  struct Releases {
-    explicit Releases(ClientRun client_run) : run(std::move(client_run)) {}
-    ClientRun run;
-    bool timed = false, holds = false;
-    Time first;
-    std::optional<Time> next;           // not told yet
-    std::vector<Time> told;             // of timed jobs
-    std::optional<std::uint64_t> jobs;  // none: endless
-  };
-
   Time now() const { return Time{} + Duration{monotonic_ns() - origin_}; }
   Member& member(std::size_t c) { return session_.members_.at(clients_[c].name); }
 
@@ -146,51 +135,23 @@ class LiveSession::Run {
     play_.policy.seed({play_.seed.seed, "policy", {play_.seed.replication, play_.seed.permutation}});
     session_.run_ = this;
     session_.daemon_->play("live", std::shared_ptr<Policy>(std::shared_ptr<void>(), &play_.policy), gate);
-    for (std::size_t position = 0; position < play_.order.size(); ++position)
-      release(play_.order[position], position);
-  }
-
-  void release(std::uint32_t c, std::size_t position) {
-    const Client& client = clients_[c];
-    Releases& releases =
-        releases_.emplace(c, ClientRun(play_.setup, ClientId{c}, ClientRun::Form::original)).first->second;
-    releases.first = first_release(play_.setup.workload, client, position);
-    releases.run.reset(play_.seed, releases.first);
-    if (client.repeat.jobs) releases.jobs = *client.repeat.jobs;
-    releases.timed = client.repeat.period || client.repeat.arrivals || !client.repeat.releases.empty();
-    if (releases.timed) {
-      releases.next = releases.run.next_release();
-      tell(c, releases);
-      return;
+    for (std::size_t position = 0; position < play_.order.size(); ++position) {
+      const std::uint32_t c = play_.order[position];
+      const Time first = first_release(play_.setup.workload, clients_[c], position);
+      LiveReleases& releases =
+          releases_.emplace(c, LiveReleases(play_.setup, ClientId{c}, play_.seed, first)).first->second;
+      releases.begin(*member(c).client, origin_);
+      releases.look(*member(c).client, Time{}, play_.setup.horizon);
     }
-    Member& of = member(c);
-    of.client->release_from(origin_ + (releases.first - Time{}).ns, client.repeat.think.value_or(Duration{}));
-    of.client->release_until(releases.jobs ? of.base + *releases.jobs : UINT64_MAX);
-  }
-
-  // As many releases as there is room for.
-  void tell(std::uint32_t c, Releases& releases) {
-    Member& of = member(c);
-    while (releases.next && *releases.next <= play_.setup.horizon) {
-      if (of.out || !of.client->release_at(origin_ + (*releases.next - Time{}).ns)) return;
-      releases.told.push_back(*releases.next);
-      releases.next = releases.run.next_release();
-    }
-    releases.next.reset();
   }
 
   void look() {
     const Time at = now();
     for (auto& [c, releases] : releases_) {
       Member& of = member(c);
-      if (!of.out) collect(of);
-      if (releases.timed) {
-        tell(c, releases);
-      } else if (const auto leave = clients_[c].leave;
-                 leave && !of.out && !releases.holds && at >= Time{} + *leave) {
-        releases.holds = true;
-        of.client->hold();
-      }
+      if (of.out) continue;
+      collect(of);
+      releases.look(*of.client, at, play_.setup.horizon);
     }
     if (at - looked_ < Duration{50'000'000}) return;
     looked_ = at;
@@ -219,8 +180,8 @@ class LiveSession::Run {
             clients_[c].name, to_text(play_.setup.watchdog)));
     }
   }
-  static bool gate_open(const Member& member) {
-    return !member.history.spans.empty() && !member.history.spans.back().shut;
+  bool gate_open(const Member& member) const {
+    return sharing() == Sharing::free || (!member.history.spans.empty() && !member.history.spans.back().shut);
   }
 
   void collect(Member& of) {
@@ -248,18 +209,10 @@ class LiveSession::Run {
   }
 
   bool over() const {
-    for (const auto& [c, releases] : releases_) {
-      const Member& of = session_.members_.at(clients_[c].name);
-      if (of.out) continue;
-      if (releases.holds) {
-        if (of.client->in_job()) return false;
-        continue;
-      }
-      const bool endless = releases.timed ? releases.next.has_value() : !releases.jobs;
-      const std::uint64_t jobs = releases.timed ? releases.told.size() : releases.jobs.value_or(0);
-      if (endless || of.history.jobs.size() < jobs) return false;
-    }
-    return true;
+    return std::all_of(releases_.begin(), releases_.end(), [&](const auto& of_client) {
+      const Member& of = session_.members_.at(clients_[of_client.first].name);
+      return of.out || (!of.client->in_job() && of_client.second.through(of.history.jobs.size()));
+    });
   }
 
   std::vector<LiveHistory> histories(Time end) {
@@ -269,9 +222,9 @@ class LiveSession::Run {
       if (!of.out && of.client->in_job() && of.client->jobs_begun() > of.base)
         number_of(of, of.client->jobs_over() - of.base, *of.client);
       // Requests that came while it was busy.
-      const Releases& releases = releases_.at(c);
-      for (std::size_t j = of.history.jobs.size(); j < releases.told.size() && releases.told[j] <= end; ++j)
-        of.history.jobs.push_back({releases.told[j], {}, {}});
+      const std::vector<Time>& told = releases_.at(c).told();
+      for (std::size_t j = of.history.jobs.size(); j < told.size() && told[j] <= end; ++j)
+        of.history.jobs.push_back({told[j], {}, {}});
       all.push_back(std::move(of.history));
     }
     return all;
@@ -282,7 +235,7 @@ class LiveSession::Run {
   const std::vector<Client>& clients_;
   const Capabilities needs_;
   std::int64_t origin_ = 0;  // of the run, CLOCK_MONOTONIC
-  std::map<std::uint32_t, Releases> releases_;
+  std::map<std::uint32_t, LiveReleases> releases_;
   std::map<std::size_t, std::pair<std::size_t, Time>> progress_;  // jobs, and since when
   Time looked_;
 };
@@ -338,12 +291,13 @@ void LiveSession::fail(const std::string& name, const LivePrograms::End& end, co
                              end.last.empty() ? std::string() : "; its last line: " + end.last));
 }
 
-bool LiveSession::prepare(Workload& workload, const std::atomic<bool>& stop) {
+bool LiveSession::prepare(const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop) {
   warm_up(workload, stop);
-  for (Client& client : workload.clients) {
+  for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
+    Client& client = workload.clients[c];
     Member& member = members_.at(client.name);
     if (!stop && (!member.alone || !(member.measured == *client.command))) {
-      member.alone = measure(client.name, member, stop);
+      member.alone = measure(setup, c, stop);
       member.measured = *client.command;
     }
     client.alone = member.alone;
@@ -413,33 +367,42 @@ void LiveSession::settle(const Workload& workload, Duration limit) {
   }
 }
 
-AloneTimes LiveSession::measure(const std::string& name, Member& member, const std::atomic<bool>& stop) {
-  std::vector<LiveClient::JobTimes> times;
+// At the pace at which its jobs will be released, since a GPU that was idle may be slower. A job takes from
+// when it could begin.
+AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, const std::atomic<bool>& stop) {
+  const Client& client = setup.workload.clients[index];
+  Member& member = members_.at(client.name);
   if (member.client == nullptr)
-    throw RunError(name + ": its program ended before what it takes alone was measured");
+    throw RunError(client.name + ": its program ended before what it takes alone was measured");
+  std::vector<LiveClient::JobTimes> times;
   const std::int64_t began = monotonic_ns();
-  std::uint64_t next = member.client->jobs_begun();
-  member.client->release_from(began, {});
-  member.client->release_until(UINT64_MAX);
+  std::uint64_t next = member.client->jobs_over();
+  LiveReleases releases(setup, ClientId{index}, {}, {});
+  releases.begin(*member.client, began);
   while (member.client != nullptr && !stop && times.size() < kMostMeasured) {
     const std::int64_t passed = monotonic_ns() - began;
     if (passed > (times.empty() ? kFirstJob : kMeasuring).ns) break;
+    releases.look(*member.client, Time{}, Time::max());
     turn();
     if (member.client == nullptr) break;
     for (const std::uint64_t over = member.client->jobs_over(); next < over; ++next)
       if (const auto job = member.client->job(next)) times.push_back(*job);
+    if (releases.through(times.size())) break;
   }
   if (member.client != nullptr) member.client->hold();
   if (stop) return {};
   if (times.empty())
     throw RunError(
         fmt::format("{}: none of its jobs ended within {}; a job ends with a call that waits for the GPU and "
-                    "leaves nothing "
-                    "outstanding",
-                    name, to_text(kFirstJob)));
+                    "leaves nothing outstanding",
+                    client.name, to_text(kFirstJob)));
   while (member.client != nullptr && member.client->in_job() && !stop) turn();
   Duration sum;
-  for (const LiveClient::JobTimes& job : times) sum += Duration{job.ended - job.arrived};
+  std::int64_t before = 0;
+  for (const LiveClient::JobTimes& job : times) {
+    sum += Duration{job.ended - std::max(job.arrived, before)};
+    before = job.ended;
+  }
   const auto count = static_cast<std::int64_t>(times.size());
   const Duration mean{sum.ns / count};
   if (count == 1) return {mean, mean};

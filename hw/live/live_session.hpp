@@ -11,6 +11,7 @@
 
 #include "hw/live/daemon.hpp"
 #include "hw/live/live_programs.hpp"
+#include "hw/live/live_releases.hpp"
 #include "hw/live/live_trace.hpp"
 #include "models/world.hpp"
 
@@ -24,7 +25,7 @@ class LiveSession : public Watcher {
   // Starts the clients' programs that do not run yet, waits until they are warm, and measures what their jobs
   // take alone, once for each command. False: `stop` was set. RunError where one ends before, or none of its
   // jobs does.
-  bool prepare(Workload& workload, const std::atomic<bool>& stop);
+  bool prepare(const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop);
 
   // Plays a run of programs that are prepared, and returns its trace. RunError where a program fails. Empty:
   // the sink was stopped.
@@ -60,7 +61,7 @@ class LiveSession : public Watcher {
   void hold_all();
   void open_to_all();
   void warm_up(const Workload& workload, const std::atomic<bool>& stop);
-  AloneTimes measure(const std::string& name, Member& member, const std::atomic<bool>& stop);
+  AloneTimes measure(const WorldSetup& setup, std::uint32_t client, const std::atomic<bool>& stop);
   void settle(const Workload& workload, Duration limit);
   [[noreturn]] void fail(const std::string& name, const LivePrograms::End& end, const std::string& when);
   void turn() { daemon_->turn(Duration{2'000'000}); }

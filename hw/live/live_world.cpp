@@ -88,7 +88,9 @@ const Registration<WorldEntry> world{WorldEntry{
     machine,
     false,
     true,
-    [](Workload& workload, const std::atomic<bool>& stop) { return session().prepare(workload, stop); }}};
+    [](const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop) {
+      return session().prepare(setup, workload, stop);
+    }}};
 
 }  // namespace
 }  // namespace gangway

@@ -276,11 +276,12 @@ void check_laws(const std::vector<Record>& records, const std::vector<Client>& c
   for (std::size_t c = 0; c < clients.size(); ++c) REQUIRE(finished[c] == clients[c].repeat.jobs.value_or(1));
 }
 
-// The worlds of this machine; cuda where GANGWAY_GPU says that there is a GPU.
+// The worlds of this machine that play kernels; cuda where GANGWAY_GPU says that there is a GPU.
 std::vector<const WorldEntry*> worlds() {
   std::vector<const WorldEntry*> out;
   for (const WorldEntry& world : Worlds::all())
-    if (world.name != "cuda" || std::getenv("GANGWAY_GPU") != nullptr) out.push_back(&world);
+    if (!world.programs && (world.name != "cuda" || std::getenv("GANGWAY_GPU") != nullptr))
+      out.push_back(&world);
   return out;
 }
 

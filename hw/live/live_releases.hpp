@@ -1,0 +1,38 @@
+// When a live client's jobs begin in a run, as its workload says.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "hw/live/client.hpp"
+#include "models/run/client_run.hpp"
+
+namespace gangway::live {
+
+class LiveReleases {
+ public:
+  // The setup must outlive this object. `first`: the first release without jitter.
+  LiveReleases(const WorldSetup& setup, ClientId id, const RunSeed& seed, Time first);
+
+  // The client is on hold; `origin` is time 0 (CLOCK_MONOTONIC, ns).
+  void begin(LiveClient& client, std::int64_t origin);
+  // Tells as many releases up to `until` as there is room for, and ends them where the client leaves.
+  void look(LiveClient& client, Time now, Time until);
+
+  bool timed() const { return timed_; }
+  const std::vector<Time>& told() const { return told_; }  // of timed ones
+  // Whether no job is to come after so many that are over.
+  bool through(std::uint64_t over) const;
+
+ private:
+  ClientRun run_;
+  Time first_;
+  bool timed_;
+  bool left_ = false;
+  std::int64_t origin_ = 0;
+  std::optional<Time> next_;  // not told yet
+  std::vector<Time> told_;
+  std::optional<std::uint64_t> jobs_;  // none: endless
+};
+
+}  // namespace gangway::live
