@@ -1,6 +1,6 @@
 """Draws how far a prediction is from a measurement of the same experiment, as PNG and PDF.
 
-Jobs, errors and metrics of both folders, and one run of each policy as Gantt charts above each other where both
+Jobs, errors and metrics of both folders, latencies of services, and one run of each policy as Gantt charts above each other where both
 folders have its trace. `gangway compare` prints the same as numbers.
 """
 import sys
@@ -12,6 +12,7 @@ command.need_matplotlib()
 
 import agreement
 import gantt
+import service_agreement
 import style
 import timeline
 
@@ -29,6 +30,11 @@ def _figures(pair):
         yield 'compare-errors', agreement.draw_errors(pair)
     for number, figure in enumerate(agreement.draw_metrics(pair), 1):
         yield ('compare-metrics' if number == 1 else f'compare-metrics-{number}'), figure
+    if pair.predicted.services and pair.measured.services:
+        for point in dict.fromkeys(row.point for row in pair.measured.services):
+            figure = service_agreement.draw(pair.predicted, pair.measured, point)
+            if figure is not None:
+                yield f'compare-services-{point}', figure
     traces = [timeline.of_folder(found.path) for found in (pair.predicted, pair.measured)]
     for both in gantt.read_pairs(*traces):
         title = f'{pair.title} – {both[0].policy}'

@@ -64,6 +64,23 @@ class Colocation(unittest.TestCase):
             done = subprocess.run([GANGWAY, "check", file], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""), file)
 
+    def test_programs_as_they_ran_under_every_policy(self):
+        """What the page says of live.yaml: predicted from the recordings alone, against what was measured."""
+        measured = {(row["policy"], row["client"]): row for row in table(FOLDER.parent / "h100-live/clients.csv")}
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([GANGWAY, "run", FOLDER.parent / "live.yaml", "--out", folder + "/out"], check=True, capture_output=True)
+            predicted = {(row["policy"], row["client"]): row for row in table(Path(folder) / "out/clients.csv")}
+        self.assertEqual(predicted.keys(), measured.keys())
+        self.assertEqual(len(measured), 34)
+
+        def errors(column, client=""):
+            return sorted(abs(float(predicted[key][column]) / float(measured[key][column]) - 1) for key in measured if client in key[1])
+        means, tails = errors("response_ns_mean"), errors("response_ns_p99", "inference")
+        self.assertLess(statistics.median(means), 0.08)
+        self.assertLess(max(means), 0.25)
+        self.assertEqual(sum(error <= 0.25 for error in tails), 15)
+        self.assertLess(max(tails), 0.55)
+
     def test_pairs_under_the_drivers_time_slices(self):
         """What the page says: the mean job times of both programs of 17 pairs, and the 99th percentiles of graphs."""
         done = subprocess.run([sys.executable, ROOT / "examples/programs/predict.py", FOLDER], env=dict(os.environ, GANGWAY=GANGWAY),
