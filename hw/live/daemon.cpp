@@ -25,6 +25,8 @@ namespace {
 
 constexpr int kBacklog = 64;
 constexpr std::size_t kMostPrograms = 1024;
+constexpr std::size_t kMostStrangers = 256;  // connected that have said nothing; beyond, the oldest has to go
+constexpr std::size_t kMostConnected = 1024;    // clients, scheduled or not
 constexpr std::size_t kMostNames = 4096;        // further ones are taken for the first
 constexpr ClientId kUnscheduled{kMostClients};  // there is no room for it
 constexpr Duration kLongest{100'000'000};       // `stop` is seen by then
@@ -177,10 +179,24 @@ void Daemon::wait(Time time, Time until) {
 
 void Daemon::accept_one() {
   Descriptor fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd) return;
+  if (!fd) {
+    if (errno == EMFILE || errno == ENFILE) {
+      drop_oldest_stranger();
+      usleep(1000);  // they keep knocking
+    }
+    return;
+  }
   const int socket = fd.get();
   watch(socket);
-  strangers_[socket] = std::move(fd);
+  strangers_[socket] = {std::move(fd), ++strangers_so_far_};
+  if (strangers_.size() > kMostStrangers) drop_oldest_stranger();
+}
+
+void Daemon::drop_oldest_stranger() {
+  const auto oldest =
+      std::min_element(strangers_.begin(), strangers_.end(),
+                       [](const auto& a, const auto& b) { return a.second.number < b.second.number; });
+  if (oldest != strangers_.end()) gone(oldest->first);
 }
 
 void Daemon::serve_socket(int socket) {
@@ -224,19 +240,20 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.program = ++programs_so_far_;
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
   programs_[welcome.program] = {
-      std::move(strangers_[socket]), {hello.priority, 0, hello.weight, {}}, hello.name, 0};
+      std::move(strangers_[socket].socket), {hello.priority, 0, hello.weight, {}}, hello.name, 0};
   if (hello.slo_ns > 0) programs_[welcome.program].introduction.slo = Duration{hello.slo_ns};
   strangers_.erase(socket);
   program_of_[socket] = welcome.program;
 }
 
 void Daemon::greet_client(int socket, const Hello& hello, pid_t process) {
+  if (clients_.size() >= kMostConnected) return refuse(socket, "too many clients");
   Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
   if (!pidfd) return gone(socket);
   const auto program = programs_.find(hello.program);
   const bool started = program != programs_.end();
   auto client =
-      std::make_unique<LiveClient>(std::move(strangers_[socket]), process, std::move(pidfd),
+      std::make_unique<LiveClient>(std::move(strangers_[socket].socket), process, std::move(pidfd),
                                    started ? program->second.name : std::string("unknown"), bell_.get());
   strangers_.erase(socket);
   client->polled(polling_);

@@ -60,6 +60,7 @@ class Daemon : private Journal {
   void wait(Time now, Time until);
   void serve_socket(int socket);
   void accept_one();
+  void drop_oldest_stranger();
   void greet(int socket);
   void greet_program(int socket, const Hello& hello, uid_t user);
   void greet_client(int socket, const Hello& hello, pid_t process);
@@ -76,7 +77,12 @@ class Daemon : private Journal {
   std::string policy_name_;
   std::unique_ptr<Conductor> conductor_;
   Descriptor lock_, listener_, events_, bell_;
-  std::map<int, Descriptor> strangers_;  // connected, no Hello yet
+  struct Stranger {
+    Descriptor socket;
+    std::uint64_t number = 0;  // of those so far
+  };
+  std::map<int, Stranger> strangers_;  // connected, no Hello yet
+  std::uint64_t strangers_so_far_ = 0;
   std::map<int, std::uint64_t> program_of_;
   std::map<std::uint64_t, Program> programs_;
   std::map<int, std::unique_ptr<LiveClient>> clients_;  // by socket

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -300,6 +301,50 @@ class Killed(unittest.TestCase):
             self.assertEqual(finish(other)[:2], (0, "until: worked\n"))
             _, err, _ = daemon.end()
             self.assertEqual(err, "")
+
+    def test_many_that_work_and_die(self):
+        """32 clients at a time, each killed at a random point or soon after; GANGWAY_LONG: for ten minutes."""
+        seconds = 600 if os.environ.get("GANGWAY_LONG") else 8
+        rng = random.Random(1)
+        daemon = Daemon("--policy", "piv", "--in-flight", "2", "--overlap", "--drain-limit", "30 ms")
+        folder = self.links(daemon.folder)
+        done = daemon.folder + "/done"
+        files = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
+        other = daemon.start(CLIENT, "until", done, options=["--priority", "5"])
+        end, victims, deaths = time.monotonic() + seconds, [], 0
+        longest, seen, since = 0.0, -1, time.monotonic()
+        while time.monotonic() < end:
+            while len(victims) < 32:
+                point = {"GANGWAY_DIE_AT": rng.choice(NAMED)} if rng.random() < 0.5 else {}
+                victims.append((subprocess.Popen([CLIENT, "jobs", "100000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                                 env=daemon.environment(GANGWAY_SOCKET=daemon.socket, **point)
+                                                 | {"LD_LIBRARY_PATH": folder + ":" + STANDIN}), time.monotonic() + rng.uniform(0.1, 2)))
+            for victim, dies in victims:
+                if time.monotonic() > dies:
+                    victim.kill()
+            over = [pair for pair in victims if pair[0].poll() is not None]
+            deaths += len(over)
+            victims = [pair for pair in victims if pair not in over]
+            self.assertIsNone(daemon.process.poll())
+            self.assertIsNone(other.poll())
+            status = json.loads(subprocess.run([GANGWAY, "status", "--json", "--socket", daemon.socket], capture_output=True, text=True,
+                                               timeout=LIMIT, check=True).stdout)
+            jobs = [client["jobs"] for client in status["clients"] if client["priority"] == 5]
+            if jobs and jobs[0] != seen:
+                seen, since = jobs[0], time.monotonic()
+            longest = max(longest, time.monotonic() - since)
+        for victim, _ in victims:
+            victim.kill()
+            victim.wait()
+        self.assertGreater(deaths, 20)
+        self.assertLess(longest, 10)  # the urgent one goes on, on a machine of two cores, too
+        open(done, "w").close()
+        self.assertEqual(finish(other)[:2], (0, "until: worked\n"))
+        while len(os.listdir(f"/proc/{daemon.process.pid}/fd")) > files and time.monotonic() < end + LIMIT:
+            time.sleep(0.05)
+        self.assertLessEqual(len(os.listdir(f"/proc/{daemon.process.pid}/fd")), files)
+        _, err, _ = daemon.end()
+        self.assertEqual(err, "")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,153 @@
+// The daemon against those who talk to it: garbage, floods, truncated records, files it never asked for.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "hw/live/daemon.hpp"
+#include "hw/live/status.hpp"
+#include "models/random.hpp"
+#include "tests/cases.hpp"
+#include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::live {
+namespace {
+
+std::unique_ptr<Policy> policy_named(const std::string& name) {
+  const PolicyEntry& entry = Policies::named(name, "test", "policy");
+  const Node none = parse_yaml("{}", "test");
+  return entry.make(ParameterValues(entry.parameters, Field(none, name)));
+}
+
+// A daemon of its own thread.
+struct Listening {
+  explicit Listening(const std::string& policy) {
+    settings.socket = folder / "socket";
+    settings.out = nullptr;
+    daemon = std::make_unique<Daemon>(policy, policy_named(policy), settings);
+    thread = std::thread([this] { daemon->run(stop); });
+  }
+  ~Listening() {
+    stop = true;
+    thread.join();
+  }
+  gangway::testing::ScratchFolder folder;
+  DaemonSettings settings;
+  std::unique_ptr<Daemon> daemon;
+  std::atomic<bool> stop{false};
+  std::thread thread;
+};
+
+std::size_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+Hello hello_of(Kind kind) {
+  Hello hello;
+  hello.version = kVersion;
+  hello.kind = kind;
+  return hello;
+}
+
+// A client like any other: welcomed, with its four files.
+bool is_served(const std::string& socket) {
+  const Descriptor fd = connect_to(socket);
+  const Hello hello = hello_of(Kind::client);
+  Welcome welcome;
+  Descriptors files;
+  return fd && send_record(fd.get(), &hello, sizeof hello) &&
+         receive_record(fd.get(), &welcome, sizeof welcome, &files, kDescriptors) && welcome.accepted == 1;
+}
+
+std::vector<char> bytes_of(const Hello& hello) {
+  const auto* at = reinterpret_cast<const char*>(&hello);
+  return {at, at + sizeof hello};
+}
+
+// What one stranger does. `kept`: connections that stay open.
+void disturb(const std::string& socket, Stream& random, std::deque<Descriptor>& kept) {
+  Descriptor fd = connect_to(socket);
+  REQUIRE(fd);
+  const auto kind = static_cast<Kind>(1 + random.below(3));
+  std::vector<char> message = bytes_of(hello_of(kind));
+  switch (random.below(5)) {
+    case 0:  // garbage
+      message.resize(random.below(600));
+      for (char& byte : message) byte = static_cast<char>(random.below(256));
+      break;
+    case 1:  // some bytes are wrong
+      for (std::uint64_t n = 1 + random.below(4); n > 0; --n)
+        message[random.below(message.size())] = static_cast<char>(random.below(256));
+      break;
+    case 2:  // cut off, or more
+      message.resize(random.below(2 * message.size()));
+      break;
+    default:  // right
+      break;
+  }
+  int files[10];
+  const std::size_t count = random.below(4) == 0 ? 1 + random.below(4) : 0;
+  for (std::size_t f = 0; f < count; ++f) files[f] = fd.get();
+  const bool speaks = random.below(10) != 0;
+  if (speaks) static_cast<void>(send_record(fd.get(), message.data(), message.size(), files, count));
+  for (std::uint64_t n = random.below(3); n > 0; --n) {  // and goes on
+    Question question;
+    if (random.below(2) == 0) question.magic = static_cast<std::uint32_t>(random.below(1000));
+    static_cast<void>(send_record(fd.get(), &question, random.below(2) == 0 ? sizeof question : 1));
+  }
+  if (speaks && random.below(3) == 0) {
+    Welcome welcome;
+    Descriptors received;
+    static_cast<void>(
+        receive_record(fd.get(), &welcome, sizeof welcome, &received, random.below(kDescriptors + 1)));
+  }
+  if (random.below(4) == 0) kept.push_back(std::move(fd));
+  while (kept.size() > 100) kept.pop_front();
+}
+
+TEST_CASE("Nobody who talks nonsense harms the daemon or others", "[live][threads][long]") {
+  const gangway::testing::CaseNumbers numbers = gangway::testing::case_numbers(4'000, 1'000'000);
+  Listening listening("piv");
+  const std::string& socket = listening.settings.socket;
+  REQUIRE(is_served(socket));
+  const std::size_t before = open_files();
+  std::deque<Descriptor> kept;
+  for (const int number : numbers) {
+    Stream random(static_cast<std::uint64_t>(number), "stranger", {});
+    disturb(socket, random, kept);
+    if (number % 500 == 0) REQUIRE(is_served(socket));
+  }
+  kept.clear();
+  REQUIRE(is_served(socket));
+  const nlohmann::json status = nlohmann::json::parse(ask_for_status(socket));
+  CHECK(status["clients_so_far"] >= 2);
+  // The daemon forgets them all.
+  for (int wait = 0; wait < 3000 && open_files() > before; ++wait) usleep(10'000);
+  CHECK(open_files() <= before);
+}
+
+TEST_CASE("Whoever connects and says nothing makes room for others", "[live][threads]") {
+  Listening listening("disengaged-timeslice");
+  std::vector<Descriptor> silent;
+  for (int n = 0; n < 400; ++n) {
+    Descriptor fd = connect_to(listening.settings.socket);
+    REQUIRE(fd);
+    silent.push_back(std::move(fd));
+    if (n % 50 == 0) REQUIRE(is_served(listening.settings.socket));
+  }
+  REQUIRE(is_served(listening.settings.socket));
+  char byte = 0;
+  CHECK(read(silent.front().get(), &byte, 1) == 0);  // it had to go
+}
+
+}  // namespace
+}  // namespace gangway::live
