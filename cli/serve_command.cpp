@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <pwd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -20,7 +22,8 @@ struct Arguments {
   std::vector<std::string> parameters;
   std::string socket = live::default_socket();
   std::uint32_t in_flight = 0;
-  std::string drain_limit, linger, log;
+  std::string drain_limit, linger, log, group;
+  std::vector<std::string> priorities;
   bool overlap = false;
 };
 
@@ -42,10 +45,29 @@ Duration time_of(const std::string& option, const std::string& text, Duration st
   return Field(node, option.substr(2)).duration(Duration{1'000});
 }
 
+// USER=N pairs.
+std::map<uid_t, std::int32_t> priorities_of(const std::vector<std::string>& pairs) {
+  std::map<uid_t, std::int32_t> priorities;
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw InputError({"--allow-priority", 0}, quote(pair), "no USER=N", "a user, =, and a number");
+    const std::string user = pair.substr(0, equals);
+    const passwd* known = getpwnam(user.c_str());
+    if (known == nullptr)
+      throw InputError({"--allow-priority", 0}, "user", quote(user), "a user of this machine");
+    const Node number = Node::text(pair.substr(equals + 1), Origin{"--allow-priority", 0});
+    priorities[known->pw_uid] = static_cast<std::int32_t>(Field(number, user).integer(0, 1000));
+  }
+  return priorities;
+}
+
 int serve(const Arguments& arguments) {
   const PolicyEntry& entry = Policies::named(arguments.policy, "--policy", "policy");
   live::DaemonSettings settings;
   settings.socket = arguments.socket;
+  settings.group = arguments.group;
+  settings.priorities = priorities_of(arguments.priorities);
   settings.gate.in_flight = arguments.in_flight;
   settings.gate.overlap = arguments.overlap;
   settings.gate.drain_limit = time_of("--drain-limit", arguments.drain_limit, settings.gate.drain_limit);
@@ -76,6 +98,11 @@ void add_serve(CLI::App& app, int& code) {
                   "name=value: a parameter of the policy (list policies shows them)")
       ->allow_extra_args(false);
   sub->add_option("--socket", arguments->socket, "where to listen (default " + arguments->socket + ")");
+  sub->add_option("--group", arguments->group, "a group of users that may connect, too");
+  sub->add_option(
+         "--allow-priority", arguments->priorities,
+         "USER=N: the highest priority that this user may give (others: 0; root and the daemon's owner: any)")
+      ->allow_extra_args(false);
   sub->add_option(
          "--in-flight", arguments->in_flight,
          "submissions on the device at once, of clients that a more urgent one can displace (default 0: any)")

@@ -4,9 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
+#include "hw/live/device_processes.hpp"
 #include "hw/live/runtime_folder.hpp"
 #include "hw/live/status.hpp"
 #include "models/error.hpp"
@@ -19,7 +22,7 @@ using Json = nlohmann::json;
 
 struct Arguments {
   std::string socket = live::default_socket(), every;
-  bool json = false;
+  bool json = false, prometheus = false;
 };
 
 std::string time_text(const Json& ns) {
@@ -39,13 +42,16 @@ void print_table(const Json& status) {
              status["process"].get<std::int64_t>(),
              static_cast<double>(status["up_ns"].get<std::int64_t>()) / 1e9,
              status["clients_so_far"].get<std::uint64_t>());
+  for (const Json& other : status["others"])
+    fmt::print("process {} is on a GPU and no client: {}\n", other["process"].get<std::int64_t>(),
+               name_text(other["command"]).substr(0, 100));
   if (status["clients"].empty()) return;
   fmt::print("{:<20} {:>8} {:>8} {:>7} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12} {:>10} {:>10}\n", "name",
              "process", "priority", "weight", "slo", "access", "jobs", "submissions", "outstanding", "held",
-             "held/ms", "p50", "p99");
+             "held/ms", "p50", "p99");  // of jobs
   for (const Json& c : status["clients"]) {
     const Json& access = c["access"];
-    const Json& latency = c["decision_to_submission_ns"];
+    const Json& latency = c["latency_ns"];
     fmt::print(
         "{:<20} {:>8} {:>8} {:>7.4g} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12.3f} {:>10} {:>10}\n",
         name_text(c["name"]), c["process"].get<std::int64_t>(), c["priority"].get<std::int64_t>(),
@@ -58,14 +64,87 @@ void print_table(const Json& status) {
   }
 }
 
+// Processes with a context on a GPU that are no clients of the daemon.
+void add_others(Json& status) {
+  std::set<std::int64_t> clients;
+  for (const Json& client : status["clients"]) clients.insert(client["process"].get<std::int64_t>());
+  status["others"] = Json::array();
+  for (const live::DeviceProcess& other : live::processes_with(live::kDeviceFile))
+    if (clients.count(other.process) == 0)
+      status["others"].push_back({{"process", other.process}, {"command", other.command}});
+}
+
+// A label's value in Prometheus' text format.
+std::string label(const Json& text) {
+  std::string out;
+  for (const char c : text.get<std::string>()) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+void print_prometheus(const Json& status) {
+  struct Metric {
+    const char *name, *kind, *help, *key;
+    double scale;
+  };
+  static constexpr Metric kMetrics[] = {
+      {"jobs_total", "counter", "Jobs that have begun.", "jobs", 1},
+      {"submissions_total", "counter", "Calls that put work on the GPU.", "submissions", 1},
+      {"outstanding", "gauge", "Submissions not known to be over.", "outstanding", 1},
+      {"held_total", "counter", "Submissions that had to wait at the gate.", "held", 1},
+      {"held_seconds_total", "counter", "How long they waited.", "held_ns", 1e-9},
+      {"waiting_threads", "gauge", "Threads that wait at the gate.", "waiting_threads", 1},
+      {"past_the_limit_total", "counter", "Submissions that passed though there was no room in flight.",
+       "past_the_limit_in_flight", 1},
+      {"functions_not_known", "gauge", "Functions of the driver that do not pass the gate.",
+       "functions_not_known", 1}};
+  fmt::print("# HELP gangway_up_seconds Since the daemon listens.\n# TYPE gangway_up_seconds gauge\n");
+  fmt::print("gangway_up_seconds{{policy=\"{}\"}} {}\n", label(status["policy"]),
+             static_cast<double>(status["up_ns"].get<std::int64_t>()) * 1e-9);
+  fmt::print("# HELP gangway_clients_total Clients so far.\n# TYPE gangway_clients_total counter\n");
+  fmt::print("gangway_clients_total {}\n", status["clients_so_far"].get<std::uint64_t>());
+  fmt::print(
+      "# HELP gangway_other_processes Processes on the GPU that are no clients.\n# TYPE "
+      "gangway_other_processes gauge\ngangway_other_processes {}\n",
+      status["others"].size());
+  const auto labels = [](const Json& client) {
+    return fmt::format("name=\"{}\",process=\"{}\"", label(client["name"]),
+                       client["process"].get<std::int64_t>());
+  };
+  for (const Metric& metric : kMetrics) {
+    fmt::print("# HELP gangway_client_{0} {1}\n# TYPE gangway_client_{0} {2}\n", metric.name, metric.help,
+               metric.kind);
+    for (const Json& client : status["clients"])
+      fmt::print("gangway_client_{}{{{}}} {}\n", metric.name, labels(client),
+                 static_cast<double>(client[metric.key].get<std::uint64_t>()) * metric.scale);
+  }
+  fmt::print(
+      "# HELP gangway_client_latency_seconds Of the latest thousand jobs.\n# TYPE "
+      "gangway_client_latency_seconds gauge\n");
+  for (const Json& client : status["clients"])
+    for (const auto& [quantile, key] : {std::pair("0.5", "p50"), std::pair("0.99", "p99")})
+      if (const Json& time = client["latency_ns"][key]; !time.is_null())
+        fmt::print("gangway_client_latency_seconds{{{},quantile=\"{}\"}} {}\n", labels(client), quantile,
+                   static_cast<double>(time.get<std::int64_t>()) * 1e-9);
+}
+
 void show(const Arguments& arguments) {
   const std::string text = live::ask_for_status(arguments.socket);
-  if (arguments.json) {
-    fmt::print("{}", text);
-    return;
-  }
   try {
-    print_table(Json::parse(text));
+    Json status = Json::parse(text);
+    add_others(status);
+    if (arguments.json)
+      fmt::print("{}\n", status.dump(1, ' ', false, Json::error_handler_t::replace));
+    else if (arguments.prometheus)
+      print_prometheus(status);
+    else
+      print_table(status);
   } catch (const Json::exception&) {
     throw RunError("the daemon at " + arguments.socket + " answers with what is no status");
   }
@@ -80,7 +159,7 @@ int status(const Arguments& arguments) {
   const Duration period = Field(node, "every").duration(Duration{10'000'000});
   const auto& interrupted = catch_interrupts();
   while (!interrupted) {
-    if (!arguments.json) fmt::print("\033[H\033[2J");
+    if (!arguments.json && !arguments.prometheus) fmt::print("\033[H\033[2J");
     show(arguments);
     std::fflush(stdout);
     const timespec pause{period.ns / 1'000'000'000, period.ns % 1'000'000'000};
@@ -97,6 +176,7 @@ void add_status(CLI::App& app, int& code) {
   sub->add_option("--socket", arguments->socket,
                   "where the daemon listens (default " + arguments->socket + ")");
   sub->add_flag("--json", arguments->json, "for programs (hw/live/README.md)");
+  sub->add_flag("--prometheus", arguments->prometheus, "in Prometheus' text format")->excludes("--json");
   sub->add_option("--every", arguments->every, "again and again: 1 s");
   sub->callback([arguments, &code] { code = status(*arguments); });
 }

@@ -115,6 +115,7 @@ struct Synchronises<I, W, Thread, CUresult(A...)> {
 void note_unknown(const char* symbol) {
   for (const Intercepted& function : intercepted)
     if (std::strcmp(function.symbol, symbol) == 0) {
+      gate.found_unknown();
       std::fprintf(
           stderr,
           "gangway: this driver's %s is newer than this build of Gangway, so its calls are not scheduled\n",

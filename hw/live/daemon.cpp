@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <grp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -66,7 +67,7 @@ Descriptor lock_of(const std::string& socket) {
   return lock;
 }
 
-Descriptor listen_at(const std::string& path) {
+Descriptor listen_at(const std::string& path, const std::string& group) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
@@ -76,9 +77,15 @@ Descriptor listen_at(const std::string& path) {
   Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) fail("a socket");
   unlink(path.c_str());
+  const struct group* known = group.empty() ? nullptr : getgrnam(group.c_str());
+  if (!group.empty() && known == nullptr)
+    throw InputError({"--group", 0}, "group", quote(group), "a group of this machine");
   const mode_t before = umask(0177);
   const int bound = bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   umask(before);
+  if (bound == 0 && known != nullptr &&
+      (chown(path.c_str(), static_cast<uid_t>(-1), known->gr_gid) != 0 || chmod(path.c_str(), 0660) != 0))
+    fail(path);
   if (bound != 0 || listen(fd.get(), kBacklog) != 0) fail(path);
   return fd;
 }
@@ -93,7 +100,7 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
       conductor_(Conductor::make(name, std::move(policy), settings.gate, *this)) {
   if (settings_.socket == default_socket()) own_folder();
   lock_ = lock_of(settings_.socket);
-  listener_ = listen_at(settings_.socket);
+  listener_ = listen_at(settings_.socket, settings_.group);
   events_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
   bell_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!events_ || !bell_) fail("the daemon's events");
@@ -229,8 +236,12 @@ void Daemon::greet(int socket) {
 }
 
 void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
-  if (hello.priority > 0 && user != 0 && user != geteuid())
-    return refuse(socket, "only root and the daemon's owner raise a priority");
+  const auto highest = settings_.priorities.find(user);
+  if (hello.priority > (highest != settings_.priorities.end() ? highest->second : 0) && user != 0 &&
+      user != geteuid())
+    return refuse(socket, highest != settings_.priorities.end()
+                              ? fmt::format("this user's priorities go up to {}", highest->second)
+                              : "only root and the daemon's owner raise a priority");
   if (!(hello.weight >= 0.001 && hello.weight <= 1000) || hello.slo_ns < 0)
     return refuse(socket, "a weight from 0.001 to 1000 and an objective that is not negative were expected");
   if (programs_.size() >= kMostPrograms) return refuse(socket, "too many programs");

@@ -16,8 +16,10 @@ namespace gangway::live {
 struct DaemonSettings {
   std::string socket;  // its folder is made if it is missing, with mode 0700
   GateSettings gate;
-  std::FILE* log = nullptr;  // a line for each step (README.md); none: none
-  std::FILE* out = stdout;   // a line for each client that goes; none: none
+  std::string group;  // its users may connect, too; empty: only root and the daemon's owner
+  std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may give; others: 0
+  std::FILE* log = nullptr;                       // a line for each step (README.md); none: none
+  std::FILE* out = stdout;                        // a line for each client that goes; none: none
 };
 
 // Who is told what happens, beside the log.

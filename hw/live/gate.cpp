@@ -368,6 +368,7 @@ void Gate::open_first() {
   const std::lock_guard lock(first_mutex_);
   if (permit_.load() != &unopened_) return;
   const Source::Pages pages = source_.open();
+  pages.client->unknown.store(unknown_.load());
   page_.store(pages.client);
   opening_ = openings.fetch_add(1) + 1;
   forgotten_.store(opening_ << 32);
@@ -522,6 +523,11 @@ bool Gate::look_locked(ClientPage& page) {
     all = all && slot.outstanding() == 0;
   }
   return all;
+}
+
+void Gate::found_unknown() {
+  const std::uint32_t so_far = unknown_.fetch_add(1) + 1;
+  if (ClientPage* page = page_.load()) page->unknown.store(so_far);
 }
 
 // --- Captures, destruction, forks

@@ -124,6 +124,8 @@ class Gate {
   // How long (ns) a submission waits for room in flight while nothing goes on; then it may be what others
   // wait for.
   void set_patience(std::int64_t ns) { patience_ = ns; }
+  void
+  found_unknown();  // the program asked for a function of the driver that does not pass the gate, but should
   void open_for_good() { permit_.store(&open_); }  // the daemon is gone
   void forked();                                   // in the child: no client yet
   bool closed() const { return permit_.load()->allowed.load() == 0; }
@@ -174,7 +176,7 @@ class Gate {
   std::mutex streams_mutex_;  // which slot is whose; asking the driver, against captures and destruction
   std::mutex marks_mutex_;
   std::mutex places_mutex_;
-  std::atomic<std::uint32_t> captures_{0};
+  std::atomic<std::uint32_t> captures_{0}, unknown_{0};
   std::atomic<std::uint64_t> forgotten_{0};  // generation: threads that remember slots look again
 };
 

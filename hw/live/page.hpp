@@ -87,7 +87,9 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint32_t> slots;    // of threads, ever used
   std::atomic<std::uint32_t> streams;  // slots ever used
   std::atomic<std::uint32_t> forced;   // submissions that passed over `in_flight` since nothing else went on
-  std::atomic<std::uint64_t> asked;    // numbers that intercepted submissions have taken
+  std::atomic<std::uint32_t>
+      unknown;  // functions of the driver that the program found and the gate does not know
+  std::atomic<std::uint64_t> asked;            // numbers that intercepted submissions have taken
   alignas(64) std::atomic<std::uint64_t> job;  // what is scheduled as one; odd: under way
   // Jobs as the program's user means them (gate.hpp, JobsAre). Odd: one is under way; those over are half of
   // it.

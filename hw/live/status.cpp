@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 namespace gangway::live {
 namespace {
@@ -36,6 +38,19 @@ Json access_of(const ClientFacts& facts) {
   return facts.state.allowed == kUnlimited ? Json("open") : Json(facts.state.allowed);
 }
 
+// Of its latest jobs, from when each was due or came to its end.
+Json latency_of(const LiveClient& client) {
+  constexpr std::uint64_t kLatest = 1000;
+  const std::uint64_t over = client.jobs_over();
+  std::vector<std::int64_t> times;
+  for (std::uint64_t j = over > kLatest ? over - kLatest : 0; j < over; ++j)
+    if (const auto job = client.job(j)) times.push_back(job->ended - job->arrived);
+  if (times.empty()) return {{"p50", nullptr}, {"p99", nullptr}};
+  std::sort(times.begin(), times.end());
+  const auto at = [&](std::size_t percent) { return times[(times.size() * percent + 99) / 100 - 1]; };
+  return {{"p50", at(50)}, {"p99", at(99)}};
+}
+
 Json json_of(const ClientFacts& facts) {
   const LiveClient& client = *facts.client;
   const ClientPage& page = client.page();
@@ -49,7 +64,9 @@ Json json_of(const ClientFacts& facts) {
           {"access", access_of(facts)},
           {"whole_jobs_only", facts.state.whole},
           {"job_under_way", (job & 1) != 0},
-          {"jobs", (job + 1) / 2},
+          {"jobs", client.jobs_begun()},
+          {"latency_ns", latency_of(client)},
+          {"functions_not_known", page.unknown.load()},
           {"submissions", page.submissions()},
           {"outstanding", page.outstanding()},
           {"waiting_threads", page.waiting.load()},

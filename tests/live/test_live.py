@@ -89,6 +89,12 @@ class Wrong(unittest.TestCase):
         self.check(2, "found '5', expected", "exec", "--slo", "5", "--", "true")
         self.check(2, "found '-5 ms', expected", "exec", "--slo", "-5 ms", "--", "true")
         self.check(2, "found '1 ms', expected", "status", "--every", "1 ms")
+        self.check(2, "--json", "status", "--json", "--prometheus")
+        self.check(2, "sync, nvtx:NAME", "exec", "--jobs", "often", "--", "true")
+        self.check(2, "a user of this machine", "serve", "--policy", "piv", "--allow-priority", "no-such-user=3")
+        self.check(2, "USER=N", "serve", "--policy", "piv", "--allow-priority", "root")
+        self.check(2, "from 0 to 1000", "serve", "--policy", "piv", "--allow-priority", "root=1001")
+        self.check(2, "a group of this machine", "serve", "--policy", "piv", "--group", "no-such-group", "--socket", "/tmp/no-such-socket")
 
     def test_programs(self):
         self.check(127, "not found", "exec", "--", "no-such-program")
@@ -150,7 +156,21 @@ class Status(unittest.TestCase):
             self.assertGreaterEqual(client["submissions"], client["jobs"] - 1)
             self.assertIn(client["access"], ("open", "closed", "closing"))
             self.assertTrue(os.path.exists(f"/proc/{client['process']}"))
-        table = self.ask(daemon).splitlines()
+        for client in clients:
+            self.assertGreater(client["latency_ns"]["p99"], 400_000)  # 20 kernels of 20 us
+            self.assertGreaterEqual(client["latency_ns"]["p99"], client["latency_ns"]["p50"])
+            self.assertEqual(client["functions_not_known"], 0)
+        # One line for each value, its kind and what it is; labels cannot end early.
+        metrics = self.ask(daemon, "--prometheus").splitlines()
+        values = {line.split(" ")[0]: float(line.rsplit(" ", 1)[1]) for line in metrics if not line.startswith("#")}
+        self.assertEqual(len(values), len([line for line in metrics if not line.startswith("#")]))
+        self.assertEqual(values["gangway_clients_total"], 2)
+        b = f'{{name="b",process="{second["process"]}"}}'
+        self.assertGreaterEqual(values["gangway_client_jobs_total" + b], second["jobs"])
+        self.assertGreater(values["gangway_client_latency_seconds" + b[:-1] + ',quantile="0.99"}'], 400e-6)
+        for line in metrics:
+            self.assertRegex(line, r'^# (HELP|TYPE) gangway_[a-z_]+ .+$|^gangway_[a-z_]+(\{([a-z]+="([^"\\]|\\.)*",?)+\})? [0-9.e+-]+$')
+        table = [line for line in self.ask(daemon).splitlines() if "is on a GPU and no client" not in line]
         self.assertEqual(len(table), 4)
         self.assertNotIn("\x1b", "".join(table))  # a name cannot clear the terminal
         for program in programs:
@@ -159,6 +179,43 @@ class Status(unittest.TestCase):
         while (status := json.loads(self.ask(daemon, "--json")))["clients"] and time.monotonic() < end:
             time.sleep(0.05)
         self.assertEqual((status["clients"], status["clients_so_far"]), ([], 2))
+        daemon.end()
+
+
+@unittest.skipUnless(STANDIN and os.geteuid() == 0, "needs the stand-in driver, and to be root")
+class Users(unittest.TestCase):
+    def run_as_nobody(self, daemon, *options):
+        os.chmod(daemon.folder, 0o755)
+        home = daemon.folder + "/nobody"
+        if not os.path.exists(home):
+            os.mkdir(home, 0o700)
+            os.chown(home, 65534, 65534)
+        return subprocess.run([GANGWAY, "exec", "--socket", daemon.socket, *options, "--", CLIENT, "jobs", "2"], capture_output=True, text=True,
+                              timeout=LIMIT, user=65534, group=65534, extra_groups=[], cwd="/",
+                              env=dict(daemon.environment(), XDG_RUNTIME_DIR=home))
+
+    def setUp(self):
+        if subprocess.run(["test", "-x", GANGWAY], user=65534).returncode != 0:
+            self.skipTest("other users cannot reach the program")
+
+    def test_users_of_a_group_connect_with_the_priorities_that_they_may_give(self):
+        daemon = Daemon("--policy", "piv", "--group", "nogroup", "--allow-priority", "nobody=3")
+        result = self.run_as_nobody(daemon, "--priority", "3")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        result = self.run_as_nobody(daemon, "--priority", "4")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("this user's priorities go up to 3", result.stderr)
+        daemon.end()
+
+    def test_others_do_not(self):
+        daemon = Daemon("--policy", "piv")
+        result = self.run_as_nobody(daemon)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no daemon at", result.stderr)
+        daemon.end()
+        daemon = Daemon("--policy", "piv", "--group", "nogroup")
+        result = self.run_as_nobody(daemon, "--priority", "1")
+        self.assertIn("only root and the daemon's owner raise a priority", result.stderr)
         daemon.end()
 
 

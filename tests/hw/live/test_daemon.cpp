@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hw/live/daemon.hpp"
+#include "hw/live/device_processes.hpp"
 #include "hw/live/status.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"
@@ -133,6 +134,18 @@ TEST_CASE("Nobody who talks nonsense harms the daemon or others", "[live][thread
   // The daemon forgets them all.
   for (int wait = 0; wait < 3000 && open_files() > before; ++wait) usleep(10'000);
   CHECK(open_files() <= before);
+}
+
+TEST_CASE("Processes that have a file open are found, with their commands", "[live]") {
+  const gangway::testing::ScratchFolder folder;
+  const std::string file = std::filesystem::canonical(folder.path()) / "device";
+  CHECK(processes_with(file).empty());
+  const Descriptor open_file(open(file.c_str(), O_RDWR | O_CREAT, 0600));
+  REQUIRE(open_file);
+  const std::vector<DeviceProcess> found = processes_with(file);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].process == getpid());
+  CHECK(found[0].command.find("gangway_tests") != std::string::npos);
 }
 
 TEST_CASE("Whoever connects and says nothing makes room for others", "[live][threads]") {
