@@ -43,7 +43,7 @@ const Registration<RealDeviceEntry> registered_host_device{RealDeviceEntry{
     make_device,
     describe,
     machine}};
-const Registration<WorldEntry> world{WorldEntry{
+const Registration<WorldEntry> registered_host_world{WorldEntry{
     {"host", kSummary, {}}, RealTimeWorld::kCapabilities, check_real_time, make_world, true, machine}};
 
 }  // namespace

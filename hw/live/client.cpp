@@ -11,6 +11,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 
 #include "hw/live/monotonic.hpp"
 
@@ -110,6 +111,16 @@ void LiveClient::ask() {
 
 // By the descriptor of the process that connected: its number may be another's by now.
 void LiveClient::kill() { syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0); }
+
+bool LiveClient::stopped() {
+  std::ifstream stat("/proc/" + std::to_string(process_) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  // The name in front may hold anything, parentheses too.
+  const std::size_t state = text.rfind(") ");
+  return state != std::string::npos && state + 2 < text.size() &&
+         (text[state + 2] == 'T' || text[state + 2] == 't');
+}
 
 template class SharedPage<PermitPage>;
 template class SharedPage<ClientPage>;

@@ -41,6 +41,7 @@ class LiveClient : public Port {
   Standing look() override;
   void ask() override;
   void kill() override;
+  bool stopped() override;
   // When the client's jobs begin, which are counted from its start. As they come; or none but the one under
   // way.
   void release_all() { permit_->releases.kind.store(Releases::own); }

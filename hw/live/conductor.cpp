@@ -70,7 +70,7 @@ void Conductor::exited(Time now, ClientId client) {
 
 Conductor::State Conductor::state(ClientId client) const {
   const Client& c = clients_[client.index];
-  return {c.allowed, c.closing, c.whole, c.seen};
+  return {c.allowed, c.closing, c.whole, c.unconfirmed, c.seen};
 }
 
 bool Conductor::is_there(ClientId client) const {
@@ -95,8 +95,14 @@ Time Conductor::step(Time now) {
 }
 
 void Conductor::look() {
-  for (Client& client : clients_)
-    if (client.port != nullptr) client.seen = client.port->look();
+  constexpr Duration kBetweenQuestions{10'000'000};  // whether a client is still stopped
+  for (Client& client : clients_) {
+    if (client.port == nullptr) continue;
+    client.seen = client.port->look();
+    if (!client.unconfirmed || now_ - client.asked_about < kBetweenQuestions) continue;
+    client.asked_about = now_;
+    client.unconfirmed = client.port->stopped();
+  }
 }
 
 void Conductor::fire() {
@@ -125,7 +131,7 @@ void Conductor::decide() {
 
 void Conductor::permit(ClientId client, std::uint32_t allowed) {
   Client& c = of(client);
-  c.closing = false;
+  c.closing = c.unconfirmed = false;
   if (c.port == nullptr || c.allowed == allowed) return;
   c.allowed = allowed;
   c.port->permit(allowed);
@@ -150,8 +156,9 @@ bool Conductor::closed(ClientId client, bool and_drained) {
   if (c.port == nullptr) return true;
   c.seen = c.port->look();
   if (c.returned) {
-    const bool enough = c.whole ? (c.seen.job & 1) == 0 : now_ - c.since > settings_.drain_limit;
-    if (!enough) return false;
+    const bool late = now_ - c.since > settings_.drain_limit;
+    if (late && given_up(client)) return true;
+    if (!(c.whole ? (c.seen.job & 1) == 0 : late)) return false;
     c.returned = false;
     c.since = now_;
     c.port->permit(c.allowed = 0);
@@ -173,6 +180,7 @@ bool Conductor::closed(ClientId client, bool and_drained) {
   if (!c.looked) c.port->ask();
   c.looked = true;
   if (now_ - c.since > settings_.drain_limit) {
+    if (given_up(client)) return true;
     // What is on the device may wait for what the gate holds back: it goes on, and that is charged.
     c.returned = true;
     c.since = now_;
@@ -184,6 +192,17 @@ bool Conductor::closed(ClientId client, bool and_drained) {
     }
   }
   return false;
+}
+
+bool Conductor::given_up(ClientId client) {
+  Client& c = of(client);
+  if (!c.port->stopped()) return false;
+  if (c.allowed != 0) c.port->permit(c.allowed = 0);
+  c.closing = c.returned = false;
+  c.unconfirmed = true;
+  c.asked_about = now_;
+  journal_.note(now_, Step::unconfirmed, client, (now_ - c.ordered).ns);
+  return true;
 }
 
 void Conductor::impossible(const std::string& what) const { throw RunError("the policy ordered " + what); }

@@ -36,6 +36,7 @@ class Port {
   virtual Standing look() = 0;                     // after permit(0): exact
   virtual void ask() = 0;                          // the client's helper should look after its streams
   virtual void kill() = 0;
+  virtual bool stopped() { return false; }  // by a signal, so that nothing of it goes on
 };
 
 struct GateSettings {
@@ -48,14 +49,15 @@ struct GateSettings {
 
 // What happened, for a journal. `value` is ns where not said otherwise.
 enum class Step {
-  opened,     // a client is there
-  exited,     // and gone
-  permitted,  // value: in flight, -1 any number, -2 one by one
-  evicted,    // the policy takes a grant back
-  closed,     // the gate: nobody is inside; since the order
-  drained,    // nothing is on the device; since the order
-  returned,   // the permit, after drain_limit
-  whole,      // from now on never revoked inside a job
+  opened,       // a client is there
+  exited,       // and gone
+  permitted,    // value: in flight, -1 any number, -2 one by one
+  evicted,      // the policy takes a grant back
+  closed,       // the gate: nobody is inside; since the order
+  drained,      // nothing is on the device; since the order
+  returned,     // the permit, after drain_limit
+  whole,        // from now on never revoked inside a job
+  unconfirmed,  // it is stopped, and may be in the middle of a submission: nobody waits for it
   killed,
 };
 class Journal {
@@ -93,7 +95,7 @@ class Conductor : protected RefusingOrders {
   // As of the last step.
   struct State {
     std::uint32_t allowed = 0;  // 0: closed; kUnlimited; kIntercepted; or so many in flight
-    bool closing = false, whole = false;
+    bool closing = false, whole = false, unconfirmed = false;
     Standing seen;
   };
   State state(ClientId client) const;  // of one that is there
@@ -115,6 +117,8 @@ class Conductor : protected RefusingOrders {
     std::uint32_t overstays = 0;
     bool whole = false;
     bool overdue = false;
+    bool unconfirmed = false;
+    Time asked_about;  // whether it is still stopped
     Standing seen;
   };
   Conductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal);
@@ -132,6 +136,8 @@ class Conductor : protected RefusingOrders {
   void tell(const Fact& fact) { facts_.push_back(fact); }
   void permit(ClientId client, std::uint32_t allowed);
   void close(ClientId client);
+  // Takes the permit of a client that is stopped, and does not wait for it. False: it is not stopped.
+  bool given_up(ClientId client);
   // Drives a closing on. True: nobody is inside and, unless told otherwise, nothing on the device.
   bool closed(ClientId client, bool and_drained);
   Time now() const { return now_; }

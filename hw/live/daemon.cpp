@@ -30,7 +30,7 @@ constexpr std::size_t kMostStrangers = 256;  // connected that have said nothing
 constexpr std::size_t kMostConnected = 1024;    // clients, scheduled or not
 constexpr std::size_t kMostNames = 4096;        // further ones are taken for the first
 constexpr ClientId kUnscheduled{kMostClients};  // there is no room for it
-constexpr Duration kLongest{100'000'000};       // `stop` is seen by then
+constexpr Duration kLongestWait{100'000'000};   // `stop` is seen by then
 constexpr int kTurnsPerLook = 64;               // of a daemon that polls, between looks at its sockets
 
 [[noreturn]] void fail(const std::string& what) { throw RunError(what + ": " + std::strerror(errno)); }
@@ -53,6 +53,8 @@ const char* text(Step step) {
       return "returned";
     case Step::whole:
       return "whole";
+    case Step::unconfirmed:
+      return "unconfirmed";
     case Step::killed:
       return "killed";
   }
@@ -134,7 +136,7 @@ void Daemon::note(Time now, Step step, ClientId client, std::int64_t value) {
 void Daemon::run(const std::atomic<bool>& stop) {
   if (settings_.log != nullptr) fmt::print(settings_.log, "time_ns,step,client,name,value\n");
   conductor_->begin(now());
-  while (!stop) turn(kLongest);
+  while (!stop) turn(kLongestWait);
 }
 
 void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate) {
@@ -166,7 +168,7 @@ void Daemon::wait(Time time, Time until) {
     if (++turn % kTurnsPerLook != 0) return;
     sched_yield();
   } else {
-    const std::int64_t span = std::clamp((until - time).ns, std::int64_t{0}, kLongest.ns);
+    const std::int64_t span = std::clamp((until - time).ns, std::int64_t{0}, kLongestWait.ns);
     limit.tv_nsec = span;
   }
   epoll_event events[16];

@@ -23,6 +23,8 @@ class GrantConductor : public Conductor {
     Time began;  // the gate opened
     Time busy;   // when something of it was last seen on the device
     Time asked;  // when its helper was last asked to look
+    Time moved;  // when it last submitted something, or nobody waited
+    std::uint64_t submissions = 0;
   };
 
   void came(ClientId client) override {
@@ -54,7 +56,7 @@ class GrantConductor : public Conductor {
       grants_.over(known.id);
       job.told = false;
     }
-    if ((client.seen.job & 1) == 0) return;
+    if ((client.seen.job & 1) == 0 || client.unconfirmed) return;
     if (!job.told) {
       arrive(client, job);
     } else if (!grants_.waits(known.id) && (client.seen.waiting || !client.seen.drained())) {
@@ -89,6 +91,13 @@ class GrantConductor : public Conductor {
       return;
     }
     if (!client.seen.drained() || client.seen.waiting) owner_->busy = now();
+    if (client.seen.submissions != owner_->submissions || !others_wait()) {
+      owner_->submissions = client.seen.submissions;
+      owner_->moved = now();
+    } else if (now() - owner_->moved > settings_.drain_limit) {
+      owner_->moved = now();
+      if (given_up(id)) return leave(Why::idle, job_over(client));
+    }
     if (job_over(client) || lingers()) {
       parked_ = id;
       leave(job_over(client) ? Why::completed : Why::idle, job_over(client));
@@ -125,7 +134,7 @@ class GrantConductor : public Conductor {
     if (range) impossible("a launch of block-tasks, where whole jobs are granted");
     if (const std::string why = grants_.refusal(job, gpu); !why.empty()) impossible(why);
     const LaunchId id = grants_.give({++launches_}, job, gpu).id;
-    owner_ = Owner{Owner::opening, now(), now(), now()};
+    owner_ = Owner{Owner::opening, now(), now(), now(), now(), 0};
     Client& client = of(job.client);
     if ((client.seen.job & 1) == 0) {
       leave(Why::completed, true);  // it was over before its turn
@@ -143,7 +152,7 @@ class GrantConductor : public Conductor {
   void give_permit() {
     parked_.reset();
     owner_->phase = Owner::running;
-    owner_->began = owner_->busy = owner_->asked = now();
+    owner_->began = owner_->busy = owner_->asked = owner_->moved = now();
     const Grant& grant = *grants_.on(kGpu);
     permit(grant.job.client, most_of(grant.job.client));
     tell(Started{grant.id, grant.job});

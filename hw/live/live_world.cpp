@@ -20,7 +20,7 @@ live::LiveSession& session() {
 }
 
 // Of the driver alone: this program has no context of its own.
-Machine machine() {
+Machine gpu_here() {
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (driver == nullptr) throw RunError(std::string("there is no CUDA driver here: ") + dlerror());
   const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
@@ -52,7 +52,7 @@ class LiveWorld : public World {
   const WorldSetup setup_;
 };
 
-void check(const WorldRequest& request, const WorldEntry& world) {
+void check_live(const WorldRequest& request, const WorldEntry& world) {
   check_capabilities(request, world);
   const Origin origin{"--world " + world.name, 0};
   const WorldSetup& setup = request.setup;
@@ -79,13 +79,13 @@ void check(const WorldRequest& request, const WorldEntry& world) {
                        fmt::format("at most {} letters in the world {}", kLongestName, world.name));
 }
 
-const Registration<WorldEntry> world{WorldEntry{
+const Registration<WorldEntry> registered_live_world{WorldEntry{
     {"live", "real time: the clients' own programs, under a daemon, on the GPU of this machine", {}},
     {Capability::evict, Capability::access, Capability::intercept, Capability::sampling, Capability::native},
-    check,
+    check_live,
     [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<LiveWorld>(setup); },
     true,
-    machine,
+    gpu_here,
     false,
     true,
     [](const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop) {

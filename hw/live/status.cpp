@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kLongest = 1 << 20;  // bytes of a status: kMostClients of them are far shorter
+constexpr std::size_t kLongestStatus = 1 << 20;  // bytes of a status: kMostClients of them are far shorter
 
 // Upper bounds of the buckets in which the share of all decisions lies; null where there was none.
 Json within(const ClientPage& page, double share) {
@@ -32,6 +32,7 @@ Json within(const ClientPage& page, double share) {
 
 Json access_of(const ClientFacts& facts) {
   if (!facts.scheduled) return "unscheduled";
+  if (facts.state.unconfirmed) return "unconfirmed";
   if (facts.state.closing) return "closing";
   if (facts.state.allowed == 0) return "closed";
   if (facts.state.allowed == kIntercepted) return "intercepted";
@@ -121,7 +122,7 @@ std::string ask_for_status(const std::string& path) {
   if (welcome.accepted == 0) throw RunError(std::string("the daemon refuses: ") + welcome.why_not);
   struct stat facts {};
   if (!received[0] || fstat(received[0].get(), &facts) != 0 || facts.st_size < 0 ||
-      static_cast<std::size_t>(facts.st_size) > kLongest)
+      static_cast<std::size_t>(facts.st_size) > kLongestStatus)
     throw RunError("the daemon at " + path + " does not answer");
   std::string text(static_cast<std::size_t>(facts.st_size), '\0');
   for (std::size_t done = 0; done < text.size();) {

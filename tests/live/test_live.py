@@ -359,6 +359,30 @@ class Killed(unittest.TestCase):
             _, err, _ = daemon.end()
             self.assertEqual(err, "")
 
+    def test_a_stopped_client_holds_nobody_up(self):
+        for policy in (["fcfs"], ["piv"], ["disengaged-timeslice", "--param", "slice=5 ms"], ["timeslice", "--param", "slice=5 ms"]):
+            with self.subTest(policy=policy[0]):
+                daemon = Daemon("--policy", *policy, "--drain-limit", "30 ms")
+                # One that is stopped at a random moment of its work, again and again.
+                victim = daemon.start(CLIENT, "jobs", "300", options=["--name", "victim"])
+                end = time.monotonic() + 30
+                while time.monotonic() < end:
+                    clients = json.loads(subprocess.run([GANGWAY, "status", "--json", "--socket", daemon.socket], capture_output=True,
+                                                        text=True, check=True).stdout)["clients"]
+                    if clients and clients[0]["jobs"] > 3:
+                        break
+                    time.sleep(0.02)
+                for _ in range(5):
+                    os.kill(clients[0]["process"], signal.SIGSTOP)
+                    began = time.monotonic()
+                    code, out, _ = daemon.run(CLIENT, "jobs", "3")
+                    self.assertEqual((code, out), native(CLIENT, "jobs", "3")[:2])
+                    self.assertLess(time.monotonic() - began, 10)
+                    os.kill(clients[0]["process"], signal.SIGCONT)
+                    time.sleep(0.05)
+                self.assertEqual(finish(victim)[:2], native(CLIENT, "jobs", "300")[:2])  # and it goes on as if nothing had been
+                daemon.end()
+
     def test_many_that_work_and_die(self):
         """32 clients at a time, each killed at a random point or soon after; GANGWAY_LONG: for ten minutes."""
         seconds = 600 if os.environ.get("GANGWAY_LONG") else 8
