@@ -24,6 +24,9 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
                   "objective for the latency of its jobs, for policies that heed deadlines: 5 ms");
   sub->add_option("--name", settings->name, "in the daemon's reports (default: the program's)")
       ->check([](const std::string& name) { return name.size() < 64 ? "" : "longer than 63 bytes"; });
+  sub->add_option("--group", settings->group,
+                  "programs of one user and group are one client: for those that wait for each other")
+      ->check([](const std::string& name) { return name.size() < 64 ? "" : "longer than 63 bytes"; });
   sub->add_option("--socket", settings->socket,
                   "where the daemon listens (default " + settings->socket + ")");
   sub->add_option(

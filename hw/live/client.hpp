@@ -71,6 +71,8 @@ class LiveClient : public Port {
   ClientId id;
   std::uint64_t program = 0;
   Introduction introduction;
+  uid_t user = 0;
+  std::string group;  // empty: it is a client of its own
 
  private:
   Descriptor socket_, pidfd_, own_bell_;

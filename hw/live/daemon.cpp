@@ -145,6 +145,7 @@ void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const
   for (auto& [socket, client] : clients_) client->permit(0);
   conductor_ = std::move(conductor);
   conductor_->begin(now());
+  groups_.clear();
   for (auto& [socket, client] : clients_) opens(*client);
 }
 
@@ -227,12 +228,12 @@ void Daemon::greet(int socket) {
   if (!receive_record(socket, &hello, sizeof hello) || hello.magic != kMagic ||
       getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
     return gone(socket);
-  hello.name[sizeof hello.name - 1] = '\0';
+  hello.name[sizeof hello.name - 1] = hello.group[sizeof hello.group - 1] = '\0';
   if (hello.version != kVersion)
     return refuse(socket,
                   fmt::format("the daemon speaks version {}, this program {}", kVersion, hello.version));
   if (hello.kind == Kind::program) return greet_program(socket, hello, peer.uid);
-  if (hello.kind == Kind::client) return greet_client(socket, hello, peer.pid);
+  if (hello.kind == Kind::client) return greet_client(socket, hello, peer);
   if (hello.kind == Kind::status) return tell_status(socket);
   gone(socket);
 }
@@ -252,25 +253,32 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.accepted = 1;
   welcome.program = ++programs_so_far_;
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
-  programs_[welcome.program] = {
-      std::move(strangers_[socket].socket), {hello.priority, 0, hello.weight, {}}, hello.name, 0};
+  programs_[welcome.program] = {std::move(strangers_[socket].socket),
+                                {hello.priority, 0, hello.weight, {}},
+                                hello.name,
+                                hello.group,
+                                0,
+                                user};
   if (hello.slo_ns > 0) programs_[welcome.program].introduction.slo = Duration{hello.slo_ns};
   strangers_.erase(socket);
   program_of_[socket] = welcome.program;
 }
 
-void Daemon::greet_client(int socket, const Hello& hello, pid_t process) {
+void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer) {
   if (clients_.size() >= kMostConnected) return refuse(socket, "too many clients");
-  Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0)));
   if (!pidfd) return gone(socket);
   const auto program = programs_.find(hello.program);
-  const bool started = program != programs_.end();
+  // Nobody else's program, whose priority it would have.
+  const bool started = program != programs_.end() && (program->second.user == peer.uid || peer.uid == 0);
   auto client =
-      std::make_unique<LiveClient>(std::move(strangers_[socket].socket), process, std::move(pidfd),
+      std::make_unique<LiveClient>(std::move(strangers_[socket].socket), peer.pid, std::move(pidfd),
                                    started ? program->second.name : std::string("unknown"), bell_.get());
   strangers_.erase(socket);
   client->polled(polling_);
-  client->program = hello.program;
+  client->program = started ? hello.program : 0;
+  client->user = peer.uid;
+  if (started) client->group = program->second.group;
   if (!client->welcome()) {
     epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr);
     return;
@@ -285,7 +293,20 @@ void Daemon::greet_client(int socket, const Hello& hello, pid_t process) {
 }
 
 void Daemon::opens(LiveClient& client) {
-  const auto id = conductor_->opens(now(), client, client.introduction);
+  std::optional<ClientId> id;
+  if (client.group.empty()) {
+    id = conductor_->opens(now(), client, client.introduction);
+  } else {  // as the first of them was introduced
+    std::unique_ptr<ClientGroup>& group = groups_[{client.user, client.group}];
+    if (group == nullptr) {
+      group = std::make_unique<ClientGroup>();
+      group->add(client);
+      group->id = conductor_->opens(now(), *group, client.introduction);
+    } else {
+      group->add(client);
+    }
+    id = group->id;
+  }
   if (!id) {  // it is welcome all the same: nobody schedules it
     if (settings_.out != nullptr)
       fmt::print(settings_.out, "{} ({}): not scheduled, as there are {} clients already\n", client.name(),
@@ -294,6 +315,17 @@ void Daemon::opens(LiveClient& client) {
   }
   client.id = id.value_or(kUnscheduled);
   names_[client.id.index] = client.name();
+}
+
+void Daemon::closes(LiveClient& client) {
+  if (const auto group = groups_.find({client.user, client.group}); group != groups_.end()) {
+    group->second->remove(client);
+    if (!group->second->empty()) return;
+    if (group->second->id) conductor_->exited(now(), *group->second->id);
+    groups_.erase(group);
+    return;
+  }
+  if (client.id != kUnscheduled) conductor_->exited(now(), client.id);
 }
 
 void Daemon::tell_status(int socket) {
@@ -342,7 +374,7 @@ void Daemon::gone(int socket) {
   if (found == clients_.end()) return;
   const std::unique_ptr<LiveClient> client = std::move(found->second);
   clients_.erase(found);
-  if (client->id != kUnscheduled) conductor_->exited(now(), client->id);
+  closes(*client);
   if (watcher_ != nullptr) watcher_->left(*client);
   report(*client);
 }

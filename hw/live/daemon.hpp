@@ -1,6 +1,8 @@
 // `gangway serve`: accepts programs and clients on a Unix socket and plays a policy over them.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <atomic>
 #include <cstdio>
 #include <map>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "hw/live/client.hpp"
+#include "hw/live/client_group.hpp"
 #include "hw/live/conductor.hpp"
 
 namespace gangway::live {
@@ -54,8 +57,9 @@ class Daemon : private Journal {
   struct Program {
     Descriptor socket;
     Introduction introduction;  // but for `program`
-    std::string name;
+    std::string name, group;
     std::uint32_t clients = 0;  // so far
+    uid_t user = 0;
   };
 
   void note(Time now, Step step, ClientId client, std::int64_t value) override;
@@ -65,7 +69,7 @@ class Daemon : private Journal {
   void drop_oldest_stranger();
   void greet(int socket);
   void greet_program(int socket, const Hello& hello, uid_t user);
-  void greet_client(int socket, const Hello& hello, pid_t process);
+  void greet_client(int socket, const Hello& hello, const ucred& peer);
   void tell_status(int socket);
   std::uint32_t number_of(const std::string& name);
   void refuse(int socket, const std::string& why);
@@ -73,6 +77,7 @@ class Daemon : private Journal {
   void report(const LiveClient& client);
   void watch(int fd);
   void opens(LiveClient& client);
+  void closes(LiveClient& client);
 
   DaemonSettings settings_;
   Watcher* watcher_;
@@ -88,8 +93,10 @@ class Daemon : private Journal {
   std::map<int, std::uint64_t> program_of_;
   std::map<std::uint64_t, Program> programs_;
   std::map<int, std::unique_ptr<LiveClient>> clients_;  // by socket
-  std::map<std::uint32_t, std::string> names_;          // by client, for the log
-  std::map<std::string, std::uint32_t> numbers_;        // by name
+  using GroupName = std::pair<uid_t, std::string>;
+  std::map<GroupName, std::unique_ptr<ClientGroup>> groups_;
+  std::map<std::uint32_t, std::string> names_;    // by client, for the log
+  std::map<std::string, std::uint32_t> numbers_;  // by name
   std::uint64_t programs_so_far_ = 0;
   bool polling_ = false;
   std::int64_t origin_ = 0;

@@ -86,6 +86,7 @@ int execute(const ExecSettings& settings) {
   hello.slo_ns = settings.slo.ns;
   const std::string name = settings.name.empty() ? fs::path(program).filename().string() : settings.name;
   std::strncpy(hello.name, name.c_str(), sizeof hello.name - 1);
+  std::strncpy(hello.group, settings.group.c_str(), sizeof hello.group - 1);
   Welcome welcome;
   if (!send_record(socket.get(), &hello, sizeof hello) ||
       !receive_record(socket.get(), &welcome, sizeof welcome))

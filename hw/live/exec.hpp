@@ -11,7 +11,8 @@ namespace gangway::live {
 
 struct ExecSettings {
   std::string socket;
-  std::string name;  // empty: that of the program
+  std::string name;   // empty: that of the program
+  std::string group;  // programs of one group are one client; empty: each its own
   std::int32_t priority = 0;
   double weight = 1;          // of its share
   Duration slo = {};          // objective for the latency of its jobs; 0: none

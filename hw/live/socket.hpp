@@ -20,6 +20,7 @@ struct Hello {
   double weight = 1;          // of a program, from 0.001 to 1000
   std::int64_t slo_ns = 0;    // of a program: for the latency of its jobs; 0: none
   char name[64] = {};         // of a program
+  char group[64] = {};        // likewise: programs of one group are one client; empty: each its own
 };
 
 // The answer. A client's brings the permit page, the client page, the daemon's bell and the client's; that to

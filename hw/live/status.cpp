@@ -59,6 +59,7 @@ Json json_of(const ClientFacts& facts) {
   return {{"name", client.name()},
           {"process", client.process()},
           {"program", client.program},
+          {"group", client.group.empty() ? Json() : Json(client.group)},
           {"priority", client.introduction.priority},
           {"weight", client.introduction.weight},
           {"slo_ns", client.introduction.slo ? Json(client.introduction.slo->ns) : Json()},

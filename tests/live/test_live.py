@@ -220,6 +220,34 @@ class Users(unittest.TestCase):
 
 
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")
+class Groups(unittest.TestCase):
+    def test_programs_of_a_group_take_turns_with_others_and_not_with_each_other(self):
+        daemon = Daemon("--policy", "disengaged-timeslice", "--param", "slice=20 ms")
+        programs = [daemon.start(CLIENT, "jobs", "1000000", options=["--name", name, *more])
+                    for name, more in (("a", ["--group", "g"]), ("b", ["--group", "g"]), ("c", []))]
+        end, seen = time.monotonic() + 60, set()
+        while time.monotonic() < end and not {("open", "closed"), ("closed", "open")} <= seen:
+            clients = {client["name"]: client for client in json.loads(subprocess.run(
+                [GANGWAY, "status", "--json", "--socket", daemon.socket], capture_output=True, text=True, check=True).stdout)["clients"]}
+            if len(clients) < 3:
+                continue
+            self.assertEqual([clients[name]["group"] for name in "abc"], ["g", "g", None])
+            self.assertEqual(clients["a"]["access"], clients["b"]["access"])
+            seen.add((clients["a"]["access"], clients["c"]["access"]))
+            time.sleep(0.005)
+        self.assertLessEqual({("open", "closed"), ("closed", "open")}, seen)
+        self.assertNotIn(("open", "open"), seen)
+        for program in programs:
+            program.terminate()
+            finish(program)
+        while (clients := json.loads(subprocess.run([GANGWAY, "status", "--json", "--socket", daemon.socket], capture_output=True,
+                                                    text=True, check=True).stdout)["clients"]) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(clients, [])
+        daemon.end()
+
+
+@unittest.skipUnless(STANDIN, "there is no stand-in driver")
 class Programs(unittest.TestCase):
     def test_output_and_exit_code_are_the_programs(self):
         daemon = Daemon("--policy", "piv")

@@ -1,0 +1,68 @@
+#include "hw/live/client_group.hpp"
+
+#include <algorithm>
+
+namespace gangway::live {
+
+void ClientGroup::add(Port& member) {
+  member.permit(allowed_);
+  members_.push_back({&member, member.look().asked});
+}
+
+void ClientGroup::remove(const Port& member) {
+  const auto it =
+      std::find_if(members_.begin(), members_.end(), [&](const Member& m) { return m.port == &member; });
+  if (it == members_.end()) return;
+  submissions_before_ += it->port->look().submissions;
+  members_.erase(it);
+  std::erase_if(asked_, [&](const Asked& asked) { return asked.port == &member; });
+}
+
+void ClientGroup::permit(std::uint32_t allowed) {
+  allowed_ = allowed;
+  asked_.clear();  // numbers of an earlier permit are void
+  for (Member& member : members_) {
+    member.asked = member.port->look().asked;
+    member.port->permit(allowed);
+  }
+}
+
+void ClientGroup::admit(std::uint64_t number) {
+  for (; !asked_.empty() && asked_.front().group <= number; asked_.pop_front())
+    asked_.front().port->admit(asked_.front().number);
+}
+
+Standing ClientGroup::look() {
+  Standing all;
+  bool works = false;
+  for (Member& member : members_) {
+    const Standing seen = member.port->look();
+    all.inside = all.inside || seen.inside;
+    all.waiting = all.waiting || seen.waiting;
+    all.outstanding += seen.outstanding;
+    all.submissions += seen.submissions;
+    all.since_arrival = std::max(all.since_arrival, seen.since_arrival);
+    works = works || (seen.job & 1) != 0;
+    while (member.asked < seen.asked) asked_.push_back({++numbers_, member.port, ++member.asked});
+  }
+  if (works != ((job_ & 1) != 0)) ++job_;
+  all.job = job_;
+  all.asked = numbers_;
+  all.submissions += submissions_before_;
+  return all;
+}
+
+void ClientGroup::ask() {
+  for (const Member& member : members_) member.port->ask();
+}
+
+void ClientGroup::kill() {
+  for (const Member& member : members_) member.port->kill();
+}
+
+bool ClientGroup::stopped() {
+  return !members_.empty() && std::all_of(members_.begin(), members_.end(),
+                                          [](const Member& member) { return member.port->stopped(); });
+}
+
+}  // namespace gangway::live
