@@ -22,6 +22,7 @@ struct Arguments {
   std::vector<std::string> parameters;
   std::string socket = live::default_socket();
   std::uint32_t in_flight = 0;
+  std::int64_t channels = 0;
   std::string drain_limit, linger, log, group;
   std::vector<std::string> priorities;
   bool overlap = false;
@@ -70,6 +71,7 @@ int serve(const Arguments& arguments) {
   settings.priorities = priorities_of(arguments.priorities);
   settings.gate.in_flight = arguments.in_flight;
   settings.gate.overlap = arguments.overlap;
+  if (arguments.channels > 0) settings.gate.channels = arguments.channels;
   settings.gate.drain_limit = time_of("--drain-limit", arguments.drain_limit, settings.gate.drain_limit);
   settings.gate.linger = time_of("--linger", arguments.linger, settings.gate.linger);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(
@@ -98,6 +100,11 @@ void add_serve(CLI::App& app, int& code) {
                   "name=value: a parameter of the policy (list policies shows them)")
       ->allow_extra_args(false);
   sub->add_option("--socket", arguments->socket, "where to listen (default " + arguments->socket + ")");
+  sub->add_option(
+         "--channels", arguments->channels,
+         "streams and contexts that all clients can have, for policies with the parameter `channels` "
+         "(default 0: any number)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}));
   sub->add_option("--group", arguments->group, "a group of users that may connect, too");
   sub->add_option(
          "--allow-priority", arguments->priorities,

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 #include "hw/intercept/driver.hpp"
@@ -38,7 +39,9 @@ enum class Event {
   capture_begins,
   capture_ends,
   capture_joins,
+  stream_created,
   stream_destroyed,
+  context_created,
   context_destroyed,
   primary_reset,
   addresses
@@ -83,6 +86,7 @@ struct Submits<I, K, Thread, CUresult(A...)> {
     if constexpr (K != Kind::pin) name = name_of(stream_in(arguments...), Thread);
     const live::Submission submission{K == Kind::pin ? nullptr : &name, waits};
     const Pass pass = gate.enter(submission);
+    if (pass.refused) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     const CUresult result = real(arguments...);
     gate.leave(pass, submission, result == CUDA_SUCCESS);
     if (waits && result == CUDA_SUCCESS) gate.after();
@@ -154,23 +158,41 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       const CUresult result = real(arguments...);
       if (captured && !driver.capturing(name_of(stream_in(arguments...), Thread))) gate.capture_ended();
       return result;
+    } else if constexpr (E == Event::stream_created || E == Event::context_created) {
+      if (!gate.channel_opens()) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+      const CUresult result = real(arguments...);
+      const auto* made = std::get<0>(std::tie(arguments...));
+      if (result != CUDA_SUCCESS || made == nullptr)
+        gate.channel_failed();
+      else if constexpr (E == Event::stream_created)
+        gate.channel_opened(reinterpret_cast<std::uint64_t>(*made),
+                            driver.context({reinterpret_cast<std::uint64_t>(*made), 0}));
+      else
+        gate.channel_opened(0, reinterpret_cast<std::uint64_t>(*made));
+      return result;
     } else if constexpr (E == Event::stream_destroyed) {
       const StreamName name = name_of(stream_in(arguments...), false);
       Gate::Destruction destruction(gate, &name, 0);
       const CUresult result = real(arguments...);
-      if (result == CUDA_SUCCESS) destruction.done();
+      if (result == CUDA_SUCCESS) {
+        destruction.done();
+        gate.channels_closed(name.handle, 0);
+      }
       return result;
     } else if constexpr (E == Event::context_destroyed) {
       const std::uint64_t context = reinterpret_cast<std::uint64_t>((arguments, ...));
       const CUresult result = real(arguments...);
-      if (result == CUDA_SUCCESS) Gate::Destruction(gate, nullptr, context).done();
+      if (result == CUDA_SUCCESS) {
+        Gate::Destruction(gate, nullptr, context).done();
+        gate.channels_closed(0, context);
+      }
       return result;
     } else if constexpr (E == Event::primary_reset) {
       const CUdevice device = (arguments, ...);
       const std::uint64_t context = driver.primary_context(device);
       const CUresult result = real(arguments...);
       if (context != 0 && driver.primary_context(device) != context)
-        Gate::Destruction(gate, nullptr, context).done();
+        Gate::Destruction(gate, nullptr, context).done(), gate.channels_closed(0, context);
       return result;
     } else {
       return addresses(real, arguments...);

@@ -223,7 +223,9 @@ class AccessConductor : public Conductor {
   }
 
   void watch(Duration limit) override { limit_ = limit; }
-  void grant(ClientId, std::int64_t) override {}  // channels are no matter of the gate
+  void grant(ClientId client, std::int64_t channels) override {
+    if (is_there(client)) of(client).port->limit(channels);
+  }
 
   Seen& seen_of(ClientId client) { return clients_seen_[client.index]; }
 

@@ -65,6 +65,7 @@ Standing LiveClient::look() {
   seen.waiting = page_->waiting.load() != 0;
   seen.submissions = page_->submissions();
   seen.asked = page_->asked.load();
+  seen.channels = page_->channels.load();
   if (introduction.slo && (seen.job & 1) != 0)
     if (const auto times = job(jobs_over())) seen.since_arrival = Duration{monotonic_ns() - times->arrived};
   return seen;

@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -37,6 +39,9 @@ class LiveClient : public Port {
   bool welcome();
 
   void permit(std::uint32_t allowed) override;
+  void limit(std::int64_t channels) override {
+    permit_->most_channels.store(static_cast<std::uint32_t>(std::min<std::int64_t>(channels, INT32_MAX)) + 1);
+  }
   void admit(std::uint64_t number) override { permit_->admitted.store(number); }
   Standing look() override;
   void ask() override;

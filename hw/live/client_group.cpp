@@ -5,6 +5,7 @@
 namespace gangway::live {
 
 void ClientGroup::add(Port& member) {
+  if (channels_) member.limit(*channels_);
   member.permit(allowed_);
   members_.push_back({&member, member.look().asked});
 }
@@ -25,6 +26,11 @@ void ClientGroup::permit(std::uint32_t allowed) {
     member.asked = member.port->look().asked;
     member.port->permit(allowed);
   }
+}
+
+void ClientGroup::limit(std::int64_t channels) {
+  channels_ = channels;
+  for (Member& member : members_) member.port->limit(channels);
 }
 
 void ClientGroup::admit(std::uint64_t number) {

@@ -21,6 +21,7 @@ class ClientGroup : public Port {
   bool empty() const { return members_.empty(); }
 
   void permit(std::uint32_t allowed) override;
+  void limit(std::int64_t channels) override;  // each member's
   void admit(std::uint64_t number) override;
   Standing look() override;
   void ask() override;
@@ -42,6 +43,7 @@ class ClientGroup : public Port {
   std::vector<Member> members_;
   std::deque<Asked> asked_;  // not admitted yet, in the order of looks
   std::uint32_t allowed_ = 0;
+  std::optional<std::int64_t> channels_;
   std::uint64_t job_ = 0, numbers_ = 0;
   std::uint64_t submissions_before_ = 0;  // of members that have left
 };

@@ -26,7 +26,11 @@ std::unique_ptr<Conductor> Conductor::make(const std::string& name, std::shared_
 }
 
 Conductor::Conductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
-    : policy_(std::move(policy)), settings_(settings), journal_(journal), clients_(kMostClients) {
+    : policy_(std::move(policy)),
+      settings_(settings),
+      journal_(journal),
+      grants_(kMostClients, 1, settings.channels),
+      clients_(kMostClients) {
   for (std::uint32_t c = 0; c < kMostClients; ++c) clients_[c].id = ClientId{c};
 }
 
@@ -52,7 +56,7 @@ std::optional<ClientId> Conductor::opens(Time now, Port& port, const Introductio
   place->attributes = introduction.attributes;
   grants_.opens(id, introduction.program);
   journal_.note(now_, Step::opened, id, introduction.priority);
-  tell(Opens{id, 1, introduction.weight});
+  tell(Opens{id, std::max<std::int64_t>(1, port.look().channels), introduction.weight});
   came(id);
   return id;
 }

@@ -23,6 +23,7 @@ struct Standing {
   std::uint64_t job = 0;          // odd: one is under way
   std::uint64_t submissions = 0;  // in all
   std::uint64_t asked = 0;        // numbers of intercepted submissions
+  std::int64_t channels = 0;      // streams and contexts that it has made
   Duration since_arrival = {};    // of the job under way
   bool drained() const { return !inside && outstanding == 0; }
 };
@@ -34,6 +35,7 @@ class Port {
   virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, kIntercepted, or so many in flight
   virtual void admit(std::uint64_t number) = 0;    // of an intercepted submission, and those before it
   virtual Standing look() = 0;                     // after permit(0): exact
+  virtual void limit(std::int64_t) {}              // channels that it may have
   virtual void ask() = 0;                          // the client's helper should look after its streams
   virtual void kill() = 0;
   virtual bool stopped() { return false; }  // by a signal, so that nothing of it goes on
@@ -44,7 +46,8 @@ struct GateSettings {
   Duration drain_limit{
       100'000'000};            // then the permit returns: something waits for the client's next submission
   Duration linger{1'000'000};  // an owner of whom nothing was on the device for so long has ended its job
-  bool overlap = false;        // the next owner begins when the gate is closed, not when all is over
+  std::optional<std::int64_t> channels = {};  // that all clients can have; none: any number
+  bool overlap = false;  // the next owner begins when the gate is closed, not when all is over
 };
 
 // What happened, for a journal. `value` is ns where not said otherwise.
@@ -150,7 +153,7 @@ class Conductor : protected RefusingOrders {
   std::shared_ptr<Policy> policy_;
   const GateSettings settings_;
   Journal& journal_;
-  Grants grants_{kMostClients, 1};  // what the policy sees
+  Grants grants_;  // what the policy sees
   std::vector<Client> clients_;
   Duration limit_ = Duration::max();  // watch()
 

@@ -279,17 +279,15 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer) {
   client->program = started ? hello.program : 0;
   client->user = peer.uid;
   if (started) client->group = program->second.group;
-  if (!client->welcome()) {
-    epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr);
-    return;
-  }
   client->introduction = started ? program->second.introduction : Introduction{};
   client->introduction.program = number_of(client->name());
   ++clients_so_far_;
   if (watcher_ != nullptr) watcher_->came(*client);
   opens(*client);
   if (started) ++program->second.clients;
-  clients_[socket] = std::move(client);
+  LiveClient& welcomed = *(clients_[socket] = std::move(client));
+  conductor_->step(now());  // what it may do is known before it hears of it
+  if (!welcomed.welcome()) gone(socket);
 }
 
 void Daemon::opens(LiveClient& client) {

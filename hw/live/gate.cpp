@@ -192,7 +192,14 @@ Pass Gate::enter(const Submission& submission) {
     ClientPage& page = *page_.load(std::memory_order_acquire);
     pass.thread = thread_slot(page);
     if (submission.stream != nullptr) pass.stream = stream_slot(*submission.stream);
-    if ((page.job.load(std::memory_order_acquire) & 1) == 0) begin_job(permit, page);
+    if ((page.job.load(std::memory_order_acquire) & 1) == 0) {
+      if (permit.most_channels.load() == 1) {
+        --local.depth;
+        pass.refused = true;
+        return pass;
+      }
+      begin_job(permit, page);
+    }
     GANGWAY_POINT("before-inside");
     mark_inside(pass.thread, page);
     GANGWAY_POINT("inside");
@@ -525,6 +532,44 @@ bool Gate::look_locked(ClientPage& page) {
   return all;
 }
 
+// --- Channels
+// --------------------------------------------------------------------------------------------------
+
+bool Gate::channel_opens() {
+  if (permit_.load() == &unopened_) open_first();
+  const std::uint32_t most = permit_.load()->most_channels.load();
+  const std::lock_guard lock(channels_mutex_);
+  if (most != 0 && channels_.size() + opening_channels_ + 1 > most - 1) return false;
+  ++opening_channels_;
+  count_channels();
+  return true;
+}
+
+void Gate::channel_failed() {
+  const std::lock_guard lock(channels_mutex_);
+  --opening_channels_;
+  count_channels();
+}
+
+void Gate::channel_opened(std::uint64_t stream, std::uint64_t context) {
+  const std::lock_guard lock(channels_mutex_);
+  --opening_channels_;
+  channels_.push_back({stream, context});
+}
+
+void Gate::channels_closed(std::uint64_t stream, std::uint64_t context) {
+  const std::lock_guard lock(channels_mutex_);
+  std::erase_if(channels_, [&](const Channel& channel) {
+    return stream != 0 ? channel.stream == stream : channel.context == context;
+  });
+  count_channels();
+}
+
+void Gate::count_channels() {
+  if (ClientPage* page = page_.load())
+    page->channels.store(static_cast<std::uint32_t>(channels_.size()) + opening_channels_);
+}
+
 void Gate::found_unknown() {
   const std::uint32_t so_far = unknown_.fetch_add(1) + 1;
   if (ClientPage* page = page_.load()) page->unknown.store(so_far);
@@ -581,6 +626,9 @@ void Gate::forked() {
   page_.store(nullptr);
   captures_.store(0);
   new (&first_mutex_) std::mutex;
+  new (&channels_mutex_) std::mutex;
+  channels_.clear();
+  opening_channels_ = 0;
   new (&streams_mutex_) std::mutex;
   new (&marks_mutex_) std::mutex;
   new (&places_mutex_) std::mutex;

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "hw/live/page.hpp"
 
@@ -64,6 +65,7 @@ struct Pass {
   StreamSlot* stream = nullptr;
   bool engaged = false;
   bool limited = false;  // gets a mark
+  bool refused = false;  // the client may have no channel: there is nothing to submit, and no leave()
 };
 
 // What counts as a job of the program.
@@ -109,6 +111,14 @@ class Gate {
   };
   void capture_ended() { captures_.fetch_sub(1); }
 
+  // Channels are streams and contexts. Before one is made: false where the client may have no more. It counts
+  // from then on: until channel_failed(), or it has a name (0: a context's own), or is closed with its
+  // context.
+  bool channel_opens();
+  void channel_failed();
+  void channel_opened(std::uint64_t stream, std::uint64_t context);
+  void channels_closed(std::uint64_t stream, std::uint64_t context);  // the stream's; 0: all of the context
+
   // Held around a stream's or context's destruction, which forgets it.
   class Destruction {
    public:
@@ -148,6 +158,7 @@ class Gate {
   void mark_outside(ThreadSlot* thread, ClientPage& page);
   std::int64_t await_release(const PermitPage& permit, ClientPage& page);
   bool job_begins(ClientPage& page);
+  void count_channels();
   void begin_job(const PermitPage& permit, ClientPage& page);
   void count_begin(ClientPage& page, std::int64_t arrived);
   void count_end(ClientPage& page);
@@ -157,7 +168,7 @@ class Gate {
   Driver& driver_;
   Source& source_;
   inline static const PermitPage unopened_{};
-  PermitPage open_{kUnlimited, 1, 0, 0, 0, {}};
+  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, {}};
   std::atomic<const PermitPage*> permit_{&unopened_};
   std::atomic<ClientPage*> page_{nullptr};
   std::int64_t patience_ = 100'000'000;
@@ -172,6 +183,12 @@ class Gate {
   };
   std::array<Mark, 2 * kMostInFlight> marks_;  // the first `marks_used_`, oldest first
   std::size_t marks_used_ = 0;
+  struct Channel {
+    std::uint64_t stream = 0, context = 0;
+  };
+  std::vector<Channel> channels_;
+  std::uint32_t opening_channels_ = 0;  // that have no name yet
+  std::mutex channels_mutex_;
   std::mutex first_mutex_;
   std::mutex streams_mutex_;  // which slot is whose; asking the driver, against captures and destruction
   std::mutex marks_mutex_;

@@ -40,7 +40,8 @@ struct alignas(64) PermitPage {
   // An intercepted submission takes a number, and waits until that is admitted.
   std::atomic<std::uint32_t> epoch;  // of permits: numbers of an earlier one are void
   std::atomic<std::uint64_t> admitted;
-  std::atomic<std::int64_t> decided;  // when `allowed` was last written (CLOCK_MONOTONIC, ns)
+  std::atomic<std::uint32_t> most_channels;  // 0: any number; n: n - 1, and with none nothing is submitted
+  std::atomic<std::int64_t> decided;         // when `allowed` was last written (CLOCK_MONOTONIC, ns)
   Releases releases;
 };
 
@@ -82,11 +83,12 @@ struct alignas(64) StreamSlot {
 
 // Written by the client.
 struct alignas(64) ClientPage {
-  std::atomic<std::uint32_t> waiting;  // threads held at the gate
-  std::atomic<std::uint32_t> crowd;    // threads inside that have no slot
-  std::atomic<std::uint32_t> slots;    // of threads, ever used
-  std::atomic<std::uint32_t> streams;  // slots ever used
-  std::atomic<std::uint32_t> forced;   // submissions that passed over `in_flight` since nothing else went on
+  std::atomic<std::uint32_t> waiting;   // threads held at the gate
+  std::atomic<std::uint32_t> crowd;     // threads inside that have no slot
+  std::atomic<std::uint32_t> slots;     // of threads, ever used
+  std::atomic<std::uint32_t> streams;   // slots ever used
+  std::atomic<std::uint32_t> forced;    // submissions that passed over `in_flight` since nothing else went on
+  std::atomic<std::uint32_t> channels;  // streams and contexts that the program has made
   std::atomic<std::uint32_t>
       unknown;  // functions of the driver that the program found and the gate does not know
   std::atomic<std::uint64_t> asked;            // numbers that intercepted submissions have taken

@@ -71,6 +71,7 @@ Json json_of(const ClientFacts& facts) {
           {"functions_not_known", page.unknown.load()},
           {"submissions", page.submissions()},
           {"outstanding", page.outstanding()},
+          {"channels", page.channels.load()},
           {"waiting_threads", page.waiting.load()},
           {"held", page.held.load()},
           {"held_ns", page.held_ns.load()},

@@ -156,6 +156,34 @@ int until(const char* file) {
   return 0;
 }
 
+// As many streams as it gets, up to `count`; some are destroyed and made again.
+int hoards(int count) {
+  Gpu gpu;
+  std::vector<CUstream> streams;
+  CUresult failed = CUDA_SUCCESS;
+  while (static_cast<int>(streams.size()) < count) {
+    CUstream stream = nullptr;
+    failed = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (failed != CUDA_SUCCESS) break;
+    streams.push_back(stream);
+  }
+  std::uint64_t ns = 1000;
+  for (const CUstream stream : streams) {
+    launch(gpu.spin, stream, {&ns});
+    NEED(cuStreamSynchronize(stream));
+  }
+  for (int again = 0; again < 100 && !streams.empty(); ++again) {
+    NEED(cuStreamDestroy(streams.back()));
+    NEED(cuStreamCreate(&streams.back(), CU_STREAM_DEFAULT));
+  }
+  std::printf("hoards %zu, then %d\n", streams.size(), static_cast<int>(failed));
+  std::fflush(stdout);
+  launch(gpu.spin, nullptr, {&ns});
+  NEED(cuCtxSynchronize());
+  if (count == 7) std::this_thread::sleep_for(std::chrono::seconds(2));  // it keeps them for a while
+  return 0;
+}
+
 // Jobs of so many kernels of `us` each; `end`: how it ends after them.
 int loop(int kernels, int us, int count, const char* end) {
   Gpu gpu;
@@ -237,6 +265,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "callback") == 0) return callback(number);
   if (std::strcmp(what, "until") == 0) return until(argv[2]);
   if (std::strcmp(what, "forks") == 0) return forks();
+  if (std::strcmp(what, "hoards") == 0) return hoards(number);
   if (std::strcmp(what, "loop") == 0 && argc > 4)
     return loop(number, std::atoi(argv[3]), std::atoi(argv[4]), argc > 5 ? argv[5] : "");
 #ifdef HAS_RANGES

@@ -92,6 +92,7 @@ class Wrong(unittest.TestCase):
         self.check(2, "--json", "status", "--json", "--prometheus")
         self.check(2, "sync, nvtx:NAME", "exec", "--jobs", "often", "--", "true")
         self.check(2, "a user of this machine", "serve", "--policy", "piv", "--allow-priority", "no-such-user=3")
+        self.check(2, "--channels", "serve", "--policy", "timeslice", "--channels", "-1")
         self.check(2, "USER=N", "serve", "--policy", "piv", "--allow-priority", "root")
         self.check(2, "from 0 to 1000", "serve", "--policy", "piv", "--allow-priority", "root=1001")
         self.check(2, "a group of this machine", "serve", "--policy", "piv", "--group", "no-such-group", "--socket", "/tmp/no-such-socket")
@@ -216,6 +217,34 @@ class Users(unittest.TestCase):
         daemon = Daemon("--policy", "piv", "--group", "nogroup")
         result = self.run_as_nobody(daemon, "--priority", "1")
         self.assertIn("only root and the daemon's owner raise a priority", result.stderr)
+        daemon.end()
+
+
+@unittest.skipUnless(STANDIN, "there is no stand-in driver")
+class Channels(unittest.TestCase):
+    """NEON's limits: C streams and contexts for each, and so many clients as can all have them."""
+
+    def test_nobody_hoards_streams(self):
+        self.assertEqual(native(CLIENT, "hoards", "50")[:2], (0, "hoards 50, then 0\n"))
+        daemon = Daemon("--policy", "disengaged-timeslice", "--param", "channels=3")
+        self.assertEqual(daemon.run(CLIENT, "hoards", "50"), (0, "hoards 3, then 701\n", ""))  # out of resources
+        self.assertEqual(daemon.run(CLIENT, "hoards", "3"), (0, "hoards 3, then 0\n", ""))
+        self.assertEqual(daemon.run(CLIENT, "jobs", "3")[:2], native(CLIENT, "jobs", "3")[:2])
+        daemon.end()
+        daemon = Daemon("--policy", "disengaged-timeslice")
+        self.assertEqual(daemon.run(CLIENT, "hoards", "50"), (0, "hoards 50, then 0\n", ""))
+        daemon.end()
+
+    def test_clients_for_whom_nothing_is_left_are_refused(self):
+        daemon = Daemon("--policy", "trap-per-request", "--param", "channels=8", "--channels", "16")
+        first = [daemon.start(CLIENT, "hoards", "7") for _ in range(2)]
+        for program in first:
+            self.assertEqual(program.stdout.readline(), "hoards 7, then 0\n")
+        code, out, _ = daemon.run(CLIENT, "jobs", "3")
+        self.assertEqual((code, out.split(":")[1]), (3, " error 701\n"))
+        for program in first:
+            self.assertEqual(finish(program)[0], 0)
+        self.assertEqual(daemon.run(CLIENT, "jobs", "3")[:2], native(CLIENT, "jobs", "3")[:2])  # now there is room
         daemon.end()
 
 
