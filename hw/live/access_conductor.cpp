@@ -75,7 +75,7 @@ class AccessConductor : public Conductor {
     if (closed(client.id, true)) {
       if (seen.sample) return sampled(client.id);
       if (seen.draining) drained(client.id, now() - client.ordered);
-    } else if ((seen.draining || seen.sample) && client.returned && !client.overdue &&
+    } else if ((seen.draining || seen.sample) && client.returned && !client.whole && !client.overdue &&
                now() - client.ordered > limit_) {
       // Only a client that may submit can be blamed for what does not end.
       client.overdue = true;
@@ -158,6 +158,11 @@ class AccessConductor : public Conductor {
 
   void hear_requests(const Client& client) {
     Seen& seen = seen_of(client.id);
+    if (client.seen.asked - seen.asked >
+        kMostAsked) {  // more than there are threads: its page is not to be believed
+      seen.asked = client.seen.asked;
+      return kill(client.id);
+    }
     while (seen.asked < client.seen.asked) {
       const RequestId id{++requests_};
       waiting_[id] = {client.id, ++seen.asked};

@@ -34,9 +34,8 @@ SharedPage<Page>::~SharedPage() {
   munmap(page_, sizeof(Page));
 }
 
-LiveClient::LiveClient(Descriptor socket, pid_t process, Descriptor pidfd, std::string name, int bell)
-    : socket_(std::move(socket)),
-      pidfd_(std::move(pidfd)),
+LiveClient::LiveClient(pid_t process, Descriptor pidfd, std::string name, int bell)
+    : pidfd_(std::move(pidfd)),
       own_bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       process_(process),
       name_(std::move(name)),
@@ -66,6 +65,7 @@ Standing LiveClient::look() {
   seen.submissions = page_->submissions();
   seen.asked = page_->asked.load();
   seen.channels = page_->channels.load();
+  seen.endless = page_->whole.load() != 0;
   if (introduction.slo && (seen.job & 1) != 0)
     if (const auto times = job(jobs_over())) seen.since_arrival = Duration{monotonic_ns() - times->arrived};
   return seen;

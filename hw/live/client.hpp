@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "hw/live/conductor.hpp"
 #include "hw/live/socket.hpp"
@@ -34,13 +35,15 @@ class SharedPage {
 
 class LiveClient : public Port {
  public:
-  // Shakes hands: false when the other side is gone.
-  LiveClient(Descriptor socket, pid_t process, Descriptor pidfd, std::string name, int bell);
-  bool welcome();
+  // RunError where there is no memory to share.
+  LiveClient(pid_t process, Descriptor pidfd, std::string name, int bell);
+  void connect(Descriptor socket) { socket_ = std::move(socket); }
+  bool welcome();  // shakes hands: false when the other side is gone
 
   void permit(std::uint32_t allowed) override;
-  void limit(std::int64_t channels) override {
-    permit_->most_channels.store(static_cast<std::uint32_t>(std::min<std::int64_t>(channels, INT32_MAX)) + 1);
+  void limit(std::optional<std::int64_t> channels) override {
+    permit_->most_channels.store(
+        channels ? static_cast<std::uint32_t>(std::min<std::int64_t>(*channels, INT32_MAX)) + 1 : 0);
   }
   void admit(std::uint64_t number) override { permit_->admitted.store(number); }
   Standing look() override;

@@ -5,7 +5,7 @@
 namespace gangway::live {
 
 void ClientGroup::add(Port& member) {
-  if (channels_) member.limit(*channels_);
+  member.limit(channels_);
   member.permit(allowed_);
   members_.push_back({&member, member.look().asked});
 }
@@ -28,7 +28,7 @@ void ClientGroup::permit(std::uint32_t allowed) {
   }
 }
 
-void ClientGroup::limit(std::int64_t channels) {
+void ClientGroup::limit(std::optional<std::int64_t> channels) {
   channels_ = channels;
   for (Member& member : members_) member.port->limit(channels);
 }
@@ -49,6 +49,11 @@ Standing ClientGroup::look() {
     all.submissions += seen.submissions;
     all.since_arrival = std::max(all.since_arrival, seen.since_arrival);
     works = works || (seen.job & 1) != 0;
+    all.endless = all.endless || seen.endless;
+    if (seen.asked - member.asked > kMostAsked) {  // its page is not to be believed
+      member.asked = seen.asked;
+      member.port->kill();
+    }
     while (member.asked < seen.asked) asked_.push_back({++numbers_, member.port, ++member.asked});
   }
   if (works != ((job_ & 1) != 0)) ++job_;

@@ -21,7 +21,7 @@ class ClientGroup : public Port {
   bool empty() const { return members_.empty(); }
 
   void permit(std::uint32_t allowed) override;
-  void limit(std::int64_t channels) override;  // each member's
+  void limit(std::optional<std::int64_t> channels) override;  // each member's
   void admit(std::uint64_t number) override;
   Standing look() override;
   void ask() override;

@@ -152,7 +152,10 @@ void Conductor::close(ClientId client) {
   c.shut = c.returned = c.looked = c.overdue = false;
   c.ordered = c.since = now_;
   c.returned = c.whole;  // then its job goes on until it is over
-  if (!c.returned) c.port->permit(c.allowed = 0);
+  if (!c.returned)
+    c.port->permit(c.allowed = 0);
+  else if (c.allowed == kIntercepted)  // nobody would admit the rest of it
+    c.port->permit(c.allowed = kUnlimited);
 }
 
 bool Conductor::closed(ClientId client, bool and_drained) {
@@ -190,7 +193,7 @@ bool Conductor::closed(ClientId client, bool and_drained) {
     c.since = now_;
     c.port->permit(c.allowed = kUnlimited);
     journal_.note(now_, Step::returned, client, (now_ - c.ordered).ns);
-    if (++c.overstays == 2) {
+    if (++c.overstays == 2 && !c.seen.endless) {
       c.whole = true;
       journal_.note(now_, Step::whole, client, 0);
     }

@@ -21,6 +21,7 @@ struct Standing {
   bool waiting = false;           // a thread is held at the gate
   std::uint64_t outstanding = 0;  // submissions not known to be over
   std::uint64_t job = 0;          // odd: one is under way
+  bool endless = false;           // its job is the whole program
   std::uint64_t submissions = 0;  // in all
   std::uint64_t asked = 0;        // numbers of intercepted submissions
   std::int64_t channels = 0;      // streams and contexts that it has made
@@ -32,11 +33,11 @@ struct Standing {
 class Port {
  public:
   virtual ~Port() = default;
-  virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, kIntercepted, or so many in flight
-  virtual void admit(std::uint64_t number) = 0;    // of an intercepted submission, and those before it
-  virtual Standing look() = 0;                     // after permit(0): exact
-  virtual void limit(std::int64_t) {}              // channels that it may have
-  virtual void ask() = 0;                          // the client's helper should look after its streams
+  virtual void permit(std::uint32_t allowed) = 0;     // 0, kUnlimited, kIntercepted, or so many in flight
+  virtual void admit(std::uint64_t number) = 0;       // of an intercepted submission, and those before it
+  virtual Standing look() = 0;                        // after permit(0): exact
+  virtual void limit(std::optional<std::int64_t>) {}  // channels that it may have
+  virtual void ask() = 0;                             // the client's helper should look after its streams
   virtual void kill() = 0;
   virtual bool stopped() { return false; }  // by a signal, so that nothing of it goes on
 };

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -102,6 +103,11 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
       conductor_(Conductor::make(name, std::move(policy), settings.gate, *this)) {
   if (settings_.socket == default_socket()) own_folder();
   lock_ = lock_of(settings_.socket);
+  // Each client takes five descriptors.
+  if (rlimit files{}; getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   listener_ = listen_at(settings_.socket, settings_.group);
   events_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
   bell_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -142,7 +148,10 @@ void Daemon::run(const std::atomic<bool>& stop) {
 void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate) {
   auto conductor = Conductor::make(name, std::move(policy), gate, *this);
   policy_name_ = name;
-  for (auto& [socket, client] : clients_) client->permit(0);
+  for (auto& [socket, client] : clients_) {
+    client->permit(0);
+    client->limit(std::nullopt);
+  }
   conductor_ = std::move(conductor);
   conductor_->begin(now());
   groups_.clear();
@@ -271,9 +280,14 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer) {
   const auto program = programs_.find(hello.program);
   // Nobody else's program, whose priority it would have.
   const bool started = program != programs_.end() && (program->second.user == peer.uid || peer.uid == 0);
-  auto client =
-      std::make_unique<LiveClient>(std::move(strangers_[socket].socket), peer.pid, std::move(pidfd),
-                                   started ? program->second.name : std::string("unknown"), bell_.get());
+  std::unique_ptr<LiveClient> client;
+  try {
+    client = std::make_unique<LiveClient>(
+        peer.pid, std::move(pidfd), started ? program->second.name : std::string("unknown"), bell_.get());
+  } catch (const RunError& error) {  // no memory to share, no descriptors left
+    return refuse(socket, error.what());
+  }
+  client->connect(std::move(strangers_[socket].socket));
   strangers_.erase(socket);
   client->polled(polling_);
   client->program = started ? hello.program : 0;

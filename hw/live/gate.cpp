@@ -376,6 +376,7 @@ void Gate::open_first() {
   if (permit_.load() != &unopened_) return;
   const Source::Pages pages = source_.open();
   pages.client->unknown.store(unknown_.load());
+  pages.client->whole.store(jobs_are_ == JobsAre::whole ? 1 : 0);
   page_.store(pages.client);
   opening_ = openings.fetch_add(1) + 1;
   forgotten_.store(opening_ << 32);
@@ -403,6 +404,7 @@ std::int64_t Gate::await_release(const PermitPage& permit, ClientPage& page) {
       due = releases.due[job / 2 % kReleases].load();
     else if (const std::int64_t think = releases.think.load(); think > 0 && job > 0)
       due = std::max(due, page.jobs[(job / 2 - 1) % kJobs].ended.load() + think);
+    if (releases.kind.load() != kind) continue;  // the count may be of the new kind
     if (const std::int64_t left = due - now(); left > kAwake)
       sleep(std::min(left - kAwake, kNoRelease));
     else if (left > 0)

@@ -13,6 +13,7 @@ LiveReleases::LiveReleases(const WorldSetup& setup, ClientId id, const RunSeed& 
 
 void LiveReleases::begin(LiveClient& client, std::int64_t origin) {
   origin_ = origin;
+  client.hold();  // as of now: its count is that of the next job
   if (timed_) return;
   const std::uint64_t before = client.jobs_begun();
   client.release_from(origin_ + (first_ - Time{}).ns, run_.client().repeat.think.value_or(Duration{}));
@@ -31,6 +32,12 @@ void LiveReleases::look(LiveClient& client, Time now, Time until) {
     left_ = true;
     client.hold();
   }
+}
+
+std::vector<Time> LiveReleases::all(Time end) {
+  std::vector<Time> times = told_;
+  for (; next_ && *next_ <= end; next_ = run_.next_release()) times.push_back(*next_);
+  return times;
 }
 
 bool LiveReleases::through(std::uint64_t over) const {

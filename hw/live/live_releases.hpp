@@ -20,7 +20,8 @@ class LiveReleases {
   void look(LiveClient& client, Time now, Time until);
 
   bool timed() const { return timed_; }
-  const std::vector<Time>& told() const { return told_; }  // of timed ones
+  // Of timed jobs, up to `end`, those included that nobody could be told of for want of room.
+  std::vector<Time> all(Time end);
   // Whether no job is to come after so many that are over.
   bool through(std::uint64_t over) const;
 

@@ -31,6 +31,17 @@ std::string made_folder() {
   return folder;
 }
 
+bool same_pace(const Repeat& a, const Repeat& b) {
+  const auto rate = [](const Repeat& repeat) {
+    return repeat.arrivals ? std::optional(repeat.arrivals->rate) : std::nullopt;
+  };
+  const auto times = [](const Repeat& repeat) {
+    return repeat.arrivals && repeat.arrivals->times ? *repeat.arrivals->times : std::vector<Duration>();
+  };
+  return a.period == b.period && a.think == b.think && a.releases == b.releases && rate(a) == rate(b) &&
+         times(a) == times(b);
+}
+
 std::shared_ptr<Policy> nobody() {
   const PolicyEntry& entry = Policies::named("passthrough", "live", "policy");
   const Node none = parse_yaml("{}", "live");
@@ -172,8 +183,8 @@ class LiveSession::Run {
       }
       if (of.out) continue;
       const std::size_t jobs = of.history.jobs.size() + (of.client->in_job() ? 1 : 0);
-      if (jobs != progress_[c].first || !of.client->in_job()) progress_[c] = {jobs, at};
-      if (at - progress_[c].second > play_.setup.watchdog && gate_open(of))
+      if (jobs != progress_[c].first || !of.client->in_job() || !gate_open(of)) progress_[c] = {jobs, at};
+      if (at - progress_[c].second > play_.setup.watchdog)
         throw RunError(fmt::format(
             "{}: a job has not ended within {} (watchdog); a job ends with a call that waits for the GPU and "
             "leaves nothing outstanding",
@@ -222,7 +233,7 @@ class LiveSession::Run {
       if (!of.out && of.client->in_job() && of.client->jobs_begun() > of.base)
         number_of(of, of.client->jobs_over() - of.base, *of.client);
       // Requests that came while it was busy.
-      const std::vector<Time>& told = releases_.at(c).told();
+      const std::vector<Time> told = releases_.at(c).all(end);
       for (std::size_t j = of.history.jobs.size(); j < told.size() && told[j] <= end; ++j)
         of.history.jobs.push_back({told[j], {}, {}});
       all.push_back(std::move(of.history));
@@ -260,7 +271,11 @@ LiveSession::~LiveSession() {
 
 void LiveSession::came(LiveClient& client) {
   const auto member = members_.find(client.name());
-  if (member == members_.end() || member->second.client != nullptr) return;  // a further process of a program
+  if (member == members_.end()) return;
+  if (member->second.client != nullptr) {
+    further_ = client.name();
+    return;
+  }
   member->second.client = &client;
   if (!member->second.warming) client.hold();
 }
@@ -284,6 +299,13 @@ void LiveSession::hold_all() {
     if (member.client != nullptr) member.client->hold();
 }
 
+void LiveSession::turn() {
+  daemon_->turn(Duration{2'000'000});
+  if (const std::string name = std::exchange(further_, {}); !name.empty())
+    throw RunError(
+        name + ": a second process of its program uses the GPU; a client is one process in the world live");
+}
+
 void LiveSession::open_to_all() { daemon_->play("passthrough", nobody(), {}); }
 
 void LiveSession::fail(const std::string& name, const LivePrograms::End& end, const std::string& when) {
@@ -296,9 +318,11 @@ bool LiveSession::prepare(const WorldSetup& setup, Workload& workload, const std
   for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
     Client& client = workload.clients[c];
     Member& member = members_.at(client.name);
-    if (!stop && (!member.alone || !(member.measured == *client.command))) {
+    if (!stop && (!member.alone || !(member.measured == *client.command) ||
+                  !same_pace(member.measured_at, client.repeat))) {
       member.alone = measure(setup, c, stop);
       member.measured = *client.command;
+      member.measured_at = client.repeat;
     }
     client.alone = member.alone;
   }
@@ -308,6 +332,13 @@ bool LiveSession::prepare(const WorldSetup& setup, Workload& workload, const std
 }
 
 void LiveSession::warm_up(const Workload& workload, const std::atomic<bool>& stop) {
+  // Who does not take part would be a client all the same, with turns of its own.
+  for (auto& [name, member] : members_)
+    if (std::none_of(workload.clients.begin(), workload.clients.end(),
+                     [&](const Client& client) { return client.name == name; })) {
+      programs_->end(name);
+      while (member.client != nullptr && !stop) turn();
+    }
   std::deque<const Client*> cold;
   for (const Client& client : workload.clients) {
     Member& member = members_[client.name];
@@ -396,7 +427,7 @@ AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, co
         fmt::format("{}: none of its jobs ended within {}; a job ends with a call that waits for the GPU and "
                     "leaves nothing outstanding",
                     client.name, to_text(kFirstJob)));
-  while (member.client != nullptr && member.client->in_job() && !stop) turn();
+  settle(setup.workload, kFirstJob);
   Duration sum;
   std::int64_t before = 0;
   for (const LiveClient::JobTimes& job : times) {
@@ -405,11 +436,14 @@ AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, co
   }
   const auto count = static_cast<std::int64_t>(times.size());
   const Duration mean{sum.ns / count};
-  if (count == 1) return {mean, mean};
+  // What lies between two requests is no part of the program.
+  if (count == 1 || !has_own_pace(client)) return {mean, mean};
   return {mean, Duration{(times.back().ended - times.front().ended) / (count - 1)}};
 }
 
 std::vector<Record> LiveSession::play(const Play& play) {
+  static const std::atomic<bool> go_on{false};
+  warm_up(play.setup.workload, go_on);  // whoever has ended in the run before
   Run run(*this, play);
   const auto leave = [&] {
     run_ = nullptr;
@@ -423,6 +457,7 @@ std::vector<Record> LiveSession::play(const Play& play) {
     return records;
   } catch (...) {
     leave();
+    settle(play.setup.workload, play.setup.watchdog);
     throw;
   }
 }

@@ -45,6 +45,7 @@ class LiveSession : public Watcher {
     bool warming = false;
     std::optional<AloneTimes> alone;  // of `measured`
     Command measured;
+    Repeat measured_at;
     // In a run:
     std::uint64_t base = 0, taken = 0;  // jobs on the page: at its begin, and known to be over
     LiveHistory history;
@@ -64,13 +65,14 @@ class LiveSession : public Watcher {
   AloneTimes measure(const WorldSetup& setup, std::uint32_t client, const std::atomic<bool>& stop);
   void settle(const Workload& workload, Duration limit);
   [[noreturn]] void fail(const std::string& name, const LivePrograms::End& end, const std::string& when);
-  void turn() { daemon_->turn(Duration{2'000'000}); }
+  void turn();
 
   std::string folder_;
   std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<LivePrograms> programs_;
   std::map<std::string, Member> members_;  // by the client's name
   Run* run_ = nullptr;
+  std::string further_;  // a program of which a second process has come
 };
 
 }  // namespace gangway::live

@@ -35,7 +35,7 @@ std::vector<Part> parts_of(const LiveHistory& client, ClientId id) {
     }
     if (parts.size() == first) parts.push_back({{id, j}, *job.begun, {}, job.over, false, false});
     parts[first].first = true;
-    parts.back().last = true;
+    parts.back().last = job.over.has_value();
   }
   return parts;
 }

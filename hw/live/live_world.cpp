@@ -73,6 +73,15 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
   if (setup.device.arbitration == Arbitration::mps)
     throw InputError(origin, "policies." + request.label + ".device.arbitration", "mps",
                      "another arbitration, or the world sim");
+  if (setup.workload.jitter.arrival > Duration{})
+    throw InputError(request.workload.origin, "workload.jitter.arrival",
+                     to_text(setup.workload.jitter.arrival),
+                     "none in the world " + world.name + ", or the world sim");
+  for (std::size_t c = 0; c < setup.workload.clients.size(); ++c)
+    if (setup.workload.clients[c].priority_to)
+      throw InputError(
+          request.workload.of(c), "workload.clients." + setup.workload.clients[c].name + ".priority",
+          "one drawn for each job", "a number in the world " + world.name + ", where it is the program's");
   for (std::size_t c = 0; c < setup.workload.clients.size(); ++c)
     if (const Client& client = setup.workload.clients[c]; client.name.size() > kLongestName)
       throw InputError(request.workload.of(c), "workload.clients." + client.name, "a long name",

@@ -15,9 +15,11 @@ inline constexpr std::uint32_t kStreams = 1024;  // with work on them at once
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
 inline constexpr std::uint32_t kIntercepted = UINT32_MAX - 1;
 inline constexpr std::uint32_t kMostInFlight = 64;  // that a permit limits to
-inline constexpr std::uint32_t kBuckets = 24;       // bucket b: [2^b, 2^(b+1)) ns
-inline constexpr std::uint32_t kJobs = 16384;       // the latest, whose times are kept
-inline constexpr std::uint32_t kReleases = 1024;    // told ahead
+inline constexpr std::uint32_t kMostAsked =
+    4096;  // intercepted submissions that wait at once; one for each thread
+inline constexpr std::uint32_t kBuckets = 24;     // bucket b: [2^b, 2^(b+1)) ns
+inline constexpr std::uint32_t kJobs = 16384;     // the latest, whose times are kept
+inline constexpr std::uint32_t kReleases = 1024;  // told ahead
 
 // When jobs may begin, where that is not the program's own affair. Jobs are counted as on the client page.
 struct Releases {
@@ -88,6 +90,7 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint32_t> slots;     // of threads, ever used
   std::atomic<std::uint32_t> streams;   // slots ever used
   std::atomic<std::uint32_t> forced;    // submissions that passed over `in_flight` since nothing else went on
+  std::atomic<std::uint32_t> whole;     // its job is the whole program
   std::atomic<std::uint32_t> channels;  // streams and contexts that the program has made
   std::atomic<std::uint32_t>
       unknown;  // functions of the driver that the program found and the gate does not know

@@ -27,8 +27,16 @@ def client(name, command, more=""):
 
 
 def running():
-    """Programs of these tests that are still there."""
+    """Programs of these tests that are there."""
     return subprocess.run(["pgrep", "-f", f"^{CLIENT} loop"], capture_output=True, text=True).stdout.split()
+
+
+def left_behind():
+    """Likewise, soon after their run: what was killed needs a moment."""
+    end = time.monotonic() + 5
+    while running() and time.monotonic() < end:
+        time.sleep(0.02)
+    return running()
 
 
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")
@@ -63,7 +71,7 @@ horizon: {horizon}
         result = subprocess.run([GANGWAY, "run", path, "--world", "live", "--out", self.folder / "out", *options], capture_output=True,
                                 text=True, timeout=LIMIT, env=self.environment())
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
-        self.assertEqual(running(), [])
+        self.assertEqual(left_behind(), [])
         self.assertEqual([str(p) for p in self.folder.glob("gangway/run.*")], [])  # nothing is left behind
         return result
 
@@ -134,6 +142,39 @@ horizon: {horizon}
         result = self.run_file(self.file(client("stuck", f"{{run: {loop(1, 200, 240, 'hang')}, skip: 5}}"), more="watchdog: 1 s\n", horizon="20 s"), code=1)
         self.assertIn("stuck: a job has not ended within 1 s (watchdog)", result.stderr)
 
+    def test_a_failed_run_does_not_fail_the_next(self):
+        # Alone it is measured with 200 jobs; in its first run it hangs, and for the second it is started anew, and does not.
+        script = f"if [ -e hung ]; then exec {CLIENT} loop 1 200 {FOREVER}; else touch hung; exec {CLIENT} loop 1 200 240 hang; fi"
+        result = self.run_file(self.file(client("stuck", f"{{run: [sh, -c, '{script}'], skip: 5}}"), policies="[passthrough, fcfs]",
+                                         more="watchdog: 1 s\n", horizon="2 s"), code=1)
+        self.assertEqual(result.stderr.splitlines()[0].count("a job has not ended within 1 s"), 1, result.stderr)
+        self.assertIn("1 of 2 results failed", result.stderr)
+        self.assertGreater(len(self.rows()), 1000)
+
+    def test_who_does_not_take_part_is_not_there(self):
+        clients = client("a", loop(1, 500)) + client("b", loop(1, 500))
+        self.run_file(self.file(clients, "[{name: disengaged-timeslice, params: {slice: 20 ms}}]", more="sweep:\n  clients: [[a, b], [a]]\n"))
+        jobs = [[row for row in self.rows() if row["point"] == point and row["client"] == "a" and row["finish_ns"]] for point in "01"]
+        self.assertGreater(len(jobs[1]), 1.5 * len(jobs[0]))  # no slices for nobody
+
+    def test_a_backlog_is_counted_whole(self):
+        self.run_file(self.file(client("busy", loop(1, 2000), "repeat: {jobs: endless, arrivals: {process: fixed, rate: 4000/s}}")))
+        rows = self.rows()
+        self.assertAlmostEqual(len(rows), 2000, delta=2)
+        self.assertEqual([int(row["arrival_ns"]) // 250_000 for row in rows], list(range(int(rows[0]["arrival_ns"]) // 250_000, int(rows[0]["arrival_ns"]) // 250_000 + len(rows))))
+        self.assertLess(len([row for row in rows if row["finish_ns"]]), 300)
+
+    def test_programs_that_end_between_permutations(self):
+        text = self.file(client("short", f"{{run: {loop(1, 200, 300)}, skip: 5}}", "repeat: {jobs: endless}") + client("long", loop(1, 200), "repeat: {jobs: endless}"),
+                         more="permutations: 2\n")
+        text.write_text(text.read_text().replace("  clients:\n", "  arrivals: {gap: 1 ms, order: permuted}\n  clients:\n", 1))
+        self.run_file(text)
+        self.assertEqual({row["permutation"] for row in self.rows() if row["client"] == "short"}, {"0", "1"})
+
+    def test_a_second_process_of_a_program(self):
+        result = self.run_file(self.file(client("two", f"{{run: [{CLIENT}, forks], skip: 0}}")), code=1)
+        self.assertIn("two: a second process of its program uses the GPU", result.stderr)
+
     def test_an_interrupt_ends_the_programs(self):
         path = self.file(client("a", loop(1, 200)), horizon="100 s")
         process = subprocess.Popen([GANGWAY, "run", path, "--world", "live", "--out", self.folder / "out"], stdout=subprocess.PIPE,
@@ -145,7 +186,7 @@ horizon: {horizon}
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=LIMIT)
         self.assertNotEqual(process.returncode, 0)
-        self.assertEqual(running(), [])
+        self.assertEqual(left_behind(), [])
 
     def test_programs_end_with_a_killed_run(self):
         path = self.file(client("a", loop(1, 200)), horizon="100 s")
@@ -159,7 +200,7 @@ horizon: {horizon}
         process.communicate()
         while running() and time.monotonic() < end:
             time.sleep(0.05)
-        self.assertEqual(running(), [])
+        self.assertEqual(left_behind(), [])
 
     def test_think_leave_and_jobs(self):
         clients = client("thinks", loop(1, 200), "repeat: {jobs: 5, think: 20 ms}") + \
@@ -205,6 +246,10 @@ horizon: {horizon}
         self.refused("no command", self.file("    - {name: a, kernels: [{name: k, time: 1 ms, block_tasks: 10, block_task_length: 1 us}]}\n"))
         self.refused("no folder", self.file(client("a", "{run: ['true'], folder: not/there}")))
         self.refused("did you mean 'skip'?", self.file(client("a", "{run: ['true'], skips: 3}")))
+        self.refused("where it is the program's", self.file(client("a", loop(1, 200), "priority: {from: 0, to: 9}")))
+        jitter = self.file(good)
+        jitter.write_text(jitter.read_text().replace("  clients:\n", "  jitter: {arrival: 1 ms}\n  clients:\n", 1))
+        self.refused("none in the world live", jitter)
         self.refused("sync or nvtx:NAME", self.file(client("a", "{run: ['true'], jobs: often}")))
         self.refused("1 in the world live", self.file(good, "[{name: passthrough, device: {gpus: 2}}]"))
         # In the simulation a program alone is nothing.

@@ -170,6 +170,50 @@ TEST_CASE("Engaged time slices admit the holder's submissions until its slice en
   CHECK(a.admitted == 4);
 }
 
+TEST_CASE("A client whose jobs are never interrupted is not intercepted behind its slice", "[live]") {
+  GateSettings settings;
+  settings.drain_limit = 20_ms;
+  Stage stage("timeslice", settings, "{slice: 10 ms, limit: 100 ms}");
+  FakeClient& a = stage.open();
+  stage.open();
+  a.begin_job();
+  for (int turn = 0; turn < 2; ++turn) {  // twice it does not drain in time
+    while (a.permitted != kIntercepted && stage.now < ms(1000)) stage.play(stage.now + 1_ms);
+    a.standing.outstanding = 1;
+    while (a.permitted != kUnlimited && stage.now < ms(1000)) stage.play(stage.now + 1_ms);
+    a.end_job();
+    while (a.permitted != 0 && stage.now < ms(1000)) stage.play(stage.now + 1_ms);
+    a.begin_job();
+  }
+  REQUIRE(stage.steps.count(Step::whole) == 1);
+  while (a.permitted != kIntercepted && stage.now < ms(1000)) stage.play(stage.now + 1_ms);
+  REQUIRE(stage.now < ms(1000));
+  a.standing.outstanding = 1;
+  stage.play(stage.now + 500_ms);
+  CHECK(a.permitted == kUnlimited);  // so that its job can end
+  CHECK(!a.killed);
+  a.end_job();
+  stage.play(stage.now + 5_ms);
+  CHECK(a.permitted == 0);
+}
+
+TEST_CASE("A page that says that millions wait costs its client its life, not the daemon", "[live]") {
+  Stage stage("trap-per-request");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.standing.asked = UINT64_MAX / 2;
+  b.standing.asked = 1;
+  stage.at(ms(1));
+  CHECK(a.killed);
+  CHECK((!b.killed && b.admitted == 1));
+  FakeClient member;
+  ClientGroup group;
+  group.add(member);
+  member.standing.asked = UINT64_MAX / 2;
+  group.look();
+  CHECK(member.killed);
+}
+
 // Free runs of 10 ms for each client that was sampled, windows of 2 ms.
 TEST_CASE("Disengaged fair queueing samples those that used the device, and holds back who is ahead",
           "[live]") {

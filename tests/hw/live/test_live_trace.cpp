@@ -61,6 +61,14 @@ TEST_CASE("A grant that ends without an order was idle, and counts as no evictio
   CHECK(lines({a}, Sharing::granted, Time{100})[4] == "30 A0 left 1 idle");
 }
 
+TEST_CASE("A job that is evicted and does not come back is not completed", "[live]") {
+  LiveHistory a;
+  a.jobs = {{Time{0}, Time{0}, {}}};
+  a.spans = {{Time{0}, Time{30}, Time{20}}};
+  CHECK(lines({a}, Sharing::granted, Time{100})[5] == "30 A0 left 1 evicted");
+  CHECK(lines({a}, Sharing::accessed, Time{100})[3] == "30 A0 paused 1");
+}
+
 TEST_CASE("What comes behind the end of a run is left out, and a killed job says so", "[live]") {
   LiveHistory a, b;
   a.jobs = {{Time{0}, Time{5}, Time{50}, true}, {Time{60}, {}, {}}};

@@ -1,6 +1,7 @@
-// Throttle: requests of one size, one after the other (NEON, section 5.1). Each is a kernel that keeps one block
-// busy for so long, and the host waits for it. throttle MICROSECONDS [--requests N] [--sleep SHARE] [--streams N]
-//   nvcc -O2 -arch=native -cudart static -o throttle throttle.cu
+// Throttle: requests of one size, one after the other (NEON, section 5.1). Each is a kernel that keeps one
+// block busy for so long, and the host waits for it. throttle MICROSECONDS [--requests N] [--sleep SHARE]
+// [--streams N]
+//   nvcc -O2 -arch=native -cudart static -o throttle throttle_program.cu
 // Plain CUDA: nothing here knows of Gangway. Each request is an NVTX range `request`.
 #include <nvtx3/nvToolsExt.h>
 
@@ -11,12 +12,12 @@
 #include <thread>
 #include <vector>
 
-#define NEED(call)                                                                        \
-  do {                                                                                    \
-    if (const cudaError_t error = (call); error != cudaSuccess) {                         \
-      std::printf("%s: %s\n", #call, cudaGetErrorString(error));                          \
-      return 1;                                                                           \
-    }                                                                                     \
+#define NEED(call)                                                \
+  do {                                                            \
+    if (const cudaError_t error = (call); error != cudaSuccess) { \
+      std::printf("%s: %s\n", #call, cudaGetErrorString(error));  \
+      return 1;                                                   \
+    }                                                             \
   } while (false)
 
 __global__ void spin(unsigned long long ns) {
@@ -45,7 +46,8 @@ int main(int argc, char** argv) {
   const auto pause = std::chrono::duration<double, std::micro>(sleep < 1 ? us * sleep / (1 - sleep) : 0);
   for (long request = 0; request < requests; ++request) {
     nvtxRangePushA("request");
-    for (const cudaStream_t stream : all) spin<<<1, 32, 0, stream>>>(static_cast<unsigned long long>(us * 1000));
+    for (const cudaStream_t stream : all)
+      spin<<<1, 32, 0, stream>>>(static_cast<unsigned long long>(us * 1000));
     NEED(cudaGetLastError());
     for (const cudaStream_t stream : all) NEED(cudaStreamSynchronize(stream));
     nvtxRangePop();
