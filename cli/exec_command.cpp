@@ -13,7 +13,6 @@ namespace gangway {
 void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code) {
   auto settings = std::make_shared<live::ExecSettings>();
   auto slo = std::make_shared<std::string>();
-  settings->socket = live::default_socket();
   CLI::App* sub = app.add_subcommand(
       "exec", "run a program as it is under the daemon: gangway exec [options] -- PROGRAM [arguments]");
   sub->add_option("--priority", settings->priority, "of its jobs; higher is more urgent (default 0)")
@@ -27,8 +26,14 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
   sub->add_option("--group", settings->group,
                   "programs of one user and group are one client: for those that wait for each other")
       ->check([](const std::string& name) { return name.size() < 64 ? "" : "longer than 63 bytes"; });
-  sub->add_option("--socket", settings->socket,
-                  "where the daemon listens (default " + settings->socket + ")");
+  sub->add_option(
+         "--gpu", settings->gpu,
+         "the GPU that it sees, of those that it would see, and whose daemon it is started under (default: "
+         "all, and the daemon of GPU 0)")
+      ->check(CLI::Range(0U, 63U));
+  sub->add_option(
+      "--socket", settings->socket,
+      "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)");
   sub->add_option(
       "--jobs", settings->jobs,
       "what a job is: sync, from a submission to the call that leaves nothing outstanding; nvtx:NAME, an "
@@ -43,6 +48,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       settings->slo = Field(node, "slo").duration(Duration{1});
     }
     recording::read_job_rule(settings->jobs);
+    if (settings->socket.empty()) settings->socket = live::default_socket(settings->gpu.value_or(0));
     settings->command = sub->remaining();
     settings->command.insert(settings->command.end(), program.begin(), program.end());
     if (settings->command.empty() || settings->command.front().empty())

@@ -20,7 +20,8 @@ namespace {
 struct Arguments {
   std::string policy;
   std::vector<std::string> parameters;
-  std::string socket = live::default_socket();
+  std::string socket;
+  unsigned gpu = 0;
   std::uint32_t in_flight = 0;
   std::int64_t channels = 0;
   std::string drain_limit, linger, log, group;
@@ -66,7 +67,7 @@ std::map<uid_t, std::int32_t> priorities_of(const std::vector<std::string>& pair
 int serve(const Arguments& arguments) {
   const PolicyEntry& entry = Policies::named(arguments.policy, "--policy", "policy");
   live::DaemonSettings settings;
-  settings.socket = arguments.socket;
+  settings.socket = arguments.socket.empty() ? live::default_socket(arguments.gpu) : arguments.socket;
   settings.group = arguments.group;
   settings.priorities = priorities_of(arguments.priorities);
   settings.gate.in_flight = arguments.in_flight;
@@ -82,7 +83,7 @@ int serve(const Arguments& arguments) {
   settings.log = log.get();
   live::Daemon daemon(entry.name, entry.make(values_of(entry, arguments.parameters)), settings);
   const std::atomic<bool>& stop = catch_interrupts();
-  fmt::print("{} at {}\n", entry.name, arguments.socket);
+  fmt::print("{} at {}\n", entry.name, settings.socket);
   std::fflush(stdout);
   daemon.run(stop);
   return 0;
@@ -99,7 +100,10 @@ void add_serve(CLI::App& app, int& code) {
   sub->add_option("--param", arguments->parameters,
                   "name=value: a parameter of the policy (list policies shows them)")
       ->allow_extra_args(false);
-  sub->add_option("--socket", arguments->socket, "where to listen (default " + arguments->socket + ")");
+  sub->add_option("--gpu", arguments->gpu, "whose programs it schedules, one daemon for each (default 0)")
+      ->check(CLI::Range(0U, 63U));
+  sub->add_option("--socket", arguments->socket,
+                  "where to listen (default " + live::default_socket() + ", with -N for GPU N from 1 on)");
   sub->add_option(
          "--channels", arguments->channels,
          "streams and contexts that all clients can have, for policies with the parameter `channels` "

@@ -21,7 +21,8 @@ namespace {
 using Json = nlohmann::json;
 
 struct Arguments {
-  std::string socket = live::default_socket(), every;
+  std::string socket, every;
+  unsigned gpu = 0;
   bool json = false, prometheus = false;
 };
 
@@ -173,12 +174,17 @@ int status(const Arguments& arguments) {
 void add_status(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("status", "what the daemon's clients do");
-  sub->add_option("--socket", arguments->socket,
-                  "where the daemon listens (default " + arguments->socket + ")");
+  sub->add_option("--gpu", arguments->gpu, "whose daemon (default 0)")->check(CLI::Range(0U, 63U));
+  sub->add_option(
+      "--socket", arguments->socket,
+      "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)");
   sub->add_flag("--json", arguments->json, "for programs (hw/live/README.md)");
   sub->add_flag("--prometheus", arguments->prometheus, "in Prometheus' text format")->excludes("--json");
   sub->add_option("--every", arguments->every, "again and again: 1 s");
-  sub->callback([arguments, &code] { code = status(*arguments); });
+  sub->callback([arguments, &code] {
+    if (arguments->socket.empty()) arguments->socket = live::default_socket(arguments->gpu);
+    code = status(*arguments);
+  });
 }
 
 }  // namespace gangway

@@ -101,7 +101,9 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
       watcher_(watcher),
       policy_name_(name),
       conductor_(Conductor::make(name, std::move(policy), settings.gate, *this)) {
-  if (settings_.socket == default_socket()) own_folder();
+  if (settings_.socket.substr(0, settings_.socket.rfind('/')) ==
+      default_socket().substr(0, default_socket().rfind('/')))
+    own_folder();
   lock_ = lock_of(settings_.socket);
   // Each client takes five descriptors.
   if (rlimit files{}; getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include "hw/live/page.hpp"
 #include "hw/live/runtime_folder.hpp"
@@ -70,6 +71,20 @@ void put_first(const char* variable, const std::string& path) {
   setenv(variable, before != nullptr && *before != '\0' ? (path + ":" + before).c_str() : path.c_str(), 1);
 }
 
+// Of the devices that CUDA_VISIBLE_DEVICES lists, or of all.
+void show_only(unsigned gpu) {
+  constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
+  const char* listed = std::getenv(kVisible);
+  std::string device = std::to_string(gpu);
+  if (listed != nullptr) {
+    std::istringstream all(listed);
+    unsigned place = 0;
+    while (std::getline(all, device, ',') && place < gpu) ++place;
+    if (!all) throw RunError(std::string("no GPU ") + std::to_string(gpu) + " in " + kVisible + "=" + listed);
+  }
+  setenv(kVisible, device.c_str(), 1);
+}
+
 }  // namespace
 
 int execute(const ExecSettings& settings) {
@@ -96,6 +111,7 @@ int execute(const ExecSettings& settings) {
 
   const std::string folder = library_folder();
   put_first("LD_LIBRARY_PATH", folder);
+  if (settings.gpu) show_only(*settings.gpu);
   setenv("GANGWAY_JOBS", settings.jobs.c_str(), 1);
   if (settings.jobs.starts_with("nvtx:")) {
     const std::string ours = folder + "/libcuda.so.1";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,9 @@ namespace gangway::live {
 
 struct ExecSettings {
   std::string socket;
-  std::string name;   // empty: that of the program
-  std::string group;  // programs of one group are one client; empty: each its own
+  std::optional<unsigned> gpu;  // of those that it would see, the only one that it sees
+  std::string name;             // empty: that of the program
+  std::string group;            // programs of one group are one client; empty: each its own
   std::int32_t priority = 0;
   double weight = 1;          // of its share
   Duration slo = {};          // objective for the latency of its jobs; 0: none

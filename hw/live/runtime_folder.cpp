@@ -30,6 +30,8 @@ std::string own_folder() {
   return path;
 }
 
-std::string default_socket() { return folder() + "/socket"; }
+std::string default_socket(unsigned gpu) {
+  return folder() + (gpu == 0 ? "/socket" : "/socket-" + std::to_string(gpu));
+}
 
 }  // namespace gangway::live

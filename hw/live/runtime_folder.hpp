@@ -8,7 +8,7 @@ namespace gangway::live {
 // $XDG_RUNTIME_DIR/gangway, else /tmp/gangway-UID; made where it is missing. RunError where it is somebody
 // else's.
 std::string own_folder();
-// Where the daemon listens unless told otherwise. Makes nothing.
-std::string default_socket();
+// Where the daemon of a GPU listens unless told otherwise. Makes nothing.
+std::string default_socket(unsigned gpu = 0);
 
 }  // namespace gangway::live

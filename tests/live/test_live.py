@@ -289,6 +289,24 @@ class Programs(unittest.TestCase):
         self.assertEqual(daemon.run("sh", "-c", "kill -KILL $$")[0], -signal.SIGKILL)
         daemon.end()
 
+    def test_a_daemon_for_each_gpu(self):
+        daemon = Daemon("--policy", "piv")
+        environment = daemon.environment(CUDA_VISIBLE_DEVICES="3,GPU-abc,7")
+        second = subprocess.Popen([GANGWAY, "serve", "--policy", "fcfs", "--gpu", "1"], stdout=subprocess.PIPE, text=True, env=environment)
+        self.assertEqual(second.stdout.readline(), f"fcfs at {daemon.folder}/gangway/socket-1\n")
+
+        def run(*options):
+            return subprocess.run([GANGWAY, "exec", *options, "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"], capture_output=True, text=True,
+                                  timeout=LIMIT, env=environment)
+        self.assertEqual(run("--gpu", "1").stdout, "GPU-abc\n")
+        self.assertIn("no daemon", run("--gpu", "2").stderr)
+        self.assertEqual(run("--gpu", "2", "--socket", daemon.socket).stdout, "7\n")
+        self.assertIn("no GPU 3 in CUDA_VISIBLE_DEVICES=3,GPU-abc,7", run("--gpu", "3", "--socket", daemon.socket).stderr)
+        self.assertEqual(run("--socket", daemon.socket).stdout, "3,GPU-abc,7\n")
+        second.terminate()
+        second.communicate()
+        daemon.end()
+
     def test_no_driver(self):
         daemon = Daemon("--policy", "piv")
         result = subprocess.run([GANGWAY, "exec", "--socket", daemon.socket, "--", "true"], capture_output=True, text=True,
