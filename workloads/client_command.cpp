@@ -35,11 +35,7 @@ std::shared_ptr<const Command> read_command(const Field& field) {
     command->words = read_words(m.need("run"));
     if (auto skip = m.maybe("skip")) command->skip = static_cast<std::uint32_t>(skip->integer(0, 1'000'000));
     if (auto jobs = m.maybe("jobs")) command->jobs = read_jobs(*jobs);
-    if (auto in = m.maybe("folder")) {
-      folder /= in->text();
-      if (std::error_code failed; !fs::is_directory(folder, failed))
-        in->fail("no folder " + folder.string(), "a folder");
-    }
+    if (auto in = m.maybe("folder")) folder /= in->text();
     m.finish();
   }
   command->folder = fs::absolute(folder).lexically_normal().string();

@@ -2,8 +2,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
-#include <mutex>
 
 #include "hw/live/live_session.hpp"
 #include "models/world.hpp"
@@ -77,6 +77,12 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
     throw InputError(request.workload.origin, "workload.jitter.arrival",
                      to_text(setup.workload.jitter.arrival),
                      "none in the world " + world.name + ", or the world sim");
+  // Elsewhere nobody needs it.
+  for (std::size_t c = 0; c < setup.workload.clients.size(); ++c)
+    if (const Client& client = setup.workload.clients[c];
+        !std::filesystem::is_directory(client.command->folder))
+      throw InputError(request.workload.of(c), "workload.clients." + client.name + ".command.folder",
+                       "no folder " + client.command->folder, "a folder of this machine");
   for (std::size_t c = 0; c < setup.workload.clients.size(); ++c)
     if (setup.workload.clients[c].priority_to)
       throw InputError(
