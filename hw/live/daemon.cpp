@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "hw/live/monotonic.hpp"
 #include "hw/live/runtime_folder.hpp"
@@ -101,9 +102,8 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
       watcher_(watcher),
       policy_name_(name),
       conductor_(Conductor::make(name, std::move(policy), settings.gate, *this)) {
-  if (settings_.socket.substr(0, settings_.socket.rfind('/')) ==
-      default_socket().substr(0, default_socket().rfind('/')))
-    own_folder();
+  using std::filesystem::path;
+  if (path(settings_.socket).parent_path() == path(default_socket()).parent_path()) own_folder();
   lock_ = lock_of(settings_.socket);
   // Each client takes five descriptors.
   if (rlimit files{}; getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {

@@ -24,6 +24,8 @@ constexpr Duration kStarting{600'000'000'000};  // for a program to become warm
 constexpr Duration kMeasuring{3'000'000'000};   // what jobs take alone, and
 constexpr std::size_t kMostMeasured = 200;      // of them
 constexpr Duration kFirstJob{60'000'000'000};   // for the first of them to end
+constexpr const char* kWhatEndsAJob =
+    "a job ends with a call that waits for the GPU and leaves nothing outstanding";
 
 std::string made_folder() {
   std::string folder = own_folder() + "/run.XXXXXX";
@@ -185,10 +187,8 @@ class LiveSession::Run {
       const std::size_t jobs = of.history.jobs.size() + (of.client->in_job() ? 1 : 0);
       if (jobs != progress_[c].first || !of.client->in_job() || !gate_open(of)) progress_[c] = {jobs, at};
       if (at - progress_[c].second > play_.setup.watchdog)
-        throw RunError(fmt::format(
-            "{}: a job has not ended within {} (watchdog); a job ends with a call that waits for the GPU and "
-            "leaves nothing outstanding",
-            clients_[c].name, to_text(play_.setup.watchdog)));
+        throw RunError(fmt::format("{}: a job has not ended within {} (watchdog); {}", clients_[c].name,
+                                   to_text(play_.setup.watchdog), kWhatEndsAJob));
     }
   }
   bool gate_open(const Member& member) const {
@@ -301,9 +301,11 @@ void LiveSession::hold_all() {
 
 void LiveSession::turn() {
   daemon_->turn(Duration{2'000'000});
-  if (const std::string name = std::exchange(further_, {}); !name.empty())
-    throw RunError(
-        name + ": a second process of its program uses the GPU; a client is one process in the world live");
+  const std::string name = std::exchange(further_, {});
+  if (name.empty()) return;
+  programs_->end(name);  // or the next run would have both, and nobody would say so
+  throw RunError(name +
+                 ": a second process of its program uses the GPU; a client is one process in the world live");
 }
 
 void LiveSession::open_to_all() { daemon_->play("passthrough", nobody(), {}); }
@@ -367,11 +369,8 @@ void LiveSession::warm_up(const Workload& workload, const std::atomic<bool>& sto
     if (programs_->ended(client.name, end))
       fail(client.name, end, fmt::format("before it was warm, after {} of {} jobs", jobs, skip));
     if (monotonic_ns() - began > kStarting.ns)
-      throw RunError(
-          fmt::format("{}: it is not warm after {}: {} of {} jobs (skip) have ended; a job ends with a call "
-                      "that waits for "
-                      "the GPU and leaves nothing outstanding",
-                      client.name, to_text(kStarting), jobs, skip));
+      throw RunError(fmt::format("{}: it is not warm after {}: {} of {} jobs (skip) have ended; {}",
+                                 client.name, to_text(kStarting), jobs, skip, kWhatEndsAJob));
     if (jobs > skip || (skip == 0 && member.client != nullptr)) {
       member.client->hold();
       member.warming = false;
@@ -423,10 +422,8 @@ AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, co
   if (member.client != nullptr) member.client->hold();
   if (stop) return {};
   if (times.empty())
-    throw RunError(
-        fmt::format("{}: none of its jobs ended within {}; a job ends with a call that waits for the GPU and "
-                    "leaves nothing outstanding",
-                    client.name, to_text(kFirstJob)));
+    throw RunError(fmt::format("{}: none of its jobs ended within {}; {}", client.name, to_text(kFirstJob),
+                               kWhatEndsAJob));
   settle(setup.workload, kFirstJob);
   Duration sum;
   std::int64_t before = 0;

@@ -23,8 +23,8 @@ class LiveSession : public Watcher {
   ~LiveSession();
 
   // Starts the clients' programs that do not run yet, waits until they are warm, and measures what their jobs
-  // take alone, once for each command. False: `stop` was set. RunError where one ends before, or none of its
-  // jobs does.
+  // take alone, once for each command and pace. False: `stop` was set. RunError where one ends before, or
+  // none of its jobs does.
   bool prepare(const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop);
 
   // Plays a run of programs that are prepared, and returns its trace. RunError where a program fails. Empty:
@@ -58,7 +58,6 @@ class LiveSession : public Watcher {
   void left(const LiveClient& client) override;
   void step(Time now, Step step, ClientId client) override;
 
-  void start(const std::string& name, const Command& command);
   void hold_all();
   void open_to_all();
   void warm_up(const Workload& workload, const std::atomic<bool>& stop);
