@@ -136,6 +136,25 @@ TEST_CASE("Nobody who talks nonsense harms the daemon or others", "[live][thread
   CHECK(open_files() <= before);
 }
 
+TEST_CASE("Latencies of a client count from when its jobs were due, and jobs under way do not count",
+          "[live]") {
+  LiveClient client(getpid(), Descriptor(), "a", -1);
+  auto& page = const_cast<ClientPage&>(client.page());  // which only the client writes
+  for (std::uint64_t j = 0; j < 11; ++j) {
+    JobSlot& slot = page.jobs[j];
+    slot.number.store(j + 1);
+    slot.arrived.store(1'000'000);
+    slot.begun.store(5'000'000);
+    slot.ended.store(j < 10 ? 6'000'000 + static_cast<std::int64_t>(j) : 90'000'000);
+  }
+  page.counted.store(2 * 10 + 1);
+  const nlohmann::json status = nlohmann::json::parse(status_text({}, {{&client, true, {}}}));
+  const nlohmann::json& shown = status["clients"][0];
+  CHECK(shown["jobs"] == 11);
+  CHECK(shown["latency_ns"]["p50"] == 5'000'004);
+  CHECK(shown["latency_ns"]["p99"] == 5'000'009);
+}
+
 TEST_CASE("Processes that have a file open are found, with their commands", "[live]") {
   const gangway::testing::ScratchFolder folder;
   const std::string file = std::filesystem::canonical(folder.path()) / "device";
