@@ -27,7 +27,7 @@ std::string read_jobs(const Field& field) {
 
 std::shared_ptr<const Command> read_command(const Field& field) {
   auto command = std::make_shared<Command>();
-  fs::path folder = fs::path(field.node().origin().file).parent_path();
+  fs::path folder = fs::path(".") / fs::path(field.node().origin().file).parent_path();
   if (!field.is_mapping()) {
     command->words = read_words(field);
   } else {

@@ -67,9 +67,9 @@ horizon: {horizon}
     def environment(self):
         return dict(os.environ, LD_LIBRARY_PATH=STANDIN, XDG_RUNTIME_DIR=str(self.folder))
 
-    def run_file(self, path, *options, code=0):
+    def run_file(self, path, *options, code=0, folder=None):
         result = subprocess.run([GANGWAY, "run", path, "--world", "live", "--out", self.folder / "out", *options], capture_output=True,
-                                text=True, timeout=LIMIT, env=self.environment())
+                                text=True, timeout=LIMIT, env=self.environment(), cwd=folder)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         self.assertEqual(left_behind(), [])
         self.assertEqual([str(p) for p in self.folder.glob("gangway/run.*")], [])  # nothing is left behind
@@ -141,6 +141,15 @@ horizon: {horizon}
     def test_a_job_that_does_not_end(self):
         result = self.run_file(self.file(client("stuck", f"{{run: {loop(1, 200, 240, 'hang')}, skip: 5}}"), more="watchdog: 1 s\n", horizon="20 s"), code=1)
         self.assertIn("stuck: a job has not ended within 1 s (watchdog)", result.stderr)
+
+    def test_programs_work_in_the_folder_of_the_file(self):
+        (self.folder / "inner").mkdir()
+        for folder, more in ((self.folder, ""), (self.folder / "inner", ", folder: inner")):
+            (folder / folder.name).touch()
+            command = f"{{run: [sh, -c, 'test -e {folder.name} && exec {CLIENT} loop 1 200 {FOREVER}'], skip: 5{more}}}"
+            path = self.file(client("a", command), horizon="50 ms")
+            self.run_file(path.name, "--force", folder=self.folder)  # as it is called from there
+            self.run_file(path, "--force", folder="/")
 
     def test_a_failed_run_does_not_fail_the_next(self):
         # Alone it is measured with 200 jobs; in its first run it hangs, and for the second it is started anew, and does not.
