@@ -1,6 +1,7 @@
 """Records the programs here and runs them alone and in pairs, on a machine with a GPU that nobody else uses.
 
-measure.py OUT PART ...    parts: try, record, pairs, all (both), mps (pairs under MPS); all:200 ends before 200 s
+measure.py OUT PART ...    parts: try, record, pairs, all (both), mps (pairs under MPS), overhead (alone, under `gangway serve` and
+                           without it); all:200 ends before 200 s
 GANGWAY is the program `gangway`; what is in OUT already is overwritten."""
 
 import csv
@@ -8,6 +9,7 @@ import gzip
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -210,7 +212,44 @@ def part_mps(out, limit):
             CALM.pop(key)
 
 
-PARTS = {"try": part_try, "record": part_record, "pairs": part_pairs, "all": part_all, "mps": part_mps}
+def part_overhead(out, limit, seconds=0.8):
+    """Each program alone, by turns without Gangway and as a client with direct access: the ratio of mean job times in each round."""
+    socket = f"{out}/socket"
+    with open(f"{out}/serve.txt", "w") as log:
+        daemon = subprocess.Popen([GANGWAY, "serve", "--policy", "passthrough", "--socket", socket], stdout=log, stderr=log)
+        while not os.path.exists(socket) and daemon.poll() is None:
+            time.sleep(0.01)
+        wrappers = {"native": (), "client": (GANGWAY, "exec", "--socket", socket, "--")}
+        programs = {(name, kind): Program(out, name, ["--runs"], wrapper) for name in PROGRAMS for kind, wrapper in wrappers.items()}
+        for program in programs.values():
+            program.answer()
+        ratios = {name: [] for name in PROGRAMS}
+        say(out, f"-- programs ready after {time.monotonic() - BEGAN:.1f} s")
+        while time.monotonic() < BEGAN + limit - len(PROGRAMS) * 2 * seconds - 5 and len(ratios["long-kernel"]) < 9:
+            turn = list(wrappers)[::(1 if len(ratios["long-kernel"]) % 2 else -1)]
+            for name in PROGRAMS:
+                means = {}
+                for kind in turn:
+                    log_file = f"{out}/overhead-{name}-{kind}.jsonl"
+                    programs[name, kind].run(f"--seconds {seconds} --log {log_file}")
+                    programs[name, kind].answer()
+                    with open(log_file, encoding="utf-8") as lines:
+                        lengths = [job["end"] - job["begin"] for job in map(json.loads, lines)]
+                    means[kind] = sum(lengths) / len(lengths)
+                ratios[name].append(means["client"] / means["native"])
+        medians = {name: statistics.median(found) for name, found in ratios.items() if found}
+        for name, found in ratios.items():
+            if found:
+                say(out, f"{name}: {medians[name]:.4f} (median of {len(found)}; {min(found):.4f} to {max(found):.4f})")
+        if medians:
+            say(out, f"geometric mean {statistics.geometric_mean(medians.values()):.4f}, worst {max(medians.values()):.4f}")
+        for program in programs.values():
+            program.end()
+        daemon.send_signal(signal.SIGTERM)
+        daemon.wait(20)
+
+
+PARTS = {"try": part_try, "record": part_record, "pairs": part_pairs, "all": part_all, "mps": part_mps, "overhead": part_overhead}
 
 
 def main():
