@@ -56,6 +56,12 @@ std::string with_interval(const Row& row, const std::string& column) {
   return interval ? fmt::format("{} +-{:.3f}", shown(row, column), *interval) : shown(row, column);
 }
 
+void show(const RunProgress& progress) {
+  fmt::print(stderr, "\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs/s, {:.0f} s left",
+             progress.groups_done, progress.groups, progress.runs_done, progress.runs,
+             progress.jobs_per_second, progress.seconds_left);
+}
+
 void print_table(const Experiment& experiment, const RunReport& report) {
   std::size_t width = 14;
   for (const ReportedRow& reported : report.findings.rows) width = std::max(width, reported.policy.size());
@@ -186,8 +192,9 @@ int run(const Arguments& arguments, const std::string& command) {
     fmt::print(stderr, "{}{}\n", options.progress ? "\r\033[K" : "", line);
   };
   options.command = command;
-  options.progress = isatty(STDERR_FILENO) != 0;
+  if (isatty(STDERR_FILENO) != 0) options.progress = show;
   const RunReport report = run_experiment(experiment, options, catch_interrupts());
+  if (options.progress) fmt::print(stderr, "\r\033[K");
   if (const auto code = without_results(report, options.out)) return *code;
   print_table(experiment, report);
   print_verdicts(report);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "experiments/data_files.hpp"
@@ -249,17 +250,33 @@ Experiment interpret(const Node& root) {
   return experiment;
 }
 
+// Of the policies that it plays and that are not part of this program.
+std::string versions_of_policies(const Experiment& experiment) {
+  const auto& all = Policies::all();
+  if (std::none_of(all.begin(), all.end(), [](const PolicyEntry& entry) { return !entry.version.empty(); }))
+    return "";
+  std::map<std::string, std::string> versions;
+  experiment.points.each_checked([&](const Point& point) {
+    for (const Contender& policy : point.policies)
+      if (!policy.entry->version.empty()) versions[policy.entry->name] = policy.entry->version;
+  });
+  std::string text;
+  for (const auto& [name, version] : versions) text += name + " " + version + "\n";
+  return text;
+}
+
+}  // namespace
+
 Experiment read_experiment(Configuration configuration, const std::vector<Override>& overrides) {
   Node& root = configuration.root;
   resolve_references(root, overrides, configuration.folder);
   resolve_data_files(root, configuration.folder);
   Experiment experiment = interpret(root);
   experiment.configuration = root.json().dump();
-  experiment.identity = identity_of(without_data_paths(root).json().dump());
+  experiment.identity =
+      identity_of(without_data_paths(root).json().dump() + versions_of_policies(experiment));
   return experiment;
 }
-
-}  // namespace
 
 Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides) {
   return read_experiment(read_configuration(given), overrides);

@@ -38,6 +38,9 @@ struct Experiment {
 // folder, which keeps the resolved mapping. Throws InputError.
 Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides);
 
+// Likewise, of a mapping that was read before; paths in it start from its folder.
+Experiment read_experiment(Configuration configuration, const std::vector<Override>& overrides);
+
 // Reads any file by its kind and checks it against its schema; returns the kind. Throws InputError.
 std::string check_file(const std::string& file);
 

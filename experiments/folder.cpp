@@ -21,6 +21,20 @@ std::vector<std::string> files_of(const Experiment& experiment) {
   return files;
 }
 
+constexpr const char* kPublishedColumns =
+    "figure,point,policy,client,metric,relation,published,measured,relative_error,class,group,verdict,"
+    "note,printed,published_to,as,take,last_point";
+
+void tell(TableSink& told, const Part& part, const GroupRows& rows) {
+  if (!part.error.empty())
+    return told.row(ResultTable::summary, part.point, part.name, "", {{"error", part.error}});
+  told.row(ResultTable::summary, part.point, part.name, "", rows.summary);
+  for (const auto& [client, row] : rows.clients)
+    told.row(ResultTable::clients, part.point, part.name, client, row);
+  for (const auto& [client, row] : rows.services)
+    told.row(ResultTable::services, part.point, part.name, client, row);
+}
+
 // The points whose values are judged; of others nothing is kept in memory.
 std::set<std::uint32_t> judged_points(const std::vector<PublishedValue>& published) {
   std::set<std::uint32_t> points;
@@ -108,7 +122,7 @@ class ResultFolder::Tables {
 };
 
 void ResultFolder::write_tables(Measured& measured, StarvedCells& starved, Findings& findings,
-                                SchedulerAccount& scheduler) {
+                                SchedulerAccount& scheduler, TableSink* told) {
   const auto parsed = [](const Part& part) { return GroupRows::from_json(Json::parse(part.rows)); };
   Tables tables(*experiment_, parts_.path(), parsed(*parts_.store().first()));
   const auto judged = judged_points(experiment_->published);
@@ -116,6 +130,7 @@ void ResultFolder::write_tables(Measured& measured, StarvedCells& starved, Findi
   parts_.store().each([&](std::uint64_t group, const Part& part) {
     const GroupRows rows = part.error.empty() ? parsed(part) : GroupRows{};
     tables.add(part, rows);
+    if (told != nullptr) tell(*told, part, rows);
     if (part.error.empty()) {
       switching.add(part.point, part.name, rows.summary);
       scheduler.add(rows.summary);
@@ -125,7 +140,10 @@ void ResultFolder::write_tables(Measured& measured, StarvedCells& starved, Findi
       findings.rows.push_back(
           {part.point, part.name, experiment_->points.sweep().values(part.point), rows.summary, part.error});
     if (part.error.empty() && tables.wants_jobs())
-      parts_.store().each_text(group, [&](std::string_view text) { tables.add_jobs(text); });
+      parts_.store().each_text(group, [&](std::string_view text) {
+        tables.add_jobs(text);
+        if (told != nullptr) told->jobs(text);
+      });
     if (judged.count(part.point) == 0) return;
     for (const auto& [name, value] : rows.summary)
       measured.put(part.point, part.name, "", name, value.number());
@@ -138,32 +156,46 @@ void ResultFolder::write_tables(Measured& measured, StarvedCells& starved, Findi
   findings.warning = switching.text(*experiment_);
 }
 
-std::string ResultFolder::text_of_published(const std::vector<Verdict>& verdicts,
-                                            const StarvedCells& starved) const {
-  std::string text =
-      "figure,point,policy,client,metric,relation,published,measured,relative_error,class,group,verdict,"
-      "note,printed,published_to,as,take,last_point\n";
+std::vector<Row> ResultFolder::rows_of_published(const std::vector<Verdict>& verdicts,
+                                                 const StarvedCells& starved) const {
+  std::vector<Row> rows;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const PublishedValue& v = experiment_->published[i];
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", v.figure, v.point, v.policy, v.who(),
-                        v.quantity(), v.relation, v.published, Cell(verdicts[i].measured).csv(),
-                        Cell(verdicts[i].relative_error).csv(), v.class_name, v.group, verdicts[i].verdict,
-                        csv_field(starved.note(v, verdicts[i])));
-    text += fmt::format(",{},{},{},{},{}\n", v.printed, Cell(v.published_to).csv(), v.as, v.take,
-                        v.take.empty() ? "" : std::to_string(v.last_point));
+    rows.push_back({{"figure", v.figure},
+                    {"point", static_cast<double>(v.point)},
+                    {"policy", v.policy},
+                    {"client", v.who()},
+                    {"metric", v.quantity()},
+                    {"relation", v.relation},
+                    {"published", v.published},
+                    {"measured", verdicts[i].measured},
+                    {"relative_error", verdicts[i].relative_error},
+                    {"class", v.class_name},
+                    {"group", v.group},
+                    {"verdict", verdicts[i].verdict},
+                    {"note", starved.note(v, verdicts[i])},
+                    {"printed", v.printed},
+                    {"published_to", v.published_to},
+                    {"as", v.as},
+                    {"take", v.take},
+                    {"last_point", v.take.empty() ? Cell() : Cell(static_cast<double>(v.last_point))}});
   }
-  return text;
+  return rows;
 }
 
-Findings ResultFolder::finish(RunAccount& account) {
+Findings ResultFolder::finish(RunAccount& account, TableSink* tables) {
   Findings findings;
   if (!parts_.store().first()) throw RunError("nothing could be played");
   Measured measured;
   StarvedCells starved;
-  write_tables(measured, starved, findings, account.scheduler);
+  write_tables(measured, starved, findings, account.scheduler, tables);
   findings.verdicts = judge(experiment_->published, measured);
   NewFile published(parts_.path() / "published.csv");
-  published.write(text_of_published(findings.verdicts, starved));
+  published.write(std::string(kPublishedColumns) + "\n");
+  for (const Row& row : rows_of_published(findings.verdicts, starved)) {
+    published.write(csv_values(row) + "\n");
+    if (tables != nullptr) tables->published(row);
+  }
   parts_.put("published.csv", published);
   Json manifest =
       manifest_json(experiment_->name, parts_.key(), experiment_->seed, experiment_->configuration, account);

@@ -12,6 +12,7 @@
 #include "experiments/manifest.hpp"
 #include "experiments/result_parts.hpp"
 #include "experiments/starved_cells.hpp"
+#include "experiments/table_sink.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -51,13 +52,14 @@ class ResultFolder {
 
   // Writes the final files, of which failed groups are rows of summary.csv with nothing but the reason, and
   // removes the parts unless some failed. RunError where all did: then nothing is written.
-  Findings finish(RunAccount& account);  // adds what all rows say of the scheduler
+  Findings finish(RunAccount& account,           // adds what all rows say of the scheduler
+                  TableSink* tables = nullptr);  // is told all rows, too
 
  private:
   class Tables;
   void write_tables(Measured& measured, StarvedCells& starved, Findings& findings,
-                    SchedulerAccount& scheduler);
-  std::string text_of_published(const std::vector<Verdict>& verdicts, const StarvedCells& starved) const;
+                    SchedulerAccount& scheduler, TableSink* told);
+  std::vector<Row> rows_of_published(const std::vector<Verdict>& verdicts, const StarvedCells& starved) const;
 
   const Experiment* experiment_;
   ResultParts parts_;

@@ -56,7 +56,6 @@ class Runner {
         static_cast<unsigned>(std::min<std::uint64_t>(threads(), units())), [this] { return step(); },
         [this] { tick(); });
     folder_.parts().store().commit();
-    if (options_.progress) fmt::print(stderr, "\r\033[K");
     if (!crew.note.empty()) report.notes.push_back(crew.note);
     report.account.threads = crew.threads;
     report.groups = experiment_.points.groups();
@@ -101,7 +100,7 @@ class Runner {
     report.account.events = events_;
     report.account.jobs = jobs_;
     report.account.failed = report.failed;
-    report.findings = folder_.finish(report.account);
+    report.findings = folder_.finish(report.account, options_.tables);
   }
 
   // Nothing could be played.
@@ -198,11 +197,16 @@ class Runner {
     folder_.parts().store().commit();
     if (!options_.progress) return;
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-    const auto played = static_cast<double>(done_units_.load());
-    const double all = static_cast<double>(units() - tasks_.kept() * experiment_.replications);
-    fmt::print(stderr, "\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs/s, {:.0f} s left", done(),
-               experiment_.points.groups(), played, all, static_cast<double>(jobs_) / seconds,
-               played > 0 ? seconds * (all - played) / played : 0);
+    RunProgress progress;
+    progress.groups_done = done();
+    progress.groups = experiment_.points.groups();
+    progress.runs_done = done_units_;
+    progress.runs = units() - tasks_.kept() * experiment_.replications;
+    progress.jobs_per_second = static_cast<double>(jobs_) / seconds;
+    if (progress.runs_done > 0)
+      progress.seconds_left = seconds * static_cast<double>(progress.runs - progress.runs_done) /
+                              static_cast<double>(progress.runs_done);
+    options_.progress(progress);
   }
 
   const Experiment& experiment_;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,13 @@
 #include "experiments/trace_files.hpp"
 
 namespace gangway {
+
+struct RunProgress {
+  std::uint64_t groups_done = 0, groups = 0;  // a group: one point under one policy
+  std::uint64_t runs_done = 0, runs = 0;      // that were to be played by this call
+  double jobs_per_second = 0;
+  double seconds_left = 0;  // 0 while nothing is known
+};
 
 struct RunOptions {
   std::filesystem::path out;
@@ -20,7 +28,9 @@ struct RunOptions {
   std::uint64_t trace_limit = TraceFiles::kUsualLimit;
   TraceFiles::Say say = [](const std::string&) {};  // lines for people, beside the results
   std::string command;
-  bool progress = false;  // on a terminal
+  // Called on the calling thread about five times a second.
+  std::function<void(const RunProgress&)> progress = {};
+  TableSink* tables = nullptr;  // is told the rows of the tables when they are written
 };
 
 // A group of results, one point under one policy, that could not be played.

@@ -35,7 +35,11 @@ std::string plain(std::string_view text) {
 InputError::InputError(const Origin& origin, const std::string& key, const std::string& found,
                        const std::string& expected)
     : std::runtime_error(
-          plain(fmt::format("{}: key '{}': found {}, expected {}", place(origin), key, found, expected))) {}
+          plain(fmt::format("{}: key '{}': found {}, expected {}", place(origin), key, found, expected))),
+      origin_{plain(origin.file), origin.line},
+      key_(plain(key)),
+      found_(plain(found)),
+      expected_(plain(expected)) {}
 
 std::string quote(const std::string& text) {
   constexpr std::size_t kLongest = 60;

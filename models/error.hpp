@@ -18,6 +18,16 @@ class InputError : public std::runtime_error {
   InputError(const Origin& origin, const std::string& key, const std::string& found,
              const std::string& expected);
   explicit InputError(const std::string& line) : std::runtime_error(line) {}
+
+  // As they stand in what(); empty where only a line was given.
+  const Origin& origin() const { return origin_; }
+  const std::string& key() const { return key_; }
+  const std::string& found() const { return found_; }
+  const std::string& expected() const { return expected_; }
+
+ private:
+  Origin origin_;
+  std::string key_, found_, expected_;
 };
 
 // A run that could not be carried out. what() may have more lines (an event history).

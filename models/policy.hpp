@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -334,7 +335,10 @@ class Policy {
 };
 
 struct PolicyEntry : Described {
-  std::unique_ptr<Policy> (*make)(const ParameterValues&) = nullptr;
+  std::function<std::unique_ptr<Policy>(const ParameterValues&)> make;
+  // What tells it from another one of its name, where it is not part of this program; belongs to the identity
+  // of the experiments that play it.
+  std::string version = {};
 };
 using Policies = Registry<PolicyEntry>;
 using ChosenPolicy = Chosen<PolicyEntry>;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <list>
 #include <map>
+#include <set>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -30,7 +32,7 @@ struct Described {
 template <typename Entry>
 class Registry {
  public:
-  static const std::vector<Entry>& all() { return entries(); }
+  static const std::list<Entry>& all() { return entries(); }
 
   static std::vector<std::string> names() {
     std::vector<std::string> out;
@@ -55,10 +57,22 @@ class Registry {
     static std::map<std::string, std::source_location> places;
     if (const auto [first, fresh] = places.emplace(entry.name, where); !fresh)
       stop_at_start(entry.name, first->second, where);
-    auto& all = entries();
-    const auto place = std::upper_bound(all.begin(), all.end(), entry,
-                                        [](const Entry& a, const Entry& b) { return a.name < b.name; });
-    all.insert(place, std::move(entry));
+    insert(std::move(entry));
+  }
+
+  // While a program runs, as far as nobody else uses the registry: takes the place of one that was defined so
+  // before, which stays for those who have chosen it. InputError for the name of an entry that was added.
+  static void define(Entry entry) {
+    static std::set<std::string> defined;
+    static std::list<Entry> replaced;
+    if (const auto there = find(entry.name); there != entries().end()) {
+      if (defined.count(entry.name) == 0)
+        throw InputError({"gangway", 0}, "name", quote(entry.name) + ", which Gangway has itself",
+                         "another name");
+      replaced.splice(replaced.end(), entries(), there);
+    }
+    defined.insert(entry.name);
+    insert(std::move(entry));
   }
 
  private:
@@ -66,8 +80,15 @@ class Registry {
     return std::find_if(entries().begin(), entries().end(), [&](const Entry& e) { return e.name == name; });
   }
 
-  static std::vector<Entry>& entries() {
-    static std::vector<Entry> all;
+  static void insert(Entry entry) {
+    auto& all = entries();
+    const auto place =
+        std::find_if(all.begin(), all.end(), [&](const Entry& there) { return entry.name < there.name; });
+    all.insert(place, std::move(entry));
+  }
+
+  static std::list<Entry>& entries() {
+    static std::list<Entry> all;
     return all;
   }
 };
