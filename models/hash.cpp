@@ -1,6 +1,8 @@
 #include "models/hash.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <openssl/evp.h>
 
 #include <array>
@@ -11,6 +13,20 @@
 #include "models/error.hpp"
 
 namespace gangway {
+namespace {
+
+// The executable that this is part of, or the shared library.
+std::string own_file() {
+  Dl_info info{};
+  link_map* map = nullptr;
+  if (dladdr1(reinterpret_cast<const void*>(&own_file), &info, reinterpret_cast<void**>(&map),
+              RTLD_DL_LINKMAP) != 0 &&
+      map != nullptr && map->l_name != nullptr && *map->l_name != 0)
+    return map->l_name;
+  return "/proc/self/exe";
+}
+
+}  // namespace
 
 struct Sha256::State {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
@@ -60,7 +76,7 @@ FileFacts facts_of(const std::filesystem::path& file) {
 }
 
 const std::string& program_hash() {
-  static const std::string hash = facts_of("/proc/self/exe").sha256;
+  static const std::string hash = facts_of(own_file()).sha256;
   return hash;
 }
 

@@ -34,8 +34,8 @@ struct FileFacts {
 std::string sha256_of(std::string_view text);
 FileFacts facts_of(const std::filesystem::path& file);  // RunError when it cannot be read
 
-// Of this program's executable: what two builds made is not mixed, whatever their sources were called. Worked
-// out once. RunError where the executable cannot be read.
+// Of this program's executable, or of the shared library that this is: what two builds made is not mixed,
+// whatever their sources were called. Worked out once. RunError where the executable cannot be read.
 const std::string& program_hash();
 
 }  // namespace gangway

@@ -299,6 +299,10 @@ class Capabilities {
   constexpr Capabilities(std::initializer_list<Capability> list) {
     for (Capability c : list) bits_ |= static_cast<std::uint32_t>(c);
   }
+  constexpr Capabilities operator|(Capabilities other) const {
+    other.bits_ |= bits_;
+    return other;
+  }
   constexpr bool has(Capability c) const { return (bits_ & static_cast<std::uint32_t>(c)) != 0; }
   constexpr Capabilities missing_from(Capabilities world) const {
     Capabilities rest;

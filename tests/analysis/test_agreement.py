@@ -2,13 +2,13 @@
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-import agreement
-import calibration
-import compare
-import costs
-import readings
-import report
-import results
+from gangway.figures import agreement
+from gangway.figures.commands import calibration
+from gangway.figures.commands import compare
+from gangway.figures import costs
+from gangway.figures import readings
+from gangway.figures.commands import report
+from gangway.figures import results
 import synthetic
 
 GAP = 'workload.arrivals.gap'

@@ -4,17 +4,17 @@ import unittest
 from pathlib import Path
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-import bars
-import client_sweep
-import figures
-import gantt
-import names
-import quantity
-import report
-import responses
-import results
-import style
-import sweep
+from gangway.figures import bars
+from gangway.figures import client_sweep
+from gangway.figures.commands import figures
+from gangway.figures import gantt
+from gangway.figures import names
+from gangway.figures import quantity
+from gangway.figures.commands import report
+from gangway.figures import responses
+from gangway.figures import results
+from gangway.figures import style
+from gangway.figures import sweep
 import synthetic
 
 QUANTUM = 'policies.rr.params.quantum'

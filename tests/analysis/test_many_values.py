@@ -3,18 +3,18 @@ import random
 import unittest
 
 from in_a_folder import InAFolder  # (which adds the path of the modules below)
-import bars
-import figures
-import gantt
-import heat_map
-import quantity
-import queues
-import responses
-import results
-import style
-import sweep
+from gangway.figures import bars
+from gangway.figures.commands import figures
+from gangway.figures import gantt
+from gangway.figures import heat_map
+from gangway.figures import quantity
+from gangway.figures import queues
+from gangway.figures import responses
+from gangway.figures import results
+from gangway.figures import style
+from gangway.figures import sweep
 import synthetic
-from results import Measured
+from gangway.figures.results import Measured
 
 QUANTUM = 'policies.rr.params.quantum'
 GAP = 'workload.arrivals.gap'

@@ -3,12 +3,12 @@ import math
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-import names
-import quantity
-import report
-import results
-import services
-import swept_axis
+from gangway.figures import names
+from gangway.figures import quantity
+from gangway.figures.commands import report
+from gangway.figures import results
+from gangway.figures import services
+from gangway.figures import swept_axis
 
 RATE = 'workload.clients.web.repeat.arrivals.rate'
 RATES = ('50/s', '100/s', '3000/min')

@@ -2,14 +2,14 @@
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-import bars
-import blocks
-import device_run
-import figures
-import gantt
-import queues
-import request_times
-import results
+from gangway.figures import bars
+from gangway.figures import blocks
+from gangway.figures import device_run
+from gangway.figures.commands import figures
+from gangway.figures import gantt
+from gangway.figures import queues
+from gangway.figures import request_times
+from gangway.figures import results
 import synthetic
 
 

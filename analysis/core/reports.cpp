@@ -1,0 +1,56 @@
+#include <nanobind/stl/string.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/core/parts.hpp"
+#include "experiments/chrome_trace.hpp"
+#include "experiments/compare.hpp"
+#include "experiments/listing.hpp"
+#include "experiments/responses.hpp"
+#include "models/bounds/report.hpp"
+#include "models/recording/file.hpp"
+#include "models/taskset.hpp"
+
+namespace gangway::python {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string compare(const std::string& prediction, const std::string& measurement) {
+  const nb::gil_scoped_release others;
+  return text_of(to_json(compare_folders(prediction, measurement)));
+}
+
+std::string bound(const std::string& text, const std::string& called) {
+  const nb::gil_scoped_release others;
+  const Node root = parse_yaml(text, called);
+  const TaskSet set = read_task_set(Field(root, ""));
+  return text_of(to_json(set, bound_responses(set)));
+}
+
+std::string recording_summary(const std::string& file) {
+  const nb::gil_scoped_release others;
+  return text_of(summary_json(recording::read_recording(file)));
+}
+
+}  // namespace
+
+void add_reports(nb::module_& core) {
+  core.def("compare", &compare);
+  core.def("bound", &bound);
+  core.def("recording_summary", &recording_summary);
+  core.def("listed", [](const std::string& what) { return text_of(listed(what)); });
+  core.def("trace", [](const Experiment& experiment, const std::string& world, std::uint32_t point,
+                       std::uint32_t policy, std::uint32_t replication, std::uint32_t permutation,
+                       const std::string& file, std::uint64_t most) {
+    const nb::gil_scoped_release others;
+    static const std::atomic<bool> go_on{false};
+    return write_chrome_trace(experiment, Worlds::named(world, "trace", "world"),
+                              {point, policy, replication}, permutation, file, most, go_on)
+        .written;
+  });
+}
+
+}  // namespace gangway::python

@@ -1,0 +1,61 @@
+"""Two results of one experiment: how far a prediction is from a measurement."""
+
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+
+from gangway import _core
+
+
+def compare(prediction, measurement):
+    """Of two result folders, or two Results that have folders, of one experiment. InputError as `gangway compare`."""
+    return Comparison(json.loads(_core.compare(_folder(prediction), _folder(measurement))))
+
+
+def _folder(given):
+    path = getattr(given, 'path', given)
+    if path is None:
+        from gangway.errors import InputError
+        raise InputError("compare: key 'path': found a result without a folder, expected one that was run with out=FOLDER", 'compare', None,
+                         'path', 'a result without a folder', 'one that was run with out=FOLDER')
+    return os.fspath(path)
+
+
+class Comparison:
+    """Errors are (predicted - measured) / measured.
+
+    groups: a table with a row for each point, policy and metric; clients: likewise, for each client; rankings: of policies by each metric at
+    each point; jobs: the errors of all jobs' NTT; told: everything, as `gangway compare --json` has it."""
+
+    def __init__(self, told):
+        self.told = told
+
+    @cached_property
+    def groups(self):
+        import pandas
+        rows = [{'point': group['point'], 'policy': group['policy'], 'metric': name, **metric} for group in self.told['groups']
+                for name, metric in group.items() if isinstance(metric, dict) and 'relative_error' in metric]
+        return pandas.DataFrame(rows)
+
+    @cached_property
+    def clients(self):
+        import pandas
+        return pandas.json_normalize(self.told['clients'], sep='_')
+
+    @cached_property
+    def rankings(self):
+        import pandas
+        return pandas.DataFrame(self.told['rankings'])
+
+    jobs = property(lambda self: self.told['ntt_error'], doc='Errors of the NTT of single jobs: how many, p50, p90, max, bias.')
+
+
+def bound(taskset):
+    """Response-time bounds of a task set: a file, or a mapping that says the same. A mapping as `gangway bound --json` prints it."""
+    if isinstance(taskset, dict):
+        return json.loads(_core.bound(json.dumps(taskset, indent=1), 'taskset'))
+    return json.loads(_core.bound(Path(taskset).read_text(encoding='utf-8'), os.fspath(taskset)))
+
+
+__all__ = ['Comparison', 'bound', 'compare']

@@ -1,0 +1,126 @@
+"""Policies in Python: a class that says whom to serve, played by the same worlds as those in C++."""
+
+import hashlib
+import inspect
+import marshal
+import re
+
+from gangway import _core
+from gangway.errors import InputError
+
+
+class Parameter:
+    """A parameter of a policy, with its default and range; experiments give its value under `params`.
+
+    Parameter.time('2 ms', '1 us', '1 s'), Parameter.number(0.5, 0, 1), Parameter.integer(3, 1, 10), Parameter.choice('place', 'tail')."""
+
+    def __init__(self, kind, standard=0.0, least=0.0, most=0.0, names=(), summary=''):
+        self._kind, self._summary, self._names = kind, summary, list(names)
+        self._standard, self._least, self._most = float(standard), float(least), float(most)
+
+    @staticmethod
+    def time(standard, least='0 ns', most='100 s', summary=''):
+        """A span of time, as texts such as '2 ms'; the policy is given ns."""
+        return Parameter('time', *map(_core.duration, (standard, least, most)), summary=summary)
+
+    @staticmethod
+    def number(standard, least, most, summary=''):
+        return Parameter('number', standard, least, most, summary=summary)
+
+    @staticmethod
+    def integer(standard, least, most, summary=''):
+        return Parameter('integer', standard, least, most, summary=summary)
+
+    @staticmethod
+    def choice(*names, summary=''):
+        """One of some names, the first by default."""
+        return Parameter('choice', names=names, summary=summary)
+
+    def declared(self, name):
+        return name, self._summary, self._kind, self._standard, self._least, self._most, self._names
+
+
+class Policy:
+    """A policy that hears facts and gives orders (models/policy.hpp has the contract; times are in ns, clients, launches, timers and requests
+    are whole numbers).
+
+    class Mine(gangway.Policy):            # known as `mine` from here on; a later class of that name takes its place
+        needs = ('evict',)                 # of evict, ranges, access, sampling, intercept
+        parameters = {'quantum': gangway.Parameter.time('2 ms')}
+        def __init__(self, quantum): ...
+        def note(self, now, fact, view): ...       # every fact of an instant comes first
+        def decide(self, now, view, orders): ...   # then one decision
+
+    Each run has an instance of its own, on any thread. Whatever it raises ends its run. A view, a job's facts and orders are for the call
+    that is given them."""
+
+    needs = ('evict',)
+    parameters = {}
+
+    def __init_subclass__(cls, name=None, abstract=False, **more):
+        super().__init_subclass__(**more)
+        if not abstract:
+            _define(cls, name, ownership=False)
+
+    def note(self, now, fact, view):
+        """A fact: one of gangway.facts, told apart by its type."""
+
+    def decide(self, now, view, orders):
+        raise NotImplementedError(f'{type(self).__name__}.decide')
+
+
+class OwnershipPolicy(Policy, abstract=True):
+    """A policy that says whom to choose; who waits, owns the GPU and has to leave is kept for it (models/policy/README.md).
+
+    class Longest(gangway.OwnershipPolicy):
+        def choose(self, now, waiting):            # facts of the jobs that wait, in the order of beginning to wait
+            return max(range(len(waiting)), key=lambda i: waiting[i].alone or 0)
+            # or (index, quantum in ns), after which somebody else may be chosen
+        def urgency(self, job): ...                # optional: a whole number; a waiting job that has more displaces an owner"""
+
+    def __init_subclass__(cls, name=None, abstract=False, **more):
+        super().__init_subclass__(abstract=True, **more)
+        if not abstract:
+            _define(cls, name, ownership=True)
+
+    def choose(self, now, waiting):
+        raise NotImplementedError(f'{type(self).__name__}.choose')
+
+
+def _define(cls, name, ownership):
+    if name is None:
+        name = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '-', cls.__name__).lower()
+    if not isinstance(name, str) or not re.fullmatch(r'[A-Za-z][A-Za-z0-9_.-]*', name):
+        raise InputError(f"gangway.Policy: key 'name': found {name!r}, expected a name such as 'mine'", 'gangway.Policy', None, 'name',
+                         repr(name), "a name such as 'mine'")
+    for parameter, declared in cls.parameters.items():
+        if not isinstance(declared, Parameter):
+            raise InputError(f"gangway.Policy: key 'parameters.{parameter}': found {type(declared).__name__}, expected a gangway.Parameter",
+                             'gangway.Policy', None, f'parameters.{parameter}', type(declared).__name__, 'a gangway.Parameter')
+    summary = (inspect.getdoc(cls) or 'a policy in Python').splitlines()[0] if cls.__doc__ else 'a policy in Python'
+    _core.define(cls, name, summary, [declared.declared(parameter) for parameter, declared in cls.parameters.items()],
+                 list(cls.needs), ownership, _version(cls))
+
+
+def _version(cls):
+    """What tells the class from another one of its name: a hash of its code and of that of its bases. What functions elsewhere do, which
+    it calls, is not in it."""
+    digest = hashlib.sha256()
+    for base in cls.__mro__:
+        if base.__module__ == __name__ or base is object:
+            continue
+        for name, value in sorted(vars(base).items()):
+            code = getattr(value, '__code__', None)
+            if code is not None:
+                digest.update(name.encode() + _fingerprint(code))
+            elif name == 'parameters':
+                digest.update(repr([declared.declared(parameter) for parameter, declared in value.items()]).encode())
+            elif not name.startswith('__'):
+                digest.update(f'{name}={value!r}'.encode())
+    return digest.hexdigest()
+
+
+def _fingerprint(code):
+    """Of what a function does, wherever it stands."""
+    constants = b''.join(_fingerprint(c) if hasattr(c, 'co_code') else repr(c).encode() for c in code.co_consts)
+    return marshal.dumps((code.co_code, code.co_names, code.co_varnames)) + constants

@@ -1,0 +1,13 @@
+"""The command line, where the package is installed: the program itself, with the files that come with it."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def main():
+    """Becomes the program `gangway`."""
+    here = Path(__file__).parent
+    os.environ.setdefault('GANGWAY_DATA', str(here / 'data'))
+    program = here / 'bin' / 'gangway'
+    os.execv(program, ['gangway', *sys.argv[1:]])

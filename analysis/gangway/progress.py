@@ -1,0 +1,38 @@
+"""How far a run is, in a terminal or a notebook."""
+
+import sys
+
+
+class Progress:
+    """A bar where somebody looks; show: True, False, or None: on a terminal and in notebooks."""
+
+    def __init__(self, show, name):
+        self._bar = None
+        if show is None:
+            show = sys.stderr.isatty() or 'ipykernel' in sys.modules
+        if show:
+            from tqdm.auto import tqdm
+            self._bar = tqdm(total=0, desc=name, unit='run', leave=False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._bar is not None:
+            self._bar.close()
+
+    def update(self, told):
+        """What a run tells of itself: groups_done, groups, runs_done, runs, jobs_per_second, seconds_left."""
+        if self._bar is None:
+            return
+        self._bar.total = told['runs']
+        self._bar.n = told['runs_done']
+        self._bar.set_postfix({'jobs/s': f"{told['jobs_per_second']:.0f}"}, refresh=False)
+        self._bar.refresh()
+
+    def say(self, line):
+        """A line for people, beside the results."""
+        if self._bar is not None:
+            self._bar.write(line, file=sys.stderr)
+        else:
+            print(line, file=sys.stderr)

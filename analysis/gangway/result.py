@@ -1,0 +1,109 @@
+"""Results of experiments as pandas tables."""
+
+import gzip
+import json
+import os
+import tempfile
+from functools import cached_property
+from pathlib import Path
+
+from gangway import _core
+from gangway.errors import InputError
+from gangway.tables import from_columns, from_file, swept_of
+
+TABLES = ('summary', 'clients', 'services', 'jobs', 'published')
+
+
+def read(folder):
+    """The result that `gangway run` or Experiment.run left in a folder. InputError where there is none."""
+    from gangway.experiment import Experiment
+    folder = Path(folder)
+    manifest = folder / 'manifest.json'
+    if not manifest.is_file():
+        raise InputError(f"{folder}: key 'manifest.json': found nothing, expected a result folder", str(folder), None, 'manifest.json', 'nothing',
+                         'a result folder')
+    try:
+        told = json.loads(manifest.read_text(encoding='utf-8'))
+    except ValueError as error:
+        raise InputError(f'{manifest}: found {error}, expected a manifest', str(manifest), None, '', str(error), 'a manifest') from error
+    experiment = Experiment(manifest).read() if told.get('configuration', {}).get('kind') == 'experiment' else None
+    return Result(folder, experiment, told.get('world', 'sim'), None, {})
+
+
+class Result:
+    """What a run came to. summary, clients, services, jobs, published: pandas tables with the columns of the result folder's files
+    (experiments/README.md); None where the run has none. Times are in ns.
+
+    path: the folder, or None where nothing was left on disk; report: how the run went (seconds, events, jobs, threads, failures, notes)."""
+
+    def __init__(self, path, experiment, world, tables, report):
+        self.path, self.world, self.report = Path(path) if path is not None else None, world, report
+        self._experiment, self._tables, self._manifest = experiment, tables, None
+
+    def _without_folder(self):
+        """Everything that was on disk is kept in memory: the folder is about to go."""
+        self._manifest = self.manifest
+        self.path = None
+        return self
+
+    @property
+    def manifest(self):
+        """What manifest.json says."""
+        if self._manifest is None:
+            self._manifest = json.loads((self.path / 'manifest.json').read_text(encoding='utf-8'))
+        return self._manifest
+
+    @property
+    def name(self):
+        return self.manifest['experiment']
+
+    def _table(self, name):
+        if self._tables is not None:
+            return from_columns(name, self._tables[name], self._experiment)
+        file = self.path / f'{name}.csv'
+        return from_file(name, file, swept_of(self._experiment)) if file.is_file() else None
+
+    summary = cached_property(lambda self: self._table('summary'))
+    clients = cached_property(lambda self: self._table('clients'))
+    services = cached_property(lambda self: self._table('services'))
+    jobs = cached_property(lambda self: self._table('jobs'))
+    published = cached_property(lambda self: self._table('published'))
+
+    def timeline(self, point=0, policy=None, replication=0, permutation=0):
+        """What happened in one run, played again: a row for each span and instant, with `track`, `name`, `begin_ns`, `length_ns` (NaN: an
+        instant) and what Perfetto would show as `details`. Runs in real time cannot be played again: InputError."""
+        import pandas
+        events = self._trace_events(point, policy, replication, permutation)
+        tracks = {(e['pid'], e.get('tid')): e['args']['name'] for e in events if e['ph'] == 'M' and e['name'] == 'thread_name'}
+        groups = {e['pid']: e['args']['name'] for e in events if e['ph'] == 'M' and e['name'] == 'process_name'}
+        rows = [(groups.get(e['pid'], ''), tracks.get((e['pid'], e.get('tid')), ''), e['name'], round(1000 * e['ts']),
+                 round(1000 * e['dur']) if 'dur' in e else float('nan'), e.get('args', {}))
+                for e in events if e['ph'] in 'XiC']
+        return pandas.DataFrame(rows, columns=['group', 'track', 'name', 'begin_ns', 'length_ns', 'details']).sort_values(
+            'begin_ns', kind='stable', ignore_index=True)
+
+    def write_timeline(self, file, point=0, policy=None, replication=0, permutation=0, most=1 << 30):
+        """Writes the timeline of one run for ui.perfetto.dev; compressed where the name ends in .gz; at most so many bytes."""
+        labels = self._experiment.policies(point)
+        if policy is None:
+            policy = labels[0]
+        if policy not in labels:
+            raise InputError(f"timeline: key 'policy': found {policy!r}, expected one of {', '.join(labels)}", 'timeline', None, 'policy',
+                             repr(policy), f"one of {', '.join(labels)}")
+        if self.world not in ('sim',):
+            raise InputError(f"timeline: key 'world': found {self.world!r}, expected sim: other runs cannot be played again", 'timeline', None,
+                             'world', repr(self.world), 'sim')
+        _core.trace(self._experiment, self.world, point, labels.index(policy), replication, permutation, os.fspath(file), most)
+
+    def _trace_events(self, *run):
+        with tempfile.TemporaryDirectory(prefix='gangway-') as folder:
+            file = Path(folder) / 'trace.json.gz'
+            self.write_timeline(file, *run)
+            with gzip.open(file, 'rt', encoding='utf-8') as trace:
+                told = json.load(trace)
+        return told['traceEvents'] if isinstance(told, dict) else told
+
+    def __repr__(self):
+        return f'Result({self.name!r}, {len(self.summary)} rows of the summary{f", {self.path}" if self.path else ""})'
+
+

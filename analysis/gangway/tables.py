@@ -1,0 +1,87 @@
+"""Tables of results: the same whether they come from memory or from files."""
+
+import csv
+
+# Columns that are texts; where a text is missing it is empty. Others are numbers where all are; where one is missing it is NaN.
+_TEXTS = {'policy', 'client', 'starved', 'percentiles', 'lower_bounds', 'error', 'outcome', 'figure', 'metric', 'relation', 'class', 'group',
+          'verdict', 'note', 'printed', 'as', 'take', 'evictions_by_gpu'}
+_WHOLE = {'point', 'replication', 'permutation', 'job'}
+_WHOLE_OF_JOBS = {'arrival_ns', 'standalone_ns', 'evictions', 'launches', 'priority'}
+
+
+def swept_of(experiment):
+    """The columns of swept parameters, as they stand behind `point` and `policy`."""
+    return _fields(experiment.swept_columns) if experiment is not None else []
+
+
+def from_columns(name, told, experiment):
+    """A table that the compiled half collected; None where it has no rows."""
+    import pandas
+    if name == 'published':
+        return _finished(name, pandas.DataFrame({column: _values(values) for column, values in told}), []) if told else None
+    if name == 'jobs':
+        columns = {column: _values(values) for column, values in told.items()}
+        size = len(columns['point'])
+    else:
+        size = len(told['point'])
+        columns = {'point': told['point'], 'policy': _values(told['policy'])}
+        if name != 'summary':
+            columns['client'] = _values(told['client'])
+        columns.update((column, _values(values)) for column, values in told['cells'])
+        if name == 'summary':
+            columns['error'] = columns.pop('error', [''] * size)
+    if size == 0:
+        return None
+    table = pandas.DataFrame(columns)
+    swept = swept_of(experiment)
+    cells = {point: _fields(experiment.swept_cells(int(point))) for point in table['point'].unique()} if swept else {}
+    for place, column in enumerate(swept):
+        values = {point: of_point[place] for point, of_point in cells.items()}
+        table.insert(2 + place, column, table['point'].map(values))
+    return _finished(name, table, swept)
+
+
+def from_file(name, file, swept):
+    """A table of a result folder; None where it has no rows."""
+    import pandas
+    table = pandas.read_csv(file, keep_default_na=False, dtype=str, low_memory=False)
+    return _finished(name, table, swept) if len(table) else None
+
+
+def _finished(name, table, swept):
+    """Each column of its kind, whatever it was made from."""
+    import pandas
+    for column in table.columns:
+        numbers = table[column]
+        is_text = column in _TEXTS or column in swept and not _in_base_units(column, swept)
+        if not is_text and numbers.dtype == object:
+            try:
+                numbers = pandas.to_numeric(numbers.replace('', float('nan')))
+            except ValueError:  # a column that only some worlds have
+                is_text = True
+        if is_text:
+            table[column] = table[column].fillna('').astype(object).map(str)
+            continue
+        whole = column in _WHOLE or name == 'jobs' and column in _WHOLE_OF_JOBS
+        table[column] = numbers.astype('int64' if whole else 'float64')
+    return table
+
+
+def _in_base_units(column, swept):
+    """Whether it says in ns, bytes or the like what the column before it says as a text."""
+    place = swept.index(column)
+    return place > 0 and column in {f'{swept[place - 1]}{unit}' for unit in ('_ns', '_bytes', '_bytes_per_second', '_per_second', '_share')}
+
+
+def _values(told):
+    """A column: numbers as they are, or texts that stand as numbers and what these mean."""
+    if isinstance(told, tuple):
+        import numpy
+        codes, names = told
+        return numpy.array([*names], dtype=object)[codes] if names else numpy.empty(0, dtype=object)
+    return told
+
+
+def _fields(line):
+    """Of a part of a line of CSV, with a comma before each field."""
+    return next(csv.reader([line]))[1:] if line else []

@@ -1,0 +1,230 @@
+"""The Python package against the program and its files."""
+
+import csv
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import pandas
+
+import gangway
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = os.environ['GANGWAY']
+SMALL = {
+    'kind': 'experiment', 'version': 1, 'name': 'small', 'mechanism': 'ideal', 'standalone': 'original',
+    'device': {'kind': 'device', 'version': 1, 'name': 'eight', 'layout': 'pool', 'm': 8},
+    'workload': {'kind': 'workload', 'version': 1, 'name': 'two', 'clients': [
+        {'name': 'long', 'kernels': [{'name': 'l', 'block_tasks': 80, 'block': [1], 'time': '10 ms'}]},
+        {'name': 'short', 'arrive': '1.5 ms', 'kernels': [{'name': 's', 'block_tasks': 8, 'block': [1], 'time': '1 ms'}]}]},
+    'policies': ['fcfs', 'srt'],
+}
+
+
+class Package(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def experiment(self, **changes):
+        return gangway.Experiment({**SMALL, **changes})
+
+    def test_a_schedule_worked_out_by_hand(self):
+        # On the whole device one takes 10 ms, the other 1. fcfs: the short one runs from 10 to 11 ms. srt: it is more urgent when it comes
+        # at 1.5 ms, and `ideal` evicts at once, so the long one goes on at 2.5 ms.
+        jobs = self.experiment().run().jobs.set_index(['policy', 'client'])
+        self.assertEqual(jobs.response_ns['fcfs', 'long'], 10e6)
+        self.assertEqual(jobs.response_ns['fcfs', 'short'], 9.5e6)
+        self.assertEqual(jobs.response_ns['srt', 'short'], 1e6)
+        self.assertEqual(jobs.response_ns['srt', 'long'], 11e6)
+        self.assertEqual(jobs.evictions['srt', 'long'], 1)
+
+    def test_tables_are_those_of_the_files(self):
+        for name, more in (('frs/fig4', {}), ('colocation/load', {'horizon': '1 s'}),
+                           ('effisha/fig10', {'replications': 1})):
+            experiment = gangway.Experiment(name)
+            for path, value in more.items():
+                experiment[path] = value
+            told = experiment.run(out=self.folder / 'out', force=True)
+            found = gangway.read(self.folder / 'out')
+            for table in ('summary', 'clients', 'services', 'jobs', 'published'):
+                one, other = getattr(told, table), getattr(found, table)
+                if other is None:
+                    self.assertIsNone(one, (name, table))
+                    continue
+                self.assertIsNotNone(one, (name, table))
+                pandas.testing.assert_frame_equal(one, other, obj=f'{name} {table}')
+                with open(self.folder / 'out' / f'{table}.csv', newline='') as file:
+                    self.assertEqual(next(csv.reader(file)), list(one.columns))
+
+    def test_files_are_those_of_the_program(self):
+        experiment = gangway.Experiment('frs/fig4')
+        experiment['policies.rr.params.quantum'] = '3 ms'
+        experiment.run(out=self.folder / 'ours', jobs=2)
+        subprocess.run([PROGRAM, 'run', 'frs/fig4', '--set', 'policies.rr.params.quantum=3 ms', '--out', self.folder / 'theirs', '--jobs', '1'],
+                       check=True, capture_output=True, cwd=ROOT)
+        for name in ('summary.csv', 'clients.csv', 'jobs.csv', 'published.csv'):
+            self.assertEqual((self.folder / 'ours' / name).read_bytes(), (self.folder / 'theirs' / name).read_bytes(), name)
+        again = experiment.run(out=self.folder / 'ours')
+        self.assertTrue(again.report['was_complete'])
+        self.assertEqual(len(again.summary), 5)
+
+    def test_nothing_is_left_where_no_folder_is_asked_for(self):
+        before = set(os.listdir(tempfile.gettempdir()))
+        result = self.experiment().run()
+        self.assertIsNone(result.path)
+        self.assertEqual({name for name in set(os.listdir(tempfile.gettempdir())) - before if name.startswith('gangway-')}, set())
+        self.assertEqual(result.manifest['experiment'], 'small')
+        self.assertEqual(len(result.jobs), 4)
+
+    def test_values_are_read_and_changed_by_path(self):
+        experiment = gangway.Experiment('frs/fig4')
+        self.assertEqual(experiment['name'], 'frs-fig4')
+        other = experiment.copy()
+        other['seed'] = 5
+        other['policies'] = ['sjf', {'name': 'rr', 'params': {'quantum': '2 ms'}}]
+        other['published'] = []
+        self.assertEqual(other['policies.rr.params.quantum'], '2 ms')
+        self.assertEqual(other.policies(), ['rr', 'sjf'])
+        self.assertEqual(experiment.policies(), ['cfs', 'frs', 'rr', 'sjf', 'srt'])
+        with self.assertRaises(KeyError):
+            other['policies.frs.params']
+
+    def test_a_sweep(self):
+        experiment = self.experiment(policies=['fcfs', 'rr'], sweep={'policies.rr.params.quantum': ['1 ms', '2 ms']})
+        self.assertEqual(experiment.points, 2)
+        summary = experiment.run().summary
+        self.assertEqual(list(summary['policies.rr.params.quantum']), ['1 ms', '1 ms', '2 ms', '2 ms'])
+        self.assertEqual(list(summary['policies.rr.params.quantum_ns']), [1e6, 1e6, 2e6, 2e6])
+
+    def test_a_timeline(self):
+        result = self.experiment().run()
+        timeline = result.timeline(policy='srt')
+        short = timeline[timeline.track.str.contains('short')]
+        self.assertEqual(short.begin_ns.min(), 1_500_000)
+        self.assertIn(1_000_000, set(short[short.begin_ns == 1_500_000].length_ns))
+        result.write_timeline(self.folder / 'x.json.gz', policy='srt')
+        self.assertEqual((self.folder / 'x.json.gz').read_bytes()[:2], b'\x1f\x8b')
+        with self.assertRaises(gangway.InputError):
+            result.timeline(policy='rr')
+
+    def test_comparison_and_bound(self):
+        self.experiment().run(out=self.folder / 'a')
+        self.experiment().run(out=self.folder / 'b')
+        comparison = gangway.compare(self.folder / 'a', self.folder / 'b')
+        self.assertEqual(comparison.jobs['jobs'], 4)
+        self.assertEqual(set(comparison.groups.policy), {'fcfs', 'srt'})
+        found = gangway.bound({'kind': 'taskset', 'version': 1, 'name': 't', 'device': {'layout': 'pool', 'm': 8},
+                               'tasks': [{'name': 'a', 'C': 8, 'T': 20, 'g': 1, 'b': 4}]})
+        self.assertEqual(found['tasks'][0]['name'], 'a')
+
+    def test_a_recording(self):
+        recording = gangway.Recording(ROOT / 'experiments/colocation/h100/long-kernel.rec.gz')
+        self.assertEqual(len(recording.jobs[recording.jobs.warm_up == 0]), recording.summary['job_count'])
+        self.assertGreater(len(recording.submissions), 50)
+        with self.assertRaises(gangway.InputError):
+            gangway.Recording(ROOT / 'README.md').summary
+
+    def test_what_there_is(self):
+        self.assertIn('frs', set(gangway.policies().name))
+        self.assertIn('h100', set(gangway.devices().name))
+        self.assertIn('sim', set(gangway.worlds().name))
+
+    def test_importing_takes_no_time(self):
+        code = 'import time; t = time.perf_counter(); import gangway; print(time.perf_counter() - t); import sys; print("pandas" in sys.modules)'
+        told = [subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout.split() for _ in range(3)]
+        self.assertLess(min(float(t) for t, _ in told), 0.3)
+        self.assertEqual({loaded for _, loaded in told}, {'False'})
+
+
+class WrongInput(unittest.TestCase):
+    def refused(self, call, *parts):
+        with self.assertRaises(gangway.InputError) as caught:
+            call()
+        self.assertEqual(len(str(caught.exception).splitlines()), 1)
+        for part in parts:
+            self.assertIn(part, str(caught.exception))
+        return caught.exception
+
+    def test_errors_have_their_parts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / 'x.yaml'
+            file.write_text('kind: experiment\nversion: 1\nname: x\nworkload: frs-table1\ndevice: titan-x-pascal\nmechanism: ideal\n'
+                            'policies: [fcfs]\nhorizn: 5 ms\n')
+            error = self.refused(gangway.Experiment(file).read, 'horizn')
+            self.assertEqual((error.file, error.line, error.key), (str(file), 8, 'horizn'))
+            self.assertTrue(error.found and error.expected)
+
+    def test_objects_of_the_wrong_type(self):
+        self.refused(lambda: gangway.Experiment(5), 'int')
+        experiment = gangway.Experiment(SMALL)
+        self.refused(lambda: experiment.__setitem__('seed', object()), 'seed')
+        self.refused(lambda: experiment.__setitem__('', 1))
+        self.refused(lambda: experiment.run(jobs=0), 'jobs')
+        self.refused(lambda: experiment.run(jobs='2'), 'jobs')
+        self.refused(lambda: experiment.run(world='moon'), 'moon')
+        self.refused(lambda: gangway.Experiment({'kind': 'experiment', 'x': {1, 2}}).read())
+        self.refused(lambda: gangway.Experiment({'kind': 'experiment'}).read(), 'version')
+        self.refused(lambda: gangway.Experiment(SMALL).policies(7), '7')
+        self.refused(lambda: gangway.compare(gangway.Experiment(SMALL).run(), 'nothing'), 'folder')
+
+    def test_no_result_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.refused(lambda: gangway.read(folder), 'manifest.json')
+            (Path(folder) / 'manifest.json').write_text('{')
+            self.refused(lambda: gangway.read(folder), 'manifest')
+            self.refused(lambda: gangway.Experiment(SMALL).run(out=folder), folder)
+
+    def test_other_results_are_not_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / 'out'
+            gangway.Experiment(SMALL).run(out=out)
+            other = gangway.Experiment(SMALL)
+            other['seed'] = 2
+            self.refused(lambda: other.run(out=out))
+            self.assertEqual(len(other.run(out=out, force=True).summary), 2)
+
+
+class Interruption(unittest.TestCase):
+    def test_ctrl_c_keeps_what_is_finished(self):
+        with tempfile.TemporaryDirectory() as folder:
+            experiment = gangway.Experiment('frs/fig4')
+            experiment['replications'] = 3000
+            experiment['published'] = []
+            experiment['jobs'] = False
+            threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+            began = time.monotonic()
+            with self.assertRaises(KeyboardInterrupt):
+                experiment.run(out=Path(folder) / 'out')
+            self.assertLess(time.monotonic() - began, 10)
+            self.assertEqual(os.listdir(Path(folder) / 'out'), ['parts'])
+
+    def test_others_go_on_meanwhile(self):
+        turns, over = [], threading.Event()
+
+        def others():
+            while not over.is_set():
+                turns.append(time.monotonic())
+                time.sleep(0.001)
+        thread = threading.Thread(target=others)
+        thread.start()
+        experiment = gangway.Experiment('frs/fig4')
+        experiment['replications'] = 100
+        experiment['published'] = []
+        began = time.monotonic()
+        experiment.run(jobs=1)
+        length = time.monotonic() - began
+        over.set()
+        thread.join()
+        self.assertGreater(sum(began < turn < began + length for turn in turns), 20 * length)
+
+
+if __name__ == '__main__':
+    unittest.main()

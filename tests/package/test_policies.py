@@ -1,0 +1,201 @@
+"""Policies in Python, against those in C++ and against what policies may not do."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import pandas
+
+import gangway
+
+
+class PythonSjf(gangway.OwnershipPolicy):
+    """The shortest job first, as sjf has it."""
+
+    def total(self, job):
+        return sum(kernel.declared for kernel in job.kernels)
+
+    def choose(self, now, waiting):
+        return min(range(len(waiting)), key=lambda i: (self.total(waiting[i]), waiting[i].arrived, waiting[i].id.client))
+
+    def urgency(self, job):
+        return -self.total(job)
+
+
+class PythonRr(gangway.OwnershipPolicy):
+    """Round robin."""
+
+    parameters = {'quantum': gangway.Parameter.time('1 ms', '1 us', '100 s')}
+
+    def __init__(self, quantum):
+        self.quantum = quantum
+
+    def choose(self, now, waiting):
+        return 0, self.quantum
+
+
+class PythonPiv(gangway.OwnershipPolicy):
+    """The most urgent kernel runs."""
+
+    def choose(self, now, waiting):
+        return min(range(len(waiting)), key=lambda i: (-waiting[i].urgency, waiting[i].arrived, waiting[i].id.client))
+
+    def urgency(self, job):
+        return job.urgency
+
+
+class PythonFcfs(gangway.Policy):
+    """First come, first served: the whole contract by hand."""
+
+    def __init__(self):
+        self.queue, self.owner = [], None
+
+    def note(self, now, fact, view):
+        if isinstance(fact, gangway.facts.Arrived):
+            self.queue.append(fact.job)
+        elif isinstance(fact, gangway.facts.Left):
+            self.owner = None
+            if not fact.job_over:  # its next kernel
+                self.queue.append(fact.job)
+
+    def decide(self, now, view, orders):
+        if self.owner is None and self.queue:
+            self.owner = orders.launch(self.queue.pop(0))
+
+
+def run(policies, **changes):
+    experiment = gangway.Experiment('frs/fig4')
+    experiment['policies'] = policies
+    experiment['published'] = []
+    for path, value in changes.items():
+        experiment[path] = value
+    return experiment.run()
+
+
+class Equal(unittest.TestCase):
+    def same(self, ours, theirs, **changes):
+        ours, theirs = run([ours], **changes), run([theirs], **changes)
+        pandas.testing.assert_frame_equal(ours.jobs.drop(columns='policy'), theirs.jobs.drop(columns='policy'))
+
+    def test_sjf(self):
+        self.same('python-sjf', 'sjf')
+
+    def test_rr(self):
+        self.same({'name': 'python-rr', 'params': {'quantum': '700 us'}}, {'name': 'rr', 'params': {'quantum': '700 us'}})
+
+    def test_piv(self):
+        clients = [{'name': name, 'priority': priority, 'arrive': arrive, 'repeat': {'jobs': 5, 'period': '7 ms'},
+                    'kernels': [{'name': 'k', 'block_tasks': 800, 'block': [256], 'time': time}]}
+                   for name, priority, arrive, time in (('a', 0, '0 ms', '4 ms'), ('b', 1, '1 ms', '1 ms'), ('c', 2, '1.5 ms', '0.3 ms'))]
+        found = []
+        for policy in ('python-piv', 'piv'):
+            experiment = gangway.Experiment({'kind': 'experiment', 'version': 1, 'name': 'urgent', 'device': 'k40m', 'mechanism': 'proxy',
+                                             'policies': [policy], 'workload': {'kind': 'workload', 'version': 1, 'name': 'three',
+                                                                                'clients': clients}})
+            found.append(experiment.run().jobs.drop(columns='policy'))
+        pandas.testing.assert_frame_equal(*found)
+        self.assertGreater(found[0].evictions.sum(), 3)
+
+    def test_threads_change_nothing(self):
+        experiment = gangway.Experiment('frs/fig4')
+        experiment['policies'], experiment['published'] = ['python-sjf', 'python-rr'], []
+        pandas.testing.assert_frame_equal(experiment.run(jobs=1).jobs, experiment.run(jobs=4).jobs)
+
+    def test_on_cpu_cores(self):
+        experiment = gangway.Experiment('frs/fig4')
+        experiment['policies'], experiment['published'] = ['python-sjf'], []
+        experiment['permutations'] = experiment['replications'] = 1
+        experiment['workload'] = 'host-kernels'
+        jobs = experiment.run(world='host').jobs
+        self.assertEqual(set(jobs.outcome), {'finished'})
+
+    def test_the_contract_by_hand(self):
+        jobs = run(['python-fcfs']).jobs
+        self.assertEqual(set(jobs.outcome), {'finished'})
+        order = jobs[(jobs.replication == 0) & (jobs.permutation == 0)].sort_values('start_ns')
+        self.assertTrue((order.arrival_ns.diff().dropna() >= 0).all())
+
+
+class Wrong(unittest.TestCase):
+    def fails(self, policy, *parts):
+        with self.assertRaises(gangway.RunError) as caught:
+            run([policy])
+        for part in parts:
+            self.assertIn(part, str(caught.exception))
+
+    def test_one_that_raises(self):
+        class Raises(gangway.Policy):
+            def decide(self, now, view, orders):
+                raise ValueError('no\nidea')
+        self.fails('raises', "policy 'raises'", 'ValueError: no idea', 'test_policies.py')
+
+    def test_one_that_answers_nonsense(self):
+        for number, answer in enumerate((-1, 99, 'first', None, (0, -5), (0, 0), 1.5)):
+            class Nonsense(gangway.OwnershipPolicy, name=f'nonsense-{number}'):
+                def choose(self, now, waiting, answer=answer):
+                    return answer
+            self.fails(f'nonsense-{number}', 'choose() returned')
+
+    def test_one_that_orders_the_impossible(self):
+        class Impossible(gangway.Policy):
+            def note(self, now, fact, view):
+                if isinstance(fact, gangway.facts.Arrived):
+                    self.job = fact.job
+
+            def decide(self, now, view, orders):
+                if now > 0:
+                    orders.wake_at(now - 1)
+        self.fails('impossible', "policy 'impossible'")
+
+    def test_one_that_keeps_what_is_not_its_own(self):
+        class Keeps(gangway.Policy):
+            kept = ()
+
+            def note(self, now, fact, view):
+                if isinstance(fact, gangway.facts.Arrived):
+                    self.kept = (view, view.job(fact.job))
+
+            def decide(self, now, view, orders):
+                for mine in self.kept:
+                    getattr(mine, 'clients' if hasattr(type(mine), 'clients') else 'arrived')
+        self.fails('keeps', 'ReferenceError')
+
+    def test_one_that_cannot_be_made(self):
+        class Unmade(gangway.Policy):
+            def __init__(self):
+                raise KeyError('x')
+        with self.assertRaises(gangway.GangwayError) as caught:
+            run(['unmade'])
+        self.assertIn('KeyError', str(caught.exception))
+
+    def test_names_and_parameters(self):
+        for make in (lambda: type('Mine', (gangway.Policy,), {}, name='sjf'), lambda: type('Mine', (gangway.Policy,), {}, name='a b'),
+                     lambda: type('Mine', (gangway.Policy,), {'needs': ('magic',)}),
+                     lambda: type('Mine', (gangway.Policy,), {'parameters': {'x': 5}}),
+                     lambda: gangway.Parameter.time('5')):
+            with self.assertRaises(gangway.InputError):
+                make()
+        with self.assertRaises(gangway.InputError) as caught:
+            run([{'name': 'python-rr', 'params': {'quantum': '1 ns'}}])
+        self.assertIn('quantum', str(caught.exception))
+
+    def test_results_of_other_code_are_not_taken_for_these(self):
+        with tempfile.TemporaryDirectory() as folder:
+            experiment = gangway.Experiment('frs/fig4')
+            experiment['policies'], experiment['published'] = ['changing'], []
+
+            class Changing(gangway.OwnershipPolicy):
+                def choose(self, now, waiting):
+                    return 0
+            experiment.run(out=Path(folder) / 'out')
+            self.assertTrue(experiment.run(out=Path(folder) / 'out').report['was_complete'])
+
+            class Changing(gangway.OwnershipPolicy):  # noqa: F811
+                def choose(self, now, waiting):
+                    return len(waiting) - 1
+            with self.assertRaises(gangway.InputError):
+                experiment.run(out=Path(folder) / 'out')
+
+
+if __name__ == '__main__':
+    unittest.main()
