@@ -1,6 +1,6 @@
 """Draws what a calibration measured, as PNG and PDF: eviction delays, kernels, copies, polls."""
 import sys
 
-from gangway.figures.commands.calibration import cli
+from gangway.drawing.commands.calibration import cli
 
 sys.exit(cli())

@@ -1,6 +1,6 @@
 """Draws how far a prediction is from a measurement of the same experiment, as PNG and PDF."""
 import sys
 
-from gangway.figures.commands.compare import cli
+from gangway.drawing.commands.compare import cli
 
 sys.exit(cli())

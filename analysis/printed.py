@@ -1,6 +1,6 @@
 """Counts, experiment by experiment, which printed values are met, missed, inputs or open: the table of README.md."""
 import sys
 
-from gangway.figures.commands.printed import cli
+from gangway.drawing.commands.printed import cli
 
 sys.exit(cli())

@@ -1,6 +1,6 @@
 """Ranks policies over result folders, one for each workload: a table for each metric, and fairness against throughput."""
 import sys
 
-from gangway.figures.commands.rankings import cli
+from gangway.drawing.commands.rankings import cli
 
 sys.exit(cli())

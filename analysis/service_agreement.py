@@ -1,6 +1,6 @@
 """How well a prediction agrees with a measurement in what services are judged by: latency, attainment, throughput."""
 import sys
 
-from gangway.figures.service_agreement import cli
+from gangway.drawing.service_agreement import cli
 
 sys.exit(cli())

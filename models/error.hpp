@@ -36,6 +36,12 @@ class RunError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What code in another language threw: what() begins with its type there.
+class ForeignError : public RunError {
+ public:
+  using RunError::RunError;
+};
+
 // Why an input cannot be used together with something else; who knows where it stands makes an InputError of
 // it.
 struct Refusal {

@@ -43,7 +43,7 @@ class Held {
 // What a policy in Python threw: its type, text and place, in one line.
 [[noreturn]] void rethrow(const nb::python_error& error) {
   const nb::object describe = nb::module_::import_("gangway.errors").attr("describe");
-  throw RunError(nb::cast<std::string>(describe(error.value())));
+  throw ForeignError(nb::cast<std::string>(describe(error.value())));
 }
 
 // Classes that were defined. The registry has them for good, but the interpreter wants them back at its end.
@@ -108,9 +108,10 @@ class PythonOwnership : public OwnershipPolicy {
       const auto [index, quantum] = read((*choose_)(now.ns, jobs));
       epoch_.next();
       if (index < 0 || static_cast<std::size_t>(index) >= candidates().size())
-        throw RunError(fmt::format("choose() returned {}, of {} jobs that wait", index, candidates().size()));
+        throw ForeignError(
+            fmt::format("choose() returned {}, of {} jobs that wait", index, candidates().size()));
       if (quantum && *quantum <= 0)
-        throw RunError(fmt::format("choose() returned a quantum of {} ns", *quantum));
+        throw ForeignError(fmt::format("choose() returned a quantum of {} ns", *quantum));
       quantum_ = quantum ? std::optional(Duration{*quantum}) : std::nullopt;
       return {static_cast<std::size_t>(index), quantum_};
     } catch (const nb::python_error& error) {
@@ -124,8 +125,8 @@ class PythonOwnership : public OwnershipPolicy {
     if (nb::try_cast(answer, index)) return {index, std::nullopt};
     std::pair<std::int64_t, std::optional<std::int64_t>> both;
     if (nb::try_cast(answer, both)) return both;
-    throw RunError("choose() returned " + nb::cast<std::string>(nb::repr(answer)) +
-                   ", expected an index into the jobs that wait, or (index, quantum in ns)");
+    throw ForeignError("choose() returned " + nb::cast<std::string>(nb::repr(answer)) +
+                       ", expected an index into the jobs that wait, or (index, quantum in ns)");
   }
 
   Duration renewed_quantum(Time now, const View& view, const Owner& owner) override {
@@ -147,7 +148,7 @@ class PythonOwnership : public OwnershipPolicy {
     } catch (const nb::python_error& error) {
       rethrow(error);
     } catch (const nb::cast_error&) {
-      throw RunError("urgency() did not return a whole number");
+      throw ForeignError("urgency() did not return a whole number");
     }
   }
 

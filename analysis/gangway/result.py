@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gangway import _core
 from gangway.errors import InputError
-from gangway.tables import from_columns, from_file, swept_of
+from gangway.tables import from_columns, from_file, swept_of, to_file
 
 TABLES = ('summary', 'clients', 'services', 'jobs', 'published')
 
@@ -68,6 +68,14 @@ class Result:
     services = cached_property(lambda self: self._table('services'))
     jobs = cached_property(lambda self: self._table('jobs'))
     published = cached_property(lambda self: self._table('published'))
+
+    def save_tables(self, folder):
+        """Writes the tables and the manifest into a folder, as figures and reports read them. `run(out=...)` leaves the same as files."""
+        for name in TABLES:
+            table = getattr(self, name)
+            if table is not None:
+                to_file(table, Path(folder) / f'{name}.csv')
+        (Path(folder) / 'manifest.json').write_text(json.dumps(self.manifest), encoding='utf-8')
 
     def timeline(self, point=0, policy=None, replication=0, permutation=0):
         """What happened in one run, played again: a row for each span and instant, with `track`, `name`, `begin_ns`, `length_ns` (NaN: an

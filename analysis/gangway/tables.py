@@ -48,6 +48,22 @@ def from_file(name, file, swept):
     return _finished(name, table, swept) if len(table) else None
 
 
+def to_file(table, file):
+    """Writes a table as result folders have it."""
+    with open(file, 'w', newline='', encoding='utf-8') as stream:
+        lines = csv.writer(stream, lineterminator='\n')
+        lines.writerow(table.columns)
+        lines.writerows(zip(*(map(_shown, table[column].tolist()) for column in table.columns)))
+
+
+def _shown(value):
+    if not isinstance(value, float):
+        return value
+    if value != value:  # NaN
+        return ''
+    return int(value) if value.is_integer() and abs(value) < 2 ** 53 else repr(value)
+
+
 def _finished(name, table, swept):
     """Each column of its kind, whatever it was made from."""
     import pandas

@@ -71,7 +71,7 @@ void PolicyGuard::guarded(Work work) {
     const Call under_way(watch_);
     try {
       work();
-    } catch (const RunError& error) {  // who throws this says what was thrown, perhaps in another language
+    } catch (const ForeignError& error) {
       thrown = error.what();
     } catch (const std::exception& error) {
       thrown = type_of_exception() + ": " + error.what();

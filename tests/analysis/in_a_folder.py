@@ -9,8 +9,8 @@ from pathlib import Path
 ANALYSIS = Path(__file__).resolve().parents[2] / 'analysis'
 sys.path.insert(0, str(ANALYSIS))
 
-from gangway.figures import results  # noqa: E402  (the path comes first)
-from gangway.figures import style  # noqa: E402
+from gangway.drawing import results  # noqa: E402  (the path comes first)
+from gangway.drawing import style  # noqa: E402
 import synthetic  # noqa: E402
 
 

@@ -2,13 +2,13 @@
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-from gangway.figures import agreement
-from gangway.figures.commands import calibration
-from gangway.figures.commands import compare
-from gangway.figures import costs
-from gangway.figures import readings
-from gangway.figures.commands import report
-from gangway.figures import results
+from gangway.drawing import agreement
+from gangway.drawing.commands import calibration
+from gangway.drawing.commands import compare
+from gangway.drawing import costs
+from gangway.drawing import readings
+from gangway.drawing.commands import report
+from gangway.drawing import results
 import synthetic
 
 GAP = 'workload.arrivals.gap'

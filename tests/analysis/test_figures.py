@@ -4,17 +4,17 @@ import unittest
 from pathlib import Path
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-from gangway.figures import bars
-from gangway.figures import client_sweep
-from gangway.figures.commands import figures
-from gangway.figures import gantt
-from gangway.figures import names
-from gangway.figures import quantity
-from gangway.figures.commands import report
-from gangway.figures import responses
-from gangway.figures import results
-from gangway.figures import style
-from gangway.figures import sweep
+from gangway.drawing import bars
+from gangway.drawing import client_sweep
+from gangway.drawing.commands import figures
+from gangway.drawing import gantt
+from gangway.drawing import names
+from gangway.drawing import quantity
+from gangway.drawing.commands import report
+from gangway.drawing import responses
+from gangway.drawing import results
+from gangway.drawing import style
+from gangway.drawing import sweep
 import synthetic
 
 QUANTUM = 'policies.rr.params.quantum'

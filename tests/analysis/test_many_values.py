@@ -3,18 +3,18 @@ import random
 import unittest
 
 from in_a_folder import InAFolder  # (which adds the path of the modules below)
-from gangway.figures import bars
-from gangway.figures.commands import figures
-from gangway.figures import gantt
-from gangway.figures import heat_map
-from gangway.figures import quantity
-from gangway.figures import queues
-from gangway.figures import responses
-from gangway.figures import results
-from gangway.figures import style
-from gangway.figures import sweep
+from gangway.drawing import bars
+from gangway.drawing.commands import figures
+from gangway.drawing import gantt
+from gangway.drawing import heat_map
+from gangway.drawing import quantity
+from gangway.drawing import queues
+from gangway.drawing import responses
+from gangway.drawing import results
+from gangway.drawing import style
+from gangway.drawing import sweep
 import synthetic
-from gangway.figures.results import Measured
+from gangway.drawing.results import Measured
 
 QUANTUM = 'policies.rr.params.quantum'
 GAP = 'workload.arrivals.gap'

@@ -2,8 +2,8 @@
 import unittest
 
 from in_a_folder import InAFolder  # (which adds the path of the modules below)
-from gangway.figures import microkernels
-from gangway.figures import results
+from gangway.drawing import microkernels
+from gangway.drawing import results
 
 SUMMARY = 'point,policy{swept},antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions\n'
 CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns,slice_share,slices_in_a_row\n'

@@ -5,13 +5,13 @@ import math
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-from gangway.figures import bars
-from gangway.figures import fairness
-from gangway.figures import label_places
-from gangway.figures import names
-from gangway.figures import ranking
-from gangway.figures import results
-from gangway.figures import style
+from gangway.drawing import bars
+from gangway.drawing import fairness
+from gangway.drawing import label_places
+from gangway.drawing import names
+from gangway.drawing import ranking
+from gangway.drawing import results
+from gangway.drawing import style
 
 SUMMARY = ('point,policy,antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions,makespan_ns,jain,p99_response_ns,'
            'concurrency_efficiency,starved,percentiles\n')

@@ -4,7 +4,7 @@ import io
 import unittest
 
 from in_a_folder import InAFolder  # (which adds the path of the modules below)
-from gangway.figures import results
+from gangway.drawing import results
 
 SUMMARY = ('point,policy,device.name,gap,gap_ns,size,size_bytes,antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,makespan_ns,evictions,error\n'
            '0,rr,a,1 ms,1000000,1 kB,1000,2,,0,,1,,5,0,\n'

@@ -9,11 +9,11 @@ from pathlib import Path
 _ANALYSIS = Path(__file__).resolve().parents[2] / 'analysis'
 sys.path.insert(0, str(_ANALYSIS))
 
-from gangway.figures import block_times  # noqa: E402  (the path comes first)
-from gangway.figures import findings  # noqa: E402
-from gangway.figures.commands import rules  # noqa: E402
-from gangway.figures.results import InputError  # noqa: E402
-from gangway.figures.block_times import Span, Timeline  # noqa: E402
+from gangway.drawing import block_times  # noqa: E402  (the path comes first)
+from gangway.drawing import findings  # noqa: E402
+from gangway.drawing.commands import rules  # noqa: E402
+from gangway.drawing.results import InputError  # noqa: E402
+from gangway.drawing.block_times import Span, Timeline  # noqa: E402
 
 A, B = ('a', 0, 'k'), ('b', 0, 'k')
 

@@ -3,12 +3,12 @@ import math
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-from gangway.figures import names
-from gangway.figures import quantity
-from gangway.figures.commands import report
-from gangway.figures import results
-from gangway.figures import services
-from gangway.figures import swept_axis
+from gangway.drawing import names
+from gangway.drawing import quantity
+from gangway.drawing.commands import report
+from gangway.drawing import results
+from gangway.drawing import services
+from gangway.drawing import swept_axis
 
 RATE = 'workload.clients.web.repeat.arrivals.rate'
 RATES = ('50/s', '100/s', '3000/min')

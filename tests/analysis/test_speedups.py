@@ -4,10 +4,10 @@ import math
 import unittest
 
 from in_a_folder import InAFolder  # (which adds the path of the modules below)
-from gangway.figures import family
-from gangway.figures.commands import figures
-from gangway.figures import results
-from gangway.figures import speedups
+from gangway.drawing import family
+from gangway.drawing.commands import figures
+from gangway.drawing import results
+from gangway.drawing import speedups
 
 GPUS, BUS = 'device.gpus', 'device.copy.bus'
 PUBLISHED = 'figure,point,policy,client,metric,relation,published,measured,relative_error,class,group,verdict,note,as,take,last_point\n'

@@ -3,11 +3,11 @@ import math
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-from gangway.figures import bars
-from gangway.figures import client_sweep
-from gangway.figures.commands import report
-from gangway.figures import results
-from gangway.figures import sweep
+from gangway.drawing import bars
+from gangway.drawing import client_sweep
+from gangway.drawing.commands import report
+from gangway.drawing import results
+from gangway.drawing import sweep
 
 SUMMARY = 'point,policy,antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions,jobs,unfinished,starved,percentiles'
 CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns,jobs,unfinished,starved_runs,percentiles'

@@ -4,12 +4,12 @@ import unittest
 
 from test_figures import InAFolder, finish, start
 
-from gangway.figures.commands import figures
-from gangway.figures import results
-from gangway.figures import schedulability
-from gangway.figures import studies
-from gangway.figures import study_map
-from gangway.figures import tightness
+from gangway.drawing.commands import figures
+from gangway.drawing import results
+from gangway.drawing import schedulability
+from gangway.drawing import studies
+from gangway.drawing import study_map
+from gangway.drawing import tightness
 
 SUMMARY = ('point,order,{}sets,proven,proven_low,proven_high,met,met_low,met_high,growing,growing_low,growing_high,unknown\n')
 BOUNDS = ('point,order,{}bound,sets,bounded,bounded_low,bounded_high,in_time,in_time_low,in_time_high,tasks,ratio_p5,ratio_p50,'

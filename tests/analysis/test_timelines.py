@@ -2,14 +2,14 @@
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-from gangway.figures import bars
-from gangway.figures import blocks
-from gangway.figures import device_run
-from gangway.figures.commands import figures
-from gangway.figures import gantt
-from gangway.figures import queues
-from gangway.figures import request_times
-from gangway.figures import results
+from gangway.drawing import bars
+from gangway.drawing import blocks
+from gangway.drawing import device_run
+from gangway.drawing.commands import figures
+from gangway.drawing import gantt
+from gangway.drawing import queues
+from gangway.drawing import request_times
+from gangway.drawing import results
 import synthetic
 
 

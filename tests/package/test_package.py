@@ -84,6 +84,18 @@ class Package(unittest.TestCase):
         self.assertEqual(result.manifest['experiment'], 'small')
         self.assertEqual(len(result.jobs), 4)
 
+    def test_saved_tables_are_those_of_the_files(self):
+        experiment = gangway.Experiment('frs/fig4')
+        result = experiment.run(out=self.folder / 'out')
+        (self.folder / 'saved').mkdir()
+        result.save_tables(self.folder / 'saved')
+        for name in ('summary', 'clients', 'jobs', 'published'):
+            with open(self.folder / 'out' / f'{name}.csv') as theirs, open(self.folder / 'saved' / f'{name}.csv') as ours:
+                for one, other in zip(csv.reader(ours), csv.reader(theirs), strict=True):
+                    if one != other:  # numbers may be written in another way
+                        self.assertEqual([float(a) if a != b else a for a, b in zip(one, other)],
+                                         [float(b) if a != b else b for a, b in zip(one, other)])
+
     def test_values_are_read_and_changed_by_path(self):
         experiment = gangway.Experiment('frs/fig4')
         self.assertEqual(experiment['name'], 'frs-fig4')

@@ -13,9 +13,9 @@ GANGWAY = Path(os.environ.get("GANGWAY", "build/release/gangway")).resolve()
 RECORDED = ROOT / "experiments/recorded/h200/rules"
 sys.path.insert(0, str(ROOT / "analysis"))
 
-from gangway.figures import block_times  # noqa: E402  (the path comes first)
-from gangway.figures import findings  # noqa: E402
-from gangway.figures.commands import rules  # noqa: E402
+from gangway.drawing import block_times  # noqa: E402  (the path comes first)
+from gangway.drawing import findings  # noqa: E402
+from gangway.drawing.commands import rules  # noqa: E402
 
 # What experiments/rules/README.md says of an H200.
 HOLD = {"block-slots": {"RTSS17.R1"}, "blocked-priority": {"RTSS17.A2"}, "copies-in": {"RTSS17.C1", "RTSS17.C2", "RTSS17.C4"},

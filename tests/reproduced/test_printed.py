@@ -15,7 +15,7 @@ GANGWAY = Path(os.environ.get("GANGWAY", "build/release/gangway")).resolve()
 PAPERS = ("frs", "effisha", "neon", "share-a-gpu", "yang-anderson")
 
 sys.path.insert(0, str(ROOT / "analysis"))
-from gangway.figures.commands import printed  # noqa: E402  (the path comes first)
+from gangway.drawing.commands import printed  # noqa: E402  (the path comes first)
 
 
 def check(*files):

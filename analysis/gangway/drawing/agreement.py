@@ -1,0 +1,246 @@
+"""How well a prediction agrees with a measurement: NTT of single jobs, their errors, and the metrics of each policy."""
+import math
+import statistics
+from dataclasses import dataclass
+
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullLocator
+
+from gangway.drawing import names
+from gangway.drawing import style
+from gangway.drawing.results import METRICS, InputError, read, read_job_ntts
+
+_BAND = 0.05           # of the measured value
+_LOG_FROM = 15         # a ratio of largest to smallest NTT that crowds the small ones on a linear axis
+_COLUMNS = 3           # of panels of jobs
+_ROWS = 4              # of panels of metrics on a page
+_BEYOND = 0.005        # the share of errors at either end that may lie outside the axis
+_DENSE_FROM = 2000     # points in a panel: a PDF of so many vectors opens slowly
+_ERROR = {'ecolor': 'black', 'elinewidth': 0.8, 'capsize': 1.6, 'capthick': 0.8}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two result folders of one experiment, and what stands in both."""
+    predicted: object  # results.Results
+    measured: object
+    rows: list  # (predicted, measured) results.Summary of a point and policy
+    jobs: dict  # policy -> [(predicted, measured)] NTT of jobs that finished in both; empty without jobs.csv
+
+    @property
+    def title(self):
+        return self.predicted.title
+
+    @property
+    def labels(self):
+        """What the two sides are called."""
+        return [f'{word} ({found.world})' if found.world else word
+                for word, found in (('predicted', self.predicted), ('measured', self.measured))]
+
+
+def read_pair(predicted, measured):
+    """The two result folders; refuses those that are not of the same experiment."""
+    first, second = read(predicted), read(measured)
+    if first.swept != second.swept:
+        raise InputError(second.path / 'summary.csv', f"swept '{','.join(second.swept)}'",
+                         f"'{','.join(first.swept)}' as in {first.path}", 1)
+    return Pair(first, second, _match_rows(first, second), _match_jobs(predicted, measured))
+
+
+def _match_rows(first, second):
+    others = {(row.point, row.policy): row for row in second.summary}
+    rows = [(row, others[row.point, row.policy]) for row in first.summary if (row.point, row.policy) in others]
+    if not rows:
+        raise InputError(second.path / 'summary.csv', f'no point and policy of {first.path}',
+                         'results of the same experiment')
+    for row, other in rows:
+        if row.swept != other.swept:
+            raise InputError(second.path / 'summary.csv', f"'{','.join(other.swept)}' at point {row.point}",
+                             f"'{','.join(row.swept)}' as in {first.path}")
+    return rows
+
+
+def _match_jobs(predicted, measured):
+    first, second = read_job_ntts(predicted), read_job_ntts(measured)
+    jobs = {}
+    for key, ntt in (first or {}).items():
+        if second and key in second:
+            jobs.setdefault(key[1], []).append((ntt, second[key]))
+    return jobs
+
+
+def draw_jobs(pair):
+    """Predicted against measured NTT of each job, a panel for each policy."""
+    policies = names.in_order(pair.jobs)
+    looks = style.styles(policies)
+    columns = min(_COLUMNS if len(policies) <= 2 * _COLUMNS else _COLUMNS + 1, len(policies))
+    rows = math.ceil(len(policies) / columns)
+    side = style.WIDTH / max(columns, _COLUMNS)
+    figure, grid = style.pyplot.subplots(rows, columns, squeeze=False, sharex=True, sharey=True,
+                                         figsize=(max(columns, 2) * side, 1 + rows * side))
+    numbers = [number for jobs in pair.jobs.values() for job in jobs for number in job]
+    low, high = min(numbers), max(numbers)
+    log = high > _LOG_FROM * low
+    low, high = (low / 1.15, high * 1.15) if log else (max(0, low - 0.04 * (high - low)), high + 0.04 * (high - low))
+    for axes, policy in zip(grid.flat, policies):
+        _draw_scatter(axes, pair.jobs[policy], looks[policy], low, high)
+        axes.set_title(f'{policy} ({len(pair.jobs[policy])} jobs)', fontweight='bold', pad=3)
+        if log:
+            _log_both(axes, low, high)
+    for place, axes in enumerate(grid.flat):
+        axes.set_visible(place < len(policies))
+        if place + columns >= len(policies):  # the last of its column
+            axes.set_xlabel(f'NTT {pair.labels[1]}')
+            axes.tick_params(labelbottom=True)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(f'NTT {pair.labels[0]}')
+    style.lay_out(figure, f'{pair.title} – NTT of single jobs', [
+        Line2D([], [], color='black', linewidth=0.8, label='equal'),
+        Patch(facecolor=style.GREY, alpha=0.45, label='within ±5 %'),
+        Line2D([], [], color=style.GREY, marker='o', markersize=3, linestyle='none', label='a job')])
+    return figure
+
+
+def _draw_scatter(axes, jobs, look, low, high):
+    ends = [max(low, 1e-9), high]
+    axes.fill_between(ends, [(1 - _BAND) * end for end in ends], [(1 + _BAND) * end for end in ends],
+                      color=style.GREY, alpha=0.45, linewidth=0, zorder=1)
+    axes.plot([measured for _, measured in jobs], [predicted for predicted, _ in jobs], linestyle='none', marker='o',
+              markersize=2.6, markeredgewidth=0, color=look.colour, alpha=0.5, zorder=2,
+              rasterized=len(jobs) > _DENSE_FROM)
+    axes.plot(ends, ends, color='black', linewidth=0.6, zorder=3)
+    axes.set(xlim=(low, high), ylim=(low, high), aspect='equal')
+    axes.grid()
+
+
+def _log_both(axes, low, high):
+    style.log_y(axes, low, high)
+    axes.set_xscale('log')
+    axes.set_xlim(low, high)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter('{x:g}')
+
+
+def errors(jobs):
+    """Signed relative errors in percent, the least first."""
+    return sorted(100 * (predicted - measured) / measured for predicted, measured in jobs)
+
+
+def draw_errors(pair):
+    """The share of jobs whose error is at most so much, a line for each policy; below, where most of them lie."""
+    policies = names.in_order(pair.jobs)
+    looks = style.styles(policies)
+    by_policy = {policy: errors(pair.jobs[policy]) for policy in policies}
+    low, high, beyond = _window(by_policy.values())
+    heights = [2.3, 0.12 + 0.17 * len(policies)]
+    figure, (lines, boxes) = style.pyplot.subplots(
+        2, 1, sharex=True, figsize=(style.WIDTH * 0.75, 1.5 + sum(heights)), gridspec_kw={'height_ratios': heights})
+    for axes in (lines, boxes):
+        axes.axvspan(-100 * _BAND, 100 * _BAND, color=style.GREY, alpha=0.3, linewidth=0, zorder=0)
+        axes.axvline(0, color='black', linewidth=0.8, zorder=1)
+        axes.grid(axis='both' if axes is lines else 'x')
+    for policy, own in by_policy.items():
+        shares = [(place + 1) / len(own) for place in range(len(own))]
+        lines.step([low - 1, own[0], *own, high + 1], [0, 0, *shares, 1], where='post', zorder=2,
+                   color=looks[policy].colour, linestyle=looks[policy].dash)
+    _draw_boxes(boxes, by_policy, looks)
+    lines.set(xlim=(low, high), ylim=(0, 1.02), ylabel='share of jobs')
+    note = f'\n{100 * beyond:.1f} % of the jobs lie beyond the axis' if beyond else ''
+    boxes.set_xlabel(f'relative error of NTT, (predicted − measured) / measured (%){note}')
+    style.lay_out(figure, f'{pair.title} – errors of single jobs', [
+        *(Line2D([], [], label=f'{policy} (median {_signed(statistics.median(own))} %)', color=looks[policy].colour,
+                 linestyle=looks[policy].dash) for policy, own in by_policy.items()),
+        Patch(facecolor=style.GREY, alpha=0.3, label='within ±5 %'),
+        Patch(facecolor='white', edgecolor='black', linewidth=0.6, label='quartiles (whisker: 5 to 95 %)')])
+    return figure
+
+
+def _signed(percent):
+    return f'{percent:+.1f}'.replace('-', '−')
+
+
+def _draw_boxes(axes, by_policy, looks):
+    """Quartiles as a box with the median, and a whisker from the 5th to the 95th percentile."""
+    for place, (policy, own) in enumerate(by_policy.items()):
+        far_low, low, high, far_high = (_percentile(own, share) for share in (0.05, 0.25, 0.75, 0.95))
+        axes.plot([far_low, far_high], [place, place], color='black', linewidth=0.8, zorder=2)
+        axes.barh([place], [high - low], 0.62, left=low, color=looks[policy].colour, edgecolor='black', linewidth=0.6,
+                  zorder=3)
+        axes.plot([statistics.median(own)] * 2, [place - 0.42, place + 0.42], color='black', linewidth=1.6, zorder=4)
+    axes.set_yticks(range(len(by_policy)), by_policy)
+    axes.set_ylim(len(by_policy) - 0.4, -0.6)
+    axes.tick_params(axis='y', length=0)
+
+
+def _percentile(ordered, share):
+    """The nearest rank, as in the result files."""
+    return ordered[max(1, math.ceil(share * len(ordered))) - 1]
+
+
+def _window(lists):
+    """The span of the axis: all but the outermost errors, and the band; and the share of jobs outside."""
+    lists = list(lists)
+    everything = sorted(error for own in lists for error in own)
+    cut = int(_BEYOND * len(everything))
+    low = min(everything[cut], -120 * _BAND)
+    high = max(everything[-1 - cut], 120 * _BAND)
+    margin = 0.03 * (high - low)
+    low, high = low - margin, high + margin
+    return low, high, sum(not low <= error <= high for error in everything) / len(everything)
+
+
+def draw_metrics(pair):
+    """The pages of the figure: ANTT, DNTT and STP of each policy, predicted beside measured; a row for each point."""
+    points = sorted({row.point for row, _ in pair.rows})
+    pages = math.ceil(len(points) / _ROWS)
+    return [_draw_page(pair, points[page * len(points) // pages:(page + 1) * len(points) // pages])
+            for page in range(pages)]
+
+
+def _draw_page(pair, points):
+    policies = names.in_order(row.policy for row, _ in pair.rows)
+    looks = style.styles(policies)
+    height = 1.1 + len(points) * (1.7 + style.rotated_inches(policies, (style.WIDTH / len(METRICS))))
+    figure, grid = style.pyplot.subplots(len(points), len(METRICS), squeeze=False, figsize=(style.WIDTH, height))
+    for line, point in zip(grid, points):
+        rows = {row.policy: (row, other) for row, other in pair.rows if row.point == point}
+        for axes, metric in zip(line, METRICS):
+            _draw_pairs(axes, metric, policies, rows, looks)
+        if pair.predicted.swept:
+            swept = next(iter(rows.values()))[0].swept
+            line[0].set_title(', '.join(names.setting(path, value) for path, value in
+                                        zip(pair.predicted.swept, swept)), loc='left', fontweight='bold')
+    words = {'facecolor': 'white', 'edgecolor': 'black', 'linewidth': 0.6}
+    style.lay_out(figure, f'{pair.title} – predicted and measured', [
+        Patch(label=pair.labels[0], **words, hatch='//////'),
+        Patch(label=pair.labels[1], **{**words, 'facecolor': style.GREY}),
+        Line2D([], [], linestyle='none', label='above: (predicted − measured) / measured in %')])
+    return figure
+
+
+def _draw_pairs(axes, metric, policies, rows, looks):
+    width, tops = 0.38, []
+    for place, policy in enumerate(policies):
+        if policy not in rows:
+            continue
+        predicted, measured = (row.metrics[metric] for row in rows[policy])
+        for side, value in ((-1, predicted), (1, measured)):
+            words = {'facecolor': 'white', 'hatch': '//////', 'edgecolor': looks[policy].colour} if side < 0 else \
+                {'facecolor': looks[policy].colour, 'edgecolor': 'black'}
+            axes.bar([place + side * width / 2], [value.mean], width, linewidth=0.6,
+                     yerr=[value.half_width] if value.half_width else None, error_kw=_ERROR, **words)
+        top = max([value.mean + value.half_width for value in (predicted, measured) if not math.isnan(value.mean)],
+                  default=0)
+        tops.append(top)
+        if measured.mean and not math.isnan(predicted.mean - measured.mean):
+            axes.annotate(_signed(100 * (predicted.mean / measured.mean - 1)), (place, top), (0, 2),
+                          textcoords='offset points', ha='center', va='bottom', fontsize=6.5,
+                          rotation=90 if len(policies) > 5 else 0)
+    axes.set_ylim(0, (1.25 if len(policies) > 5 else 1.12) * max(tops, default=1) or 1)
+    axes.set_xlim(-0.6, len(policies) - 0.4)
+    style.name_ticks(axes, policies, (style.WIDTH / len(METRICS)))
+    axes.tick_params(axis='x', length=0)
+    axes.set_ylabel(names.metric(metric))
+    axes.grid(axis='y')

@@ -1,0 +1,156 @@
+"""Prints what a result folder measured, and how that compares with what was published."""
+import math
+import os
+from collections import Counter
+from pathlib import Path
+
+from gangway.drawing import command
+from gangway.drawing import names
+from gangway.drawing import results
+
+
+def text(found):
+    """The report of a result folder: Markdown that reads well as it is."""
+    parts = [f'# {found.title}', _table(*_measured(found))]
+    starved = sum(bool(row.starved) for row in found.summary)
+    if starved:
+        parts.append(f'{starved} of {len(found.summary)} starved: there a client finished no job in some run, and nothing that is averaged '
+                     'over clients has a value.')
+    if found.services:
+        parts.append(_table(*_services(found)))
+    if found.published:
+        parts.append(_table(*_published(found)))
+    return '\n\n'.join([*parts, tally(found.published)]) + '\n'
+
+
+def tex(found):
+    """The tables of a result folder for LaTeX (package booktabs)."""
+    tables = [_measured(found)]
+    if found.services:
+        tables.append(_services(found))
+    if found.published:
+        tables.append(_published(found))
+    return '\n\n'.join(_tex_table(*table) for table in tables) + '\n'
+
+
+def tally(published):
+    """'12 pass, 1 miss, 2 input, 3 shown'"""
+    counts = Counter(row.verdict for row in published)
+    return ', '.join(f'{counts[verdict]} {verdict}' for verdict in results.VERDICTS)
+
+
+def _measured(found):
+    places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in found.summary))}
+    rows = sorted(found.summary, key=lambda row: (row.point, places[row.policy]))
+    head = [*map(names.parameter, found.swept), 'policy', *(names.metric_name(metric) for metric in results.METRICS),
+            'unfinished jobs', 'starved']
+    return _without_empty(head, [[*row.swept, row.policy,
+                                  *('starved' if row.starved else _interval(row.metrics[metric]) for metric in results.METRICS),
+                                  str(row.unfinished or ''), ', '.join(row.starved)] for row in rows],
+                          ('unfinished jobs', 'starved'))
+
+
+def _services(found):
+    """What each client is judged by; '≥' where unfinished jobs make a percentile a lower bound."""
+    places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in found.services))}
+    percentiles = {'p50': 'p50 in ms', 'p99': 'p99 in ms', 'p999': 'p99.9 in ms'}
+    head = [*map(names.parameter, found.swept), 'policy', 'client', *percentiles.values(), 'objective in ms', 'attained', 'jobs/s']
+    rows = [[*row.swept, row.policy, row.client,
+             *('starved' if row.starved_runs else ('≥ ' if name in row.bounds else '') + _interval(row.latency[name].scaled(1e-6))
+               for name in percentiles),
+             _number(row.slo_ns / 1e6) if row.slo_ns else '', _share(row.attainment) if row.slo_ns else '', _interval(row.throughput)]
+            for row in sorted(found.services, key=lambda row: (row.point, places[row.policy]))]
+    return _without_empty(head, rows, ('objective in ms', 'attained'))
+
+
+def _share(measured):
+    return '-' if math.isnan(measured.mean) else f'{100 * measured.mean:.1f} %'
+
+
+def _without_empty(head, rows, optional):
+    """Head and rows without the optional columns in which nothing stands."""
+    used = [column for column, name in enumerate(head) if name not in optional or any(row[column] for row in rows)]
+    return [head[column] for column in used], [[row[column] for column in used] for row in rows]
+
+
+def _published(found):
+    swept = {row.point: list(row.swept) for row in found.summary}
+    unknown = [''] * len(found.swept)
+    head = ['figure', *map(names.parameter, found.swept), 'policy', 'metric', 'published', 'measured', 'error',
+            'class', 'verdict', 'note']
+    rows = [[row.figure, *swept.get(row.point, unknown), row.policy, _metric(row), _value(row),
+             _number(row.measured), _percent(row.relative_error), row.kind, row.verdict, row.note]
+            for row in found.published]
+    return _without_empty(head, rows, ('note',))
+
+
+def _metric(row):
+    change = f'{row.change} by ' if row.change == 'speedup' else f'{row.change} of ' if row.change else ''
+    return (change + names.METRIC_NAMES.get(row.metric, row.metric) + (f' of {row.client}' if row.client else '')
+            + (f' / {row.relative_to}' if row.relative_to else '') + (f', {row.over.take} to point {row.over.to}' if row.over else ''))
+
+
+def _value(row):
+    if row.relation == 'in':
+        return f'{_number(row.published)} to {_number(row.printed_to)}'
+    return (f'{row.relation} ' if row.relation in ('<', '>') else '') + _number(row.published)
+
+
+def _interval(measured):
+    if math.isnan(measured.ci95):
+        return _number(measured.mean)
+    return f'{_number(measured.mean)} ± {_number(measured.ci95)}'
+
+
+def _number(number):
+    return '-' if math.isnan(number) else f'{number:.0f}' if abs(number) >= 1000 else f'{number:.3g}' \
+        if abs(number) >= 100 else f'{number:.2f}'
+
+
+def _percent(share):
+    return '-' if math.isnan(share) else f'{100 * share:+.1f} %'
+
+
+def _table(head, rows):
+    cells = [[cell.replace('|', '\\|') for cell in row] for row in [head, *rows]]
+    widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(head))]
+    lines = ['| ' + ' | '.join(cell.ljust(width) for cell, width in zip(row, widths)) + ' |' for row in cells]
+    return '\n'.join([lines[0], '|' + '|'.join('-' * (width + 2) for width in widths) + '|', *lines[1:]])
+
+
+_TEX = {'\\': r'\textbackslash{}', '~': r'\textasciitilde{}', '^': r'\textasciicircum{}', '±': r'$\pm$', '≥': r'$\geq$', '<': r'$<$', '>': r'$>$',
+        **{letter: '\\' + letter for letter in '&%$#_{}'}}
+
+
+def _tex_table(head, rows):
+    """Columns of which all cells are numbers are set flush right."""
+    def is_number(cell):
+        return cell[:1].isdigit() or cell[:1] in ('-', '+', '≥') or cell in ('', 'starved')
+    columns = ''.join('r' if rows and all(is_number(row[column]) for row in rows) else 'l' for column in range(len(head)))
+    lines = [' & '.join(''.join(_TEX.get(letter, letter) for letter in cell) for cell in row) + r' \\' for row in [head, *rows]]
+    return '\n'.join([rf'\begin{{tabular}}{{{columns}}}', r'\toprule', lines[0], r'\midrule', *lines[1:], r'\bottomrule', r'\end{tabular}'])
+
+
+def _write(path, content):
+    part = path.with_name(path.name + '.part')
+    part.write_text(content, encoding='utf-8')
+    os.replace(part, path)
+
+
+def _main(arguments):
+    found = [results.read(folder) for folder in arguments.folders]
+    for each in found:
+        content = tex(each) if arguments.tex else text(each)
+        print(content)
+        if arguments.write:
+            _write(Path(each.path) / ('report.tex' if arguments.tex else 'report.md'), content)
+    if len(found) > 1 and not arguments.tex:
+        print('all: ' + tally([row for each in found for row in each.published]))
+
+
+def cli(arguments=None):
+    """The command line: the exit code."""
+    parser = command.parser(__doc__.splitlines()[0])
+    parser.add_argument('--write', action='store_true', help='also write report.md (with --tex: report.tex) into each folder')
+    parser.add_argument('--tex', action='store_true', help='the tables for LaTeX, with the package booktabs')
+    return command.run(_main, parser.parse_args(arguments))

@@ -1,0 +1,104 @@
+"""Fairness against throughput of every policy, a panel for each workload."""
+import math
+
+from matplotlib.lines import Line2D
+
+from gangway.drawing import label_places
+from gangway.drawing import names
+from gangway.drawing import ranking
+from gangway.drawing import style
+
+_LOOKS = {'ownership': (style.BLUE, 'o'), 'slicing': (style.GREEN, '^'), 'access': (style.VERMILLION, 's'),
+          'native': ('#4D4D4D', 'D'), 'other': (style.PURPLE, 'v')}
+_DECIDES = {'ownership': 'who owns the GPU', 'slicing': 'slices of kernels', 'access': 'who may submit',
+            'native': 'nobody: the device', 'other': 'other'}
+_ONE_NAME = 3.2  # points: what is as near as that shares a name
+_STP, _DNTT = (next(metric for metric in ranking.METRICS if metric.name == name) for name in ('stp', 'dntt'))
+
+
+def draw(workloads, title):
+    columns = 2 if len(workloads) > 1 else 1
+    rows = math.ceil(len(workloads) / columns)
+    figure, grid = style.pyplot.subplots(rows, columns, squeeze=False, figsize=(style.WIDTH, 0.6 + 3.3 * rows))
+    panels = list(zip(grid.flat, workloads))
+    for number, (axes, workload) in enumerate(panels):
+        _draw_points(axes, workload)
+        _entitle(axes, workload, number >= columns)
+    for axes in grid.flat[len(workloads):]:
+        axes.set_axis_off()
+    shown = {names.family(policy) for workload in workloads for policy in workload.policies}
+    style.lay_out(figure, title, [
+        Line2D([], [], label=_DECIDES[family], color=colour, marker=marker, linestyle='none')
+        for family, (colour, marker) in _LOOKS.items() if family in shown] + [
+        Line2D([], [], label='95 % interval', color='black', marker='_', linestyle='none', markersize=9)])
+    figure.canvas.draw()
+    for axes, workload in panels:
+        _name_points(axes, workload)
+    return figure
+
+
+def _points(workload):
+    """policy -> (STP, DNTT), of those under which nobody starves."""
+    found = {}
+    for policy in names.in_order(workload.policies):
+        if not workload.starved(policy):
+            found[policy] = workload.entry(_STP, policy).value, workload.entry(_DNTT, policy).value
+    return found
+
+
+def _draw_points(axes, workload):
+    points = _points(workload)
+    if not points:  # somebody starves under all of them, as the title says
+        axes.set_axis_off()
+        return
+    for policy, (stp, dntt) in points.items():
+        colour, marker = _LOOKS[names.family(policy)]
+        axes.errorbar([stp.mean], [dntt.mean], xerr=[stp.half_width], yerr=[[_below(dntt)], [dntt.half_width]], color=colour,
+                      marker=marker, markersize=4, elinewidth=0.7, capsize=1.5, capthick=0.7, markeredgecolor='white',
+                      markeredgewidth=0.4, linestyle='none', zorder=3)
+    values = [dntt.mean for _, dntt in points.values()]
+    style.log_y(axes, min(values) / 2, max(values) * 2)
+    axes.invert_yaxis()
+    throughputs = [stp.mean for stp, _ in points.values()]
+    room = 0.12 * (max(throughputs) - min(throughputs) or 1)
+    axes.set_xlim(min(throughputs) - room, max(throughputs) + room)
+    axes.grid(True)
+    axes.set_xlabel('STP (more throughput to the right)')
+    axes.set_ylabel('DNTT (fairer above)')
+
+
+def _entitle(axes, workload, below):
+    starving = [policy for policy in names.in_order(workload.policies) if workload.starved(policy)]
+    axes.set_title(('\n' if below else '') + workload.title
+                   + (f'\nnot shown, as clients starve: {", ".join(starving)}' if starving else ''))
+
+
+def _name_points(axes, workload):
+    """Names, one below the other for points that lie on each other."""
+    groups = {}
+    nearest = _ONE_NAME * axes.figure.dpi / 72
+    points = _points(workload)
+    places = {policy: (stp.mean, dntt.mean) for policy, (stp, dntt) in points.items()}
+    for policy, place in places.items():
+        at = axes.transData.transform(place)
+        known = next((other for other in groups if math.dist(at, axes.transData.transform(other)) < nearest), place)
+        groups.setdefault(known, []).append(policy)
+    label_places.write(axes, {place: '\n'.join(policies) for place, policies in groups.items()},
+                       {place: _colour(policies) for place, policies in groups.items()}, places.values(),
+                       [line for measured in points.values() for line in _bars(*measured)])
+
+
+def _colour(policies):
+    families = {names.family(policy) for policy in policies}
+    return _LOOKS[families.pop()][0] if len(families) == 1 else 'black'
+
+
+def _bars(stp, dntt):
+    """The lines of the intervals."""
+    low = dntt.mean - _below(dntt)
+    yield (stp.mean - stp.half_width, dntt.mean), (stp.mean + stp.half_width, dntt.mean)
+    yield (stp.mean, low), (stp.mean, dntt.mean + dntt.half_width)
+
+
+def _below(dntt):
+    return min(dntt.half_width, 0.9 * dntt.mean)  # a log axis has no 0

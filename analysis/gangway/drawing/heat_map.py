@@ -1,0 +1,139 @@
+"""The metrics against two swept quantities of many values each, as colours: a row of panels for each metric, a column for
+each policy."""
+import math
+from dataclasses import dataclass
+
+from matplotlib import colormaps
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullLocator
+
+from gangway.drawing import names
+from gangway.drawing import quantity
+from gangway.drawing import style
+from gangway.drawing import sweep
+from gangway.drawing import swept_axis
+
+_LEAST = 8      # values of either quantity; fewer are lines
+_COLUMNS = 4    # policies on a page
+_INCHES = 1.35  # of a panel, high
+_LOG_FROM = 25   # a ratio of largest to smallest value that linear colours would flatten
+_TICKS = 5
+_BAR = 0.035     # of the width, for the bar of colours
+_STARVED = {'facecolor': 'white', 'edgecolor': style.GREY, 'hatch': '////', 'linewidth': 0}
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A swept quantity along one side of the map."""
+    index: int
+    label: str
+    numbers: dict  # text -> number in one unit
+    order: list    # the texts, smallest first
+
+
+def applies(results):
+    return len(_sides(results)) >= 2
+
+
+def draw(results):
+    """The pages of the figure: one for each four policies and each combination of the parameters that are not sides."""
+    x, y = _sides(results)[:2]
+    policies = swept_axis.pages(names.in_order(row.policy for row in results.summary), _COLUMNS)
+    others = list(dict.fromkeys(_others(row, x, y) for row in results.summary))
+    cells = {(row.policy, _others(row, x, y), row.swept[x.index], row.swept[y.index]): row for row in results.summary}
+    return [_draw_page(results, x, y, cells, of_page, rest, len(others) > 1) for rest in others for of_page in policies]
+
+
+def _sides(results):
+    """The quantities of many values, the one of most first."""
+    sides = []
+    for index, path in enumerate(results.swept):
+        texts = list(dict.fromkeys(row.swept[index] for row in results.summary))
+        common = quantity.in_common_unit(texts)
+        if common and len(texts) >= _LEAST:
+            numbers, name = dict(zip(texts, common[0])), names.parameter(path)
+            label = f'{name} ({quantity.shown(common[1])})' if common[1] else name
+            sides.append(_Side(index, label, numbers, sorted(texts, key=numbers.get)))
+    return sorted(sides, key=lambda side: -len(side.order))
+
+
+def _others(row, x, y):
+    return tuple(text for index, text in enumerate(row.swept) if index not in (x.index, y.index))
+
+
+def _draw_page(results, x, y, cells, policies, others, several):
+    metrics = sweep.metrics_of(results)
+    figure, grid = style.pyplot.subplots(
+        len(metrics), len(policies) + 1, squeeze=False, figsize=(style.WIDTH, 0.9 + _INCHES * len(metrics)),
+        gridspec_kw={'width_ratios': [1] * len(policies) + [_BAR * (len(policies) + 1)]})
+    empty = False
+    for line, metric in zip(grid, metrics):
+        norm = _norm([sweep.measured_of(row, metric).mean for row in results.summary])
+        for axes, policy in zip(line, policies):
+            values = [[_value(cells.get((policy, others, right, up)), metric) for right in x.order] for up in y.order]
+            empty |= any(math.isnan(value) for values_of_row in values for value in values_of_row)
+            image = _draw_panel(axes, values, norm)
+        _draw_colours(figure, image, line[-1], metric)
+    _label(grid, x, y, policies)
+    style.lay_out(figure, results.title + (f' ({_called(results, x, y, others)})' if several else ''),
+                  [Patch(label='no value: a client finished no job', **_STARVED)] if empty else [])
+    return figure
+
+
+def _draw_colours(figure, image, axes, metric):
+    """What the colours of a row of panels mean."""
+    bar = figure.colorbar(image, cax=axes)
+    bar.set_label(names.metric(metric).replace(' (', '\n('))
+    bar.outline.set_linewidth(0.5)
+    if isinstance(image.norm, LogNorm):
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter('{x:g}')
+        axes.yaxis.set_minor_locator(NullLocator())
+
+
+def _label(grid, x, y, policies):
+    inches = style.WIDTH / (len(policies) + 0.5)
+    for axes, policy in zip(grid[0], policies):
+        axes.set_title(swept_axis.wrapped(policy, inches), fontweight='bold')
+    for number, line in enumerate(grid, 1):
+        line[0].set_ylabel(swept_axis.wrapped(y.label, _INCHES))
+        for axes in line[:-1]:
+            _ticks(axes.set_yticks, y, axes is line[0])
+            _ticks(axes.set_xticks, x, number == len(grid))
+    for axes in grid[-1][:-1]:
+        axes.set_xlabel(swept_axis.wrapped(x.label, inches))
+
+
+def _called(results, x, y, others):
+    paths = [path for index, path in enumerate(results.swept) if index not in (x.index, y.index)]
+    return ', '.join(names.setting(path, text) for path, text in zip(paths, others))
+
+
+def _value(row, metric):
+    return math.nan if row is None else sweep.measured_of(row, metric).mean
+
+
+def _norm(values):
+    """One scale of colours for all panels of a metric, on all pages."""
+    values = [value for value in values if not math.isnan(value)] or [0]
+    low, high = min(values), max(values)
+    if low > 0 and high > _LOG_FROM * low:
+        return LogNorm(low, high)
+    return Normalize(low, high if high > low else low + 1)
+
+
+def _draw_panel(axes, values, norm):
+    axes.patch.set(**_STARVED)
+    shades = colormaps['cividis'].copy()
+    shades.set_bad(alpha=0)
+    image = axes.imshow(values, origin='lower', aspect='auto', cmap=shades, norm=norm, interpolation='nearest')
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+    return image
+
+
+def _ticks(put, side, numbers):
+    """Ticks at some of the places, evenly apart."""
+    places = range(0, len(side.order), math.ceil(len(side.order) / _TICKS))
+    put(list(places), [f'{side.numbers[side.order[place]]:g}' if numbers else '' for place in places])

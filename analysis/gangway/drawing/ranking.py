@@ -1,0 +1,205 @@
+"""Policies ranked on several workloads: rows of result folders in, a table for each metric out."""
+import math
+from dataclasses import dataclass
+
+from gangway.drawing import names
+from gangway.drawing import results
+
+_EFFICIENCY = 'concurrency_efficiency'
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str
+    title: str
+    lower: bool  # is better
+    about: str
+    absolute_tie: float = 0  # values that differ by less are as good, as are
+    tie: float = 0.01        # those that differ by less than this share of them; where there are no intervals
+
+
+METRICS = [
+    Metric('antt', 'ANTT', True, 'Mean over the clients of the normalised turnaround time, response over time alone.'),
+    Metric('dntt', 'DNTT', True, 'Standard deviation of the same over the clients.'),
+    Metric('stp', 'STP', False, 'Sum over the clients of time alone over response.'),
+    Metric('p99', 'p99 response', True, '99th percentile of the response times of all jobs; ≥: a lower bound, as jobs are unfinished.'),
+    Metric('jain', 'Jain', False, "Jain's index of progress, time alone over response: 1 where all progress alike."),
+    Metric('overhead', 'overhead', True,
+           'Where every client ends, by how much the makespan exceeds the shortest of any policy on this workload, since all do the same '
+           'work; where clients loop (*), how much of the best efficiency is lost, the sum over clients of time alone over time when '
+           'sharing, per job.', absolute_tie=0.005, tie=0)]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One policy's value on one workload."""
+    value: results.Measured  # NaN where a client starves
+    starved: tuple  # the clients that do: not every run finished a job of theirs
+    lower_bound: bool = False
+
+
+class Workload:
+    """A result folder of one point, as a column of the tables."""
+
+    def __init__(self, found):
+        if len({row.point for row in found.summary}) > 1:
+            raise results.InputError(found.path, 'several points', 'an experiment without a sweep')
+        self.name, self.title, self.endless = found.path.resolve().name, found.title, found.endless
+        self._summary = {row.policy: row for row in found.summary}
+
+    @property
+    def policies(self):
+        return list(self._summary)
+
+    def starved(self, policy):
+        """The clients that starve under it."""
+        return self._summary[policy].starved
+
+    def entry(self, metric, policy):
+        row = self._summary[policy]
+        if row.starved:
+            return Entry(_plain(math.nan), row.starved)
+        return Entry(self._value(metric.name, row), (), metric.name == 'p99' and row.percentiles == 'lower-bound')
+
+    def _value(self, metric, row):
+        if metric in results.METRICS:
+            return row.metrics[metric]
+        if metric == 'p99':
+            return _plain(row.p99_ns)
+        if metric == 'jain':
+            return _plain(row.jain)
+        every = [each for each in self._summary.values() if not each.starved]
+        if self.endless:
+            return _plain(1 - row.metrics[_EFFICIENCY].mean / max(each.metrics[_EFFICIENCY].mean for each in every))
+        return _plain(row.makespan_ns / min(each.makespan_ns for each in every) - 1)
+
+    def ranks(self, metric):
+        """policy -> 1 + how many are better than it: by more than both intervals together, or, where there are none, by more
+        than what counts as a tie. Whoever lets a client starve comes after all that do not; where all do nobody has a rank."""
+        entries = {policy: self.entry(metric, policy) for policy in self._summary}
+        if all(entry.starved for entry in entries.values()):
+            return {}
+        return {policy: 1 + sum(_better(other, entry, metric) for other in entries.values())
+                for policy, entry in entries.items()}
+
+
+def _plain(mean):
+    return results.Measured(mean, math.nan)
+
+
+def _better(one, other, metric):
+    one, other = one.value, other.value
+    if math.isnan(one.mean) or math.isnan(other.mean):
+        return not math.isnan(one.mean) and math.isnan(other.mean)
+    gain = other.mean - one.mean if metric.lower else one.mean - other.mean
+    tie = max(metric.absolute_tie, metric.tie * max(abs(one.mean), abs(other.mean)))
+    return gain > (one.half_width + other.half_width or tie)
+
+
+def digits(value, count=3):
+    """So many of them: 0.0493, 1.76, 28.4, 622."""
+    if value == 0:
+        return '0'
+    rounded = float(f'{value:.{count}g}')
+    return f'{rounded:.{max(0, count - 1 - math.floor(math.log10(abs(rounded))))}f}'
+
+
+class Table:
+    """A metric: cells and ranks by policy and workload, policies by mean rank."""
+
+    def __init__(self, metric, workloads):
+        self.metric, self.workloads = metric, workloads
+        self.ranks = {workload.name: workload.ranks(metric) for workload in workloads}
+        self.mean_rank = mean_ranks(self.ranks.values())
+        every = {policy for workload in workloads for policy in workload.policies}
+        self.policies = sorted(every, key=lambda policy: (self.mean_rank.get(policy, math.inf), policy))
+
+    def entry(self, policy, workload):
+        return workload.entry(self.metric, policy) if policy in workload.policies else None
+
+    def scale(self, workload):
+        """What values are divided by, and their unit."""
+        if self.metric.name == 'overhead':
+            return 0.01, '%'
+        if self.metric.name != 'p99':
+            return 1, ''
+        largest = max((entry.value.mean for entry in map(lambda policy: workload.entry(self.metric, policy), workload.policies)
+                       if not math.isnan(entry.value.mean)), default=0)
+        return (1e9, 's') if largest >= 1e10 else (1e6, 'ms')
+
+
+def mean_ranks(rankings):
+    """policy -> its mean rank over those of the rankings that have it."""
+    found = {}
+    for ranks in rankings:
+        for policy, rank in ranks.items():
+            found.setdefault(policy, []).append(rank)
+    return {policy: sum(ranks) / len(ranks) for policy, ranks in found.items()}
+
+
+def tables(workloads):
+    return [Table(metric, workloads) for metric in METRICS]
+
+
+def markdown(made):
+    """All tables as a page."""
+    overview = mean_ranks([table.mean_rank for table in made])
+    policies = sorted({policy for table in made for policy in table.policies},
+                      key=lambda policy: (overview.get(policy, math.inf), policy))
+    lines = ['# Mean ranks', '', 'Over the workloads that a policy can play; 1 is best. A rank is 1 + how many policies are better by more than both '
+             '95 % intervals (±) together; where there is none, by more than 1 %, and of overheads by more than half a percentage point. A policy '
+             'under which a client starves (finishes no job in some run) comes after all others; where clients starve under all, none has a rank.', '',
+             *_rows(['policy', 'decides', *(table.metric.title for table in made), 'mean'],
+                    [[policy, names.family(policy), *(_rank(table.mean_rank, policy) for table in made), _rank(overview, policy)]
+                     for policy in policies])]
+    for table in made:
+        direction = 'lower' if table.metric.lower else 'higher'
+        lines += ['', f'# {table.metric.title} ({direction} is better)', '', table.metric.about, '',
+                  *_rows(['policy', *(_heading(table, workload) for workload in table.workloads), 'mean rank'],
+                         [[policy, *(_cell(table, policy, workload) for workload in table.workloads),
+                           _rank(table.mean_rank, policy)] for policy in table.policies])]
+    return '\n'.join(lines) + '\n'
+
+
+def _rank(ranks, policy):
+    return f'{ranks[policy]:.1f}' if policy in ranks else '-'
+
+
+def _heading(table, workload):
+    _, unit = table.scale(workload)
+    return workload.name + (f' ({unit})' if unit else '') + ('\\*' if table.metric.name == 'overhead' and workload.endless else '')
+
+
+def _cell(table, policy, workload):
+    """Value, half-width of its interval, rank."""
+    entry = table.entry(policy, workload)
+    if entry is None:
+        return ''
+    divisor, _ = table.scale(workload)
+    ranks = table.ranks[workload.name]
+    rank = f'**{ranks[policy]}**' if policy in ranks else ''
+    if entry.starved:
+        return f"starved: {', '.join(entry.starved)} {rank}".rstrip()
+    interval = f' ±{digits(entry.value.ci95 / divisor, 2)}' if entry.value.half_width else ''
+    value = entry.value.mean / divisor
+    least = '≥' if entry.lower_bound else ''
+    return f"{least}{f'{value:.1f}' if table.metric.name == 'overhead' else digits(value)}{interval} {rank}"
+
+
+def _rows(heading, rows):
+    return ['| ' + ' | '.join(cells) + ' |' for cells in (heading, ['---'] * len(heading), *rows)]
+
+
+def csv_rows(made):
+    """The same for programs: a line for each metric, workload and policy, in the units of the folders (ns, shares)."""
+    yield ['metric', 'workload', 'policy', 'value', 'ci95', 'rank', 'starved']
+    for table in made:
+        for workload in table.workloads:
+            for policy in sorted(workload.policies):
+                entry = table.entry(policy, workload)
+                yield [table.metric.name, workload.name, policy, _text(entry.value.mean), _text(entry.value.ci95),
+                       table.ranks[workload.name].get(policy, ''), '|'.join(entry.starved)]
+
+
+def _text(number):
+    return '' if math.isnan(number) else repr(number)

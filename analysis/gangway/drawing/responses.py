@@ -1,0 +1,204 @@
+"""Response times of jobs, a panel per client and a line per point and policy: by job number, so that growth shows, and of
+many jobs how they are distributed."""
+import math
+import statistics
+
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from gangway.drawing import quantity
+from gangway.drawing import style
+
+_LEAST_JOBS = 3  # of a client, to speak of growth
+_LINES = 6       # in a panel
+_PANELS = 6      # on a page
+_DASHES = ['-', (0, (5, 2)), (0, (1.5, 1.5)), '-.', (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (3, 3))]
+_COLOURS = [style.VERMILLION, style.BLUE, style.GREEN, style.ORANGE, style.PURPLE, style.SKY]
+_FEW = 60        # jobs, which get a mark each
+_MANY = 200      # jobs in a line, from which it would be a blob
+_BINS = 50       # parts of so long a line
+_BAND = 0.2      # opacity
+_LOG_FROM = 25   # a ratio of longest to shortest that a linear axis would flatten
+_ALIKE = 10      # a ratio of one client's longest to another's, up to which they share a scale
+_SAME_UNIT = 100  # likewise, a unit
+_MARKERS = 'os^Dvp'
+
+
+def applies(responses):
+    return any(len(jobs) >= _LEAST_JOBS for clients in responses.values() for jobs in clients.values())
+
+
+def is_distributed(responses):
+    """Whether some client has so many jobs that how they are distributed says more than each of them."""
+    return any(len(jobs) > _MANY for clients in responses.values() for jobs in clients.values())
+
+
+def draw(responses, title, labels):
+    """The pages of the figure. responses: (point, policy) -> client -> {job: ms, or NaN where it did not finish};
+    labels: what tells each (point, policy) from the others, or ''."""
+    return _pages(responses, title, labels, _draw_by_number)
+
+
+def draw_distribution(responses, title, labels):
+    """Likewise, which share of each client's jobs took at most so long. A job that did not finish took longer than all of
+    them, so its line ends below 100 %."""
+    return _pages(responses, title, labels, _draw_distribution)
+
+
+def _pages(responses, title, labels, draw_panel):
+    runs, scales = list(responses), _scales(responses)
+    for start in range(0, len(runs), _LINES):
+        part = {run: responses[run] for run in runs[start:start + _LINES]}
+        panels = sorted(_alike(part).values(), key=lambda clients: -_growth(clients[0], part))
+        for first in range(0, len(panels), _PANELS):
+            yield _draw_page(panels[first:first + _PANELS], part, scales, title, labels, draw_panel)
+
+
+def _scales(responses):
+    """client -> its scale, on all pages. Clients whose longest times are alike share one, so that panels can be compared."""
+    times = {}
+    for clients in responses.values():
+        for client, jobs in clients.items():
+            times.setdefault(client, []).extend(time for time in jobs.values() if not math.isnan(time))
+    times = {client: found or [0] for client, found in times.items()}
+    longest = [max(found) for found in times.values()]
+    if max(longest) <= _ALIKE * min(longest):
+        shared = _Scale([time for found in times.values() for time in found], max(longest))
+        return dict.fromkeys(times, shared)
+    one_unit = max(longest) <= _SAME_UNIT * min(longest)
+    return {client: _Scale(found, max(longest if one_unit else found)) for client, found in times.items()}
+
+
+class _Scale:
+    """An axis of response times: its unit, that of the time `longest`, and whether it is logarithmic."""
+
+    def __init__(self, times, longest):
+        self.unit, self.factor = quantity.unit_of_time(longest)
+        times = [time * self.factor for time in times if time > 0]
+        self.low, self.high = min(times, default=1), max(times, default=1)
+        self.log = self.high > _LOG_FROM * self.low
+        self.label = f'response time ({self.unit})'
+
+    def of_y(self, axes):
+        if self.log:
+            style.log_y(axes, 0.8 * self.low, 1.25 * self.high)
+        else:
+            axes.set_ylim(0, 1.08 * self.high)
+
+    def of_x(self, axes):
+        if self.log:
+            axes.set_xlim(0.8 * self.low, 1.25 * self.high)
+            style.log_x(axes)
+        else:
+            axes.set_xlim(0, 1.08 * self.high)
+
+
+def _alike(responses):
+    """Clients by what their lines are: one panel for those that do the same."""
+    groups = {}
+    for client in dict.fromkeys(client for clients in responses.values() for client in clients):
+        lines = tuple(tuple(clients.get(client, {}).items()) for clients in responses.values())
+        if any(len(line) >= _LEAST_JOBS for line in lines):
+            groups.setdefault(repr(lines), []).append(client)  # as text: a NaN equals nothing
+    return groups
+
+
+def _growth(client, responses):
+    """The longest response time over the shortest, in the line where that is most."""
+    lines = [[time for time in clients.get(client, {}).values() if time > 0] for clients in responses.values()]
+    return max((max(line) / min(line) for line in lines if line), default=0)
+
+
+def _draw_page(panels, responses, scales, title, labels, draw_panel):
+    looks = {run: (_COLOURS[place], _DASHES[place], _MARKERS[place]) for place, run in enumerate(responses)}
+    columns = min(2, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    figure, grid = style.pyplot.subplots(rows, columns, squeeze=False,
+                                         figsize=(style.WIDTH, 0.7 + 0.16 * len(responses) + 1.75 * rows))
+    banded = False
+    for axes, clients in zip(grid.flat, panels):
+        banded |= draw_panel(axes, clients[0], responses, looks, scales[clients[0]])
+        axes.set_title(_named(clients), loc='left', fontweight='bold', pad=3)
+        axes.grid()
+    for axes in grid.flat[len(panels):]:
+        axes.set_visible(False)
+    handles = [Line2D([], [], color=colour, linestyle=dash, marker=marker, markersize=3, label=labels[run])
+               for run, (colour, dash, marker) in looks.items() if labels[run]]
+    band = [Patch(facecolor=style.GREY, alpha=2 * _BAND, label=f'5 to 95 % in each 1/{_BINS} of the jobs; line: median')]
+    style.lay_out(figure, title, handles + (band if banded else []))
+    return figure
+
+
+def _named(clients):
+    return ', '.join(clients) if len(clients) < 4 else f'{clients[0]} … {clients[-1]} ({len(clients)} alike)'
+
+
+def _draw_by_number(axes, client, responses, looks, scale):
+    """Returns whether there are bands."""
+    ends, banded = {}, False
+    for run, (colour, dash, marker) in looks.items():
+        points = sorted(responses[run].get(client, {}).items())
+        if not points:
+            continue
+        jobs, times = [job for job, _ in points], [time * scale.factor for _, time in points]
+        if len(jobs) > _MANY:
+            banded = True
+            jobs, times = _draw_band(axes, jobs, times, colour)
+        every = 1 if len(jobs) <= _FEW else max(1, len(jobs) // 12)
+        axes.plot(jobs, times, color=colour, linestyle=dash, marker=marker, markevery=every, markersize=3, clip_on=False,
+                  zorder=3)
+        if not math.isnan(times[-1]):
+            value = float(f'{times[-1]:.4g}')
+            ends[value] = jobs[-1], 'black' if value in ends else colour  # of several lines, none's colour
+    scale.of_y(axes)
+    axes.set_xlim(0, max((job for clients in responses.values() for job in clients.get(client, {})), default=1) or 1)
+    if not banded:
+        _name_ends(axes, ends)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.set_xlabel('job')
+    axes.set_ylabel(scale.label)
+    return banded
+
+
+def _draw_band(axes, jobs, times, colour):
+    """Draws the 5th to 95th percentiles of parts of a long line; returns the middles of the parts, and their medians."""
+    parts = [range(part * len(jobs) // _BINS, (part + 1) * len(jobs) // _BINS) for part in range(_BINS)]
+    middles = [jobs[part[len(part) // 2]] for part in parts]
+    sorted_times = [sorted(times[index] for index in part if not math.isnan(times[index])) for part in parts]
+    low, high = ([_rank(part, share) for part in sorted_times] for share in (0.05, 0.95))
+    axes.fill_between(middles, low, high, color=colour, alpha=_BAND, linewidth=0)
+    return middles, [statistics.median(part) if part else math.nan for part in sorted_times]
+
+
+def _rank(ordered, share):
+    """The percentile by nearest rank; NaN of nothing."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
+
+
+def _draw_distribution(axes, client, responses, looks, scale):
+    for run, (colour, dash, marker) in looks.items():
+        jobs = responses[run].get(client, {})
+        times = sorted(time * scale.factor for time in jobs.values() if not math.isnan(time))
+        if times:
+            shares = [number / len(jobs) for number in range(1, len(times) + 1)]
+            axes.plot([times[0], *times], [0, *shares], color=colour, linestyle=dash, drawstyle='steps-post', marker=marker,
+                      markevery=(len(times) // 10 or 1), markersize=3, zorder=3)
+    scale.of_x(axes)
+    axes.set_xlabel(scale.label)
+    axes.set_ylim(0, 1.02)
+    axes.set_ylabel('share of jobs at most so long')
+    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    return False
+
+
+def _name_ends(axes, ends):
+    """The last value of each line beside it, where it is not upon another's. A line that ends inside the panel gets a
+    ground, so that no grid line strikes its number through."""
+    to_pixels, room, taken = axes.transData.transform, 9 * axes.figure.dpi / 72, []
+    for value, (job, colour) in sorted(ends.items()):
+        height = to_pixels((job, value))[1]
+        if all(abs(height - other) >= room for other in taken):
+            axes.annotate(f'{value:,g}', (job, value), xytext=(5, 0), textcoords='offset points', va='center', fontsize=7,
+                          color=colour, bbox={'facecolor': 'white', 'edgecolor': 'none', 'pad': 0.5}, zorder=4)
+            taken.append(height)

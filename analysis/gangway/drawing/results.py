@@ -1,0 +1,477 @@
+"""Reads a result folder: summary.csv, clients.csv, published.csv and what manifest.json says about the run."""
+import csv
+import gzip
+import json
+import math
+import operator
+import sys
+import zlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gangway.drawing import names
+
+METRICS = ('antt', 'dntt', 'stp')
+_EFFICIENCY = 'concurrency_efficiency'
+_JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
+KINDS = ('tight', 'moderate', 'order', 'input', 'open')  # the classes of published values
+VERDICTS = ('pass', 'miss', 'input', 'shown')
+
+
+class InputError(Exception):
+    """Wrong input, told in one line: FILE:LINE: key 'x': found ..., expected ..."""
+
+    def __init__(self, file, found, expected, line=None, key=None):
+        place = f'{file}:{line}' if line else str(file)
+        about = f"key '{key}': " if key else ''
+        super().__init__(f'{place}: {about}found {found}, expected {expected}')
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A mean and the half-width of its 95% interval; NaN where the run could not tell."""
+    mean: float
+    ci95: float
+
+    def scaled(self, factor):
+        return Measured(self.mean * factor, self.ci95 * factor)
+
+    @property
+    def half_width(self):
+        """Of what can be drawn: 0 where there is no interval."""
+        return 0 if math.isnan(self.ci95) else self.ci95
+
+
+@dataclass(frozen=True)
+class Summary:
+    point: int
+    policy: str
+    swept: tuple  # texts, in the order of Results.swept
+    metrics: dict  # name -> Measured
+    evictions: float
+    jain: float
+    p99_ns: float  # response time
+    makespan_ns: float
+    starved: tuple = ()  # clients that finished no job in some run: what is averaged over clients is NaN then
+    unfinished: int = 0  # jobs, in all runs
+    percentiles: str = ''  # 'exact', or 'lower-bound' where unfinished jobs would have made them larger
+
+
+@dataclass(frozen=True)
+class Slices:
+    share: float  # of all time slices, while all clients were there
+    in_a_row: float
+
+
+@dataclass(frozen=True)
+class Client:
+    point: int
+    policy: str
+    client: str
+    ntt: Measured
+    standalone_ns: float
+    slices: object = None  # Slices, where the folder tells of them
+    unfinished: int = 0  # jobs, in all runs
+    starved_runs: int = 0  # in which it finished no job: if any, its means and percentiles are NaN
+    percentiles: str = ''  # as in Summary
+
+
+@dataclass(frozen=True)
+class Service:
+    """What one client is judged by; experiments/README.md defines it."""
+    point: int
+    policy: str
+    client: str
+    swept: tuple  # as in Summary
+    starved_runs: int
+    latency: dict  # p50, p90, p95, p99, p999 -> Measured, in ns; NaN where the client starved
+    bounds: tuple  # those of them that are lower bounds
+    slo_ns: float  # 0 where it has none
+    attainment: Measured
+    throughput: Measured  # jobs finished per second
+
+
+@dataclass(frozen=True)
+class Over:
+    """The points that a published value is of: from its own to the last one."""
+    to: int
+    take: str  # mean, median, min or max
+
+
+@dataclass(frozen=True)
+class Published:
+    figure: str
+    point: int
+    policy: str
+    client: str
+    metric: str
+    relation: str
+    published: float
+    measured: float
+    relative_error: float
+    kind: str  # one of KINDS
+    verdict: str
+    relative_to: str
+    note: str
+    over: object  # Over, where it is the mean, median, least or largest of several points
+    change: str = ''  # overhead, loss or speedup: what is compared in the place of the metric
+    printed_to: float = math.nan  # of a range: its other end
+
+    def of_several_clients(self):
+        return ' of ' in self.client
+
+
+@dataclass(frozen=True)
+class Results:
+    path: Path
+    title: str
+    replications: int  # 0 where the manifest does not say
+    swept: tuple  # the paths of the swept parameters
+    summary: list
+    clients: list
+    published: list = field(default_factory=list)
+    world: str = ''  # where the manifest says it
+    endless: bool = False  # runs end at a horizon
+    services: list = field(default_factory=list)  # Service, where the folder has them
+    chosen: tuple = ()  # metrics that somebody asked for, in the place of the usual ones
+
+    def starved(self, point, policy):
+        """The clients that finished no job in some run of that point and policy."""
+        return next((row.starved for row in self.summary if (row.point, row.policy) == (point, policy)), ())
+
+    def has_intervals(self):
+        return any(value.half_width > 0 for row in self.summary for value in row.metrics.values())
+
+    def alone(self):
+        """Whether each point has a single client."""
+        return len({(row.point, row.client) for row in self.clients}) == len({row.point for row in self.clients})
+
+    def metrics(self):
+        """Of all clients together, those that figures show: the efficiency only where published values speak of it."""
+        if self.chosen:
+            return list(self.chosen)
+        return [*METRICS, *([_EFFICIENCY] if any(row.metric == _EFFICIENCY for row in self.published) else [])]
+
+    def label(self, point, policy):
+        """What tells a run from the others: the policy if there are several, and the swept parameters that differ."""
+        several = len({row.policy for row in self.summary}) > 1
+        return ', '.join(filter(None, [policy if several else '', self.setting(point, policy)]))
+
+    def setting(self, point, policy):
+        """What tells a point from the others: the swept parameters that differ."""
+        rows = {(row.point, row.policy): row for row in self.summary}
+        varying = [index for index in range(len(self.swept)) if len({row.swept[index] for row in self.summary}) > 1]
+        swept = [names.setting(self.swept[index], rows[point, policy].swept[index]) for index in varying
+                 if (point, policy) in rows]
+        return ', '.join(swept)
+
+    def published_metrics(self):
+        """The published values that stand beside a bar or line: absolute, for all clients together, of one point. A
+        value that should be met and is ranked too comes once, as one to be met."""
+        return [row for row in self._published_absolute() if row.metric in self.metrics() and not row.client]
+
+    def published_ntts(self):
+        """Likewise, NTTs of clients."""
+        return [row for row in self._published_absolute() if row.metric == 'ntt' and row.client]
+
+    def _published_absolute(self):
+        def value(row):
+            return row.point, row.policy, row.client, row.metric, row.published
+
+        shown = {(row.point, row.policy) for row in self.summary}
+        relative = {value(row) for row in self.published if row.relative_to}  # which may be ranked as they are, too
+        once = {}
+        for row in sorted(self.published, key=lambda row: KINDS.index(row.kind)):
+            if (row.relation in ('=', 'order') and value(row) not in relative and not row.over and not row.of_several_clients()
+                    and row.change in ('', 'overhead') and (row.point, row.policy) in shown):
+                once.setdefault(value(row), replace(row, published=row.published + 1) if row.change else row)
+        return once.values()
+
+
+class Row:
+    """One line of a CSV file, which knows where it stands."""
+
+    def __init__(self, file, line, cells):
+        self.file, self.line, self.cells = file, line, cells
+
+    def text(self, key):
+        return self.cells.get(key, '')
+
+    def number(self, key):
+        """A number; NaN for an empty cell, which says that there was nothing to measure."""
+        text = self.text(key)
+        if not text:
+            return math.nan
+        try:
+            number = float(text)
+        except ValueError:
+            self.refuse(key, 'a number')
+        return number if math.isfinite(number) else math.nan
+
+    def index(self, key):
+        """A count from 0; an empty cell is 0."""
+        text = self.text(key)
+        if text and not (text.isascii() and text.isdigit()):
+            self.refuse(key, 'a whole number from 0')
+        return int(text or 0)
+
+    def measured(self, key):
+        return Measured(self.number(key), self.number(key + '_ci95'))
+
+    def choice(self, key, choices):
+        if self.text(key) not in choices:
+            self.refuse(key, 'one of ' + ', '.join(choices))
+        return self.text(key)
+
+    def refuse(self, key, expected):
+        raise InputError(self.file, f"'{self.text(key)}'", expected, self.line, key)
+
+
+def read(path, metrics=()):
+    """The result folder at `path`. `metrics`: columns of summary.csv that figures are to show."""
+    path = Path(path)
+    if not path.is_dir():
+        raise InputError(path, 'a file' if path.exists() else 'nothing', 'a result folder')
+    swept, summary = _read_summary(path / 'summary.csv', metrics)
+    manifest = read_json(path / 'manifest.json') if (path / 'manifest.json').exists() else {}
+    configuration = _find_experiment(manifest)
+    return Results(
+        path, _title(manifest, configuration, path),
+        _count(configuration.get('replications')), swept, summary,
+        _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
+        str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
+        'horizon' in configuration, _read_services(path / 'services.csv'), tuple(metrics))
+
+
+def _title(manifest, configuration, path):
+    """The experiment's; with the policies whose results are better than a chip's, as what slows programs down is not modelled."""
+    best = manifest.get('best_cases') if isinstance(manifest, dict) else None
+    title = str(configuration.get('title') or configuration.get('name') or path.resolve().name)
+    return f"{title} ({', '.join(map(str, best))}: a best case)" if isinstance(best, list) and best else title
+
+
+def read_responses(path):
+    """(point, policy) -> client -> {job: response time in ms}, of the first run of each; NaN for jobs that did not
+    finish; empty where the folder has no jobs.csv."""
+    file, found = Path(path) / 'jobs.csv', {}
+    for line, cells in _read_jobs(file, ['response_ns']):
+        point, policy, replication, permutation, client, job, response = cells
+        if (replication, permutation) == ('0', '0'):
+            row = Row(file, line, {'point': point, 'job': job, 'response_ns': response})
+            jobs = found.setdefault((row.index('point'), policy), {}).setdefault(client, {})
+            jobs[row.index('job')] = row.number('response_ns') / 1e6
+    return dict(sorted(found.items()))
+
+
+def read_evictions(path):
+    """(point, policy) -> {priority: evictions of all jobs that had it}, where jobs of one client had several; else empty."""
+    file, found, levels = Path(path) / 'jobs.csv', {}, {}
+    if not _has_column(file, 'priority'):  # a folder from before there was one
+        return {}
+    for line, cells in _read_jobs(file, ['evictions', 'priority']):
+        point, policy, _, _, client, _, evictions, priority = cells
+        row = Row(file, line, {'point': point, 'evictions': evictions, 'priority': priority})
+        counts, level = found.setdefault((row.index('point'), policy), {}), int(row.number('priority'))
+        counts[level] = counts.get(level, 0) + row.index('evictions')
+        levels.setdefault(client, set()).add(level)
+    return dict(sorted(found.items())) if any(len(of_client) > 1 for of_client in levels.values()) else {}
+
+
+def read_launches(path):
+    """(policy, client) -> overhead in ms of each launch, over all finished jobs: response less standalone time."""
+    sums = {}
+    for line, cells in _read_jobs(Path(path) / 'jobs.csv', ['response_ns', 'standalone_ns', 'launches']):
+        _, policy, _, _, client, _, response, standalone, launches = cells
+        row = Row(path, line, {'response_ns': response, 'standalone_ns': standalone, 'launches': launches})
+        if response:
+            overhead, count = sums.get((policy, client), (0, 0))
+            sums[policy, client] = (overhead + row.number('response_ns') - row.number('standalone_ns'),
+                                    count + row.index('launches'))
+    return {key: overhead / 1e6 / count for key, (overhead, count) in sums.items()}
+
+
+def _has_column(file, name):
+    if not file.exists():
+        return False
+    with open(file, newline='', encoding='utf-8', errors='replace') as stream:
+        return name in stream.readline().rstrip('\n').split(',')
+
+
+def _read_jobs(file, columns):
+    """(line, cells) of jobs.csv: what names the job, then the columns; none where there is no such file."""
+    if not file.exists():
+        return
+    with open(file, newline='', encoding='utf-8') as stream:
+        lines = csv.reader(stream, strict=True)
+        try:
+            header = next(lines, [])
+            for name in [*_JOB_KEY, *columns]:
+                if name not in header:
+                    raise InputError(file, 'no such column', 'one of that name', 1, name)
+            chosen = operator.itemgetter(*map(header.index, [*_JOB_KEY, *columns]))
+            for cells in lines:
+                if len(cells) != len(header):
+                    raise InputError(file, f'{len(cells)} cells', f'{len(header)} as in the first line', lines.line_num)
+                yield lines.line_num, chosen(cells)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise InputError(file, str(error), 'a CSV file') from None
+
+
+def read_job_ntts(path):
+    """(point, policy, replication, permutation, client, job), as texts, -> NTT, of the jobs that finished; None where
+    the folder has no jobs.csv."""
+    file = Path(path) / 'jobs.csv'
+    if not file.exists():
+        return None
+    ntts = {}
+    for line, (*key, ntt) in _read_jobs(file, ['ntt']):  # without a Row for each: there may be a million
+        if ntt:
+            try:
+                value = float(ntt)
+            except ValueError:
+                value = math.nan
+            if not 0 < value < math.inf:
+                raise InputError(file, f"'{ntt}'", 'a number above 0', line, 'ntt')
+            ntts[tuple(key)] = value
+    return ntts
+
+
+def open_text(file, **options):
+    """Opens a file, compressed (.gz) or not."""
+    return (gzip.open if str(file).endswith('.gz') else open)(file, 'rt', encoding='utf-8', **options)
+
+
+def read_json(file):
+    if not Path(file).is_file():
+        raise InputError(file, 'no such file', 'JSON')
+    try:
+        with open_text(file) as stream:
+            return json.load(stream)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(file, 'no whole gzip file', 'compressed JSON') from None
+    except json.JSONDecodeError as error:
+        raise InputError(file, error.msg, 'JSON', error.lineno) from None
+    except UnicodeDecodeError:
+        raise InputError(file, 'bytes that are not UTF-8', 'JSON') from None
+
+
+def _read_summary(file, chosen):
+    metrics = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
+    columns, rows = read_table(file, ['point', 'policy', *metrics, 'evictions'])
+    for name in chosen:
+        if name not in columns[columns.index('antt'):] or any(row.text(name) and math.isnan(row.number(name)) for row in rows):
+            raise InputError(file, f"no metric '{name}'", 'a column of numbers behind the swept parameters', 1, name)
+    _refuse_empty(file, rows)
+    swept = swept_paths(columns, 'policy', 'antt')
+    return swept, [Summary(row.index('point'), row.text('policy'), tuple(row.text(path) for path in swept),
+                           {name: row.measured(name) for name in (*METRICS, _EFFICIENCY, *chosen)}, row.number('evictions'),
+                           *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
+                           row.index('unfinished'), row.text('percentiles'))
+                   for row in _without_failed(file, rows)]
+
+
+_BASE_UNITS = ('_ns', '_bytes', '_bytes_per_second', '_per_second', '_share')
+
+
+def swept_paths(columns, after, before):
+    """The swept paths among a table's columns: those between two others, without what repeats the one before it in a
+    base unit."""
+    found = columns[columns.index(after) + 1:columns.index(before)]
+    return tuple(name for last, name in zip(['', *found], found) if name not in [last + unit for unit in _BASE_UNITS])
+
+
+def _without_failed(file, rows):
+    """Rows of runs that could not be played have an error and nothing else."""
+    left = [row for row in rows if not row.text('error')]
+    if len(left) < len(rows):
+        print(f'note: {file}: {len(rows) - len(left)} of {len(rows)} results failed and are left out', file=sys.stderr)
+    return left
+
+
+def _read_clients(file):
+    _, rows = read_table(file, ['point', 'policy', 'client', 'ntt', 'ntt_ci95', 'standalone_ns'])
+    _refuse_empty(file, rows)
+    return [Client(row.index('point'), row.text('policy'), row.text('client'), row.measured('ntt'),
+                   row.number('standalone_ns'), _read_slices(row), row.index('unfinished'),
+                   row.index('starved_runs'), row.text('percentiles')) for row in rows]
+
+
+def _read_services(file):
+    if not file.exists():
+        return []
+    latencies = {name: f'latency_ns_{name}' for name in ('p50', 'p90', 'p95', 'p99', 'p999')}
+    columns, rows = read_table(file, ['point', 'policy', 'client', *latencies.values(), 'attainment', 'throughput_per_s'])
+    swept = swept_paths(columns, 'policy', 'client')
+    return [Service(row.index('point'), row.text('policy'), row.text('client'), tuple(row.text(path) for path in swept),
+                    row.index('starved_runs'), {name: row.measured(column) for name, column in latencies.items()},
+                    _names(row.text('lower_bounds')), row.index('slo_ns'), row.measured('attainment'),
+                    row.measured('throughput_per_s')) for row in rows]
+
+
+def _names(text):
+    return tuple(text.split('|')) if text else ()
+
+
+def _read_slices(row):
+    return Slices(row.number('slice_share'), row.number('slices_in_a_row')) if 'slice_share' in row.cells else None
+
+
+def read_published(file):
+    """The published values of a result folder, beside what was measured."""
+    if not file.exists():
+        return []  # not every experiment reproduces a paper
+    _, rows = read_table(file, ['figure', 'point', 'policy', 'client', 'metric', 'relation', 'published',
+                                 'measured', 'relative_error', 'class', 'verdict'])
+    return [_published(row) for row in rows]
+
+
+def _published(row):
+    metric, _, relative_to = row.text('metric').partition('/')  # 'antt/sjf': as a multiple of another policy's
+    return Published(
+        *(row.text('figure'), row.index('point'), row.text('policy'), row.text('client'), metric),
+        row.choice('relation', ('=', '<', '>', 'in', 'order')),
+        *(row.number(key) for key in ('published', 'measured', 'relative_error')),
+        row.choice('class', KINDS),
+        row.choice('verdict', VERDICTS),
+        relative_to, row.text('note'), Over(row.index('last_point'), row.text('take')) if row.text('take') else None,
+        row.text('as'), row.number('published_to'))
+
+
+def _refuse_empty(file, rows):
+    if not rows:
+        raise InputError(file, 'no rows', 'one for each point and policy', 1)
+
+
+def read_table(file, required, folder='a result folder'):
+    """The columns and rows of a CSV file that has at least the required columns. `folder`: what it belongs to."""
+    if not file.is_file():
+        raise InputError(file, 'no such file', f'{folder} that has one')
+    try:
+        with open(file, newline='', encoding='utf-8') as stream:
+            return _parse_table(file, csv.reader(stream, strict=True), required)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(file, str(error), 'a CSV file') from None
+
+
+def _parse_table(file, lines, required):
+    columns = next(lines, [])
+    for name in required:
+        if name not in columns:
+            raise InputError(file, 'no such column', 'one of that name', 1, name)
+    rows = []
+    for cells in lines:
+        if len(cells) != len(columns):
+            raise InputError(file, f'{len(cells)} cells', f'{len(columns)} as in the first line', lines.line_num)
+        rows.append(Row(file, lines.line_num, dict(zip(columns, cells))))
+    return columns, rows
+
+
+def _find_experiment(value):
+    """The resolved experiment within the manifest; empty where there is none: only titles come from it."""
+    if not isinstance(value, dict) or 'policies' in value:
+        return value if isinstance(value, dict) else {}
+    return next(filter(None, map(_find_experiment, value.values())), {})
+
+
+def _count(value):
+    return int(value) if str(value).isdecimal() else 0

@@ -1,0 +1,126 @@
+"""How well a prediction agrees with a measurement in what services are judged by: latency, attainment, throughput."""
+import math
+import statistics
+
+from gangway.drawing import command
+
+command.need_matplotlib()
+
+from matplotlib.lines import Line2D
+
+from gangway.drawing import quantity
+from gangway.drawing import style
+from gangway.drawing.results import read
+
+_PERCENTILES = {'p50': 'o', 'p99': 's'}
+_SMALL = 1e-12
+
+
+def pairs(predicted, measured):
+    """[(predicted, measured)] results.Service of a point, policy and client that both have; those measured that nobody predicts are
+    left out."""
+    known = {(row.point, row.policy, row.client): row for row in predicted.services}
+    return [(known[key], row) for row in measured.services if (key := (row.point, row.policy, row.client)) in known]
+
+
+def _figures_of(row):
+    """name -> value, of what can be compared."""
+    found = {name: row.latency[name].mean for name in _PERCENTILES}
+    found['throughput'] = row.throughput.mean
+    return {name: value for name, value in found.items() if not math.isnan(value)}
+
+
+def errors(both, client):
+    """name -> signed errors in percent over policies, of one client."""
+    found = {}
+    for predicted, measured in both:
+        if measured.client != client:
+            continue
+        first, second = _figures_of(predicted), _figures_of(measured)
+        for name in first.keys() & second.keys():
+            if second[name] > _SMALL:
+                found.setdefault(name, []).append(100 * (first[name] / second[name] - 1))
+    return found
+
+
+def table(predicted, measured):
+    """Lines of Markdown: each policy and client as measured and as predicted, and the errors over all policies."""
+    both = pairs(predicted, measured)
+    yield '| policy | client | median: measured, predicted | p99 | within its objective | jobs a second |'
+    yield '|---|---|---|---|---|---|'
+    for first, second in sorted(both, key=lambda pair: (pair[1].client, pair[1].latency['p99'].mean)):
+        cells = [_times(first.latency[name].mean, second.latency[name].mean) for name in _PERCENTILES]
+        cells.append(f'{100 * second.attainment.mean:.0f} %, {100 * first.attainment.mean:.0f} %' if second.slo_ns else '')
+        cells.append(_numbers(first.throughput.mean, second.throughput.mean))
+        yield f'| `{second.policy}` | {second.client} | {" | ".join(cells)} |'
+    yield ''
+    for client in dict.fromkeys(row.client for _, row in both):
+        for name, found in sorted(errors(both, client).items()):
+            sizes = sorted(abs(error) for error in found)
+            yield (f'{client}, {name}: errors of {len(sizes)} predictions: median {statistics.median(sizes):.1f} %, '
+                   f'largest {sizes[-1]:.1f} %')
+
+
+def _times(predicted, measured):
+    unit, factor = quantity.unit_of_time(max(predicted, measured) / 1e6)
+    return f'{_short(measured * factor / 1e6)}, {_short(predicted * factor / 1e6)} {unit} ({_error(predicted, measured)})'
+
+
+def _numbers(predicted, measured):
+    return f'{_short(measured)}, {_short(predicted)} ({_error(predicted, measured)})'
+
+
+def _short(number):
+    return f'{number:.0f}' if number >= 100 else f'{number:.3g}'
+
+
+def _error(predicted, measured):
+    return f'{100 * (predicted / measured - 1):+.0f} %' if measured > _SMALL else 'none measured'
+
+
+def judged(predicted, measured):
+    """The measured ones of those pairs that have an objective."""
+    return [row for _, row in pairs(predicted, measured) if row.slo_ns]
+
+
+def draw(predicted, measured, point):
+    """Median and 99th percentile of each client that has an objective, at least one: a row for each policy, measured above predicted."""
+    both = [pair for pair in pairs(predicted, measured) if pair[1].point == point and pair[1].slo_ns]
+    clients = list(dict.fromkeys(row.client for _, row in both))
+    policies = sorted({row.policy for _, row in both},
+                      key=lambda policy: -max(row.latency['p99'].mean for _, row in both if row.policy == policy))
+    unit, factor = quantity.unit_of_time(min(row.latency['p50'].mean for pair in both for row in pair) / 1e6)
+    figure, grid = style.pyplot.subplots(1, len(clients), squeeze=False, sharey=True,
+                                         figsize=(style.WIDTH, 1.1 + 0.24 * len(policies)))
+    for axes, client in zip(grid.flat, clients):
+        for objective in {row.slo_ns for _, row in both if row.client == client}:
+            axes.axvline(objective * factor / 1e6, color='black', linewidth=0.8, linestyle='--', zorder=1)
+        for first, second in both:
+            if second.client != client:
+                continue
+            place = policies.index(second.policy)
+            for row, colour, shift in ((second, 'black', 0.13), (first, style.VERMILLION, -0.13)):
+                times = [row.latency[name].mean * factor / 1e6 for name in _PERCENTILES]
+                axes.plot(times, [place + shift] * 2, color=colour, linewidth=0.8, zorder=2)
+                for time, marker in zip(times, _PERCENTILES.values()):
+                    axes.plot([time], [place + shift], marker=marker, color=colour, markersize=4, markeredgecolor='white',
+                              markeredgewidth=0.4, linestyle='none', zorder=3)
+        style.log_x(axes)
+        axes.set(yticks=range(len(policies)), yticklabels=policies, xlabel=f'latency of {client} ({unit})')
+        axes.grid(axis='x')
+    handles = [Line2D([], [], color='black', linewidth=1.2, label='measured'),
+               Line2D([], [], color=style.VERMILLION, linewidth=1.2, label='predicted'),
+               *(Line2D([], [], color=style.GREY, marker=marker, markersize=4, linestyle='none',
+                        label='median' if name == 'p50' else name) for name, marker in _PERCENTILES.items()),
+               Line2D([], [], color='black', linewidth=0.8, linestyle='--', label='objective')]
+    style.lay_out(figure, f'{measured.title} – latency, measured and predicted', handles)
+    return figure
+
+
+def _main(arguments):
+    print('\n'.join(table(read(arguments.predicted), read(arguments.measured))))
+
+
+def cli(arguments=None):
+    """The command line: the exit code."""
+    return command.run(_main, command.parser_of_two(__doc__).parse_args(arguments))

@@ -1,0 +1,231 @@
+"""What services are judged by: latency and attainment against load, how latencies are distributed, and throughput against
+tail latency. A client that starved has no latency, which is worse than any."""
+import math
+
+from matplotlib.lines import Line2D
+from matplotlib.markers import CARETUPBASE
+from matplotlib.ticker import PercentFormatter
+from matplotlib.transforms import ScaledTranslation
+
+from gangway.drawing import quantity
+from gangway.drawing import style
+from gangway.drawing import sweep
+from gangway.drawing import swept_axis
+
+_COLUMNS = 4    # of panels on a page
+_PAGES = 8      # of distributions
+_LEAST_PLACES = 2  # on the axis, for a line
+_PERCENTILES = ('p50', 'p99')  # against load
+_TAIL = 'p99'
+_OBJECTIVE = {'color': 'black', 'linewidth': 0.8, 'linestyle': '--', 'zorder': 1.5}
+_BOUND = {'marker': CARETUPBASE, 'linestyle': 'none', 'markersize': 4, 'color': 'black', 'markeredgewidth': 0}
+_ABOVE = 4      # points from a value to the mark of a lower bound
+_NONE_FINISHED = 2.6  # points of width: of the line of a client whose jobs are all still there
+_BESIDE = 4     # points between crosses at one place
+
+
+def against_load(results):
+    """Whether something is swept that can be an axis of load."""
+    axis = swept_axis.choose(results) if results.services and results.swept else None
+    return axis is not None and axis.numeric and len(axis.places) >= _LEAST_PLACES
+
+
+def draw_latency(results):
+    """Pages: the median and the 99th percentile of each client that has an objective, against load."""
+    rows, clients = results.services, _judged(results)
+    unit, factor = quantity.unit_of_time(max((row.latency[_TAIL].mean for row in rows if row.client in clients
+                                              and not math.isnan(row.latency[_TAIL].mean)), default=1e6) / 1e6)
+
+    def draw_panel(axes, axis, client, name, found, looks):
+        for policy, look in looks.items():
+            mine = [row for row in found if row.policy == policy and row.client == client]
+            sweep.draw_line(axes, [(axis.place(row), row.latency[name].scaled(factor / 1e6)) for row in mine], style.line(look))
+            _mark_bounds(axes, [(axis.place(row), row.latency[name].mean * factor / 1e6) for row in mine if name in row.bounds], look)
+        _mark_starved(axes, [row for row in found if row.client == client], looks, axis.place)
+        _draw_objective(axes.axhline, found, client, factor)
+        axes.set_ylabel(f'{_named(name)} ({unit})')
+        _log_y(axes, [value for row in rows if row.client in clients
+                      for value in (row.slo_ns * factor / 1e6,
+                                    *(row.latency[percentile].mean * factor / 1e6 for percentile in _PERCENTILES))])
+
+    yield from _pages(results, clients, _PERCENTILES, draw_panel)
+
+
+def draw_attainment(results):
+    """Pages: which share of its jobs each client with an objective finished in time, against load."""
+    clients = [client for client in _judged(results) if any(row.client == client and row.slo_ns for row in results.services)]
+
+    def draw_panel(axes, axis, client, _, found, looks):
+        for policy, look in looks.items():
+            mine = [row for row in found if row.policy == policy and row.client == client]
+            sweep.draw_line(axes, [(axis.place(row), row.attainment) for row in mine], style.line(look))
+        axes.set_ylim(-0.02, 1.05)
+        axes.set_ylabel('jobs within their objective')
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+
+    if clients:
+        yield from _pages(results, clients, (None,), draw_panel)
+
+
+def _pages(results, clients, names, draw_panel):
+    """A page for each combination of the other parameters and four clients: a column each, a row for each of `names`."""
+    axis, looks = swept_axis.choose(results), style.styles(row.policy for row in results.services)
+    for others in swept_axis.combinations(results, axis):
+        found = [row for row in results.services if axis.others(row) == others]
+        setting = ', '.join(next(swept_axis.titles(results, axis, [others], 10 * style.WIDTH), '').split('\n')) if others else ''
+        for part in swept_axis.pages(clients, _COLUMNS):
+            inches = style.WIDTH / len(part)
+            figure, grid = style.pyplot.subplots(len(names), len(part), squeeze=False, sharex=True,
+                                                 figsize=(style.WIDTH, 1.1 + 2.0 * len(names)))
+            for column, client in zip(grid.T, part):
+                column[0].set_title(client, loc='left', fontweight='bold', pad=7)
+                for axes, name in zip(column, names):
+                    draw_panel(axes, axis, client, name, found, looks)
+                    axis.label_ticks(axes, inches)
+                    axes.grid()
+                column[-1].set_xlabel(swept_axis.wrapped(axis.label, inches))
+            shown = [row for row in found if row.client in part]
+            style.lay_out(figure, ': '.join(filter(None, [results.title, setting])),
+                          [*_policies(looks), *sweep.band_handles(results), *_handles(shown, names)])
+            yield figure
+
+
+def draw_distributions(results, times):
+    """Pages, one for each point: which share of the jobs of each client took longer, on logarithmic axes. times: as
+    results.read_responses() has them. Jobs that did not finish took longer than all others."""
+    looks, clients = style.styles(row.policy for row in results.services), _judged(results)
+    points = list(dict.fromkeys(point for point, _ in times))[:_PAGES]
+    for point in points:
+        for part in swept_axis.pages(clients, _COLUMNS):
+            figure, grid = style.pyplot.subplots(1, len(part), squeeze=False, figsize=(style.WIDTH, 3.2))
+            found = [row for row in results.services if row.point == point]
+            for axes, client in zip(grid[0], part):
+                _draw_distribution(axes, client, {policy: times.get((point, policy), {}).get(client, {}) for policy in looks}, looks)
+                _draw_objective(axes.axvline, found, client, axes.unit_factor)
+                axes.set_title(client, loc='left', fontweight='bold', pad=7)
+                axes.grid()
+            grid[0][0].set_ylabel('share of jobs that took longer')
+            setting = results.setting(point, found[0].policy)
+            shown = [row for row in found if row.client in part]
+            style.lay_out(figure, ': '.join(filter(None, [results.title, setting])), [*_policies(looks, marker=None), *_handles(shown, ()),
+                                                                                     *_none_finished(shown)])
+            yield figure
+
+
+def _draw_distribution(axes, client, jobs_of, looks):
+    longest = max((time for jobs in jobs_of.values() for time in jobs.values() if not math.isnan(time)), default=1)
+    unit, factor = quantity.unit_of_time(longest)
+    axes.unit_factor = factor
+    fewest = 1
+    for policy, jobs in jobs_of.items():
+        times = sorted(time * factor for time in jobs.values() if not math.isnan(time))
+        if times:
+            shares = [1 - number / len(jobs) for number in range(1, len(times) + 1)]
+            fewest = min(fewest, 1 / len(jobs))
+            axes.plot([times[0], *times], [1, *(share or math.nan for share in shares)], drawstyle='steps-post',
+                      **{**style.line(looks[policy]), 'marker': None, 'clip_on': True})
+        elif jobs:
+            axes.axhline(1, color=looks[policy].colour, linestyle=looks[policy].dash, linewidth=_NONE_FINISHED)
+    axes.set_xlabel(f'latency ({unit})')
+    style.log_x(axes)
+    style.log_y(axes, 0.7 * fewest, 1.4)
+    axes.yaxis.set_major_formatter(lambda share, _: f'{100 * share:g} %')
+
+
+def draw_throughput_and_tail(results):
+    """The tail latency of each client that has an objective against what the others get done, a line for each policy
+    through the loads: the best corner is the lower right one."""
+    looks, clients = style.styles(row.policy for row in results.services), _judged(results)[:_COLUMNS]
+    figure, grid = style.pyplot.subplots(1, len(clients), squeeze=False, figsize=(style.WIDTH, 3.4))
+    order = _order_of_points(results)
+    for axes, client in zip(grid[0], clients):
+        mine = sorted((row for row in results.services if row.client == client), key=lambda row: order[row.point])
+        others = [row for row in results.services if row.client != client] or mine
+        done = {}
+        for row in others:
+            done[row.point, row.policy] = done.get((row.point, row.policy), 0) + row.throughput.mean
+        unit, factor = quantity.unit_of_time(max((row.latency[_TAIL].mean for row in mine
+                                                  if not math.isnan(row.latency[_TAIL].mean)), default=1e6) / 1e6)
+        for policy, look in looks.items():
+            rows = [row for row in mine if row.policy == policy]
+            axes.plot([done[row.point, policy] for row in rows], [row.latency[_TAIL].mean * factor / 1e6 for row in rows],
+                      **style.line(look))
+            _mark_bounds(axes, [(done[row.point, policy], row.latency[_TAIL].mean * factor / 1e6) for row in rows
+                                if _TAIL in row.bounds], look)
+        _mark_starved(axes, mine, looks, lambda row: done[row.point, row.policy])
+        _draw_objective(axes.axhline, mine, client, factor)
+        _log_y(axes, [factor / 1e6 * value for row in mine for value in (row.latency[_TAIL].mean, row.slo_ns)])
+        axes.set_xlim(0, None)
+        who = sorted({row.client for row in others})
+        axes.set_xlabel(swept_axis.wrapped(f'jobs of {who[0] if len(who) == 1 else "the others"} finished (1/s)',
+                                           style.WIDTH / len(clients)))
+        axes.set_ylabel(f'{_named(_TAIL)} ({unit})')
+        axes.set_title(client, loc='left', fontweight='bold', pad=7)
+        axes.grid()
+    shown = [row for row in results.services if row.client in clients]
+    style.lay_out(figure, results.title, [*_policies(looks), *_handles(shown, (_TAIL,))])
+    return figure
+
+
+def _order_of_points(results):
+    """point -> its place among the loads, where these are numbers."""
+    axis = swept_axis.choose(results) if against_load(results) else None
+    return {row.point: (axis.place(row) if axis else row.point) for row in results.services}
+
+
+def _judged(results):
+    """The clients that have an objective; if none has one, all."""
+    clients = list(dict.fromkeys(row.client for row in results.services))
+    return [client for client in clients if any(row.client == client and row.slo_ns for row in results.services)] or clients
+
+
+def _named(percentile):
+    return {'p50': 'median latency', 'p99': '99th percentile of latency'}[percentile]
+
+
+def _draw_objective(draw, rows, client, factor):
+    for slo_ns in {row.slo_ns for row in rows if row.client == client and row.slo_ns}:
+        draw(slo_ns / 1e6 * factor, **_OBJECTIVE)
+
+
+def _mark_starved(axes, rows, looks, place):
+    """Crosses at the top of the panel, where the longest latencies are; those of policies at one place side by side."""
+    at_place = {}
+    for row in rows:
+        if row.starved_runs:
+            at_place.setdefault(place(row), {})[row.policy] = None
+    for at, policies in at_place.items():
+        for number, policy in enumerate(policies):
+            style.mark_starved(axes, at, looks[policy].colour, height=1.0, points_right=_BESIDE * number)
+
+
+def _mark_bounds(axes, points, look):
+    """What says of values that they are lower bounds: something that points up."""
+    above = ScaledTranslation(0, _ABOVE / 72, axes.figure.dpi_scale_trans)
+    axes.plot([place for place, _ in points], [value for _, value in points], transform=axes.transData + above,
+              **{**_BOUND, 'color': look.colour})
+
+
+def _log_y(axes, values):
+    known = [value for value in values if value > 0]
+    if known:
+        style.log_y(axes, 0.8 * min(known), 1.5 * max(known))
+
+
+def _policies(looks, **other):
+    return [Line2D([], [], label=policy, **{**style.line(look), **other}) for policy, look in looks.items()]
+
+
+def _handles(rows, names):
+    handles = []
+    if names != (None,) and any(row.slo_ns for row in rows):
+        handles.append(Line2D([], [], label='objective', **_OBJECTIVE))
+    if any(name in row.bounds for row in rows for name in names):
+        handles.append(Line2D([], [], label='at least: unfinished jobs', **_BOUND))
+    return handles + style.starved_handles(any(names) and any(row.starved_runs for row in rows))
+
+
+def _none_finished(rows):
+    """The legend entry for lines of those that finished nothing."""
+    label = 'along the top: no job finished'
+    return [Line2D([], [], label=label, color='black', linewidth=_NONE_FINISHED)] if any(row.starved_runs for row in rows) else []

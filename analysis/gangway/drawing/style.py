@@ -1,0 +1,230 @@
+"""How every figure looks: one colour, marker, hatch and dash per policy, page layout, files that do not vary."""
+import math
+import os
+import textwrap
+import zlib
+from dataclasses import dataclass, replace
+
+import matplotlib
+from matplotlib import pyplot
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation
+
+from gangway.drawing import names
+
+USUAL_WIDTH = 7.2  # inches: two columns of a paper
+WIDTH = USUAL_WIDTH  # of the figures that are being drawn; prepare() sets it
+_titled = True
+_INCHES_OF_TITLE = 0.15  # per line
+_LETTERS_OF_TITLE = 100
+_MARGIN = 0.03  # inches, left of all
+_LEAST_FOR_SLANTED = 0.19  # inches from name to name; closer ones stand upright
+INCHES_PER_LETTER = 0.075  # of a small label, with its share of the space around
+
+# Okabe and Ito's palette without yellow, which is too faint for a line on white.
+_COLOURS = ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = (
+    '#E69F00', '#56B4E9', '#009E73', '#0072B2', '#D55E00', '#CC79A7')
+GREY = '#999999'
+ALONE = {'color': 'black', 'linewidth': 0.8, 'linestyle': '--'}  # the line of a client as fast as alone
+
+
+@dataclass(frozen=True)
+class Style:
+    colour: str
+    marker: str
+    hatch: str
+    dash: object
+    hollow: bool = False  # the marker, so that of two equal lines both show
+
+
+_STARVED = {'marker': 'x', 'markersize': 5, 'markeredgewidth': 1.2, 'linestyle': 'none', 'color': 'black'}
+_POLICIES = {
+    'passthrough': Style('#4D4D4D', '*', '', (0, (1, 1))),
+    'fcfs': Style(GREY, 'X', '---', (0, (4, 1, 1, 1, 1, 1)), hollow=True),
+    'sjf': Style(BLUE, 'o', '', '-'),
+    'srt': Style(SKY, 's', '////', '--', hollow=True),
+    'rr': Style(ORANGE, '^', '\\\\\\\\', '-.'),
+    'cfs': Style(PURPLE, 'v', '....', ':', hollow=True),
+    'frs': Style(VERMILLION, 'D', 'xxxx', '-'),
+    'edf': Style(PURPLE, 'p', '\\\\////', '-'),
+    'stride': Style('#4D4D4D', 'd', '-\\', (0, (3, 1, 1, 1)), hollow=True),
+    'piv': Style(GREEN, 'P', '||||', '-'),
+    'dprr': Style(PURPLE, 'h', 'oo', '--', hollow=True),
+    'pkm': Style(GREEN, '<', '++', ':', hollow=True),
+    'trap-per-request': Style(PURPLE, 'X', '--', (0, (4, 1, 1, 1)), hollow=True),
+    'timeslice': Style(VERMILLION, 's', '////', '--', hollow=True),
+    'disengaged-timeslice': Style(ORANGE, '^', '\\\\\\\\', '-.'),
+    'stride-timeslice': Style('#4D4D4D', 'd', '-\\\\', (0, (3, 1, 1, 1)), hollow=True),
+    'disengaged-fair-queueing': Style(BLUE, 'o', '....', '-'),
+    'microkernel-rr': Style(BLUE, 'p', '//', '-'),
+}
+_SHAPES = [('>', '//////', '--'), ('<', '\\\\\\\\\\\\', '-.'), ('p', 'oo', ':', True), ('h', '++++', '-'),
+           ('8', '|||||', (0, (4, 1, 1, 1)), True), ('*', '-----', (0, (2, 1)))]
+_SPARE = [Style(colour, *shape) for colour in _COLOURS for shape in _SHAPES]
+
+
+def styles(labels):
+    """label -> Style: fixed for known policies, else chosen by the label, so that it is the same in every figure. Policies of several
+    families have fixed ones with the same marker: where they meet, the first keeps it."""
+    ordered = names.in_order(labels)
+    looks = {}
+    for name_of in (lambda label: label, names.policy):
+        for label in ordered:
+            known = _POLICIES.get(name_of(label))
+            if label not in looks and known and known.marker not in [look.marker for look in looks.values()]:
+                looks[label] = known
+    for label in ordered:
+        if label not in looks:
+            looks[label] = _spare(label, looks.values())
+    return {label: looks[label] for label in ordered}
+
+
+def _spare(label, taken):
+    base = None if names.policy(label) in _POLICIES else _POLICIES.get(names.base(label))
+    start = zlib.crc32(label.encode()) % len(_SPARE)
+    candidates = [replace(style, colour=base.colour) if base else style for style in _SPARE[start:] + _SPARE[:start]]
+    colours, markers = [style.colour for style in taken], [style.marker for style in taken]
+    lines = [(style.colour, style.dash) for style in taken]  # some figures have lines without markers
+    return min(candidates, key=lambda style: (lines.count((style.colour, style.dash)), markers.count(style.marker) + colours.count(style.colour),
+                                              markers.count(style.marker)))
+
+
+def prepare(width=USUAL_WIDTH, titles=True):
+    """Fonts and lines as a two-column page needs them. From now on figures are so many inches wide, with their titles or without."""
+    global WIDTH, _titled
+    WIDTH, _titled = width, titles
+    pyplot.rcParams.update(matplotlib.rcParamsDefault)
+    pyplot.rcParams.update({
+        'font.family': 'DejaVu Sans', 'font.size': 8, 'axes.titlesize': 8, 'axes.labelsize': 8,
+        'xtick.labelsize': 7.5, 'ytick.labelsize': 7.5, 'legend.fontsize': 7.5, 'legend.frameon': False,
+        'axes.spines.top': False, 'axes.spines.right': False, 'axes.axisbelow': True, 'axes.linewidth': 0.7,
+        'lines.linewidth': 1.3, 'lines.markersize': 4.5, 'hatch.linewidth': 0.5, 'patch.linewidth': 0.6,
+        'grid.color': '#DDDDDD', 'grid.linewidth': 0.5, 'pdf.fonttype': 42,
+        'text.parse_math': False})
+
+
+def line(look):
+    """The words that make a line of a policy."""
+    ring = {'markerfacecolor': 'none', 'markersize': 6.5, 'markeredgewidth': 0.9}
+    disc = {'markeredgecolor': 'white', 'markersize': 8 if look.marker == '*' else 4.5, 'markeredgewidth': 0.4}
+    return {'color': look.colour, 'marker': look.marker, 'linestyle': look.dash, 'clip_on': False,
+            **(ring if look.hollow else disc)}
+
+
+def mark_published(axes, x, row, colour='black', points_right=0):
+    """A diamond at a published value: solid where it should be met, hollow where only the order should hold."""
+    beside = ScaledTranslation(points_right / 72, 0, axes.figure.dpi_scale_trans)
+    axes.plot([x], [row.published], transform=axes.transData + beside,
+              **_diamond(row.kind in ('tight', 'moderate'), colour))
+    axes.update_datalim([(x, row.published)])  # a shifted marker does not count otherwise
+    axes.autoscale_view()
+
+
+def published_handles(rows):
+    """Legend entries for the kinds of published value that were drawn."""
+    kinds = {row.kind in ('tight', 'moderate') for row in rows}
+    labels = {True: 'published (tight or moderate)', False: 'published (order, input or open)'}
+    return [Line2D([], [], label=labels[solid], **_diamond(solid, 'black'))
+            for solid in (True, False) if solid in kinds]
+
+
+def _diamond(solid, colour):
+    return {'marker': 'd', 'markersize': 6.5, 'linestyle': 'none', 'zorder': 6, 'markeredgewidth': 0.9,
+            'markerfacecolor': colour if solid else 'white', 'markeredgecolor': 'black' if solid else colour}
+
+
+def mark_starved(axes, x, colour='black', height=0.03, points_right=0):
+    """A cross on the axis where there is no value, because a client finished no job; or at another height of the panel."""
+    beside = ScaledTranslation(points_right / 72, 0, axes.figure.dpi_scale_trans)
+    axes.plot([x], [height], transform=axes.get_xaxis_transform() + beside, zorder=6, clip_on=False,
+              **{**_STARVED, 'color': colour})
+
+
+def starved_handles(drawn):
+    """The legend entry for these crosses, if any were drawn."""
+    return [Line2D([], [], label='starved: a client finished no job', **_STARVED)] if drawn else []
+
+
+def rotated_inches(labels, panel):
+    """The height that names need which do not fit side by side under a panel so wide; 0 where they do."""
+    widths, room = [len(label) * INCHES_PER_LETTER for label in labels], panel - 0.45  # of numbers on the left
+    fits = sum(widths) < room and all(one + other < 2 * room / len(widths) for one, other in zip(widths, widths[1:]))
+    return 0 if fits else (0.07 if room / len(labels) < _LEAST_FOR_SLANTED else 0.04) * max(map(len, labels))
+
+
+def name_ticks(axes, labels, panel):
+    """Names for the places 0, 1, ... on the x axis of a panel so wide."""
+    if not rotated_inches(labels, panel):
+        axes.set_xticks(range(len(labels)), labels)
+    elif (panel - 0.45) / len(labels) < _LEAST_FOR_SLANTED:
+        axes.set_xticks(range(len(labels)), labels, rotation=90, fontsize=6.5)
+    else:
+        axes.set_xticks(range(len(labels)), labels, rotation=35, ha='right', rotation_mode='anchor')
+
+
+def log_y(axes, low, high):
+    """A log axis with enough ticks that even a single decade has some."""
+    axes.set_yscale('log')
+    axes.set_ylim(low, high)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter('{x:g}')
+
+
+def log_x(axes):
+    """Likewise, of what has been drawn."""
+    axes.set_xscale('log')
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,), numticks=20))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter('{x:,g}')
+
+
+def balanced(text, letters):
+    """The lines of a text, as few as `letters` to a line allow and of nearly one length, so that no word is left alone."""
+    fewest = textwrap.wrap(text, letters, break_on_hyphens=False)
+    shortest = max(letters // 2, 1) if len(fewest) > 1 else letters
+    return next((lines for width in range(shortest, letters)
+                 if len(lines := textwrap.wrap(text, width, break_on_hyphens=False)) == len(fewest)
+                 and max(map(len, lines)) <= letters), fewest)
+
+
+def lay_out(figure, title, handles):
+    """Puts the title and, under it, the legend above the panels, in as few lines as fit."""
+    height = figure.get_figheight()
+    lines = balanced(title, max(10, int(_LETTERS_OF_TITLE * WIDTH / USUAL_WIDTH))) if _titled else []
+    figure.text(0.5, 1 - 0.06 / height, '\n'.join(lines), fontsize=9, ha='center', va='top')
+    top = height - (0.12 if lines else 0.03) - _INCHES_OF_TITLE * len(lines)
+    if handles:
+        legend = _widest_legend(figure, handles, top / height)
+        top -= _extent(figure, legend).height / figure.dpi
+    figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
+    if figure.get_tightbbox(figure.canvas.get_renderer()).x0 < _MARGIN:  # numbers beside panels of another size may be wider
+        figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
+
+
+def _widest_legend(figure, handles, top):
+    for lines in range(1, len(handles) + 1):
+        legend = figure.legend(handles=handles, loc='upper center', bbox_to_anchor=(0.5, top), borderaxespad=0,
+                               ncol=math.ceil(len(handles) / lines), columnspacing=1.4, handlelength=2.4)
+        if lines == len(handles) or _extent(figure, legend).width < figure.get_figwidth() * figure.dpi:
+            return legend
+        legend.remove()
+
+
+def _extent(figure, artist):
+    return artist.get_window_extent(figure.canvas.get_renderer())
+
+
+def save(figure, folder, name):
+    """Writes NAME.png and NAME.pdf, without a date and never half; returns the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    metadata = {'png': {'Software': None}, 'pdf': {'CreationDate': None}}
+    paths = [folder / f'{name}.{suffix}' for suffix in metadata]
+    for path, (suffix, keys) in zip(paths, metadata.items()):
+        part = path.with_name(path.name + '.part')
+        figure.savefig(part, format=suffix, dpi=200, metadata=keys)
+        os.replace(part, path)
+    pyplot.close(figure)
+    return paths
