@@ -17,6 +17,7 @@ void add_check(CLI::App& app, int& code);
 void add_compare(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);
 void add_taskset(CLI::App& app, int& code);
+void add_report(CLI::App& app, int& code);
 void add_trace(CLI::App& app, int& code);
 void add_serve(CLI::App& app, int& code);
 void add_status(CLI::App& app, int& code);

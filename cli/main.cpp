@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   add_trace(app, code);
   add_calibrate(app, command, code);
   add_compare(app, code);
+  add_report(app, code);
   add_bound(app, code);
   add_taskset(app, code);
   add_serve(app, code);

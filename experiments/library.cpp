@@ -53,6 +53,13 @@ std::vector<LibraryFile> library(const std::string& what) {
   return found(what);
 }
 
+fs::path python_package() {
+  const fs::path data = data_folder();
+  for (const fs::path& folder : {data / "analysis", data.parent_path().parent_path()})
+    if (fs::exists(folder / "gangway" / "__main__.py")) return folder;
+  throw RunError("the Python package is not where the files that come with Gangway are: " + data.string());
+}
+
 Node resolve(const Field& field, const std::string& what, const fs::path& folder) {
   if (!field.is_scalar()) return field.node();
   const std::string& wanted = field.node().scalar;

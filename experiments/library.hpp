@@ -19,6 +19,10 @@ struct LibraryFile {
 // where there is no such folder.
 std::vector<LibraryFile> library(const std::string& what);
 
+// The folder from which Python finds the package `gangway`: in a checkout, or where the package is installed.
+// Throws RunError where there is none.
+std::filesystem::path python_package();
+
 // What a name in the library, or the path of a file as seen from `folder`, stands for; a mapping stands for
 // itself. Throws InputError.
 Node resolve(const Field& field, const std::string& what, const std::filesystem::path& folder);

@@ -1,0 +1,217 @@
+"""A result, or a comparison of two, as one HTML page that needs nothing else."""
+
+import base64
+import html
+import io
+import json
+import math
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from gangway.drawing import command
+
+command.need_matplotlib()
+
+from gangway.drawing import agreement, names, results, studies, style  # noqa: E402  (matplotlib's lack is told first)
+from gangway.drawing.commands import compare as comparing  # noqa: E402
+from gangway.drawing.commands import figures as drawing  # noqa: E402
+from gangway.drawing.commands import report  # noqa: E402
+
+_MOST_ROWS = 2000      # of a table; the file has the rest
+_MOST_SVG = 250_000    # bytes of one figure; a larger one becomes a picture
+_MOST_FIGURES = 60
+_MOST_BYTES = 2_900_000  # of the page
+_MOST_TRACES = 600_000   # bytes of all timelines that the page carries
+
+_WHAT = {  # what a figure shows, for those who cannot see it
+    'clients': 'NTT of each client under each policy', 'metrics': 'ANTT, DNTT and STP of each policy',
+    'sweep': 'Metrics against the swept parameter', 'heat-map': 'Metrics against two swept quantities',
+    'speedups': 'Speedup of each client on several GPUs', 'clients-sweep': 'NTT of each client against the swept quantity',
+    'gantt': 'Who waited, ran and was evicted, under each policy', 'responses': 'Response time of each job of the first run',
+    'response-distribution': "Share of each client's jobs against response time", 'latency': 'Latency of services against load',
+    'attainment': 'Share of jobs that met their objective, against load',
+    'latency-distribution': "Share of each service's jobs that took longer, against latency",
+    'throughput-tail': "99th percentile of services against the others' throughput",
+    'compare-jobs': 'NTT of each job, predicted against measured', 'compare-errors': 'How many jobs have at most so large an error',
+    'compare-metrics': 'ANTT, DNTT and STP, predicted beside measured'}
+
+
+def page(folders):
+    """The HTML of a page about result folders; of two of one experiment, also about how they differ. InputError."""
+    from jinja2 import Environment, PackageLoader
+    folders = [Path(folder) for folder in folders]
+    runs = [_run(folder) for folder in folders]
+    pair = _pair(folders) if len(folders) == 2 else None
+    title = ' and '.join(dict.fromkeys(run['title'] for run in runs))
+    template = Environment(loader=PackageLoader('gangway.page', '.'), autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template(
+        'page.html')
+    text = template.render(title=title, runs=runs, pair=pair)
+    figures = [figure for shown in [*runs, *([pair] if pair else [])] for figure in shown['figures']]
+    excess = len(text.encode()) - _MOST_BYTES
+    for figure in reversed(figures):  # the first ones tell most
+        if excess > 0:
+            excess -= len(figure['body'])
+            figure['body'] = ''
+    return template.render(title=title, runs=runs, pair=pair)
+
+
+def _run(folder):
+    style.prepare(titles=False)  # the page has them
+    if studies.is_study(folder):
+        return _study(folder)
+    found = results.read(folder)
+    manifest = results.read_json(folder / 'manifest.json') if (folder / 'manifest.json').is_file() else {}
+    tables = [_table('Summary', *report._measured(found))]
+    if found.services:
+        tables.append(_table('Services', *report._services(found)))
+    tables.append(_file_table('Clients', folder / 'clients.csv'))
+    if found.published:
+        tables.append(_table('Published values', *report._published(found)))
+    return {'title': found.title, 'path': str(folder), 'facts': _facts(manifest), 'tables': tables, 'tally': report.tally(found.published),
+            'figures': _figures(drawing.kinds(folder)), 'again': _again(folder, manifest), 'traces': _traces(folder),
+            'configuration': json.dumps(manifest.get('configuration', {}), indent=1)}
+
+
+def _study(folder):
+    manifest = results.read_json(folder / 'manifest.json') if (folder / 'manifest.json').is_file() else {}
+    return {'title': studies.read(folder).title, 'path': str(folder), 'facts': _facts(manifest),
+            'tables': [_file_table('Summary', folder / 'summary.csv')], 'tally': '', 'figures': _figures(drawing.kinds(folder)),
+            'again': _again(folder, manifest), 'traces': [], 'configuration': json.dumps(manifest.get('configuration', {}), indent=1)}
+
+
+def _facts(manifest):
+    """What tells where results come from: (name, value)."""
+    host = manifest.get('host') if isinstance(manifest.get('host'), dict) else {}
+    known = {'world': manifest.get('world'), 'machine': manifest.get('machine'), **host, 'Gangway': manifest.get('gangway'),
+             'commit': manifest.get('commit'), 'compiler': manifest.get('compiler'), 'seed': manifest.get('seed'),
+             'replications': manifest.get('replications'), 'begun': manifest.get('start'),
+             'took': f"{manifest['seconds']:.1f} s" if isinstance(manifest.get('seconds'), (int, float)) else None}
+    return [(name, str(value)) for name, value in known.items() if value not in (None, '')]
+
+
+def _again(folder, manifest):
+    """The commands that make the results anew."""
+    world = manifest.get('world', 'sim')
+    lines = [f"gangway run {shlex.quote(str(folder / 'manifest.json'))}{'' if world == 'sim' else ' --world ' + str(world)} --out again"]
+    if manifest.get('command'):
+        lines.append(f"# made by: {manifest['command']}")
+    return '\n'.join(lines)
+
+
+def _table(name, head, rows):
+    shown = [[_cell(text) for text in row] for row in rows[:_MOST_ROWS]]
+    return {'name': name, 'head': head, 'rows': shown, 'left_out': max(0, len(rows) - _MOST_ROWS)}
+
+
+def _file_table(name, file):
+    columns, rows = results.read_table(file, [])
+    chosen = [column for column in columns if any(row.text(column) for row in rows) and not column.endswith('_ci95')]
+    heads = [names.parameter(column) if '.' in column else column.replace('_', ' ') for column in chosen]
+    # In ms, but for what repeats a swept time in base units.
+    in_ns = [bool(re.search(r'_ns(_|$)', column)) and column.removesuffix('_ns') not in columns for column in chosen]
+    heads = [re.sub(r' ns\b', '', head) + ' (ms)' if is_time else head for head, is_time in zip(heads, in_ns)]
+    return _table(name, heads, [[_short(row.text(column), 1e-6 if is_time else 1) for column, is_time in zip(chosen, in_ns)] for row in rows])
+
+
+def _short(text, factor=1):
+    """A number with as many digits as people read."""
+    try:
+        number = float(text) * factor
+    except ValueError:
+        return text
+    if not math.isfinite(number):
+        return text
+    if number == int(number):
+        return str(int(number))
+    return f'{number:.4g}' if abs(number) < 1e6 else f'{number:.0f}'
+
+
+def _cell(text):
+    """What is shown, and by what it is sorted: a number where it begins with one."""
+    match = re.match(r'[-+≥ ]*([0-9][0-9.]*(?:e[-+]?[0-9]+)?)', text)
+    return {'text': text, 'key': (('-' if text.startswith('-') else '') + match[1]) if match else ''}
+
+
+def _figures(kinds):
+    """The figures that apply, each as SVG, or as a picture where that would be too much."""
+    shown = []
+    for name, pages in kinds:
+        for number, figure in enumerate(pages(), 1):
+            if len(shown) < _MOST_FIGURES:
+                called = name if number == 1 else f'{name}-{number}'
+                shown.append({'name': called, 'about': _WHAT.get(name, name.replace('-', ' ')), 'body': _body(figure, called)})
+            style.pyplot.close(figure)
+    return shown
+
+
+def _body(figure, name):
+    import matplotlib
+    about = html.escape(_WHAT.get(name, name.replace('-', ' ')), quote=True)
+    out = io.StringIO()
+    with matplotlib.rc_context({'svg.hashsalt': name, 'svg.fonttype': 'none'}):
+        figure.savefig(out, format='svg', metadata={'Date': None, 'Creator': None})
+    svg = out.getvalue()[out.getvalue().index('<svg'):]
+    if len(svg) <= _MOST_SVG:
+        # Parts of several figures have the same names.
+        svg = re.sub(r'(\bid="|href="#|url\(#)', lambda found: f'{found[1]}{name}-', svg)
+        return re.sub(r'<svg ', f'<svg role="img" aria-label="{about}" ', svg, count=1)
+    picture = io.BytesIO()
+    figure.savefig(picture, format='png', dpi=110, metadata={'Software': None})
+    return f'<img alt="{about}" src="data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}">'
+
+
+def _traces(folder):
+    """Timelines that the page can hand to Perfetto: the smallest first, as many as there is room for."""
+    found, room = [], _MOST_TRACES
+    for file in sorted((folder / 'trace').glob('*.json*'), key=lambda file: (file.stat().st_size, file.name)):
+        size = file.stat().st_size
+        found.append({'name': file.name, 'data': base64.b64encode(file.read_bytes()).decode() if size <= room else ''})
+        room -= size if size <= room else 0
+    return sorted(found, key=lambda trace: trace['name'])
+
+
+def _pair(folders):
+    """How a prediction and a measurement of one experiment differ; None where the folders are of different ones."""
+    try:
+        both = agreement.read_pair(*folders)
+    except results.InputError:
+        return None
+    rows = []
+    known = {(row.point, row.policy): row for row in both.predicted.summary}
+    for row in both.measured.summary:
+        other = known.get((row.point, row.policy))
+        if other is None:
+            continue
+        for metric in results.METRICS:
+            one, two = other.metrics[metric].mean, row.metrics[metric].mean
+            if not (math.isnan(one) or math.isnan(two)):
+                rows.append([*row.swept, row.policy, names.metric_name(metric), f'{one:.3f}', f'{two:.3f}',
+                             f'{100 * (one / two - 1):+.1f} %' if two else '-'])
+    head = [*map(names.parameter, both.measured.swept), 'policy', 'metric', 'predicted', 'measured', 'error']
+    style.prepare(titles=False)
+    return {'tables': [_table('Predicted and measured', head, rows)], 'figures': _figures(comparing.kinds(*folders)),
+            'worlds': [both.predicted.world, both.measured.world]}
+
+
+def _main(arguments):
+    out = Path(arguments.out) if arguments.out else Path(arguments.folders[0]) / 'report.html'
+    text = page(arguments.folders)
+    part = out.with_name(out.name + '.part')
+    part.write_text(text, encoding='utf-8')
+    os.replace(part, out)
+    print(f'{out}: {len(text.encode()) / 1e6:.2f} MB')
+
+
+def cli(arguments=None):
+    """The command line: the exit code."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError:
+        print(f'error: {sys.executable} has no jinja2: try the package python3-jinja2', file=sys.stderr)
+        return 1
+    parser = command.parser('One HTML page about a result, or about a prediction and a measurement.')
+    parser.add_argument('--out', help='the page (default: report.html in the first folder)')
+    return command.run(_main, parser.parse_args(arguments))

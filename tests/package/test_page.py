@@ -1,0 +1,134 @@
+"""The page that `gangway report` makes, also as a browser sees it."""
+
+import html.parser
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = os.environ['GANGWAY']
+ROOT = Path(__file__).resolve().parents[2]
+BROWSER = shutil.which('chromium') or shutil.which('google-chrome')
+
+
+class Structure(html.parser.HTMLParser):
+    """What a page is made of, and whether it is nested as it must be."""
+
+    EMPTY = {'meta', 'img', 'br', 'link', 'path', 'use', 'rect'}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.wrong, self.ids, self.headings = [], [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append((tag, attrs))
+        if 'id' in attrs:
+            self.ids.append(attrs['id'])
+        if re.fullmatch('h[1-6]', tag):
+            self.headings.append(int(tag[1]))
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in self.EMPTY:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if tag in self.EMPTY:
+            return
+        if not self.open or self.open[-1] != tag:
+            self.wrong.append(tag)
+        else:
+            self.open.pop()
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        for name, file, more in (('a', 'frs/fig4', ['--trace']), ('b', 'frs/fig4', ['--seed', '2']),
+                                 ('services', 'colocation/load', ['--set', 'horizon=2 s'])):
+            subprocess.run([PROGRAM, 'run', file, '--out', cls.folder / name, *more], check=True, capture_output=True, cwd=ROOT)
+
+    def report(self, *names, code=0):
+        out = self.folder / f'{"-".join(names)}.html'
+        made = subprocess.run([PROGRAM, 'report', *(self.folder / name for name in names), '--out', out], capture_output=True, text=True)
+        self.assertEqual(made.returncode, code, made.stderr)
+        return (out.read_text(encoding='utf-8'), out) if code == 0 else made.stderr
+
+    def check(self, text):
+        structure = Structure(text)
+        self.assertEqual(structure.wrong, [])
+        self.assertEqual(structure.open, [])
+        self.assertEqual(len(structure.ids), len(set(structure.ids)))
+        self.assertEqual(structure.headings[0], 1)
+        self.assertTrue(all(b <= a + 1 for a, b in zip(structure.headings, structure.headings[1:])), structure.headings)
+        self.assertIn(('html', {'lang': 'en'}), structure.tags)
+        for tag, attrs in structure.tags:
+            self.assertFalse(attrs.get('src', 'data:').startswith('http'), 'it needs nothing else')
+            if tag == 'img':
+                self.assertTrue(attrs.get('alt'))
+            if tag == 'svg':
+                self.assertTrue(attrs.get('aria-label'))
+        self.assertLess(len(text.encode()), 3_000_000)
+        self.assertNotIn('http-equiv', text)
+        return structure
+
+    def test_a_result(self):
+        text, _ = self.report('a')
+        structure = self.check(text)
+        self.assertGreaterEqual(sum(tag == 'table' for tag, _ in structure.tags), 3)
+        self.assertGreaterEqual(sum(tag in ('svg', 'img') for tag, _ in structure.tags), 2)
+        self.assertIn('gangway run', text)
+        self.assertIn('Open point-0-frs', text)
+        self.assertIn('14 pass', text)
+
+    def test_two_results(self):
+        text, _ = self.report('a', 'b')
+        self.check(text)
+        self.assertIn('Predicted and measured', text)
+
+    def test_services(self):
+        text, _ = self.report('services')
+        self.check(text)
+        self.assertIn('p99 in ms', text)
+
+    def test_the_same_bytes_again(self):
+        self.assertEqual(self.report('a')[0], self.report('a')[0])
+
+    def test_wrong_input(self):
+        (self.folder / 'empty').mkdir(exist_ok=True)
+        for name in ('empty', 'nowhere'):
+            errors = self.report(name, code=2)
+            self.assertEqual(len(errors.splitlines()), 1, errors)
+            self.assertFalse((self.folder / f'{name}.html').exists())
+
+    @unittest.skipUnless(BROWSER, 'there is no browser')
+    def test_in_a_browser(self):
+        """No errors on the console; a click on a heading sorts, numbers as numbers."""
+        text, page = self.report('a', 'b')
+        script = """<script>
+        const head = [...document.querySelectorAll('#table-1-1 th')].find(th => th.textContent.trim() === 'ANTT');
+        const values = () => [...document.querySelectorAll('#table-1-1 tbody tr')].map(tr => parseFloat(tr.cells[head.cellIndex].textContent));
+        head.querySelector('button').click(); const up = values();
+        head.querySelector('button').click(); const down = values();
+        const sorted = [...up].sort((a, b) => a - b);
+        document.title = 'checked ' + (JSON.stringify(up) === JSON.stringify(sorted) && JSON.stringify(down) === JSON.stringify(sorted.reverse()));
+        </script></body>"""
+        checked = page.with_name('checked.html')
+        checked.write_text(text.replace('</body>', script), encoding='utf-8')
+        seen = subprocess.run([BROWSER, '--headless=new', '--no-sandbox', '--disable-gpu', f'--user-data-dir={self.folder}/browser',
+                               '--enable-logging=stderr', '--dump-dom', f'file://{checked}'], capture_output=True, text=True, timeout=120)
+        self.assertIn('<title>checked true</title>', seen.stdout)
+        self.assertEqual([line for line in seen.stderr.splitlines() if 'CONSOLE' in line], [])
+
+
+if __name__ == '__main__':
+    unittest.main()
