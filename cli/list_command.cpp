@@ -44,11 +44,9 @@ Json files(const std::string& what) {
 
 Json summary_of(const recording::Recording& r) {
   const recording::Summary s = recording::summarise(r);
-  Json out{{"command", r.about.command},
-           {"jobs", r.about.jobs},
-           {"skip", r.about.skip},
-           {"lost", r.about.lost},
-           {"trouble", r.about.trouble}};
+  Json out{{"command", r.about.command}, {"jobs", r.about.jobs},       {"skip", r.about.skip},
+           {"lost", r.about.lost},       {"trouble", r.about.trouble}, {"source", r.about.source},
+           {"beside", r.beside.size()}};
   out["host"] = {{"cpu", r.about.cpu}, {"cores", r.about.cores}, {"system", r.about.system}};
   out["driver"] = r.about.driver;
   out["submissions"] = s.submissions;
@@ -83,8 +81,12 @@ void list_recording(const std::string& file, bool json) {
   }
   std::string command;
   for (const std::string& word : r.about.command) command += (command.empty() ? "" : " ") + word;
-  fmt::print("{}\n{}, {} cores, driver {}\n{}", command, r.about.cpu, r.about.cores, r.about.driver,
-             recording::to_text(r, recording::summarise(r)));
+  if (!command.empty()) fmt::print("{}\n", command);
+  if (r.about.source.empty())
+    fmt::print("{}, {} cores, driver {}\n", r.about.cpu, r.about.cores, r.about.driver);
+  else
+    fmt::print("from a profile: {}\n", r.about.source);
+  fmt::print("{}", recording::to_text(r, recording::summarise(r)));
   if (r.about.lost > 0) fmt::print("{} records are missing\n", r.about.lost);
   if (!r.about.trouble.empty()) fmt::print("{}\n", r.about.trouble);
 }
