@@ -276,7 +276,7 @@ class ChromeHandler : public nlohmann::json_sax<nlohmann::json> {
     }
   }
   static std::optional<std::int64_t> in_ns(std::int64_t microseconds) {
-    if (std::llabs(microseconds) > kLatestMicrosecond || microseconds == INT64_MIN) return std::nullopt;
+    if (microseconds > kLatestMicrosecond || microseconds < -kLatestMicrosecond) return std::nullopt;
     return microseconds * 1'000;
   }
   void take_coordinate(recording::Dim& dim, std::optional<std::int64_t> value) {

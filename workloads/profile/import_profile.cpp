@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
+#include <map>
 #include <vector>
 
 #include "models/error.hpp"
@@ -37,12 +37,24 @@ std::string listed(const std::vector<Row>& rows, Name name) {
   return out;
 }
 
-std::string stream_name(const Submitter::OfStream& s, const std::vector<Submitter::OfStream>& all) {
-  const std::string number = s.number == kUnknown ? "0" : std::to_string(s.number);
-  const auto alike =
-      std::count_if(all.begin(), all.end(), [&](const auto& other) { return other.number == s.number; });
-  return alike > 1 ? fmt::format("{}/{}", s.context == kUnknown ? 0 : s.context, number) : number;
-}
+// NUMBER, or CONTEXT/NUMBER where several contexts have it.
+class StreamNames {
+ public:
+  explicit StreamNames(const std::vector<Submitter::OfStream>& streams) {
+    for (const Submitter::OfStream& s : streams) ++alike_[s.number];
+  }
+  std::string of(const Submitter::OfStream& s) const {
+    const std::string number = number_of(s);
+    return alike_.at(s.number) > 1 ? fmt::format("{}/{}", s.context == kUnknown ? 0 : s.context, number)
+                                   : number;
+  }
+  static std::string number_of(const Submitter::OfStream& s) {
+    return s.number == kUnknown ? "0" : std::to_string(s.number);
+  }
+
+ private:
+  std::map<std::uint32_t, std::size_t> alike_;
+};
 
 class Import {
  public:
@@ -141,16 +153,16 @@ class Import {
 
   std::optional<Submitter::OfStream> chosen_stream(const Submitter& process) const {
     if (settings_.stream.empty()) return std::nullopt;
-    const auto name = [&](const Submitter::OfStream& s) {
-      return fmt::format("{} ({} submissions)", stream_name(s, process.streams), s.submissions);
-    };
+    const StreamNames names(process.streams);
     std::vector<Submitter::OfStream> found;
     for (const Submitter::OfStream& s : process.streams)
-      if (settings_.stream == std::to_string(s.number == kUnknown ? 0 : s.number) ||
-          settings_.stream == stream_name(s, process.streams))
+      if (settings_.stream == StreamNames::number_of(s) || settings_.stream == names.of(s))
         found.push_back(s);
     if (found.size() == 1) return found[0];
-    refuse("--stream", quote(settings_.stream), listed(found.empty() ? process.streams : found, name));
+    refuse("--stream", quote(settings_.stream),
+           listed(found.empty() ? process.streams : found, [&](const Submitter::OfStream& s) {
+             return fmt::format("{} ({} submissions)", names.of(s), s.submissions);
+           }));
   }
 
   // OUT.rec becomes OUT-12.rec.
@@ -165,8 +177,9 @@ class Import {
     std::vector<ToWrite> out;
     for (const Submitter& process : chosen_processes()) {
       if (settings_.split == Split::stream) {
+        const StreamNames names(process.streams);
         for (const Submitter::OfStream& s : process.streams)
-          out.push_back({process.process, s, named(stream_name(s, process.streams))});
+          out.push_back({process.process, s, named(names.of(s))});
         continue;
       }
       const std::string file =

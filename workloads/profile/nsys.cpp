@@ -175,16 +175,18 @@ class NsysReader {
   Index process(std::int64_t global) {
     const std::int64_t key = global >> kThreadBits;
     const auto [place, is_new] = processes_.try_emplace(key, static_cast<Index>(p_.processes.size()));
-    if (is_new) p_.processes.push_back({static_cast<std::uint32_t>(key & kIdMask), {}});
+    if (is_new) {
+      processes_of_pids_.try_emplace(key & kIdMask, place->second);
+      p_.processes.push_back({static_cast<std::uint32_t>(key & kIdMask), {}});
+    }
     return place->second;
   }
   Index process_or_none(std::optional<std::int64_t> global) {
     return global && *global > 0 ? process(*global) : kNone;
   }
   Index process_of_pid(std::int64_t pid) const {
-    for (Index i = 0; i < p_.processes.size(); ++i)
-      if (p_.processes[i].pid == pid) return i;
-    return kNone;
+    const auto known = processes_of_pids_.find(pid);
+    return known != processes_of_pids_.end() ? known->second : kNone;
   }
   Index thread(std::int64_t global) {
     const auto [place, is_new] = threads_.try_emplace(global, static_cast<Index>(p_.threads.size()));
@@ -525,7 +527,7 @@ class NsysReader {
   DistinctRows<recording::RangeName, std::pair<std::string, std::string>> range_names_{p_.range_names};
   std::unordered_map<std::int64_t, std::string> strings_;
   std::unordered_map<std::int64_t, Index> functions_by_id_, threads_;
-  std::map<std::int64_t, Index> processes_, gpus_;
+  std::map<std::int64_t, Index> processes_, processes_of_pids_, gpus_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpu_ids_;
   std::map<std::int64_t, MemoryKind> memory_kinds_;
   std::map<std::int64_t, WaitKind> wait_kinds_;

@@ -20,6 +20,9 @@ using rec::MemoryKind;
 using rec::OrderKind;
 using rec::WorkKind;
 
+// A program has some hundreds at most.
+constexpr std::size_t kMostStreams = 10'000;
+
 // GPU's and host's clocks agree within so much.
 constexpr std::int64_t kClockError = 10'000;
 
@@ -74,6 +77,9 @@ class ClientRecorder {
     r_.processes = {{p_.processes[process_].pid, 0, p_.processes[process_].command, Time{}, true}};
     add_calls();
     add_works();
+    if (r_.streams.size() > kMostStreams)
+      throw InputError({file_, 0}, "profile", fmt::format("{} streams", r_.streams.size()),
+                       fmt::format("at most {}", kMostStreams));
     add_orders();
     infer_orders();
     sort_orders();

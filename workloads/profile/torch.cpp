@@ -167,7 +167,7 @@ class TorchReader {
     Work w;
     w.begin = e.begin;
     w.end = e.begin + e.length.value_or(0);
-    w.gpu = gpu(e[Argument::device].value_or(0));
+    w.gpu = gpu(e[Argument::device].value_or(as_number(e.process)));  // of old traces: where it stands
     w.context = small(e[Argument::context], kUnknown);
     w.stream = small(e[Argument::stream], kUnknown);
     w.correlation = small(e[Argument::correlation], 0);
@@ -211,7 +211,7 @@ class TorchReader {
   // Of the stream; written since 2025.
   void note_priority(const Work& w, const ChromeEvent& e) {
     const auto priority = e[Argument::priority];
-    if (!priority || std::abs(*priority) > 100) return;
+    if (!priority || *priority < -100 || *priority > 100) return;
     const auto [place, is_new] = priorities_.try_emplace({w.context, w.stream}, true);
     if (is_new)
       p_.streams.push_back({kNone, w.context, w.stream, recording::StreamKind::blocking,
