@@ -137,6 +137,29 @@ class Imports(ProgramTest):
         done = self.play("all-1234.rec", "all-77.rec")
         self.assertIn("note: A, B: profiled beside other work on the same GPU", done.stderr)
 
+    def test_processes_count_their_gpus_by_themselves(self):
+        """Both call theirs number 0; the first one's is the second GPU of the machine."""
+        profile = steps(Nsys("2025"))
+        profile.kernel(1_026_000, 1_028_000, 1_030_000, 1_035_000, pid=77, tid=78)
+        profile.put("TARGET_INFO_GPU", id=1, name="NVIDIA H200", smCount=132, totalMemory=150_754_820_096)
+        profile.put("TARGET_INFO_CUDA_DEVICE", gpuId=1, cudaId=0, pid=PID)
+        profile.put("TARGET_INFO_CUDA_DEVICE", gpuId=0, cudaId=0, pid=77)
+        self.imported("nsys", profile.write(self.folder / "p.sqlite"), "--split", "process", "--jobs", "whole")
+        self.assertEqual(self.rows("SELECT name FROM gpus", "a-1234.rec"), [("NVIDIA H200",)])
+        self.assertEqual(self.rows("SELECT name FROM gpus", "a-77.rec"), [("NVIDIA H100 80GB HBM3",)])
+        self.assertEqual([self.rows("SELECT * FROM beside", name) for name in ("a-1234.rec", "a-77.rec")], [[], []])
+
+    def test_traces_of_several_processes_in_one(self):
+        """Works have no process there: where two have a call of that number, nobody knows whose they are."""
+        profile = torch_steps()
+        profile.kernel(3_000_000, 3_001_000, 3_002_000, 3_003_000, pid=77, tid=78)
+        profile.correlation = 0
+        profile.kernel(4_000_000, 4_001_000, 4_002_000, 4_003_000, pid=77, tid=78)
+        done = self.imported("torch", profile.write(self.folder / "p.json"), "--process", PID)
+        self.assertEqual((self.listed()["submissions"], self.listed()["lost"]), (8, 2))
+        self.assertIn("gangway: 2 rows of the profile are missing", done.stderr)
+        self.assertIn("found none, and 2 processes", self.refused("import", "torch", "p.json", "--out", "b.rec"))
+
     def test_streams_are_clients(self):
         profile = steps(Nsys())
         for number in range(2):

@@ -2,9 +2,18 @@
 // "SQLite Schema Reference" in NVIDIA's User Guide; which of them there are depends on the version, on what
 // was traced, and on what happened.
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "workloads/profile/distinct_rows.hpp"
 #include "workloads/profile/importer.hpp"

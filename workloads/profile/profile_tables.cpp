@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kDatabaseBegins("SQLite format 3\0", 16);
 
 std::string checked_database(const fs::path& file) {
-  const std::string name = file.string();
+  std::string name = file.string();
   std::error_code failed;
   if (!fs::is_regular_file(file, failed))
     throw InputError({name, 0}, "profile", fs::exists(file, failed) ? "no regular file" : "no file",

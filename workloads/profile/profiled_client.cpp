@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -259,6 +261,7 @@ class ClientRecorder {
   void add_works() {
     std::vector<Pending> pending;
     for (Index w = 0; w < p_.works.size(); ++w) {
+      if (p_.works[w].process == kNone) ++r_.about.lost;  // it may be this one's
       if (p_.works[w].process != process_) continue;
       const Index call = call_of(p_.works[w].correlation);
       if (call == kNone)

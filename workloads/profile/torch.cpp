@@ -4,7 +4,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "workloads/profile/chrome_events.hpp"
 #include "workloads/profile/distinct_rows.hpp"
