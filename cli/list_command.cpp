@@ -13,6 +13,7 @@
 #include "models/recording/file.hpp"
 #include "models/recording/summary.hpp"
 #include "models/world.hpp"
+#include "workloads/profile/importer.hpp"
 #include "workloads/source.hpp"
 #include "workloads/taskset_generator.hpp"
 
@@ -100,6 +101,7 @@ Json listed(const std::string& what) {
   if (what == "arrivals") return registered<ArrivalProcessEntry>();
   if (what == "utilisations") return registered<UtilisationMethod>();
   if (what == "worlds") return registered<WorldEntry>();
+  if (what == "profilers") return registered<profile::Importer>();
   return files(what);
 }
 
@@ -122,12 +124,13 @@ void add_list(CLI::App& app, int& code) {
   CLI::App* sub = app.add_subcommand("list", "show what there is");
   sub->add_option("what", *what,
                   "policies, devices, workloads, experiments, kernels, mechanisms, generators, arrivals, "
-                  "utilisations, bounds, worlds, or what is in a recording: its file")
+                  "utilisations, bounds, worlds, profilers, or what is in a recording: its file")
       ->required()
       ->check([](const std::string& word) {
         if (recording::is_recording(word)) return std::string();
         return CLI::IsMember({"policies", "devices", "workloads", "experiments", "kernels", "mechanisms",
-                              "generators", "arrivals", "utilisations", "bounds", "worlds"})(word);
+                              "generators", "arrivals", "utilisations", "bounds", "worlds",
+                              "profilers"})(word);
       });
   sub->add_flag("--json", *json, "for programs");
   sub->callback([what, json, &code] {

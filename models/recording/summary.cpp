@@ -268,7 +268,9 @@ std::string to_text(const Recording& r, const Summary& s) {
     line("graphs    {}{}", s.graphs,
          s.graphs_without_nodes == 0 ? ", with their nodes"
          : s.graphs_without_nodes == s.graphs
-             ? ", timed as launched (--graph-nodes runs the program once more for their nodes)"
+             ? r.about.source.empty()
+                   ? ", timed as launched (--graph-nodes runs the program once more for their nodes)"
+                   : ", timed as launched"
              : fmt::format(", {} of them without nodes", s.graphs_without_nodes));
   return out;
 }

@@ -1,9 +1,10 @@
 """Profiles made by hand, in the formats of several versions.
 
 Nsight Systems' exporter cannot be run where these tests are made: the tables are written after NVIDIA's "SQLite Schema
-Reference" (User Guides of 2021.5, 2023.1 and 2025.1) and after schemas that others published of their exports. Of each table
-only columns that concern programs on GPUs are here, in the order and with the types that they have there. The traces of
-PyTorch's profiler are written after libkineto's sources, of versions of 2021 and of 2025."""
+Reference" (of 2021.5 and of today) and after schemas that others published of their exports, one of them of schema 3.16.1. The
+years are names of three stages; which column came with which version is not known exactly. Of each table only columns that
+concern programs on GPUs are here. The traces of PyTorch's profiler are written after libkineto's sources and a trace in its
+repository, of versions of 2021 and of 2025."""
 
 import gzip
 import json
@@ -36,7 +37,8 @@ SCHEMAS = {
         "CUPTI_ACTIVITY_KIND_MEMSET": _WORK_2021 + ", correlationId INT NOT NULL, value INT NOT NULL, bytes INT NOT NULL, memKind INT NOT NULL",
         "NVTX_EVENTS": "start INT NOT NULL, end INT NOT NULL, eventType INT NOT NULL, rangeId INT NOT NULL, text TEXT, globalTid INT NOT NULL, "
                        "textId INT, domainId INT NOT NULL",
-        "TARGET_INFO_CUDA_GPU": "id INT NOT NULL, name TEXT NOT NULL, smMajor INT NOT NULL, smMinor INT NOT NULL, multiprocessorCount INT NOT NULL",
+        "TARGET_INFO_CUDA_GPU": "deviceId INT NOT NULL, name TEXT NOT NULL, computeCapabilityMajor INT NOT NULL, computeCapabilityMinor INT NOT NULL, "
+                                "coreClockRate INT NOT NULL, numMultiprocessors INT NOT NULL",
     },
     # The first with META_DATA_EXPORT and NULLs.
     "2023": {
@@ -105,7 +107,8 @@ class Nsys:
         self.rows = {table: [] for table in self.schema}
         self.strings, self.correlation = {}, 0
         if version == "2021":
-            self.put("TARGET_INFO_CUDA_GPU", id=0, name="Tesla V100-SXM2-16GB", smMajor=7, smMinor=0, multiprocessorCount=80)
+            self.put("TARGET_INFO_CUDA_GPU", deviceId=0, name="Tesla V100-SXM2-16GB", computeCapabilityMajor=7, computeCapabilityMinor=0,
+                     coreClockRate=1_530_000, numMultiprocessors=80)
             return
         self.put("TARGET_INFO_GPU", id=0, name="NVIDIA H100 80GB HBM3", l2CacheSize=50 << 20, totalMemory=85_017_493_504,
                  clockRate=1_980_000_000, smCount=132, asyncEngines=3, computeMajor=9, computeMinor=0)

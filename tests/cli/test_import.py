@@ -212,6 +212,7 @@ class Imports(ProgramTest):
             self.assertEqual(self.rows("SELECT works.kind, works.length FROM works"), [(3, 20_000), (3, 20_001), (3, 20_002)])
             self.assertEqual(self.rows("SELECT after, length, launches FROM nodes"), [(0, 10_000, 3), (11_000, 9_001, 3)] if nodes else [])
             self.assertEqual(self.rows("SELECT count(*) FROM graphs"), [(1,)])
+            self.assertIn("graphs    1, with their nodes\n" if nodes else "graphs    1, timed as launched\n", self.gangway("list", "a.rec").stdout)
             self.play("a.rec", out=f"out{nodes}")
 
     def test_memory_that_was_held(self):
@@ -245,6 +246,10 @@ class Imports(ProgramTest):
         self.assertEqual(self.rows("SELECT name, sms, memory FROM gpus"), [("h100", 132, 80 << 30)])
         self.assertNotIn("recorded on", self.play("a.rec", out="known").stderr)
         self.assertIn("'h1000'", self.refused("import", "torch", file, "--out", "b.rec", "--device", "h1000"))
+
+    def test_gpus_of_old_exports(self):
+        self.imported("nsys", steps(Nsys("2021")).write(self.folder / "p.sqlite"))
+        self.assertEqual(self.rows("SELECT name, sms, major, clock_khz FROM gpus"), [("Tesla V100-SXM2-16GB", 80, 7, 1_530_000)])
 
     def test_copies_to_the_gpu_and_kinds_of_memory(self):
         profile = Nsys("2021")

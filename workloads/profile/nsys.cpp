@@ -509,11 +509,14 @@ class NsysReader {
     }
   }
 
+  // Exports before the middle of 2021 have CUPTI's names (CUpti_ActivityDevice).
   void gpus() {
     for (const char* table : {"TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU"})
-      for (TableRows t = rows(
-               table, {"id", "name", "smCount|multiprocessorCount", "computeMajor|smMajor",
-                       "computeMinor|smMinor", "clockRate", "asyncEngines", "totalMemory", "l2CacheSize"});
+      for (TableRows t =
+               rows(table, {"id|deviceId", "name", "smCount|numMultiprocessors",
+                            "computeMajor|computeCapabilityMajor", "computeMinor|computeCapabilityMinor",
+                            "clockRate", "coreClockRate", "asyncEngines|numMemcpyEngines",
+                            "totalMemory|globalMemorySize", "l2CacheSize"});
            t.next();) {
         const auto known = gpus_.find(t.number(0).value_or(-1));
         if (known == gpus_.end()) continue;
@@ -522,10 +525,11 @@ class NsysReader {
         g.sms = t.number_or<std::uint32_t>(2, 0);
         g.major = t.number_or<std::uint32_t>(3, 0);
         g.minor = t.number_or<std::uint32_t>(4, 0);
-        g.clock_khz = static_cast<std::uint32_t>(t.number_or<std::uint32_t>(5, 0) / 1'000);
-        g.copy_engines = t.number_or<std::uint32_t>(6, 0);
-        g.memory = Bytes{std::max<std::int64_t>(0, t.number(7).value_or(0))};
-        g.l2 = Bytes{std::max<std::int64_t>(0, t.number(8).value_or(0))};
+        const std::uint32_t hz = t.number_or<std::uint32_t>(5, 0);
+        g.clock_khz = hz > 0 ? hz / 1'000 : t.number_or<std::uint32_t>(6, 0);
+        g.copy_engines = t.number_or<std::uint32_t>(7, 0);
+        g.memory = Bytes{std::max<std::int64_t>(0, t.number(8).value_or(0))};
+        g.l2 = Bytes{std::max<std::int64_t>(0, t.number(9).value_or(0))};
       }
   }
 
