@@ -15,6 +15,7 @@ void add_run(CLI::App& app, const std::string& command, int& code);
 void add_bound(CLI::App& app, int& code);
 void add_check(CLI::App& app, int& code);
 void add_compare(CLI::App& app, int& code);
+void add_import(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);
 void add_taskset(CLI::App& app, int& code);
 void add_report(CLI::App& app, int& code);

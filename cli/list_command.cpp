@@ -47,12 +47,13 @@ void add_list(CLI::App& app, int& code) {
   CLI::App* sub = app.add_subcommand("list", "show what there is");
   sub->add_option("what", *what,
                   "policies, devices, workloads, experiments, kernels, mechanisms, generators, arrivals, "
-                  "utilisations, bounds, worlds, or what is in a recording: its file")
+                  "utilisations, bounds, worlds, profilers, or what is in a recording: its file")
       ->required()
       ->check([](const std::string& word) {
         if (recording::is_recording(word)) return std::string();
         return CLI::IsMember({"policies", "devices", "workloads", "experiments", "kernels", "mechanisms",
-                              "generators", "arrivals", "utilisations", "bounds", "worlds"})(word);
+                              "generators", "arrivals", "utilisations", "bounds", "worlds",
+                              "profilers"})(word);
       });
   sub->add_flag("--json", *json, "for programs");
   sub->callback([what, json, &code] {

@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> program = program_behind_dashes(argc, argv);
   add_exec(app, program, code);
   add_record(app, program, code);
+  add_import(app, code);
   try {
     refuse_unknown(app, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);

@@ -10,6 +10,7 @@
 #include "models/policy.hpp"
 #include "models/recording/summary.hpp"
 #include "models/world.hpp"
+#include "workloads/profile/importer.hpp"
 #include "workloads/source.hpp"
 #include "workloads/taskset_generator.hpp"
 
@@ -43,11 +44,9 @@ Json files(const std::string& what) {
 
 Json summary_json(const recording::Recording& r) {
   const recording::Summary s = recording::summarise(r);
-  Json out{{"command", r.about.command},
-           {"jobs", r.about.jobs},
-           {"skip", r.about.skip},
-           {"lost", r.about.lost},
-           {"trouble", r.about.trouble}};
+  Json out{{"command", r.about.command}, {"jobs", r.about.jobs},       {"skip", r.about.skip},
+           {"lost", r.about.lost},       {"trouble", r.about.trouble}, {"source", r.about.source},
+           {"beside", r.beside.size()}};
   out["host"] = {{"cpu", r.about.cpu}, {"cores", r.about.cores}, {"system", r.about.system}};
   out["driver"] = r.about.driver;
   out["submissions"] = s.submissions;
@@ -83,6 +82,7 @@ Json listed(const std::string& what) {
   if (what == "arrivals") return registered<ArrivalProcessEntry>();
   if (what == "utilisations") return registered<UtilisationMethod>();
   if (what == "worlds") return registered<WorldEntry>();
+  if (what == "profilers") return registered<profile::Importer>();
   return files(what);
 }
 

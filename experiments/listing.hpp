@@ -9,8 +9,8 @@
 namespace gangway {
 
 // What is registered as `what` (policies, mechanisms, generators, kernels, bounds, arrivals, utilisations,
-// worlds): a list of {name, summary, parameters: [{name, default, range, summary}]}; or files that come with
-// Gangway (devices, workloads, experiments): a list of {name, path}. InputError as library().
+// worlds, profilers): a list of {name, summary, parameters: [{name, default, range, summary}]}; or files that
+// come with Gangway (devices, workloads, experiments): a list of {name, path}. InputError as library().
 nlohmann::ordered_json listed(const std::string& what);
 
 // Times in ns, memory in bytes. Names of kernels are as they were recorded, whatever bytes they have.

@@ -20,6 +20,7 @@ constexpr double kOtherMemory = 0.1;  // drivers keep some of it for themselves
 }  // namespace
 
 bool RecordedMachine::is_another() const {
+  if (!is_known()) return true;
   const auto recorded = static_cast<double>(memory.count), played = static_cast<double>(device_memory.count);
   return sms != static_cast<std::uint64_t>(device_sms) || std::abs(recorded - played) > kOtherMemory * played;
 }
@@ -31,6 +32,7 @@ void RecordedMachines::see(const Point& point) {
     for (const Client& client : point.workload_of(policy).sample().clients)
       if (client.recorded) {
         ++recorded;
+        if (client.recorded->beside) taken_beside_.insert(client.name);
         const auto& gpu = client.recorded->gpu;
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
       }
@@ -42,14 +44,24 @@ std::vector<std::string> notes_of_others(const std::vector<RecordedMachine>& mac
   std::map<std::string, std::string> clients;  // by the rest of the line
   for (const RecordedMachine& m : machines) {
     if (!m.is_another()) continue;
+    const std::string recorded = m.is_known() ? fmt::format("{} ({} SMs, {})", m.gpu, m.sms, gib(m.memory))
+                                              : std::string("a GPU that its profile does not tell of");
     std::string& names = clients[fmt::format(
-        "recorded on {} ({} SMs, {}), played on {} ({} SMs, {}), where everything is taken to last as long",
-        m.gpu, m.sms, gib(m.memory), m.device, m.device_sms, gib(m.device_memory))];
+        "recorded on {}, played on {} ({} SMs, {}), where everything is taken to last as long", recorded,
+        m.device, m.device_sms, gib(m.device_memory))];
     names += (names.empty() ? "" : ", ") + m.client;
   }
   std::vector<std::string> notes;
   for (const auto& [rest, names] : clients) notes.push_back(names + ": " + rest);
   return notes;
+}
+
+std::vector<std::string> notes_of_taken_beside(const std::vector<std::string>& clients) {
+  if (clients.empty()) return {};
+  return {
+      fmt::format("{}: profiled beside other work on the same GPU, so that alone it may be faster than "
+                  "is taken here",
+                  fmt::join(clients, ", "))};
 }
 
 std::vector<std::string> notes_of_best_cases(const std::vector<std::string>& policies) {

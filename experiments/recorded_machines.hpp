@@ -10,7 +10,7 @@
 namespace gangway {
 
 // One client's recording on one device. The device is another one than was recorded on where it has another
-// number of SMs, or its memory differs by more than a tenth.
+// number of SMs, or its memory differs by more than a tenth, or where that of the recording is not known.
 struct RecordedMachine {
   std::string client;
   std::string gpu;  // as its driver calls it
@@ -20,6 +20,7 @@ struct RecordedMachine {
   std::int64_t device_sms = 0;
   Bytes device_memory;
 
+  bool is_known() const { return sms > 0 && memory.count > 0; }
   bool is_another() const;
   friend auto operator<=>(const RecordedMachine&, const RecordedMachine&) = default;
 };
@@ -31,14 +32,18 @@ class RecordedMachines {
   // Policies, by label, under which kernels of several programs are on a GPU at once (MPS), which slow each
   // other down on a chip, but not here.
   std::vector<std::string> best_cases() const { return {best_cases_.begin(), best_cases_.end()}; }
+  // Clients, some of whose times were taken beside other work on their GPU.
+  std::vector<std::string> taken_beside() const { return {taken_beside_.begin(), taken_beside_.end()}; }
 
  private:
   std::set<RecordedMachine> seen_;
-  std::set<std::string> best_cases_;
+  std::set<std::string> best_cases_, taken_beside_;
 };
 
 // A line for people for each device that is another one.
 std::vector<std::string> notes_of_others(const std::vector<RecordedMachine>& machines);
+// A line about clients whose times were taken beside other work, if there are any.
+std::vector<std::string> notes_of_taken_beside(const std::vector<std::string>& clients);
 // A line about best cases, if there are any.
 std::vector<std::string> notes_of_best_cases(const std::vector<std::string>& policies);
 

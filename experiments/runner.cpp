@@ -272,6 +272,8 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
     report = Runner(experiment, options, std::move(machine), recordings, folder, stop).run();
   }
   for (std::string& other : notes_of_others(recordings.all())) report.notes.push_back(std::move(other));
+  for (std::string& beside : notes_of_taken_beside(recordings.taken_beside()))
+    report.notes.push_back(std::move(beside));
   for (std::string& best : notes_of_best_cases(recordings.best_cases()))
     report.notes.push_back(std::move(best));
   if (!note.empty()) report.notes.push_back(note);

@@ -11,7 +11,8 @@ namespace gangway {
 
 struct Recorded {
   std::string file;
-  recording::Gpu gpu;  // on which it was recorded
+  recording::Gpu gpu;   // on which it was recorded
+  bool beside = false;  // with other work on that GPU
   std::shared_ptr<const recording::PlayedProgram> program;
   recording::Index from = 0, to = 0;  // jobs of the program: from this one up to, not including, that
   bool drawn = false;       // at random among those, with replacement; else in order, again and again

@@ -23,7 +23,7 @@ void map_program(const fs::path& file, Recorded& recorded) {
   struct Known {
     fs::file_time_type written;
     std::uintmax_t size = 0;
-    recording::Gpu gpu;
+    recording::Origins origins;
     std::weak_ptr<const PlayedProgram> program;
   };
   static std::mutex mutex;
@@ -35,9 +35,10 @@ void map_program(const fs::path& file, Recorded& recorded) {
   recorded.program = known.program.lock();
   if (!recorded.program || known.written != written || known.size != size) {
     recorded.program = std::make_shared<PlayedProgram>(file);
-    known = {written, size, recording::gpu_of_recording(file), recorded.program};
+    known = {written, size, recording::origins_of_recording(file), recorded.program};
   }
-  recorded.gpu = known.gpu;
+  recorded.gpu = known.origins.gpu;
+  recorded.beside = known.origins.beside;
 }
 
 // Jobs are counted from 0, behind the warm-up; `to` is the last one.

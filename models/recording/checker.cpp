@@ -80,6 +80,12 @@ class Checker {
       ok(w.call >= call, "an order of its own");
       call = w.call;
     });
+    Index beside = 0;
+    each("beside", r_.beside, [&](const Index& work) {
+      there(work, r_.works);
+      ok(row_ == 0 || work > beside, "an order of its own");
+      beside = work;
+    });
     call = kNone;
     each("orders", r_.orders, [&](const Order& o) {
       there(o.call, r_.calls);

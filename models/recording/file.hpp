@@ -25,8 +25,14 @@ enum class Extent {
 // a newer version, cut off or damaged.
 Recording read_recording(const std::filesystem::path& file, Extent extent = Extent::everything);
 
-// The GPU that it used. InputError as read_recording, but for what the rest of the file has.
-Gpu gpu_of_recording(const std::filesystem::path& file);
+// Where its times are from.
+struct Origins {
+  Gpu gpu;              // that it used
+  bool beside = false;  // some were taken beside work that is not in it
+};
+
+// InputError as read_recording, but for what the rest of the file has.
+Origins origins_of_recording(const std::filesystem::path& file);
 
 // Of any length, for tests and those who make recordings by other means: throws as read_recording does, where
 // something in it refers to nothing or is out of order. `file`: for the message.

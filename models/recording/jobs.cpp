@@ -134,13 +134,9 @@ class SyncJobs {
   std::vector<Open> threads_;
 };
 
-void cut_by_ranges(Recording& r, const std::string& wanted) {
-  const std::size_t slash = wanted.find('/');
+void cut_by_ranges(Recording& r, const JobRule& rule) {
   std::vector<bool> named(r.range_names.size());
-  for (std::size_t n = 0; n < named.size(); ++n)
-    named[n] = r.range_names[n].name == wanted ||
-               (slash != std::string::npos && r.range_names[n].domain == wanted.substr(0, slash) &&
-                r.range_names[n].name == wanted.substr(slash + 1));
+  for (std::size_t n = 0; n < named.size(); ++n) named[n] = is_job(r.range_names[n], rule);
   for (const Range& range : r.ranges)
     if (named[range.name] && range.length)
       r.jobs.push_back({JobKind::nvtx, range.thread, range.begin, *range.length, false});
@@ -213,11 +209,23 @@ std::string to_text(const JobRule& rule) {
   return rule.kind == JobKind::whole ? "whole" : "sync";
 }
 
+bool is_job(const RangeName& name, const JobRule& rule) {
+  const std::string_view wanted = rule.range;
+  const auto matches = [](std::string_view text, std::string_view pattern) {
+    if (!pattern.ends_with('*')) return text == pattern;
+    return text.starts_with(pattern.substr(0, pattern.size() - 1));
+  };
+  if (matches(name.name, wanted)) return true;
+  const std::size_t slash = wanted.find('/');
+  return slash != std::string_view::npos && name.domain == wanted.substr(0, slash) &&
+         matches(name.name, wanted.substr(slash + 1));
+}
+
 void cut_jobs(Recording& r, const JobRule& rule) {
   r.jobs.clear();
   for (Call& call : r.calls) call.job = kNone;
   if (rule.kind == JobKind::nvtx)
-    cut_by_ranges(r, rule.range);
+    cut_by_ranges(r, rule);
   else if (rule.kind == JobKind::whole)
     take_whole(r);
   else

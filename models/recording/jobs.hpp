@@ -17,7 +17,7 @@ namespace gangway::recording {
 // range open themselves. `whole`: the program, from its first submission to the end of its last.
 struct JobRule {
   JobKind kind = JobKind::sync;
-  std::string range;  // of nvtx: its name, or DOMAIN/NAME
+  std::string range;  // of nvtx: its name, or DOMAIN/NAME; a * at its end stands for anything
   std::uint32_t skip = 0;
 };
 
@@ -30,5 +30,8 @@ std::string to_text(const JobRule& rule);
 // Fills in the jobs and to which of them each call belongs. Those that were there before are forgotten. Work
 // behind the last job, or between two, belongs to none.
 void cut_jobs(Recording& recording, const JobRule& rule);
+
+// Whether ranges of that name are jobs by the rule of nvtx.
+bool is_job(const RangeName& name, const JobRule& rule);
 
 }  // namespace gangway::recording

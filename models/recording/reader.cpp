@@ -187,13 +187,13 @@ class Reader {
     if (extent == Extent::everything) calls();
     return std::move(r_);
   }
-  Gpu gpu() {
+  Origins origins() {
     gpus();
     Statement select(database_, "SELECT min(gpu) FROM contexts");
     const std::int64_t used = select.step() && select.is_integer(0) ? select.integer(0) : -1;
     if (used < 0 || static_cast<std::size_t>(used) >= r_.gpus.size())
       refuse(file_, "no GPU that it used", "a recording that is not damaged");
-    return r_.gpus[static_cast<std::size_t>(used)];
+    return {r_.gpus[static_cast<std::size_t>(used)], has_table("beside") && any("beside")};
   }
 
  private:
@@ -241,6 +241,7 @@ class Reader {
     a.cores = static_cast<std::uint32_t>(need(numbers, "cores"));
     a.system = need(texts, "system");
     a.trouble = need(texts, "trouble");
+    if (const auto source = texts.find("source"); source != texts.end()) a.source = source->second;
   }
 
   void gpus() {
@@ -400,6 +401,17 @@ class Reader {
       o.place = t.index_or_none();
       o.recorded = t.index_or_none();
     }
+    if (!has_table("beside")) return;  // it came later
+    for (Rows t = rows("beside", "work"); t.next();) r_.beside.push_back(t.index());
+  }
+
+  bool any(const std::string& table) {
+    Statement select(database_, "SELECT 1 FROM " + table + " LIMIT 1");
+    return select.step();
+  }
+  bool has_table(const char* name) {
+    Statement select(database_, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
+    return select.bind(std::string_view(name)).step();
   }
 
   std::string file_;
@@ -420,6 +432,6 @@ Recording read_recording(const fs::path& file, Extent extent) {
   return recording;
 }
 
-Gpu gpu_of_recording(const fs::path& file) { return Reader(file).gpu(); }
+Origins origins_of_recording(const fs::path& file) { return Reader(file).origins(); }
 
 }  // namespace gangway::recording

@@ -33,8 +33,10 @@ struct About {
   std::string cpu, system;    // of the host: model of its processors, kernel
   std::uint32_t cores = 0;    // likewise
   std::string trouble;        // what else is not as it should be, in a line; mostly empty
+  std::string source;         // of which kind the profile was from which it was made, if it was not recorded
 };
 
+// What is not known of it is empty or 0.
 struct Gpu {
   std::string name;
   std::uint32_t sms = 0, major = 0, minor = 0;  // compute capability
@@ -215,6 +217,7 @@ struct Recording {
   std::vector<Call> calls;           // likewise
   std::vector<Work> works;           // in the order of their calls
   std::vector<Order> orders;         // likewise
+  std::vector<Index> beside;         // works that ran beside work that is not in here, in their order
   std::vector<MemoryChange> memory;  // in the order of time
   std::vector<Job> jobs;
 

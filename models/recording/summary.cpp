@@ -241,8 +241,9 @@ std::string to_text(const Recording& r, const Summary& s) {
   for (const Summary::OfGpu& g : s.gpus) {
     const double busy = g.share(g.busy), host = g.share(g.waits_for_host);
     line("GPU {}     {}: busy {:.1f} % of the time of jobs, waits for the host {:.1f} %: {}", g.gpu,
-         r.gpus[g.gpu].name, 100 * busy, 100 * host, bottleneck(s, g));
-    line("memory    at most {} held", about(g.most_memory));
+         r.gpus[g.gpu].name.empty() ? "not known which" : r.gpus[g.gpu].name, 100 * busy, 100 * host,
+         bottleneck(s, g));
+    if (!r.memory.empty()) line("memory    at most {} held", about(g.most_memory));
   }
   Duration total;
   for (const auto& kernel : s.kernels) total += kernel.total;
@@ -260,11 +261,16 @@ std::string to_text(const Recording& r, const Summary& s) {
          about(copies.total));
     first = false;
   }
+  if (!r.beside.empty())
+    line("beside    {} of {} ran while something else was on the GPU", r.beside.size(),
+         plural(s.submissions, "submission"));
   if (s.graphs > 0)
     line("graphs    {}{}", s.graphs,
          s.graphs_without_nodes == 0 ? ", with their nodes"
          : s.graphs_without_nodes == s.graphs
-             ? ", timed as launched (--graph-nodes runs the program once more for their nodes)"
+             ? r.about.source.empty()
+                   ? ", timed as launched (--graph-nodes runs the program once more for their nodes)"
+                   : ", timed as launched"
              : fmt::format(", {} of them without nodes", s.graphs_without_nodes));
   return out;
 }

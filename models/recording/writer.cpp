@@ -123,6 +123,7 @@ void put_about(Database& database, const About& about) {
   table.keyed(std::string("cores"), number(about.cores));
   table.keyed(std::string("system"), about.system);
   table.keyed(std::string("trouble"), about.trouble);
+  if (!about.source.empty()) table.keyed(std::string("source"), about.source);
 }
 
 void put_machine(Database& database, const Recording& r) {
@@ -182,6 +183,8 @@ void put_calls(Database& database, const Recording& r) {
   Table orders(database, "orders", 3);
   for (const Order& o : r.orders)
     orders.keyed(number(o.call), number(o.kind), reference(o.place), reference(o.recorded));
+  Table beside(database, "beside", 0);
+  for (const Index work : r.beside) beside.keyed(number(work));
 }
 
 void put_rest(Database& database, const Recording& r) {

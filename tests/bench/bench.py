@@ -1,5 +1,5 @@
 """Speed as ratios measured in one run: the event queue against std::priority_queue, blocks against the bare queue, the FRS experiment against the same model in
-SimPy, two threads against two processes, NEON's pairs, what policies take of a run's time, and the peak memory. Prints each figure with its goal; nothing here is a test."""
+SimPy, two threads against two processes, NEON's pairs, profiles of a million rows that are imported, what policies take of a run's time, and the peak memory. Prints each figure with its goal; nothing here is a test."""
 
 import glob
 import json
@@ -148,6 +148,22 @@ def recorded_programs(binary, scratch):
     show("60 s of two recorded programs, 8 policies, one core", f"{seconds:.0f} s", "<= 30 s", seconds <= 30)
 
 
+def imports(binary, scratch):
+    """Profiles of a million rows; of PyTorch's half a million more, of operators, as real traces have them."""
+    os.makedirs(scratch)
+    for profiler, name in (("nsys", "p.sqlite"), ("torch", "p.json.gz")):
+        file = os.path.join(scratch, name)
+        # In a process of its own: the memory of this one would count as that of its children.
+        subprocess.run([sys.executable, os.path.join(ROOT, "tests/bench/profiles.py"), profiler, file, "1000000"], check=True)
+        began = time.perf_counter()
+        process = subprocess.Popen([binary, "import", profiler, file, "--out", os.path.join(scratch, f"{profiler}.rec")], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds, peak = time.perf_counter() - began, usage.ru_maxrss / 1024
+        process.returncode = os.waitstatus_to_exitcode(status)
+        show(f"import {profiler}, a million rows", f"{seconds:.1f} s", "< 20 s", process.returncode == 0 and seconds < 20)
+        show(f"import {profiler}, a million rows: peak memory, MiB", f"{peak:.0f}", "< 1024", peak < 1024)
+
+
 def two_processes(binary, scratch):
     """Wall time of two processes with half the seeds each, against two threads with all of them."""
     def processes():
@@ -180,6 +196,7 @@ def main():
         against_simpy(binary, scratch)
         two_processes(binary, scratch)
         recorded_programs(binary, os.path.join(folder, "recorded"))
+        imports(binary, os.path.join(folder, "imports"))
         studies(binary, os.path.join(folder, "study"))
         one_core(binary, os.path.join(folder, "pairs"), "neon/fig6", 120)
     print(f"{len(MISSED)} goals missed" if MISSED else "all goals reached")

@@ -43,6 +43,8 @@ MadeRecording something() {
   m.wait(OrderKind::event, event, 36, 10);
   m.wait(OrderKind::context, 0, 50, 1'000'000'000'000);
   m.r.calls.back().result = -7;
+  m.r.beside = {1, 3};
+  m.r.about.source = "a profiler";
   cut_jobs(m.r, {});
   return m;
 }
@@ -60,9 +62,10 @@ std::string dump(const fs::path& file) {
   Database database(file, Database::Mode::read,
                     [](const std::string& why) { throw std::runtime_error(why); });
   std::string out;
-  for (const char* table : {"about", "gpus", "processes", "threads", "contexts", "streams", "functions",
-                            "kernels", "launches", "transfers", "graphs", "nodes", "range_names", "ranges",
-                            "calls", "works", "orders", "memory", "jobs"}) {
+  for (const char* table :
+       {"about",   "gpus",     "processes", "threads", "contexts", "streams",     "functions",
+        "kernels", "launches", "transfers", "graphs",  "nodes",    "range_names", "ranges",
+        "calls",   "works",    "orders",    "beside",  "memory",   "jobs"}) {
     Statement columns(database,
                       std::string("SELECT group_concat('quote(\"' || name || '\")', ' || '','' || ') "
                                   "FROM pragma_table_info('") +
@@ -103,6 +106,29 @@ TEST_CASE("what is written is read again") {
   REQUIRE(stat(file.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0600);
   CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 2);
+}
+
+TEST_CASE("what ran beside other work is marked, which older files do not do") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "a.rec";
+  write_recording(something().r, file, false);
+  CHECK(read_recording(file).beside == std::vector<Index>{1, 3});
+  CHECK(origins_of_recording(file).beside);
+  CHECK(origins_of_recording(file).gpu.name == "A GPU");
+  {
+    Database database(file, Database::Mode::write,
+                      [](const std::string& why) { throw std::runtime_error(why); });
+    database.run("DROP TABLE beside; DELETE FROM about WHERE key = 'source'; VACUUM");
+  }
+  CHECK(read_recording(file).beside.empty());
+  CHECK(read_recording(file).about.source.empty());
+  CHECK_FALSE(origins_of_recording(file).beside);
+  MadeRecording wrong = something();
+  for (const std::vector<Index>& works :
+       {std::vector<Index>{1, 1}, std::vector<Index>{3, 1}, std::vector<Index>{99}}) {
+    wrong.r.beside = works;
+    CHECK_THROWS_AS(check_recording(wrong.r, "x"), InputError);
+  }
 }
 
 TEST_CASE("a recording takes another's place only if it may") {

@@ -179,6 +179,9 @@ TEST_CASE("ranges hold the calls of their thread and of threads without one") {
   CHECK(jobs_of_calls(m.r) == std::vector<Index>{0, 0, 1, 0, 1, kNone, 2});
   CHECK(cut(m.r, "nvtx:mine/step") == Jobs{{200, 50}});
   CHECK(cut(m.r, "nvtx:nothing").empty());
+  CHECK(cut(m.r, "nvtx:st*") == Jobs{{0, 100}, {50, 100}, {200, 50}});
+  CHECK(cut(m.r, "nvtx:mine/s*") == Jobs{{200, 50}});
+  CHECK(cut(m.r, "nvtx:t*p").empty());
 }
 
 TEST_CASE("the whole program is one job") {

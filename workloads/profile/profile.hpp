@@ -1,0 +1,129 @@
+// What a profile tells of the programs in it, whichever profiler made it. Numbers are the profiler's, and
+// nothing is added: what a profile does not say is empty, 0 or none here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/recording/recording.hpp"
+
+namespace gangway::profile {
+
+using recording::Index;
+using recording::kNone;
+
+// Where a profile does not name a stream, a context or a device. Of correlation ids 0 is none.
+inline constexpr std::uint32_t kUnknown = UINT32_MAX;
+
+// No time is later, or earlier before 0: differences of two stay in range.
+inline constexpr std::int64_t kLatestTime = 4'000'000'000'000'000'000;
+
+// Profiles that last longer are damaged: in ns, a year.
+inline constexpr std::int64_t kLongestProfile = 365LL * 24 * 3600 * 1'000'000'000;
+
+struct Process {
+  std::uint32_t pid = 0;
+  std::vector<std::string> command;  // as far as it is known
+};
+
+struct Thread {
+  Index process = 0;
+  std::uint32_t tid = 0;
+  std::string name;
+};
+
+// Times are in ns and count from anywhere, the same for all rows.
+struct Call {
+  std::int64_t begin = 0, end = 0;
+  Index thread = 0, function = 0;
+  std::uint32_t correlation = 0;
+  std::int32_t result = 0;
+};
+
+// Of a copy. `to_device` and `to_host` are used where a profile does not say what kind of memory the host's
+// is.
+enum class Direction : std::uint8_t { by_kinds, to_device, to_host };
+
+struct Transfer {
+  Bytes bytes;
+  recording::MemoryKind from = recording::MemoryKind::unknown, to = recording::MemoryKind::unknown;
+  Direction direction = Direction::by_kinds;
+};
+
+// What a GPU did. Work of several nodes of a graph has the correlation id of the graph's launch.
+struct Work {
+  std::int64_t begin = 0, end = 0;
+  Index process = kNone;  // none: not said
+  Index gpu = 0;
+  std::uint32_t context = kUnknown, stream = kUnknown;
+  std::uint32_t correlation = 0;
+  recording::WorkKind kind = recording::WorkKind::kernel;
+  Index shape = 0;          // a row of launches or transfers; of a graph, its number
+  std::uint32_t graph = 0;  // in which it is a node; 0: in none, or not said
+  std::uint64_t node = 0;   // likewise
+};
+
+// A call recorded an event.
+struct EventRecord {
+  Index process = kNone;
+  std::uint32_t correlation = 0, context = kUnknown, stream = kUnknown;
+  std::uint64_t event = 0;
+  std::uint64_t synchronisation = 0;  // tells apart the times that it was recorded; 0: not said
+};
+
+enum class WaitKind : std::uint8_t { event, stream_for_event, stream, context };
+
+// What a call waited for, or made a stream wait for.
+struct Wait {
+  Index process = kNone;
+  std::uint32_t correlation = 0;
+  WaitKind kind = WaitKind::context;
+  std::uint32_t context = kUnknown, stream = kUnknown;
+  std::uint64_t event = 0, synchronisation = 0;
+  std::uint32_t recorded_by = 0;  // correlation id of the call that recorded the event; 0: not said
+};
+
+struct Range {
+  Index thread = 0, name = 0;
+  std::int64_t begin = 0;
+  std::optional<std::int64_t> end;
+};
+
+struct Stream {
+  Index process = kNone;
+  std::uint32_t context = kUnknown, number = kUnknown;
+  recording::StreamKind kind = recording::StreamKind::blocking;
+  std::int32_t priority = 0;
+};
+
+struct MemoryChange {
+  std::int64_t at = 0;
+  Index process = 0, gpu = 0;
+  recording::MemoryKind kind = recording::MemoryKind::device;
+  std::int64_t bytes = 0;  // negative: released
+};
+
+struct Profile {
+  std::string source;                 // its kind and version
+  std::optional<std::int64_t> epoch;  // of time 0, in ns since 1970
+  recording::About about;             // host and versions, as far as they are known
+  std::vector<recording::Gpu> gpus;
+  std::vector<Process> processes;
+  std::vector<Thread> threads;
+  std::vector<recording::Function> functions;
+  std::vector<recording::Launch> launches;
+  std::vector<Transfer> transfers;
+  std::vector<Stream> streams;  // of which more is known than their numbers
+  std::vector<Call> calls;      // in any order; of functions that recordings have
+  std::vector<Work> works;      // likewise
+  std::vector<EventRecord> events;
+  std::vector<Wait> waits;
+  std::vector<recording::RangeName> range_names;
+  std::vector<Range> ranges;
+  std::vector<MemoryChange> memory;
+  std::int64_t lost = 0;  // rows without sense
+};
+
+}  // namespace gangway::profile
