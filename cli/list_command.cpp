@@ -22,8 +22,12 @@ void list_recording(const std::string& file, bool json) {
   }
   std::string command;
   for (const std::string& word : r.about.command) command += (command.empty() ? "" : " ") + word;
-  fmt::print("{}\n{}, {} cores, driver {}\n{}", command, r.about.cpu, r.about.cores, r.about.driver,
-             recording::to_text(r, recording::summarise(r)));
+  if (!command.empty()) fmt::print("{}\n", command);
+  if (r.about.source.empty())
+    fmt::print("{}, {} cores, driver {}\n", r.about.cpu, r.about.cores, r.about.driver);
+  else
+    fmt::print("from a profile: {}\n", r.about.source);
+  fmt::print("{}", recording::to_text(r, recording::summarise(r)));
   if (r.about.lost > 0) fmt::print("{} records are missing\n", r.about.lost);
   if (!r.about.trouble.empty()) fmt::print("{}\n", r.about.trouble);
 }
