@@ -34,7 +34,8 @@ void add_facts(nb::module_& core) {
       .def_prop_ro("client", [](const JobId& id) { return std::uint32_t{id.client.index}; })
       .def_ro("number", &JobId::number)
       .def(
-          "__eq__", [](const JobId& a, const JobId& b) { return a == b; }, nb::is_operator())
+          "__eq__", [](const JobId& a, const JobId& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def(
           "__lt__", [](const JobId& a, const JobId& b) { return a < b; }, nb::is_operator())
       .def("__hash__", [](const JobId& id) { return (std::int64_t{id.client.index} << 32) + id.number; })

@@ -10,6 +10,8 @@
 import os as _os
 from importlib import import_module as _import_module
 from pathlib import Path as _Path
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 if _os.environ.get('GANGWAY_CORE'):  # where a checkout was built
     __path__.append(_os.environ['GANGWAY_CORE'])
@@ -17,6 +19,15 @@ if (_Path(__file__).parent / 'data').is_dir():  # installed: the files that come
     _os.environ.setdefault('GANGWAY_DATA', str(_Path(__file__).parent / 'data'))
 
 from gangway.errors import GangwayError, InputError, RunError
+
+if _TYPE_CHECKING:
+    from gangway import facts
+    from gangway.comparison import Comparison, bound, compare
+    from gangway.experiment import Experiment
+    from gangway.listing import arrivals, bounds, devices, experiments, generators, kernels, mechanisms, policies, workloads, worlds
+    from gangway.policy import OwnershipPolicy, Parameter, Policy
+    from gangway.recording import Recording
+    from gangway.result import Result, read
 
 # Loaded when they are asked for, so that `import gangway` takes no time.
 _PLACES = {'Experiment': 'experiment', 'Result': 'result', 'read': 'result', 'Policy': 'policy', 'OwnershipPolicy': 'policy',
@@ -27,7 +38,7 @@ _PLACES = {'Experiment': 'experiment', 'Result': 'result', 'read': 'result', 'Po
 __all__ = ['GangwayError', 'InputError', 'RunError', '__version__', 'facts', *_PLACES]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> _Any:
     if name in _PLACES:
         value = getattr(_import_module(f'gangway.{_PLACES[name]}'), name)
     elif name == '__version__':
@@ -40,5 +51,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)

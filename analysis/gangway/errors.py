@@ -1,6 +1,12 @@
 """The two ways to fail, as the program has them: wrong input, and a run that could not be carried out."""
 
+from __future__ import annotations
+
 import traceback
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gangway.result import Result
 
 
 class GangwayError(Exception):
@@ -12,7 +18,7 @@ class InputError(GangwayError, ValueError):
 
     file, line (None: no line), key, found, expected: its parts; empty where only the line is known."""
 
-    def __init__(self, text, file='', line=None, key='', found='', expected=''):
+    def __init__(self, text: str, file: str = '', line: int | None = None, key: str = '', found: str = '', expected: str = '') -> None:
         super().__init__(text)
         self.file, self.line, self.key, self.found, self.expected = file, line, key, found, expected
 
@@ -22,10 +28,10 @@ class RunError(GangwayError, RuntimeError):
 
     result: what was played all the same, or None."""
 
-    result = None
+    result: Result | None = None
 
 
-def describe(error):
+def describe(error: BaseException) -> str:
     """One line for an exception of a policy: its type, its text, and where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f' ({frames[-1].filename}:{frames[-1].lineno})' if frames else ''

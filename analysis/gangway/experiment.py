@@ -1,10 +1,13 @@
 """Experiments as objects: loaded or built, changed, and run."""
 
+from __future__ import annotations
+
 import copy
 import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from gangway import _core
 from gangway.errors import InputError, RunError
@@ -18,19 +21,21 @@ class Experiment:
     Experiment('frs/fig4'), Experiment('my.yaml'), Experiment({'kind': 'experiment', ...}, folder='where its paths start').
     Nothing is checked before it is used. experiment['policies.rr.params.quantum'] = '2 ms' changes a value, as `--set` does."""
 
-    def __init__(self, source, folder=None):
+    def __init__(self, source: dict[str, Any] | str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> None:
+        self._mapping: dict[str, Any] | None = None
+        self._file: str | None = None
         if isinstance(source, dict):
-            self._mapping, self._file = copy.deepcopy(source), None
+            self._mapping = copy.deepcopy(source)
         elif isinstance(source, (str, os.PathLike)):
-            self._mapping, self._file = None, os.fspath(source)
+            self._file = os.fspath(source)
         else:
             raise InputError(f"Experiment: found {type(source).__name__}, expected a path, a name or a mapping", 'Experiment', None, 'source',
                              type(source).__name__, 'a path, a name or a mapping')
         self._folder = os.fspath(folder) if folder is not None else os.getcwd()
-        self._changes = {}
-        self._read = None  # and the policies that were defined then
+        self._changes: dict[str, str] = {}
+        self._read: tuple[_core.Experiment, int] | None = None  # and the policies that were defined then
 
-    def __setitem__(self, path, value):
+    def __setitem__(self, path: str, value: Any) -> None:
         if not isinstance(path, str) or not path:
             raise InputError(f"Experiment: found {path!r}, expected a path, such as 'policies.rr.params.quantum'", 'Experiment', None,
                              str(path), repr(path), 'a path')
@@ -43,20 +48,20 @@ class Experiment:
         self._changes[path] = text
         self._read = None
 
-    def __getitem__(self, path):
+    def __getitem__(self, path: str) -> Any:
         """The value as it is after all changes, names of files replaced by what they say."""
         value = self.configuration
         for name in path.split('.'):
             value = _below(value, name, path)
         return value
 
-    def copy(self):
+    def copy(self) -> Experiment:
         """Another one, to be changed by itself."""
         other = copy.copy(self)
         other._changes = dict(self._changes)
         return other
 
-    def read(self):
+    def read(self) -> _core.Experiment:
         """Reads and checks it, and returns what the compiled half makes of it. InputError."""
         if self._read is None or self._read[1] != _core.definitions():
             changes = list(self._changes.items())
@@ -73,23 +78,33 @@ class Experiment:
         return self._read[0]
 
     @property
-    def configuration(self):
+    def configuration(self) -> dict[str, Any]:
         """The experiment as a mapping, resolved: what a manifest keeps."""
-        return json.loads(self.read().configuration)
+        return dict(json.loads(self.read().configuration))
 
-    name = property(lambda self: self.read().name)
-    title = property(lambda self: self.read().title)
-    points = property(lambda self: self.read().points, doc='how many combinations of swept values there are')
+    @property
+    def name(self) -> str:
+        return self.read().name
 
-    def policies(self, point=0):
+    @property
+    def title(self) -> str:
+        return self.read().title
+
+    @property
+    def points(self) -> int:
+        """How many combinations of swept values there are."""
+        return self.read().points
+
+    def policies(self, point: int = 0) -> list[str]:
         """The labels of the policies at a point."""
         return self.read().policies(_point(self, point))
 
-    def clients(self, point=0):
+    def clients(self, point: int = 0) -> list[str]:
         """The names of the clients at a point."""
         return self.read().clients(_point(self, point))
 
-    def run(self, out=None, world='sim', jobs=None, force=False, trace=False, progress=None):
+    def run(self, out: str | os.PathLike[str] | None = None, world: str = 'sim', jobs: int | None = None, force: bool = False,
+            trace: bool = False, progress: bool | None = None) -> Result:
         """Plays all points, policies and replications; returns a Result.
 
         out: the result folder, as `gangway run --out` fills it, byte for byte; with None nothing is left on disk.
@@ -104,7 +119,8 @@ class Experiment:
         with tempfile.TemporaryDirectory(prefix='gangway-') as folder:
             return self._run(experiment, Path(folder) / 'results', world, jobs, force, trace, progress)._without_folder()
 
-    def _run(self, experiment, out, world, jobs, force, trace, progress):
+    def _run(self, experiment: _core.Experiment, out: Path, world: str, jobs: int | None, force: bool, trace: bool,
+             progress: bool | None) -> Result:
         with Progress(progress, experiment.name) as shown:
             report, tables = _core.run(experiment, os.fspath(out), world, jobs or 0, force, trace, 'gangway.Experiment.run', shown.update,
                                        shown.say)
@@ -117,11 +133,11 @@ class Experiment:
             raise error
         return result
 
-    def __repr__(self):
-        return f'Experiment({self._file or self._mapping.get("name", "?")!r}{", changed" if self._changes else ""})'
+    def __repr__(self) -> str:
+        return f'Experiment({self._file or (self._mapping or {}).get("name", "?")!r}{", changed" if self._changes else ""})'
 
 
-def _below(value, name, path):
+def _below(value: Any, name: str, path: str) -> Any:
     if isinstance(value, dict) and name in value:
         return value[name]
     if isinstance(value, list):
@@ -133,7 +149,7 @@ def _below(value, name, path):
     raise KeyError(path)
 
 
-def _point(experiment, point):
+def _point(experiment: Experiment, point: int) -> int:
     if not isinstance(point, int) or not 0 <= point < experiment.points:
         raise InputError(f'Experiment: point {point!r}, of {experiment.points}', 'Experiment', None, 'point', repr(point),
                          f'0 to {experiment.points - 1}')

@@ -1,5 +1,5 @@
 """What policies are told (models/policy.hpp, "Facts"): told apart by their types. Times are in ns."""
 
-from gangway._core import (Activity, Arrived, Drained, Exited, Left, Moved, Opens, Overdue, Sampled, Started, Submitted, Timer)
+from gangway._core import Activity, Arrived, Drained, Exited, Left, Moved, Opens, Overdue, Sampled, Started, Submitted, Timer
 
 __all__ = ['Activity', 'Arrived', 'Drained', 'Exited', 'Left', 'Moved', 'Opens', 'Overdue', 'Sampled', 'Started', 'Submitted', 'Timer']

@@ -4,21 +4,32 @@ A result is a gangway.Result or a result folder. All take `page` (from 0, of fig
 leave the title out, and `metrics`, columns of summary.csv to show in the place of ANTT, DNTT and STP. kinds(result) says which apply;
 analysis/README.md says what each shows."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from gangway.result import Result
+
+    AnyResult = str | os.PathLike[str] | Result
 
 _USUAL_WIDTH = 7.2
 
 
-def kinds(result):
+def kinds(result: AnyResult) -> list[str]:
     """The names of the kinds that apply, in the order in which they tell most."""
     with _folder(result) as folder:
         return [name for name, _ in _commands('figures').kinds(folder)]
 
 
-def draw(result, kind, page=0, width=_USUAL_WIDTH, title=True, metrics=()):
+def draw(result: AnyResult, kind: str, page: int = 0, width: float = _USUAL_WIDTH, title: bool = True, metrics: Sequence[str] = ()) -> Figure:
     """One of these, by its name. InputError where it does not apply, or has no such page."""
     with _folder(result) as folder, _looks(width, title):
         known = dict(_commands('figures').kinds(folder, tuple(metrics)))
@@ -27,128 +38,129 @@ def draw(result, kind, page=0, width=_USUAL_WIDTH, title=True, metrics=()):
         return _page(known[kind](), page)
 
 
-def clients(result, **looks):
+def clients(result: AnyResult, **looks: Any) -> Figure:
     """NTT of each client under each policy."""
     return draw(result, 'clients', **looks)
 
 
-def metrics(result, **looks):
+def metrics(result: AnyResult, **looks: Any) -> Figure:
     """ANTT, DNTT and STP of each policy, beside what was published."""
     return draw(result, 'metrics', **looks)
 
 
-def sweep(result, **looks):
+def sweep(result: AnyResult, **looks: Any) -> Figure:
     """Metrics against a swept parameter."""
     return draw(result, 'sweep', **looks)
 
 
-def heat_map(result, **looks):
+def heat_map(result: AnyResult, **looks: Any) -> Figure:
     """Metrics against two swept quantities, as colours."""
     return draw(result, 'heat-map', **looks)
 
 
-def speedups(result, **looks):
+def speedups(result: AnyResult, **looks: Any) -> Figure:
     """By how much clients are faster on several GPUs."""
     return draw(result, 'speedups', **looks)
 
 
-def clients_sweep(result, **looks):
+def clients_sweep(result: AnyResult, **looks: Any) -> Figure:
     """NTT of each client against a swept quantity."""
     return draw(result, 'clients-sweep', **looks)
 
 
-def gantt(result, **looks):
+def gantt(result: AnyResult, **looks: Any) -> Figure:
     """Who waited, ran and was evicted in the first run of each policy; of results with timelines."""
     return draw(result, 'gantt', **looks)
 
 
-def blocks(result, **looks):
+def blocks(result: AnyResult, **looks: Any) -> Figure:
     """Blocks as they lay on the device; of results with timelines of native clients."""
     return draw(result, 'blocks', **looks)
 
 
-def queues(result, **looks):
+def queues(result: AnyResult, **looks: Any) -> Figure:
     """Lengths of the device's queues over time; likewise."""
     return draw(result, 'queues', **looks)
 
 
-def requests(result, **looks):
+def requests(result: AnyResult, **looks: Any) -> Figure:
     """How long requests took, and how soon they followed each other; of results with timelines."""
     return draw(result, 'requests', **looks)
 
 
-def responses(result, **looks):
+def responses(result: AnyResult, **looks: Any) -> Figure:
     """Response time of each job of the first run."""
     return draw(result, 'responses', **looks)
 
 
-def response_distribution(result, **looks):
+def response_distribution(result: AnyResult, **looks: Any) -> Figure:
     """Which share of each client's jobs took at most so long."""
     return draw(result, 'response-distribution', **looks)
 
 
-def latency(result, **looks):
+def latency(result: AnyResult, **looks: Any) -> Figure:
     """Median and 99th percentile of services' latencies against load."""
     return draw(result, 'latency', **looks)
 
 
-def attainment(result, **looks):
+def attainment(result: AnyResult, **looks: Any) -> Figure:
     """Which share of services' jobs met their objective, against load."""
     return draw(result, 'attainment', **looks)
 
 
-def latency_distribution(result, **looks):
+def latency_distribution(result: AnyResult, **looks: Any) -> Figure:
     """Which share of each service's jobs took longer, on logarithmic axes."""
     return draw(result, 'latency-distribution', **looks)
 
 
-def throughput_tail(result, **looks):
+def throughput_tail(result: AnyResult, **looks: Any) -> Figure:
     """The 99th percentile of services against how much all others do."""
     return draw(result, 'throughput-tail', **looks)
 
 
-def overheads(result, **looks):
+def overheads(result: AnyResult, **looks: Any) -> Figure:
     """By how much clients exceed their standalone times, where a policy moves memory."""
     return draw(result, 'overheads', **looks)
 
 
-def slices(result, **looks):
+def slices(result: AnyResult, **looks: Any) -> Figure:
     """How clients share the time slices of such a policy."""
     return draw(result, 'slices', **looks)
 
 
-def priorities(result, **looks):
+def priorities(result: AnyResult, **looks: Any) -> Figure:
     """Evictions by the priority of the job that was evicted."""
     return draw(result, 'priorities', **looks)
 
 
-def bounded(result, **looks):
+def bounded(result: AnyResult, **looks: Any) -> Figure:
     """Which share of a study's task sets each theorem bounds, against utilisation."""
     return draw(result, 'bounded', **looks)
 
 
-def in_time(result, **looks):
+def in_time(result: AnyResult, **looks: Any) -> Figure:
     """Which share each proves to meet their deadlines."""
     return draw(result, 'in-time', **looks)
 
 
-def study_map(result, **looks):
+def study_map(result: AnyResult, **looks: Any) -> Figure:
     """Sets of a study that are proven bounded, seen growing, or neither."""
     return draw(result, 'map', **looks)
 
 
-def tightness(result, **looks):
+def tightness(result: AnyResult, **looks: Any) -> Figure:
     """How near responses come to their bounds."""
     return draw(result, 'tightness', **looks)
 
 
-def comparison_kinds(prediction, measurement):
+def comparison_kinds(prediction: AnyResult, measurement: AnyResult) -> list[str]:
     """The names of the figures that apply to two results of one experiment."""
     with _folder(prediction) as predicted, _folder(measurement) as measured, _looks(_USUAL_WIDTH, True):
         return [name for name, _ in _commands('compare').kinds(predicted, measured)]
 
 
-def comparison(prediction, measurement, kind='compare-metrics', page=0, width=_USUAL_WIDTH, title=True):
+def comparison(prediction: AnyResult, measurement: AnyResult, kind: str = 'compare-metrics', page: int = 0, width: float = _USUAL_WIDTH,
+               title: bool = True) -> Figure:
     """One of these: predicted beside measured."""
     with _folder(prediction) as predicted, _folder(measurement) as measured, _looks(width, title):
         known = dict(_commands('compare').kinds(predicted, measured))
@@ -157,24 +169,25 @@ def comparison(prediction, measurement, kind='compare-metrics', page=0, width=_U
         return _page(known[kind](), page)
 
 
-def _commands(name):
+def _commands(name: str) -> Any:
     from importlib import import_module
     return import_module(f'gangway.drawing.commands.{name}')
 
 
 @contextlib.contextmanager
-def _looks(width, title):
+def _looks(width: float, title: bool) -> Iterator[None]:
     """matplotlib's settings are the caller's own again afterwards."""
     if not isinstance(width, (int, float)) or not 2 <= width <= 40:
         _refuse('width', width, '2 to 40 inches')
     import matplotlib
+
     from gangway.drawing import style
     with matplotlib.rc_context():
         style.prepare(width, bool(title))
         yield
 
 
-def _page(pages, page):
+def _page(pages: list[Any], page: int) -> Any:
     from matplotlib import pyplot
     for figure in pages:  # they are the caller's now: nothing is to show them by itself
         pyplot.close(figure)
@@ -184,10 +197,10 @@ def _page(pages, page):
 
 
 @contextlib.contextmanager
-def _folder(result):
+def _folder(result: Any) -> Iterator[Path]:
     """The folder of a result; what has none is written to one for as long as it is looked at."""
-    from gangway.errors import InputError
     from gangway.drawing.results import InputError as WrongFolder
+    from gangway.errors import InputError
     try:
         if isinstance(result, (str, os.PathLike)):
             yield Path(result)
@@ -201,6 +214,6 @@ def _folder(result):
         raise InputError(str(error)) from None
 
 
-def _refuse(key, found, expected):
+def _refuse(key: str, found: object, expected: str) -> None:
     from gangway.errors import InputError
     raise InputError(f'figures: key {key!r}: found {found!r}, expected {expected}', 'figures', None, key, repr(found), expected)

@@ -1,9 +1,14 @@
 """Policies in Python: a class that says whom to serve, played by the same worlds as those in C++."""
 
+from __future__ import annotations
+
 import hashlib
 import inspect
 import marshal
 import re
+from collections.abc import Sequence
+from types import CodeType
+from typing import Any, ClassVar
 
 from gangway import _core
 from gangway.errors import InputError
@@ -14,29 +19,30 @@ class Parameter:
 
     Parameter.time('2 ms', '1 us', '1 s'), Parameter.number(0.5, 0, 1), Parameter.integer(3, 1, 10), Parameter.choice('place', 'tail')."""
 
-    def __init__(self, kind, standard=0.0, least=0.0, most=0.0, names=(), summary=''):
+    def __init__(self, kind: str, standard: float = 0.0, least: float = 0.0, most: float = 0.0, names: Sequence[str] = (),
+                 summary: str = '') -> None:
         self._kind, self._summary, self._names = kind, summary, list(names)
         self._standard, self._least, self._most = float(standard), float(least), float(most)
 
     @staticmethod
-    def time(standard, least='0 ns', most='100 s', summary=''):
+    def time(standard: str, least: str = '0 ns', most: str = '100 s', summary: str = '') -> Parameter:
         """A span of time, as texts such as '2 ms'; the policy is given ns."""
-        return Parameter('time', *map(_core.duration, (standard, least, most)), summary=summary)
+        return Parameter('time', _core.duration(standard), _core.duration(least), _core.duration(most), summary=summary)
 
     @staticmethod
-    def number(standard, least, most, summary=''):
+    def number(standard: float, least: float, most: float, summary: str = '') -> Parameter:
         return Parameter('number', standard, least, most, summary=summary)
 
     @staticmethod
-    def integer(standard, least, most, summary=''):
+    def integer(standard: int, least: int, most: int, summary: str = '') -> Parameter:
         return Parameter('integer', standard, least, most, summary=summary)
 
     @staticmethod
-    def choice(*names, summary=''):
+    def choice(*names: str, summary: str = '') -> Parameter:
         """One of some names, the first by default."""
         return Parameter('choice', names=names, summary=summary)
 
-    def declared(self, name):
+    def declared(self, name: str) -> tuple[str, str, str, float, float, float, list[str]]:
         return name, self._summary, self._kind, self._standard, self._least, self._most, self._names
 
 
@@ -48,24 +54,24 @@ class Policy:
         needs = ('evict',)                 # of evict, ranges, access, sampling, intercept
         parameters = {'quantum': gangway.Parameter.time('2 ms')}
         def __init__(self, quantum): ...
-        def note(self, now, fact, view): ...       # every fact of an instant comes first
+        def note(self, now: int, fact: Any, view: _core.View) -> None: ...       # every fact of an instant comes first
         def decide(self, now, view, orders): ...   # then one decision
 
     Each run has an instance of its own, on any thread. Whatever it raises ends its run. A view, a job's facts and orders are for the call
     that is given them."""
 
-    needs = ('evict',)
-    parameters = {}
+    needs: ClassVar[Sequence[str]] = ('evict',)
+    parameters: ClassVar[dict[str, Parameter]] = {}
 
-    def __init_subclass__(cls, name=None, abstract=False, **more):
+    def __init_subclass__(cls, name: str | None = None, abstract: bool = False, **more: Any) -> None:
         super().__init_subclass__(**more)
         if not abstract:
             _define(cls, name, ownership=False)
 
-    def note(self, now, fact, view):
+    def note(self, now: int, fact: Any, view: _core.View) -> None:
         """A fact: one of gangway.facts, told apart by its type."""
 
-    def decide(self, now, view, orders):
+    def decide(self, now: int, view: _core.View, orders: _core.Orders) -> None:
         raise NotImplementedError(f'{type(self).__name__}.decide')
 
 
@@ -78,16 +84,16 @@ class OwnershipPolicy(Policy, abstract=True):
             # or (index, quantum in ns), after which somebody else may be chosen
         def urgency(self, job): ...                # optional: a whole number; a waiting job that has more displaces an owner"""
 
-    def __init_subclass__(cls, name=None, abstract=False, **more):
+    def __init_subclass__(cls, name: str | None = None, abstract: bool = False, **more: Any) -> None:
         super().__init_subclass__(abstract=True, **more)
         if not abstract:
             _define(cls, name, ownership=True)
 
-    def choose(self, now, waiting):
+    def choose(self, now: int, waiting: list[_core.JobFacts]) -> int | tuple[int, int]:
         raise NotImplementedError(f'{type(self).__name__}.choose')
 
 
-def _define(cls, name, ownership):
+def _define(cls: type[Policy], name: str | None, ownership: bool) -> None:
     if name is None:
         name = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '-', cls.__name__).lower()
     if not isinstance(name, str) or not re.fullmatch(r'[A-Za-z][A-Za-z0-9_.-]*', name):
@@ -102,7 +108,7 @@ def _define(cls, name, ownership):
                  list(cls.needs), ownership, _version(cls))
 
 
-def _version(cls):
+def _version(cls: type[Policy]) -> str:
     """What tells the class from another one of its name: a hash of its code and of that of its bases. What functions elsewhere do, which
     it calls, is not in it."""
     digest = hashlib.sha256()
@@ -120,7 +126,7 @@ def _version(cls):
     return digest.hexdigest()
 
 
-def _fingerprint(code):
+def _fingerprint(code: CodeType) -> bytes:
     """Of what a function does, wherever it stands."""
     constants = b''.join(_fingerprint(c) if hasattr(c, 'co_code') else repr(c).encode() for c in code.co_consts)
     return marshal.dumps((code.co_code, code.co_names, code.co_varnames)) + constants

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 
-def main():
+def main() -> None:
     """Becomes the program `gangway`."""
     here = Path(__file__).parent
     os.environ.setdefault('GANGWAY_DATA', str(here / 'data'))

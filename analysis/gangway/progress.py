@@ -1,27 +1,30 @@
 """How far a run is, in a terminal or a notebook."""
 
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 
 class Progress:
     """A bar where somebody looks; show: True, False, or None: on a terminal and in notebooks."""
 
-    def __init__(self, show, name):
-        self._bar = None
+    def __init__(self, show: bool | None, name: str) -> None:
+        self._bar: Any = None
         if show is None:
             show = sys.stderr.isatty() or 'ipykernel' in sys.modules
         if show:
             from tqdm.auto import tqdm
             self._bar = tqdm(total=0, desc=name, unit='run', leave=False)
 
-    def __enter__(self):
+    def __enter__(self) -> Progress:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
 
-    def update(self, told):
+    def update(self, told: dict[str, Any]) -> None:
         """What a run tells of itself: groups_done, groups, runs_done, runs, jobs_per_second, seconds_left."""
         if self._bar is None:
             return
@@ -30,7 +33,7 @@ class Progress:
         self._bar.set_postfix({'jobs/s': f"{told['jobs_per_second']:.0f}"}, refresh=False)
         self._bar.refresh()
 
-    def say(self, line):
+    def say(self, line: str) -> None:
         """A line for people, beside the results."""
         if self._bar is not None:
             self._bar.write(line, file=sys.stderr)

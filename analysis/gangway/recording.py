@@ -1,27 +1,33 @@
 """Recordings of programs: models/recording/README.md says what is in them."""
 
+from __future__ import annotations
+
 import gzip
 import json
 import os
 import sqlite3
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from gangway import _core
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Recording:
     """A recording, compressed with gzip or not. InputError where the file is none, when it is first looked at."""
 
-    def __init__(self, file):
+    def __init__(self, file: str | os.PathLike[str]) -> None:
         self.path = os.fspath(file)
 
     @cached_property
-    def summary(self):
+    def summary(self) -> dict[str, Any]:
         """A mapping: jobs, kernels, copies, GPUs, as `gangway list FILE --json` prints it."""
-        return json.loads(_core.recording_summary(self.path))
+        return dict(json.loads(_core.recording_summary(self.path)))
 
     @cached_property
-    def _database(self):
+    def _database(self) -> sqlite3.Connection:
         _core.check(self.path)
         with open(self.path, 'rb') as file:
             compressed = file.read(2) == b'\x1f\x8b'
@@ -32,14 +38,25 @@ class Recording:
             database.deserialize(file.read())
         return database
 
-    def query(self, sql, parameters=()):
+    def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> DataFrame:
         """What a query of the database comes to, as a table."""
         import pandas
         return pandas.read_sql_query(sql, self._database, params=parameters)
 
-    jobs = property(lambda self: self.query('SELECT * FROM jobs ORDER BY id'), doc='The table of jobs.')
-    submissions = property(lambda self: self.query('SELECT * FROM submissions'), doc='What the GPU did, with names and times.')
-    calls = property(lambda self: self.query('SELECT * FROM call_times'), doc='What the host called, with begins and ends.')
+    @property
+    def jobs(self) -> DataFrame:
+        """The table of jobs."""
+        return self.query('SELECT * FROM jobs ORDER BY id')
 
-    def __repr__(self):
+    @property
+    def submissions(self) -> DataFrame:
+        """What the GPU did, with names and times."""
+        return self.query('SELECT * FROM submissions')
+
+    @property
+    def calls(self) -> DataFrame:
+        """What the host called, with begins and ends."""
+        return self.query('SELECT * FROM call_times')
+
+    def __repr__(self) -> str:
         return f'Recording({self.path!r})'

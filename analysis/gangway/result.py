@@ -1,20 +1,26 @@
 """Results of experiments as pandas tables."""
 
+from __future__ import annotations
+
 import gzip
 import json
 import os
 import tempfile
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gangway import _core
 from gangway.errors import InputError
 from gangway.tables import from_columns, from_file, swept_of, to_file
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 TABLES = ('summary', 'clients', 'services', 'jobs', 'published')
 
 
-def read(folder):
+def read(folder: str | os.PathLike[str]) -> Result:
     """The result that `gangway run` or Experiment.run left in a folder. InputError where there is none."""
     from gangway.experiment import Experiment
     folder = Path(folder)
@@ -36,40 +42,62 @@ class Result:
 
     path: the folder, or None where nothing was left on disk; report: how the run went (seconds, events, jobs, threads, failures, notes)."""
 
-    def __init__(self, path, experiment, world, tables, report):
-        self.path, self.world, self.report = Path(path) if path is not None else None, world, report
-        self._experiment, self._tables, self._manifest = experiment, tables, None
+    def __init__(self, path: Path | None, experiment: _core.Experiment | None, world: str, tables: dict[str, Any] | None,
+                 report: dict[str, Any]) -> None:
+        self.path, self.world, self.report = path, world, report
+        self._experiment, self._tables = experiment, tables
+        self._manifest: dict[str, Any] | None = None
 
-    def _without_folder(self):
+    def _without_folder(self) -> Result:
         """Everything that was on disk is kept in memory: the folder is about to go."""
         self._manifest = self.manifest
         self.path = None
         return self
 
     @property
-    def manifest(self):
+    def manifest(self) -> dict[str, Any]:
         """What manifest.json says."""
         if self._manifest is None:
+            assert self.path is not None
             self._manifest = json.loads((self.path / 'manifest.json').read_text(encoding='utf-8'))
         return self._manifest
 
     @property
-    def name(self):
-        return self.manifest['experiment']
+    def name(self) -> str:
+        return str(self.manifest['experiment'])
 
-    def _table(self, name):
+    def _table(self, name: str) -> DataFrame | None:
         if self._tables is not None:
             return from_columns(name, self._tables[name], self._experiment)
+        assert self.path is not None
         file = self.path / f'{name}.csv'
         return from_file(name, file, swept_of(self._experiment)) if file.is_file() else None
 
-    summary = cached_property(lambda self: self._table('summary'))
-    clients = cached_property(lambda self: self._table('clients'))
-    services = cached_property(lambda self: self._table('services'))
-    jobs = cached_property(lambda self: self._table('jobs'))
-    published = cached_property(lambda self: self._table('published'))
+    @cached_property
+    def summary(self) -> DataFrame:
+        table = self._table('summary')
+        assert table is not None
+        return table
 
-    def save_tables(self, folder):
+    @cached_property
+    def clients(self) -> DataFrame:
+        table = self._table('clients')
+        assert table is not None
+        return table
+
+    @cached_property
+    def services(self) -> DataFrame | None:
+        return self._table('services')
+
+    @cached_property
+    def jobs(self) -> DataFrame | None:
+        return self._table('jobs')
+
+    @cached_property
+    def published(self) -> DataFrame | None:
+        return self._table('published')
+
+    def save_tables(self, folder: str | os.PathLike[str]) -> None:
         """Writes the tables and the manifest into a folder, as figures and reports read them. `run(out=...)` leaves the same as files."""
         for name in TABLES:
             table = getattr(self, name)
@@ -77,7 +105,7 @@ class Result:
                 to_file(table, Path(folder) / f'{name}.csv')
         (Path(folder) / 'manifest.json').write_text(json.dumps(self.manifest), encoding='utf-8')
 
-    def timeline(self, point=0, policy=None, replication=0, permutation=0):
+    def timeline(self, point: int = 0, policy: str | None = None, replication: int = 0, permutation: int = 0) -> DataFrame:
         """What happened in one run, played again: a row for each span and instant, with `track`, `name`, `begin_ns`, `length_ns` (NaN: an
         instant) and what Perfetto would show as `details`. Runs in real time cannot be played again: InputError."""
         import pandas
@@ -90,8 +118,11 @@ class Result:
         return pandas.DataFrame(rows, columns=['group', 'track', 'name', 'begin_ns', 'length_ns', 'details']).sort_values(
             'begin_ns', kind='stable', ignore_index=True)
 
-    def write_timeline(self, file, point=0, policy=None, replication=0, permutation=0, most=1 << 30):
+    def write_timeline(self, file: str | os.PathLike[str], point: int = 0, policy: str | None = None, replication: int = 0,
+                       permutation: int = 0, most: int = 1 << 30) -> None:
         """Writes the timeline of one run for ui.perfetto.dev; compressed where the name ends in .gz; at most so many bytes."""
+        if self._experiment is None:
+            raise InputError("timeline: key 'kind': found a study, expected an experiment", 'timeline', None, 'kind', 'a study', 'an experiment')
         labels = self._experiment.policies(point)
         if policy is None:
             policy = labels[0]
@@ -103,15 +134,15 @@ class Result:
                              'world', repr(self.world), 'sim')
         _core.trace(self._experiment, self.world, point, labels.index(policy), replication, permutation, os.fspath(file), most)
 
-    def _trace_events(self, *run):
+    def _trace_events(self, point: int, policy: str | None, replication: int, permutation: int) -> list[dict[str, Any]]:
         with tempfile.TemporaryDirectory(prefix='gangway-') as folder:
             file = Path(folder) / 'trace.json.gz'
-            self.write_timeline(file, *run)
+            self.write_timeline(file, point, policy, replication, permutation)
             with gzip.open(file, 'rt', encoding='utf-8') as trace:
                 told = json.load(trace)
-        return told['traceEvents'] if isinstance(told, dict) else told
+        return list(told['traceEvents'] if isinstance(told, dict) else told)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f'Result({self.name!r}, {len(self.summary)} rows of the summary{f", {self.path}" if self.path else ""})'
 
 

@@ -1,6 +1,15 @@
 """Tables of results: the same whether they come from memory or from files."""
 
+from __future__ import annotations
+
 import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from gangway import _core
 
 # Columns that are texts; where a text is missing it is empty. Others are numbers where all are; where one is missing it is NaN.
 _TEXTS = {'policy', 'client', 'starved', 'percentiles', 'lower_bounds', 'error', 'outcome', 'figure', 'metric', 'relation', 'class', 'group',
@@ -9,12 +18,12 @@ _WHOLE = {'point', 'replication', 'permutation', 'job'}
 _WHOLE_OF_JOBS = {'arrival_ns', 'standalone_ns', 'evictions', 'launches', 'priority'}
 
 
-def swept_of(experiment):
+def swept_of(experiment: _core.Experiment | None) -> list[str]:
     """The columns of swept parameters, as they stand behind `point` and `policy`."""
     return _fields(experiment.swept_columns) if experiment is not None else []
 
 
-def from_columns(name, told, experiment):
+def from_columns(name: str, told: Any, experiment: _core.Experiment | None) -> DataFrame | None:
     """A table that the compiled half collected; None where it has no rows."""
     import pandas
     if name == 'published':
@@ -34,21 +43,21 @@ def from_columns(name, told, experiment):
         return None
     table = pandas.DataFrame(columns)
     swept = swept_of(experiment)
-    cells = {point: _fields(experiment.swept_cells(int(point))) for point in table['point'].unique()} if swept else {}
+    cells = {point: _fields(experiment.swept_cells(int(point))) for point in table['point'].unique()} if experiment and swept else {}
     for place, column in enumerate(swept):
         values = {point: of_point[place] for point, of_point in cells.items()}
         table.insert(2 + place, column, table['point'].map(values))
     return _finished(name, table, swept)
 
 
-def from_file(name, file, swept):
+def from_file(name: str, file: Path, swept: list[str]) -> DataFrame | None:
     """A table of a result folder; None where it has no rows."""
     import pandas
     table = pandas.read_csv(file, keep_default_na=False, dtype=str, low_memory=False)
     return _finished(name, table, swept) if len(table) else None
 
 
-def to_file(table, file):
+def to_file(table: DataFrame, file: Path) -> None:
     """Writes a table as result folders have it."""
     with open(file, 'w', newline='', encoding='utf-8') as stream:
         lines = csv.writer(stream, lineterminator='\n')
@@ -56,7 +65,7 @@ def to_file(table, file):
         lines.writerows(zip(*(map(_shown, table[column].tolist()) for column in table.columns)))
 
 
-def _shown(value):
+def _shown(value: Any) -> Any:
     if not isinstance(value, float):
         return value
     if value != value:  # NaN
@@ -64,7 +73,7 @@ def _shown(value):
     return int(value) if value.is_integer() and abs(value) < 2 ** 53 else repr(value)
 
 
-def _finished(name, table, swept):
+def _finished(name: str, table: DataFrame, swept: list[str]) -> DataFrame:
     """Each column of its kind, whatever it was made from."""
     import pandas
     for column in table.columns:
@@ -83,13 +92,13 @@ def _finished(name, table, swept):
     return table
 
 
-def _in_base_units(column, swept):
+def _in_base_units(column: str, swept: list[str]) -> bool:
     """Whether it says in ns, bytes or the like what the column before it says as a text."""
     place = swept.index(column)
     return place > 0 and column in {f'{swept[place - 1]}{unit}' for unit in ('_ns', '_bytes', '_bytes_per_second', '_per_second', '_share')}
 
 
-def _values(told):
+def _values(told: Any) -> Any:
     """A column: numbers as they are, or texts that stand as numbers and what these mean."""
     if isinstance(told, tuple):
         import numpy
@@ -98,6 +107,6 @@ def _values(told):
     return told
 
 
-def _fields(line):
+def _fields(line: str) -> list[str]:
     """Of a part of a line of CSV, with a comma before each field."""
     return next(csv.reader([line]))[1:] if line else []

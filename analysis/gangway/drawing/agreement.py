@@ -7,8 +7,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator
 
-from gangway.drawing import names
-from gangway.drawing import style
+from gangway.drawing import names, style
 from gangway.drawing.results import METRICS, InputError, read, read_job_ntts
 
 _BAND = 0.05           # of the measured value

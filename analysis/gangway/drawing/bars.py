@@ -4,8 +4,7 @@ import math
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from gangway.drawing import names
-from gangway.drawing import style
+from gangway.drawing import names, style
 
 _BARS_IN_A_ROW = 60  # more are too thin for their hatches
 _WIDEST = 0.4        # of the space of a client

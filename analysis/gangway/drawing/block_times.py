@@ -5,8 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gangway.drawing import device_run
-from gangway.drawing import timeline
+from gangway.drawing import device_run, timeline
 from gangway.drawing.results import InputError, read_table
 
 COLUMNS = ('client', 'job', 'kernel', 'sm', 'blocks_ns')

@@ -10,9 +10,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from gangway.drawing import device_run
-from gangway.drawing import quantity
-from gangway.drawing import style
+from gangway.drawing import device_run, quantity, style
 
 _PANELS = 4             # on a page
 _MOST_SMS = 32          # whose blocks are drawn one by one

@@ -2,10 +2,7 @@
 
 from matplotlib.lines import Line2D
 
-from gangway.drawing import names
-from gangway.drawing import style
-from gangway.drawing import sweep
-from gangway.drawing import swept_axis
+from gangway.drawing import names, style, sweep, swept_axis
 
 _MOST_CLIENTS = 4  # at a point: more lines in so small a panel nobody tells apart
 _LEAST_PLACES = 3  # on the axis, for a line to show a course

@@ -3,10 +3,7 @@ import math
 
 from matplotlib.lines import Line2D
 
-from gangway.drawing import label_places
-from gangway.drawing import names
-from gangway.drawing import ranking
-from gangway.drawing import style
+from gangway.drawing import label_places, names, ranking, style
 
 _LOOKS = {'ownership': (style.BLUE, 'o'), 'slicing': (style.GREEN, '^'), 'access': (style.VERMILLION, 's'),
           'native': ('#4D4D4D', 'D'), 'other': (style.PURPLE, 'v')}

@@ -2,11 +2,7 @@
 from matplotlib import colormaps
 from matplotlib.lines import Line2D
 
-from gangway.drawing import names
-from gangway.drawing import quantity
-from gangway.drawing import style
-from gangway.drawing import sweep
-from gangway.drawing import swept_axis
+from gangway.drawing import names, quantity, style, sweep, swept_axis
 from gangway.drawing.results import Measured
 
 _LEAST_PLACES = 3  # on the axis, for a line to show a course

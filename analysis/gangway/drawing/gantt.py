@@ -7,10 +7,7 @@ from matplotlib.markers import CARETDOWN, CARETRIGHT
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from gangway.drawing import names
-from gangway.drawing import quantity
-from gangway.drawing import style
-from gangway.drawing import timeline
+from gangway.drawing import names, quantity, style, timeline
 from gangway.drawing.results import InputError
 
 _INCHES_PER_ROW = 0.15

@@ -8,11 +8,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator
 
-from gangway.drawing import names
-from gangway.drawing import quantity
-from gangway.drawing import style
-from gangway.drawing import sweep
-from gangway.drawing import swept_axis
+from gangway.drawing import names, quantity, style, sweep, swept_axis
 
 _LEAST = 8      # values of either quantity; fewer are lines
 _COLUMNS = 4    # policies on a page

@@ -3,10 +3,7 @@ import math
 
 from matplotlib.lines import Line2D
 
-from gangway.drawing import bars
-from gangway.drawing import names
-from gangway.drawing import style
-from gangway.drawing import swept_axis
+from gangway.drawing import bars, names, style, swept_axis
 from gangway.drawing.results import Measured
 
 _FEW = 4      # points that are shown as bars

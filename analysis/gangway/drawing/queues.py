@@ -2,8 +2,7 @@
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from gangway.drawing import quantity
-from gangway.drawing import style
+from gangway.drawing import quantity, style
 from gangway.drawing.device_run import PRIMARY, STREAMS
 
 _PANELS = 5       # on a page

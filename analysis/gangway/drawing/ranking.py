@@ -2,8 +2,7 @@
 import math
 from dataclasses import dataclass
 
-from gangway.drawing import names
-from gangway.drawing import results
+from gangway.drawing import names, results
 
 _EFFICIENCY = 'concurrency_efficiency'
 

@@ -6,9 +6,7 @@ from itertools import pairwise
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from gangway.drawing import names
-from gangway.drawing import style
-from gangway.drawing import timeline
+from gangway.drawing import names, style, timeline
 
 _ACCESS = '"access"'  # the name of a process that only traces of such clients have
 _LINES = 8             # on a page

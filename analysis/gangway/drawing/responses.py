@@ -7,8 +7,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from gangway.drawing import quantity
-from gangway.drawing import style
+from gangway.drawing import quantity, style
 
 _LEAST_JOBS = 3  # of a client, to speak of growth
 _LINES = 6       # in a panel

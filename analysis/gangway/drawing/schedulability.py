@@ -3,8 +3,7 @@ from matplotlib import pyplot
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
-from gangway.drawing import style
-from gangway.drawing import studies
+from gangway.drawing import studies, style
 
 _WHAT = {'bounded': 'share of sets with all tasks bounded', 'in_time': 'share of sets with all deadlines met'}
 # Of the closed forms only T3's applies where what it is a closed form of does not: there are too many sets of pending tasks.

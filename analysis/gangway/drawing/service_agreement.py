@@ -8,8 +8,7 @@ command.need_matplotlib()
 
 from matplotlib.lines import Line2D
 
-from gangway.drawing import quantity
-from gangway.drawing import style
+from gangway.drawing import quantity, style
 from gangway.drawing.results import read
 
 _PERCENTILES = {'p50': 'o', 'p99': 's'}

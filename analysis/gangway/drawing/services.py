@@ -7,10 +7,7 @@ from matplotlib.markers import CARETUPBASE
 from matplotlib.ticker import PercentFormatter
 from matplotlib.transforms import ScaledTranslation
 
-from gangway.drawing import quantity
-from gangway.drawing import style
-from gangway.drawing import sweep
-from gangway.drawing import swept_axis
+from gangway.drawing import quantity, style, sweep, swept_axis
 
 _COLUMNS = 4    # of panels on a page
 _PAGES = 8      # of distributions

@@ -5,10 +5,7 @@ from dataclasses import replace
 
 from matplotlib.lines import Line2D
 
-from gangway.drawing import bars
-from gangway.drawing import names
-from gangway.drawing import quantity
-from gangway.drawing import style
+from gangway.drawing import bars, names, quantity, style
 from gangway.drawing.results import Measured
 
 _MOST = 4       # numbers of GPUs, beside each other

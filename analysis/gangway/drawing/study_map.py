@@ -2,7 +2,6 @@
 from matplotlib import pyplot
 
 from gangway.drawing import style
-from gangway.drawing import studies
 
 _PANELS = {'proven': 'proven bounded', 'growing': 'seen growing', 'unknown': 'neither'}
 

@@ -4,10 +4,7 @@ import math
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from gangway.drawing import bars
-from gangway.drawing import names
-from gangway.drawing import style
-from gangway.drawing import swept_axis
+from gangway.drawing import bars, names, style, swept_axis
 from gangway.drawing.results import Measured
 
 _COLUMNS = 4           # of panels on a page

@@ -2,9 +2,7 @@
 import math
 from dataclasses import dataclass
 
-from gangway.drawing import names
-from gangway.drawing import quantity
-from gangway.drawing import style
+from gangway.drawing import names, quantity, style
 
 _INCHES_BETWEEN_TICKS = 0.18  # between their numbers
 

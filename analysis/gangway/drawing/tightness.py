@@ -2,9 +2,7 @@
 from matplotlib import pyplot
 from matplotlib.lines import Line2D
 
-from gangway.drawing import schedulability
-from gangway.drawing import style
-from gangway.drawing import studies
+from gangway.drawing import schedulability, studies, style
 
 
 def applies(study):

@@ -8,9 +8,7 @@ from gangway.drawing import command
 
 command.need_matplotlib()
 
-from gangway.drawing import costs
-from gangway.drawing import readings
-from gangway.drawing import style
+from gangway.drawing import costs, readings, style
 
 
 def draw(folder, out):

@@ -9,11 +9,7 @@ from gangway.drawing import command
 
 command.need_matplotlib()
 
-from gangway.drawing import agreement
-from gangway.drawing import gantt
-from gangway.drawing import service_agreement
-from gangway.drawing import style
-from gangway.drawing import timeline
+from gangway.drawing import agreement, gantt, service_agreement, style, timeline
 
 
 def draw(predicted, measured, out, width=style.USUAL_WIDTH, titles=True):

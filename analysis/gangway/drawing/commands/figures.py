@@ -12,28 +12,30 @@ from gangway.drawing import command
 
 command.need_matplotlib()
 
-from gangway.drawing import bars
-from gangway.drawing import blocks
-from gangway.drawing import client_sweep
-from gangway.drawing import device_run
-from gangway.drawing import family
-from gangway.drawing import gantt
-from gangway.drawing import heat_map
-from gangway.drawing import microkernels
-from gangway.drawing import priorities
-from gangway.drawing import queues
-from gangway.drawing import request_times
-from gangway.drawing import responses
-from gangway.drawing import results
-from gangway.drawing import schedulability
-from gangway.drawing import services
-from gangway.drawing import speedups
-from gangway.drawing import studies
-from gangway.drawing import study_map
-from gangway.drawing import style
-from gangway.drawing import sweep
-from gangway.drawing import tightness
-from gangway.drawing import timeline
+from gangway.drawing import (
+    bars,
+    blocks,
+    client_sweep,
+    device_run,
+    family,
+    gantt,
+    heat_map,
+    microkernels,
+    priorities,
+    queues,
+    request_times,
+    responses,
+    results,
+    schedulability,
+    services,
+    speedups,
+    studies,
+    study_map,
+    style,
+    sweep,
+    tightness,
+    timeline,
+)
 
 
 def draw(source, out, width=style.USUAL_WIDTH, titles=True, metrics=()):

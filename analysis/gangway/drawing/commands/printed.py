@@ -3,8 +3,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from gangway.drawing import command
-from gangway.drawing import results
+from gangway.drawing import command, results
 
 BEGIN, END = '<!-- made by ./dev printed -->\n', '<!-- end -->\n'
 _PAPERS = {'frs': 'FRS', 'effisha': 'EffiSha', 'neon': 'NEON', 'share-a-gpu': 'Share-a-GPU', 'yang-anderson': 'Yang and Anderson'}

@@ -11,10 +11,7 @@ from gangway.drawing import command
 
 command.need_matplotlib()
 
-from gangway.drawing import fairness
-from gangway.drawing import ranking
-from gangway.drawing import results
-from gangway.drawing import style
+from gangway.drawing import fairness, ranking, results, style
 
 _TITLE = 'Fairness against throughput of every policy'
 

@@ -4,9 +4,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from gangway.drawing import command
-from gangway.drawing import names
-from gangway.drawing import results
+from gangway.drawing import command, names, results
 
 
 def text(found):

@@ -9,9 +9,7 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from gangway.drawing import block_times
-from gangway.drawing import command
-from gangway.drawing import findings
+from gangway.drawing import block_times, command, findings
 from gangway.drawing.results import InputError, read_json, read_table, swept_paths
 
 TOLERANCE_NS, TOLERANCE_SHARE = 3_000, 0.02  # of the time since the first block
