@@ -23,8 +23,12 @@ namespace fs = std::filesystem;
 // The values that a sweep gives a whole section, such as several devices; none where it does not.
 std::vector<Node>* swept_values(Node& root, const std::string& section) {
   Node* sweep = root.find("sweep");
-  Node* values = sweep != nullptr ? sweep->find(section) : nullptr;
-  return values != nullptr && values->kind == Node::Kind::sequence ? &values->items : nullptr;
+  if (sweep == nullptr) return nullptr;
+  std::vector<Node>* items = nullptr;
+  each_swept(*sweep, [&](const std::string& path, Node& values) {
+    if (path == section && values.kind == Node::Kind::sequence) items = &values.items;
+  });
+  return items;
 }
 
 // Puts a value at its path, in each of several devices or workloads where the path leads into one.
@@ -249,6 +253,8 @@ Experiment interpret(const Node& root) {
   return experiment;
 }
 
+}  // namespace
+
 Experiment read_experiment(Configuration configuration, const std::vector<Override>& overrides) {
   Node& root = configuration.root;
   resolve_references(root, overrides, configuration.folder);
@@ -258,8 +264,6 @@ Experiment read_experiment(Configuration configuration, const std::vector<Overri
   experiment.identity = identity_of(without_data_paths(root).json().dump());
   return experiment;
 }
-
-}  // namespace
 
 Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides) {
   return read_experiment(read_configuration(given), overrides);

@@ -37,6 +37,7 @@ struct Experiment {
 // Reads an experiment: a file, the name of one that comes with Gangway, or the manifest.json of a result
 // folder, which keeps the resolved mapping. Throws InputError.
 Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides);
+Experiment read_experiment(Configuration configuration, const std::vector<Override>& overrides);
 
 // Reads any file by its kind and checks it against its schema; returns the kind. Throws InputError.
 std::string check_file(const std::string& file);

@@ -67,6 +67,38 @@ TEST_CASE("ranges end where they say, below zero, too") {
   CHECK_THROWS_AS(sweep_of("{a: {from: 1 ms, to: 2, step: 1 ms}}"), InputError);
 }
 
+TEST_CASE("paths of `together` take their values side by side") {
+  const Sweep sweep =
+      sweep_of("{a: [1, 2], together: {b: [x, y, z], c: {from: 1 ms, to: 3 ms, step: 1 ms}}, d: [p, q]}");
+  CHECK(sweep.points() == 12);
+  CHECK(sweep.columns() == ",a,b,c,c_ns,d");
+  CHECK(sweep.values(0) == std::vector<std::string>{"1", "x", "1 ms", "p"});
+  CHECK(sweep.values(3) == std::vector<std::string>{"1", "y", "2 ms", "q"});
+  CHECK(sweep.values(11) == std::vector<std::string>{"2", "z", "3 ms", "q"});
+  CHECK(sweep.stride(0) == 6);
+  CHECK(sweep.stride(1) == sweep.stride(2));
+  const Sweep two = sweep_of("{together: [{a: [1, 2], b: [3, 4]}, {c: [5, 6, 7], d: [8, 9, 0]}]}");
+  CHECK(two.points() == 6);
+  CHECK(two.values(4) == std::vector<std::string>{"2", "4", "6", "9"});
+  const Sweep many = sweep_of(
+      "{together: {a: {from: 1, to: 3000, step: 1}, b: {from: 2, to: 6000, step: 2}}, c: [1, 2, 3]}");
+  CHECK(many.points() == 9000);
+  CHECK(many.checked().size() == 1000 + 2);
+  CHECK(many.values(many.checked().back()) == std::vector<std::string>{"3000", "6000", "1"});
+}
+
+TEST_CASE("what does not go together is refused") {
+  const auto refusal = [](const std::string& sweep, const std::string& text) {
+    CHECK_THROWS_WITH(sweep_of(sweep), Catch::Matchers::ContainsSubstring(text));
+  };
+  refusal("{together: {a: [1, 2], b: [1, 2, 3]}}",
+          "key 'sweep.together.b': found 3 values, expected 2, as a has");
+  refusal("{a: [1, 2], together: {a: [1, 2], b: [1, 2]}}",
+          "key 'sweep.together.a': found 'a' a second time, expected each path once");
+  refusal("{together: 3}", "sweep.together");
+  refusal("{together: [[1, 2]]}", "expected a mapping from paths to lists or ranges of the same length");
+}
+
 TEST_CASE("a workload is read once where the sweep leaves it alone") {
   const Experiment quanta = swept("{policies.rr.params.quantum: [1 ms, 2 ms, 3 ms]}");
   CHECK(quanta.points[0].workload == quanta.points[2].workload);

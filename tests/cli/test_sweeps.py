@@ -1,0 +1,72 @@
+"""Sweeps: each point has the results of an experiment that says the same without a sweep."""
+
+import unittest
+
+from program import SMALL, TINY, ProgramTest, contents, table
+
+NO_SWEEP = SMALL[:SMALL.index("sweep:")] + "permutations: 3\nreplications: 2\n"
+
+
+class Sweeps(ProgramTest):
+    def rows(self, out, point, swept=()):
+        """Of summary.csv at a point, without the columns that tell points apart."""
+        apart = {"point", *swept, *(f"{path}{unit}" for path in swept for unit in ("_ns", "_bytes", "_per_second"))}
+        return [{name: cell for name, cell in row.items() if name not in apart}
+                for row in table(self.folder / out / "summary.csv") if row["point"] == str(point)]
+
+    def check_points(self, experiment, paths, points, plain=NO_SWEEP):
+        """Each point's results against a run of its own with --set of these values."""
+        self.gangway("run", experiment, "--out", "swept")
+        summary = table(self.folder / "swept/summary.csv")
+        self.assertEqual(sorted({int(row["point"]) for row in summary}), list(range(len(points))))
+        self.file("plain.yaml", plain)
+        for point, values in enumerate(points):
+            with self.subTest(point=point):
+                own = [word for path, value in zip(paths, values) for word in ("--set", f"{path}={value}")]
+                self.gangway("run", "plain.yaml", "--out", f"own-{point}", *own)
+                self.assertEqual(self.rows("swept", point, paths), self.rows(f"own-{point}", 0))
+                row = next(row for row in summary if row["point"] == str(point))
+                self.assertEqual([row[path] for path in paths], [str(value) for value in values])
+
+
+class Together(Sweeps):
+    def test_paths_vary_side_by_side_and_have_a_column_each(self):
+        sweep = """sweep:
+  policies.rr.params.quantum: [0.5 ms, 2 ms]
+  together:
+    device.sms: [14, 28, 56]
+    workload.arrivals.gap: {from: 1 ms, to: 3 ms, step: 1 ms}
+"""
+        experiment = self.file("e.yaml", NO_SWEEP + sweep)
+        self.check_points(experiment, ["policies.rr.params.quantum", "device.sms", "workload.arrivals.gap"],
+                          [(quantum, sms, gap) for quantum in ("0.5 ms", "2 ms") for sms, gap in ((14, "1 ms"), (28, "2 ms"), (56, "3 ms"))])
+        columns = list(table(self.folder / "swept/summary.csv")[0])
+        self.assertEqual(columns[2:7], ["policies.rr.params.quantum", "policies.rr.params.quantum_ns", "device.sms",
+                                        "workload.arrivals.gap", "workload.arrivals.gap_ns"])
+
+    def test_files_vary_side_by_side_and_set_holds_in_each(self):
+        sweep = "sweep: {together: {device: [titan-x-pascal, h200], workload: [frs-table1, effisha-table3]}}\nset: {device.commands.launch: 20 us}\n"
+        lines = [line for line in NO_SWEEP.splitlines() if not line.startswith(("workload:", "device:", "permutations:"))]
+        experiment = self.file("e.yaml", "\n".join(lines) + "\n" + sweep)
+        self.check_points(experiment, ["device", "workload"], [("titan-x-pascal", "frs-table1"), ("h200", "effisha-table3")],
+                          NO_SWEEP.replace("permutations: 3", "set: {device.commands.launch: 20 us}"))
+
+    def test_a_manifest_runs_again(self):
+        experiment = self.file("e.yaml", NO_SWEEP + "sweep: {together: {device: [titan-x-pascal, h200], device.commands.launch: [10 us, 20 us]}}\n")
+        self.gangway("run", experiment, "--out", "swept")
+        self.gangway("run", "swept/manifest.json", "--out", "again")
+        self.assert_same_files(contents(self.folder / "swept"), contents(self.folder / "again"))
+        self.assertIn("already", self.gangway("run", "swept/manifest.json", "--out", "swept").stdout)
+
+    def test_lists_of_different_lengths_are_refused(self):
+        experiment = self.file("e.yaml", NO_SWEEP + "sweep:\n  together:\n    device.sms: [1, 2]\n    workload.arrivals.gap: [1 ms]\n")
+        message = self.refused("check", experiment)
+        self.assertRegex(message, r"e\.yaml:\d+: key 'sweep.together.workload.arrivals.gap': found 1 values, expected 2, as device.sms has")
+
+    def test_a_path_that_cannot_be_swept_is_refused(self):
+        experiment = self.file("e.yaml", TINY + "sweep: {together: {name: [a, b]}}\n")
+        self.assertIn("key 'sweep.name': found 'name', expected a path that begins with", self.refused("check", experiment))
+
+
+if __name__ == "__main__":
+    unittest.main()
