@@ -36,8 +36,7 @@ class ResultFolder {
   static constexpr std::size_t kMostReported = 60;
 
   // As ResultParts opens it.
-  ResultFolder(std::filesystem::path path, const Experiment& experiment, const WorldEntry& world,
-               const Machine& machine, bool force);
+  ResultFolder(std::filesystem::path path, const Experiment& experiment, ResultKey key, bool force);
 
   ResultParts& parts() { return parts_; }
   bool complete() const { return parts_.complete(); }  // nothing is left to do
@@ -52,11 +51,14 @@ class ResultFolder {
   // Writes the final files, of which failed groups are rows of summary.csv with nothing but the reason, and
   // removes the parts unless some failed. RunError where all did: then nothing is written.
   Findings finish(RunAccount& account);  // adds what all rows say of the scheduler
+  // Of a part of results: no tables, and no findings. The parts stay, for a merge.
+  void finish_part(const RunAccount& account);
 
  private:
   class Tables;
   void write_tables(Measured& measured, StarvedCells& starved, Findings& findings,
                     SchedulerAccount& scheduler);
+  nlohmann::ordered_json manifest_of(const RunAccount& account) const;
   std::string text_of_published(const std::vector<Verdict>& verdicts, const StarvedCells& starved) const;
 
   const Experiment* experiment_;

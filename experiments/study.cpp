@@ -82,17 +82,6 @@ void check_swept_of_study(const SweptPath& swept) {
                      "a path that begins with generator, owners or orders");
 }
 
-// How many orders there are at each value of the path `orders`, or at all points.
-std::vector<std::size_t> order_counts_of(const Sweep& sweep, const StudyPoint& unswept) {
-  for (const SweptPath& swept : sweep.paths())
-    if (swept.path() == "orders") {
-      std::vector<std::size_t> counts;
-      for (std::size_t i = 0; i < swept.size(); ++i) counts.push_back(swept.value(i).items.size());
-      return counts;
-    }
-  return {unswept.order_count()};
-}
-
 // Task sets by name of a file, as seen from the study's folder.
 void resolve_sets(Node& root, const std::filesystem::path& folder) {
   Node* sets = root.find("task_sets");
@@ -133,7 +122,7 @@ Study read_study(Configuration configuration, const std::vector<Override>& overr
   const StudyPoint unswept = read_point(settings);  // the unswept file must be right by itself
   settings.finish();
   study.sets = unswept.sets;
-  study.order_counts = order_counts_of(study.sweep, unswept);
+  study.groups = GroupCounts(study.sweep, "orders", unswept.order_count());
   study.configuration = root.json().dump();
   study.identity = identity_of(study.configuration);
   study.root = std::move(root);
@@ -145,19 +134,6 @@ StudyPoint Study::point(std::uint32_t index) const {
   Node part = changed(root, sweep, index, {"generator", "owners", "orders", "task_sets", "sets"});
   Mapping m = Field(part, "").mapping();
   return read_point(m);
-}
-
-std::size_t Study::orders_at(std::uint32_t index) const {
-  if (order_counts.size() == 1) return order_counts.front();
-  for (std::size_t p = 0; p < sweep.paths().size(); ++p)
-    if (sweep.paths()[p].path() == "orders") return order_counts[sweep.at(index)[p]];
-  return order_counts.front();
-}
-
-std::uint64_t Study::groups() const {
-  std::uint64_t of_each_value = 0;
-  for (const std::size_t count : order_counts) of_each_value += count;
-  return of_each_value * (sweep.points() / order_counts.size());
 }
 
 }  // namespace gangway
