@@ -19,7 +19,7 @@ struct Experiment {
   std::uint32_t permutations = 1;
   bool all_permutations = false;
   std::uint32_t replications = 1;
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed = 1;  // none where it is swept: each point has its own
   bool write_jobs = true;
   bool standalone_transformed = true;
   bool sample_sigma = false;

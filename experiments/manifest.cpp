@@ -77,7 +77,7 @@ ResultKey key_of(const std::string& identity, const WorldEntry& world, const Mac
   return {identity, world.name, program_hash(), measured, ""};
 }
 
-Json manifest_json(const std::string& name, const ResultKey& key, std::uint64_t seed,
+Json manifest_json(const std::string& name, const ResultKey& key, std::optional<std::uint64_t> seed,
                    const std::string& configuration, const RunAccount& account) {
   Json json{
       {"kind", key.points.empty() ? kWholeResult : kPartOfResult},
@@ -87,7 +87,7 @@ Json manifest_json(const std::string& name, const ResultKey& key, std::uint64_t 
       {"world", key.world},
       {"program", key.program},
       {"machine", key.machine},
-      {"seed", seed},
+      {"seed", seed ? Json(*seed) : Json()},
       {"gangway", build_version()},
       {"commit", build_commit()},
       {"compiler", build_compiler()},

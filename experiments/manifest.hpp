@@ -68,9 +68,10 @@ struct RunAccount {
 
 std::string utc_now();  // as a manifest has it
 
-// What every manifest says, as JSON; `configuration` is the resolved file.
-nlohmann::ordered_json manifest_json(const std::string& name, const ResultKey& key, std::uint64_t seed,
-                                     const std::string& configuration, const RunAccount& account);
+// What every manifest says, as JSON; `configuration` is the resolved file, `seed` none where it is swept.
+nlohmann::ordered_json manifest_json(const std::string& name, const ResultKey& key,
+                                     std::optional<std::uint64_t> seed, const std::string& configuration,
+                                     const RunAccount& account);
 
 // The same with other files beside it.
 nlohmann::ordered_json with_files(nlohmann::ordered_json manifest, const ResultFiles& files);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "experiments/configuration.hpp"
 #include "experiments/playable.hpp"
 #include "experiments/scaled_alone.hpp"
 
@@ -197,6 +198,7 @@ Points::Points(Node root, Sweep sweep, Check check)
 
 Point Points::read(const Sections& sections) const {
   Point point;
+  if (const Node* seed = sections.find("seed")) point.seed = read_seed(Field(*seed, "seed"));
   point.device = read_device(sections.need("device"));
   point.workload = recent_->workloads.get(sections.key_of({"workload", "clients", "device"}),
                                           [&] { return sections.workload_on(point.device); });

@@ -38,7 +38,8 @@ struct Contender : ChosenPolicy {
 
 // One combination of the swept parameters, ready to run.
 struct Point {
-  std::vector<std::string> values;                 // as text, one per swept path
+  std::vector<std::string> values;  // as text, one per swept path
+  std::uint64_t seed = 1;
   Device device;                                   // of the policies that have none of their own
   std::shared_ptr<const WorkloadSource> workload;  // likewise; clients' names and arrivals are everybody's
   ChosenMechanism mechanism;

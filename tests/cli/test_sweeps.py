@@ -1,8 +1,10 @@
 """Sweeps: each point has the results of an experiment that says the same without a sweep."""
 
+import shutil
 import unittest
 
-from program import SMALL, TINY, ProgramTest, contents, table
+from program import SMALL, TINY, ProgramTest, contents, manifest, read_trace, table
+from test_study import STUDY
 
 NO_SWEEP = SMALL[:SMALL.index("sweep:")] + "permutations: 3\nreplications: 2\n"
 
@@ -66,6 +68,44 @@ class Together(Sweeps):
     def test_a_path_that_cannot_be_swept_is_refused(self):
         experiment = self.file("e.yaml", TINY + "sweep: {together: {name: [a, b]}}\n")
         self.assertIn("key 'sweep.name': found 'name', expected a path that begins with", self.refused("check", experiment))
+
+
+class Seeds(Sweeps):
+    PLAIN = TINY.replace("fcfs", "sjf, {name: rr, params: {quantum: 1 us}}").replace(
+        "kernels:", "repeat: {jobs: 20, arrivals: {process: poisson, rate: 40000/s}}, kernels:") + "replications: 2\n"
+
+    def test_each_point_has_its_seed(self):
+        for seeds in ("[3, 1, 12]", "{from: 3, to: 12, step: 9}"):
+            experiment = self.file("e.yaml", self.PLAIN + f"sweep: {{seed: {seeds}}}\n")
+            with self.subTest(seeds=seeds):
+                self.check_points(experiment, ["seed"], [(3,), (1,), (12,)] if "[" in seeds else [(3,), (12,)], self.PLAIN)
+                shutil.rmtree(self.folder / "swept")
+                shutil.rmtree(self.folder / "own-0")
+                shutil.rmtree(self.folder / "own-1")
+
+    def test_timelines_and_the_manifest(self):
+        experiment = self.file("e.yaml", self.PLAIN + "sweep: {seed: [5, 6]}\n")
+        self.gangway("run", experiment, "--out", "swept", "--trace")
+        self.assertIsNone(manifest(self.folder / "swept")["seed"])
+        self.file("plain.yaml", self.PLAIN)
+        self.gangway("run", "plain.yaml", "--out", "own", "--trace", "--seed", 6)
+        events = [read_trace(self.folder / out / f"trace/point-{point}-sjf-r0-p0.json.gz")["traceEvents"] for out, point in (("swept", 1), ("own", 0))]
+        self.assertEqual(*events)
+
+    def test_a_seed_on_the_command_line_is_refused(self):
+        experiment = self.file("e.yaml", self.PLAIN + "sweep: {seed: [5, 6]}\n")
+        self.assertEqual(self.refused("run", experiment, "--seed", 3, "--out", "out"),
+                         "error: --seed: key 'seed': found a seed beside those of the sweep, expected one or the other")
+
+    def test_of_studies(self):
+        study = self.file("s.yaml", STUDY.replace("generator.params.utilisation: [0.3, 0.9]", "seed: [5, 9]"))
+        self.gangway("run", study, "--out", "swept")
+        plain = self.file("plain.yaml", STUDY[:STUDY.index("sweep:")])
+        self.gangway("run", plain, "--out", "own", "--seed", 9)
+        for name in ("summary.csv", "bounds.csv", "tasks.csv"):
+            swept = [{k: v for k, v in row.items() if k not in ("point", "seed")} for row in table(self.folder / "swept" / name) if row["seed"] == "9"]
+            self.assertEqual(swept, [{k: v for k, v in row.items() if k != "point"} for row in table(self.folder / "own" / name)])
+        self.assertIn("seed beside those of the sweep", self.refused("run", study, "--seed", 3, "--out", "out"))
 
 
 if __name__ == "__main__":
