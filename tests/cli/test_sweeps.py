@@ -4,6 +4,8 @@ import shutil
 import unittest
 
 from program import SMALL, TINY, ProgramTest, contents, manifest, read_trace, table
+from test_recordings import EXPERIMENT as recorded
+from test_recordings import program
 from test_study import STUDY
 
 NO_SWEEP = SMALL[:SMALL.index("sweep:")] + "permutations: 3\nreplications: 2\n"
@@ -106,6 +108,67 @@ class Seeds(Sweeps):
             swept = [{k: v for k, v in row.items() if k not in ("point", "seed")} for row in table(self.folder / "swept" / name) if row["seed"] == "9"]
             self.assertEqual(swept, [{k: v for k, v in row.items() if k != "point"} for row in table(self.folder / "own" / name)])
         self.assertIn("seed beside those of the sweep", self.refused("run", study, "--seed", 3, "--out", "out"))
+
+
+class Load(Sweeps):
+    TEXT = TINY[:TINY.index("  clients:")] + """  clients:
+    - {name: A, repeat: {jobs: 20, arrivals: {process: poisson, rate: RATE/s}}, kernels: [{name: k, block_tasks: 8, time: 10 us}]}
+    - {name: B, arrive: 7 us, repeat: {jobs: 20, period: PERIOD us}, kernels: [{name: k, block_tasks: 8, time: 10 us}]}
+    - {name: C, repeat: {jobs: 20, think: 30 us}, kernels: [{name: k, block_tasks: 8, time: 10 us}]}
+    - {name: D, native: true, repeat: {jobs: 20, arrivals: {file: times.csv, unit: us, rate_scale: SCALE}},
+       kernels: [{name: k, block_tasks: 8, time: 10 us}]}
+device: titan-x-pascal
+mechanism: ideal
+policies: [fcfs, sjf]
+"""
+
+    def scaled(self, load):
+        return self.TEXT.replace("RATE", str(20000 * load)).replace("PERIOD", str(60 / load)).replace("SCALE", str(load))
+
+    def test_load_is_what_each_rate_would_be(self):
+        self.file("times.csv", "at\n" + "".join(f"{40 * n}\n" for n in range(20)))
+        swept = self.file("e.yaml", self.scaled(1) + "sweep: {workload.load: [0.5, 1, 2, 4]}\n")
+        self.gangway("run", swept, "--out", "swept")
+        for point, load in enumerate((0.5, 1, 2, 4)):
+            with self.subTest(load=load):
+                self.gangway("run", self.file("own.yaml", self.scaled(load)), "--out", f"own-{point}")
+                self.assertEqual(self.rows("swept", point, ["workload.load"]), self.rows(f"own-{point}", 0))
+        jobs = table(self.folder / "swept/services.csv")
+        rates = [float(row["arrivals_per_s"]) for row in jobs if row["policy"] == "sjf" and row["client"] == "A"]
+        self.assertGreater(rates[1], 1.5 * rates[0])
+
+    def test_a_closed_loop_has_none(self):
+        closed = TINY.replace("kernels:", "repeat: {jobs: 3, think: 1 us}, kernels:", 1)
+        experiment = self.file("e.yaml", closed + "sweep: {workload.load: [1, 2]}\n")
+        self.assertRegex(self.refused("check", experiment), r"key 'workload.load': found clients of which none has a period, releases, "
+                         r"arrivals or a gap to the next, expected 1, as closed loops have no load to scale")
+
+    def arrivals(self, experiment):
+        """Of two points, with the load 1 and 2: all times at which a job arrived."""
+        self.gangway("run", experiment, "--out", "swept")
+        rows = table(self.folder / "swept/jobs.csv")
+        return [sorted(int(row["arrival_ns"]) for row in rows if row["workload.load"] == load) for load in ("1", "2")]
+
+    def test_clients_come_sooner_after_each_other(self):
+        once, twice = self.arrivals(self.file("e.yaml", NO_SWEEP + "sweep: {workload.load: [1, 2]}\n"))
+        self.assertEqual(twice, [arrival // 2 for arrival in once])
+        self.assertGreater(once[-1], 0)
+
+    def test_clients_that_are_drawn(self):
+        drawn = "workload: {kind: workload, version: 1, name: drawn, generator: {name: log-uniform, params: {clients: 5}}}\n"
+        text = TINY[:TINY.index("workload:")] + drawn + TINY[TINY.index("device:"):]
+        once, twice = self.arrivals(self.file("e.yaml", text + "replications: 3\nsweep: {workload.load: [1, 2]}\n"))
+        self.assertEqual(len(once), 15)
+        for early, late in zip(twice, once):
+            self.assertAlmostEqual(early, late / 2, delta=1)
+
+    def test_recorded_programs(self):
+        program(self.folder / "a.rec")
+        text = recorded.replace("@CLIENTS@", "    - {name: A, recording: a.rec, repeat: {jobs: 4, period: 20 ms}}\n")
+        once, twice = self.arrivals(self.file("e.yaml", text + "sweep: {workload.load: [1, 2]}\n"))
+        self.assertEqual((once, twice), ([0, 20_000_000, 40_000_000, 60_000_000], [0, 10_000_000, 20_000_000, 30_000_000]))
+        own_pace = self.file("own.yaml", recorded.replace("@CLIENTS@", "    - {name: A, recording: a.rec}\n") + "set: {workload.load: 2}\n")
+        self.assertIn("closed loops have no load", self.refused("check", own_pace))
 
 
 if __name__ == "__main__":
