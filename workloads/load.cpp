@@ -34,9 +34,16 @@ class LoadScale {
   }
 
  private:
+  void scale(Rate& rate) const {
+    rate.per_second *= load_;
+    Rate read;
+    ParseFailure why;
+    if (!parse(to_text(rate), read, why))  // as a file could not say it
+      throw InputError(where_, path_, "a rate of " + to_text(rate) + " with this load", why.expected);
+  }
+
   void scale(RequestArrivals& arrivals) const {
-    arrivals.rate.per_second *= load_;
-    if (!arrivals.times) return;
+    if (!arrivals.times) return scale(arrivals.rate);
     std::vector<Duration> times = *arrivals.times;
     for (Duration& time : times) scale(time);
     arrivals.times = std::make_shared<const std::vector<Duration>>(std::move(times));

@@ -57,5 +57,7 @@ TEST_CASE("a load that cannot be is refused", "[load]") {
   CHECK_NOTHROW(with_load("1", closed));
   refusal("0", client("a", "jobs: 3, period: 1 ms"), "from 0.001 to 1000");
   refusal("1000", client("a", "jobs: 3, period: 100 ns"), "found periods below 1 ns with this load");
+  refusal("10", client("a", "jobs: 3, arrivals: {process: poisson, rate: 2e8/s}"),
+          "found a rate of 2000000000/s with this load, expected a rate above zero");
   refusal("0.001", client("a", "jobs: 3, period: 86400 s"), "found arrivals later than 100 days");
 }
