@@ -249,6 +249,7 @@ Merge::~Merge() = default;
 
 bool Merge::complete() const { return to_->parts().complete(); }
 bool Merge::add(PartFile& part, const std::atomic<bool>& stop) { return to_->add(part, stop); }
+void Merge::abandon() { to_->parts().abandon(); }
 PointSet Merge::missing() const { return to_->missing(); }
 const Experiment* Merge::experiment() const { return to_->experiment(); }
 std::uint32_t Merge::points() const { return to_->points(); }
@@ -297,6 +298,7 @@ MergeReport merge_parts(const std::vector<fs::path>& parts, const fs::path& out,
   const std::uint32_t of = points_of(configuration_of(first));
   const PointSet points = points_of_all(parts, first, of);
   const bool begun = !force && fs::exists(ResultParts::store_of(out));
+  const bool was_there = fs::exists(out);
   const PointSet missing = PointSet::all(of).without(points);
   if (!begun && !missing.empty()) refuse_missing(missing, of);
   MergeReport report;
@@ -304,11 +306,19 @@ MergeReport merge_parts(const std::vector<fs::path>& parts, const fs::path& out,
   report.was_complete = report.merge->complete();
   if (report.was_complete) return report;
   report.merge->expect_all(points);
-  for (const fs::path& path : parts) {
-    PartFile part(path);
-    report.interrupted = stop || !report.merge->add(part, stop);
-    if (report.interrupted) return report;
-    ++report.parts_added;
+  try {
+    for (const fs::path& path : parts) {
+      PartFile part(path);
+      report.interrupted = stop || !report.merge->add(part, stop);
+      if (report.interrupted) return report;
+      ++report.parts_added;
+    }
+  } catch (const InputError&) {
+    if (!begun) report.merge->abandon();
+    report.merge.reset();
+    std::error_code ignored;
+    if (!was_there) fs::remove(out, ignored);
+    throw;
   }
   report.report = report.merge->finish(command);
   return report;

@@ -41,6 +41,9 @@ class Merge {
   // cannot be written.
   bool add(PartFile& part, const std::atomic<bool>& stop);
 
+  // Removes all that was added; nothing else may be called then.
+  void abandon();
+
   PointSet missing() const;  // points that no part had so far
   // Throws InputError, in one line, unless parts of these results with `points` would leave none missing.
   void expect_all(const PointSet& points) const;
@@ -69,7 +72,8 @@ struct MergeReport {
 
 // Merges folders or files of parts into `out`. Before anything is written, each is held against the first and
 // their points against the sweep: InputError where they do not belong together, a point is missing or `out`
-// is one of them. Otherwise as Merge.
+// is one of them. Otherwise as Merge; where a part turns out to be wrong, nothing is left that this call
+// began.
 MergeReport merge_parts(const std::vector<std::filesystem::path>& parts, const std::filesystem::path& out,
                         bool force, const std::string& command, const std::atomic<bool>& stop);
 

@@ -264,6 +264,13 @@ void ResultParts::finish(const Json& manifest, bool keep_parts) {
   complete_ = !keep_parts;
 }
 
+void ResultParts::abandon() {
+  store_.reset();
+  clear();
+  std::error_code ignored;
+  fs::remove(path_ / "trace", ignored);  // unless there is more in it
+}
+
 void ResultParts::finish_store(const Json& manifest) {
   store_->say(kPartContent, store_->hash());
   store_->say(kPartConfiguration, manifest["configuration"].dump());

@@ -60,6 +60,7 @@ class ResultParts {
   // part of results stay always: `keep_parts` says that a later call tries what failed again.
   void finish(const nlohmann::ordered_json& manifest, bool keep_parts);
   static std::filesystem::path store_of(const std::filesystem::path& folder);
+  void abandon();     // removes all that was begun; nothing else may be called then
   void list_again();  // the manifest of a complete folder that got more files
 
  private:

@@ -51,6 +51,18 @@ class Parts(ProgramTest):
     def merge(self, *parts, out="merged", code=0):
         return self.gangway("merge", *parts, "--out", out, code=code)
 
+    def seal(self, store):
+        """The hash that PartsHash makes of what is there now."""
+        content = hashlib.sha256()
+        with contextlib.closing(sqlite3.connect(store)) as parts, parts:
+            rows = parts.execute("SELECT number, point, name, rows, error, events, jobs FROM parts ORDER BY number").fetchall()
+            for number, point, name, row, error, events, jobs in rows:
+                content.update(f"part {number} {point} {events} {jobs} {len(name)} {len(row)} {len(error)}\n{name}{row}{error}".encode())
+                for (text,) in parts.execute("SELECT text FROM texts WHERE number = ? ORDER BY piece", [number]):
+                    text = text if isinstance(text, bytes) else text.encode()
+                    content.update(b"text %d\n" % len(text) + text)
+            parts.execute("UPDATE said SET text = ? WHERE name = 'content'", [content.hexdigest()])
+
     def refused_merge(self, *parts, out="merged", code=2):
         message = self.refused("merge", *parts, "--out", out, code=code)
         self.assertFalse((self.folder / out / "manifest.json").exists())
@@ -314,6 +326,7 @@ class Refused(Parts):
         trace = self.folder / damaged / "trace/point-3-sjf-r0-p0.json.gz"
         trace.write_bytes(trace.read_bytes()[:-1])
         self.assertIn("found trace/point-3-sjf-r0-p0.json.gz, which is missing or has changed", self.refused_merge(ours, damaged))
+        self.assertFalse((self.folder / "merged").exists())
         self.gangway("run", self.experiment, "--points", "2-3", "--out", damaged, "--trace")
         self.merge(ours, damaged)
 
@@ -327,8 +340,24 @@ class Differing(Parts):
         one, other, rest = self.part("0", "one"), self.part("0", "other"), self.part("1", "rest")
         message = self.refused_merge(one, rest, other)
         self.assertEqual(message, "error: other: found other results of point 0 under fcfs than in one, expected the same in both")
+        self.assertFalse((self.folder / "merged").exists())
         self.merge(one, rest, one)
         self.assertIn("already", self.gangway("run", self.experiment, "--out", "merged", *self.MORE).stdout)
+
+
+class DifferingJobs(Parts):
+    def test_rows_of_jobs_alone(self):
+        """The summary is the same, a line of jobs.csv is not."""
+        one, rest = self.part("0-1"), self.part("2-3")
+        shutil.copytree(self.folder / one, self.folder / "other")
+        with contextlib.closing(sqlite3.connect(self.folder / "other" / STORE)) as parts, parts:
+            parts.execute("UPDATE texts SET text = replace(text, 'finished', 'killed') WHERE number = 3")
+        self.seal(self.folder / "other" / STORE)
+        for first, second in ((one, "other"), ("other", one)):
+            message = self.refused_merge(first, rest, second)
+            self.assertFalse((self.folder / "merged").exists())
+            self.assertEqual(message, f"error: {second}: found other results of point 1 under sjf than in {first}, expected the same in both")
+        self.merge(one, rest)
 
 
 class Failures(Parts):
@@ -360,18 +389,6 @@ class Failures(Parts):
                 parts.execute("UPDATE parts SET error = '', rows = (SELECT rows FROM other.parts WHERE number = ?) WHERE number = ?", [like, number])
         self.seal(store)
         return out
-
-    def seal(self, store):
-        """The hash that PartsHash makes of what is there now."""
-        content = hashlib.sha256()
-        with contextlib.closing(sqlite3.connect(store)) as parts, parts:
-            rows = parts.execute("SELECT number, point, name, rows, error, events, jobs FROM parts ORDER BY number").fetchall()
-            for number, point, name, row, error, events, jobs in rows:
-                content.update(f"part {number} {point} {events} {jobs} {len(name)} {len(row)} {len(error)}\n{name}{row}{error}".encode())
-                for (text,) in parts.execute("SELECT text FROM texts WHERE number = ? ORDER BY piece", [number]):
-                    text = text if isinstance(text, bytes) else text.encode()
-                    content.update(b"text %d\n" % len(text) + text)
-            parts.execute("UPDATE said SET text = ? WHERE name = 'content'", [content.hexdigest()])
 
 
 class CutOff(Parts):
