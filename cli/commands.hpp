@@ -12,6 +12,7 @@ class App;
 namespace gangway {
 
 void add_run(CLI::App& app, const std::string& command, int& code);
+void add_merge(CLI::App& app, const std::string& command, int& code);
 void add_bound(CLI::App& app, int& code);
 void add_check(CLI::App& app, int& code);
 void add_compare(CLI::App& app, int& code);

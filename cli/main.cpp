@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
   std::string command = "gangway";
   for (int i = 1; i < argc; ++i) command += fmt::format(" {}", argv[i]);
   add_run(app, command, code);
+  add_merge(app, command, code);
   add_check(app, code);
   add_list(app, code);
   add_trace(app, code);

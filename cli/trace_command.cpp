@@ -45,7 +45,7 @@ void check_below(const char* option, std::uint32_t value, std::size_t limit) {
 // What is known of a run's events before it is played: the average of all.
 void announce(const Experiment& experiment, const Manifest& manifest, const fs::path& file,
               const std::string& limit) {
-  const double runs = static_cast<double>(experiment.points.groups()) * experiment.replications *
+  const double runs = static_cast<double>(experiment.points.groups().all()) * experiment.replications *
                       permutation_count(experiment, experiment.points[0]);
   const double size = estimated_trace_size(manifest.events / runs);
   if (size > static_cast<double>(TraceFiles::kMuch))

@@ -24,7 +24,7 @@ Device device_of(const Experiment& experiment, const Unit& unit) {
 
 Workload workload_of(const Experiment& experiment, const Unit& unit) {
   const Point point = experiment.points[unit.point];
-  return point.workload_of(point.policies[unit.policy]).draw(experiment.seed, unit.replication);
+  return point.workload_of(point.policies[unit.policy]).draw(point.seed, unit.replication);
 }
 
 // What stands before the events. `timeline`: null before the run.

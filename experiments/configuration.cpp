@@ -43,6 +43,16 @@ void apply(Node& root, const Override& change) {
   place(root, change.path, kCommandLine) = std::move(value);
 }
 
+std::uint64_t read_seed(const Field& field) {
+  return static_cast<std::uint64_t>(field.integer(0, INT64_MAX));
+}
+
+void refuse_swept_seed(bool swept, const std::vector<Override>& overrides) {
+  for (const Override& change : overrides)
+    if (swept && change.path == "seed")
+      throw InputError({"--seed", 0}, "seed", "a seed beside those of the sweep", "one or the other");
+}
+
 std::string identity_of(const std::string& configuration) { return sha256_of(configuration); }
 
 }  // namespace gangway

@@ -1,8 +1,10 @@
 // The files that `gangway run` is given, before they are interpreted: found, read, overridden, identified.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "models/input/field.hpp"
 
@@ -29,6 +31,11 @@ Node value_of(const Override& change);
 
 // Puts the value at its path. Throws InputError.
 void apply(Node& root, const Override& change);
+
+std::uint64_t read_seed(const Field& field);  // throws InputError
+
+// Throws InputError where a seed is given on the command line and the sweep has others.
+void refuse_swept_seed(bool swept, const std::vector<Override>& overrides);
 
 // A hash of a resolved configuration.
 std::string identity_of(const std::string& configuration);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/sweep.hpp"
 #include "models/data_file.hpp"
 #include "models/hash.hpp"
 
@@ -84,7 +85,8 @@ void resolve_data_files(Node& root, const fs::path& folder) {
       files.resolve(value, key);
       continue;
     }
-    for (auto& [path, values] : value.entries) files.resolve_swept(values.items, path);
+    each_swept(value,
+               [&](const std::string& path, Node& values) { files.resolve_swept(values.items, path); });
   }
 }
 

@@ -24,8 +24,12 @@ namespace fs = std::filesystem;
 // The values that a sweep gives a whole section, such as several devices; none where it does not.
 std::vector<Node>* swept_values(Node& root, const std::string& section) {
   Node* sweep = root.find("sweep");
-  Node* values = sweep != nullptr ? sweep->find(section) : nullptr;
-  return values != nullptr && values->kind == Node::Kind::sequence ? &values->items : nullptr;
+  if (sweep == nullptr) return nullptr;
+  std::vector<Node>* items = nullptr;
+  each_swept(*sweep, [&](const std::string& path, Node& values) {
+    if (path == section && values.kind == Node::Kind::sequence) items = &values.items;
+  });
+  return items;
 }
 
 // Puts a value at its path, in each of several devices or workloads where the path leads into one.
@@ -116,7 +120,7 @@ void read_settings(Mapping& m, Experiment& experiment) {
   if (auto permutations = m.maybe("permutations")) read_permutations(*permutations, experiment);
   if (auto n = m.maybe("replications"))
     experiment.replications = static_cast<std::uint32_t>(n->integer(1, 1'000'000));
-  if (auto seed = m.maybe("seed")) experiment.seed = static_cast<std::uint64_t>(seed->integer(0, INT64_MAX));
+  if (auto seed = m.maybe("seed")) experiment.seed = read_seed(*seed);
   if (auto jobs = m.maybe("jobs")) experiment.write_jobs = jobs->boolean();
   if (auto s = m.maybe("standalone"))
     experiment.standalone_transformed = s->one_of({"transformed", "original"}) == "transformed";
@@ -201,7 +205,7 @@ void check_published(const PublishedValue& value, const Experiment& experiment, 
 void check_swept(const SweptPath& swept) {
   const std::string first = first_of(swept.path());
   const std::vector<std::string> known{"workload", "clients", "device", "mechanism",
-                                       "policies", "grant",   "place"};
+                                       "policies", "grant",   "place",  "seed"};
   if (std::find(known.begin(), known.end(), first) == known.end())
     throw InputError(swept.value(0).origin(), "sweep." + swept.path(), quote(first),
                      "a path that begins with " + expected_names(first, known));
@@ -219,7 +223,10 @@ Experiment interpret(const Node& root) {
   read_settings(settings, experiment);
   Sweep sweep;
   if (auto field = settings.maybe("sweep")) sweep = Sweep(*field);
-  for (const SweptPath& swept : sweep.paths()) check_swept(swept);
+  for (const SweptPath& swept : sweep.paths()) {
+    check_swept(swept);
+    if (swept.path() == "seed") experiment.seed.reset();
+  }
   const auto services = settings.maybe("services");
   const auto published = settings.maybe("published");
   for (const char* key : {"device", "workload", "mechanism", "policies"}) settings.need(key);
@@ -272,6 +279,7 @@ Experiment read_experiment(Configuration configuration, const std::vector<Overri
   resolve_references(root, overrides, configuration.folder);
   resolve_data_files(root, configuration.folder);
   Experiment experiment = interpret(root);
+  refuse_swept_seed(!experiment.seed, overrides);
   experiment.configuration = root.json().dump();
   experiment.identity =
       identity_of(without_data_paths(root).json().dump() + versions_of_policies(experiment));

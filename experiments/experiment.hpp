@@ -19,7 +19,7 @@ struct Experiment {
   std::uint32_t permutations = 1;
   bool all_permutations = false;
   std::uint32_t replications = 1;
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed = 1;  // none where it is swept: each point has its own
   bool write_jobs = true;
   bool standalone_transformed = true;
   bool sample_sigma = false;
@@ -37,6 +37,7 @@ struct Experiment {
 // Reads an experiment: a file, the name of one that comes with Gangway, or the manifest.json of a result
 // folder, which keeps the resolved mapping. Throws InputError.
 Experiment read_experiment(const std::string& given, const std::vector<Override>& overrides);
+Experiment read_experiment(Configuration configuration, const std::vector<Override>& overrides);
 
 // Likewise, of a mapping that was read before; paths in it start from its folder.
 Experiment read_experiment(Configuration configuration, const std::vector<Override>& overrides);

@@ -47,10 +47,10 @@ std::set<std::uint32_t> judged_points(const std::vector<PublishedValue>& publish
 
 }  // namespace
 
-ResultFolder::ResultFolder(fs::path path, const Experiment& experiment, const WorldEntry& world,
-                           const Machine& machine, bool force)
+ResultFolder::ResultFolder(fs::path path, const Experiment& experiment, ResultKey key, bool force)
     : experiment_(&experiment),
-      parts_(std::move(path), key_of(experiment.identity, world, machine), files_of(experiment), force) {}
+      parts_(std::move(path), key, key.points.empty() ? files_of(experiment) : std::vector<std::string>{},
+             force) {}
 
 void ResultFolder::keep_jobs(std::uint64_t group, std::uint32_t replication, const std::string& rows) {
   parts_.store().keep_text(group, replication, rows);
@@ -58,7 +58,8 @@ void ResultFolder::keep_jobs(std::uint64_t group, std::uint32_t replication, con
 
 void ResultFolder::keep(std::uint64_t group, std::uint32_t point, const std::string& policy,
                         const GroupRows& rows) {
-  parts_.store().keep(group, {point, policy, rows.json().dump(), ""});
+  parts_.store().keep(
+      group, {point, policy, rows.json().dump(), "", rows.events, static_cast<std::uint64_t>(rows.jobs)});
 }
 
 void ResultFolder::keep_failure(std::uint64_t group, std::uint32_t point, const std::string& policy,
@@ -197,11 +198,19 @@ Findings ResultFolder::finish(RunAccount& account, TableSink* tables) {
     if (tables != nullptr) tables->published(row);
   }
   parts_.put("published.csv", published);
+  parts_.finish(manifest_of(account), account.failed > 0);
+  return findings;
+}
+
+void ResultFolder::finish_part(const RunAccount& account) {
+  parts_.finish(manifest_of(account), account.failed > 0);
+}
+
+Json ResultFolder::manifest_of(const RunAccount& account) const {
   Json manifest =
       manifest_json(experiment_->name, parts_.key(), experiment_->seed, experiment_->configuration, account);
   manifest["replications"] = experiment_->replications;
-  parts_.finish(manifest, account.failed > 0);
-  return findings;
+  return manifest;
 }
 
 }  // namespace gangway

@@ -37,8 +37,7 @@ class ResultFolder {
   static constexpr std::size_t kMostReported = 60;
 
   // As ResultParts opens it.
-  ResultFolder(std::filesystem::path path, const Experiment& experiment, const WorldEntry& world,
-               const Machine& machine, bool force);
+  ResultFolder(std::filesystem::path path, const Experiment& experiment, ResultKey key, bool force);
 
   ResultParts& parts() { return parts_; }
   bool complete() const { return parts_.complete(); }  // nothing is left to do
@@ -54,11 +53,14 @@ class ResultFolder {
   // removes the parts unless some failed. RunError where all did: then nothing is written.
   Findings finish(RunAccount& account,           // adds what all rows say of the scheduler
                   TableSink* tables = nullptr);  // is told all rows, too
+  // Of a part of results: no tables, and no findings. The parts stay, for a merge.
+  void finish_part(const RunAccount& account);
 
  private:
   class Tables;
   void write_tables(Measured& measured, StarvedCells& starved, Findings& findings,
                     SchedulerAccount& scheduler, TableSink* told);
+  nlohmann::ordered_json manifest_of(const RunAccount& account) const;
   std::vector<Row> rows_of_published(const std::vector<Verdict>& verdicts, const StarvedCells& starved) const;
 
   const Experiment* experiment_;

@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/group_counts.hpp"
+#include "experiments/point_set.hpp"
+
 namespace gangway {
 
 // Where a group stands: its number among all, its point, its place at that.
@@ -32,14 +35,17 @@ template <typename Group>
 class GroupTasks {
  public:
   struct Groups {
-    std::uint32_t points = 0;
-    std::function<std::uint64_t(std::uint32_t point)> at;  // how many
-    std::function<bool(const GroupPlace&)> kept;           // there is nothing to do
+    PointSet points;                              // whose groups are to be done
+    GroupCounts counts;                           // of all points
+    std::function<bool(const GroupPlace&)> kept;  // there is nothing to do
     std::function<std::shared_ptr<Group>(const GroupPlace&)> open;
   };
 
   // `tasks`: of each group, at least 1.
-  GroupTasks(Groups groups, std::uint64_t tasks) : groups_(std::move(groups)), tasks_(tasks) {}
+  GroupTasks(Groups groups, std::uint64_t tasks)
+      : groups_(std::move(groups)), tasks_(tasks), ranges_(groups_.points.ranges()) {
+    begin(0);
+  }
 
   std::optional<GroupTask<Group>> next() {
     const std::lock_guard lock(mutex_);
@@ -65,28 +71,43 @@ class GroupTasks {
  private:
   // The next group that is not kept.
   bool open() {
-    for (; place_.point < groups_.points; ++place_.point, place_.index = 0)
-      while (place_.index < groups_.at(place_.point)) {
-        const GroupPlace place = place_;
-        ++place_.number;
-        ++place_.index;
-        if (groups_.kept(place)) {
-          ++kept_;
-          continue;
-        }
-        group_ = groups_.open(place);
-        next_ = 0;
-        return true;
+    for (; range_ < ranges_.size(); begin(range_ + 1))
+      for (; place_.point <= ranges_[range_].last; ++place_.point, place_.index = 0)
+        if (open_at_point()) return true;
+    return false;
+  }
+
+  void begin(std::size_t range) {
+    range_ = range;
+    if (range_ == ranges_.size()) return;
+    const std::uint32_t first = ranges_[range_].first;
+    place_ = {groups_.counts.before(first), first, 0};
+  }
+
+  bool open_at_point() {
+    while (place_.index < groups_.counts.at(place_.point)) {
+      const GroupPlace place = place_;
+      ++place_.number;
+      ++place_.index;
+      if (groups_.kept(place)) {
+        ++kept_;
+        continue;
       }
+      group_ = groups_.open(place);
+      next_ = 0;
+      return true;
+    }
     return false;
   }
 
   const Groups groups_;
   const std::uint64_t tasks_;
+  const std::vector<PointSet::Range> ranges_;
   std::mutex mutex_;  // of what follows
   std::vector<GroupTask<Group>> returned_;
   std::shared_ptr<Group> group_;
   std::uint64_t next_ = 0;
+  std::size_t range_ = 0;
   GroupPlace place_;
   std::atomic<std::uint64_t> kept_ = 0;
 };

@@ -68,11 +68,11 @@ std::string rows_of(const TaskSet& set, std::uint64_t which, const BoundReport& 
 
 std::optional<JudgedSet> judge(const Study& study, const StudyPoint& point, std::uint64_t number,
                                std::size_t order, const std::atomic<bool>& stop) {
-  const TaskSet set = point.set(study.seed, number, order);
+  const TaskSet set = point.set(number, order);
   const BoundReport report = bound_responses(set);
   std::vector<SeenTask> seen(report.tasks.size());
   JudgedSet judged;
-  Stream random(study.seed, "study", {number});
+  Stream random(point.seed, "study", {number});
   const std::uint64_t seed = random.next();  // one for each set, the same in all orders
   if (study.simulated_jobs) {
     const LongRun run = simulate_periodically(set, *study.simulated_jobs, seed);

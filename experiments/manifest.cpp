@@ -53,16 +53,20 @@ std::optional<std::string> ResultKey::difference(const ResultKey& ours) const {
   if (world != ours.world) return "results of the world " + quote(world);
   if (program != ours.program) return "results of another build of gangway";
   if (machine != ours.machine) return "results measured on another machine (" + machine + ")";
+  if (points != ours.points)
+    return points.empty() ? "results of all points" : "a part, of the points " + points;
   return std::nullopt;
 }
 
 Json ResultKey::json() const {
-  return {{"identity", identity}, {"world", world}, {"program", program}, {"machine", machine}};
+  Json json{{"identity", identity}, {"world", world}, {"program", program}, {"machine", machine}};
+  if (!points.empty()) json["points"] = points;
+  return json;
 }
 
 ResultKey ResultKey::from_json(const Json& json) {
   return {text_of(json, "identity"), text_of(json, "world"), text_of(json, "program"),
-          text_of(json, "machine")};
+          text_of(json, "machine"), text_of(json, "points")};
 }
 
 ResultKey key_of(const std::string& identity, const WorldEntry& world, const Machine& machine) {
@@ -70,26 +74,26 @@ ResultKey key_of(const std::string& identity, const WorldEntry& world, const Mac
   if (world.real_time)
     for (const std::string& part : {host_cpu(), machine.gpu, machine.driver})
       if (!part.empty()) measured += (measured.empty() ? "" : ", ") + part;
-  return {identity, world.name, program_hash(), measured};
+  return {identity, world.name, program_hash(), measured, ""};
 }
 
-Json manifest_json(const std::string& name, const ResultKey& key, std::uint64_t seed,
+Json manifest_json(const std::string& name, const ResultKey& key, std::optional<std::uint64_t> seed,
                    const std::string& configuration, const RunAccount& account) {
   Json json{
-      {"kind", "result"},
+      {"kind", key.points.empty() ? kWholeResult : kPartOfResult},
       {"version", 1},
       {"experiment", name},
       {"identity", key.identity},
       {"world", key.world},
       {"program", key.program},
       {"machine", key.machine},
-      {"seed", seed},
+      {"seed", seed ? Json(*seed) : Json()},
       {"gangway", build_version()},
       {"commit", build_commit()},
       {"compiler", build_compiler()},
       {"command", account.command},
       {"host",
-       {{"cpu", host_cpu()},
+       {{"cpu", account.cpus.empty() ? host_cpu() : account.cpus},
         {"gpu", text_or_null(account.machine.gpu)},
         {"driver", text_or_null(account.machine.driver)}}},
       {"threads", account.threads},
@@ -102,6 +106,8 @@ Json manifest_json(const std::string& name, const ResultKey& key, std::uint64_t 
       {"jobs", account.jobs},
       {"events_per_second", account.seconds > 0 ? static_cast<double>(account.events) / account.seconds : 0},
       {"jobs_per_second", account.seconds > 0 ? static_cast<double>(account.jobs) / account.seconds : 0}};
+  if (!key.points.empty()) json["points"] = key.points;
+  if (account.merged_parts > 0) json["merged_parts"] = account.merged_parts;
   if (!account.scheduler.empty()) json["scheduler"] = account.scheduler.json();
   for (const RecordedMachine& m : account.recordings)
     json["recordings"].push_back(
@@ -132,6 +138,16 @@ void list_file(const fs::path& folder, const std::string& name) {
 }
 
 Manifest read_manifest(const fs::path& folder) {
+  Manifest manifest = read_manifest_of_any(folder);
+  if (!manifest.key.points.empty())
+    throw InputError(
+        fmt::format("{}: found a part of results, of the points {}, expected all of them, as "
+                    "`gangway merge` joins them",
+                    folder.string(), manifest.key.points));
+  return manifest;
+}
+
+Manifest read_manifest_of_any(const fs::path& folder) {
   const fs::path file = folder / "manifest.json";
   std::error_code error;
   if (!fs::is_directory(folder, error))
@@ -140,7 +156,8 @@ Manifest read_manifest(const fs::path& folder) {
     throw InputError(fmt::format("{}: found no manifest.json, expected a folder that `gangway run` finished",
                                  folder.string()));
   const Json json = Json::parse(read_file(file), nullptr, false);
-  if (!json.is_object() || text_of(json, "kind") != "result")
+  const std::string kind = json.is_object() ? text_of(json, "kind") : "";
+  if (kind != kWholeResult && kind != kPartOfResult)
     throw InputError({file.string(), 1}, "kind", "no manifest of a result",
                      "the manifest.json that `gangway run` writes");
   Manifest manifest{text_of(json, "experiment"), ResultKey::from_json(json), wants_jobs(json), 0, {}};

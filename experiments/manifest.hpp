@@ -21,6 +21,7 @@ struct ResultKey {
   std::string world;
   std::string program;  // a hash of the executable
   std::string machine;  // that times were measured on; empty for worlds that do not measure
+  std::string points;   // of a part: which of the sweep's, as PointSet::parse() takes them; empty: all
 
   // What these results are, seen from `ours`, for an error message; none where they are the same.
   std::optional<std::string> difference(const ResultKey& ours) const;
@@ -31,6 +32,9 @@ struct ResultKey {
 
 // The key of a configuration in a world of this program, measured on `machine`.
 ResultKey key_of(const std::string& identity, const WorldEntry& world, const Machine& machine);
+
+inline constexpr const char* kWholeResult = "result";  // kinds of manifests
+inline constexpr const char* kPartOfResult = "part";
 
 using ResultFiles = std::map<std::string, FileFacts>;  // by path in the result folder
 
@@ -47,7 +51,8 @@ struct Manifest {
 struct RunAccount {
   std::string command;
   std::string world;
-  Machine machine;  // of a real world
+  std::string cpus;  // of the hosts, where it was not this one
+  Machine machine;   // of a real world
   unsigned threads = 1;
   std::string start, end;  // UTC, ISO 8601
   double seconds = 0;
@@ -58,13 +63,15 @@ struct RunAccount {
   std::vector<RecordedMachine> recordings;
   std::vector<std::string> best_cases;  // RecordedMachines::best_cases()
   std::uint64_t failed = 0;             // groups of results that are missing
+  std::uint64_t merged_parts = 0;       // that these results were joined from
 };
 
 std::string utc_now();  // as a manifest has it
 
-// What every manifest says, as JSON; `configuration` is the resolved file.
-nlohmann::ordered_json manifest_json(const std::string& name, const ResultKey& key, std::uint64_t seed,
-                                     const std::string& configuration, const RunAccount& account);
+// What every manifest says, as JSON; `configuration` is the resolved file, `seed` none where it is swept.
+nlohmann::ordered_json manifest_json(const std::string& name, const ResultKey& key,
+                                     std::optional<std::uint64_t> seed, const std::string& configuration,
+                                     const RunAccount& account);
 
 // The same with other files beside it.
 nlohmann::ordered_json with_files(nlohmann::ordered_json manifest, const ResultFiles& files);
@@ -72,7 +79,8 @@ nlohmann::ordered_json with_files(nlohmann::ordered_json manifest, const ResultF
 // Lists another file of a finished folder in its manifest.
 void list_file(const std::filesystem::path& folder, const std::string& name);
 
-// Reads manifest.json. Throws InputError where `folder` is none that `gangway run` finished.
+// Reads manifest.json. Throws InputError where `folder` is none that `gangway run` finished, or a part.
 Manifest read_manifest(const std::filesystem::path& folder);
+Manifest read_manifest_of_any(const std::filesystem::path& folder);  // of a part, too
 
 }  // namespace gangway

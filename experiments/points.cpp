@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "experiments/configuration.hpp"
 #include "experiments/playable.hpp"
 #include "experiments/scaled_alone.hpp"
 
@@ -190,20 +191,14 @@ Points::Points(Node root, Sweep sweep, Check check)
       sweep_(std::move(sweep)),
       check_(std::move(check)),
       recent_(std::make_shared<Recent>()) {
-  for (std::size_t p = 0; p < sweep_.paths().size(); ++p) {
-    const std::string& path = sweep_.paths()[p].path();
-    swept_keys_.push_back(first_of(path));
-    if (path != "policies") continue;
-    policies_path_ = p;
-    for (std::size_t i = 0; i < sweep_.paths()[p].size(); ++i)
-      policy_counts_.push_back(static_cast<std::uint32_t>(sweep_.paths()[p].value(i).items.size()));
-  }
+  for (const SweptPath& swept : sweep_.paths()) swept_keys_.push_back(first_of(swept.path()));
   const Point unswept = read({*this, {}, 0, {}});
-  if (policy_counts_.empty()) policy_counts_.push_back(static_cast<std::uint32_t>(unswept.policies.size()));
+  groups_ = GroupCounts(sweep_, "policies", unswept.policies.size());
 }
 
 Point Points::read(const Sections& sections) const {
   Point point;
+  if (const Node* seed = sections.find("seed")) point.seed = read_seed(Field(*seed, "seed"));
   point.device = read_device(sections.need("device"));
   point.workload = recent_->workloads.get(sections.key_of({"workload", "clients", "device"}),
                                           [&] { return sections.workload_on(point.device); });
@@ -223,17 +218,6 @@ Point Points::operator[](std::uint32_t point) const {
   read_point.values = sweep_.values(point);
   if (check_) check_(read_point);
   return read_point;
-}
-
-std::uint32_t Points::policies_at(std::uint32_t point) const {
-  return policy_counts_.size() == 1 ? policy_counts_.front()
-                                    : policy_counts_[sweep_.at(point)[policies_path_]];
-}
-
-std::uint64_t Points::groups() const {
-  std::uint64_t of_each_value = 0;
-  for (const std::uint32_t count : policy_counts_) of_each_value += count;
-  return of_each_value * (size() / policy_counts_.size());
 }
 
 std::vector<std::string> Points::labels_at(std::uint32_t point) const {

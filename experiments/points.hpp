@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/group_counts.hpp"
 #include "experiments/sweep.hpp"
 #include "models/device.hpp"
 #include "models/granting.hpp"
@@ -37,7 +38,8 @@ struct Contender : ChosenPolicy {
 
 // One combination of the swept parameters, ready to run.
 struct Point {
-  std::vector<std::string> values;                 // as text, one per swept path
+  std::vector<std::string> values;  // as text, one per swept path
+  std::uint64_t seed = 1;
   Device device;                                   // of the policies that have none of their own
   std::shared_ptr<const WorkloadSource> workload;  // likewise; clients' names and arrivals are everybody's
   ChosenMechanism mechanism;
@@ -68,8 +70,8 @@ class Points {
   // Throws InputError where the values of the point do not go together.
   Point operator[](std::uint32_t point) const;
 
-  std::uint32_t policies_at(std::uint32_t point) const;           // how many
-  std::uint64_t groups() const;                                   // policies of all points
+  std::uint64_t policies_at(std::uint32_t point) const { return groups_.at(point); }  // how many
+  const GroupCounts& groups() const { return groups_; }                               // policies of points
   std::vector<std::string> labels_at(std::uint32_t point) const;  // of its policies, in their order
 
   // Reads the points of Sweep::checked().
@@ -83,9 +85,8 @@ class Points {
   Node root_;
   Sweep sweep_;
   Check check_;
-  std::vector<std::string> swept_keys_;       // below which something is swept
-  std::vector<std::uint32_t> policy_counts_;  // by value of the path `policies`; one where it is not swept
-  std::size_t policies_path_ = 0;             // its place among the paths, where it is
+  std::vector<std::string> swept_keys_;  // below which something is swept
+  GroupCounts groups_;
   std::shared_ptr<Recent> recent_;
 };
 

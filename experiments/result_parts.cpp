@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "experiments/part_file.hpp"
 #include "models/error.hpp"
 
 namespace gangway {
@@ -81,7 +82,7 @@ std::optional<ResultKey> read_key(const fs::path& file) {
   const std::string text = read_file(file);
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_object()) return ResultKey::from_json(json);
-  return ResultKey{text.substr(0, text.find(' ')), "", "", ""};
+  return ResultKey{text.substr(0, text.find(' ')), "", "", "", ""};
 }
 
 }  // namespace
@@ -112,7 +113,7 @@ void ResultParts::refuse(const std::string& found) const {
 void ResultParts::refuse_strangers() const {
   if (const auto stranger = stranger_in(path_))
     refuse("a folder that holds " + quote(*stranger) + " and no results of gangway");
-  if (fs::exists(path_ / "manifest.json")) read_manifest(path_);
+  if (fs::exists(path_ / "manifest.json")) read_manifest_of_any(path_);
 }
 
 void ResultParts::refuse_others(const std::vector<ResultKey>& theirs) const {
@@ -124,7 +125,7 @@ void ResultParts::refuse_others(const std::vector<ResultKey>& theirs) const {
 void ResultParts::take_up(bool force) {
   if (force) clear();
   std::optional<Manifest> manifest;
-  if (!force && fs::exists(path_ / "manifest.json")) manifest = read_manifest(path_);
+  if (!force && fs::exists(path_ / "manifest.json")) manifest = read_manifest_of_any(path_);
   auto begun = read_key(parts_ / "key");
   if (begun && begun->difference(key_) && !manifest && is_without_parts()) {
     clear_parts();
@@ -145,7 +146,10 @@ void ResultParts::take_up(bool force) {
   const bool whole = std::none_of(damaged_.begin(), damaged_.end(), [&](const std::string& name) {
     return !is_trace(name) && listed.count(name) > 0;
   });
-  complete_ = manifest && manifest->failed == 0 && whole;
+  const bool store_lacks = is_part_of_results() && !(store_ && is_finished(*store_));
+  complete_ = manifest && manifest->failed == 0 && whole && !store_lacks;
+  if (manifest && store_lacks)
+    note_ = fmt::format("{}: {} is missing or has changed: made anew", path_.string(), store_of("").string());
   resumed_ = !complete_ && store_ && store_->count() > 0;
   if (manifest && !whole) {
     std::vector<std::string> lost;
@@ -159,9 +163,10 @@ void ResultParts::take_up(bool force) {
   }
   if (complete_ && store_) {  // all that is left to take over is what it says of files
     store_.reset();
-    clear_parts();
+    if (!is_part_of_results()) clear_parts();
   }
   if (complete_) return;
+  if (store_ && is_part_of_results()) reopen(*store_);
   if (manifest && !resumed_ && !key_.machine.empty()) forget_traces();
   write_file(parts_ / "key", key_.json().dump() + "\n");
   if (!store_) store_ = std::make_unique<PartStore>(parts_ / kStore);
@@ -211,6 +216,12 @@ bool ResultParts::lost(const std::string& name) const {
   return damaged_.count(name) > 0;
 }
 
+std::optional<FileFacts> ResultParts::facts(const std::string& name) const {
+  const std::lock_guard guard(files_mutex_);
+  const auto file = files_.find(name);
+  return file == files_.end() ? std::nullopt : std::optional(file->second);
+}
+
 void ResultParts::expect(const std::string& name) {
   const std::lock_guard guard(files_mutex_);
   if (!force_ && files_.count(name) == 0 && fs::exists(path_ / name))
@@ -247,10 +258,30 @@ void ResultParts::put(const std::string& name, NewFile& file) {
 }
 
 void ResultParts::finish(const Json& manifest, bool keep_parts) {
+  if (is_part_of_results()) finish_store(manifest);
   // Last: its presence says that the rest is there.
   write_file(path_ / "manifest.json", with_files(manifest, intact_files()).dump(1) + "\n");
   complete_ = !keep_parts;
 }
+
+void ResultParts::abandon() {
+  store_.reset();
+  clear();
+  std::error_code ignored;
+  fs::remove(path_ / "trace", ignored);  // unless there is more in it
+}
+
+void ResultParts::finish_store(const Json& manifest) {
+  store_->say(kPartContent, store_->hash());
+  store_->say(kPartConfiguration, manifest["configuration"].dump());
+  Json rest = manifest;
+  rest.erase("configuration");
+  rest.erase("files");
+  store_->say(kPartManifest, rest.dump());
+  store_->settle();
+}
+
+fs::path ResultParts::store_of(const fs::path& folder) { return folder / "parts" / kStore; }
 
 void ResultParts::list_again() {
   const fs::path file = path_ / "manifest.json";
@@ -259,7 +290,7 @@ void ResultParts::list_again() {
 
 ResultParts::~ResultParts() {
   store_.reset();
-  if (complete_) clear_parts();
+  if (complete_ && !is_part_of_results()) clear_parts();
   unlock();
 }
 
@@ -310,7 +341,7 @@ void ResultParts::clear() const {
   if (begun) listed = PartStore(parts_ / kStore).files();
   std::optional<Manifest> manifest;
   try {
-    if (fs::exists(path_ / "manifest.json")) manifest = read_manifest(path_);
+    if (fs::exists(path_ / "manifest.json")) manifest = read_manifest_of_any(path_);
   } catch (const InputError&) {  // somebody else's
   }
   if (manifest && manifest->files) listed.insert(manifest->files->begin(), manifest->files->end());

@@ -1,12 +1,16 @@
 // What result folders of any kind have in common: one process writes at a time, finished parts of a run are
 // kept until all are there, a later call with the same key takes them up, and files are known by size and
 // hash, so that one that is missing or changed is made anew and one of somebody else's is left alone.
+//
+// A folder whose key names points holds a part of results. It is complete with its manifest and its store,
+// parts/results.sqlite, which PartFile reads.
 #pragma once
 
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,7 +44,8 @@ class ResultParts {
   // Whether a trace is there as it was written, and whether one was written that is not.
   bool intact(const std::string& name) const;
   bool lacks_traces() const;
-  bool lost(const std::string& name) const;  // written once, and missing or changed
+  bool lost(const std::string& name) const;                       // written once, and missing or changed
+  std::optional<FileFacts> facts(const std::string& name) const;  // as it was written; none where it was not
 
   // For a file that others write: before, which throws InputError where there is one of somebody else's, and
   // after. May be called from any thread.
@@ -51,8 +56,11 @@ class ResultParts {
   // holds something else. May be called from any thread.
   void put(const std::string& name, NewFile& file);
 
-  // Writes the manifest with all files listed; with `keep_parts`, parts stay for a later call.
+  // Writes the manifest with all files listed; with `keep_parts`, parts stay for a later call. Those of a
+  // part of results stay always: `keep_parts` says that a later call tries what failed again.
   void finish(const nlohmann::ordered_json& manifest, bool keep_parts);
+  static std::filesystem::path store_of(const std::filesystem::path& folder);
+  void abandon();     // removes all that was begun; nothing else may be called then
   void list_again();  // the manifest of a complete folder that got more files
 
  private:
@@ -65,6 +73,8 @@ class ResultParts {
   void find_damage(const ResultFiles& listed);
   void forget_traces();
   ResultFiles intact_files() const;
+  bool is_part_of_results() const { return !key_.points.empty(); }
+  void finish_store(const nlohmann::ordered_json& manifest);
   void clear() const;
   void clear_parts() const;
   [[noreturn]] void refuse(const std::string& found) const;

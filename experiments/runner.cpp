@@ -30,6 +30,10 @@ void check_world(const Point& point, const WorldEntry& world) {
       check_playable(world, policy, point);
 }
 
+PointSet points_of(const Experiment& experiment, const RunOptions& options) {
+  return options.points.value_or(PointSet::all(experiment.points.size()));
+}
+
 using Task = GroupTask<OpenGroup>;  // a replication
 
 class Runner {
@@ -38,14 +42,13 @@ class Runner {
          RecordedMachines recordings, ResultFolder& folder, const std::atomic<bool>& stop)
       : experiment_(experiment),
         options_(options),
+        points_(points_of(experiment, options)),
         machine_(std::move(machine)),
         recordings_(std::move(recordings)),
         folder_(folder),
         stop_(stop),
-        traces_(experiment, folder.parts(), options.trace_limit, options.say),
-        tasks_({experiment.points.size(),
-                [this](std::uint32_t point) { return experiment_.points.policies_at(point); },
-                [this](const GroupPlace& place) { return kept(place); },
+        traces_(experiment, points_, folder.parts(), options.trace_limit, options.say),
+        tasks_({points_, experiment.points.groups(), [this](const GroupPlace& place) { return kept(place); },
                 [this](const GroupPlace& place) { return open(place); }},
                experiment.replications) {}
 
@@ -58,13 +61,14 @@ class Runner {
     folder_.parts().store().commit();
     if (!crew.note.empty()) report.notes.push_back(crew.note);
     report.account.threads = crew.threads;
-    report.groups = experiment_.points.groups();
+    report.part = options_.points.has_value();
+    report.groups = groups();
     report.groups_done = done();
     report.failed = failed_;
     for (auto& [number, failure] : failures_) report.failures.push_back(std::move(failure));
     report.interrupted = report.groups_done + report.failed < report.groups;
     if (report.interrupted) return report;
-    if (report.failed == report.groups) fail(report);
+    if (report.failed == report.groups && !report.part) fail(report);
     report.interrupted = !make_traces();
     if (!report.interrupted) end(report);
     return report;
@@ -76,8 +80,7 @@ class Runner {
     if (options_.world->real_time || (!options_.trace && !folder_.parts().lacks_traces())) return true;
     const auto played = static_cast<double>(std::max<std::uint64_t>(done_groups_, 1));
     if (options_.trace)
-      traces_.announce(static_cast<double>(events_) * static_cast<double>(experiment_.points.groups()) /
-                       played);
+      traces_.announce(static_cast<double>(events_) * static_cast<double>(groups()) / played);
     return traces_.make_missing(*options_.world, stop_, !options_.trace);
   }
 
@@ -100,7 +103,10 @@ class Runner {
     report.account.events = events_;
     report.account.jobs = jobs_;
     report.account.failed = report.failed;
-    report.findings = folder_.finish(report.account, options_.tables);
+    if (report.part)
+      folder_.finish_part(report.account);
+    else
+      report.findings = folder_.finish(report.account, options_.tables);
   }
 
   // Nothing could be played.
@@ -115,7 +121,8 @@ class Runner {
     if (options_.world->real_time) return 1;
     return options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
   }
-  std::uint64_t units() const { return experiment_.points.groups() * experiment_.replications; }
+  std::uint64_t groups() const { return experiment_.points.groups().of(points_); }
+  std::uint64_t units() const { return groups() * experiment_.replications; }
   std::uint64_t done() const { return done_groups_ + tasks_.kept(); }
 
   // Whether an earlier call left the group. A real run cannot be played again for its timeline.
@@ -199,7 +206,7 @@ class Runner {
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     RunProgress progress;
     progress.groups_done = done();
-    progress.groups = experiment_.points.groups();
+    progress.groups = groups();
     progress.runs_done = done_units_;
     progress.runs = units() - tasks_.kept() * experiment_.replications;
     progress.jobs_per_second = static_cast<double>(jobs_) / seconds;
@@ -211,6 +218,7 @@ class Runner {
 
   const Experiment& experiment_;
   const RunOptions& options_;
+  const PointSet points_;  // that are played
   const Machine machine_;
   const RecordedMachines recordings_;
   ResultFolder& folder_;
@@ -228,17 +236,16 @@ class Runner {
 // To results that are there already. Returns false when `stop` got set before the end.
 bool add_traces(const Experiment& experiment, const RunOptions& options, ResultParts& parts,
                 const std::atomic<bool>& stop) {
-  TraceFiles traces(experiment, parts, options.trace_limit, options.say);
+  const PointSet points = points_of(experiment, options);
+  TraceFiles traces(experiment, points, parts, options.trace_limit, options.say);
   bool whole = true;
   if (!options.world->real_time) {
-    if (options.trace) traces.announce(read_manifest(options.out).events);
+    if (options.trace) traces.announce(read_manifest_of_any(options.out).events);
     whole = traces.make_missing(*options.world, stop, !options.trace);
   } else {
-    for (std::uint32_t p = 0; p < experiment.points.size(); ++p)
-      for (std::uint32_t q = 0; q < experiment.points.policies_at(p); ++q)
-        if (!traces.has({p, q, 0}))
-          throw InputError({"--trace", 0}, "trace", "results of runs in real time that kept no timeline",
-                           "--force as well, which runs them again");
+    if (!traces.complete())
+      throw InputError({"--trace", 0}, "trace", "results of runs in real time that kept no timeline",
+                       "--force as well, which runs them again");
   }
   parts.list_again();
   return whole;
@@ -260,7 +267,9 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   });
   Machine machine;
   if (options.world->machine != nullptr) machine = options.world->machine();  // before anything is written
-  ResultFolder folder(options.out, experiment, *options.world, machine, options.force);
+  ResultKey key = key_of(experiment.identity, *options.world, machine);
+  if (options.points) key.points = options.points->text();
+  ResultFolder folder(options.out, experiment, std::move(key), options.force);
   RunReport report;
   const std::string note = folder.parts().note();
   const bool lacks_traces = folder.parts().lacks_traces() && !options.world->real_time;

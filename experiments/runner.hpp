@@ -21,6 +21,7 @@ struct RunProgress {
 
 struct RunOptions {
   std::filesystem::path out;
+  std::optional<PointSet> points;  // only these, as a part of the results; not empty
   const WorldEntry* world = nullptr;
   unsigned threads = 0;  // 0: one for each core
   bool force = false;
@@ -46,6 +47,7 @@ struct FailedGroup {
 struct RunReport {
   bool interrupted = false;
   bool was_complete = false;  // nothing had to be done
+  bool part = false;          // of the results: there are no tables and no findings
   std::uint64_t groups = 0, groups_done = 0;
   std::uint64_t failed = 0;
   std::vector<FailedGroup> failures;  // the first of these in the order of the results
@@ -58,8 +60,9 @@ struct RunReport {
 // for any number of threads, and memory that does not depend on the number of points. When `stop` gets set,
 // finished groups are kept and the report says interrupted. A group that fails leaves the others alone: the
 // report and summary.csv have its error, and a later call tries it again; where all fail, nothing but the
-// report is written. Throws InputError when a policy needs more than the world can do, RunError when results
-// cannot be written; finished groups are kept then, too.
+// report is written. With `points` the folder becomes a part of the results, which PartFile reads and Merge
+// joins with others: then failures are in it even where all fail. Throws InputError when a policy needs more
+// than the world can do, RunError when results cannot be written; finished groups are kept then, too.
 RunReport run_experiment(const Experiment& experiment, const RunOptions& options,
                          const std::atomic<bool>& stop);
 

@@ -8,6 +8,7 @@
 #include "models/error.hpp"
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
+#include "models/world.hpp"
 
 namespace gangway {
 namespace {

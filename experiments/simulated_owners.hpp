@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/simulated_taskset.hpp"
+#include "models/trace.hpp"
 
 namespace gangway {
 

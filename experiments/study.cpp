@@ -26,6 +26,7 @@ std::shared_ptr<const Generator> read_generator(const Field& field,
 
 StudyPoint read_point(Mapping& m) {
   StudyPoint point;
+  if (const auto seed = m.maybe("seed")) point.seed = read_seed(*seed);
   const auto generator = m.maybe("generator"), owners = m.maybe("owners"), given = m.maybe("task_sets");
   const int sources = (generator ? 1 : 0) + (owners ? 1 : 0) + (given ? 1 : 0);
   if (sources != 1)
@@ -61,7 +62,7 @@ void read_settings(Mapping& m, Study& study) {
   read_header(m, "study");
   study.name = m.need("name").identifier();
   if (auto title = m.maybe("title")) study.title = title->text();
-  if (auto seed = m.maybe("seed")) study.seed = static_cast<std::uint64_t>(seed->integer(0, INT64_MAX));
+  if (auto seed = m.maybe("seed")) study.seed = read_seed(*seed);
   if (auto tasks = m.maybe("tasks")) study.write_tasks = tasks->boolean();
   if (auto simulate = m.maybe("simulate")) {
     Mapping how = simulate->mapping();
@@ -77,20 +78,9 @@ void read_settings(Mapping& m, Study& study) {
 
 void check_swept_of_study(const SweptPath& swept) {
   const std::string first = first_of(swept.path());
-  if (first != "generator" && first != "owners" && first != "orders")
+  if (first != "generator" && first != "owners" && first != "orders" && first != "seed")
     throw InputError(swept.value(0).origin(), "sweep." + swept.path(), quote(first),
-                     "a path that begins with generator, owners or orders");
-}
-
-// How many orders there are at each value of the path `orders`, or at all points.
-std::vector<std::size_t> order_counts_of(const Sweep& sweep, const StudyPoint& unswept) {
-  for (const SweptPath& swept : sweep.paths())
-    if (swept.path() == "orders") {
-      std::vector<std::size_t> counts;
-      for (std::size_t i = 0; i < swept.size(); ++i) counts.push_back(swept.value(i).items.size());
-      return counts;
-    }
-  return {unswept.order_count()};
+                     "a path that begins with generator, owners, orders or seed");
 }
 
 // Task sets by name of a file, as seen from the study's folder.
@@ -109,7 +99,7 @@ void resolve_sets(Node& root, const std::filesystem::path& folder) {
 
 }  // namespace
 
-TaskSet StudyPoint::set(std::uint64_t seed, std::uint64_t number, std::size_t order) const {
+TaskSet StudyPoint::set(std::uint64_t number, std::size_t order) const {
   TaskSet set = generator ? generator->draw(seed, number)
                 : owners  ? owners->draw(seed, number)
                           : given[number];
@@ -129,11 +119,15 @@ Study read_study(Configuration configuration, const std::vector<Override>& overr
   Mapping settings = Field(root, "").mapping();
   read_settings(settings, study);
   if (auto field = settings.maybe("sweep")) study.sweep = Sweep(*field);
-  for (const SweptPath& swept : study.sweep.paths()) check_swept_of_study(swept);
+  for (const SweptPath& swept : study.sweep.paths()) {
+    check_swept_of_study(swept);
+    if (swept.path() == "seed") study.seed.reset();
+  }
+  refuse_swept_seed(!study.seed, overrides);
   const StudyPoint unswept = read_point(settings);  // the unswept file must be right by itself
   settings.finish();
   study.sets = unswept.sets;
-  study.order_counts = order_counts_of(study.sweep, unswept);
+  study.groups = GroupCounts(study.sweep, "orders", unswept.order_count());
   study.configuration = root.json().dump();
   study.identity = identity_of(study.configuration);
   study.root = std::move(root);
@@ -142,22 +136,9 @@ Study read_study(Configuration configuration, const std::vector<Override>& overr
 }
 
 StudyPoint Study::point(std::uint32_t index) const {
-  Node part = changed(root, sweep, index, {"generator", "owners", "orders", "task_sets", "sets"});
+  Node part = changed(root, sweep, index, {"generator", "owners", "orders", "task_sets", "sets", "seed"});
   Mapping m = Field(part, "").mapping();
   return read_point(m);
-}
-
-std::size_t Study::orders_at(std::uint32_t index) const {
-  if (order_counts.size() == 1) return order_counts.front();
-  for (std::size_t p = 0; p < sweep.paths().size(); ++p)
-    if (sweep.paths()[p].path() == "orders") return order_counts[sweep.at(index)[p]];
-  return order_counts.front();
-}
-
-std::uint64_t Study::groups() const {
-  std::uint64_t of_each_value = 0;
-  for (const std::size_t count : order_counts) of_each_value += count;
-  return of_each_value * (sweep.points() / order_counts.size());
 }
 
 }  // namespace gangway

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/configuration.hpp"
+#include "experiments/group_counts.hpp"
 #include "experiments/sweep.hpp"
 #include "models/taskset.hpp"
 #include "workloads/owner_set_generator.hpp"
@@ -21,9 +22,10 @@ struct StudyPoint {
   std::vector<TaskSet> given;
   std::vector<QueueOrder> orders;  // in each of which every set is judged; none: the set's own
   std::uint64_t sets = 0;
+  std::uint64_t seed = 1;
 
   // Set `number` of the point in its `order`-th order.
-  TaskSet set(std::uint64_t seed, std::uint64_t number, std::size_t order) const;
+  TaskSet set(std::uint64_t number, std::size_t order) const;
   std::string order_of(std::size_t order) const;  // its name; empty: the set's own
   std::size_t order_count() const { return orders.empty() ? 1 : orders.size(); }
 };
@@ -34,16 +36,14 @@ struct Study {
   std::optional<std::uint64_t> simulated_jobs;  // of each task in one long run
   std::optional<std::uint64_t> search_steps;    // for each task
   bool write_tasks = false;
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed = 1;  // none where it is swept: each point has its own
   std::string configuration, identity;    // the resolved file as JSON, and a hash of it
   Node root;                              // the resolved file
   std::uint64_t sets = 0;                 // of every point in every order
-  std::vector<std::size_t> order_counts;  // by value of the path `orders`; one where it is not swept
+  GroupCounts groups;                     // orders of points, 1 where sets have their own
 
   // Points are read when they are asked for. Throws InputError where the values of one do not go together.
   StudyPoint point(std::uint32_t index) const;
-  std::size_t orders_at(std::uint32_t index) const;  // how many; 1 where sets have their own
-  std::uint64_t groups() const;                      // orders of all points
 };
 
 // Throws InputError.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -14,8 +13,8 @@
 
 #include "experiments/build.hpp"
 #include "experiments/group_tasks.hpp"
-#include "experiments/manifest.hpp"
 #include "experiments/result_parts.hpp"
+#include "experiments/study_folder.hpp"
 #include "experiments/study_rows.hpp"
 #include "experiments/workers.hpp"
 #include "models/error.hpp"
@@ -26,17 +25,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostLines = 62;  // of summary.csv that are reported
-
-bool wanted(const StudyFile& file, const Study& study) {
-  return std::string_view(file.name) != "tasks.csv" || study.write_tasks;
-}
-
-std::vector<std::string> file_names(const Study& study) {
-  std::vector<std::string> names;
-  for (const StudyFile& file : kStudyFiles)
-    if (wanted(file, study)) names.emplace_back(file.name);
-  return names;
+PointSet points_of(const Study& study, const StudyOptions& options) {
+  return options.points.value_or(PointSet::all(study.sweep.points()));
 }
 
 // One point in one order while its sets come in, in any order.
@@ -60,10 +50,11 @@ class StudyRunner {
         options_(options),
         parts_(parts),
         stop_(stop),
-        tasks_({study.sweep.points(), [this](std::uint32_t point) { return study_.orders_at(point); },
-                [this](const GroupPlace& place) { return kept(place); },
-                [this](const GroupPlace& place) { return open(place); }},
-               study.sets) {}
+        groups_(study.groups.of(points_of(study, options))),
+        tasks_(
+            {points_of(study, options), study.groups, [this](const GroupPlace& place) { return kept(place); },
+             [this](const GroupPlace& place) { return open(place); }},
+            study.sets) {}
 
   StudyReport run() {
     began_ = Clock::now();
@@ -72,7 +63,7 @@ class StudyRunner {
     account.world = "sim";
     account.start = utc_now();
     account.resumed = parts_.resumed();
-    const std::uint64_t units = study_.groups() * study_.sets;
+    const std::uint64_t units = groups_ * study_.sets;
     const Crew crew = work(
         static_cast<unsigned>(std::min<std::uint64_t>(threads(), units)), [this] { return step(); },
         [this] { tick(); });
@@ -85,12 +76,13 @@ class StudyRunner {
     account.seconds = report.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     account.events = events_;
     account.jobs = static_cast<std::int64_t>(jobs_);
-    report.groups = study_.groups();
+    report.part = options_.points.has_value();
+    report.groups = groups_;
     report.groups_done = done_groups_;
     report.interrupted = report.groups_done < report.groups;
     report.sets = done_units_;
     report.jobs = jobs_;
-    if (!report.interrupted) report.summary = finish(account);
+    if (!report.interrupted) report.summary = finish_study(study_, parts_, account);
     return report;
   }
 
@@ -163,7 +155,12 @@ class StudyRunner {
     if (--group.left > 0) return;
     std::vector<JudgedSet> sets;
     sets.reserve(group.sets.size());
-    for (auto& set : group.sets) sets.push_back(std::move(*set));
+    std::uint64_t events = 0, jobs = 0;
+    for (auto& set : group.sets) {
+      events += set->events;
+      jobs += set->jobs;
+      sets.push_back(std::move(*set));
+    }
     group.sets.clear();
     group.sets.shrink_to_fit();
     const std::string order = group.read->order_of(group.order);
@@ -171,28 +168,8 @@ class StudyRunner {
     // Those of tasks may be many.
     parts_.store().keep_text(group.number, 0, rows.back());
     rows.back().clear();
-    parts_.store().keep(group.number, {group.point, order, Json(rows).dump(), ""});
+    parts_.store().keep(group.number, {group.point, order, Json(rows).dump(), "", events, jobs});
     ++done_groups_;
-  }
-
-  // The final files; returns the first lines of summary.csv.
-  std::string finish(const RunAccount& account) {
-    std::deque<NewFile> files;
-    std::string summary = header_of(kStudyFiles[0], study_);
-    std::size_t lines = 1;
-    for (const StudyFile& file : kStudyFiles)
-      files.emplace_back(parts_.path() / file.name).write(header_of(file, study_));
-    parts_.store().each([&](std::uint64_t number, const Part& part) {
-      const Json rows = Json::parse(part.rows);
-      for (std::size_t f = 0; f + 1 < files.size(); ++f) files[f].write(rows[f].get<std::string>());
-      if (lines++ < kMostLines) summary += rows[0].get<std::string>();
-      parts_.store().each_text(number, [&](std::string_view text) { files.back().write(text); });
-    });
-    for (std::size_t f = 0; f < files.size(); ++f)
-      if (wanted(kStudyFiles[f], study_)) parts_.put(kStudyFiles[f].name, files[f]);
-    parts_.finish(manifest_json(study_.name, parts_.key(), study_.seed, study_.configuration, account),
-                  false);
-    return summary;
   }
 
   void tick() {
@@ -200,7 +177,7 @@ class StudyRunner {
     if (!options_.progress) return;
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     const auto done = static_cast<double>(done_units_.load());
-    const auto all = static_cast<double>((study_.groups() - tasks_.kept()) * study_.sets);
+    const auto all = static_cast<double>((groups_ - tasks_.kept()) * study_.sets);
     fmt::print(stderr, "\r\033[K{}/{} task sets, {:.0f}/s, {:.0f} s left", done, all, done / seconds,
                done > 0 ? seconds * (all - done) / done : 0);
   }
@@ -209,6 +186,7 @@ class StudyRunner {
   const StudyOptions& options_;
   ResultParts& parts_;
   const std::atomic<bool>& stop_;
+  const std::uint64_t groups_;  // that are computed or kept
   Clock::time_point began_;
   std::shared_ptr<const StudyPoint> read_;  // of the group opened last
   std::uint32_t read_point_ = 0;
@@ -219,7 +197,9 @@ class StudyRunner {
 }  // namespace
 
 StudyReport run_study(const Study& study, const StudyOptions& options, const std::atomic<bool>& stop) {
-  ResultParts parts(options.out, {study.identity, "sim", program_hash(), ""}, file_names(study),
+  const ResultKey key{study.identity, "sim", program_hash(), "",
+                      options.points ? options.points->text() : std::string()};
+  ResultParts parts(options.out, key, key.points.empty() ? study_files(study) : std::vector<std::string>{},
                     options.force);
   StudyReport report;
   if (parts.complete())

@@ -15,6 +15,7 @@
 namespace gangway {
 namespace {
 
+constexpr const char* kTogether = "together";
 constexpr std::uint64_t kMostPoints = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kCheckedEnd = 500;        // values at either end of a range
 constexpr std::uint32_t kCheckedPoints = 1000;  // of which all are checked
@@ -199,23 +200,52 @@ std::vector<std::size_t> SweptPath::checked() const {
 
 Sweep::Sweep(const Field& field) {
   if (!field.is_mapping()) field.fail("a mapping from paths to lists or ranges");
-  std::uint64_t points = 1;
-  for (const auto& [path, value] : field.node().entries) {
-    const Field values(value, field.path() + "." + path);
-    SweptPath swept(path, values);
-    points *= swept.size();
-    if (points > kMostPoints)
-      values.fail(fmt::format("{} values, {} points so far", swept.size(), points),
-                  fmt::format("at most {} points", kMostPoints));
-    paths_.push_back(std::move(swept));
+  std::vector<std::size_t> dimensions;  // the first path of each
+  const auto add_dimension = [&](const std::vector<Node::Entry>& entries, const std::string& above) {
+    dimensions.push_back(paths_.size());
+    for (const auto& [path, value] : entries)
+      add_path(path, Field(value, above + "." + path), dimensions.back());
+  };
+  for (const Node::Entry& entry : field.node().entries) {
+    if (entry.key != kTogether) {
+      add_dimension({entry}, field.path());
+      continue;
+    }
+    const Field together(entry.value, field.path() + "." + kTogether);
+    for (const Field& paths : together.is_mapping() ? std::vector{together} : together.items()) {
+      if (!paths.is_mapping() || paths.node().entries.empty())
+        paths.fail("a mapping from paths to lists or ranges of the same length");
+      add_dimension(paths.node().entries, paths.path());
+    }
   }
+  strides_.resize(paths_.size());
+  std::uint64_t stride = 1;
+  for (std::size_t end = paths_.size(); !dimensions.empty(); dimensions.pop_back()) {
+    for (std::size_t p = dimensions.back(); p < end; ++p) strides_[p] = stride;
+    end = dimensions.back();
+    stride *= paths_[end].size();
+  }
+}
+
+void Sweep::add_path(std::string path, const Field& values, std::size_t first) {
+  for (const SweptPath& known : paths_)
+    if (known.path() == path) values.fail(quote(path) + " a second time", "each path once");
+  SweptPath swept(std::move(path), values);
+  if (first < paths_.size() && swept.size() != paths_[first].size())
+    values.fail(fmt::format("{} values", swept.size()),
+                fmt::format("{}, as {} has", paths_[first].size(), paths_[first].path()));
+  const std::uint64_t points = first < paths_.size() ? points_ : points_ * std::uint64_t{swept.size()};
+  if (points > kMostPoints)
+    values.fail(fmt::format("{} values, {} points so far", swept.size(), points),
+                fmt::format("at most {} points", kMostPoints));
   points_ = static_cast<std::uint32_t>(points);
+  paths_.push_back(std::move(swept));
 }
 
 std::vector<std::size_t> Sweep::at(std::uint32_t point) const {
-  std::vector<std::size_t> indices(paths_.size());
-  std::size_t rest = point;
-  for (std::size_t p = paths_.size(); p-- > 0; rest /= paths_[p].size()) indices[p] = rest % paths_[p].size();
+  std::vector<std::size_t> indices;
+  indices.reserve(paths_.size());
+  for (std::size_t p = 0; p < paths_.size(); ++p) indices.push_back(point / strides_[p] % paths_[p].size());
   return indices;
 }
 
@@ -252,14 +282,25 @@ std::vector<std::uint32_t> Sweep::checked() const {
   std::set<std::uint32_t> points;
   if (points_ <= kCheckedPoints)
     for (std::uint32_t point = 0; point < points_; ++point) points.insert(point);
-  std::size_t stride = points_;
-  for (const SweptPath& swept : paths_) {
-    stride /= swept.size();
-    if (points_ > kCheckedPoints)
-      for (const std::size_t index : swept.checked())
-        points.insert(static_cast<std::uint32_t>(index * stride));
-  }
+  else
+    for (std::size_t p = 0; p < paths_.size(); ++p)
+      for (const std::size_t index : paths_[p].checked())
+        points.insert(static_cast<std::uint32_t>(index * strides_[p]));
   return {points.begin(), points.end()};
+}
+
+void each_swept(Node& sweep, const std::function<void(const std::string& path, Node& values)>& visit) {
+  const auto visit_all = [&](Node& paths) {
+    for (auto& [path, values] : paths.entries) visit(path, values);
+  };
+  for (auto& [key, value] : sweep.entries) {
+    if (key != kTogether) {
+      visit(key, value);
+      continue;
+    }
+    visit_all(value);
+    for (Node& paths : value.items) visit_all(paths);
+  }
 }
 
 LabelledValue read_labelled(const Field& item) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,7 +58,9 @@ LabelledValue read_labelled(const Field& item);
 class Sweep {
  public:
   Sweep() = default;
-  // Reads `sweep:`, a mapping from paths to values. At most 2^32 - 1 combinations. Throws InputError.
+  // Reads `sweep:`, a mapping from paths to values. Below `together` there is another one, or a list of them,
+  // whose paths take their values side by side: as many each, one point for the first of all, one for the
+  // second. At most 2^32 - 1 combinations. Throws InputError.
   explicit Sweep(const Field& field);
 
   const std::vector<SweptPath>& paths() const { return paths_; }
@@ -65,6 +68,9 @@ class Sweep {
 
   // Which value each path has at a point; the last path varies fastest.
   std::vector<std::size_t> at(std::uint32_t point) const;
+  std::uint64_t stride(std::size_t path) const {
+    return strides_[path];
+  }                                                            // so many points in a row share a value
   std::vector<std::string> values(std::uint32_t point) const;  // as texts
 
   // Columns of result files and their cells, each with a comma before it: every path, and behind one whose
@@ -74,13 +80,19 @@ class Sweep {
   std::string cells(std::uint32_t point) const;
 
   // The points at which everything is checked before a run: all when they are few; else those that have each
-  // path's values with all other paths at their first.
+  // path's values with all other paths at their first, but for those that vary with it.
   std::vector<std::uint32_t> checked() const;
 
  private:
+  void add_path(std::string path, const Field& values, std::size_t first);  // of those it goes with
+
   std::vector<SweptPath> paths_;
+  std::vector<std::uint64_t> strides_;  // by path
   std::uint32_t points_ = 1;
 };
+
+// Visits the paths of a `sweep:` as it is written, with what stands there for their values.
+void each_swept(Node& sweep, const std::function<void(const std::string& path, Node& values)>& visit);
 
 // `root` with what the point changes below the keys given, and nothing else of it.
 Node changed(const Node& root, const Sweep& sweep, std::uint32_t point, const std::vector<std::string>& keys);

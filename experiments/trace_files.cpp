@@ -34,8 +34,9 @@ std::uint64_t read_trace_limit(const std::string& text) {
   return static_cast<std::uint64_t>(size.count);
 }
 
-TraceFiles::TraceFiles(const Experiment& experiment, ResultParts& parts, std::uint64_t limit, Say say)
-    : experiment_(experiment), parts_(parts), limit_(limit), say_(std::move(say)) {}
+TraceFiles::TraceFiles(const Experiment& experiment, const PointSet& points, ResultParts& parts,
+                       std::uint64_t limit, Say say)
+    : experiment_(experiment), points_(points), parts_(parts), limit_(limit), say_(std::move(say)) {}
 
 std::string TraceFiles::name(const Unit& unit) const { return "trace/" + trace_name(experiment_, unit, 0); }
 
@@ -43,9 +44,16 @@ fs::path TraceFiles::file(const Unit& unit) const { return parts_.path() / name(
 
 template <typename Visit>
 void TraceFiles::each(Visit visit) const {
-  for (std::uint32_t p = 0; p < experiment_.points.size(); ++p)
-    for (std::uint32_t q = 0; q < experiment_.points.policies_at(p); ++q)
-      if (!visit(Unit{p, q, 0})) return;
+  for (const auto& [first, last] : points_.ranges())
+    for (std::uint32_t p = first; p <= last; ++p)
+      for (std::uint32_t q = 0; q < experiment_.points.policies_at(p); ++q)
+        if (!visit(Unit{p, q, 0})) return;
+}
+
+bool TraceFiles::complete() const {
+  bool all = true;
+  each([&](const Unit& unit) { return all = has(unit); });
+  return all;
 }
 
 void TraceFiles::announce(double events) const {
@@ -54,8 +62,8 @@ void TraceFiles::announce(double events) const {
     if (!has(unit)) ++missing;
     return true;
   });
-  const double runs = static_cast<double>(experiment_.points.groups()) * experiment_.replications *
-                      permutation_count(experiment_, experiment_.points[0]);
+  const double runs = static_cast<double>(experiment_.points.groups().of(points_)) *
+                      experiment_.replications * permutation_count(experiment_, experiment_.points[0]);
   const double size = estimated_trace_size(events / runs) * static_cast<double>(missing);
   if (size > static_cast<double>(kMuch))
     say_(fmt::format("--trace: about {} in {} {} of {}, of which --trace-limit allows {}", size_text(size),

@@ -18,11 +18,14 @@ class TraceFiles {
   static constexpr std::uint64_t kMuch = std::uint64_t{100} << 20;  // worth a word before it is written
   using Say = std::function<void(const std::string&)>;
 
-  // `limit`: bytes on disk, of all timelines of the folder together. `say` is given lines for people: what is
-  // left out, and why. The experiment and the folder must outlive this object.
-  TraceFiles(const Experiment& experiment, ResultParts& parts, std::uint64_t limit, Say say);
+  // Of these points of the experiment. `limit`: bytes on disk, of all timelines of the folder together. `say`
+  // is given lines for people: what is left out, and why. The experiment and the folder must outlive this
+  // object.
+  TraceFiles(const Experiment& experiment, const PointSet& points, ResultParts& parts, std::uint64_t limit,
+             Say say);
 
   bool has(const Unit& unit) const { return parts_.intact(name(unit)); }
+  bool complete() const;  // all are there
 
   // Before those that are missing are made: how much that is going to be, if it is much. `events`: of
   // all runs of the results.
@@ -44,6 +47,7 @@ class TraceFiles {
   void each(Visit visit) const;
 
   const Experiment& experiment_;
+  const PointSet points_;
   ResultParts& parts_;
   const std::uint64_t limit_;
   const Say say_;

@@ -132,7 +132,7 @@ struct Stage {
   Stage(const Experiment& experiment, const Point& at, const WorldEntry& entry, const Unit& unit)
       : point(at),
         policy(point.policies[unit.policy]),
-        workload(point.workload_of(policy).draw(experiment.seed, unit.replication)),
+        workload(point.workload_of(policy).draw(point.seed, unit.replication)),
         mechanism(policy.mechanism.entry->make(policy.mechanism.values)),
         watch(std::max(experiment.watchdog, kLeastPatience)),
         setup{workload,
@@ -141,7 +141,7 @@ struct Stage {
               experiment.standalone_transformed,
               experiment.horizon ? Time{} + *experiment.horizon : Time::max(),
               experiment.watchdog,
-              experiment.seed + unit.replication,
+              point.seed + unit.replication,
               experiment.by_block,
               &watch,
               policy.granting,
@@ -157,11 +157,11 @@ struct Stage {
   std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
                     TraceSink& trace) {
     watch.call_it(fmt::format("point {}, policy {}, seed {}, replication {}, permutation {}", unit.point,
-                              quote(policy.label), experiment.seed, unit.replication, permutation));
+                              quote(policy.label), point.seed, unit.replication, permutation));
     try {
-      const auto order = arrival_order(experiment, workload, unit.replication, permutation);
+      const auto order = arrival_order(experiment, workload, point.seed, unit.replication, permutation);
       const auto fresh = policy.entry->make(policy.values);
-      return world->run(*fresh, {experiment.seed, unit.replication, permutation}, order, trace);
+      return world->run(*fresh, {point.seed, unit.replication, permutation}, order, trace);
     } catch (const InputError&) {
       throw;
     } catch (const std::bad_alloc&) {
@@ -190,7 +190,8 @@ std::uint32_t permutation_count(const Experiment& experiment, const Point& point
 }
 
 std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Workload& workload,
-                                         std::uint32_t replication, std::uint32_t permutation) {
+                                         std::uint64_t seed, std::uint32_t replication,
+                                         std::uint32_t permutation) {
   std::vector<std::uint32_t> order(workload.clients.size());
   std::iota(order.begin(), order.end(), 0u);
   if (!workload.arrivals || !workload.arrivals->permuted) return order;
@@ -207,7 +208,7 @@ std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Wor
     }
     return order;
   }
-  Stream random(experiment.seed, "permutation", {replication, permutation});
+  Stream random(seed, "permutation", {replication, permutation});
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
   return order;
 }

@@ -45,9 +45,11 @@ bool play_traced(const Experiment& experiment, const WorldEntry& world, const Un
 
 std::uint32_t permutation_count(const Experiment& experiment, const Point& point);
 
-// Clients in order of arrival for one permutation (the identity where the workload does not permute).
+// Clients in order of arrival for one permutation (the identity where the workload does not permute), drawn
+// from the point's seed.
 std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Workload& workload,
-                                         std::uint32_t replication, std::uint32_t permutation);
+                                         std::uint64_t seed, std::uint32_t replication,
+                                         std::uint32_t permutation);
 
 std::string job_columns(const Experiment& experiment);  // the first line of jobs.csv
 

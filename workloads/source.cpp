@@ -9,6 +9,7 @@
 #include "workloads/client_command.hpp"
 #include "workloads/client_recording.hpp"
 #include "workloads/client_terms.hpp"
+#include "workloads/load.hpp"
 #include "workloads/repeat.hpp"
 #include "workloads/variables.hpp"
 
@@ -423,6 +424,15 @@ ParsedWorkload::ParsedWorkload(const Field& field) : place(place_of(field)) {
     if (auto repeat = m.maybe("repeat")) all.repeat = read_repeat(*repeat);
     workload.clients = read_client_list(m.need("clients"), workload.arrivals.has_value(), all);
   }
+  if (auto given = m.maybe("load")) {
+    load = given->number(kLeastLoad, kMostLoad);
+    if (generator) {
+      scale_gap(load, *given, workload);
+      scale_drawn(load, place, workload.clients);
+    } else {
+      scale_load(load, *given, workload);
+    }
+  }
   m.finish();
   const auto clients = static_cast<std::int64_t>(workload.clients.size());
   if (workload.arrivals && workload.arrivals->gap.ns > Duration{1000 * kDay.ns}.ns / clients)
@@ -432,7 +442,11 @@ ParsedWorkload::ParsedWorkload(const Field& field) : place(place_of(field)) {
 Workload read_clients(const Field& field) { return ParsedWorkload(field).workload; }
 
 WorkloadSource::WorkloadSource(const ParsedWorkload& parsed, const Device& device)
-    : device_(device), workload_(parsed.workload), generator_(parsed.generator), place_(parsed.place) {
+    : device_(device),
+      workload_(parsed.workload),
+      generator_(parsed.generator),
+      load_(parsed.load),
+      place_(parsed.place) {
   check_fits(workload_, device, place_);
   complete(workload_, device_, place_.path);
 }
@@ -461,6 +475,7 @@ Workload WorkloadSource::draw(std::uint64_t seed, std::uint32_t replication) con
   Workload workload = workload_;
   if (generator_) {
     workload.clients = generator_->draw(seed, replication);
+    scale_drawn(load_, place_, workload.clients);
     complete(workload, device_, "workload");
   }
   return workload;

@@ -41,6 +41,7 @@ struct GeneratorRegistration : Registration<GeneratorEntry> {
 struct ParsedWorkload {
   Workload workload;  // clients as drawn for replication 0 of seed 0, where they are drawn
   std::shared_ptr<const Generator> generator;  // that draws them
+  double load = 1;  // by which what arrives is scaled; done, but for clients drawn later
   WorkloadPlace place;
 
   // Throws InputError.
@@ -71,6 +72,7 @@ class WorkloadSource {
   Device device_;
   Workload workload_;
   std::shared_ptr<const Generator> generator_;
+  double load_;
   WorkloadPlace place_;
 };
 

@@ -127,7 +127,7 @@ void add_experiments(nb::module_& core) {
       .def_ro("replications", &Experiment::replications)
       .def_ro("seed", &Experiment::seed)
       .def_prop_ro("points", [](const Experiment& e) { return e.points.size(); })
-      .def_prop_ro("groups", [](const Experiment& e) { return e.points.groups(); })
+      .def_prop_ro("groups", [](const Experiment& e) { return e.points.groups().all(); })
       .def_prop_ro("swept_columns", [](const Experiment& e) { return e.points.sweep().columns(); })
       .def("swept_cells",
            [](const Experiment& e, std::uint32_t point) { return e.points.sweep().cells(point); })

@@ -108,7 +108,7 @@ class Study(ProgramTest):
         self.assertIn("--trace", self.refused("run", self.study, "--trace"))
         self.assertIn("did you mean 'sets'?", change("sets: 12", "set: 12"))
         self.assertIn("did you mean 'uunifast-discard'?", change("uunifast-discard", "uunifast"))
-        self.assertIn("a path that begins with generator, owners or orders", change("  generator.params.utilisation", "  device.m"))
+        self.assertIn("a path that begins with generator, owners, orders or seed", change("  generator.params.utilisation", "  device.m"))
         self.assertIn("several sources of task sets", change("sets: 12", "sets: 12\ntask_sets: []"))
         self.assertIn("another order", change("release-ready", "became-head"))
         self.assertIn("parameters that fit together", change("[0.3, 0.9]", "[0.3, 9]"))

@@ -164,10 +164,10 @@ TEST_CASE("an experiment that comes with Gangway is known by its name") {
 
 TEST_CASE("permutations are permutations, all of them different when all are asked for") {
   const Experiment e = read_experiment(kFig4, {});
-  const Workload workload = e.points[0].workload->draw(e.seed, 0);
+  const Workload workload = e.points[0].workload->draw(*e.seed, 0);
   std::set<std::vector<std::uint32_t>> seen;
   for (std::uint32_t p = 0; p < 100; ++p) {
-    auto order = arrival_order(e, workload, 0, p);
+    auto order = arrival_order(e, workload, *e.seed, 0, p);
     seen.insert(order);
     std::sort(order.begin(), order.end());
     for (std::uint32_t i = 0; i < order.size(); ++i) REQUIRE(order[i] == i);
@@ -178,7 +178,7 @@ TEST_CASE("permutations are permutations, all of them different when all are ask
   Workload four = workload;
   four.clients.resize(4);
   seen.clear();
-  for (std::uint32_t p = 0; p < 24; ++p) seen.insert(arrival_order(all, four, 0, p));
+  for (std::uint32_t p = 0; p < 24; ++p) seen.insert(arrival_order(all, four, 1, 0, p));
   CHECK(seen.size() == 24);
 }
 

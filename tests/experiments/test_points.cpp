@@ -4,6 +4,7 @@
 #include <set>
 
 #include "experiments/experiment.hpp"
+#include "experiments/group_counts.hpp"
 #include "experiments/part_store.hpp"
 #include "experiments/workers.hpp"
 #include "tests/catch.hpp"
@@ -67,6 +68,73 @@ TEST_CASE("ranges end where they say, below zero, too") {
   CHECK_THROWS_AS(sweep_of("{a: {from: 1 ms, to: 2, step: 1 ms}}"), InputError);
 }
 
+TEST_CASE("paths of `together` take their values side by side") {
+  const Sweep sweep =
+      sweep_of("{a: [1, 2], together: {b: [x, y, z], c: {from: 1 ms, to: 3 ms, step: 1 ms}}, d: [p, q]}");
+  CHECK(sweep.points() == 12);
+  CHECK(sweep.columns() == ",a,b,c,c_ns,d");
+  CHECK(sweep.values(0) == std::vector<std::string>{"1", "x", "1 ms", "p"});
+  CHECK(sweep.values(3) == std::vector<std::string>{"1", "y", "2 ms", "q"});
+  CHECK(sweep.values(11) == std::vector<std::string>{"2", "z", "3 ms", "q"});
+  CHECK(sweep.stride(0) == 6);
+  CHECK(sweep.stride(1) == sweep.stride(2));
+  const Sweep two = sweep_of("{together: [{a: [1, 2], b: [3, 4]}, {c: [5, 6, 7], d: [8, 9, 0]}]}");
+  CHECK(two.points() == 6);
+  CHECK(two.values(4) == std::vector<std::string>{"2", "4", "6", "9"});
+  const Sweep many = sweep_of(
+      "{together: {a: {from: 1, to: 3000, step: 1}, b: {from: 2, to: 6000, step: 2}}, c: [1, 2, 3]}");
+  CHECK(many.points() == 9000);
+  CHECK(many.checked().size() == 1000 + 2);
+  CHECK(many.values(many.checked().back()) == std::vector<std::string>{"3000", "6000", "1"});
+}
+
+TEST_CASE("what does not go together is refused") {
+  const auto refusal = [](const std::string& sweep, const std::string& text) {
+    CHECK_THROWS_WITH(sweep_of(sweep), Catch::Matchers::ContainsSubstring(text));
+  };
+  refusal("{together: {a: [1, 2], b: [1, 2, 3]}}",
+          "key 'sweep.together.b': found 3 values, expected 2, as a has");
+  refusal("{a: [1, 2], together: {a: [1, 2], b: [1, 2]}}",
+          "key 'sweep.together.a': found 'a' a second time, expected each path once");
+  refusal("{together: 3}", "sweep.together");
+  refusal("{together: [[1, 2]]}", "expected a mapping from paths to lists or ranges of the same length");
+}
+
+TEST_CASE("groups before a point are those of the points below it") {
+  for (const char* text : {"{a: [1, 2, 3]}", "{policies: [[p], [p, q, r]], a: [1, 2, 3]}",
+                           "{a: [1, 2], policies: [[p], [p, q, r], [p, q]], b: [1, 2]}",
+                           "{a: [1, 2], together: {b: [1, 2], policies: [[p], [p, q]]}, c: [1, 2, 3]}"}) {
+    const Sweep sweep = sweep_of(text);
+    const GroupCounts counts(sweep, "policies", 4);
+    std::uint64_t before = 0;
+    for (std::uint32_t point = 0; point < sweep.points(); ++point) {
+      CHECK(counts.before(point) == before);
+      before += counts.at(point);
+    }
+    CHECK(counts.all() == before);
+    CHECK(counts.of(PointSet::parse("1-2,0", sweep.points())) == counts.before(3));
+  }
+}
+
+TEST_CASE("points are named by ranges") {
+  const PointSet some = PointSet::parse("7,0-2,3,9-9,1", 10);
+  CHECK(some.ranges() == std::vector<PointSet::Range>{{0, 3}, {7, 7}, {9, 9}});
+  CHECK(some.text() == "0-3,7,9");
+  CHECK(some.text_of_first(2) == "0-3, 7 and 1 more ranges");
+  CHECK(some.has(3));
+  CHECK_FALSE(some.has(4));
+  CHECK(PointSet::all(10).without(some).text() == "4-6,8");
+  CHECK(PointSet::parse("4294967294", 4294967295).ranges().front().last == 4294967294);
+  CHECK(PointSet::parse(some.text(), 10) == some);
+  const auto refusal = [](const std::string& points, const std::string& found) {
+    CHECK_THROWS_WITH(PointSet::parse(points, 10), Catch::Matchers::ContainsSubstring(found));
+  };
+  for (const char* wrong : {"", "a", "1-", "-3", "1,,2", "1-2-3", " 1", "0x3", "99999999999"})
+    refusal(wrong, "expected numbers and ranges such as 0-9,12,20-29");
+  refusal("3-2", "found '3-2', expected a range that does not end before it begins");
+  refusal("0-10", "found point 10, expected points of this sweep, from 0 to 9");
+}
+
 TEST_CASE("a workload is read once where the sweep leaves it alone") {
   const Experiment quanta = swept("{policies.rr.params.quantum: [1 ms, 2 ms, 3 ms]}");
   CHECK(quanta.points[0].workload == quanta.points[2].workload);
@@ -80,7 +148,7 @@ TEST_CASE("a workload is read once where the sweep leaves it alone") {
 
 TEST_CASE("each point has the policies that it has") {
   const Experiment e = swept("{policies: [[sjf], [rr, cfs, frs]], device.commands.launch: [1 us, 2 us]}");
-  CHECK(e.points.groups() == 8);
+  CHECK(e.points.groups().all() == 8);
   CHECK(e.points.policies_at(1) == 1);
   CHECK(e.points.policies_at(2) == 3);
   CHECK(e.points.labels_at(3) == std::vector<std::string>{"cfs", "frs", "rr"});
@@ -107,6 +175,29 @@ TEST_CASE("work goes on with fewer threads when memory is short") {
   CHECK_THROWS_WITH(work(
                         3, [&]() -> bool { throw RunError("broken"); }, [] {}),
                     "broken");
+}
+
+TEST_CASE("a store keeps all or none of what belongs together") {
+  const ScratchFolder scratch;
+  PartStore store(scratch / "store");
+  store.keep(1, {0, "a", "rows", "", 5, 2});
+  store.keep_text(1, 0, "text");
+  const std::string before = store.hash();
+  CHECK_THROWS_WITH(store.all_or_none([&] {
+    store.keep(2, {0, "b", "rows", ""});
+    store.keep_text(1, 0, "another text");
+    store.say("name", "something");
+    throw RunError("cut off");
+  }),
+                    "cut off");
+  CHECK(store.hash() == before);
+  CHECK(store.said("name").empty());
+  store.all_or_none([&] { store.keep(2, {0, "b", "", "failed", 1, 1}); });
+  CHECK(store.hash() != before);
+  CHECK(store.find(1) == Part{0, "a", "rows", "", 5, 2});
+  CHECK_FALSE(store.find(3));
+  CHECK(store.totals().events == 6);
+  CHECK(store.totals().failed == 1);
 }
 
 TEST_CASE("a store keeps parts in the order of their numbers, and the last of each") {

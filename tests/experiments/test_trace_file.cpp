@@ -108,7 +108,7 @@ TEST_CASE("timelines that will be large are announced, and those that will not a
   const Experiment experiment = read_experiment(GANGWAY_SOURCE_DIR "/experiments/frs/fig4.yaml", {});
   std::vector<std::string> said;
   ResultParts parts(folder.path() / "results", {}, {}, false);
-  const TraceFiles traces(experiment, parts, TraceFiles::kUsualLimit,
+  const TraceFiles traces(experiment, PointSet::all(1), parts, TraceFiles::kUsualLimit,
                           [&](const std::string& line) { said.push_back(line); });
   traces.announce(1e6);
   CHECK(said.empty());

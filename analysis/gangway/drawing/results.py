@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gangway.drawing import names
+from gangway.drawing import names, together
 
 METRICS = ('antt', 'dntt', 'stp')
 _EFFICIENCY = 'concurrency_efficiency'
@@ -232,15 +232,15 @@ def read(path, metrics=()):
     path = Path(path)
     if not path.is_dir():
         raise InputError(path, 'a file' if path.exists() else 'nothing', 'a result folder')
-    swept, summary = _read_summary(path / 'summary.csv', metrics)
     manifest = read_json(path / 'manifest.json') if (path / 'manifest.json').exists() else {}
     configuration = _find_experiment(manifest)
+    swept, summary = _read_summary(path / 'summary.csv', configuration, metrics)
     return Results(
         path, _title(manifest, configuration, path),
         _count(configuration.get('replications')), swept, summary,
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
-        'horizon' in configuration, _read_services(path / 'services.csv'), tuple(metrics))
+        'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(metrics))
 
 
 def _title(manifest, configuration, path):
@@ -355,19 +355,19 @@ def read_json(file):
         raise InputError(file, 'bytes that are not UTF-8', 'JSON') from None
 
 
-def _read_summary(file, chosen):
+def _read_summary(file, configuration, chosen):
     metrics = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
     columns, rows = read_table(file, ['point', 'policy', *metrics, 'evictions'])
     for name in chosen:
         if name not in columns[columns.index('antt'):] or any(row.text(name) and math.isnan(row.number(name)) for row in rows):
             raise InputError(file, f"no metric '{name}'", 'a column of numbers behind the swept parameters', 1, name)
     _refuse_empty(file, rows)
-    swept = swept_paths(columns, 'policy', 'antt')
-    return swept, [Summary(row.index('point'), row.text('policy'), tuple(row.text(path) for path in swept),
-                           {name: row.measured(name) for name in (*METRICS, _EFFICIENCY, *chosen)}, row.number('evictions'),
-                           *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
-                           row.index('unfinished'), row.text('percentiles'))
-                   for row in _without_failed(file, rows)]
+    swept = _Swept(columns, 'policy', 'antt', rows, configuration)
+    return swept.paths, [Summary(row.index('point'), row.text('policy'), swept.texts(row),
+                                 {name: row.measured(name) for name in (*METRICS, _EFFICIENCY, *chosen)}, row.number('evictions'),
+                                 *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
+                                 row.index('unfinished'), row.text('percentiles'))
+                         for row in _without_failed(file, rows)]
 
 
 _BASE_UNITS = ('_ns', '_bytes', '_bytes_per_second', '_per_second', '_share')
@@ -378,6 +378,21 @@ def swept_paths(columns, after, before):
     base unit."""
     found = columns[columns.index(after) + 1:columns.index(before)]
     return tuple(name for last, name in zip(['', *found], found) if name not in [last + unit for unit in _BASE_UNITS])
+
+
+class _Swept:
+    """The swept parameters among a table's columns, as figures have them."""
+
+    def __init__(self, columns, after, before, rows, configuration):
+        self._columns = swept_paths(columns, after, before)
+        self._parameters = together.OneOfEach(self._columns, map(self._cells, rows), configuration)
+        self.paths = self._parameters.paths
+
+    def _cells(self, row):
+        return tuple(row.text(path) for path in self._columns)
+
+    def texts(self, row):
+        return self._parameters.texts(self._cells(row))
 
 
 def _without_failed(file, rows):
@@ -396,13 +411,13 @@ def _read_clients(file):
                    row.index('starved_runs'), row.text('percentiles')) for row in rows]
 
 
-def _read_services(file):
+def _read_services(file, configuration):
     if not file.exists():
         return []
     latencies = {name: f'latency_ns_{name}' for name in ('p50', 'p90', 'p95', 'p99', 'p999')}
     columns, rows = read_table(file, ['point', 'policy', 'client', *latencies.values(), 'attainment', 'throughput_per_s'])
-    swept = swept_paths(columns, 'policy', 'client')
-    return [Service(row.index('point'), row.text('policy'), row.text('client'), tuple(row.text(path) for path in swept),
+    swept = _Swept(columns, 'policy', 'client', rows, configuration)
+    return [Service(row.index('point'), row.text('policy'), row.text('client'), swept.texts(row),
                     row.index('starved_runs'), {name: row.measured(column) for name, column in latencies.items()},
                     _names(row.text('lower_bounds')), row.index('slo_ns'), row.measured('attainment'),
                     row.measured('throughput_per_s')) for row in rows]

@@ -1,0 +1,119 @@
+#include "cli/printed_results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+namespace gangway {
+namespace {
+
+std::string shown(const Row& row, const std::string& column) {
+  const auto value = cell(row, column).number();
+  return value ? fmt::format("{:.3f}", *value) : "-";
+}
+
+std::string count(const Row& row, const std::string& column) {
+  const auto value = cell(row, column).number();
+  return value ? fmt::format("{:.0f}", *value) : "-";
+}
+
+std::string with_interval(const Row& row, const std::string& column) {
+  const auto interval = cell(row, column + "_ci95").number();
+  return interval ? fmt::format("{} +-{:.3f}", shown(row, column), *interval) : shown(row, column);
+}
+
+void print_table(const Experiment& experiment, const RunReport& report) {
+  std::size_t width = 14;
+  for (const ReportedRow& reported : report.findings.rows) width = std::max(width, reported.policy.size());
+  fmt::print("{:>5}  {:<{}} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", "point", "policy", width, "ANTT",
+             "DNTT", "STP", "evictions", "util", "unfinished");
+  for (const SweptPath& swept : experiment.points.sweep().paths()) fmt::print("  {}", swept.path());
+  fmt::print("\n");
+  for (const ReportedRow& reported : report.findings.rows) {
+    const Row& row = reported.summary;
+    const std::string starved = reported.error.empty() ? cell(row, "starved").text() : "";
+    fmt::print("{:>5}  {:<{}} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", reported.point, reported.policy,
+               width, starved.empty() ? with_interval(row, "antt") : "starved", with_interval(row, "dntt"),
+               with_interval(row, "stp"), shown(row, "evictions"), shown(row, "utilisation"),
+               count(row, "unfinished"));
+    for (const std::string& value : reported.values) fmt::print("  {}", value);
+    if (!starved.empty()) fmt::print("  finished nothing in some run: {}", starved);
+    fmt::print("{}\n", reported.error.empty() ? "" : "  failed");
+  }
+  if (report.findings.rows.size() < report.groups)
+    fmt::print("  ... {} more rows in summary.csv\n", report.groups - report.findings.rows.size());
+}
+
+void print_verdicts(const RunReport& report) {
+  if (report.findings.verdicts.empty()) return;
+  const auto count = [&](const char* verdict) {
+    return std::count_if(report.findings.verdicts.begin(), report.findings.verdicts.end(),
+                         [&](const Verdict& v) { return v.verdict == verdict; });
+  };
+  fmt::print("published values: {} pass, {} miss, {} follow from the input, {} shown\n", count("pass"),
+             count("miss"), count("input"), count("shown"));
+}
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream text(line);
+  for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
+  if (line.ends_with(',')) cells.emplace_back();
+  return cells;
+}
+
+std::size_t cells_before(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+constexpr std::size_t kMostRows = 60;
+
+}  // namespace
+
+void print_results(const Experiment& experiment, const RunReport& report) {
+  print_table(experiment, report);
+  print_verdicts(report);
+  if (report.findings.warning) fmt::print(stderr, "{}\n", *report.findings.warning);
+  if (const std::string warning = report.account.scheduler.warning(); !warning.empty())
+    fmt::print(stderr, "{}\n", warning);
+}
+
+int print_failures(const RunReport& report, const std::string& what_tries_again) {
+  if (report.failed == 0) return 0;
+  for (std::size_t i = 0; i < report.failures.size(); ++i) {
+    const std::string all = report.failures[i].text();
+    fmt::print(stderr, "error: {}\n", i == 0 ? all : all.substr(0, all.find('\n')));
+  }
+  if (report.failed > report.failures.size())
+    fmt::print(stderr, "error: {} more in the column `error` of summary.csv\n",
+               report.failed - report.failures.size());
+  fmt::print(stderr, "error: {} of {} results failed; {} tries these again\n", report.failed, report.groups,
+             what_tries_again);
+  return 1;
+}
+
+void print_study(const StudyReport& report) {
+  std::istringstream lines(report.summary);
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> names = cells_of(line);
+  const std::size_t first_share = cells_before(names, "sets");
+  for (std::size_t row = 0; row <= kMostRows; ++row) {
+    std::vector<std::string> cells = cells_of(line);
+    if (cells.size() != names.size()) return;  // a swept value with commas: summary.csv has it
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (names[c].ends_with("_low") || names[c].ends_with("_high")) continue;
+      if (row > 0 && c > first_share && !cells[c].empty())
+        cells[c] = fmt::format("{:.3f}", std::stod(cells[c]));
+      const std::size_t width = std::max<std::size_t>(names[c].size(), names[c] == "order" ? 13 : 7);
+      fmt::print("{}{:>{}}", c > 0 ? "  " : "", cells[c].empty() ? "-" : cells[c], width);
+    }
+    fmt::print("\n");
+    if (!std::getline(lines, line)) return;
+  }
+  fmt::print("... more rows in summary.csv\n");
+}
+
+}  // namespace gangway
