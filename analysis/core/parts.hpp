@@ -11,6 +11,7 @@ namespace nb = nanobind;
 void add_errors(nb::module_& core);       // InputError, RunError
 void add_experiments(nb::module_& core);  // Experiment: read, run, trace
 void add_policies(nb::module_& core);     // policies in Python: facts, the view, orders, define
+void add_sweeps(nb::module_& core);       // parts of sweeps, and what joins them
 void add_reports(nb::module_& core);      // listings, comparisons, bounds, recordings, as JSON texts
 
 }  // namespace gangway::python

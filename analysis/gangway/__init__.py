@@ -22,6 +22,7 @@ from gangway.errors import GangwayError, InputError, RunError
 
 if _TYPE_CHECKING:
     from gangway import facts
+    from gangway.cluster import sweep
     from gangway.comparison import Comparison, bound, compare
     from gangway.experiment import Experiment
     from gangway.listing import arrivals, bounds, devices, experiments, generators, kernels, mechanisms, policies, workloads, worlds
@@ -32,6 +33,7 @@ if _TYPE_CHECKING:
 # Loaded when they are asked for, so that `import gangway` takes no time.
 _PLACES = {'Experiment': 'experiment', 'Result': 'result', 'read': 'result', 'Policy': 'policy', 'OwnershipPolicy': 'policy',
            'Parameter': 'policy', 'compare': 'comparison', 'Comparison': 'comparison', 'bound': 'comparison', 'Recording': 'recording',
+           'sweep': 'cluster',
            'policies': 'listing', 'mechanisms': 'listing', 'generators': 'listing', 'kernels': 'listing', 'worlds': 'listing',
            'devices': 'listing', 'workloads': 'listing', 'experiments': 'listing', 'arrivals': 'listing', 'bounds': 'listing'}
 

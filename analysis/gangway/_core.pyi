@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 
+
 class Job:
     """A job: client and number, both from 0."""
 
@@ -247,7 +248,7 @@ class Experiment:
     def replications(self) -> int: ...
 
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int | None: ...
 
     @property
     def points(self) -> int: ...
@@ -272,9 +273,23 @@ def run(arg0: Experiment, arg1: str, arg2: str, arg3: int, arg4: bool, arg5: boo
 
 def check(arg: str, /) -> str: ...
 
-version: str = '0.1.0'
+version: str
 
-commit: str = '24ca5d8464e7-dirty'
+commit: str
+
+def play_part(arg0: Experiment, arg1: str, arg2: str, /) -> tuple[bytes, float]: ...
+
+class Joined:
+    def __init__(self, arg0: bytes, arg1: str, arg2: bool, /) -> None: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+    def add(self, arg0: bytes, arg1: str, /) -> None: ...
+
+    def missing(self) -> list[tuple[int, int]]: ...
+
+    def finish(self, arg: str, /) -> int: ...
 
 def compare(arg0: str, arg1: str, /) -> str: ...
 

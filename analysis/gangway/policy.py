@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import marshal
 import re
 from collections.abc import Sequence
 from types import CodeType
@@ -54,18 +53,18 @@ class Policy:
         needs = ('evict',)                 # of evict, ranges, access, sampling, intercept
         parameters = {'quantum': gangway.Parameter.time('2 ms')}
         def __init__(self, quantum): ...
-        def note(self, now: int, fact: Any, view: _core.View) -> None: ...       # every fact of an instant comes first
+        def note(self, now, fact, view): ...       # every fact of an instant comes first
         def decide(self, now, view, orders): ...   # then one decision
 
-    Each run has an instance of its own, on any thread. Whatever it raises ends its run. A view, a job's facts and orders are for the call
-    that is given them."""
+    A class that has neither is not known: others can be made of it. Each run has an instance of its own, on any thread. Whatever it raises
+    ends its run. A view, a job's facts and orders are for the call that is given them."""
 
     needs: ClassVar[Sequence[str]] = ('evict',)
     parameters: ClassVar[dict[str, Parameter]] = {}
 
     def __init_subclass__(cls, name: str | None = None, abstract: bool = False, **more: Any) -> None:
         super().__init_subclass__(**more)
-        if not abstract:
+        if not abstract and cls.decide is not Policy.decide:
             _define(cls, name, ownership=False)
 
     def note(self, now: int, fact: Any, view: _core.View) -> None:
@@ -86,11 +85,27 @@ class OwnershipPolicy(Policy, abstract=True):
 
     def __init_subclass__(cls, name: str | None = None, abstract: bool = False, **more: Any) -> None:
         super().__init_subclass__(abstract=True, **more)
-        if not abstract:
+        if not abstract and cls.choose is not OwnershipPolicy.choose:
             _define(cls, name, ownership=True)
 
     def choose(self, now: int, waiting: list[_core.JobFacts]) -> int | tuple[int, int]:
         raise NotImplementedError(f'{type(self).__name__}.choose')
+
+
+# By name: what was defined last, whether it only says whom to choose, and its version then.
+_defined: dict[str, tuple[type[Policy], bool, str]] = {}
+
+
+def defined() -> dict[str, tuple[type[Policy], bool]]:
+    """The policies that were defined in this process, by name."""
+    return {name: (cls, ownership) for name, (cls, ownership, _) in _defined.items()}
+
+
+def define_again(name: str, cls: type[Policy], ownership: bool) -> None:
+    """Where a class came from another process: defines it here unless it is."""
+    known = _defined.get(name)
+    if known is None or known[2] != _version(cls):
+        _define(cls, name, ownership)
 
 
 def _define(cls: type[Policy], name: str | None, ownership: bool) -> None:
@@ -103,9 +118,11 @@ def _define(cls: type[Policy], name: str | None, ownership: bool) -> None:
         if not isinstance(declared, Parameter):
             raise InputError(f"gangway.Policy: key 'parameters.{parameter}': found {type(declared).__name__}, expected a gangway.Parameter",
                              'gangway.Policy', None, f'parameters.{parameter}', type(declared).__name__, 'a gangway.Parameter')
+    version = _version(cls)
     summary = (inspect.getdoc(cls) or 'a policy in Python').splitlines()[0] if cls.__doc__ else 'a policy in Python'
     _core.define(cls, name, summary, [declared.declared(parameter) for parameter, declared in cls.parameters.items()],
-                 list(cls.needs), ownership, _version(cls))
+                 list(cls.needs), ownership, version)
+    _defined[name] = cls, ownership, version
 
 
 def _version(cls: type[Policy]) -> str:
@@ -129,4 +146,4 @@ def _version(cls: type[Policy]) -> str:
 def _fingerprint(code: CodeType) -> bytes:
     """Of what a function does, wherever it stands."""
     constants = b''.join(_fingerprint(c) if hasattr(c, 'co_code') else repr(c).encode() for c in code.co_consts)
-    return marshal.dumps((code.co_code, code.co_names, code.co_varnames)) + constants
+    return repr((code.co_code, code.co_names, code.co_varnames)).encode() + constants

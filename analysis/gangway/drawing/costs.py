@@ -241,7 +241,7 @@ def _draw_line(axes, line, readings, colour, dash):
 
 
 def _size(count):
-    for unit in ('B', 'KiB', 'MiB', 'GiB'):
+    for unit in ('B', 'KiB', 'MiB', 'GiB'):  # noqa: B007  (the last one is used below)
         if count < 1024:
             break
         count /= 1024

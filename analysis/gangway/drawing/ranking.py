@@ -147,7 +147,8 @@ def markdown(made):
                       key=lambda policy: (overview.get(policy, math.inf), policy))
     lines = ['# Mean ranks', '', 'Over the workloads that a policy can play; 1 is best. A rank is 1 + how many policies are better by more than both '
              '95 % intervals (±) together; where there is none, by more than 1 %, and of overheads by more than half a percentage point. A policy '
-             'under which a client starves (finishes no job in some run) comes after all others; where clients starve under all, none has a rank.', '',
+             'under which a client starves (finishes no job in some run) comes after all others; where clients starve under all, none has a '
+             'rank.', '',
              *_rows(['policy', 'decides', *(table.metric.title for table in made), 'mean'],
                     [[policy, names.family(policy), *(_rank(table.mean_rank, policy) for table in made), _rank(overview, policy)]
                      for policy in policies])]

@@ -3,8 +3,8 @@
 A folder with a swept parameter gets the sweep figure, and speedups if that is the number of GPUs; one without gets the
 clients and metrics figures, and one with traces a Gantt chart; where these tell of blocks, also blocks and queues over
 time. Where policies move memory there is what launches cost, or how clients share the time slices. Clients with several
-jobs get their response times, and services what they are judged by. A study's folder gets the shares of its task sets, a map, and how near responses come to
-bounds. A trace file by itself gets what comes from traces.
+jobs get their response times, and services what they are judged by. A study's folder gets the shares of its task sets, a
+map, and how near responses come to bounds. A trace file by itself gets what comes from traces.
 """
 from pathlib import Path
 

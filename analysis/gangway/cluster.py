@@ -1,0 +1,164 @@
+"""Sweeps on many machines, through Dask."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gangway import _core, policy
+from gangway.errors import InputError, RunError
+from gangway.experiment import Experiment
+from gangway.progress import Progress
+from gangway.result import Result, read
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_CHUNK = 1.0          # seconds that a chunk is to take, and
+_TASKS_A_SECOND = 200  # what a scheduler does easily: with more workers chunks are longer
+_WAITING = 3          # chunks for each thread that are handed out ahead
+_RETRIES = 5          # of a chunk whose worker was lost
+
+
+def sweep(experiment: Experiment, client: Client | None = None, out: str | os.PathLike[str] = '', force: bool = False,
+          progress: bool | None = None) -> Result:
+    """Plays an experiment's points on the workers of a `distributed.Client`, in the simulator, and returns the Result of the folder `out`:
+    what Experiment.run(out=...) writes there, byte for byte (but for the manifest).
+
+    client: of any cluster (LocalCluster, SSHCluster, dask_jobqueue's SLURMCluster); None: the current one, or processes of this machine.
+    Workers need the same build of this package, and files of data under the same paths. Chunks take about a second and are played again where
+    a worker is lost, which is harmless. What is finished stays in `out` when this is interrupted, and the same call goes on from there.
+    InputError as Experiment.run; RunError where results failed, or a chunk was lost again and again."""
+    from distributed import Client, get_client
+    if not os.fspath(out):
+        raise InputError("sweep: key 'out': found nothing, expected a folder", 'sweep', None, 'out', 'nothing', 'a folder')
+    own = None
+    if client is None:
+        try:
+            client = get_client()
+        except ValueError:
+            client = own = Client(processes=True, threads_per_worker=1, dashboard_address=None)
+    elif not isinstance(client, Client):
+        raise InputError(f"sweep: key 'client': found {type(client).__name__}, expected a distributed.Client", 'sweep', None, 'client',
+                         type(client).__name__, 'a distributed.Client')
+    try:
+        return _sweep(experiment, client, Path(out), force, progress)
+    finally:
+        if own is not None:
+            own.close()
+
+
+def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progress: bool | None) -> Result:
+    from distributed import as_completed
+    core = experiment.read()
+    text = core.configuration
+    classes = {name: known for name, known in policy.defined().items() if _plays(json.loads(text), name)}
+    # The first point is played here: it tells what the others are held against, and about how long they take.
+    part, seconds = _play(text, os.getcwd(), '0', classes)
+    joined = _core.Joined(part, os.fspath(out), force)
+    if joined.complete:
+        return read(out)
+    began = time.monotonic()
+    with Progress(progress, core.name) as shown:
+        joined.add(part, 'point 0')
+        chunks = _Chunks(joined.missing(), seconds)
+        total, done = sum(last - first + 1 for first, last in joined.missing()), 0
+        configuration = client.scatter(text, broadcast=True, hash=True)
+        threads = max(1, sum(client.nthreads().values()))
+        futures = as_completed()
+
+        def hand_out() -> None:
+            while futures.count() < _WAITING * threads and (points := chunks.next(threads)):
+                # Each worker plays one chunk at a time on one thread of its own.
+                futures.add(client.submit(_play, configuration, os.getcwd(), points, classes, pure=False, retries=_RETRIES))
+
+        hand_out()
+        try:
+            for future in futures:
+                try:
+                    part, seconds = future.result()
+                except (InputError, KeyboardInterrupt):
+                    raise
+                except Exception as error:  # of Dask: the worker was lost too often
+                    raise RunError(f'sweep: a chunk could not be played: {type(error).__name__}: {" ".join(str(error).split())}') from error
+                name = f'the chunk of {future.key}'
+                before = sum(last - first + 1 for first, last in joined.missing())
+                joined.add(part, name)
+                future.release()
+                count = before - sum(last - first + 1 for first, last in joined.missing())
+                done += count
+                chunks.took(count, seconds)
+                passed = time.monotonic() - began
+                shown.update({'runs': total, 'runs_done': done, 'jobs_per_second': done / passed})
+                threads = max(1, sum(client.nthreads().values())) if client.nthreads() else threads
+                hand_out()
+        finally:
+            futures.clear()
+    failed = joined.finish('gangway.sweep')
+    result = read(out)
+    if failed:
+        failure = RunError(f'{failed} results failed; their errors are in the column `error` of the summary')
+        failure.result = result
+        raise failure
+    return result
+
+
+class _Chunks:
+    """Ranges of points, in order, each so long that it takes about as long as it should."""
+
+    def __init__(self, missing: list[tuple[int, int]], seconds: float) -> None:
+        self._ranges = list(missing)
+        self._seconds, self._points = max(seconds, 1e-4), 1  # of those played so far
+
+    def took(self, points: int, seconds: float) -> None:
+        self._points += points
+        self._seconds += seconds
+
+    def next(self, threads: int) -> str:
+        """As --points takes it; empty when nothing is left."""
+        if not self._ranges:
+            return ''
+        length = max(_CHUNK, threads / _TASKS_A_SECOND)
+        left = sum(last - first + 1 for first, last in self._ranges)
+        wanted = max(1, int(length * self._points / self._seconds))
+        wanted = min(wanted, max(1, left // (2 * threads)))  # so that no thread waits for another one at the end
+        first, last = self._ranges[0]
+        end = min(last, first + wanted - 1)
+        if end == last:
+            self._ranges.pop(0)
+        else:
+            self._ranges[0] = (end + 1, last)
+        return f'{first}-{end}' if end > first else str(first)
+
+
+def _plays(value: Any, name: str) -> bool:
+    """Whether a configuration names this policy anywhere."""
+    if isinstance(value, dict):
+        return any(_plays(item, name) for item in value.values())
+    if isinstance(value, list):
+        return any(_plays(item, name) for item in value)
+    return bool(value == name)
+
+
+_playing = threading.Lock()  # a worker of several threads plays one chunk at a time
+
+
+def _play(text: str, folder: str, points: str, classes: dict[str, tuple[type[policy.Policy], bool]]) -> tuple[bytes, float]:
+    """A chunk, on whatever machine this is: the file of the part, and how long it took."""
+    with _playing:
+        for name, (cls, ownership) in classes.items():
+            policy.define_again(name, cls, ownership)
+        experiment = _experiment(text, folder, _core.definitions())
+        with tempfile.TemporaryDirectory(prefix='gangway-') as scratch:
+            return _core.play_part(experiment, points, os.path.join(scratch, 'part'))
+
+
+@lru_cache(maxsize=4)
+def _experiment(text: str, folder: str, definitions: int) -> _core.Experiment:
+    return _core.read_text(text, 'experiment', folder, [])

@@ -1,0 +1,115 @@
+"""Sweeps on Dask's workers: the bytes of one run, whatever happens to workers."""
+
+import filecmp
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import gangway
+
+try:
+    from distributed import Client
+except ImportError:
+    Client = None
+
+PROGRAM = os.environ['GANGWAY']
+TABLES = ('summary.csv', 'clients.csv', 'jobs.csv', 'published.csv')
+
+
+class LastFirst(gangway.OwnershipPolicy):
+    """Whoever came last; slowly where a file says so."""
+
+    def choose(self, now, waiting):
+        return len(waiting) - 1
+
+
+def experiment(points=60, **changes):
+    made = gangway.Experiment('frs/fig4')
+    made['policies'], made['replications'] = ['rr', 'sjf', 'last-first'], 2
+    made['published'] = [{'figure': 'x', 'policy': 'rr', 'metric': 'antt', 'point': 3, 'published': 2, 'class': 'open'}]
+    made['sweep'] = {'policies.rr.params.quantum': {'from': '0.1 ms', 'to': f'{points / 10} ms', 'step': '0.1 ms'}}
+    for path, value in changes.items():
+        made[path] = value
+    return made
+
+
+@unittest.skipUnless(Client, 'there is no distributed')
+class Cluster(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.whole = cls.folder / 'whole'
+        experiment().run(out=cls.whole)
+
+    def client(self, workers=4):
+        client = Client(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50)
+        self.addCleanup(client.close)
+        return client
+
+    def check(self, out, whole=None):
+        for name in TABLES:
+            self.assertTrue(filecmp.cmp((whole or self.whole) / name, out / name, shallow=False), name)
+        self.assertEqual([str(path) for path in out.glob('parts')], [])
+
+    def test_the_bytes_of_one_run_with_a_worker_killed_in_the_middle(self):
+        client = self.client()
+        victim = list(client.run(os.getpid).values())[0]
+        killed = threading.Event()
+
+        def kill():
+            os.kill(victim, signal.SIGKILL)
+            killed.set()
+        timer = threading.Timer(0.5, kill)
+        timer.start()
+        result = gangway.sweep(experiment(), client, self.folder / 'killed')
+        timer.join()
+        self.assertTrue(killed.is_set())
+        self.check(self.folder / 'killed')
+        self.assertEqual(len(result.summary), 180)
+
+    def test_the_program_takes_the_folder_for_its_own(self):
+        plain = experiment(policies=['rr', 'sjf'])
+        gangway.sweep(plain, self.client(2), self.folder / 'plain')
+        subprocess.run([PROGRAM, 'compare', self.folder / 'plain', self.folder / 'plain'], check=True, capture_output=True)
+        again = plain.run(out=self.folder / 'plain')
+        self.assertTrue(again.report['was_complete'])
+        self.assertTrue(gangway.sweep(plain, self.client(1), self.folder / 'plain').summary.equals(again.summary))
+
+    def test_one_that_is_interrupted_goes_on(self):
+        client, out = self.client(2), self.folder / 'interrupted'
+        threading.Timer(0.6, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            gangway.sweep(experiment(300), client, out)
+        self.assertTrue(out.is_dir())
+        self.assertFalse((out / 'summary.csv').exists())
+        began = time.monotonic()
+        gangway.sweep(experiment(300), self.client(2), out)
+        with_rest = time.monotonic() - began
+        experiment(300).run(out=self.folder / 'all-at-once')
+        self.check(out, self.folder / 'all-at-once')
+        self.assertGreater(with_rest, 0)
+
+    def test_points_that_fail_are_told(self):
+        # A kernel that does not fit: the last value of a sweep that begins well.
+        broken = experiment(sweep={'workload.clients.VA.kernels.0.block': [[256], [1_000_000]]}, policies=['rr'], published=[])
+        with self.assertRaises(gangway.GangwayError):
+            gangway.sweep(broken, self.client(1), self.folder / 'broken')
+
+    def test_wrong_input(self):
+        for call in (lambda: gangway.sweep(experiment(), None), lambda: gangway.sweep(experiment(), 'tcp://nowhere:1', self.folder / 'x'),
+                     lambda: gangway.sweep(experiment(seed=2), self.client(1), self.whole)):
+            with self.assertRaises(gangway.InputError) as caught:
+                call()
+            self.assertEqual(len(str(caught.exception).splitlines()), 1)
+        self.check(self.whole)
+
+
+if __name__ == '__main__':
+    unittest.main()
