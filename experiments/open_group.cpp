@@ -1,5 +1,6 @@
 #include "experiments/open_group.hpp"
 
+#include <algorithm>
 #include <new>
 
 namespace gangway {
@@ -26,7 +27,7 @@ bool OpenGroup::take(std::uint32_t replication, Played played, const Experiment&
   const std::lock_guard lock(mutex_);
   if (closed_) return false;
   if (!played.result) {
-    failed_ = true;
+    first_failed_ = std::min(first_failed_.load(), replication);
     if (played.error.empty()) played.error = "failed without a reason";
   }
   early_.emplace(replication, std::move(played));

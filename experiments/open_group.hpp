@@ -44,7 +44,9 @@ class OpenGroup {
   std::uint64_t number() const { return number_; }
   OpenPoint& point() const { return *point_; }
   std::uint32_t policy() const { return policy_; }
-  bool failed() const { return failed_; }  // later replications need not be played
+  // Whether a replication has to be played: none before it has failed. One that was handed out earlier may
+  // fail later, and then its failure is the group's.
+  bool needs(std::uint32_t replication) const { return replication <= first_failed_; }
 
   // Takes a replication; they are reduced in their order, so that the first one that fails is the same on any
   // number of threads. When all are in, or one failed, the group is kept in the folder, with jobs.csv's rows.
@@ -67,7 +69,7 @@ class OpenGroup {
   std::map<std::uint32_t, Played> early_;  // replications whose predecessors are not in yet
   std::uint32_t next_ = 0;
   bool closed_ = false, wrong_input_ = false;
-  std::atomic<bool> failed_ = false;
+  std::atomic<std::uint32_t> first_failed_ = UINT32_MAX;
   std::string error_, label_;
 };
 

@@ -153,7 +153,7 @@ class Runner {
     const auto replication = static_cast<std::uint32_t>(task.number);
     const Unit unit{group.point().index(), group.policy(), replication};
     ++done_units_;
-    if (group.failed()) return;
+    if (!group.needs(replication)) return;
     std::unique_ptr<ChromeTrace> trace;
     if (options_.trace && options_.world->real_time && unit.replication == 0) trace = traces_.record(unit);
     std::optional<Played> played = play_unit(group, unit, trace.get());

@@ -164,20 +164,34 @@ class Wrong(unittest.TestCase):
         class Unmade(gangway.Policy):
             def __init__(self):
                 raise KeyError('x')
+
+            def decide(self, now, view, orders):
+                pass
         with self.assertRaises(gangway.GangwayError) as caught:
             run(['unmade'])
         self.assertIn('KeyError', str(caught.exception))
 
     def test_names_and_parameters(self):
-        for make in (lambda: type('Mine', (gangway.Policy,), {}, name='sjf'), lambda: type('Mine', (gangway.Policy,), {}, name='a b'),
-                     lambda: type('Mine', (gangway.Policy,), {'needs': ('magic',)}),
-                     lambda: type('Mine', (gangway.Policy,), {'parameters': {'x': 5}}),
+        does = {'decide': lambda self, now, view, orders: None}
+        for make in (lambda: type('Mine', (gangway.Policy,), does, name='sjf'), lambda: type('Mine', (gangway.Policy,), does, name='a b'),
+                     lambda: type('Mine', (gangway.Policy,), {'needs': ('magic',), **does}),
+                     lambda: type('Mine', (gangway.Policy,), {'parameters': {'x': 5}, **does}),
                      lambda: gangway.Parameter.time('5')):
             with self.assertRaises(gangway.InputError):
                 make()
         with self.assertRaises(gangway.InputError) as caught:
             run([{'name': 'python-rr', 'params': {'quantum': '1 ns'}}])
         self.assertIn('quantum', str(caught.exception))
+
+    def test_a_class_that_does_nothing_is_not_known(self):
+        class Base(gangway.OwnershipPolicy):
+            quantum = 1
+        self.assertNotIn('base', set(gangway.policies().name))
+
+        class Derived(Base):
+            def choose(self, now, waiting):
+                return 0
+        self.assertIn('derived', set(gangway.policies().name))
 
     def test_results_of_other_code_are_not_taken_for_these(self):
         with tempfile.TemporaryDirectory() as folder:
