@@ -52,6 +52,24 @@ def timers(build):
          "<= 5,000 ns", late["p99"] <= 5_000)
 
 
+def package(build):
+    """The Python package, where it was built."""
+    module, python = os.path.join(build, "python/gangway"), os.path.join(ROOT, "build/venv/bin/python")
+    if not os.path.isdir(module) or not os.path.exists(python):
+        print("the Python package is not built here: not measured")
+        return
+    environment = dict(os.environ, GANGWAY_CORE=os.path.abspath(module), PYTHONPATH=os.path.join(ROOT, "analysis"))
+    told = json.loads(subprocess.run([python, "-W", "ignore", os.path.join(ROOT, "tests/bench/package.py"), os.path.join(build, "gangway")],
+                                     check=True, capture_output=True, text=True, env=environment).stdout.splitlines()[-1])
+    ours, theirs = told["python_s"], told["program_s"]
+    show(f"an experiment from Python: {ours:.2f} s, by the program {theirs:.2f} s", f"{ours - theirs:+.2f} s", "2 % + 0.2 s",
+         ours <= 1.02 * theirs + 0.2)
+    show("decisions of a policy in Python", f"{told['decisions_per_s']:,.0f} /s", ">= 50,000", told["decisions_per_s"] >= 50_000)
+    ratio = told["two_programs_s"] / told["dask_s"]
+    show(f"Dask, two workers: {told['dask_s']:.1f} s, two processes {told['two_programs_s']:.1f} s", f"{ratio:.2f}", ">= 0.9", ratio >= 0.9)
+    show("import gangway", f"{told['import_s']:.3f} s", "< 0.3 s", told["import_s"] < 0.3)
+
+
 def blocks(build):
     figures = json.loads(subprocess.run([os.path.join(build, "tests/gangway_blocks_bench")], check=True, capture_output=True,
                                         text=True).stdout)
@@ -197,6 +215,7 @@ def main():
         two_processes(binary, scratch)
         recorded_programs(binary, os.path.join(folder, "recorded"))
         imports(binary, os.path.join(folder, "imports"))
+        package(build)
         studies(binary, os.path.join(folder, "study"))
         one_core(binary, os.path.join(folder, "pairs"), "neon/fig6", 120)
     print(f"{len(MISSED)} goals missed" if MISSED else "all goals reached")
