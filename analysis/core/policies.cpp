@@ -218,7 +218,7 @@ void add_policies(nb::module_& core) {
     const Capabilities capabilities = capabilities_of(needs);
     const auto held = std::make_shared<Held>(std::move(type));
     defined_classes().push_back(held);
-    const auto make = [held, own, capabilities, ownership](const ParameterValues& values) {
+    const auto make = [held, own, capabilities, ownership, name](const ParameterValues& values) {
       const nb::gil_scoped_acquire lock;
       std::unique_ptr<Policy> policy;
       try {
@@ -228,7 +228,11 @@ void add_policies(nb::module_& core) {
         else
           policy = std::make_unique<PythonPolicy>(self, capabilities);
       } catch (const nb::python_error& error) {
-        rethrow(error);
+        try {
+          rethrow(error);
+        } catch (const ForeignError& said) {
+          throw ForeignError("the policy " + name + " could not be made: " + said.what());
+        }
       }
       if (ownership) static_cast<PythonOwnership&>(*policy).set_linger(values.duration("linger"));
       return policy;

@@ -46,6 +46,14 @@ void add_reports(nb::module_& core) {
                        std::uint32_t policy, std::uint32_t replication, std::uint32_t permutation,
                        const std::string& file, std::uint64_t most) {
     const nb::gil_scoped_release others;
+    const auto check = [](const char* key, std::uint64_t value, std::uint64_t count) {
+      if (value >= count)
+        throw InputError({"timeline", 0}, key, std::to_string(value), "at most " + std::to_string(count - 1));
+    };
+    check("point", point, experiment.points.size());
+    check("policy", policy, experiment.points.policies_at(point));
+    check("replication", replication, experiment.replications);
+    check("permutation", permutation, permutation_count(experiment, experiment.points[point]));
     static const std::atomic<bool> go_on{false};
     return write_chrome_trace(experiment, Worlds::named(world, "trace", "world"),
                               {point, policy, replication}, permutation, file, most, go_on)

@@ -36,6 +36,10 @@ def sweep(experiment: Experiment, client: Client | None = None, out: str | os.Pa
     a worker is lost, which is harmless. What is finished stays in `out` when this is interrupted, and the same call goes on from there.
     InputError as Experiment.run; RunError where results failed, or a chunk was lost again and again."""
     from distributed import Client, get_client
+    if not isinstance(experiment, Experiment):
+        raise InputError(f"sweep: key 'experiment': found {type(experiment).__name__}, expected an Experiment", 'sweep', None, 'experiment',
+                         type(experiment).__name__, 'an Experiment')
+    experiment.read()  # before workers are asked for
     if not os.fspath(out):
         raise InputError("sweep: key 'out': found nothing, expected a folder", 'sweep', None, 'out', 'nothing', 'a folder')
     own = None

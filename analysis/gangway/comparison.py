@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gangway import _core
+from gangway.errors import InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -24,7 +25,6 @@ def compare(prediction: str | os.PathLike[str] | Result, measurement: str | os.P
 def _folder(given: Any) -> str:
     path = getattr(given, 'path', given)
     if path is None:
-        from gangway.errors import InputError
         raise InputError("compare: key 'path': found a result without a folder, expected one that was run with out=FOLDER", 'compare', None,
                          'path', 'a result without a folder', 'one that was run with out=FOLDER')
     return os.fspath(path)
@@ -66,7 +66,12 @@ def bound(taskset: dict[str, Any] | str | os.PathLike[str]) -> dict[str, Any]:
     """Response-time bounds of a task set: a file, or a mapping that says the same. A mapping as `gangway bound --json` prints it."""
     if isinstance(taskset, dict):
         return dict(json.loads(_core.bound(json.dumps(taskset, indent=1), 'taskset')))
-    return dict(json.loads(_core.bound(Path(taskset).read_text(encoding='utf-8'), os.fspath(taskset))))
+    try:
+        text = Path(taskset).read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{taskset}: key 'taskset': found {error}, expected a file that can be read", os.fspath(taskset), None, 'taskset',
+                         str(error), 'a file that can be read') from None
+    return dict(json.loads(_core.bound(text, os.fspath(taskset))))
 
 
 __all__ = ['Comparison', 'bound', 'compare']

@@ -114,6 +114,10 @@ class Experiment:
         experiment = self.read()
         if jobs is not None and not (isinstance(jobs, int) and 1 <= jobs <= 1024):
             raise InputError(f"run: key 'jobs': found {jobs!r}, expected 1 to 1024", 'run', None, 'jobs', repr(jobs), '1 to 1024')
+        if not isinstance(world, str):
+            raise InputError(f"run: key 'world': found {world!r}, expected a name", 'run', None, 'world', repr(world), 'a name')
+        if out is not None and not os.fspath(out):
+            raise InputError("run: key 'out': found nothing, expected a folder, or None", 'run', None, 'out', 'nothing', 'a folder, or None')
         if out is not None:
             return self._run(experiment, Path(out), world, jobs, force, trace, progress)
         with tempfile.TemporaryDirectory(prefix='gangway-') as folder:

@@ -103,7 +103,7 @@ class Cluster(unittest.TestCase):
             gangway.sweep(broken, self.client(1), self.folder / 'broken')
 
     def test_wrong_input(self):
-        for call in (lambda: gangway.sweep(experiment(), None), lambda: gangway.sweep(experiment(), 'tcp://nowhere:1', self.folder / 'x'),
+        for call in (lambda: gangway.sweep('frs/fig4', None, self.folder / 'x'), lambda: gangway.sweep(experiment(), None), lambda: gangway.sweep(experiment(), 'tcp://nowhere:1', self.folder / 'x'),
                      lambda: gangway.sweep(experiment(seed=2), self.client(1), self.whole)):
             with self.assertRaises(gangway.InputError) as caught:
                 call()

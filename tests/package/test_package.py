@@ -124,8 +124,9 @@ class Package(unittest.TestCase):
         self.assertIn(1_000_000, set(short[short.begin_ns == 1_500_000].length_ns))
         result.write_timeline(self.folder / 'x.json.gz', policy='srt')
         self.assertEqual((self.folder / 'x.json.gz').read_bytes()[:2], b'\x1f\x8b')
-        with self.assertRaises(gangway.InputError):
-            result.timeline(policy='rr')
+        for beyond in ({'policy': 'rr'}, {'point': 1}, {'replication': 1}, {'permutation': 1}):
+            with self.assertRaises(gangway.InputError):
+                result.timeline(**beyond)
 
     def test_comparison_and_bound(self):
         self.experiment().run(out=self.folder / 'a')
@@ -182,6 +183,10 @@ class WrongInput(unittest.TestCase):
         self.refused(lambda: experiment.run(jobs=0), 'jobs')
         self.refused(lambda: experiment.run(jobs='2'), 'jobs')
         self.refused(lambda: experiment.run(world='moon'), 'moon')
+        self.refused(lambda: experiment.run(world=5), '5')
+        self.refused(lambda: experiment.run(out=''), 'out')
+        self.refused(lambda: gangway.bound('/nowhere'), '/nowhere')
+        self.refused(lambda: gangway.bound({'x': 1}), 'kind')
         self.refused(lambda: gangway.Experiment({'kind': 'experiment', 'x': {1, 2}}).read())
         self.refused(lambda: gangway.Experiment({'kind': 'experiment'}).read(), 'version')
         self.refused(lambda: gangway.Experiment(SMALL).policies(7), '7')
