@@ -16,8 +16,6 @@ def need_matplotlib():
     """To be called before what imports it, so that its lack is told in one line."""
     if importlib.util.find_spec('matplotlib') is None:
         sys.exit(f'error: {sys.executable} has no matplotlib: try /usr/bin/python3 with the package python3-matplotlib')
-    import matplotlib
-    matplotlib.use('Agg')
 
 
 def parser_of_nothing(description):
@@ -62,6 +60,8 @@ def _inches(text):
 
 def run(command, arguments):
     """Runs command(arguments); exit code 0 done, 1 failed, 2 wrong input, 130 interrupted."""
+    if 'matplotlib' in sys.modules:  # no windows; in a notebook the figures are the notebook's
+        sys.modules['matplotlib'].use('Agg')
     try:
         command(arguments)
     except InputError as error:
