@@ -3,6 +3,7 @@
 serve.py FOLDER ALONE_SECONDS TOGETHER_SECONDS: a line of JSON for each phase; latencies count from when a request was due."""
 
 import json
+import os
 import sys
 import time
 
@@ -12,22 +13,16 @@ import torchvision
 
 from phases import from_arguments
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
+import inference
+
 RATE = 60
 
 torch.manual_seed(0)
 model = torchvision.models.resnet50().cuda().eval().half().to(memory_format=torch.channels_last)
 images = torch.randn(8, 3, 224, 224, device="cuda").half().to(memory_format=torch.channels_last)
 with torch.no_grad():
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(20):
-            model(images)
-    torch.cuda.current_stream().wait_stream(side)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        answer = model(images)
+    graph, answer = inference.captured(model, images, warm_ups=20)
 
 
 def one():

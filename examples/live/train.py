@@ -3,27 +3,18 @@
 train.py FOLDER ALONE_SECONDS TOGETHER_SECONDS: a line of JSON for each phase."""
 
 import json
+import os
 import sys
 import time
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
 
 from phases import from_arguments
 
-torch.manual_seed(0)
-torch.backends.cuda.matmul.allow_tf32 = True
-model = GPT2LMHeadModel(GPT2Config()).cuda()
-optimiser = torch.optim.AdamW(model.parameters())
-tokens = torch.randint(0, 50257, (8, 512), device="cuda")
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
+import training
 
-
-def step():
-    optimiser.zero_grad()
-    model(tokens, labels=tokens).loss.backward()
-    optimiser.step()
-
-
+step = training.gpt2(8)
 for _ in range(5):
     step()
 torch.cuda.synchronize()

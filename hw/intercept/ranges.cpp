@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -149,34 +150,38 @@ const void* register_w(void*, const wchar_t* string) { return handle_of(string);
 void* create_a(const char* name) { return handle_of(name); }
 void* create_w(const wchar_t* name) { return handle_of(name); }
 
+// What answers one of NVTX's functions, by its number in the module.
+struct Answer {
+  unsigned number;
+  Function function;
+};
 template <typename F>
-void put(Function** table, unsigned count, unsigned id, F function) {
-  if (id < count && table[id] != nullptr) *table[id] = reinterpret_cast<Function>(function);
+Answer with(unsigned number, F* function) {
+  return {number, reinterpret_cast<Function>(function)};
+}
+
+// False: there is no such module.
+bool answer(const ExportedCallbacks& callbacks, Module module, std::span<const Answer> answers) {
+  Function** table = nullptr;
+  unsigned count = 0;
+  if (callbacks.functions(module, &table, &count) == 0) return false;
+  for (const Answer& a : answers)
+    if (a.number < count && table[a.number] != nullptr) *table[a.number] = a.function;
+  return true;
 }
 
 bool answer(ExportTable exports) {
   const auto* callbacks = static_cast<const ExportedCallbacks*>(exports(kCallbacks));
   if (callbacks == nullptr || callbacks->size < sizeof(ExportedCallbacks)) return false;
-  Function** table = nullptr;
-  unsigned count = 0;
-  if (callbacks->functions(kCore, &table, &count) == 0) return false;
-  put(table, count, kPushA, &push_a);
-  put(table, count, kPushW, &push_w);
-  put(table, count, kPushEx, &push_ex);
-  put(table, count, kPop, &pop_default);
-  put(table, count, kStartA, &start_a);
-  put(table, count, kStartW, &start_w);
-  put(table, count, kStartEx, &start_ex);
-  put(table, count, kEnd, &end);
-  if (callbacks->functions(kCore2, &table, &count) == 0) return true;
-  put(table, count, kDomainPushEx, &domain_push);
-  put(table, count, kDomainPop, &domain_pop);
-  put(table, count, kDomainStartEx, &domain_start);
-  put(table, count, kDomainEnd, &domain_end);
-  put(table, count, kRegisterA, &register_a);
-  put(table, count, kRegisterW, &register_w);
-  put(table, count, kCreateA, &create_a);
-  put(table, count, kCreateW, &create_w);
+  const Answer core[] = {with(kPushA, push_a),     with(kPushW, push_w),   with(kPushEx, push_ex),
+                         with(kPop, pop_default),  with(kStartA, start_a), with(kStartW, start_w),
+                         with(kStartEx, start_ex), with(kEnd, end)};
+  const Answer core2[] = {with(kDomainPushEx, domain_push),   with(kDomainPop, domain_pop),
+                          with(kDomainStartEx, domain_start), with(kDomainEnd, domain_end),
+                          with(kRegisterA, register_a),       with(kRegisterW, register_w),
+                          with(kCreateA, create_a),           with(kCreateW, create_w)};
+  if (!answer(*callbacks, kCore, core)) return false;
+  answer(*callbacks, kCore2, core2);  // old programs have none
   return true;
 }
 

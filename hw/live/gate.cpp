@@ -1,53 +1,13 @@
 #include "hw/live/gate.hpp"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <new>
-#include <utility>
 
 #include "hw/live/kill_points.hpp"
-#include "hw/live/monotonic.hpp"
 
 namespace gangway::live {
 namespace {
 
-constexpr std::int64_t kSpin = 100'000;         // ns at a closed gate before the thread sleeps
-constexpr std::int64_t kBetweenLooks = 20'000;  // ns asleep while something is still outstanding
-constexpr std::int64_t kSleep = 100'000'000;    // ns; then it looks whether the daemon is still there
-constexpr std::int64_t kAwake = 100'000;        // ns before a job is due
-constexpr std::int64_t kNoRelease = 200'000;    // ns between looks for one
-
-std::int64_t now() { return monotonic_ns(); }
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-  sched_yield();
-#endif
-}
-
-void sleep(std::int64_t ns) {
-  const timespec pause{0, ns};
-  nanosleep(&pause, nullptr);
-}
-
-void sleep_while_closed(const PermitPage& permit, std::int64_t most) {
-  const timespec limit{0, most};
-  syscall(SYS_futex, &permit.allowed, FUTEX_WAIT, 0, &limit, nullptr, 0);
-}
-
 constexpr std::uint64_t kDestroyed = StreamName::kPerThread;  // of no thread: a stream that left work behind
-
-unsigned bucket(std::int64_t ns) {
-  const unsigned b =
-      ns <= 1 ? 0 : 63 - static_cast<unsigned>(__builtin_clzll(static_cast<std::uint64_t>(ns)));
-  return b < kBuckets ? b : kBuckets - 1;
-}
 
 // What a thread remembers of the page it last used.
 struct Remembered {
@@ -112,20 +72,6 @@ ThreadSlot* Gate::thread_slot(ClientPage& page) {
     break;
   }
   return local.thread;
-}
-
-void Gate::mark_inside(ThreadSlot* thread, ClientPage& page) {
-  if (thread != nullptr)
-    thread->inside.exchange(1);
-  else
-    page.crowd.fetch_add(1);
-}
-
-void Gate::mark_outside(ThreadSlot* thread, ClientPage& page) {
-  if (thread != nullptr)
-    thread->inside.store(0, std::memory_order_release);
-  else
-    page.crowd.fetch_sub(1);
 }
 
 StreamSlot* Gate::stream_slot(const StreamName& name) {
@@ -198,7 +144,7 @@ Pass Gate::enter(const Submission& submission) {
         pass.refused = true;
         return pass;
       }
-      begin_job(permit, page);
+      jobs_.begin(permit, page);
     }
     GANGWAY_POINT("before-inside");
     mark_inside(pass.thread, page);
@@ -225,13 +171,7 @@ Pass Gate::enter(const Submission& submission) {
     if (allowed == 0) wait_for_permit(permit);
   }
   pass.engaged = true;
-  // A job that ended while this thread came in did not know of it.
-  ClientPage& page = *page_.load();
-  if ((page.job.load() & 1) == 0 && job_begins(page) && jobs_are_ != JobsAre::ranges)
-    count_begin(page, now());
-  if (const std::uint64_t counted = page.counted.load(std::memory_order_relaxed); (counted & 1) != 0)
-    if (JobSlot& slot = page.jobs[counted / 2 % kJobs]; slot.begun.load(std::memory_order_relaxed) == 0)
-      slot.begun.store(now(), std::memory_order_relaxed);
+  jobs_.passes(*page_.load());
   if (local.number == 0) local.number = (threads_named.fetch_add(1) + 1) << 40;
   ++local.number;
   local.engaged = true;
@@ -251,7 +191,7 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
       ((pass.limited && !submission.waits) || submission.stream->per_thread())) {
     // This one is among those inside, and submitted.
     const std::uint64_t begun = pass.stream->begun.load();
-    mark(*submission.stream, *pass.stream, begun + 1 - page.inside());
+    marks_.put(*submission.stream, *pass.stream, begun + 1 - page.inside());
   }
   if (pass.thread != nullptr)
     pass.thread->submissions.store(pass.thread->submissions.load(std::memory_order_relaxed) + 1,
@@ -261,122 +201,12 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
   GANGWAY_POINT("outside");
 }
 
-// The thread is marked inside, but waits for room outside. True: it is inside and counted, or nothing went on
-// for so long that it goes on without room.
-bool Gate::room(const PermitPage& permit, std::uint32_t allowed, Pass& pass) {
-  ClientPage& page = *page_.load();
-  pass.limited = true;
-  std::uint64_t last = UINT64_MAX;
-  std::int64_t since = 0;
-  for (std::uint32_t turn = 0;; ++turn) {
-    if (take_place(page, allowed, pass.stream)) return true;
-    mark_outside(pass.thread, page);
-    look_at_marks();
-    if ((turn & 63) == 63) {  // what has no mark has to be asked for
-      if (page.outstanding() >= allowed) look();
-      const std::int64_t time = now();
-      if (const std::uint64_t outstanding = page.outstanding(); outstanding != last) {
-        last = outstanding;
-        since = time;
-      } else if (time - since > patience_) {
-        allowed = kUnlimited;
-        page.forced.fetch_add(1);
-      }
-    }
-    mark_inside(pass.thread, page);
-    const std::uint32_t still = permit.allowed.load();
-    if (still == 0 || (allowed != kUnlimited && still != allowed)) return false;
-  }
-}
-
-bool Gate::take_place(ClientPage& page, std::uint32_t allowed, StreamSlot* slot) {
-  const std::lock_guard lock(places_mutex_);
-  if (slot == nullptr) return true;
-  if (page.outstanding() >= allowed) return false;
-  slot->begun.fetch_add(1);
-  return true;
-}
-
-// Without a free mark the stream itself will be asked.
-void Gate::mark(const StreamName& name, StreamSlot& slot, std::uint64_t begun) {
-  const std::lock_guard lock(marks_mutex_);
-  if (marks_used_ == marks_.size()) return;
-  Mark& m = marks_[marks_used_];
-  if (!driver_.record(name, m.event)) return;
-  m.slot = &slot;
-  m.begun = begun;
-  ++marks_used_;
-}
-
-void Gate::look_at_marks() {
-  const std::lock_guard lock(marks_mutex_);
-  const bool captures = captures_.load() != 0;
-  const StreamSlot* busy = nullptr;  // behind a mark that is not reached, none of its stream is
-  std::size_t kept = 0;
-  for (std::size_t m = 0; m < marks_used_; ++m) {
-    Mark& mark = marks_[m];
-    if (mark.slot != busy && driver_.reached(mark.event, captures)) {
-      mark.slot->over(mark.begun);
-      continue;
-    }
-    busy = mark.slot;
-    if (kept != m) std::swap(marks_[kept], mark);
-    ++kept;
-  }
-  marks_used_ = kept;
-}
-
-void Gate::wait_for_permit(const PermitPage& permit) {
-  ClientPage& page = *page_.load();
-  const std::int64_t began = now();
-  page.waiting.fetch_add(1);
-  GANGWAY_POINT("waiting");
-  if (permit.polled.load() == 0) source_.ring();
-  while (permit.allowed.load() == 0 && permit_.load() == &permit) {
-    const bool over = look();  // somebody may be waiting for that
-    if (now() - began < kSpin)
-      relax();
-    else
-      sleep_while_closed(permit, over ? kSleep : kBetweenLooks);
-  }
-  GANGWAY_POINT("woken");
-  page.waiting.fetch_sub(1);
-  const std::int64_t end = now();
-  page.held.fetch_add(1);
-  page.held_ns.fetch_add(static_cast<std::uint64_t>(end - began));
-  if (const std::int64_t decided = permit.decided.load(); decided > began)
-    page.woken[bucket(end - decided)].fetch_add(1);
-}
-
-// False: the permit has changed meanwhile.
-bool Gate::wait_for_admission(const PermitPage& permit, std::uint32_t epoch) {
-  ClientPage& page = *page_.load();
-  const std::int64_t began = now();
-  page.waiting.fetch_add(1);
-  const std::uint64_t number = page.asked.fetch_add(1) + 1;
-  GANGWAY_POINT("asks");
-  if (permit.polled.load() == 0) source_.ring();
-  bool admitted = false;
-  while (permit.epoch.load() == epoch && permit_.load() == &permit) {
-    admitted = permit.admitted.load() >= number;
-    if (admitted) break;
-    if (now() - began < kSpin)
-      relax();
-    else
-      sleep(kBetweenLooks);
-  }
-  page.waiting.fetch_sub(1);
-  page.held.fetch_add(1);
-  page.held_ns.fetch_add(static_cast<std::uint64_t>(now() - began));
-  return admitted;
-}
-
 void Gate::open_first() {
   const std::lock_guard lock(first_mutex_);
   if (permit_.load() != &unopened_) return;
   const Source::Pages pages = source_.open();
   pages.client->unknown.store(unknown_.load());
-  pages.client->whole.store(jobs_are_ == JobsAre::whole ? 1 : 0);
+  pages.client->whole.store(jobs_.are_whole() ? 1 : 0);
   page_.store(pages.client);
   opening_ = openings.fetch_add(1) + 1;
   forgotten_.store(opening_ << 32);
@@ -386,97 +216,19 @@ void Gate::open_first() {
 // --- Jobs
 // ------------------------------------------------------------------------------------------------------
 
-// Until the next job may begin: when it arrived. 0: another thread's submission has begun it.
-std::int64_t Gate::await_release(const PermitPage& permit, ClientPage& page) {
-  const Releases& releases = permit.releases;
-  const std::int64_t came = now();
-  for (;;) {
-    const std::uint32_t kind = releases.kind.load();
-    if (kind == Releases::own || permit_.load() != &permit) return came;
-    const std::uint64_t job = page.counted.load();
-    if ((job & 1) != 0) return 0;
-    if (job / 2 >= releases.count.load()) {
-      sleep(kNoRelease);
-      continue;
-    }
-    std::int64_t due = releases.since.load();
-    if (kind == Releases::timed)
-      due = releases.due[job / 2 % kReleases].load();
-    else if (const std::int64_t think = releases.think.load(); think > 0 && job > 0)
-      due = std::max(due, page.jobs[(job / 2 - 1) % kJobs].ended.load() + think);
-    if (releases.kind.load() != kind) continue;  // the count may be of the new kind
-    if (const std::int64_t left = due - now(); left > kAwake)
-      sleep(std::min(left - kAwake, kNoRelease));
-    else if (left > 0)
-      relax();
-    else
-      return kind == Releases::timed ? due : std::max(came, due);
-  }
-}
-
-// At its first submission.
-void Gate::begin_job(const PermitPage& permit, ClientPage& page) {
-  if (jobs_are_ == JobsAre::ranges) {
-    if (ranges_.load() > 0 && (page.counted.load() & 1) == 0)  // it had no page yet when it began
-      if (const std::int64_t arrived = await_release(permit, page); arrived != 0) count_begin(page, arrived);
-    job_begins(page);
-  } else if (const std::int64_t arrived = await_release(permit, page); arrived != 0) {
-    if (job_begins(page)) count_begin(page, arrived);
-  }
-}
-
-bool Gate::job_begins(ClientPage& page) {
-  std::uint64_t job = page.job.load();
-  while ((job & 1) == 0)
-    if (page.job.compare_exchange_weak(job, job + 1)) return true;
-  return false;
-}
-
-void Gate::count_begin(ClientPage& page, std::int64_t arrived) {
-  std::uint64_t counted = page.counted.load();
-  if ((counted & 1) != 0) return;
-  JobSlot& slot = page.jobs[counted / 2 % kJobs];
-  slot.begun.store(0, std::memory_order_relaxed);
-  slot.arrived.store(arrived, std::memory_order_relaxed);
-  slot.number.store(counted / 2 + 1, std::memory_order_release);
-  page.counted.compare_exchange_strong(counted, counted + 1);
-}
-
-void Gate::count_end(ClientPage& page) {
-  std::uint64_t counted = page.counted.load();
-  if ((counted & 1) == 0) return;
-  page.jobs[counted / 2 % kJobs].ended.store(now(), std::memory_order_release);
-  page.counted.compare_exchange_strong(counted, counted + 1);
-}
-
-// Whoever comes in meanwhile sees that no job is under way and begins one, or is seen inside here.
-void Gate::job_may_be_over(ClientPage& page) {
-  std::uint64_t job = page.job.load();
-  if ((job & 1) == 0 || page.outstanding() != 0) return;
-  if (!page.nobody_inside() || page.waiting.load() != 0) return;
-  if (jobs_are_ == JobsAre::whole || ranges_.load() > 0) return;
-  if (!page.job.compare_exchange_strong(job, job + 1)) return;
-  count_end(page);
-  if (page.nobody_inside() && page.outstanding() == 0) return;
-  // It was a pause, and counts as a job's end all the same.
-  if (job_begins(page) && jobs_are_ == JobsAre::synchronised) count_begin(page, now());
-}
-
 void Gate::range_begins() {
-  if (ranges_.fetch_add(1) > 0) return;
+  if (!jobs_.range_opens()) return;
   ClientPage* page = page_.load();
   const PermitPage& permit = *permit_.load();
-  if (page == nullptr || &permit == &unopened_) return;
-  count_end(*page);
-  if (const std::int64_t arrived = await_release(permit, *page); arrived != 0) count_begin(*page, arrived);
+  if (page != nullptr && &permit != &unopened_) jobs_.begin_range(permit, *page);
 }
 
 void Gate::range_ends() {
-  if (ranges_.fetch_sub(1) > 1) return;
+  if (!jobs_.range_closes()) return;
   ClientPage* page = page_.load();
   if (page == nullptr) return;
   if ((page->job.load() & 1) == 0)
-    count_end(*page);  // nothing was submitted
+    jobs_.count_end(*page);  // nothing was submitted
   else
     after();
 }
@@ -503,13 +255,13 @@ void Gate::after(const StreamName& stream, std::uint64_t begun) {
 void Gate::after() {
   ClientPage* page = page_.load();
   if (page == nullptr || local.depth > 0 || (page->job.load() & 1) == 0) return;
-  if (page->outstanding() == 0 || look()) job_may_be_over(*page);
+  if (page->outstanding() == 0 || look()) jobs_.may_be_over(*page);
 }
 
 bool Gate::look() {
   ClientPage* page = page_.load();
   if (page == nullptr) return true;
-  look_at_marks();
+  marks_.look();
   const std::lock_guard lock(streams_mutex_);
   return look_locked(*page);
 }
@@ -534,42 +286,9 @@ bool Gate::look_locked(ClientPage& page) {
   return all;
 }
 
-// --- Channels
-// --------------------------------------------------------------------------------------------------
-
 bool Gate::channel_opens() {
   if (permit_.load() == &unopened_) open_first();
-  const std::uint32_t most = permit_.load()->most_channels.load();
-  const std::lock_guard lock(channels_mutex_);
-  if (most != 0 && channels_.size() + opening_channels_ + 1 > most - 1) return false;
-  ++opening_channels_;
-  count_channels();
-  return true;
-}
-
-void Gate::channel_failed() {
-  const std::lock_guard lock(channels_mutex_);
-  --opening_channels_;
-  count_channels();
-}
-
-void Gate::channel_opened(std::uint64_t stream, std::uint64_t context) {
-  const std::lock_guard lock(channels_mutex_);
-  --opening_channels_;
-  channels_.push_back({stream, context});
-}
-
-void Gate::channels_closed(std::uint64_t stream, std::uint64_t context) {
-  const std::lock_guard lock(channels_mutex_);
-  std::erase_if(channels_, [&](const Channel& channel) {
-    return stream != 0 ? channel.stream == stream : channel.context == context;
-  });
-  count_channels();
-}
-
-void Gate::count_channels() {
-  if (ClientPage* page = page_.load())
-    page->channels.store(static_cast<std::uint32_t>(channels_.size()) + opening_channels_);
+  return channels_.opens(permit_.load()->most_channels.load());
 }
 
 void Gate::found_unknown() {
@@ -605,7 +324,8 @@ Gate::Destruction::Destruction(Gate& gate, const StreamName* stream, std::uint64
   // What is still on the stream goes on without it; a mark will say when it is over.
   for (std::uint32_t s = 0, n = page->streams_used(); s < n; ++s) {
     StreamSlot& slot = page->stream[s];
-    if (slot.stream.load() == stream_ && slot.outstanding() != 0) gate.mark(*stream, slot, slot.begun.load());
+    if (slot.stream.load() == stream_ && slot.outstanding() != 0)
+      gate.marks_.put(*stream, slot, slot.begun.load());
   }
 }
 
@@ -628,14 +348,10 @@ void Gate::forked() {
   page_.store(nullptr);
   captures_.store(0);
   new (&first_mutex_) std::mutex;
-  new (&channels_mutex_) std::mutex;
-  channels_.clear();
-  opening_channels_ = 0;
+  channels_.forked();
   new (&streams_mutex_) std::mutex;
-  new (&marks_mutex_) std::mutex;
+  marks_.forked();
   new (&places_mutex_) std::mutex;
-  marks_ = {};
-  marks_used_ = 0;
 }
 
 }  // namespace gangway::live

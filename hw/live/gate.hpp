@@ -6,38 +6,17 @@
 // old permit is missed, and none that reads the new one starts.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <vector>
 
+#include "hw/live/gate_channels.hpp"
+#include "hw/live/gate_driver.hpp"
+#include "hw/live/gate_jobs.hpp"
+#include "hw/live/gate_marks.hpp"
 #include "hw/live/page.hpp"
 
 namespace gangway::live {
-
-// A stream as the driver names it: a handle, or one of the default streams.
-struct StreamName {
-  static constexpr std::uint64_t kLegacy = 1, kPerThread = 2;
-  std::uint64_t handle = kLegacy;  // kLegacy, kPerThread + 256 * thread, or the driver's handle
-  std::uint64_t context = 0;       // of default streams: whose
-  bool legacy() const { return handle == kLegacy; }
-  bool per_thread() const { return (handle & 0xff) == kPerThread; }
-  static StreamName of_this_thread(std::uint64_t context);
-};
-
-// What the gate asks of the driver. None of these blocks or harms a capture.
-class Driver {
- public:
-  using Event = void*;
-  virtual ~Driver() = default;
-  virtual bool capturing(const StreamName&) = 0;
-  virtual std::uint64_t context(const StreamName&) = 0;  // of a stream that is no default stream
-  virtual bool idle(const StreamName&) = 0;              // false too where it cannot be asked
-  // Records the event (null: a new one) behind everything submitted to the stream so far. False: it cannot.
-  virtual bool record(const StreamName&, Event&) = 0;
-  virtual bool reached(Event, bool captures) = 0;  // `captures`: some are under way
-};
 
 // Where permits come from.
 class Source {
@@ -68,16 +47,9 @@ struct Pass {
   bool refused = false;  // the client may have no channel: there is nothing to submit, and no leave()
 };
 
-// What counts as a job of the program.
-enum class JobsAre {
-  synchronised,  // from a submission to a call that leaves nothing outstanding
-  ranges,        // what lies in ranges that begin and end by range_begins() and range_ends()
-  whole,         // all of it is one
-};
-
 class Gate {
  public:
-  void jobs_are(JobsAre what) { jobs_are_ = what; }  // before anything else
+  void jobs_are(JobsAre what) { jobs_.are(what); }  // before anything else
   // A range waits for its job's release. Of ranges inside each other the outermost counts; what of its work
   // is outstanding at its end belongs to the job, until a synchronising call or the next range.
   void range_begins();
@@ -115,9 +87,10 @@ class Gate {
   // from then on: until channel_failed(), or it has a name (0: a context's own), or is closed with its
   // context.
   bool channel_opens();
-  void channel_failed();
-  void channel_opened(std::uint64_t stream, std::uint64_t context);
-  void channels_closed(std::uint64_t stream, std::uint64_t context);  // the stream's; 0: all of the context
+  void channel_failed() { channels_.failed(); }
+  void channel_opened(std::uint64_t stream, std::uint64_t context) { channels_.opened(stream, context); }
+  // The stream's; 0: all of the context.
+  void channels_closed(std::uint64_t stream, std::uint64_t context) { channels_.closed(stream, context); }
 
   // Held around a stream's or context's destruction, which forgets it.
   class Destruction {
@@ -152,17 +125,18 @@ class Gate {
   StreamSlot* find_or_add(const StreamName& name);
   bool room(const PermitPage& permit, std::uint32_t allowed, Pass& pass);
   bool take_place(ClientPage& page, std::uint32_t allowed, StreamSlot* slot);
-  void mark(const StreamName& name, StreamSlot& slot, std::uint64_t begun);
-  void look_at_marks();
-  void mark_inside(ThreadSlot* thread, ClientPage& page);
-  void mark_outside(ThreadSlot* thread, ClientPage& page);
-  std::int64_t await_release(const PermitPage& permit, ClientPage& page);
-  bool job_begins(ClientPage& page);
-  void count_channels();
-  void begin_job(const PermitPage& permit, ClientPage& page);
-  void count_begin(ClientPage& page, std::int64_t arrived);
-  void count_end(ClientPage& page);
-  void job_may_be_over(ClientPage& page);
+  static void mark_inside(ThreadSlot* thread, ClientPage& page) {
+    if (thread != nullptr)
+      thread->inside.exchange(1);
+    else
+      page.crowd.fetch_add(1);
+  }
+  static void mark_outside(ThreadSlot* thread, ClientPage& page) {
+    if (thread != nullptr)
+      thread->inside.store(0, std::memory_order_release);
+    else
+      page.crowd.fetch_sub(1);
+  }
   bool look_locked(ClientPage& page);
 
   Driver& driver_;
@@ -172,26 +146,12 @@ class Gate {
   std::atomic<const PermitPage*> permit_{&unopened_};
   std::atomic<ClientPage*> page_{nullptr};
   std::int64_t patience_ = 100'000'000;
-  JobsAre jobs_are_ = JobsAre::synchronised;
-  std::atomic<std::uint32_t> ranges_{0};  // inside each other, or at once
-  std::uint64_t opening_ = 0;             // tells this page from others that threads may remember
-  // Events behind submissions whose number is limited; when one is reached, so much of its stream is over.
-  struct Mark {
-    Driver::Event event = nullptr;
-    StreamSlot* slot = nullptr;
-    std::uint64_t begun = 0;
-  };
-  std::array<Mark, 2 * kMostInFlight> marks_;  // the first `marks_used_`, oldest first
-  std::size_t marks_used_ = 0;
-  struct Channel {
-    std::uint64_t stream = 0, context = 0;
-  };
-  std::vector<Channel> channels_;
-  std::uint32_t opening_channels_ = 0;  // that have no name yet
-  std::mutex channels_mutex_;
+  GateJobs jobs_{permit_};
+  std::uint64_t opening_ = 0;  // tells this page from others that threads may remember
+  GateMarks marks_{driver_, captures_};
+  GateChannels channels_{page_};
   std::mutex first_mutex_;
   std::mutex streams_mutex_;  // which slot is whose; asking the driver, against captures and destruction
-  std::mutex marks_mutex_;
   std::mutex places_mutex_;
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
   std::atomic<std::uint64_t> forgotten_{0};  // generation: threads that remember slots look again

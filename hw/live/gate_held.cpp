@@ -1,0 +1,112 @@
+// Threads that are held at the gate.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hw/live/gate.hpp"
+#include "hw/live/kill_points.hpp"
+#include "hw/live/monotonic.hpp"
+#include "hw/live/pause.hpp"
+
+namespace gangway::live {
+namespace {
+
+constexpr std::int64_t kSpin = 100'000;         // ns at a closed gate before the thread sleeps
+constexpr std::int64_t kBetweenLooks = 20'000;  // ns asleep while something is still outstanding
+constexpr std::int64_t kSleep = 100'000'000;    // ns; then it looks whether the daemon is still there
+
+void sleep_while_closed(const PermitPage& permit, std::int64_t most) {
+  const timespec limit{0, most};
+  syscall(SYS_futex, &permit.allowed, FUTEX_WAIT, 0, &limit, nullptr, 0);
+}
+
+unsigned bucket(std::int64_t ns) {
+  const unsigned b =
+      ns <= 1 ? 0 : 63 - static_cast<unsigned>(__builtin_clzll(static_cast<std::uint64_t>(ns)));
+  return b < kBuckets ? b : kBuckets - 1;
+}
+
+}  // namespace
+
+// The thread is marked inside, but waits for room outside. True: it is inside and counted, or nothing went on
+// for so long that it goes on without room.
+bool Gate::room(const PermitPage& permit, std::uint32_t allowed, Pass& pass) {
+  ClientPage& page = *page_.load();
+  pass.limited = true;
+  std::uint64_t last = UINT64_MAX;
+  std::int64_t since = 0;
+  for (std::uint32_t turn = 0;; ++turn) {
+    if (take_place(page, allowed, pass.stream)) return true;
+    mark_outside(pass.thread, page);
+    marks_.look();
+    if ((turn & 63) == 63) {  // what has no mark has to be asked for
+      if (page.outstanding() >= allowed) look();
+      const std::int64_t time = monotonic_ns();
+      if (const std::uint64_t outstanding = page.outstanding(); outstanding != last) {
+        last = outstanding;
+        since = time;
+      } else if (time - since > patience_) {
+        allowed = kUnlimited;
+        page.forced.fetch_add(1);
+      }
+    }
+    mark_inside(pass.thread, page);
+    const std::uint32_t still = permit.allowed.load();
+    if (still == 0 || (allowed != kUnlimited && still != allowed)) return false;
+  }
+}
+
+bool Gate::take_place(ClientPage& page, std::uint32_t allowed, StreamSlot* slot) {
+  const std::lock_guard lock(places_mutex_);
+  if (slot == nullptr) return true;
+  if (page.outstanding() >= allowed) return false;
+  slot->begun.fetch_add(1);
+  return true;
+}
+
+void Gate::wait_for_permit(const PermitPage& permit) {
+  ClientPage& page = *page_.load();
+  const std::int64_t began = monotonic_ns();
+  page.waiting.fetch_add(1);
+  GANGWAY_POINT("waiting");
+  if (permit.polled.load() == 0) source_.ring();
+  while (permit.allowed.load() == 0 && permit_.load() == &permit) {
+    const bool over = look();  // somebody may be waiting for that
+    if (monotonic_ns() - began < kSpin)
+      spin_pause();
+    else
+      sleep_while_closed(permit, over ? kSleep : kBetweenLooks);
+  }
+  GANGWAY_POINT("woken");
+  page.waiting.fetch_sub(1);
+  const std::int64_t end = monotonic_ns();
+  page.held.fetch_add(1);
+  page.held_ns.fetch_add(static_cast<std::uint64_t>(end - began));
+  if (const std::int64_t decided = permit.decided.load(); decided > began)
+    page.woken[bucket(end - decided)].fetch_add(1);
+}
+
+// False: the permit has changed meanwhile.
+bool Gate::wait_for_admission(const PermitPage& permit, std::uint32_t epoch) {
+  ClientPage& page = *page_.load();
+  const std::int64_t began = monotonic_ns();
+  page.waiting.fetch_add(1);
+  const std::uint64_t number = page.asked.fetch_add(1) + 1;
+  GANGWAY_POINT("asks");
+  if (permit.polled.load() == 0) source_.ring();
+  bool admitted = false;
+  while (permit.epoch.load() == epoch && permit_.load() == &permit) {
+    admitted = permit.admitted.load() >= number;
+    if (admitted) break;
+    if (monotonic_ns() - began < kSpin)
+      spin_pause();
+    else
+      sleep_ns(kBetweenLooks);
+  }
+  page.waiting.fetch_sub(1);
+  page.held.fetch_add(1);
+  page.held_ns.fetch_add(static_cast<std::uint64_t>(monotonic_ns() - began));
+  return admitted;
+}
+
+}  // namespace gangway::live

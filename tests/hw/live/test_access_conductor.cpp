@@ -1,0 +1,251 @@
+// Policies that open and close the gates of whole clients: schedules worked out by hand.
+#include "tests/catch.hpp"
+#include "tests/hw/live/conductor_stage.hpp"
+
+namespace gangway::live {
+namespace {
+
+using namespace literals;
+using testing::FakeClient;
+using testing::ms;
+using testing::Stage;
+
+TEST_CASE("Disengaged time slices open one gate after another", "[live]") {
+  Stage stage("disengaged-timeslice", {}, "{slice: 10 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  stage.play(ms(9));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  a.standing.outstanding = 3;  // 4 ms of work are left when its slice ends
+  stage.at(ms(10));
+  CHECK((a.permitted == 0 && b.permitted == 0));
+  CHECK(a.asked == 1);
+  stage.at(ms(13));
+  CHECK((a.permitted == 0 && b.permitted == 0));
+  a.standing.outstanding = 0;
+  stage.at(ms(14));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+  stage.at(ms(24));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+}
+
+TEST_CASE("A client that overran its slices by more than one is passed over", "[live]") {
+  Stage stage("disengaged-timeslice", {}, "{slice: 10 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.standing.outstanding = 1;
+  stage.at(ms(10));
+  a.standing.outstanding = 0;
+  stage.at(ms(21));  // 11 ms over
+  CHECK(b.permitted == kUnlimited);
+  stage.at(ms(31));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));  // it is b's turn again
+  stage.at(ms(41));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+}
+
+TEST_CASE("Every submission of an intercepted client is admitted by the policy", "[live]") {
+  Stage stage("trap-per-request");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  CHECK((a.permitted == kIntercepted && b.permitted == kIntercepted));
+  a.standing.asked = 3;
+  stage.at(ms(1));
+  CHECK((a.admitted == 3 && b.admitted == 0));
+  b.standing.asked = 1;
+  stage.at(ms(2));
+  CHECK((a.admitted == 3 && b.admitted == 1));
+}
+
+TEST_CASE("Engaged time slices admit the holder's submissions until its slice ends", "[live]") {
+  Stage stage("timeslice", {}, "{slice: 10 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  CHECK((a.permitted == kIntercepted && b.permitted == 0));
+  a.standing.asked = 2;
+  stage.at(ms(3));
+  CHECK(a.admitted == 2);
+  // One that asks in the instant in which the slice ends is not admitted; its number is void.
+  a.standing.asked = 3;
+  a.standing.outstanding = 1;
+  stage.at(ms(10));
+  CHECK((a.permitted == 0 && a.admitted == 2 && b.permitted == 0));
+  a.standing.outstanding = 0;
+  stage.at(ms(12));
+  CHECK((a.permitted == 0 && b.permitted == kIntercepted));
+  stage.at(ms(22));
+  CHECK((a.permitted == kIntercepted && a.admitted == 2 && b.permitted == 0));
+  a.standing.asked = 4;  // it asked again
+  stage.at(ms(23));
+  CHECK(a.admitted == 4);
+}
+
+TEST_CASE("A client whose jobs are never interrupted is not intercepted behind its slice", "[live]") {
+  GateSettings settings;
+  settings.drain_limit = 20_ms;
+  Stage stage("timeslice", settings, "{slice: 10 ms, limit: 100 ms}");
+  FakeClient& a = stage.open();
+  stage.open();
+  a.begin_job();
+  for (int turn = 0; turn < 2; ++turn) {  // twice it does not drain in time
+    while (a.permitted != kIntercepted && stage.now < ms(1000)) stage.play(stage.now + 1_ms);
+    a.standing.outstanding = 1;
+    while (a.permitted != kUnlimited && stage.now < ms(1000)) stage.play(stage.now + 1_ms);
+    a.end_job();
+    while (a.permitted != 0 && stage.now < ms(1000)) stage.play(stage.now + 1_ms);
+    a.begin_job();
+  }
+  REQUIRE(stage.steps.count(Step::whole) == 1);
+  while (a.permitted != kIntercepted && stage.now < ms(1000)) stage.play(stage.now + 1_ms);
+  REQUIRE(stage.now < ms(1000));
+  a.standing.outstanding = 1;
+  stage.play(stage.now + 500_ms);
+  CHECK(a.permitted == kUnlimited);  // so that its job can end
+  CHECK(!a.killed);
+  a.end_job();
+  stage.play(stage.now + 5_ms);
+  CHECK(a.permitted == 0);
+}
+
+// Free runs of 10 ms for each client that was sampled, windows of 2 ms.
+TEST_CASE("Disengaged fair queueing samples those that used the device, and holds back who is ahead",
+          "[live]") {
+  Stage stage("disengaged-fair-queueing", {}, "{sampling: 2 ms, free_run: 5, requests: 100}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  CHECK((a.permitted == kUnlimited && b.permitted == kUnlimited));
+  a.standing.submissions = b.standing.submissions = 50;
+  stage.at(ms(10));  // nothing is outstanding: a is sampled at once, one submission at a time
+  CHECK((a.permitted == 1 && b.permitted == 0));
+  a.standing.outstanding = 1;
+  stage.play(Time{11'900'000});  // it is on the device for nine tenths of the window, with two requests
+  a.standing.submissions = 52;
+  a.standing.outstanding = 0;
+  stage.at(ms(12));
+  CHECK((a.permitted == 0 && b.permitted == 1));
+  // b's requests are short: 18 of them in as much time.
+  b.standing.outstanding = 1;
+  stage.play(Time{13'900'000});
+  b.standing.submissions = 68;
+  b.standing.outstanding = 0;
+  stage.at(ms(14));
+  // Of the free run a had nine tenths, and is more than a free run of 20 ms ahead only much later.
+  CHECK((a.permitted == kUnlimited && b.permitted == kUnlimited));
+  CHECK(stage.steps.count(Step::permitted) == 6);
+}
+
+TEST_CASE("Sampling of a client ends with as many requests as it was to see", "[live]") {
+  Stage stage("disengaged-fair-queueing", {}, "{sampling: 5 ms, requests: 4}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.standing.submissions = 10;
+  stage.at(ms(25));
+  CHECK((a.permitted == 1 && b.permitted == 0));
+  a.standing.submissions = 13;
+  stage.at(ms(26));
+  CHECK(a.permitted == 1);
+  a.standing.submissions = 14;
+  a.standing.outstanding = 1;
+  stage.at(ms(27));
+  CHECK((a.permitted == 0 && b.permitted == 0));  // until that one is over
+  a.standing.outstanding = 0;
+  stage.at(ms(28));
+  CHECK((a.permitted == kUnlimited && b.permitted == kUnlimited));  // b had used nothing
+}
+
+TEST_CASE("The device's time is divided among those that have work on it", "[live]") {
+  Stage stage("disengaged-fair-queueing", {}, "{statistics: vendor, sampling: 2 ms, free_run: 5}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.standing.outstanding = b.standing.outstanding = 1;
+  a.standing.submissions = b.standing.submissions = 1;
+  stage.play(ms(10));
+  b.standing.outstanding = 0;
+  stage.play(Time{19'900'000});
+  a.standing.outstanding = 0;
+  stage.at(ms(20));  // a used 15 ms, b 5 ms: neither is 20 ms ahead
+  CHECK((a.permitted == kUnlimited && b.permitted == kUnlimited));
+  for (int run = 0; run < 3; ++run) {
+    a.standing.outstanding = 1;
+    ++a.standing.submissions;
+    ++b.standing.submissions;
+    b.standing.waiting = true;
+    stage.play(stage.now + 19_ms);
+    a.standing.outstanding = 0;
+    b.standing.outstanding = 1;
+    stage.play(stage.now + 900_us);
+    b.standing.outstanding = 0;
+    stage.at(stage.now + 100_us);
+  }
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+}
+
+TEST_CASE("A submission in progress is waited for before the next gate opens", "[live]") {
+  Stage stage("disengaged-timeslice", {}, "{slice: 10 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.standing.inside = true;
+  stage.at(ms(10));
+  CHECK((a.permitted == 0 && b.permitted == 0));
+  a.standing.inside = false;
+  stage.at(ms(11));
+  CHECK(b.permitted == kUnlimited);
+}
+
+TEST_CASE("A client that does not drain gets its permit back, and then keeps it to its job's end", "[live]") {
+  GateSettings settings;
+  settings.drain_limit = 5_ms;
+  Stage stage("disengaged-timeslice", settings, "{slice: 10 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.begin_job();
+  a.standing.outstanding = 1;  // waits for its client's next submission
+  stage.at(ms(10));
+  CHECK(a.permitted == 0);
+  stage.at(ms(16));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  CHECK(stage.steps.count(Step::returned) == 1);
+  stage.at(ms(22));
+  CHECK(a.permitted == 0);  // once more
+  stage.at(ms(28));
+  CHECK(a.permitted == kUnlimited);
+  CHECK(stage.steps.count(Step::whole) == 1);
+  a.end_job();
+  stage.at(ms(29));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+  // The 19 ms of overrun are charged: one slice is passed over.
+  stage.at(ms(39));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+  stage.at(ms(49));
+  CHECK(a.permitted == kUnlimited);
+  a.begin_job();
+  a.standing.outstanding = 1;
+  stage.at(ms(59));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));  // not inside a job
+  a.end_job();
+  stage.at(ms(60));
+  CHECK(b.permitted == kUnlimited);
+}
+
+TEST_CASE("Only a client whose permit is open is killed as overdue", "[live]") {
+  GateSettings settings;
+  settings.drain_limit = 5_ms;
+  Stage stage("disengaged-timeslice", settings, "{slice: 10 ms, limit: 3 ms}");
+  FakeClient &a = stage.open(), &b = stage.open();
+  stage.at(ms(0));
+  a.standing.outstanding = 1;
+  stage.at(ms(10));
+  stage.at(ms(14));
+  CHECK_FALSE(a.killed);  // more than the limit, but what it waits for may be held by us
+  stage.at(ms(16));
+  CHECK(a.permitted == kUnlimited);
+  stage.at(ms(17));
+  CHECK(a.killed);
+  stage.conductor->exited(stage.now, a.id);
+  stage.at(ms(18));
+  CHECK(b.permitted == kUnlimited);
+}
+
+}  // namespace
+}  // namespace gangway::live

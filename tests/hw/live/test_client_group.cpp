@@ -1,0 +1,64 @@
+// Programs that are one client together.
+#include "hw/live/client_group.hpp"
+#include "tests/catch.hpp"
+#include "tests/hw/live/conductor_stage.hpp"
+
+namespace gangway::live {
+namespace {
+
+using namespace literals;
+using testing::FakeClient;
+using testing::ms;
+using testing::Stage;
+
+TEST_CASE("A group has one turn, one gate and one job", "[live]") {
+  Stage stage("timeslice", {}, "{slice: 10 ms}");
+  FakeClient a, b;
+  ClientGroup group;
+  group.add(a);
+  group.id = stage.conductor->opens(stage.now, group, {});
+  group.add(b);
+  FakeClient& other = stage.open();
+  stage.at(ms(0));
+  CHECK((a.permitted == kIntercepted && b.permitted == kIntercepted && other.permitted == 0));
+  // Their submissions are admitted by their own numbers, in the order in which they were seen.
+  a.standing.asked = 2;
+  stage.at(ms(1));
+  b.standing.asked = 7;
+  stage.at(ms(2));
+  CHECK((a.admitted == 2 && b.admitted == 7));
+  // The slice is over when nothing of either is left.
+  b.standing.outstanding = 1;
+  stage.at(ms(10));
+  CHECK((a.permitted == 0 && b.permitted == 0 && other.permitted == 0));
+  b.standing.outstanding = 0;
+  stage.at(ms(11));
+  CHECK((a.permitted == 0 && b.permitted == 0 && other.permitted == kIntercepted));
+  // One of them leaves, and the other has the group's turn to itself.
+  group.remove(a);
+  stage.at(ms(21));
+  CHECK((b.permitted == kIntercepted && other.permitted == 0));
+  CHECK(!group.empty());
+}
+
+TEST_CASE("A group's job lasts while any of its members has one under way", "[live]") {
+  FakeClient a, b;
+  ClientGroup group;
+  group.add(a);
+  group.add(b);
+  CHECK(group.look().job == 0);
+  a.begin_job();
+  CHECK(group.look().job == 1);
+  b.begin_job();
+  a.end_job();
+  CHECK(group.look().job == 1);
+  b.end_job();
+  CHECK(group.look().job == 2);
+  a.standing.submissions = 5;
+  b.standing.submissions = 7;
+  group.remove(a);
+  CHECK(group.look().submissions == 12);  // it never goes back
+}
+
+}  // namespace
+}  // namespace gangway::live

@@ -1,0 +1,164 @@
+// Policies that hand out whole jobs: schedules worked out by hand.
+#include "tests/catch.hpp"
+#include "tests/hw/live/conductor_stage.hpp"
+
+namespace gangway::live {
+namespace {
+
+using namespace literals;
+using testing::FakeClient;
+using testing::ms;
+using testing::Stage;
+
+TEST_CASE("A job's deadline is its begin and its client's objective", "[live]") {
+  Stage stage("edf");
+  FakeClient &patient = stage.open({0, 0, 1, 50_ms}), &urgent = stage.open({0, 1, 1, 5_ms}),
+             &neither = stage.open();
+  patient.begin_job();
+  neither.begin_job();
+  stage.at(ms(1));
+  CHECK((patient.permitted == kUnlimited && neither.permitted == 0));
+  urgent.begin_job();
+  urgent.standing.waiting = true;
+  stage.at(ms(2));
+  CHECK((patient.permitted == 0 && urgent.permitted == kUnlimited && neither.permitted == 0));
+  urgent.end_job();
+  urgent.standing.waiting = false;
+  stage.at(ms(3));
+  CHECK((patient.permitted == kUnlimited && urgent.permitted == 0 && neither.permitted == 0));
+  // Due at 58 ms, behind the patient one's 51.
+  patient.standing.outstanding = 1;
+  stage.play(ms(52));
+  urgent.begin_job();
+  stage.at(ms(53));
+  CHECK((patient.permitted == kUnlimited && urgent.permitted == 0));
+}
+
+TEST_CASE("piv takes the permit from the less urgent job and gives it back", "[live]") {
+  Stage stage("piv");
+  FakeClient &low = stage.open(0), &high = stage.open(5);
+  low.begin_job();
+  low.standing.waiting = true;
+  stage.at(ms(0));
+  CHECK((low.permitted == kUnlimited && high.permitted == 0));
+  low.standing.waiting = false;
+  low.standing.outstanding = 8;
+  high.begin_job();
+  high.standing.waiting = true;
+  stage.at(ms(1));
+  CHECK((low.permitted == 0 && high.permitted == 0));
+  low.standing.outstanding = 0;
+  stage.at(ms(2));
+  CHECK((low.permitted == 0 && high.permitted == kUnlimited));
+  high.standing.waiting = false;
+  high.end_job();
+  stage.at(ms(3));
+  CHECK((low.permitted == kUnlimited && high.permitted == 0));
+  CHECK(stage.steps.count(Step::drained) == 2);  // the urgent one had nothing left
+}
+
+TEST_CASE("With overlap the urgent job begins when the other's gate is closed", "[live]") {
+  GateSettings settings;
+  settings.overlap = true;
+  Stage stage("piv", settings);
+  FakeClient &low = stage.open(0), &high = stage.open(5);
+  low.begin_job();
+  stage.at(ms(0));
+  low.standing.outstanding = 8;
+  low.standing.inside = true;
+  high.begin_job();
+  stage.at(ms(1));
+  CHECK(high.permitted == 0);
+  low.standing.inside = false;
+  stage.at(ms(2));
+  CHECK(high.permitted == kUnlimited);
+}
+
+TEST_CASE("Only who can be displaced is limited in flight, and only meanwhile", "[live]") {
+  GateSettings settings;
+  settings.in_flight = 4;
+  Stage stage("piv", settings);
+  FakeClient& low = stage.open(0);
+  low.begin_job();
+  stage.at(ms(0));
+  CHECK(low.permitted == kUnlimited);
+  FakeClient& high = stage.open(5);
+  CHECK(low.permitted == 4);
+  high.begin_job();
+  stage.at(ms(1));
+  CHECK(high.permitted == kUnlimited);
+  stage.conductor->exited(stage.now, high.id);
+  stage.at(ms(2));
+  CHECK(low.permitted == kUnlimited);
+}
+
+TEST_CASE("A client alone keeps its gate open from job to job", "[live]") {
+  Stage stage("piv");
+  FakeClient& alone = stage.open(0);
+  for (int job = 0; job < 5; ++job) {
+    alone.begin_job();
+    stage.at(ms(3 * job));
+    CHECK(alone.permitted == kUnlimited);
+    alone.end_job();
+    stage.at(ms(3 * job + 1));
+    CHECK(alone.permitted == kUnlimited);
+  }
+  CHECK(stage.steps.count(Step::permitted) == 1);
+  FakeClient& other = stage.open(0);
+  other.begin_job();
+  stage.at(ms(20));
+  CHECK((alone.permitted == 0 && other.permitted == kUnlimited));
+}
+
+TEST_CASE("An owner of whom nothing is on the device loses it to who waits", "[live]") {
+  Stage stage("fcfs");
+  FakeClient &a = stage.open(), &b = stage.open();
+  a.begin_job();  // and never synchronises
+  stage.at(ms(0));
+  a.standing.outstanding = 1;
+  b.begin_job();
+  stage.play(ms(5));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  CHECK(a.asked > 0);
+  a.standing.outstanding = 0;
+  stage.play(ms(7));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+}
+
+TEST_CASE("The shortest job goes first by what jobs of its program have taken", "[live]") {
+  // Jobs of program 1 take 20 ms, those of program 2 take 5 ms; unknown ones are tried first.
+  Stage stage("sjf");
+  FakeClient &slow = stage.open(0, 1), &fast = stage.open(0, 2);
+  slow.begin_job();
+  stage.at(ms(0));
+  CHECK(slow.permitted == kUnlimited);
+  slow.standing.outstanding = 1;
+  stage.at(ms(20));
+  slow.end_job();
+  stage.at(ms(20));
+  fast.begin_job();
+  stage.at(ms(20));
+  CHECK((slow.permitted == 0 && fast.permitted == kUnlimited));
+  fast.standing.outstanding = 1;
+  stage.at(ms(25));
+  fast.end_job();
+  stage.at(ms(25));
+  FakeClient& third = stage.open(0, 3);
+  third.begin_job();
+  stage.at(ms(26));  // nobody has seen its program
+  CHECK(third.permitted == kUnlimited);
+  third.standing.outstanding = 1;
+  slow.begin_job();
+  fast.begin_job();
+  stage.at(ms(27));
+  CHECK((third.permitted == kUnlimited && slow.permitted == 0 && fast.permitted == 0));
+  third.end_job();
+  stage.at(ms(28));
+  CHECK((slow.permitted == 0 && fast.permitted == kUnlimited));
+  fast.end_job();
+  stage.at(ms(29));
+  CHECK(slow.permitted == kUnlimited);
+}
+
+}  // namespace
+}  // namespace gangway::live

@@ -1,0 +1,64 @@
+"""A daemon and its programs, on the stand-in driver: gangway serve and gangway exec as people use them."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+GANGWAY = os.environ["GANGWAY"]
+STANDIN = os.environ.get("GANGWAY_STANDIN", "")
+CLIENT = os.environ.get("GANGWAY_LIVE_CLIENT", "")
+LIMIT = 120
+
+
+class Daemon:
+    def __init__(self, *options):
+        self.folder = tempfile.mkdtemp()
+        self.socket = self.folder + "/socket"
+        self.log = self.folder + "/log.csv"
+        self.process = subprocess.Popen([GANGWAY, "serve", "--socket", self.socket, "--log", self.log, *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process.stdout.readline()  # it listens
+
+    def environment(self, **more):
+        return dict(os.environ, LD_LIBRARY_PATH=STANDIN, XDG_RUNTIME_DIR=self.folder, **more)
+
+    def start(self, *command, options=(), **more):
+        return subprocess.Popen([GANGWAY, "exec", "--socket", self.socket, *options, "--", *command],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(**more))
+
+    def run(self, *command, **more):
+        return finish(self.start(*command, **more))
+
+    def status(self):
+        result = subprocess.run([GANGWAY, "status", "--json", "--socket", self.socket], capture_output=True, text=True,
+                                timeout=LIMIT, check=True)
+        return json.loads(result.stdout)
+
+    def logged(self):
+        with open(self.log) as lines:
+            return lines.read().splitlines()
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        out, err = self.process.communicate(timeout=LIMIT)
+        steps = [line.split(",") for line in self.logged()][1:]
+        shutil.rmtree(self.folder)
+        return out, err, steps
+
+
+def finish(process):
+    try:
+        out, err = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise AssertionError(f"no end: {out} {err}")
+    return process.returncode, out, err
+
+
+def native(*command):
+    result = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, LD_LIBRARY_PATH=STANDIN))
+    return result.returncode, result.stdout, result.stderr

@@ -1,0 +1,173 @@
+"""gangway exec: whatever is started behaves as without it, and bad input is refused in one line."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN, Daemon, finish, native
+
+
+class Wrong(unittest.TestCase):
+    """Bad input: one line, the right exit code."""
+
+    def check(self, code, text, *command, **more):
+        result = subprocess.run([GANGWAY, *command], capture_output=True, text=True, **more)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertIn(text, result.stderr)
+
+    def test_calls(self):
+        self.check(2, "did you mean 'piv'", "serve", "--policy", "pivv")
+        self.check(2, "needs ranges", "serve", "--policy", "pkm")
+        self.check(2, "evicted", "serve", "--policy", "piv", "--param", "evictd=tail")
+        self.check(2, "name=value", "serve", "--policy", "piv", "--param", "evicted")
+        self.check(2, "drain-limit", "serve", "--policy", "piv", "--drain-limit", "7")
+        self.check(2, "in-flight", "serve", "--policy", "piv", "--in-flight", "65")
+        self.check(2, "PROGRAM", "exec")
+        self.check(2, "--priority", "exec", "--priority", "high", "--", "true")
+        self.check(2, "--weight", "exec", "--weight", "0", "--", "true")
+        self.check(2, "found '5', expected", "exec", "--slo", "5", "--", "true")
+        self.check(2, "found '-5 ms', expected", "exec", "--slo", "-5 ms", "--", "true")
+        self.check(2, "found '1 ms', expected", "status", "--every", "1 ms")
+        self.check(2, "--json", "status", "--json", "--prometheus")
+        self.check(2, "sync, nvtx:NAME", "exec", "--jobs", "often", "--", "true")
+        self.check(2, "a user of this machine", "serve", "--policy", "piv", "--allow-priority", "no-such-user=3")
+        self.check(2, "--channels", "serve", "--policy", "timeslice", "--channels", "-1")
+        self.check(2, "USER=N", "serve", "--policy", "piv", "--allow-priority", "root")
+        self.check(2, "from 0 to 1000", "serve", "--policy", "piv", "--allow-priority", "root=1001")
+        self.check(2, "a group of this machine", "serve", "--policy", "piv", "--group", "no-such-group", "--socket", "/tmp/no-such-socket")
+
+    def test_programs(self):
+        self.check(127, "not found", "exec", "--", "no-such-program")
+        self.check(127, "not found", "exec", "--", "/no/such/program")
+        self.check(126, "cannot be executed", "exec", "--", "/etc/passwd")
+        self.check(126, "cannot be executed", "exec", "--", "/")
+
+    def test_no_daemon(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.check(1, "gangway serve", "exec", "--socket", folder + "/socket", "--", "true")
+            self.check(1, "gangway serve", "status", "--socket", folder + "/socket")
+
+    def test_two_daemons(self):
+        daemon = Daemon("--policy", "piv")
+        try:
+            self.check(1, "already", "serve", "--policy", "piv", "--socket", daemon.socket)
+        finally:
+            daemon.end()
+
+    def test_a_dead_daemons_socket_is_taken_over(self):
+        daemon = Daemon("--policy", "piv")
+        daemon.process.kill()
+        daemon.process.communicate()
+        again = subprocess.Popen([GANGWAY, "serve", "--policy", "piv", "--socket", daemon.socket], stdout=subprocess.PIPE, text=True)
+        self.assertIn("piv at", again.stdout.readline())
+        again.terminate()
+        again.communicate()
+        shutil.rmtree(daemon.folder)
+
+
+@unittest.skipUnless(STANDIN and os.geteuid() == 0, "needs the stand-in driver, and to be root")
+class Users(unittest.TestCase):
+    def run_as_nobody(self, daemon, *options):
+        os.chmod(daemon.folder, 0o755)
+        home = daemon.folder + "/nobody"
+        if not os.path.exists(home):
+            os.mkdir(home, 0o700)
+            os.chown(home, 65534, 65534)
+        return subprocess.run([GANGWAY, "exec", "--socket", daemon.socket, *options, "--", CLIENT, "jobs", "2"], capture_output=True, text=True,
+                              timeout=LIMIT, user=65534, group=65534, extra_groups=[], cwd="/",
+                              env=dict(daemon.environment(), XDG_RUNTIME_DIR=home))
+
+    def setUp(self):
+        if subprocess.run(["test", "-x", GANGWAY], user=65534).returncode != 0:
+            self.skipTest("other users cannot reach the program")
+
+    def test_users_of_a_group_connect_with_the_priorities_that_they_may_give(self):
+        daemon = Daemon("--policy", "piv", "--group", "nogroup", "--allow-priority", "nobody=3")
+        result = self.run_as_nobody(daemon, "--priority", "3")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        result = self.run_as_nobody(daemon, "--priority", "4")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("this user's priorities go up to 3", result.stderr)
+        daemon.end()
+
+    def test_others_do_not(self):
+        daemon = Daemon("--policy", "piv")
+        result = self.run_as_nobody(daemon)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no daemon at", result.stderr)
+        daemon.end()
+        daemon = Daemon("--policy", "piv", "--group", "nogroup")
+        result = self.run_as_nobody(daemon, "--priority", "1")
+        self.assertIn("only root and the daemon's owner raise a priority", result.stderr)
+        daemon.end()
+
+
+@unittest.skipUnless(STANDIN, "there is no stand-in driver")
+class Programs(unittest.TestCase):
+    def test_output_and_exit_code_are_the_programs(self):
+        daemon = Daemon("--policy", "piv")
+        for arguments in (["jobs", "5"], ["captures", "3"], ["callback", "1"], ["forks"], ["nonsense"]):
+            self.assertEqual(daemon.run(CLIENT, *arguments)[:2], native(CLIENT, *arguments)[:2], arguments)
+        code, out, err = daemon.run("sh", "-c", "echo $0 $1; echo oops >&2; exit 7", "--lr", "3")
+        self.assertEqual((code, out), (7, "--lr 3\n"))
+        self.assertEqual(err.splitlines()[0], "oops")
+        self.assertIn("nothing of it was scheduled", err.splitlines()[1])
+        self.assertEqual(daemon.run("sh", "-c", "kill -KILL $$")[0], -signal.SIGKILL)
+        daemon.end()
+
+    def test_a_daemon_for_each_gpu(self):
+        daemon = Daemon("--policy", "piv")
+        environment = daemon.environment(CUDA_VISIBLE_DEVICES="3,GPU-abc,7")
+        second = subprocess.Popen([GANGWAY, "serve", "--policy", "fcfs", "--gpu", "1"], stdout=subprocess.PIPE, text=True, env=environment)
+        self.assertEqual(second.stdout.readline(), f"fcfs at {daemon.folder}/gangway/socket-1\n")
+
+        def run(*options):
+            return subprocess.run([GANGWAY, "exec", *options, "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"], capture_output=True, text=True,
+                                  timeout=LIMIT, env=environment)
+        self.assertEqual(run("--gpu", "1").stdout, "GPU-abc\n")
+        self.assertIn("no daemon", run("--gpu", "2").stderr)
+        self.assertEqual(run("--gpu", "2", "--socket", daemon.socket).stdout, "7\n")
+        self.assertIn("no GPU 3 in CUDA_VISIBLE_DEVICES=3,GPU-abc,7", run("--gpu", "3", "--socket", daemon.socket).stderr)
+        self.assertEqual(run("--socket", daemon.socket).stdout, "3,GPU-abc,7\n")
+        second.terminate()
+        second.communicate()
+        daemon.end()
+
+    def test_no_driver(self):
+        daemon = Daemon("--policy", "piv")
+        result = subprocess.run([GANGWAY, "exec", "--socket", daemon.socket, "--", "true"], capture_output=True, text=True,
+                                env=dict(os.environ, LD_LIBRARY_PATH="", XDG_RUNTIME_DIR=daemon.folder))
+        if result.returncode != 0:  # this machine may have one
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("no CUDA driver", result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+        daemon.end()
+
+    def test_termination_reaches_the_program(self):
+        daemon = Daemon("--policy", "piv")
+        process = daemon.start("sh", "-c", "trap 'echo ended; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        process.send_signal(signal.SIGTERM)
+        code, out, _ = finish(process)
+        self.assertEqual((code, out), (5, "ended\n"))
+        daemon.end()
+
+    def test_a_look_alike_behind_a_look_alike(self):
+        daemon = Daemon("--policy", "piv")
+        code, out, _ = daemon.run(GANGWAY, "exec", "--socket", daemon.socket, "--", CLIENT, "jobs", "2")
+        self.assertEqual((code, out), native(CLIENT, "jobs", "2")[:2])
+        daemon.end()
+
+    def test_preload(self):
+        daemon = Daemon("--policy", "piv")
+        code, out, _ = finish(daemon.start(CLIENT, "jobs", "2", options=["--preload"]))
+        self.assertEqual((code, out), native(CLIENT, "jobs", "2")[:2])
+        self.assertIn("submissions", daemon.end()[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

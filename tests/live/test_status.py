@@ -1,0 +1,71 @@
+"""gangway status: what it says of clients, as a table, as JSON and for Prometheus."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN, Daemon, finish
+
+
+class Status(unittest.TestCase):
+    def ask(self, daemon, *options):
+        result = subprocess.run([GANGWAY, "status", "--socket", daemon.socket, *options], capture_output=True, text=True, timeout=LIMIT)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def test_nobody_is_there(self):
+        daemon = Daemon("--policy", "edf")
+        status = json.loads(self.ask(daemon, "--json"))
+        self.assertEqual((status["kind"], status["version"], status["policy"], status["clients"]), ("status", 1, "edf", []))
+        self.assertEqual((status["process"], status["clients_so_far"]), (daemon.process.pid, 0))
+        self.assertEqual(self.ask(daemon).count("\n"), 1)
+        daemon.end()
+
+    @unittest.skipUnless(STANDIN, "there is no stand-in driver")
+    def test_what_clients_do(self):
+        daemon = Daemon("--policy", "stride")
+        programs = [daemon.start(CLIENT, "jobs", "1000000", options=["--name", name, "--weight", weight, *more])
+                    for name, weight, more in (("a\x1b[2J", "3", ["--slo", "5 ms"]), ("b", "0.5", ["--priority", "-2"]))]
+        end = time.monotonic() + 30
+        clients = []
+        while time.monotonic() < end and (len(clients) < 2 or min(client["jobs"] for client in clients) < 5):
+            time.sleep(0.05)
+            clients = json.loads(self.ask(daemon, "--json"))["clients"]
+        first, second = sorted(clients, key=lambda client: client["weight"], reverse=True)
+        self.assertEqual((first["name"], first["weight"], first["slo_ns"], first["priority"]), ("a\x1b[2J", 3, 5_000_000, 0))
+        self.assertEqual((second["name"], second["weight"], second["slo_ns"], second["priority"]), ("b", 0.5, None, -2))
+        for client in clients:
+            self.assertGreaterEqual(client["submissions"], client["jobs"] - 1)
+            self.assertIn(client["access"], ("open", "closed", "closing"))
+            self.assertTrue(os.path.exists(f"/proc/{client['process']}"))
+        for client in clients:
+            self.assertGreater(client["latency_ns"]["p99"], 400_000)  # 20 kernels of 20 us
+            self.assertGreaterEqual(client["latency_ns"]["p99"], client["latency_ns"]["p50"])
+            self.assertEqual(client["functions_not_known"], 0)
+        # One line for each value, its kind and what it is; labels cannot end early.
+        metrics = self.ask(daemon, "--prometheus").splitlines()
+        values = {line.split(" ")[0]: float(line.rsplit(" ", 1)[1]) for line in metrics if not line.startswith("#")}
+        self.assertEqual(len(values), len([line for line in metrics if not line.startswith("#")]))
+        self.assertEqual(values["gangway_clients_total"], 2)
+        b = f'{{name="b",process="{second["process"]}"}}'
+        self.assertGreaterEqual(values["gangway_client_jobs_total" + b], second["jobs"])
+        self.assertGreater(values["gangway_client_latency_seconds" + b[:-1] + ',quantile="0.99"}'], 400e-6)
+        for line in metrics:
+            self.assertRegex(line, r'^# (HELP|TYPE) gangway_[a-z_]+ .+$|^gangway_[a-z_]+(\{([a-z]+="([^"\\]|\\.)*",?)+\})? [0-9.e+-]+$')
+        table = [line for line in self.ask(daemon).splitlines() if "is on a GPU and no client" not in line]
+        self.assertEqual(len(table), 4)
+        self.assertNotIn("\x1b", "".join(table))  # a name cannot clear the terminal
+        for program in programs:
+            program.terminate()
+            self.assertEqual(finish(program)[0], -signal.SIGTERM)
+        while (status := json.loads(self.ask(daemon, "--json")))["clients"] and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual((status["clients"], status["clients_so_far"]), ([], 2))
+        daemon.end()
+
+
+if __name__ == "__main__":
+    unittest.main()
