@@ -21,9 +21,26 @@ std::vector<std::string> files_of(const Experiment& experiment) {
   return files;
 }
 
-constexpr const char* kPublishedColumns =
-    "figure,point,policy,client,metric,relation,published,measured,relative_error,class,group,verdict,"
-    "note,printed,published_to,as,take,last_point";
+Row row_of(const PublishedValue& v, const Verdict& verdict, const std::string& note) {
+  return {{"figure", v.figure},
+          {"point", static_cast<double>(v.point)},
+          {"policy", v.policy},
+          {"client", v.who()},
+          {"metric", v.quantity()},
+          {"relation", v.relation},
+          {"published", v.published},
+          {"measured", verdict.measured},
+          {"relative_error", verdict.relative_error},
+          {"class", v.class_name},
+          {"group", v.group},
+          {"verdict", verdict.verdict},
+          {"note", note},
+          {"printed", v.printed},
+          {"published_to", v.published_to},
+          {"as", v.as},
+          {"take", v.take},
+          {"last_point", v.take.empty() ? Cell() : Cell(static_cast<double>(v.last_point))}};
+}
 
 void tell(TableSink& told, const Part& part, const GroupRows& rows) {
   if (!part.error.empty())
@@ -157,33 +174,6 @@ void ResultFolder::write_tables(Measured& measured, StarvedCells& starved, Findi
   findings.warning = switching.text(*experiment_);
 }
 
-std::vector<Row> ResultFolder::rows_of_published(const std::vector<Verdict>& verdicts,
-                                                 const StarvedCells& starved) const {
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    const PublishedValue& v = experiment_->published[i];
-    rows.push_back({{"figure", v.figure},
-                    {"point", static_cast<double>(v.point)},
-                    {"policy", v.policy},
-                    {"client", v.who()},
-                    {"metric", v.quantity()},
-                    {"relation", v.relation},
-                    {"published", v.published},
-                    {"measured", verdicts[i].measured},
-                    {"relative_error", verdicts[i].relative_error},
-                    {"class", v.class_name},
-                    {"group", v.group},
-                    {"verdict", verdicts[i].verdict},
-                    {"note", starved.note(v, verdicts[i])},
-                    {"printed", v.printed},
-                    {"published_to", v.published_to},
-                    {"as", v.as},
-                    {"take", v.take},
-                    {"last_point", v.take.empty() ? Cell() : Cell(static_cast<double>(v.last_point))}});
-  }
-  return rows;
-}
-
 Findings ResultFolder::finish(RunAccount& account, TableSink* tables) {
   Findings findings;
   if (!parts_.store().first()) throw RunError("nothing could be played");
@@ -192,8 +182,10 @@ Findings ResultFolder::finish(RunAccount& account, TableSink* tables) {
   write_tables(measured, starved, findings, account.scheduler, tables);
   findings.verdicts = judge(experiment_->published, measured);
   NewFile published(parts_.path() / "published.csv");
-  published.write(std::string(kPublishedColumns) + "\n");
-  for (const Row& row : rows_of_published(findings.verdicts, starved)) {
+  published.write(csv_names(row_of({}, {}, "")) + "\n");
+  for (std::size_t i = 0; i < findings.verdicts.size(); ++i) {
+    const PublishedValue& value = experiment_->published[i];
+    const Row row = row_of(value, findings.verdicts[i], starved.note(value, findings.verdicts[i]));
     published.write(csv_values(row) + "\n");
     if (tables != nullptr) tables->published(row);
   }

@@ -61,7 +61,6 @@ class ResultFolder {
   void write_tables(Measured& measured, StarvedCells& starved, Findings& findings,
                     SchedulerAccount& scheduler, TableSink* told);
   nlohmann::ordered_json manifest_of(const RunAccount& account) const;
-  std::vector<Row> rows_of_published(const std::vector<Verdict>& verdicts, const StarvedCells& starved) const;
 
   const Experiment* experiment_;
   ResultParts parts_;

@@ -228,9 +228,7 @@ class Merge::Destination {
       });
     report.findings = folder_->finish(account);
     report.account = std::move(account);
-    for (const auto& notes :
-         {notes_of_others(recordings.all()), notes_of_best_cases(recordings.best_cases())})
-      report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+    report.notes = recordings.notes();
     return report;
   }
 

@@ -40,37 +40,30 @@ void RecordedMachines::see(const Point& point) {
   }
 }
 
-std::vector<std::string> notes_of_others(const std::vector<RecordedMachine>& machines) {
-  std::map<std::string, std::string> clients;  // by the rest of the line
-  for (const RecordedMachine& m : machines) {
+std::vector<std::string> RecordedMachines::notes() const {
+  std::map<std::string, std::string> others;  // clients, by the rest of the line
+  for (const RecordedMachine& m : seen_) {
     if (!m.is_another()) continue;
     const std::string recorded = m.is_known() ? fmt::format("{} ({} SMs, {})", m.gpu, m.sms, gib(m.memory))
                                               : std::string("a GPU that its profile does not tell of");
-    std::string& names = clients[fmt::format(
+    std::string& names = others[fmt::format(
         "recorded on {}, played on {} ({} SMs, {}), where everything is taken to last as long", recorded,
         m.device, m.device_sms, gib(m.device_memory))];
     names += (names.empty() ? "" : ", ") + m.client;
   }
   std::vector<std::string> notes;
-  for (const auto& [rest, names] : clients) notes.push_back(names + ": " + rest);
+  for (const auto& [rest, names] : others) notes.push_back(names + ": " + rest);
+  if (!taken_beside_.empty())
+    notes.push_back(
+        fmt::format("{}: profiled beside other work on the same GPU, so that alone it may be faster than "
+                    "is taken here",
+                    fmt::join(taken_beside_, ", ")));
+  if (!best_cases_.empty())
+    notes.push_back(
+        fmt::format("{}: a best case: kernels of several programs that are on the GPU at once under MPS slow "
+                    "each other down, which is not modelled",
+                    fmt::join(best_cases_, ", ")));
   return notes;
-}
-
-std::vector<std::string> notes_of_taken_beside(const std::vector<std::string>& clients) {
-  if (clients.empty()) return {};
-  return {
-      fmt::format("{}: profiled beside other work on the same GPU, so that alone it may be faster than "
-                  "is taken here",
-                  fmt::join(clients, ", "))};
-}
-
-std::vector<std::string> notes_of_best_cases(const std::vector<std::string>& policies) {
-  if (policies.empty()) return {};
-  return {
-      fmt::format("{}: a best case: kernels of several programs that are on the GPU at once under MPS slow "
-                  "each other down, "
-                  "which is not modelled",
-                  fmt::join(policies, ", "))};
 }
 
 }  // namespace gangway

@@ -32,19 +32,13 @@ class RecordedMachines {
   // Policies, by label, under which kernels of several programs are on a GPU at once (MPS), which slow each
   // other down on a chip, but not here.
   std::vector<std::string> best_cases() const { return {best_cases_.begin(), best_cases_.end()}; }
-  // Clients, some of whose times were taken beside other work on their GPU.
-  std::vector<std::string> taken_beside() const { return {taken_beside_.begin(), taken_beside_.end()}; }
+  // One line each, for people: devices that are others, clients whose times were taken beside other work on
+  // their GPU, and best cases.
+  std::vector<std::string> notes() const;
 
  private:
   std::set<RecordedMachine> seen_;
   std::set<std::string> best_cases_, taken_beside_;
 };
-
-// A line for people for each device that is another one.
-std::vector<std::string> notes_of_others(const std::vector<RecordedMachine>& machines);
-// A line about clients whose times were taken beside other work, if there are any.
-std::vector<std::string> notes_of_taken_beside(const std::vector<std::string>& clients);
-// A line about best cases, if there are any.
-std::vector<std::string> notes_of_best_cases(const std::vector<std::string>& policies);
 
 }  // namespace gangway

@@ -280,11 +280,7 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   } else {
     report = Runner(experiment, options, std::move(machine), recordings, folder, stop).run();
   }
-  for (std::string& other : notes_of_others(recordings.all())) report.notes.push_back(std::move(other));
-  for (std::string& beside : notes_of_taken_beside(recordings.taken_beside()))
-    report.notes.push_back(std::move(beside));
-  for (std::string& best : notes_of_best_cases(recordings.best_cases()))
-    report.notes.push_back(std::move(best));
+  for (std::string& one : recordings.notes()) report.notes.push_back(std::move(one));
   if (!note.empty()) report.notes.push_back(note);
   if (note.empty() && lacks_traces)
     report.notes.push_back(

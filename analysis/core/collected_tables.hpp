@@ -34,10 +34,13 @@ class JobColumns {
 
 class CollectedTables : public TableSink {
  public:
-  explicit CollectedTables(std::size_t swept) : jobs_(swept) {}
+  // `swept`: as JobColumns has it. Jobs may be very many; without `keep_jobs` there are none here.
+  CollectedTables(std::size_t swept, bool keep_jobs) : keep_jobs_(keep_jobs), jobs_(swept) {}
   void row(ResultTable table, std::uint32_t point, const std::string& policy, const std::string& client,
            const Row& cells) override;
-  void jobs(std::string_view lines) override { jobs_.add(lines); }
+  void jobs(std::string_view lines) override {
+    if (keep_jobs_) jobs_.add(lines);
+  }
   void published(const Row& cells) override { published_.add(cells); }
 
   // summary, clients, services: {point, policy, client, cells: [(name, column)]}; jobs: {name: column};
@@ -51,6 +54,7 @@ class CollectedTables : public TableSink {
     NamedColumns cells;
   };
   Table tables_[3];  // by ResultTable
+  const bool keep_jobs_;
   JobColumns jobs_;
   NamedColumns published_;
 };

@@ -44,7 +44,7 @@ NamedColumns::Column& NamedColumns::column(const std::string& name, std::size_t 
   if (place < columns_.size() && columns_[place].name == name) return columns_[place];
   for (Column& column : columns_)
     if (column.name == name) return column;
-  columns_.push_back({name, std::vector<double>(rows_, kNone), std::vector<std::string>(rows_), false});
+  columns_.push_back({name, std::vector<double>(rows_, kNone), {}});
   return columns_.back();
 }
 
@@ -52,22 +52,23 @@ void NamedColumns::add(const Row& row) {
   for (std::size_t place = 0; place < row.size(); ++place) {
     const auto& [name, cell] = row[place];
     Column& of = column(name, place);
-    if (!cell.text().empty()) of.is_text = true;
     of.numbers.push_back(cell.number().value_or(kNone));
+    if (cell.text().empty()) continue;
+    of.texts.resize(rows_);
     of.texts.push_back(cell.text());
   }
   ++rows_;
-  for (Column& of : columns_) {  // that this row has not
-    of.numbers.resize(rows_, kNone);
-    of.texts.resize(rows_);
-  }
+  for (Column& of : columns_) of.numbers.resize(rows_, kNone);  // that this row has not
 }
 
 nb::list NamedColumns::take() {
   nb::list out;
-  for (Column& of : columns_)
-    out.append(nb::make_tuple(of.name,
-                              of.is_text ? nb::cast(std::move(of.texts)) : array_of(std::move(of.numbers))));
+  for (Column& of : columns_) {
+    const bool is_text = !of.texts.empty();
+    if (is_text) of.texts.resize(rows_);
+    out.append(
+        nb::make_tuple(of.name, is_text ? nb::cast(std::move(of.texts)) : array_of(std::move(of.numbers))));
+  }
   columns_.clear();
   return out;
 }

@@ -43,8 +43,7 @@ class NamedColumns {
   struct Column {
     std::string name;
     std::vector<double> numbers;
-    std::vector<std::string> texts;
-    bool is_text = false;
+    std::vector<std::string> texts;  // none as long as all cells are numbers or empty
   };
   Column& column(const std::string& name, std::size_t place);
 

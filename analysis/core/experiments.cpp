@@ -49,7 +49,7 @@ std::size_t swept_cells(const Experiment& experiment) {
 struct RunArguments {
   std::string out, world;
   unsigned threads = 0;
-  bool force = false, trace = false;
+  bool force = false, trace = false, keep_jobs = false;
   std::string command;
   nb::object progress, say;
 };
@@ -104,7 +104,7 @@ nb::tuple run(const Experiment& experiment, const RunArguments& arguments) {
     interruption.look();
     interruption.guard([&] { arguments.progress(progress_of(progress)); });
   };
-  CollectedTables tables(swept_cells(experiment));
+  CollectedTables tables(swept_cells(experiment), arguments.keep_jobs);
   options.tables = &tables;
   RunReport report;
   {
@@ -140,9 +140,10 @@ void add_experiments(nb::module_& core) {
   core.def("read_file", &read_file);
   core.def("read_text", &read_text);
   core.def("run", [](const Experiment& experiment, const std::string& out, const std::string& world,
-                     unsigned threads, bool force, bool trace, const std::string& command,
+                     unsigned threads, bool force, bool trace, bool keep_jobs, const std::string& command,
                      nb::object progress, nb::object say) {
-    return run(experiment, {out, world, threads, force, trace, command, std::move(progress), std::move(say)});
+    return run(experiment,
+               {out, world, threads, force, trace, keep_jobs, command, std::move(progress), std::move(say)});
   });
   core.def("check", [](const std::string& file) {
     const nb::gil_scoped_release others;

@@ -6,7 +6,6 @@ import json
 import os
 import tempfile
 import threading
-import time
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,25 +61,25 @@ def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progr
     from distributed import as_completed
     core = experiment.read()
     text = core.configuration
-    classes = {name: known for name, known in policy.defined().items() if _plays(json.loads(text), name)}
+    configuration = json.loads(text)
+    classes = {name: known for name, known in policy.defined().items() if _plays(configuration, name)}
     # The first point is played here: it tells what the others are held against, and about how long they take.
     part, seconds = _play(text, os.getcwd(), '0', classes)
     joined = _core.Joined(part, os.fspath(out), force)
     if joined.complete:
         return read(out)
-    began = time.monotonic()
     with Progress(progress, core.name) as shown:
         joined.add(part, 'point 0')
         chunks = _Chunks(joined.missing(), seconds)
-        total, done = sum(last - first + 1 for first, last in joined.missing()), 0
-        configuration = client.scatter(text, broadcast=True, hash=True)
+        total = left = chunks.left()
+        everywhere = client.scatter(text, broadcast=True, hash=True)
         threads = max(1, sum(client.nthreads().values()))
         futures = as_completed()
 
         def hand_out() -> None:
             while futures.count() < _WAITING * threads and (points := chunks.next(threads)):
                 # Each worker plays one chunk at a time on one thread of its own.
-                futures.add(client.submit(_play, configuration, os.getcwd(), points, classes, pure=False, retries=_RETRIES))
+                futures.add(client.submit(_play, everywhere, os.getcwd(), points, classes, pure=False, retries=_RETRIES))
 
         hand_out()
         try:
@@ -91,15 +90,11 @@ def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progr
                     raise
                 except Exception as error:  # of Dask: the worker was lost too often
                     raise RunError(f'sweep: a chunk could not be played: {type(error).__name__}: {" ".join(str(error).split())}') from error
-                name = f'the chunk of {future.key}'
-                before = sum(last - first + 1 for first, last in joined.missing())
-                joined.add(part, name)
+                joined.add(part, f'the chunk of {future.key}')
                 future.release()
-                count = before - sum(last - first + 1 for first, last in joined.missing())
-                done += count
-                chunks.took(count, seconds)
-                passed = time.monotonic() - began
-                shown.update({'runs': total, 'runs_done': done, 'jobs_per_second': done / passed})
+                before, left = left, _points(joined.missing())
+                chunks.took(before - left, seconds)
+                shown.update({'runs': total, 'runs_done': total - left, 'jobs_per_second': None})
                 threads = max(1, sum(client.nthreads().values())) if client.nthreads() else threads
                 hand_out()
         finally:
@@ -113,6 +108,10 @@ def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progr
     return result
 
 
+def _points(ranges: list[tuple[int, int]]) -> int:
+    return sum(last - first + 1 for first, last in ranges)
+
+
 class _Chunks:
     """Ranges of points, in order, each so long that it takes about as long as it should."""
 
@@ -124,14 +123,17 @@ class _Chunks:
         self._points += points
         self._seconds += seconds
 
+    def left(self) -> int:
+        """How many points no chunk has so far."""
+        return _points(self._ranges)
+
     def next(self, threads: int) -> str:
         """As --points takes it; empty when nothing is left."""
         if not self._ranges:
             return ''
         length = max(_CHUNK, threads / _TASKS_A_SECOND)
-        left = sum(last - first + 1 for first, last in self._ranges)
         wanted = max(1, int(length * self._points / self._seconds))
-        wanted = min(wanted, max(1, left // (2 * threads)))  # so that no thread waits for another one at the end
+        wanted = min(wanted, max(1, self.left() // (2 * threads)))  # so that no thread waits for another one at the end
         first, last = self._ranges[0]
         end = min(last, first + wanted - 1)
         if end == last:

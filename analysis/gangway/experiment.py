@@ -119,18 +119,20 @@ class Experiment:
         if out is not None and not os.fspath(out):
             raise InputError("run: key 'out': found nothing, expected a folder, or None", 'run', None, 'out', 'nothing', 'a folder, or None')
         if out is not None:
-            return self._run(experiment, Path(out), world, jobs, force, trace, progress)
+            return self._run(experiment, Path(out), False, world, jobs, force, trace, progress)
         with tempfile.TemporaryDirectory(prefix='gangway-') as folder:
-            return self._run(experiment, Path(folder) / 'results', world, jobs, force, trace, progress)._without_folder()
+            return self._run(experiment, Path(folder) / 'results', True, world, jobs, force, trace, progress)
 
-    def _run(self, experiment: _core.Experiment, out: Path, world: str, jobs: int | None, force: bool, trace: bool,
+    def _run(self, experiment: _core.Experiment, out: Path, in_memory: bool, world: str, jobs: int | None, force: bool, trace: bool,
              progress: bool | None) -> Result:
         with Progress(progress, experiment.name) as shown:
-            report, tables = _core.run(experiment, os.fspath(out), world, jobs or 0, force, trace, 'gangway.Experiment.run', shown.update,
-                                       shown.say)
+            report, tables = _core.run(experiment, os.fspath(out), world, jobs or 0, force, trace, in_memory,
+                                       'gangway.Experiment.run', shown.update, shown.say)
         if report['interrupted']:
             raise KeyboardInterrupt
         result = Result(out, experiment, world, None if report['was_complete'] else tables, report)
+        if in_memory:
+            result._without_folder()
         if report['failed']:
             error = RunError(f"{report['failed']} of {report['groups']} results failed; the first: {report['failures'][0][2]}")
             error.result = result

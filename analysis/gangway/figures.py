@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,10 +32,7 @@ def kinds(result: AnyResult) -> list[str]:
 def draw(result: AnyResult, kind: str, page: int = 0, width: float = _USUAL_WIDTH, title: bool = True, metrics: Sequence[str] = ()) -> Figure:
     """One of these, by its name. InputError where it does not apply, or has no such page."""
     with _folder(result) as folder, _looks(width, title):
-        known = dict(_commands('figures').kinds(folder, tuple(metrics)))
-        if kind not in known:
-            _refuse('kind', kind, f"one of {', '.join(known)}")
-        return _page(known[kind](), page)
+        return _drawn(_commands('figures').kinds(folder, tuple(metrics)), kind, page)
 
 
 def clients(result: AnyResult, **looks: Any) -> Figure:
@@ -163,10 +160,7 @@ def comparison(prediction: AnyResult, measurement: AnyResult, kind: str = 'compa
                title: bool = True) -> Figure:
     """One of these: predicted beside measured."""
     with _folder(prediction) as predicted, _folder(measurement) as measured, _looks(width, title):
-        known = dict(_commands('compare').kinds(predicted, measured))
-        if kind not in known:
-            _refuse('kind', kind, f"one of {', '.join(known)}")
-        return _page(known[kind](), page)
+        return _drawn(_commands('compare').kinds(predicted, measured), kind, page)
 
 
 def _commands(name: str) -> Any:
@@ -185,6 +179,16 @@ def _looks(width: float, title: bool) -> Iterator[None]:
     with matplotlib.rc_context():
         style.prepare(width, bool(title))
         yield
+
+
+def _drawn(known: Iterator[tuple[str, Any]], kind: str, page: int) -> Any:
+    """One that applies; what is behind it is not looked for, as that may mean to read every job."""
+    others = []
+    for name, pages in known:
+        if name == kind:
+            return _page(pages(), page)
+        others.append(name)
+    _refuse('kind', kind, f"one of {', '.join(others)}")
 
 
 def _page(pages: list[Any], page: int) -> Any:
@@ -214,6 +218,6 @@ def _folder(result: Any) -> Iterator[Path]:
         raise InputError(str(error)) from None
 
 
-def _refuse(key: str, found: object, expected: str) -> None:
+def _refuse(key: str, found: object, expected: str) -> NoReturn:
     from gangway.errors import InputError
     raise InputError(f'figures: key {key!r}: found {found!r}, expected {expected}', 'figures', None, key, repr(found), expected)

@@ -119,7 +119,7 @@ def _define(cls: type[Policy], name: str | None, ownership: bool) -> None:
             raise InputError(f"gangway.Policy: key 'parameters.{parameter}': found {type(declared).__name__}, expected a gangway.Parameter",
                              'gangway.Policy', None, f'parameters.{parameter}', type(declared).__name__, 'a gangway.Parameter')
     version = _version(cls)
-    summary = (inspect.getdoc(cls) or 'a policy in Python').splitlines()[0] if cls.__doc__ else 'a policy in Python'
+    summary = next(iter(inspect.cleandoc(cls.__doc__ or '').splitlines()), 'a policy in Python')
     _core.define(cls, name, summary, [declared.declared(parameter) for parameter, declared in cls.parameters.items()],
                  list(cls.needs), ownership, version)
     _defined[name] = cls, ownership, version

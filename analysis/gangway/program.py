@@ -9,5 +9,6 @@ def main() -> None:
     """Becomes the program `gangway`."""
     here = Path(__file__).parent
     os.environ.setdefault('GANGWAY_DATA', str(here / 'data'))
+    os.environ.setdefault('GANGWAY_PYTHON', sys.executable)  # which has what the package needs
     program = here / 'bin' / 'gangway'
     os.execv(program, ['gangway', *sys.argv[1:]])

@@ -25,12 +25,13 @@ class Progress:
             self._bar.close()
 
     def update(self, told: dict[str, Any]) -> None:
-        """What a run tells of itself: groups_done, groups, runs_done, runs, jobs_per_second, seconds_left."""
+        """What a run tells of itself: runs_done, runs, and jobs_per_second, or None where nobody counts jobs."""
         if self._bar is None:
             return
         self._bar.total = told['runs']
         self._bar.n = told['runs_done']
-        self._bar.set_postfix({'jobs/s': f"{told['jobs_per_second']:.0f}"}, refresh=False)
+        if told['jobs_per_second'] is not None:
+            self._bar.set_postfix({'jobs/s': f"{told['jobs_per_second']:.0f}"}, refresh=False)
         self._bar.refresh()
 
     def say(self, line: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gangway import _core
 from gangway.errors import InputError
-from gangway.tables import from_columns, from_file, swept_of, to_file
+from gangway.tables import from_columns, from_file, swept_paths, to_file
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -22,7 +22,6 @@ TABLES = ('summary', 'clients', 'services', 'jobs', 'published')
 
 def read(folder: str | os.PathLike[str]) -> Result:
     """The result that `gangway run` or Experiment.run left in a folder. InputError where there is none."""
-    from gangway.experiment import Experiment
     folder = Path(folder)
     manifest = folder / 'manifest.json'
     if not manifest.is_file():
@@ -32,8 +31,13 @@ def read(folder: str | os.PathLike[str]) -> Result:
         told = json.loads(manifest.read_text(encoding='utf-8'))
     except ValueError as error:
         raise InputError(f'{manifest}: found {error}, expected a manifest', str(manifest), None, '', str(error), 'a manifest') from error
-    experiment = Experiment(manifest).read() if told.get('configuration', {}).get('kind') == 'experiment' else None
-    return Result(folder, experiment, told.get('world', 'sim'), None, {})
+    for key, expected, why in (('kind', 'result', '' if not isinstance(told, dict) or told.get('kind') != 'part' else ': gangway merge joins parts'),
+                               ('version', 1, ': of this version of Gangway')):
+        found = told.get(key) if isinstance(told, dict) else told
+        if found != expected:
+            raise InputError(f"{manifest}: key '{key}': found {found!r}, expected {expected!r}{why}", str(manifest), None, key, repr(found),
+                             f'{expected!r}{why}')
+    return Result(folder, None, told['world'], None, {})
 
 
 class Result:
@@ -48,11 +52,10 @@ class Result:
         self._experiment, self._tables = experiment, tables
         self._manifest: dict[str, Any] | None = None
 
-    def _without_folder(self) -> Result:
+    def _without_folder(self) -> None:
         """Everything that was on disk is kept in memory: the folder is about to go."""
         self._manifest = self.manifest
         self.path = None
-        return self
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -67,11 +70,20 @@ class Result:
         return str(self.manifest['experiment'])
 
     def _table(self, name: str) -> DataFrame | None:
-        if self._tables is not None:
-            return from_columns(name, self._tables[name], self._experiment)
+        swept = swept_paths(self.manifest['configuration'])
+        if self._tables is not None and self._experiment is not None and (name != 'jobs' or self.path is None):
+            return from_columns(name, self._tables[name], self._experiment, swept)
         assert self.path is not None
         file = self.path / f'{name}.csv'
-        return from_file(name, file, swept_of(self._experiment)) if file.is_file() else None
+        return from_file(name, file, swept) if file.is_file() else None
+
+    def _read_experiment(self) -> _core.Experiment:
+        """Of a folder that was read, only when somebody asks: its policies may be Python's, and not defined here."""
+        if self._experiment is None:
+            from gangway.experiment import Experiment
+            assert self.path is not None
+            self._experiment = Experiment(self.path / 'manifest.json').read()
+        return self._experiment
 
     @cached_property
     def summary(self) -> DataFrame:
@@ -121,9 +133,8 @@ class Result:
     def write_timeline(self, file: str | os.PathLike[str], point: int = 0, policy: str | None = None, replication: int = 0,
                        permutation: int = 0, most: int = 1 << 30) -> None:
         """Writes the timeline of one run for ui.perfetto.dev; compressed where the name ends in .gz; at most so many bytes."""
-        if self._experiment is None:
-            raise InputError("timeline: key 'kind': found a study, expected an experiment", 'timeline', None, 'kind', 'a study', 'an experiment')
-        labels = self._experiment.policies(point)
+        experiment = self._read_experiment()
+        labels = experiment.policies(point)
         if policy is None:
             policy = labels[0]
         if policy not in labels:
@@ -132,7 +143,7 @@ class Result:
         if self.world not in ('sim',):
             raise InputError(f"timeline: key 'world': found {self.world!r}, expected sim: other runs cannot be played again", 'timeline', None,
                              'world', repr(self.world), 'sim')
-        _core.trace(self._experiment, self.world, point, labels.index(policy), replication, permutation, os.fspath(file), most)
+        _core.trace(experiment, self.world, point, labels.index(policy), replication, permutation, os.fspath(file), most)
 
     def _trace_events(self, point: int, policy: str | None, replication: int, permutation: int) -> list[dict[str, Any]]:
         with tempfile.TemporaryDirectory(prefix='gangway-') as folder:

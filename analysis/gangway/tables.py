@@ -6,6 +6,8 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gangway.drawing import together
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -18,16 +20,17 @@ _WHOLE = {'point', 'replication', 'permutation', 'job'}
 _WHOLE_OF_JOBS = {'arrival_ns', 'standalone_ns', 'evictions', 'launches', 'priority'}
 
 
-def swept_of(experiment: _core.Experiment | None) -> list[str]:
-    """The columns of swept parameters, as they stand behind `point` and `policy`."""
-    return _fields(experiment.swept_columns) if experiment is not None else []
+def swept_paths(configuration: dict[str, Any]) -> set[str]:
+    """The paths that an experiment or study sweeps: columns that stand as its file has the values."""
+    alone = (path for path in configuration.get('sweep', {}) if path != 'together')
+    return {*alone, *(path for group in together.groups(configuration) for path in group)}
 
 
-def from_columns(name: str, told: Any, experiment: _core.Experiment | None) -> DataFrame | None:
-    """A table that the compiled half collected; None where it has no rows."""
+def from_columns(name: str, told: Any, experiment: _core.Experiment, swept: set[str]) -> DataFrame | None:
+    """A table that the compiled half collected; None where it has no rows. swept: as swept_paths() has them."""
     import pandas
     if name == 'published':
-        return _finished(name, pandas.DataFrame({column: _values(values) for column, values in told}), []) if told else None
+        return _finished(name, pandas.DataFrame({column: _values(values) for column, values in told}), swept) if told else None
     if name == 'jobs':
         columns = {column: _values(values) for column, values in told.items()}
         size = len(columns['point'])
@@ -42,16 +45,15 @@ def from_columns(name: str, told: Any, experiment: _core.Experiment | None) -> D
     if size == 0:
         return None
     table = pandas.DataFrame(columns)
-    swept = swept_of(experiment)
-    cells = {point: _fields(experiment.swept_cells(int(point))) for point in table['point'].unique()} if experiment and swept else {}
-    for place, column in enumerate(swept):
+    cells = {point: _fields(experiment.swept_cells(int(point))) for point in table['point'].unique()}
+    for place, column in enumerate(_fields(experiment.swept_columns)):
         values = {point: of_point[place] for point, of_point in cells.items()}
         table.insert(2 + place, column, table['point'].map(values))
     return _finished(name, table, swept)
 
 
-def from_file(name: str, file: Path, swept: list[str]) -> DataFrame | None:
-    """A table of a result folder; None where it has no rows."""
+def from_file(name: str, file: Path, swept: set[str]) -> DataFrame | None:
+    """A table of a result folder; None where it has no rows. swept: as swept_paths() has them."""
     import pandas
     table = pandas.read_csv(file, keep_default_na=False, dtype=str, low_memory=False)
     return _finished(name, table, swept) if len(table) else None
@@ -73,15 +75,14 @@ def _shown(value: Any) -> Any:
     return int(value) if value.is_integer() and abs(value) < 2 ** 53 else repr(value)
 
 
-def _finished(name: str, table: DataFrame, swept: list[str]) -> DataFrame:
+def _finished(name: str, table: DataFrame, swept: set[str]) -> DataFrame:
     """Each column of its kind, whatever it was made from."""
-    import pandas
     for column in table.columns:
         numbers = table[column]
-        is_text = column in _TEXTS or column in swept and not _in_base_units(column, swept)
+        is_text = column in _TEXTS or column in swept
         if not is_text and numbers.dtype == object:
             try:
-                numbers = pandas.to_numeric(numbers.replace('', float('nan')))
+                numbers = numbers.replace('', float('nan')).astype('float64')  # exactly: pandas.to_numeric is an ulp off now and then
             except ValueError:  # a column that only some worlds have
                 is_text = True
         if is_text:
@@ -90,12 +91,6 @@ def _finished(name: str, table: DataFrame, swept: list[str]) -> DataFrame:
         whole = column in _WHOLE or name == 'jobs' and column in _WHOLE_OF_JOBS
         table[column] = numbers.astype('int64' if whole else 'float64')
     return table
-
-
-def _in_base_units(column: str, swept: list[str]) -> bool:
-    """Whether it says in ns, bytes or the like what the column before it says as a text."""
-    place = swept.index(column)
-    return place > 0 and column in {f'{swept[place - 1]}{unit}' for unit in ('_ns', '_bytes', '_bytes_per_second', '_per_second', '_share')}
 
 
 def _values(told: Any) -> Any:

@@ -135,7 +135,12 @@ class Imports(ProgramTest):
         self.assertEqual(sorted(path.name for path in self.folder.glob("all*")), ["all-1234.rec", "all-77.rec"])
         self.assertEqual(self.listed("all-77.rec")["job_count"], 2)
         done = self.play("all-1234.rec", "all-77.rec")
-        self.assertIn("note: A, B: profiled beside other work on the same GPU", done.stderr)
+        notes = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
+        self.assertTrue(any(line.startswith("note: A, B: profiled beside other work on the same GPU") for line in notes), done.stderr)
+        # What is merged is said in the same words.
+        self.gangway("run", "e.yaml", "--points", 0, "--out", "part")
+        merged = self.gangway("merge", "part", "--out", "merged")
+        self.assertEqual([line for line in merged.stderr.splitlines() if line.startswith("note: ")], notes)
 
     def test_processes_count_their_gpus_by_themselves(self):
         """Both call theirs number 0; the first one's is the second GPU of the machine."""

@@ -52,7 +52,8 @@ class Package(unittest.TestCase):
             experiment = gangway.Experiment(name)
             for path, value in more.items():
                 experiment[path] = value
-            told = experiment.run(out=self.folder / 'out', force=True)
+            told = experiment.run()
+            experiment.run(out=self.folder / 'out', force=True)
             found = gangway.read(self.folder / 'out')
             for table in ('summary', 'clients', 'services', 'jobs', 'published'):
                 one, other = getattr(told, table), getattr(found, table)
@@ -60,7 +61,7 @@ class Package(unittest.TestCase):
                     self.assertIsNone(one, (name, table))
                     continue
                 self.assertIsNotNone(one, (name, table))
-                pandas.testing.assert_frame_equal(one, other, obj=f'{name} {table}')
+                pandas.testing.assert_frame_equal(one, other, check_exact=True, obj=f'{name} {table}')
                 with open(self.folder / 'out' / f'{table}.csv', newline='') as file:
                     self.assertEqual(next(csv.reader(file)), list(one.columns))
 
@@ -95,6 +96,36 @@ class Package(unittest.TestCase):
                     if one != other:  # numbers may be written in another way
                         self.assertEqual([float(a) if a != b else a for a, b in zip(one, other)],
                                          [float(b) if a != b else b for a, b in zip(one, other)])
+
+    def test_what_failed_is_told_with_the_rest(self):
+        with self.assertRaises(gangway.RunError) as caught:
+            self.experiment(sweep={'workload.clients.long.kernels.0.time': ['1 ms', '60 s']}, horizon='1.2 ms').run()
+        result = caught.exception.result
+        self.assertEqual(len(result.summary), 4)  # in memory, though the folder is gone
+        self.assertEqual(sorted(result.summary.error.map(bool)), [False, False, True, True])
+        self.assertEqual(result.manifest['failed'], 2)
+
+    def test_results_of_policies_that_are_not_here_are_read(self):
+        code = """if True:
+            import gangway, sys
+            class Unknown(gangway.OwnershipPolicy):
+                def choose(self, now, waiting):
+                    return 0
+            experiment = gangway.Experiment('frs/fig4')
+            experiment['policies'], experiment['published'], experiment['replications'] = ['unknown'], [], 1
+            experiment['sweep'] = {'seed': [1, 2]}
+            experiment.run(out=sys.argv[1])"""
+        subprocess.run([sys.executable, '-c', code, self.folder / 'out'], check=True)
+        result = gangway.read(self.folder / 'out')
+        self.assertEqual(list(result.summary.policy), ['unknown', 'unknown'])
+        self.assertEqual(list(result.summary.seed), ['1', '2'])
+        with self.assertRaises(gangway.InputError):
+            result.timeline()
+
+    def test_a_study_is_read(self):
+        subprocess.run([PROGRAM, 'run', 'bounds/schedulability', '--set', 'sets=5', '--out', self.folder / 'study'], check=True,
+                       capture_output=True, cwd=ROOT)
+        self.assertGreater(len(gangway.read(self.folder / 'study').summary), 3)
 
     def test_values_are_read_and_changed_by_path(self):
         experiment = gangway.Experiment('frs/fig4')
@@ -195,8 +226,12 @@ class WrongInput(unittest.TestCase):
     def test_no_result_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             self.refused(lambda: gangway.read(folder), 'manifest.json')
-            (Path(folder) / 'manifest.json').write_text('{')
-            self.refused(lambda: gangway.read(folder), 'manifest')
+            for text, part in (('{', 'manifest'), ('[]', 'kind'), ('{"kind": "calibration"}', 'kind'),
+                               ('{"kind": "part", "version": 1}', 'gangway merge'), ('{"kind": "result", "version": 2}', 'version')):
+                (Path(folder) / 'manifest.json').write_text(text)
+                self.refused(lambda: gangway.read(folder), part)
+            (Path(folder) / 'manifest.json').unlink()
+            (Path(folder) / 'other').write_text('')
             self.refused(lambda: gangway.Experiment(SMALL).run(out=folder), folder)
 
     def test_other_results_are_not_replaced(self):

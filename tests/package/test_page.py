@@ -100,6 +100,13 @@ class Page(unittest.TestCase):
         self.check(text)
         self.assertIn('p99 in ms', text)
 
+    def test_a_study(self):
+        subprocess.run([PROGRAM, 'run', 'bounds/schedulability', '--set', 'sets=5', '--out', self.folder / 'study'], check=True,
+                       capture_output=True, cwd=ROOT)
+        text, _ = self.report('study')
+        self.check(text)
+        self.assertIn('<table', text)
+
     def test_the_same_bytes_again(self):
         self.assertEqual(self.report('a')[0], self.report('a')[0])
 

@@ -15,12 +15,13 @@ def applies(results):
     return any(row.slices for row in results.clients)
 
 
-def draw(results, launches):
-    """(name, figure) of each figure. launches: as results.read_launches() gives them, empty without jobs.csv."""
+def kinds(results, launches):
+    """The figures that apply: of each its name, and what draws its pages. launches: as results.read_launches() gives them, empty without
+    jobs.csv."""
     if launches and not results.swept:
-        yield 'overheads', _draw_overheads(results, launches)
+        yield 'overheads', lambda: [_draw_overheads(results, launches)]
     elif _share_slices(results):
-        yield 'slices', _draw_slices(results)
+        yield 'slices', lambda: [_draw_slices(results)]
 
 
 def _share_slices(results):

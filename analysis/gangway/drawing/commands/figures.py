@@ -109,8 +109,7 @@ def _of_folder(found):
     if found.services:
         yield from _of_services(found, times)
     if microkernels.applies(found):
-        for name, figure in microkernels.draw(found, results.read_launches(found.path)):
-            yield name, lambda figure=figure: [figure]
+        yield from microkernels.kinds(found, results.read_launches(found.path))
     evictions = results.read_evictions(found.path)
     if priorities.applies(evictions):
         yield 'priorities', lambda: priorities.draw(evictions, found.title, {run: found.label(*run) for run in evictions})
