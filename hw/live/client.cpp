@@ -60,7 +60,13 @@ Standing LiveClient::look() {
   Standing seen;
   seen.job = page_->job.load();
   seen.inside = !page_->nobody_inside();
-  seen.outstanding = page_->outstanding();
+  for (std::uint32_t s = 0, n = page_->streams_used(); s < n; ++s) {
+    const StreamSlot& slot = page_->stream[s];
+    const std::uint64_t outstanding = slot.outstanding();
+    seen.outstanding += outstanding;
+    seen.deepest = std::max(seen.deepest, outstanding);
+    seen.over += slot.known.load(std::memory_order_relaxed);
+  }
   seen.waiting = page_->waiting.load() != 0;
   seen.submissions = page_->submissions();
   seen.asked = page_->asked.load();

@@ -46,6 +46,8 @@ Standing ClientGroup::look() {
     all.inside = all.inside || seen.inside;
     all.waiting = all.waiting || seen.waiting;
     all.outstanding += seen.outstanding;
+    all.deepest = std::max(all.deepest, seen.deepest);
+    all.over += seen.over;
     all.submissions += seen.submissions;
     all.since_arrival = std::max(all.since_arrival, seen.since_arrival);
     works = works || (seen.job & 1) != 0;

@@ -150,18 +150,20 @@ void Conductor::close(ClientId client) {
   if (c.port == nullptr || c.closing || c.allowed == 0) return;
   c.closing = true;
   c.shut = c.returned = c.looked = c.overdue = false;
-  c.ordered = c.since = now_;
+  c.ordered = c.since = c.progressed = now_;
+  c.over = c.seen.over;
   c.returned = c.whole;  // then its job goes on until it is over
-  if (!c.returned)
-    c.port->permit(c.allowed = 0);
-  else if (c.allowed == kIntercepted)  // nobody would admit the rest of it
-    c.port->permit(c.allowed = kUnlimited);
+  c.port->permit(c.allowed = c.returned ? kReturned : 0);
 }
 
 bool Conductor::closed(ClientId client, bool and_drained) {
   Client& c = of(client);
   if (c.port == nullptr) return true;
   c.seen = c.port->look();
+  if (c.seen.over != c.over) {
+    c.over = c.seen.over;
+    c.progressed = now_;
+  }
   if (c.returned) {
     const bool late = now_ - c.since > settings_.drain_limit;
     if (late && given_up(client)) return true;
@@ -191,7 +193,7 @@ bool Conductor::closed(ClientId client, bool and_drained) {
     // What is on the device may wait for what the gate holds back: it goes on, and that is charged.
     c.returned = true;
     c.since = now_;
-    c.port->permit(c.allowed = kUnlimited);
+    c.port->permit(c.allowed = kReturned);
     journal_.note(now_, Step::returned, client, (now_ - c.ordered).ns);
     if (++c.overstays == 2 && !c.seen.endless) {
       c.whole = true;

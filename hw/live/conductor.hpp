@@ -20,6 +20,8 @@ struct Standing {
   bool inside = false;            // a thread may be about to submit
   bool waiting = false;           // a thread is held at the gate
   std::uint64_t outstanding = 0;  // submissions not known to be over
+  std::uint64_t deepest = 0;      // on one stream, of those
+  std::uint64_t over = 0;         // a count that changes whenever a submission is known to be over
   std::uint64_t job = 0;          // odd: one is under way
   bool endless = false;           // its job is the whole program
   std::uint64_t submissions = 0;  // in all
@@ -71,6 +73,8 @@ class Journal {
 };
 
 inline constexpr std::uint32_t kMostClients = 64;
+// What a client has when its permit is returned: an event behind each submission tells how far it is.
+inline constexpr std::uint32_t kReturned = kMostInFlight;
 
 // What is known of a client when it comes.
 struct Introduction {
@@ -118,6 +122,8 @@ class Conductor : protected RefusingOrders {
     // Closing, until drained.
     bool closing = false, shut = false, returned = false, looked = false;
     Time ordered, since;
+    std::uint64_t over = 0;  // as of `progressed`, when something of it was last known to be over
+    Time progressed;
     std::uint32_t overstays = 0;
     bool whole = false;
     bool overdue = false;

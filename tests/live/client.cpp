@@ -82,6 +82,18 @@ int jobs(int count) {
   return 0;
 }
 
+// So many jobs, and a kernel that does not end: `behind` it, so many others.
+int endless(int count, int behind) {
+  const int code = jobs(count);
+  Gpu gpu;
+  const CUstream stream = new_stream();
+  std::uint64_t ns = 3'600'000'000'000, short_ns = 1'000;
+  launch(gpu.spin, stream, {&ns});
+  for (int k = 0; k < behind; ++k) launch(gpu.spin, stream, {&short_ns});
+  NEED(cuStreamSynchronize(stream));
+  return code;
+}
+
 // Captures in global mode, whose work must run as often as the graph is launched.
 int captures(int count) {
   Gpu gpu;
@@ -261,6 +273,7 @@ int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "jobs";
   const int number = argc > 2 ? std::atoi(argv[2]) : 10;
   if (std::strcmp(what, "jobs") == 0) return jobs(number);
+  if (std::strcmp(what, "endless") == 0) return endless(number, argc > 3 ? std::atoi(argv[3]) : 0);
   if (std::strcmp(what, "captures") == 0) return captures(number);
   if (std::strcmp(what, "callback") == 0) return callback(number);
   if (std::strcmp(what, "until") == 0) return until(argv[2]);

@@ -1,6 +1,7 @@
 """Programs that share a GPU: in turns, by priority, with limits, in groups."""
 
 import shutil
+import signal
 import time
 import unittest
 
@@ -106,6 +107,21 @@ class Together(unittest.TestCase):
         _, steps = self.together("--policy", "disengaged-timeslice", "--param", "slice=5 ms", "--param", "limit=30 s",
                                  "--drain-limit", "20 ms", commands=[[CLIENT, "callback", "4"], [CLIENT, "jobs", "20"]])
         self.assertIn("returned", [s[1] for s in steps])
+
+    def test_a_kernel_that_never_ends_costs_its_program_its_life_and_others_a_limit(self):
+        # However short the limit on a drain: its jobs may have become uninterrupted by then.
+        for policy in ("timeslice", "disengaged-timeslice", "disengaged-fair-queueing"):
+            for behind in ("0", "40"):
+                with self.subTest(policy=policy, behind=behind):
+                    daemon = Daemon("--policy", policy, "--param", "limit=150 ms", "--drain-limit", "20 ms")
+                    honest = daemon.start(CLIENT, "jobs", "60", options=["--name", "honest"])
+                    endless = daemon.start(CLIENT, "endless", "2", behind, options=["--name", "endless"])
+                    self.assertEqual(finish(honest)[:2], native(CLIENT, "jobs", "60")[:2])
+                    more = [daemon.run(CLIENT, "jobs", "20") for _ in range(3)]  # it is there until somebody else wants the GPU
+                    self.assertEqual([code for code, _, _ in more], [0, 0, 0])
+                    self.assertEqual(finish(endless)[0], -signal.SIGKILL)
+                    _, _, steps = daemon.end()
+                    self.assertEqual([step[1] for step in steps].count("killed"), 1)
 
     def test_the_daemons_death_leaves_programs_running(self):
         daemon = Daemon("--policy", "disengaged-timeslice", "--param", "slice=3 ms")
