@@ -62,6 +62,8 @@ void AccessWorld::access_due(const EventQueue::Event& event) {
       return stir(control.id);
     case kSpan:
       return stir(control.id);
+    case kNextSampled:
+      return settle_waiting(control);
   }
 }
 
@@ -141,6 +143,7 @@ void AccessWorld::settle(std::uint32_t thread) {
   submission.held = {};
   if (control.sampling) {
     if (!control.sampling->admits(now_)) return;
+    if (sampled_one_by_one() && on_device(control.id)) return;
   } else if (control.access == Access::intercept) {
     submission.held = {++requests_ << kClientBits | submission.client};
     return inform(Submitted{control.id, submission.held});
@@ -216,6 +219,7 @@ void AccessWorld::drained(Control& control) {
 }
 
 void AccessWorld::tell_activity(Control& control) {
+  bring_use_up_to_date();
   inform(Activity{control.id, control.used, waits(control), control.usage});
   control.used = false;
   control.usage = {};
@@ -223,13 +227,18 @@ void AccessWorld::tell_activity(Control& control) {
 
 void AccessWorld::check_sampled(Control& control) {
   auto& sampling = control.sampling;
-  if (!sampling || sampling->lasted || sampling->admits(now_) || on_device(control.id)) return;
+  if (!sampling || sampling->lasted || on_device(control.id)) return;
+  if (sampling->admits(now_)) {
+    if (sampled_one_by_one() && waits(control)) push(now_, kNextSampled, control.id.index);
+    return;
+  }
   sampling->lasted = now_ - sampling->since;
   push(now_ + until_seen(), kSampleSeen, control.id.index);
 }
 
 void AccessWorld::sampled(Control& control) {
   if (!control.sampling || !control.sampling->lasted) return;
+  bring_use_up_to_date();
   const Sampling sampling = *std::exchange(control.sampling, std::nullopt);
   note_access(control, static_cast<std::int64_t>(control.access));
   tell_activity(control);

@@ -13,7 +13,14 @@ namespace gangway {
 
 class AccessWorld : public EventWorld {
  protected:
-  enum AccessKind : std::uint32_t { kDrainSeen = kTimer + 1, kSampleSeen, kSpan, kOverdue, kOwnKinds };
+  enum AccessKind : std::uint32_t {
+    kDrainSeen = kTimer + 1,
+    kSampleSeen,
+    kSpan,
+    kNextSampled,
+    kOverdue,
+    kOwnKinds
+  };
 
   // Clients in their order, each with so many host threads, which are numbered over all clients.
   AccessWorld(const WorldSetup& setup, const std::vector<std::uint32_t>& host_threads);
@@ -36,6 +43,10 @@ class AccessWorld : public EventWorld {
   virtual void opened(ClientId client) = 0;
   // Killed or refused: its jobs are over as `how` says, and nothing of it is on the device any more.
   virtual void vanish(ClientId client, Mark how) = 0;
+  // Says used() up to now: somebody wants to know.
+  virtual void bring_use_up_to_date() {}
+  // Whether a submission of a client that is being sampled waits until nothing of it is on the device.
+  virtual bool sampled_one_by_one() const { return false; }
 
   // --- What the world says
   // The policy wants to hear of clients.

@@ -1,4 +1,7 @@
 // Recorded clients under policies that control access. README.md is the definition.
+#include <algorithm>
+#include <utility>
+
 #include "sim/recorded/recorded_world.hpp"
 
 namespace gangway {
@@ -6,11 +9,7 @@ namespace gangway {
 // A submission comes to the gate, if it has not been there.
 bool RecordedWorld::traps_at_gate(RecordedClient& client, HostThread& thread) {
   if (thread.doing != HostThread::Doing::gap) return false;
-  const recording::PlayedProgram& program = *client.recorded->program;
-  std::int64_t requests = 0;
-  for (auto w = program.steps[thread.step].first_work; w < program.steps[thread.step + 1].first_work; ++w)
-    if (!program.works[w].to_device && !program.works[w].to_host) ++requests;
-  if (!traps(index_of_thread(client, thread), requests)) return false;
+  if (!traps(index_of_thread(client, thread), 1)) return false;
   wait_until(client, thread, HostThread::Doing::trapped, now_ + setup_.device.access.interception);
   return true;
 }
@@ -18,6 +17,27 @@ bool RecordedWorld::traps_at_gate(RecordedClient& client, HostThread& thread) {
 void RecordedWorld::pass(std::uint32_t thread) {
   RecordedClient& client = client_of_thread(thread);
   call(client, thread_of(client, thread));
+}
+
+// At the end of an instant, so that what comes and goes within it does not count.
+void RecordedWorld::look_who_uses() {
+  const auto changed = [&](const RecordedClient& client) {
+    return client.uses != on_device(client.run.id());
+  };
+  if (std::none_of(clients_.begin(), clients_.end(), changed)) return;
+  bring_use_up_to_date();
+  for (RecordedClient& client : clients_) client.uses = on_device(client.run.id());
+}
+
+// Who uses a GPU has had an equal share of it.
+void RecordedWorld::bring_use_up_to_date() {
+  const Duration passed = now_ - std::exchange(use_told_, now_);
+  if (passed == Duration{}) return;
+  std::vector<std::int64_t> users(static_cast<std::size_t>(setup_.device.gpus));
+  for (const RecordedClient& client : clients_)
+    if (client.uses) ++users[gpus_[client.run.id().index]];
+  for (const RecordedClient& client : clients_)
+    if (client.uses) used(client.run.id(), Duration{passed.ns / users[gpus_[client.run.id().index]]});
 }
 
 std::int64_t RecordedWorld::channels_needed(ClientId client) const {

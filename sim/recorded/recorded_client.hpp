@@ -80,7 +80,7 @@ struct RecordedClient {
   bool opened = false, gone = false;  // as the policy knows
   bool own_pace = false;
   bool busy = false;  // kernels of it run
-  Time runs_since;    // likewise
+  bool uses = false;  // works of it are submitted and not over, as of the end of the last instant
   Time busy_since;    // of the stay
   Duration used;      // of the GPU, in all
 

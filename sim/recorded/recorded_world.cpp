@@ -44,6 +44,7 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
                    (!policy.needs().has(Capability::native) && !policy.needs().has(Capability::access));
   reset_access(policy, seed);
   launches_ = 0;
+  use_told_ = {};
   due_hosts_.clear();
   if (grants_) grants_->reset();
   place_in_turn();
@@ -56,7 +57,7 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
     client.due.clear();
     client.events.clear();
     client.stay.reset();
-    client.begun = client.busy = client.opened = client.gone = false;
+    client.begun = client.busy = client.uses = client.opened = client.gone = false;
     client.used = {};
     client.granted = {};
     for (HostThread& thread : client.threads) {
@@ -93,6 +94,7 @@ std::uint64_t RecordedWorld::play_instant() {
     if (controlled()) open_clients();
     count_round(rounds);
   } while (!nothing_to_tell() || more_now() || streams_.changed());
+  if (controlled()) look_who_uses();
   return events;
 }
 
@@ -163,15 +165,9 @@ void RecordedWorld::begin_threads(RecordedClient& client) {
 
 // --- A job on its GPU, as the trace has it
 
-void RecordedWorld::busy(ClientId id) {
-  clients_[id.index].busy = true;
-  clients_[id.index].runs_since = now_;
-}
+void RecordedWorld::busy(ClientId id) { clients_[id.index].busy = true; }
 
-void RecordedWorld::quiet(ClientId id) {
-  clients_[id.index].busy = false;
-  used(id, now_ - clients_[id.index].runs_since);
-}
+void RecordedWorld::quiet(ClientId id) { clients_[id.index].busy = false; }
 
 // At the end of an instant.
 void RecordedWorld::renew_stay(RecordedClient& client) {

@@ -106,6 +106,9 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   std::int64_t channels_needed(ClientId client) const override;
   void opened(ClientId client) override { begin_threads(clients_[client.index]); }
   void vanish(ClientId client, Mark how) override;
+  void look_who_uses();
+  void bring_use_up_to_date() override;
+  bool sampled_one_by_one() const override { return true; }
 
   // --- Grants (gates.cpp)
   using Granted = RecordedClient::Granted;
@@ -127,6 +130,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   std::vector<std::pair<std::uint32_t, std::uint64_t>>
       due_hosts_;  // in this instant: their number, the event
   GpuStreams streams_;
+  Time use_told_;  // to the policy's world, up to then
   RunSeed seed_;
   bool policy_grants_ = false;
   std::uint64_t launches_ = 0;

@@ -33,8 +33,8 @@ class Sample(Watched):
 class Held:
     """A submission that trapped, and waits."""
 
-    def __init__(self, place, requests, passes, now):
-        self.place, self.requests, self.passes, self.began = place, requests, passes, now
+    def __init__(self, place, passes, now):
+        self.place, self.passes, self.began = place, passes, now
         self.order = self.submitted = None   # of those that wait; whether Submitted was told
 
 
@@ -45,7 +45,7 @@ class AccessGate(OpenGate):
         self.scheduler, self.world, self.client = scheduler, client.world, client
         self.access, self.sample, self.drain = "direct", None, None
         self.held, self.used = [], False
-        self.busy, self.busy_since, self.busy_told = 0, None, 0
+        self.busy, self.busy_told, self.uses = 0, 0, False
         self.begin, self.channels, self.opened = None, 0, False
 
     # -- it opens, and exits
@@ -80,8 +80,7 @@ class AccessGate(OpenGate):
     # -- submissions
 
     def come(self, host, job, passes, step):
-        requests = sum(not work.copies for work in step.works)
-        held = Held(host.place, requests, passes, self.world.now)
+        held = Held(host.place, passes, self.world.now)
         if self.access == "direct" and not self.sample:
             self._join(held)
             return
@@ -96,8 +95,8 @@ class AccessGate(OpenGate):
 
     def _treat(self, held):
         if self.sample:
-            if self.sample.takes(self.world.now):
-                self.sample.joined += held.requests
+            if self.sample.takes(self.world.now) and not self.client.works:
+                self.sample.joined += 1
                 self._join(held)
         elif self.access == "direct":
             self._join(held)
@@ -106,7 +105,7 @@ class AccessGate(OpenGate):
             self.tell("Submitted")
         else:
             held.submitted = False
-            self.tell_activity()
+            self.tell("Activity", False, True, 0)
 
     def treat_all(self):
         for held in sorted(self.held, key=lambda held: held.order):
@@ -129,24 +128,25 @@ class AccessGate(OpenGate):
         self.scheduler.facts.append(Fact(kind, self.client.index, values))
 
     def tell_activity(self):
+        self.scheduler.share()
         self.tell("Activity", self.used, bool(self.held), self.busy - self.busy_told)
         self.used, self.busy_told = False, self.busy
 
     def look(self):
         """At the end of an instant."""
         now, kernels = self.world.now, [kernel for context in self.client.contexts for kernel in context.kernels()]
-        if any(kernel.running for kernel in kernels):
-            self.busy_since = now if self.busy_since is None else self.busy_since
-        elif self.busy_since is not None:
-            self.busy, self.busy_since = self.busy + now - self.busy_since, None
         if self.opened and self.client.through():
             self.exits()
             return
         if self.drain and not self.drain.over and not self.client.works:
             self.drain.over = True
             self._see(self.drain, self._drained)
-        if self.sample and not self.client.works and not self.sample.takes(now):
-            self._sample_over()
+        if self.sample and not self.client.works:
+            if not self.sample.takes(now):
+                self._sample_over()
+            elif self.held:
+                self.treat_all()
+                self.scheduler.goes_on = True
         self._look_out([kernel.began for kernel in kernels if kernel.began is not None])
 
     def _see(self, what, told):
@@ -161,6 +161,7 @@ class AccessGate(OpenGate):
             self.tell_activity()
 
     def _sample_over(self):
+        self.scheduler.share()
         sample, self.sample, self.access = self.sample, None, "deny"
         values = sample.joined, self.busy - sample.busy, self.world.now - sample.order - covered(sample.traps)
 
@@ -194,7 +195,7 @@ class AccessScheduler:
         self.interception, self.poll = (quantity(access.get(key, "0 ns")) for key in ("interception", "poll"))
         self.channels = self.left = access.get("channels", math.inf)
         self.world, self.facts, self.opening, self.grants, self.limit = world, [], [], {}, math.inf
-        self.polls = Stream(seed, "poll", [0, 0])
+        self.polls, self.shared = Stream(seed, "poll", [0, 0]), 0
         self.gates = [AccessGate(self, client) for client in world.clients]
         self.hosts = [types.SimpleNamespace(client=types.SimpleNamespace(asks=len(client.streams), weight=client.weight))
                       for client in world.clients]
@@ -212,10 +213,24 @@ class AccessScheduler:
         self.opening.append(gate)
         gate.tell("Opens")
 
+    def share(self):
+        """Those that had works on a GPU when the last instant ended have had equal shares of it since then."""
+        passed, self.shared = self.world.now - self.shared, self.world.now
+        for gate in self.gates:
+            if gate.uses:
+                gate.busy += passed // sum(other.uses and other.client.gpu is gate.client.gpu for other in self.gates)
+
     def decide(self):
         """What is seen of the instant, and what the policy makes of it; whether anything is."""
+        if [gate.uses for gate in self.gates] != [bool(gate.client.works) for gate in self.gates]:
+            self.share()
+            for gate in self.gates:
+                gate.uses = bool(gate.client.works)
+        self.goes_on = False
         for gate in self.gates:
             gate.look()
+        if self.goes_on:
+            return True   # the instant is not over
         facts, self.facts = self.facts, []
         if not facts:
             return False

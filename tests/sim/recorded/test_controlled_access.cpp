@@ -160,16 +160,16 @@ TEST_CASE("two threads of a recorded program trap, each by itself", "[recorded][
                    {200, [](Orders& o) { o.access(kA, Access::direct); }}});
     s.play(script);
     CHECK(script.facts == Texts{"0 A opens 2", "4 A activity 0 1 0", "4 A activity 0 1 0",
-                                "160 A sampled 1 100 110", "160 A activity 1 1 100", "252 A exited"});
+                                "160 A sampled 1 110 110", "160 A activity 1 1 110", "252 A exited"});
     CHECK(s.jobs == Jobs{"0-162 0-252"});
     CHECK(s.accesses == Texts{"0 A deny", "50 A sampled", "160 A deny", "200 A direct"});
   }
-  SECTION("both are sampled, with their kernels at once") {
+  SECTION("both are sampled, one behind the other") {
     Script script({{0, [](Orders& o) { o.access(kA, Access::deny); }},
                    {50, [](Orders& o) { o.sample(kA, Duration{200}, 2); }}});
     s.play(script);
     CHECK(script.facts == Texts{"0 A opens 2", "4 A activity 0 1 0", "4 A activity 0 1 0",
-                                "160 A sampled 2 100 110", "160 A activity 1 0 100", "162 A exited"});
+                                "210 A sampled 2 160 160", "210 A activity 1 0 160", "212 A exited"});
   }
 }
 
@@ -263,6 +263,7 @@ TEST_CASE("what a scheduler sees of recorded programs", "[recorded][access]") {
   RecordedScenario s;
   s.client("A", kernels(1, 100, 0));
   s.client("B", kernels(1, 100, 0));
+  // Both have something on the GPU up to 230, so each has used half of that; then only B has.
   SECTION("a kernel is overdue though its context does not have its turn") {
     s.slice(30, 5);
     Script script({{0, [](Orders& o) { o.watch(Duration{50}); }}, {20, [](Orders& o) {
@@ -271,8 +272,8 @@ TEST_CASE("what a scheduler sees of recorded programs", "[recorded][access]") {
                                                                    }}});
     s.play(script);
     CHECK(script.facts == Texts{"0 A opens 1", "0 B opens 1", "71 A overdue 51", "96 B overdue 51",
-                                "230 A drained 210", "230 A activity 1 0 100", "232 A exited",
-                                "245 B drained 225", "245 B activity 1 0 100", "247 B exited"});
+                                "230 A drained 210", "230 A activity 1 0 115", "232 A exited",
+                                "245 B drained 225", "245 B activity 1 0 130", "247 B exited"});
   }
   SECTION("who gets too few channels is refused") {
     s.device.access.channels = 1;
