@@ -90,8 +90,8 @@ struct Repeat {
 
 struct Recorded;
 
-// Means over jobs of a program with nothing else on the machine: of a job, and from one's end to the next
-// one's.
+// What jobs of a program take with nothing else on the machine, and how long it is from one's end to the next
+// one's, on the average.
 struct AloneTimes {
   Duration job, between_ends;
 };

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "hw/live/alone_times.hpp"
 #include "hw/live/monotonic.hpp"
 #include "hw/live/runtime_folder.hpp"
 #include "models/recorded.hpp"
@@ -21,8 +22,9 @@ namespace fs = std::filesystem;
 
 constexpr Duration kStart{20'000'000};          // from the orders for a run to its time 0
 constexpr Duration kStarting{600'000'000'000};  // for a program to become warm
-constexpr Duration kMeasuring{3'000'000'000};   // what jobs take alone, and
-constexpr std::size_t kMostMeasured = 200;      // of them
+constexpr Duration kMeasuring{3'000'000'000};   // what jobs take alone, at most; and
+constexpr Duration kEnough{500'000'000};        // with
+constexpr std::size_t kManyJobs = 200;          // of them
 constexpr Duration kFirstJob{60'000'000'000};   // for the first of them to end
 constexpr const char* kWhatEndsAJob =
     "a job ends with a call that waits for the GPU and leaves nothing outstanding";
@@ -409,9 +411,9 @@ AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, co
   std::uint64_t next = member.client->jobs_over();
   LiveReleases releases(setup, ClientId{index}, {}, {});
   releases.begin(*member.client, began);
-  while (member.client != nullptr && !stop && times.size() < kMostMeasured) {
+  while (member.client != nullptr && !stop) {
     const std::int64_t passed = monotonic_ns() - began;
-    if (passed > (times.empty() ? kFirstJob : kMeasuring).ns) break;
+    if (passed > (times.empty() ? kFirstJob : times.size() < kManyJobs ? kMeasuring : kEnough).ns) break;
     releases.look(*member.client, Time{}, Time::max());
     turn();
     if (member.client == nullptr) break;
@@ -425,17 +427,7 @@ AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, co
     throw RunError(fmt::format("{}: none of its jobs ended within {}; {}", client.name, to_text(kFirstJob),
                                kWhatEndsAJob));
   settle(setup.workload, kFirstJob);
-  Duration sum;
-  std::int64_t before = 0;
-  for (const LiveClient::JobTimes& job : times) {
-    sum += Duration{job.ended - std::max(job.arrived, before)};
-    before = job.ended;
-  }
-  const auto count = static_cast<std::int64_t>(times.size());
-  const Duration mean{sum.ns / count};
-  // What lies between two requests is no part of the program.
-  if (count == 1 || !has_own_pace(client)) return {mean, mean};
-  return {mean, Duration{(times.back().ended - times.front().ended) / (count - 1)}};
+  return alone_times(times, has_own_pace(client));
 }
 
 std::vector<Record> LiveSession::play(const Play& play) {

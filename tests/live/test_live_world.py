@@ -125,7 +125,7 @@ horizon: {horizon}
             self.assertEqual({row["outcome"] for row in jobs}, {"finished"})
 
     def test_a_crash_fails_its_run_alone(self):
-        clients = client("good", loop(1, 200)) + client("bad", f"{{run: {loop(1, 200, 240, 'crash')}, skip: 5}}")
+        clients = client("good", loop(1, 200)) + client("bad", f"{{run: {loop(1, 5000, 240, 'crash')}, skip: 5}}")
         result = self.run_file(self.file(clients), code=1)
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
         self.assertIn("bad: its program ended with signal 6", result.stderr)
@@ -139,7 +139,7 @@ horizon: {horizon}
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
 
     def test_a_job_that_does_not_end(self):
-        result = self.run_file(self.file(client("stuck", f"{{run: {loop(1, 200, 240, 'hang')}, skip: 5}}"), more="watchdog: 1 s\n", horizon="20 s"), code=1)
+        result = self.run_file(self.file(client("stuck", f"{{run: {loop(1, 5000, 240, 'hang')}, skip: 5}}"), more="watchdog: 1 s\n", horizon="20 s"), code=1)
         self.assertIn("stuck: a job has not ended within 1 s (watchdog)", result.stderr)
 
     def test_programs_work_in_the_folder_of_the_file(self):
@@ -152,13 +152,13 @@ horizon: {horizon}
             self.run_file(path, "--force", folder="/")
 
     def test_a_failed_run_does_not_fail_the_next(self):
-        # Alone it is measured with 200 jobs; in its first run it hangs, and for the second it is started anew, and does not.
-        script = f"if [ -e hung ]; then exec {CLIENT} loop 1 200 {FOREVER}; else touch hung; exec {CLIENT} loop 1 200 240 hang; fi"
+        # Alone it is measured with 200 jobs, which take more than half a second; in its first run it hangs, and for the second it is started anew, and does not.
+        script = f"if [ -e hung ]; then exec {CLIENT} loop 1 5000 {FOREVER}; else touch hung; exec {CLIENT} loop 1 5000 240 hang; fi"
         result = self.run_file(self.file(client("stuck", f"{{run: [sh, -c, '{script}'], skip: 5}}"), policies="[passthrough, fcfs]",
                                          more="watchdog: 1 s\n", horizon="2 s"), code=1)
         self.assertEqual(result.stderr.splitlines()[0].count("a job has not ended within 1 s"), 1, result.stderr)
         self.assertIn("1 of 2 results failed", result.stderr)
-        self.assertGreater(len(self.rows()), 1000)
+        self.assertGreater(len(self.rows()), 50)
 
     def test_who_does_not_take_part_is_not_there(self):
         clients = client("a", loop(1, 500)) + client("b", loop(1, 500))
