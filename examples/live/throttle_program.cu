@@ -17,7 +17,7 @@ namespace {
 
 const char* const kUsage = R"(throttle MICROSECONDS [option value]...
   --requests N         how many (default: no end)
-  --sleep SHARE        of the time, between requests (0 to 0.99)
+  --sleep SHARE        of the time, before each request (0 to 0.99): together they are an NVTX range `round`
   --contexts N         that each get such requests, all at once (1)
   --hoard N            opens up to N more streams for each request, uses those that it gets, and closes them
   --watched small      two kernels a request, of 10 us each while the second has to wait for the first
@@ -174,6 +174,8 @@ int main(int argc, char** argv) {
     Microseconds length = options.request;
     if (watched && options.watched == "small") length = 2 * kSmall;
     if (watched && options.watched == "idle") std::this_thread::sleep_for(kIdle);
+    nvtxRangePushA("round");
+    if (options.sleep > 0) std::this_thread::sleep_for(pause);
     if (request == options.long_at) length = std::chrono::duration<double>(options.long_seconds);
     nvtxRangePushA("request");
     if (!options.watched.empty())
@@ -183,7 +185,7 @@ int main(int argc, char** argv) {
     else
       run(places, length);
     nvtxRangePop();
-    if (options.sleep > 0) std::this_thread::sleep_for(pause);
+    nvtxRangePop();
   }
   std::printf("%ld requests\n", options.requests);
   return 0;
