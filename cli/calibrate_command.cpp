@@ -13,6 +13,7 @@
 #include "experiments/files.hpp"
 #include "experiments/library.hpp"
 #include "hw/calibration/two_processes.hpp"
+#include "hw/mps_daemon.hpp"
 #include "models/error.hpp"
 #include "models/nearest.hpp"
 #include "workloads/source.hpp"

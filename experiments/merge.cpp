@@ -214,7 +214,8 @@ class Merge::Destination {
 
   RunReport finish_run_report(RunAccount account) {
     RecordedMachines recordings;
-    experiment_->points.each_checked([&](const Point& point) { recordings.see(point); });
+    if (Worlds::named(parts().key().world, out_.string(), "world").recordings)
+      experiment_->points.each_checked([&](const Point& point) { recordings.see(point); });
     account.recordings = recordings.all();
     account.best_cases = recordings.best_cases();
     RunReport report;

@@ -263,7 +263,7 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   RecordedMachines recordings;
   experiment.points.each_checked([&](const Point& point) {
     check_world(point, *options.world);
-    recordings.see(point);
+    if (options.world->recordings) recordings.see(point);
   });
   Machine machine;
   if (options.world->machine != nullptr) machine = options.world->machine();  // before anything is written

@@ -1,25 +1,21 @@
 #include "hw/calibration/two_processes.hpp"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <iostream>
 #include <sstream>
 
+#include "hw/child_process.hpp"
 #include "models/error.hpp"
 
 namespace gangway {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A work is one line: kernels, length, pace, pause. The answer is a line for each stay, then "over", or
 // "error" and what is wrong.
@@ -30,42 +26,13 @@ std::string text_of(const ProbeWork& work) {
   return out.str();
 }
 
-std::vector<std::string> own_environment(const std::vector<std::string>& more) {
-  std::vector<std::string> all = more;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    const std::string_view name = text.substr(0, text.find('=') + 1);
-    bool replaced = false;
-    for (const std::string& other : more) replaced = replaced || other.starts_with(name);
-    if (!replaced) all.emplace_back(text);
-  }
-  return all;
-}
-
-// Starts it with the pipes as its standard streams. 0, or why not.
-int start(const std::vector<std::string>& command, const std::vector<std::string>& environment, int in,
-          int out, pid_t& pid) {
-  std::vector<char*> words, variables;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  for (const std::string& variable : environment) variables.push_back(const_cast<char*>(variable.c_str()));
-  words.push_back(nullptr);
-  variables.push_back(nullptr);
-  posix_spawn_file_actions_t actions{};
-  posix_spawn_file_actions_init(&actions);
-  if (in >= 0) posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  const int code = posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), variables.data());
-  posix_spawn_file_actions_destroy(&actions);
-  return code;
-}
-
 class Process {
  public:
   Process(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
     int to[2], from[2];
     if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
       throw RunError(std::string("a pipe: ") + std::strerror(errno));
-    const int code = start(command, own_environment(environment), to[0], from[1], pid_);
+    const int code = start_child(command, environment_with(environment), to[0], from[1], pid_);
     close(to[0]);
     close(from[1]);
     to_ = fdopen(to[1], "w");
@@ -133,23 +100,6 @@ class TwoProcesses : public TwoContexts {
   Process first_, second_;
 };
 
-// Its exit code, or -1 where it could not be started.
-int run_quietly(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                const char* input) {
-  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  int in[2];
-  if (nothing < 0 || pipe2(in, O_CLOEXEC) != 0) return -1;
-  pid_t pid = -1;
-  const int code = start(command, environment, in[0], nothing, pid);
-  static_cast<void>(!write(in[1], input, std::strlen(input)));
-  for (const int file : {in[0], in[1], nothing}) close(file);
-  if (code != 0) return -1;
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0)
-    if (errno != EINTR) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 }  // namespace
 
 std::unique_ptr<TwoContexts> start_two_processes(const std::vector<std::string>& command,
@@ -182,26 +132,6 @@ void answer_for_context(std::unique_ptr<SharingProbe> (*make)()) {
       answer(std::string("error ") + error.what());
     }
   }
-}
-
-std::unique_ptr<MpsDaemon> MpsDaemon::start() {
-  std::error_code failed;
-  std::string folder = (fs::temp_directory_path(failed) / "gangway-mps.XXXXXX").string();
-  if (failed || mkdtemp(folder.data()) == nullptr) return nullptr;
-  std::unique_ptr<MpsDaemon> daemon(new MpsDaemon(folder));
-  if (run_quietly({"nvidia-cuda-mps-control", "-d"}, own_environment(daemon->environment()), "") != 0)
-    return nullptr;
-  return daemon;
-}
-
-MpsDaemon::~MpsDaemon() {
-  run_quietly({"nvidia-cuda-mps-control"}, own_environment(environment()), "quit -t 1\n");
-  std::error_code failed;
-  fs::remove_all(folder_, failed);
-}
-
-std::vector<std::string> MpsDaemon::environment() const {
-  return {"CUDA_MPS_PIPE_DIRECTORY=" + folder_, "CUDA_MPS_LOG_DIRECTORY=" + folder_};
 }
 
 }  // namespace gangway

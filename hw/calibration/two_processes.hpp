@@ -19,20 +19,4 @@ std::unique_ptr<TwoContexts> start_two_processes(const std::vector<std::string>&
 // fails is answered, too.
 void answer_for_context(std::unique_ptr<SharingProbe> (*make)());
 
-// A control daemon of MPS for children alone that get `environment`, until it is destroyed. None where there
-// is no nvidia-cuda-mps-control, or it does not start.
-class MpsDaemon {
- public:
-  static std::unique_ptr<MpsDaemon> start();
-  ~MpsDaemon();
-  MpsDaemon(const MpsDaemon&) = delete;
-  MpsDaemon& operator=(const MpsDaemon&) = delete;
-
-  std::vector<std::string> environment() const;
-
- private:
-  explicit MpsDaemon(std::string folder) : folder_(std::move(folder)) {}
-  std::string folder_;
-};
-
 }  // namespace gangway

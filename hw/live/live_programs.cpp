@@ -13,9 +13,8 @@
 #include <fstream>
 #include <vector>
 
+#include "hw/child_process.hpp"
 #include "models/error.hpp"
-
-extern char** environ;
 
 namespace gangway::live {
 namespace {
@@ -62,8 +61,9 @@ void LivePrograms::start(const std::string& name, const Command& command) {
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   // They end with the daemon (registration.cpp).
-  std::vector<std::string> variables{"GANGWAY_ENDS_WITH_DAEMON=1"};
-  for (char** v = environ; *v != nullptr; ++v) variables.push_back(*v);
+  std::vector<std::string> variables = variables_;
+  variables.push_back("GANGWAY_ENDS_WITH_DAEMON=1");
+  variables = environment_with(variables);
   std::vector<char*> environment;
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);

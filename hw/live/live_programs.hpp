@@ -5,6 +5,8 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "models/command.hpp"
 
@@ -20,6 +22,8 @@ class LivePrograms {
 
   // By gangway exec, in a process group of its own. RunError where that cannot be started.
   void start(const std::string& name, const Command& command);
+  // Variables (NAME=VALUE) that programs get from now on, besides this process's.
+  void give(std::vector<std::string> variables) { variables_ = std::move(variables); }
   bool runs(const std::string& name) const { return programs_.count(name) != 0; }
   const Command& command(const std::string& name) const { return programs_.at(name).command; }
   // Looks after its end. Once it has ended: how, and it is forgotten.
@@ -38,6 +42,7 @@ class LivePrograms {
     std::string log;
   };
   std::string socket_, folder_;
+  std::vector<std::string> variables_;
   std::map<std::string, Program> programs_;
 };
 

@@ -317,7 +317,25 @@ void LiveSession::fail(const std::string& name, const LivePrograms::End& end, co
                              end.last.empty() ? std::string() : "; its last line: " + end.last));
 }
 
+// By the driver's time slices, or by MPS, of which a program must be a client from its start.
+void LiveSession::share(const WorldSetup& setup, const std::atomic<bool>& stop) {
+  const bool wanted = setup.device.arbitration == Arbitration::mps;
+  if (wanted == (mps_ != nullptr)) return;
+  for (auto& [name, member] : members_) {
+    programs_->end(name);
+    while (member.client != nullptr && !stop) turn();
+  }
+  programs_->give({});
+  mps_.reset();
+  if (!wanted) return;
+  mps_ = MpsDaemon::start();
+  if (mps_ == nullptr)
+    throw RunError("device.arbitration: mps: no control daemon (nvidia-cuda-mps-control -d) can be started");
+  programs_->give(mps_->environment());
+}
+
 bool LiveSession::prepare(const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop) {
+  share(setup, stop);
   warm_up(workload, stop);
   for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
     Client& client = workload.clients[c];
@@ -432,6 +450,7 @@ AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, co
 
 std::vector<Record> LiveSession::play(const Play& play) {
   static const std::atomic<bool> go_on{false};
+  share(play.setup, go_on);
   warm_up(play.setup.workload, go_on);  // whoever has ended in the run before
   Run run(*this, play);
   const auto leave = [&] {

@@ -13,6 +13,7 @@
 #include "hw/live/live_programs.hpp"
 #include "hw/live/live_releases.hpp"
 #include "hw/live/live_trace.hpp"
+#include "hw/mps_daemon.hpp"
 #include "models/world.hpp"
 
 namespace gangway::live {
@@ -58,6 +59,7 @@ class LiveSession : public Watcher {
   void left(const LiveClient& client) override;
   void step(Time now, Step step, ClientId client) override;
 
+  void share(const WorldSetup& setup, const std::atomic<bool>& stop);
   void hold_all();
   void open_to_all();
   void warm_up(const Workload& workload, const std::atomic<bool>& stop);
@@ -68,6 +70,7 @@ class LiveSession : public Watcher {
 
   std::string folder_;
   std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<MpsDaemon> mps_;  // its clients end before it
   std::unique_ptr<LivePrograms> programs_;
   std::map<std::string, Member> members_;  // by the client's name
   Run* run_ = nullptr;

@@ -70,9 +70,6 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
   if (setup.mechanism.entry().name != "ideal")
     throw InputError(origin, "mechanism", quote(setup.mechanism.entry().name),
                      "ideal: programs as they are leave between two submissions");
-  if (setup.device.arbitration == Arbitration::mps)
-    throw InputError(origin, "policies." + request.label + ".device.arbitration", "mps",
-                     "another arbitration, or the world sim");
   if (setup.workload.jitter.arrival > Duration{})
     throw InputError(request.workload.origin, "workload.jitter.arrival",
                      to_text(setup.workload.jitter.arrival),

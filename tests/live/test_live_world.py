@@ -160,6 +160,30 @@ horizon: {horizon}
         self.assertIn("1 of 2 results failed", result.stderr)
         self.assertGreater(len(self.rows()), 50)
 
+    def test_mps_is_started_for_those_policies_alone(self):
+        control = self.folder / "bin/nvidia-cuda-mps-control"
+        control.parent.mkdir()
+        command = f"{{run: [sh, -c, 'echo $CUDA_MPS_PIPE_DIRECTORY. >> seen; exec {CLIENT} loop 1 200 {FOREVER}'], skip: 5}}"
+        recording = f"recording: {Path(__file__).resolve().parents[2]}/experiments/live/h100/throttle-19us.rec.gz"
+        path = self.file(client("a", command, recording) + client("b", command, recording), "[passthrough, {name: passthrough, label: mps, device: {arbitration: mps}}, "
+                                               "{name: piv, label: mps-piv, device: {arbitration: mps}}, fcfs]")
+        result = self.run_file(path, code=1)  # there is none
+        self.assertIn("no control daemon (nvidia-cuda-mps-control -d) can be started", result.stderr)
+        self.assertIn("2 of 4 results failed", result.stderr)
+        (self.folder / "seen").unlink()
+        control.write_text(f"#!/bin/sh\necho $CUDA_MPS_PIPE_DIRECTORY $@ $(cat) >> {self.folder}/mps\n")
+        control.chmod(0o755)
+        path_before = os.environ["PATH"]
+        os.environ["PATH"] = f"{control.parent}:{path_before}"
+        self.addCleanup(os.environ.__setitem__, "PATH", path_before)
+        result = self.run_file(path, "--force")
+        self.assertNotIn("best case", result.stderr)  # of recordings, which nobody plays here
+        self.assertEqual({row["policy"] for row in self.rows()}, {"passthrough", "mps", "mps-piv", "fcfs"})
+        started, ended = (self.folder / "mps").read_text().splitlines()
+        pipes = started.split()[0]
+        self.assertEqual((started, ended), (f"{pipes} -d", f"{pipes} quit -t 1"))
+        self.assertEqual((self.folder / "seen").read_text().splitlines(), 2 * ["."] + 2 * [f"{pipes}."] + 2 * ["."])
+
     def test_who_does_not_take_part_is_not_there(self):
         clients = client("a", loop(1, 500)) + client("b", loop(1, 500))
         self.run_file(self.file(clients, "[{name: disengaged-timeslice, params: {slice: 20 ms}}]", more="sweep:\n  clients: [[a, b], [a]]\n"))
