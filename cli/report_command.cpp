@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "experiments/library.hpp"
 #include "models/error.hpp"
@@ -47,8 +48,11 @@ void add_report(CLI::App& app, int&) {
   CLI::App* sub = app.add_subcommand(
       "report",
       "one HTML page about results: tables, figures, timelines; of two, a prediction and a measurement");
-  sub->add_option("folders", arguments->folders, "result folders of `gangway run`")->required();
-  sub->add_option("--out", arguments->out, "the page (default: report.html in the first folder)");
+  sub->add_option("folders", arguments->folders, "result folders of `gangway run`")
+      ->required()
+      ->type_name(value_type::kFolder);
+  sub->add_option("--out", arguments->out, "the page (default: report.html in the first folder)")
+      ->type_name(value_type::kFile);
   sub->callback([arguments] { report(arguments->folders, arguments->out); });
 }
 
