@@ -20,6 +20,7 @@ void add_compare(CLI::App& app, int& code);
 void add_completion(CLI::App& app, int& code);
 void add_import(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);
+void add_new(CLI::App& app, int& code);
 void add_taskset(CLI::App& app, int& code);
 void add_report(CLI::App& app, int& code);
 void add_trace(CLI::App& app, int& code);

@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   add_merge(app, command, code);
   add_check(app, code);
   add_list(app, code);
+  add_new(app, code);
   add_trace(app, code);
   add_calibrate(app, command, code);
   add_compare(app, code);

@@ -21,10 +21,7 @@ namespace fs = std::filesystem;
 // The Python package draws and writes; this program becomes it.
 [[noreturn]] void report(const std::vector<std::string>& folders, const std::string& out) {
   const fs::path package = python_package();
-  const char* const chosen = std::getenv("GANGWAY_PYTHON");
-  const std::string python = chosen != nullptr                ? chosen
-                             : fs::exists("/usr/bin/python3") ? "/usr/bin/python3"
-                                                              : "python3";
+  const std::string python = python_program();
   const char* const others = std::getenv("PYTHONPATH");
   setenv("PYTHONPATH", (package.string() + (others != nullptr ? std::string(":") + others : "")).c_str(), 1);
   std::vector<std::string> words{python, "-m", "gangway", "report"};

@@ -45,6 +45,7 @@ class Completion(ProgramTest):
         self.assertEqual(self.bash("import", "torch", "--split", ""), ["process", "stream"])
         self.assertEqual(self.bash("completion", ""), list(SHELLS))
         self.assertEqual(self.bash("calibrate", "--world", "h"), ["host"])
+        self.assertEqual(self.bash("new", ""), ["policy", "experiment", "workload"])
 
     def test_names_come_from_the_program(self):
         self.assertEqual(sorted(self.bash("run", "--world", "")), self.listed("worlds"))
