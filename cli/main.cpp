@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
   add_exec(app, program, code);
   add_record(app, program, code);
   add_import(app, code);
+  add_doctor(app, code);
   add_completion(app, code);
   try {
     refuse_unknown(app, argc > 1 ? argv[1] : "");
