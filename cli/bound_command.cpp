@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "experiments/files.hpp"
@@ -218,7 +219,7 @@ void add_bound(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub =
       app.add_subcommand("bound", "response-time bounds of a task set, and why others do not apply");
-  sub->add_option("taskset", arguments->file, "task set file")->required();
+  sub->add_option("taskset", arguments->file, "task set file")->required()->type_name(value_type::kFile);
   sub->add_option("--simulate", arguments->horizon,
                   "also the largest responses seen in simulation, of jobs released up to this time");
   auto* seconds = sub->add_option("--search", arguments->seconds,
@@ -229,7 +230,8 @@ void add_bound(CLI::App& app, int& code) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}))
       ->excludes(seconds);
   sub->add_option("--save", arguments->save,
-                  "folder for what the search found: TASK.yaml, an experiment for `gangway run`");
+                  "folder for what the search found: TASK.yaml, an experiment for `gangway run`")
+      ->type_name(value_type::kFolder);
   sub->add_option("--seed", arguments->seed, "of what is simulated (default 1)");
   sub->add_flag("--json", arguments->json, "for programs");
   sub->callback([arguments, &code] { code = bound(*arguments); });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <sstream>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "experiments/calibration_files.hpp"
@@ -162,15 +163,20 @@ int calibrate(const Arguments& arguments, const std::string& command) {
 void add_calibrate(CLI::App& app, const std::string& command, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("calibrate", "measure a device and write the files that describe it");
-  sub->add_option("--world", arguments->world, "cuda (default) or host");
+  sub->add_option("--world", arguments->world, "cuda (default) or host")
+      ->type_name(fmt::format("{{{}}}", fmt::join(RealDevices::names(), ",")));
   sub->add_option("--device", arguments->device, "its number (default 0)")->check(CLI::Range(0, 1023));
-  sub->add_option("--out", arguments->out, "folder for the files")->required();
+  sub->add_option("--out", arguments->out, "folder for the files")
+      ->required()
+      ->type_name(value_type::kFolder);
   sub->add_option("--name", arguments->name, "of the device in the files (default: its own)");
   sub->add_option("--workload", arguments->workload,
                   "file, or name of a workload, whose kernels are measured (default five-kernels, on CPU "
-                  "cores host-kernels)");
+                  "cores host-kernels)")
+      ->type_name(value_type::kWorkload);
   sub->add_option("--mechanism", arguments->mechanism,
-                  "the one the files describe (default: the first that the device has)");
+                  "the one the files describe (default: the first that the device has)")
+      ->type_name(value_type::kMechanism);
   sub->add_flag("--force", arguments->force, "replace a calibration");
   sub->add_flag("--answer", arguments->answer, "be one of the processes that share the device")->group("");
   sub->callback([arguments, command, &code] { code = calibrate(*arguments, command); });

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "experiments/experiment.hpp"
 
@@ -14,7 +15,8 @@ void add_check(CLI::App& app, int& code) {
   sub->add_option(
          "files", *files,
          "experiments, studies, workloads, devices, task sets, recordings, lists of what papers print")
-      ->required();
+      ->required()
+      ->type_name(value_type::kFile);
   sub->callback([files, &code] {
     for (const std::string& file : *files) {
       try {

@@ -16,8 +16,12 @@ void add_merge(CLI::App& app, const std::string& command, int& code);
 void add_bound(CLI::App& app, int& code);
 void add_check(CLI::App& app, int& code);
 void add_compare(CLI::App& app, int& code);
+// Prints the completion of what the whole app has, so it is given that.
+void add_completion(CLI::App& app, int& code);
+void add_doctor(CLI::App& app, int& code);
 void add_import(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);
+void add_new(CLI::App& app, int& code);
 void add_taskset(CLI::App& app, int& code);
 void add_report(CLI::App& app, int& code);
 void add_trace(CLI::App& app, int& code);

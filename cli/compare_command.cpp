@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "experiments/compare.hpp"
 #include "models/error.hpp"
@@ -195,8 +196,12 @@ int compare(const Arguments& arguments) {
 void add_compare(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("compare", "how far a prediction is from a measurement");
-  sub->add_option("prediction", arguments->prediction, "result folder, of `--world sim` say")->required();
-  sub->add_option("measurement", arguments->measurement, "result folder of the same experiment")->required();
+  sub->add_option("prediction", arguments->prediction, "result folder, of `--world sim` say")
+      ->required()
+      ->type_name(value_type::kFolder);
+  sub->add_option("measurement", arguments->measurement, "result folder of the same experiment")
+      ->required()
+      ->type_name(value_type::kFolder);
   sub->add_option(
       "--fail-above", arguments->limits,
       "metric=most,...: exit code 1 when an error is larger. ntt_p50, ntt_p90: percentiles of the "

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "hw/live/exec.hpp"
 #include "hw/live/runtime_folder.hpp"
@@ -32,8 +33,9 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
          "all, and the daemon of GPU 0)")
       ->check(CLI::Range(0U, 63U));
   sub->add_option(
-      "--socket", settings->socket,
-      "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)");
+         "--socket", settings->socket,
+         "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
+      ->type_name(value_type::kFile);
   sub->add_option(
       "--jobs", settings->jobs,
       "what a job is: sync, from a submission to the call that leaves nothing outstanding; nvtx:NAME, an "

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "experiments/build.hpp"
 #include "experiments/library.hpp"
@@ -67,9 +68,9 @@ void add_import(CLI::App& app, int& code) {
   std::string profilers;
   for (const profile::Importer& importer : profile::Importers::all())
     profilers += (profilers.empty() ? "" : "; ") + importer.name + ": " + importer.summary;
-  sub->add_option("profiler", settings.profiler, profilers)->required();
-  sub->add_option("file", settings.file, "the profile")->required();
-  sub->add_option("--out", settings.out, "the recording")->required();
+  sub->add_option("profiler", settings.profiler, profilers)->required()->type_name(value_type::kProfiler);
+  sub->add_option("file", settings.file, "the profile")->required()->type_name(value_type::kFile);
+  sub->add_option("--out", settings.out, "the recording")->required()->type_name(value_type::kFile);
   sub->add_flag("--force", settings.replace, "replace files that are there");
   sub->add_option(
       "--jobs", arguments->jobs,
@@ -83,7 +84,8 @@ void add_import(CLI::App& app, int& code) {
   sub->add_option("--split", arguments->split, "a recording for each process or stream: FILE-NUMBER")
       ->check(CLI::IsMember({"process", "stream"}));
   sub->add_option("--device", arguments->device,
-                  "a device (gangway list devices) that says what the profile does not of the GPU");
+                  "a device (gangway list devices) that says what the profile does not of the GPU")
+      ->type_name(value_type::kDevice);
   sub->callback([arguments, process, &code] {
     profile::ImportSettings& chosen = arguments->settings;
     chosen.jobs = recording::read_job_rule(arguments->jobs);

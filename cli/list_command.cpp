@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "experiments/listing.hpp"
 #include "models/recording/file.hpp"
@@ -49,16 +50,14 @@ void add_list(CLI::App& app, int& code) {
   auto what = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   CLI::App* sub = app.add_subcommand("list", "show what there is");
-  sub->add_option("what", *what,
-                  "policies, devices, workloads, experiments, kernels, mechanisms, generators, arrivals, "
-                  "utilisations, bounds, worlds, profilers, or what is in a recording: its file")
+  sub->add_option("what", *what, "of what to show what there is, or a recording, to show what is in it")
       ->required()
-      ->check([](const std::string& word) {
-        if (recording::is_recording(word)) return std::string();
-        return CLI::IsMember({"policies", "devices", "workloads", "experiments", "kernels", "mechanisms",
-                              "generators", "arrivals", "utilisations", "bounds", "worlds",
-                              "profilers"})(word);
-      });
+      ->type_name(value_type::kFile)
+      ->check(
+          [](const std::string& word) {
+            return recording::is_recording(word) ? std::string() : CLI::IsMember(listed_kinds())(word);
+          },
+          fmt::format("{{{}}}", fmt::join(listed_kinds(), ",")));
   sub->add_flag("--json", *json, "for programs");
   sub->callback([what, json, &code] {
     code = 0;

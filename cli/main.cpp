@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   add_merge(app, command, code);
   add_check(app, code);
   add_list(app, code);
+  add_new(app, code);
   add_trace(app, code);
   add_calibrate(app, command, code);
   add_compare(app, code);
@@ -65,6 +66,8 @@ int main(int argc, char** argv) {
   add_exec(app, program, code);
   add_record(app, program, code);
   add_import(app, code);
+  add_doctor(app, code);
+  add_completion(app, code);
   try {
     refuse_unknown(app, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);

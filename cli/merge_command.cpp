@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/printed_results.hpp"
@@ -53,8 +54,9 @@ void add_merge(CLI::App& app, const std::string& command, int& code) {
   auto arguments = std::make_shared<MergeArguments>();
   CLI::App* sub = app.add_subcommand("merge", "join parts of a sweep into one result folder");
   sub->add_option("parts", arguments->parts, "folders that `gangway run --points` filled, in any order")
-      ->required();
-  sub->add_option("--out", arguments->out, "result folder")->required();
+      ->required()
+      ->type_name(value_type::kFolder);
+  sub->add_option("--out", arguments->out, "result folder")->required()->type_name(value_type::kFolder);
   sub->add_flag("--force", arguments->force, "replace other results that the folder holds");
   sub->callback([arguments, command, &code] { code = merge(*arguments, command); });
 }

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "experiments/build.hpp"
 #include "hw/record/record.hpp"
@@ -19,7 +20,7 @@ void add_record(CLI::App& app, const std::vector<std::string>& program, int& cod
   CLI::App* sub = app.add_subcommand(
       "record",
       "record what a program does with its GPUs: gangway record --out FILE [options] -- PROGRAM [arguments]");
-  sub->add_option("--out", settings.out, "the recording")->required();
+  sub->add_option("--out", settings.out, "the recording")->required()->type_name(value_type::kFile);
   sub->add_flag("--force", settings.replace, "replace the file if there is one");
   sub->add_option(
       "--jobs", arguments->jobs,
@@ -31,7 +32,8 @@ void add_record(CLI::App& app, const std::vector<std::string>& program, int& cod
   sub->add_flag(
       "--overhead", settings.overhead,
       "run the program twice more, without being recorded and with its calls noted alone, and compare");
-  sub->add_option("--cupti", settings.cupti, "path of libcupti.so, if it is not found");
+  sub->add_option("--cupti", settings.cupti, "path of libcupti.so, if it is not found")
+      ->type_name(value_type::kFile);
   sub->allow_extras()->prefix_command();
   sub->callback([sub, arguments, program, &code] {
     spool::RecordSettings& chosen = arguments->settings;

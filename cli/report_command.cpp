@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "experiments/library.hpp"
 #include "models/error.hpp"
@@ -20,10 +21,7 @@ namespace fs = std::filesystem;
 // The Python package draws and writes; this program becomes it.
 [[noreturn]] void report(const std::vector<std::string>& folders, const std::string& out) {
   const fs::path package = python_package();
-  const char* const chosen = std::getenv("GANGWAY_PYTHON");
-  const std::string python = chosen != nullptr                ? chosen
-                             : fs::exists("/usr/bin/python3") ? "/usr/bin/python3"
-                                                              : "python3";
+  const std::string python = python_program();
   const char* const others = std::getenv("PYTHONPATH");
   setenv("PYTHONPATH", (package.string() + (others != nullptr ? std::string(":") + others : "")).c_str(), 1);
   std::vector<std::string> words{python, "-m", "gangway", "report"};
@@ -47,8 +45,11 @@ void add_report(CLI::App& app, int&) {
   CLI::App* sub = app.add_subcommand(
       "report",
       "one HTML page about results: tables, figures, timelines; of two, a prediction and a measurement");
-  sub->add_option("folders", arguments->folders, "result folders of `gangway run`")->required();
-  sub->add_option("--out", arguments->out, "the page (default: report.html in the first folder)");
+  sub->add_option("folders", arguments->folders, "result folders of `gangway run`")
+      ->required()
+      ->type_name(value_type::kFolder);
+  sub->add_option("--out", arguments->out, "the page (default: report.html in the first folder)")
+      ->type_name(value_type::kFile);
   sub->callback([arguments] { report(arguments->folders, arguments->out); });
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/printed_results.hpp"
@@ -135,9 +136,12 @@ void add_run(CLI::App& app, const std::string& command, int& code) {
   CLI::App* sub = app.add_subcommand("run", "run an experiment and fill a result folder");
   sub->add_option("experiment", arguments->file,
                   "experiment or study file, or the name of one that comes with Gangway")
-      ->required();
-  sub->add_option("--world", arguments->world, "sim (default), or another world of `gangway list worlds`");
-  sub->add_option("--out", arguments->out, "result folder (default out/<experiment name>)");
+      ->required()
+      ->type_name(value_type::kExperiment);
+  sub->add_option("--world", arguments->world, "sim (default), or another world of `gangway list worlds`")
+      ->type_name(value_type::kWorld);
+  sub->add_option("--out", arguments->out, "result folder (default out/<experiment name>)")
+      ->type_name(value_type::kFolder);
   sub->add_option("--seed", arguments->seed, "overrides the experiment's seed");
   sub->add_option("--points", arguments->points,
                   "only these points of the sweep, such as 0-9,12: a part, for `gangway merge`");

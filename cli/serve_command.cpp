@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "hw/live/daemon.hpp"
@@ -96,14 +97,16 @@ void add_serve(CLI::App& app, int& code) {
   CLI::App* sub = app.add_subcommand("serve", "share the GPU among programs started by exec, under a policy");
   sub->add_option("--policy", arguments->policy,
                   "one that grants whole jobs (fcfs, piv, srt, frs and their kin), or disengaged-timeslice")
-      ->required();
+      ->required()
+      ->type_name(value_type::kPolicy);
   sub->add_option("--param", arguments->parameters,
                   "name=value: a parameter of the policy (list policies shows them)")
       ->allow_extra_args(false);
   sub->add_option("--gpu", arguments->gpu, "whose programs it schedules, one daemon for each (default 0)")
       ->check(CLI::Range(0U, 63U));
   sub->add_option("--socket", arguments->socket,
-                  "where to listen (default " + live::default_socket() + ", with -N for GPU N from 1 on)");
+                  "where to listen (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
+      ->type_name(value_type::kFile);
   sub->add_option(
          "--channels", arguments->channels,
          "streams and contexts that all clients can have, for policies with the parameter `channels` "
@@ -126,7 +129,7 @@ void add_serve(CLI::App& app, int& code) {
                   "an owner of whom nothing was on the device for so long has ended its job (default 1 ms)");
   sub->add_flag("--overlap", arguments->overlap,
                 "the next owner begins as soon as the last one's gate is closed, not when its work is over");
-  sub->add_option("--log", arguments->log, "a file for every step, as CSV");
+  sub->add_option("--log", arguments->log, "a file for every step, as CSV")->type_name(value_type::kFile);
   sub->callback([arguments, &code] { code = serve(*arguments); });
 }
 

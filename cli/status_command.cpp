@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "hw/live/device_processes.hpp"
@@ -176,8 +177,9 @@ void add_status(CLI::App& app, int& code) {
   CLI::App* sub = app.add_subcommand("status", "what the daemon's clients do");
   sub->add_option("--gpu", arguments->gpu, "whose daemon (default 0)")->check(CLI::Range(0U, 63U));
   sub->add_option(
-      "--socket", arguments->socket,
-      "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)");
+         "--socket", arguments->socket,
+         "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
+      ->type_name(value_type::kFile);
   sub->add_flag("--json", arguments->json, "for programs (hw/live/README.md)");
   sub->add_flag("--prometheus", arguments->prometheus, "in Prometheus' text format")->excludes("--json");
   sub->add_option("--every", arguments->every, "again and again: 1 s");

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "experiments/taskset_files.hpp"
 
@@ -45,13 +46,15 @@ void add_taskset(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("taskset", "draw random task sets");
   sub->add_option("method", arguments->method, "how utilisations are drawn: see `gangway list utilisations`")
-      ->required();
+      ->required()
+      ->type_name(value_type::kUtilisation);
   sub->add_option("--count", arguments->count, "how many sets (default 1)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{10'000'000}));
   sub->add_option("--seed", arguments->seed, "same seed, same sets (default 1)");
   sub->add_option("--set", arguments->sets, "name=value: a parameter of the method")->allow_extra_args(false);
   sub->add_option("--out", arguments->out,
-                  "folder for set-0.yaml, set-1.yaml, ...; without it one set goes to standard output");
+                  "folder for set-0.yaml, set-1.yaml, ...; without it one set goes to standard output")
+      ->type_name(value_type::kFolder);
   sub->callback([arguments, &code] { code = draw(*arguments); });
 }
 

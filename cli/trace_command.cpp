@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "experiments/files.hpp"
@@ -122,14 +123,18 @@ void add_trace(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand(
       "trace", "write the timeline of one run of a result folder, or of a recording, as Chrome trace JSON");
-  sub->add_option("folder", arguments->folder, "result folder or recording")->required();
+  sub->add_option("folder", arguments->folder, "result folder or recording")
+      ->required()
+      ->type_name(value_type::kFile);
   sub->add_option("--point", arguments->point);
-  sub->add_option("--policy", arguments->policy, "its label (default: the first)");
+  sub->add_option("--policy", arguments->policy, "its label (default: the first)")
+      ->type_name(value_type::kPolicy);
   sub->add_option("--replication", arguments->replication);
   sub->add_option("--permutation", arguments->permutation);
   sub->add_option(
-      "--out", arguments->out,
-      "file (default DIR/trace/...json.gz, or RECORDING.json.gz); compressed where it ends in .gz");
+         "--out", arguments->out,
+         "file (default DIR/trace/...json.gz, or RECORDING.json.gz); compressed where it ends in .gz")
+      ->type_name(value_type::kFile);
   sub->add_option("--trace-limit", arguments->limit, "what the timeline may take on disk (default 1 GiB)");
   sub->callback([arguments, &code] { code = trace(*arguments); });
 }

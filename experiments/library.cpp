@@ -36,14 +36,17 @@ std::vector<LibraryFile> found(const std::string& what) {
   return files;
 }
 
-void check_folder(const std::string& what) {
-  std::error_code error;
-  if (fs::is_directory(folder_of(what), error)) return;
+[[noreturn]] void fail_without(const std::string& what, const std::string& missing) {
   const bool set = std::getenv("GANGWAY_DATA") != nullptr;
-  throw InputError({set ? "GANGWAY_DATA" : "gangway", 0}, what,
-                   "no folder " + quote(folder_of(what).string()),
+  throw InputError({set ? "GANGWAY_DATA" : "gangway", 0}, what, missing,
                    set ? "a folder with models/devices, workloads and experiments"
                        : "the files that come with Gangway: set GANGWAY_DATA to where they are");
+}
+
+void check_folder(const std::string& what) {
+  std::error_code error;
+  if (!fs::is_directory(folder_of(what), error))
+    fail_without(what, "no folder " + quote(folder_of(what).string()));
 }
 
 }  // namespace
@@ -51,6 +54,19 @@ void check_folder(const std::string& what) {
 std::vector<LibraryFile> library(const std::string& what) {
   check_folder(what);
   return found(what);
+}
+
+fs::path library_file(const std::string& path) {
+  const fs::path file = data_folder() / path;
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) fail_without(path, "no file " + quote(file.string()));
+  return file;
+}
+
+std::string python_program() {
+  const char* const chosen = std::getenv("GANGWAY_PYTHON");
+  if (chosen != nullptr) return chosen;
+  return fs::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
 }
 
 fs::path python_package() {

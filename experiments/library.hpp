@@ -19,9 +19,16 @@ struct LibraryFile {
 // where there is no such folder.
 std::vector<LibraryFile> library(const std::string& what);
 
+// A file that comes with Gangway and is none of these, such as "examples/skeletons/workload.yaml". Throws
+// InputError where it is not there.
+std::filesystem::path library_file(const std::string& path);
+
 // The folder from which Python finds the package `gangway`: in a checkout, or where the package is installed.
 // Throws RunError where there is none.
 std::filesystem::path python_package();
+
+// The Python that is to run it: what the environment variable GANGWAY_PYTHON says, else the system's.
+std::string python_program();
 
 // What a name in the library, or the path of a file as seen from `folder`, stands for; a mapping stands for
 // itself. Throws InputError.

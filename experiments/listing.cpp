@@ -73,6 +73,13 @@ Json summary_json(const recording::Recording& r) {
   return out;
 }
 
+const std::vector<std::string>& listed_kinds() {
+  static const std::vector<std::string> kinds{"policies",     "devices",    "workloads",  "experiments",
+                                              "kernels",      "mechanisms", "generators", "arrivals",
+                                              "utilisations", "bounds",     "worlds",     "profilers"};
+  return kinds;
+}
+
 Json listed(const std::string& what) {
   if (what == "policies") return registered<PolicyEntry>();
   if (what == "mechanisms") return registered<MechanismEntry>();

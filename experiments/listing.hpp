@@ -3,10 +3,14 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "models/recording/recording.hpp"
 
 namespace gangway {
+
+// Of which kinds there is something: what may be listed.
+const std::vector<std::string>& listed_kinds();
 
 // What is registered as `what` (policies, mechanisms, generators, kernels, bounds, arrivals, utilisations,
 // worlds, profilers): a list of {name, summary, parameters: [{name, default, range, summary}]}; or files that

@@ -1,6 +1,9 @@
 #include "hw/program.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
+#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,27 +25,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// 0 where it can be tried.
-int problem_of(const std::string& program) {
+struct Looked {
+  int problem;       // 0 where it can be tried
+  std::string path;  // then
+};
+
+Looked look_for(const std::string& program) {
   const auto usable = [](const std::string& path) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) return kProgramNotFound;
     return S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0 ? 0 : kProgramNotExecutable;
   };
-  if (program.find('/') != std::string::npos) return usable(program);
+  if (program.find('/') != std::string::npos) return {usable(program), program};
   int worst = kProgramNotFound;
   const char* path = std::getenv("PATH");
   const std::string folders = path != nullptr ? path : "/bin:/usr/bin";
   for (std::size_t from = 0; from <= folders.size();) {
     const std::size_t to = std::min(folders.find(':', from), folders.size());
     const std::string folder = to == from ? "." : folders.substr(from, to - from);
-    const int problem = usable(folder + "/" + program);
-    if (problem == 0) return 0;
-    if (problem == kProgramNotExecutable && !fs::is_directory(folder + "/" + program))
-      worst = kProgramNotExecutable;
+    const std::string file = folder + "/" + program;
+    const int problem = usable(file);
+    if (problem == 0) return {0, file};
+    if (problem == kProgramNotExecutable && !fs::is_directory(file)) worst = kProgramNotExecutable;
     from = to + 1;
   }
-  return worst;
+  return {worst, {}};
 }
 
 int report_problem(const std::string& program, int code) {
@@ -99,8 +106,42 @@ void die_alike(int signal) {
 }  // namespace
 
 int refuse_program(const std::string& program) {
-  const int problem = problem_of(program);
+  const int problem = look_for(program).problem;
   return problem == 0 ? 0 : report_problem(program, problem);
+}
+
+std::string path_of_program(const std::string& program) {
+  const Looked looked = look_for(program);
+  return looked.problem == 0 ? looked.path : std::string();
+}
+
+std::string output_of_program(const std::vector<std::string>& command) {
+  int out[2];
+  if (pipe2(out, O_CLOEXEC) != 0) return {};
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  posix_spawn_file_actions_t actions{};
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t pid = -1;
+  const int failed = posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(out[1]);
+  std::string text;
+  std::array<char, 4096> part{};
+  for (ssize_t size = 0; failed == 0;) {
+    size = read(out[0], part.data(), part.size());
+    if (size == 0 || (size < 0 && errno != EINTR)) break;
+    if (size > 0) text.append(part.data(), static_cast<std::size_t>(size));
+  }
+  close(out[0]);
+  int status = 0;
+  while (failed == 0 && waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return {};
+  return failed == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : std::string();
 }
 
 int run_program(const std::vector<std::string>& command, int& refused) {
@@ -142,6 +183,12 @@ std::string library_beside_program(const std::string& name, const std::string& w
   for (const fs::path& folder : {program, program / "../lib/gangway"})
     if (fs::exists(folder / name)) return fs::weakly_canonical(folder / name).string();
   throw RunError(name + " is not beside gangway: " + why);
+}
+
+std::string path_of_library(void* library) {
+  link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return {};
+  return fs::weakly_canonical(map->l_name).string();
 }
 
 }  // namespace gangway

@@ -5,20 +5,17 @@
 #include <cctype>
 
 #include "hw/cuda/device_array.cuh"
+#include "hw/driver_facts.hpp"
 
 namespace gangway {
 namespace {
-
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
 
 cudaDeviceProp properties(int number) {
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
   if (code == cudaErrorInsufficientDriver)  // CUDA says so without any driver, too
     throw RunError("no CUDA device: no NVIDIA driver, or one that is too old for CUDA " +
-                   version_text(CUDART_VERSION));
+                   cuda_version_text(CUDART_VERSION));
   if (code != cudaSuccess) throw RunError(std::string("no CUDA device: ") + cudaGetErrorString(code));
   if (number < 0 || number >= count)
     throw RunError("no CUDA device " + std::to_string(number) + ": there are " + std::to_string(count));
@@ -62,13 +59,15 @@ CudaFacts cuda_facts(int number) {
   facts.device = properties(number).name;
   int version = 0;
   cuda_check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
-  facts.driver = version_text(version);
+  facts.driver = cuda_version_text(version);
   cuda_check(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
-  facts.runtime = version_text(version);
+  facts.runtime = cuda_version_text(version);
   facts.clocks = "SM " + std::to_string(attribute(cudaDevAttrClockRate, number) / 1000) + " MHz, memory " +
                  std::to_string(attribute(cudaDevAttrMemoryClockRate, number) / 1000) + " MHz at most";
   return facts;
 }
+
+std::string built_with_cuda() { return cuda_version_text(CUDART_VERSION); }
 
 }  // namespace gangway
 
@@ -81,6 +80,7 @@ namespace gangway {
 
 Device describe_cuda_device(int) { throw RunError(kBuiltWithoutCuda); }
 CudaFacts cuda_facts(int) { throw RunError(kBuiltWithoutCuda); }
+std::string built_with_cuda() { return {}; }
 
 }  // namespace gangway
 

@@ -20,4 +20,7 @@ struct CudaFacts {
 };
 CudaFacts cuda_facts(int number);
 
+// The CUDA that this program was built with, "13.0"; empty in a build without. Needs no driver.
+std::string built_with_cuda();
+
 }  // namespace gangway

@@ -11,10 +11,13 @@
 #include <type_traits>
 
 #include "hw/intercept/driver.hpp"
+#include "hw/intercept/known_driver.hpp"
 #include "hw/intercept/ranges.hpp"
 
 namespace gangway::intercept {
 namespace {
+
+static_assert(CUDA_VERSION >= kKnownCuda, "functions.def has functions that this cuda.h lacks");
 
 using live::Gate;
 using live::Pass;

@@ -1,7 +1,6 @@
 #include "hw/live/exec.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,19 +25,13 @@ constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
 constexpr const char* kLookalike = "libgangway-lookalike.so";
 constexpr const char* kRealDriver = "libgangway-real-cuda.so.1";  // hw/intercept/driver.cpp
 
-std::string path_of(void* library) {
-  link_map* map = nullptr;
-  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return {};
-  return fs::weakly_canonical(map->l_name).string();
-}
-
 // As the loader finds it for any program started here; behind a look-alike, the one behind that.
 std::string real_driver() {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) throw RunError(std::string("there is no CUDA driver here: ") + dlerror());
   if (dlsym(library, "gangway_submission") != nullptr) library = dlopen(kRealDriver, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) throw RunError("the CUDA driver behind Gangway's look-alike is not there");
-  return path_of(library);
+  return path_of_library(library);
 }
 
 void link_to(const fs::path& target, const fs::path& name) {
@@ -50,8 +43,7 @@ void link_to(const fs::path& target, const fs::path& name) {
 // A folder in which the loader finds the look-alike as the driver, and the look-alike the real one. One for
 // each pair; made elsewhere and renamed, as others may be making it at the same time.
 std::string library_folder() {
-  const std::string ours = library_beside_program(kLookalike, "it was built without cuda.h"),
-                    real = real_driver();
+  const std::string ours = lookalike_library(), real = real_driver();
   const fs::path folder =
       fs::path(own_folder()) / ("lib-" + std::to_string(std::hash<std::string>{}(ours + '\n' + real)));
   if (fs::exists(folder / kRealDriver)) return folder.string();
@@ -86,6 +78,8 @@ void show_only(unsigned gpu) {
 }
 
 }  // namespace
+
+std::string lookalike_library() { return library_beside_program(kLookalike, "it was built without cuda.h"); }
 
 int execute(const ExecSettings& settings) {
   const std::string& program = settings.command.front();

@@ -23,6 +23,9 @@ struct ExecSettings {
   std::vector<std::string> command;
 };
 
+// The look-alike, behind which programs are started. RunError where it is not beside this program.
+std::string lookalike_library();
+
 // Returns the program's exit code, or dies of the signal that it died of. 127: not found; 126: it cannot be
 // executed. RunError: no daemon, no driver, no look-alike.
 int execute(const ExecSettings& settings);

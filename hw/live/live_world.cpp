@@ -1,10 +1,9 @@
 // The world `live`: clients are programs as they are, under a daemon in this process.
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "hw/driver_facts.hpp"
 #include "hw/live/live_session.hpp"
 #include "models/world.hpp"
 
@@ -21,20 +20,11 @@ live::LiveSession& session() {
 
 // Of the driver alone: this program has no context of its own.
 Machine gpu_here() {
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver == nullptr) throw RunError(std::string("there is no CUDA driver here: ") + dlerror());
-  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  const auto name_of = reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
-  const auto version_of = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
-  char name[256] = {};
-  int version = 0;
-  if (init == nullptr || name_of == nullptr || version_of == nullptr || init(0) != 0 ||
-      name_of(name, sizeof name - 1, 0) != 0 || version_of(&version) != 0)
-    throw RunError("the CUDA driver has no GPU");
-  std::string text = fmt::format("CUDA {}.{} driver", version / 1000, version % 1000 / 10);
-  std::ifstream module("/sys/module/nvidia/version");
-  if (std::string number; module >> number) text += ", " + number;
-  return {name, text};
+  const DriverFacts driver = driver_facts();
+  if (driver.gpus.empty() || driver.cuda == 0) throw RunError("the CUDA driver has no GPU");
+  std::string text = fmt::format("CUDA {} driver", cuda_version_text(driver.cuda));
+  if (!driver.module.empty()) text += ", " + driver.module;
+  return {driver.gpus.front(), text};
 }
 
 class LiveWorld : public World {

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <link.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,9 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
+#include "hw/driver_facts.hpp"
 #include "hw/program.hpp"
 #include "hw/record/assemble.hpp"
 #include "hw/record/graph_nodes.hpp"
@@ -44,32 +43,9 @@ constexpr const char* kCuptiName = GANGWAY_CUPTI_NAME;
 std::string path_if_loadable(const std::string& name) {
   void* library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return {};
-  link_map* map = nullptr;
-  const bool known = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0;
-  const std::string path = known ? fs::weakly_canonical(map->l_name).string() : std::string();
+  const std::string path = path_of_library(library);
   dlclose(library);
   return path;
-}
-
-std::string find_cupti(const std::string& given) {
-  if (!given.empty()) {
-    if (const std::string path = path_if_loadable(fs::absolute(given)); !path.empty()) return path;
-    const char* why = dlerror();
-    throw RunError(fmt::format("CUPTI cannot be loaded: {}", why != nullptr ? why : given));
-  }
-  std::vector<fs::path> candidates{kCuptiName};
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* home = std::getenv(variable); home != nullptr)
-      for (const char* folder : {"extras/CUPTI/lib64", "lib64"})
-        candidates.push_back(fs::path(home) / folder / kCuptiName);
-  for (const char* folder : {"extras/CUPTI/lib64", "lib64"})
-    candidates.push_back(fs::path("/usr/local/cuda") / folder / kCuptiName);
-  for (const fs::path& candidate : candidates)
-    if (const std::string path = path_if_loadable(candidate); !path.empty()) return path;
-  throw RunError(
-      fmt::format("CUPTI is missing: {} is neither known to the loader nor in CUDA's folders (--cupti says "
-                  "where it is)",
-                  kCuptiName));
 }
 
 volatile std::sig_atomic_t arrived = 0;  // the last signal that asked for an end
@@ -151,21 +127,6 @@ Run run_recorded(const RecordSettings& settings, const std::string& library, con
   return run(settings.command);
 }
 
-std::string driver_version() {
-  std::ifstream in("/proc/driver/nvidia/version");
-  std::string word, line;
-  std::getline(in, line);
-  // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ..."
-  for (std::size_t from = 0; from < line.size();) {
-    const std::size_t to = std::min(line.find(' ', from), line.size());
-    const std::string part = line.substr(from, to - from);
-    if (part.find('.') != std::string::npos && part.find_first_not_of("0123456789.") == std::string::npos)
-      return part;
-    from = to + 1;
-  }
-  return {};
-}
-
 void describe(rec::Recording& r, const RecordSettings& settings, const Run& run) {
   rec::About& about = r.about;
   about.command = settings.command;
@@ -173,7 +134,7 @@ void describe(rec::Recording& r, const RecordSettings& settings, const Run& run)
   about.ending = WIFSIGNALED(run.status) ? rec::Ending::killed : rec::Ending::exited;
   about.code = WIFSIGNALED(run.status) ? WTERMSIG(run.status) : WEXITSTATUS(run.status);
   about.gangway = settings.version;
-  about.driver = driver_version();
+  about.driver = driver_module_version();
   about.cpu = settings.cpu;
   about.cores = std::thread::hardware_concurrency();
   utsname system{};
@@ -273,6 +234,31 @@ void second_pass(rec::Recording& r, const RecordSettings& settings, const std::s
 
 }  // namespace
 
+std::string recording_library() {
+  return library_beside_program(kLibrary, "it was built without CUPTI's headers");
+}
+
+std::string find_cupti(const std::string& given) {
+  if (!given.empty()) {
+    if (const std::string path = path_if_loadable(fs::absolute(given)); !path.empty()) return path;
+    const char* why = dlerror();
+    throw RunError(fmt::format("CUPTI cannot be loaded: {}", why != nullptr ? why : given));
+  }
+  std::vector<fs::path> candidates{kCuptiName};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* home = std::getenv(variable); home != nullptr)
+      for (const char* folder : {"extras/CUPTI/lib64", "lib64"})
+        candidates.push_back(fs::path(home) / folder / kCuptiName);
+  for (const char* folder : {"extras/CUPTI/lib64", "lib64"})
+    candidates.push_back(fs::path("/usr/local/cuda") / folder / kCuptiName);
+  for (const fs::path& candidate : candidates)
+    if (const std::string path = path_if_loadable(candidate); !path.empty()) return path;
+  throw RunError(
+      fmt::format("CUPTI is missing: {} is neither known to the loader nor in CUDA's folders (--cupti says "
+                  "where it is)",
+                  kCuptiName));
+}
+
 int record(const RecordSettings& settings) {
   const std::string& program = settings.command.front();
   if (const int refused = refuse_program(program); refused != 0) return refused;
@@ -281,7 +267,7 @@ int record(const RecordSettings& settings) {
   for (const char* variable : {kInjection, kNvtxInjection})
     if (const char* other = std::getenv(variable); other != nullptr && *other != '\0')
       throw RunError(fmt::format("another profiler is active: {} is {}", variable, other));
-  const std::string library = library_beside_program(kLibrary, "it was built without CUPTI's headers");
+  const std::string library = recording_library();
   const std::string cupti = find_cupti(settings.cupti);
 
   const EndsLater ends_later;

@@ -20,6 +20,13 @@ struct RecordSettings {
   std::string version, cpu;  // of Gangway; of the host's processors
 };
 
+// The library that the driver loads into programs. RunError where it is not beside this program.
+std::string recording_library();
+
+// CUPTI's library, as the loader or CUDA's folders have it; `given`: the one that was asked for, or empty.
+// RunError where it cannot be loaded.
+std::string find_cupti(const std::string& given);
+
 // The program's exit code, or it dies of the signal that it died of: what there was until then is recorded.
 // Says on stderr what was recorded; stdout is the program's. 127: not found; 126: it cannot be executed.
 // InputError: there is such a file. RunError: CUPTI is missing, another profiler is at work, the program

@@ -1,0 +1,27 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/command_tree.hpp"
+#include "cli/commands.hpp"
+
+namespace gangway {
+
+void add_completion(CLI::App& app, int& code) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* sub = app.add_subcommand("completion", "print the script that completes this program's commands");
+  sub->add_option("shell", *shell, "for which it is")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  sub->callback([&app, shell, &code] {
+    const CommandTree tree = command_tree(app);
+    fmt::print("{}", *shell == "bash"  ? bash_completion(tree)
+                     : *shell == "zsh" ? zsh_completion(tree)
+                                       : fish_completion(tree));
+    code = 0;
+  });
+}
+
+}  // namespace gangway
