@@ -190,8 +190,8 @@ Area world_cuda(const Driver& driver) {
   const std::string mps = path_of_program("nvidia-cuda-mps-control");
   area.parts.push_back(optional_part(
       mps.empty() ? missing("MPS control", "no nvidia-cuda-mps-control",
-                            "it comes with NVIDIA's driver (Debian: nvidia-cuda-mps); contexts are measured "
-                            "without it, too")
+                            "it comes with NVIDIA's driver (Debian: nvidia-cuda-mps); only what says "
+                            "`arbitration: mps` needs it")
                   : present("MPS control", mps)));
   return area;
 }

@@ -1,5 +1,6 @@
 """The page that `gangway report` makes, also as a browser sees it."""
 
+import csv
 import html.parser
 import os
 import re
@@ -94,6 +95,16 @@ class Page(unittest.TestCase):
         text, _ = self.report('a', 'b')
         self.check(text)
         self.assertIn('Predicted and measured', text)
+        rows = [re.findall(r'<t[hd][^>]*>(.*?)</t[hd]>', row, re.S) for row in re.findall(r'<tr[^>]*>(.*?)</tr>', text, re.S)]
+        rows = [[re.sub('<[^>]*>', '', cell).strip() for cell in row] for row in rows]
+        self.assertIn(['policy', 'metric', 'predicted', 'measured', 'error'], rows)
+        antt = {}
+        for name in 'ab':
+            with open(self.folder / name / 'summary.csv', encoding='utf-8', newline='') as file:
+                antt[name] = {row['policy']: float(row['antt']) for row in csv.DictReader(file)}
+        for policy, one in antt['a'].items():
+            two = antt['b'][policy]
+            self.assertIn([policy, 'ANTT', f'{one:.3f}', f'{two:.3f}', f'{100 * (one - two) / two:+.1f} %'], rows)
 
     def test_services(self):
         text, _ = self.report('services')

@@ -54,10 +54,12 @@ def table(predicted, measured):
         yield f'| `{second.policy}` | {second.client} | {" | ".join(cells)} |'
     yield ''
     for client in dict.fromkeys(row.client for _, row in both):
+        own = sum(row.client == client for _, row in both)
         for name, found in sorted(errors(both, client).items()):
             sizes = sorted(abs(error) for error in found)
+            rest = f'; {own - len(sizes)} without a value to compare' if len(sizes) < own else ''
             yield (f'{client}, {name}: errors of {len(sizes)} predictions: median {statistics.median(sizes):.1f} %, '
-                   f'largest {sizes[-1]:.1f} %')
+                   f'largest {sizes[-1]:.1f} %{rest}')
 
 
 def _times(predicted, measured):

@@ -1,0 +1,43 @@
+"""The table of how well services were predicted, by hand."""
+import math
+import unittest
+from types import SimpleNamespace
+
+import in_a_folder  # noqa: F401  (which adds the path of the modules below)
+from gangway.drawing import service_agreement
+
+
+def mean(value):
+    return SimpleNamespace(mean=value)
+
+
+def service(policy, p50_ms, p99_ms, attainment, throughput, client='a', slo_ns=5e6):
+    return SimpleNamespace(point=0, policy=policy, client=client, latency={'p50': mean(p50_ms * 1e6), 'p99': mean(p99_ms * 1e6)},
+                           attainment=mean(attainment), slo_ns=slo_ns, throughput=mean(throughput))
+
+
+def side(*services):
+    return SimpleNamespace(services=list(services))
+
+
+class ServiceAgreement(unittest.TestCase):
+    def test_measured_stands_first_and_errors_are_relative_to_it(self):
+        predicted = side(service('piv', 1, 6, 0.9, 50), service('nobody-measured', 1, 1, 1, 1))
+        measured = side(service('piv', 2, 5, 0.95, 40))
+        head, _, row, _, *errors = service_agreement.table(predicted, measured)
+        self.assertEqual(head, '| policy | client | median: measured, predicted | p99 | within its objective | jobs a second |')
+        self.assertEqual(row, '| `piv` | a | 2, 1 ms (-50 %) | 5, 6 ms (+20 %) | 95 %, 90 % | 40, 50 (+25 %) |')
+        self.assertEqual(errors, ['a, p50: errors of 1 predictions: median 50.0 %, largest 50.0 %',
+                                  'a, p99: errors of 1 predictions: median 20.0 %, largest 20.0 %',
+                                  'a, throughput: errors of 1 predictions: median 25.0 %, largest 25.0 %'])
+
+    def test_what_cannot_be_compared_is_counted(self):
+        predicted = side(service('piv', 1, 6, 0.9, 50), service('fcfs', math.nan, math.nan, 0, 0))
+        measured = side(service('piv', 2, 5, 0.95, 40), service('fcfs', 9, 9, 0, 10))
+        lines = list(service_agreement.table(predicted, measured))
+        self.assertIn('a, p50: errors of 1 predictions: median 50.0 %, largest 50.0 %; 1 without a value to compare', lines)
+        self.assertIn('a, throughput: errors of 2 predictions: median 62.5 %, largest 100.0 %', lines)
+
+
+if __name__ == '__main__':
+    unittest.main()
