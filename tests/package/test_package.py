@@ -55,7 +55,7 @@ class Package(unittest.TestCase):
             told = experiment.run()
             experiment.run(out=self.folder / 'out', force=True)
             found = gangway.read(self.folder / 'out')
-            for table in ('summary', 'clients', 'services', 'jobs', 'published'):
+            for table in ('summary', 'clients', 'services', 'replications', 'service_replications', 'jobs', 'published'):
                 one, other = getattr(told, table), getattr(found, table)
                 if other is None:
                     self.assertIsNone(one, (name, table))
@@ -71,7 +71,7 @@ class Package(unittest.TestCase):
         experiment.run(out=self.folder / 'ours', jobs=2)
         subprocess.run([PROGRAM, 'run', 'frs/fig4', '--set', 'policies.rr.params.quantum=3 ms', '--out', self.folder / 'theirs', '--jobs', '1'],
                        check=True, capture_output=True, cwd=ROOT)
-        for name in ('summary.csv', 'clients.csv', 'jobs.csv', 'published.csv'):
+        for name in ('summary.csv', 'clients.csv', 'replications.csv', 'jobs.csv', 'published.csv'):
             self.assertEqual((self.folder / 'ours' / name).read_bytes(), (self.folder / 'theirs' / name).read_bytes(), name)
         again = experiment.run(out=self.folder / 'ours')
         self.assertTrue(again.report['was_complete'])
@@ -90,7 +90,7 @@ class Package(unittest.TestCase):
         result = experiment.run(out=self.folder / 'out')
         (self.folder / 'saved').mkdir()
         result.save_tables(self.folder / 'saved')
-        for name in ('summary', 'clients', 'jobs', 'published'):
+        for name in ('summary', 'clients', 'replications', 'jobs', 'published'):
             with open(self.folder / 'out' / f'{name}.csv') as theirs, open(self.folder / 'saved' / f'{name}.csv') as ours:
                 for one, other in zip(csv.reader(ours), csv.reader(theirs), strict=True):
                     if one != other:  # numbers may be written in another way
