@@ -17,6 +17,10 @@ using Json = nlohmann::ordered_json;
 std::vector<std::string> files_of(const Experiment& experiment) {
   std::vector<std::string> files{"summary.csv", "clients.csv", "published.csv"};
   if (experiment.counts_services) files.emplace_back("services.csv");
+  if (experiment.replications > 1) {
+    files.emplace_back("replications.csv");
+    if (experiment.counts_services) files.emplace_back("service_replications.csv");
+  }
   if (experiment.write_jobs) files.emplace_back("jobs.csv");
   return files;
 }
@@ -50,6 +54,11 @@ void tell(TableSink& told, const Part& part, const GroupRows& rows) {
     told.row(ResultTable::clients, part.point, part.name, client, row);
   for (const auto& [client, row] : rows.services)
     told.row(ResultTable::services, part.point, part.name, client, row);
+  for (const Row& row : rows.replications)
+    told.row(ResultTable::replications, part.point, part.name, "", row);
+  for (const auto& [client, own] : rows.service_replications)
+    for (const Row& row : own)
+      told.row(ResultTable::service_replications, part.point, part.name, client, row);
 }
 
 // The points whose values are judged; of others nothing is kept in memory.
@@ -84,7 +93,8 @@ void ResultFolder::keep_failure(std::uint64_t group, std::uint32_t point, const 
   parts_.store().keep(group, {point, policy, "", error});
 }
 
-// summary.csv, clients.csv, services.csv and jobs.csv, written group by group.
+// summary.csv, clients.csv, services.csv, replications.csv, service_replications.csv and jobs.csv, written
+// group by group.
 class ResultFolder::Tables {
  public:
   // `first` is any group that did not fail: they all have the same columns.
@@ -99,6 +109,15 @@ class ResultFolder::Tables {
     if (!first.services.empty()) {
       services_ = std::make_unique<NewFile>(folder / "services.csv");
       services_->write(fmt::format("{},client,{}\n", key, csv_names(first.services.front().second)));
+    }
+    if (!first.replications.empty()) {
+      replications_ = std::make_unique<NewFile>(folder / "replications.csv");
+      replications_->write(fmt::format("{},{}\n", key, csv_names(first.replications.front())));
+    }
+    if (!first.service_replications.empty()) {
+      service_replications_ = std::make_unique<NewFile>(folder / "service_replications.csv");
+      service_replications_->write(
+          fmt::format("{},client,{}\n", key, csv_names(first.service_replications.front().second.front())));
     }
     if (!experiment.write_jobs) return;
     jobs_ = std::make_unique<NewFile>(folder / "jobs.csv");
@@ -116,6 +135,11 @@ class ResultFolder::Tables {
       clients_.write(fmt::format("{},{},{}\n", key, client, csv_values(row)));
     for (const auto& [client, row] : rows.services)
       services_->write(fmt::format("{},{},{}\n", key, client, csv_values(row)));
+    for (const Row& row : rows.replications)
+      replications_->write(fmt::format("{},{}\n", key, csv_values(row)));
+    for (const auto& [client, own] : rows.service_replications)
+      for (const Row& row : own)
+        service_replications_->write(fmt::format("{},{},{}\n", key, client, csv_values(row)));
   }
 
   void add_jobs(std::string_view rows) { jobs_->write(rows); }
@@ -125,6 +149,8 @@ class ResultFolder::Tables {
     parts.put("summary.csv", summary_);
     parts.put("clients.csv", clients_);
     if (services_) parts.put("services.csv", *services_);
+    if (replications_) parts.put("replications.csv", *replications_);
+    if (service_replications_) parts.put("service_replications.csv", *service_replications_);
     if (jobs_) parts.put("jobs.csv", *jobs_);
   }
 
@@ -135,7 +161,7 @@ class ResultFolder::Tables {
 
   const Experiment& experiment_;
   NewFile summary_, clients_;
-  std::unique_ptr<NewFile> services_, jobs_;
+  std::unique_ptr<NewFile> services_, replications_, service_replications_, jobs_;
   std::size_t metrics_;
 };
 

@@ -12,10 +12,16 @@
 
 namespace gangway {
 
+using NamedRows = std::vector<std::pair<std::string, Row>>;
+
 struct GroupRows {
   Row summary;
-  std::vector<std::pair<std::string, Row>> clients;   // by client name, sorted
-  std::vector<std::pair<std::string, Row>> services;  // likewise; empty where they are not counted
+  NamedRows clients;   // by client name, sorted
+  NamedRows services;  // likewise; empty where they are not counted
+  // The same of each replication by itself, in order, its number first and without intervals, which it has
+  // none of; empty where there is one replication only.
+  std::vector<Row> replications;
+  std::vector<std::pair<std::string, std::vector<Row>>> service_replications;
   std::uint64_t events = 0;
   std::int64_t jobs = 0;
 
@@ -26,21 +32,31 @@ struct GroupRows {
 // Takes replications in order and reduces them to rows.
 class Group {
  public:
-  // `services`: replications have what services are judged by.
-  explicit Group(std::vector<std::string> client_names, bool services = false);
+  // `services`: replications have what services are judged by. `each`: rows() has those of each replication,
+  // too.
+  explicit Group(std::vector<std::string> client_names, bool services = false, bool each = false);
   void add(const UnitResult& replication);
   GroupRows rows() const;
 
  private:
+  void keep_alone(const UnitResult& replication, const ResponseTimes& all);
+  void take(const UnitResult& replication, const ResponseTimes& all);
+  void take_responses(const UnitResult& replication);
   bool starved(std::size_t client) const;  // in any replication
   std::string starved_clients() const;
   Cell evictions_by_gpu() const;
+  double total(std::size_t client, std::int64_t ClientAverages::*member) const;
+  Row summary_row() const;
+  NamedRows service_rows() const;
   Row client_row(std::size_t client) const;
   std::vector<ServiceMetrics> services_of(std::size_t client) const;  // by replication
   template <typename Get>
   std::vector<double> over_replications(Get get) const;
 
   std::vector<std::string> names_;
+  bool each_;
+  std::vector<Row> each_replication_;
+  std::vector<std::pair<std::string, std::vector<Row>>> each_service_;
   std::vector<ReplicationMetrics> replications_;
   std::vector<std::vector<SliceUse>> slices_;          // by replication and client
   std::vector<std::vector<ServiceMetrics>> services_;  // likewise; empty where they are not counted

@@ -51,7 +51,8 @@ void OpenGroup::add(const UnitResult& result, std::uint32_t replication, const E
     const Point& point = point_->get(experiment, nullptr);
     std::vector<std::string> names;
     for (const Client& client : point.workload->sample().clients) names.push_back(client.name);
-    group_ = std::make_unique<Group>(std::move(names), experiment.counts_services);
+    group_ =
+        std::make_unique<Group>(std::move(names), experiment.counts_services, experiment.replications > 1);
   }
   group_->add(result);
   if (experiment.write_jobs) folder.keep_jobs(number_, replication, result.job_rows);

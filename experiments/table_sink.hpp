@@ -9,13 +9,14 @@
 
 namespace gangway {
 
-enum class ResultTable { summary, clients, services };
+enum class ResultTable { summary, clients, services, replications, service_replications };
 
 class TableSink {
  public:
   virtual ~TableSink() = default;
   // In the order of the files, all tables of a point and policy before the next. `client`: empty in
-  // ResultTable::summary. Of a group that failed there is a row of the summary whose only cell is `error`.
+  // ResultTable::summary and ResultTable::replications. Of a group that failed there is a row of the summary
+  // whose only cell is `error`.
   virtual void row(ResultTable table, std::uint32_t point, const std::string& policy,
                    const std::string& client, const Row& cells) = 0;
   // Lines of jobs.csv, any number of whole ones.

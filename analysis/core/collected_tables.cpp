@@ -1,6 +1,7 @@
 #include "analysis/core/collected_tables.hpp"
 
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -105,8 +106,8 @@ void CollectedTables::row(ResultTable table, std::uint32_t point, const std::str
 
 nb::dict CollectedTables::take() {
   nb::dict out;
-  const char* const names[] = {"summary", "clients", "services"};
-  for (std::size_t t = 0; t < 3; ++t) {
+  const char* const names[] = {"summary", "clients", "services", "replications", "service_replications"};
+  for (std::size_t t = 0; t < std::size(names); ++t) {
     nb::dict table;
     table["point"] = array_of(std::move(tables_[t].point));
     table["policy"] = tables_[t].policy.take();

@@ -43,8 +43,9 @@ class CollectedTables : public TableSink {
   }
   void published(const Row& cells) override { published_.add(cells); }
 
-  // summary, clients, services: {point, policy, client, cells: [(name, column)]}; jobs: {name: column};
-  // published: [(name, column)]. Texts that repeat are (codes, names). The interpreter's lock must be held.
+  // summary, clients, services, replications, service_replications: {point, policy, client, cells: [(name,
+  // column)]}; jobs: {name: column}; published: [(name, column)]. Texts that repeat are (codes, names). The
+  // interpreter's lock must be held.
   nb::dict take();
 
  private:
@@ -53,7 +54,7 @@ class CollectedTables : public TableSink {
     Texts policy, client;
     NamedColumns cells;
   };
-  Table tables_[3];  // by ResultTable
+  Table tables_[5];  // by ResultTable
   const bool keep_jobs_;
   JobColumns jobs_;
   NamedColumns published_;

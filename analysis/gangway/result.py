@@ -17,7 +17,7 @@ from gangway.tables import from_columns, from_file, swept_paths, to_file
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-TABLES = ('summary', 'clients', 'services', 'jobs', 'published')
+TABLES = ('summary', 'clients', 'services', 'replications', 'service_replications', 'jobs', 'published')
 
 
 def read(folder: str | os.PathLike[str]) -> Result:
@@ -41,8 +41,8 @@ def read(folder: str | os.PathLike[str]) -> Result:
 
 
 class Result:
-    """What a run came to. summary, clients, services, jobs, published: pandas tables with the columns of the result folder's files
-    (experiments/README.md); None where the run has none. Times are in ns.
+    """What a run came to. summary, clients, services, replications, service_replications, jobs, published: pandas tables with the columns of
+    the result folder's files (experiments/README.md); None where the run has none. Times are in ns.
 
     path: the folder, or None where nothing was left on disk; report: how the run went (seconds, events, jobs, threads, failures, notes)."""
 
@@ -100,6 +100,15 @@ class Result:
     @cached_property
     def services(self) -> DataFrame | None:
         return self._table('services')
+
+    @cached_property
+    def replications(self) -> DataFrame | None:
+        """What each replication came to by itself: None where there was one only."""
+        return self._table('replications')
+
+    @cached_property
+    def service_replications(self) -> DataFrame | None:
+        return self._table('service_replications')
 
     @cached_property
     def jobs(self) -> DataFrame | None:

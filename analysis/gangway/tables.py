@@ -37,7 +37,7 @@ def from_columns(name: str, told: Any, experiment: _core.Experiment, swept: set[
     else:
         size = len(told['point'])
         columns = {'point': told['point'], 'policy': _values(told['policy'])}
-        if name != 'summary':
+        if name not in ('summary', 'replications'):
             columns['client'] = _values(told['client'])
         columns.update((column, _values(values)) for column, values in told['cells'])
         if name == 'summary':

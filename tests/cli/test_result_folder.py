@@ -14,7 +14,7 @@ import unittest.mock
 
 from program import ROOT, SLOW, SLOW_GROUPS, SMALL, TINY, ProgramTest, contents, finished_groups, interrupt_in_the_middle, manifest, table
 
-FINAL = {"summary.csv", "clients.csv", "jobs.csv", "published.csv"}
+FINAL = {"summary.csv", "clients.csv", "replications.csv", "jobs.csv", "published.csv"}
 
 
 class Again(ProgramTest):
@@ -102,7 +102,7 @@ class Again(ProgramTest):
         without = ["run", self.experiment, "--set", "jobs=false", "--out", self.folder / "no-jobs"]
         self.gangway(*without)
         listed = json.loads((self.folder / "no-jobs/manifest.json").read_text())["files"]
-        self.assertEqual(sorted(listed), ["clients.csv", "published.csv", "summary.csv"])
+        self.assertEqual(sorted(listed), ["clients.csv", "published.csv", "replications.csv", "summary.csv"])
         trace = self.out / "trace/point-0-sjf-r0-p0.json.gz"
         trace.parent.mkdir()
         trace.write_text("mine")

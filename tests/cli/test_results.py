@@ -141,9 +141,9 @@ def client_row_of(jobs):
 
 
 class Results(ProgramTest):
-    def run_experiment(self, text):
-        self.gangway("run", self.file("e.yaml", text), "--out", "results")
-        return {name: table(self.folder / f"results/{name}.csv") for name in ("summary", "clients", "jobs")}
+    def run_experiment(self, text, out="results"):
+        self.gangway("run", self.file("e.yaml", text), "--out", out)
+        return {name: table(self.folder / out / f"{name}.csv") for name in ("summary", "clients", "jobs")}
 
     def check_row(self, row, expected):
         for column, value in expected.items():
@@ -179,6 +179,32 @@ class Results(ProgramTest):
         self.assertTrue(all(row["antt_ci95"] == "" for row in tables["summary"]))
         self.check_metrics(tables, sample=True)
 
+    def test_each_replication_by_itself(self):
+        for out, text in {"small": SMALL.replace("replications: 2", "replications: 4"), "busy": BUSY}.items():
+            tables = self.run_experiment(text, out)
+            alone = table(self.folder / out / "replications.csv")
+            jobs = grouped(tables["jobs"], "point", "policy", "replication")
+            self.assertEqual([(r["point"], r["policy"], r["replication"]) for r in alone], list(jobs))
+            for row in alone:
+                own = jobs[row["point"], row["policy"], row["replication"]]
+                with self.subTest(row={key: row[key] for key in ("point", "policy", "replication")}):
+                    expected = {column: value for column, value in summary_of(own, False).items() if not column.endswith("_ci95")}
+                    self.check_row(row, expected)
+                    self.assertEqual(row["starved"], "|".join(starved(own)))
+            for (point, policy), rows in grouped(alone, "point", "policy").items():
+                [row] = [r for r in tables["summary"] if (r["point"], r["policy"]) == (point, policy)]
+                for metric in ("antt", "dntt", "stp", "makespan_ns", "evictions", "utilisation", "jain"):
+                    if row[metric]:
+                        self.assertAlmostEqual(mean_of(rows, metric) / (float(row[metric]) or 1), float(row[metric]) and 1, 12, metric)
+                for metric in ("antt", "p99_response_ns"):
+                    if row[f"{metric}_ci95"]:
+                        width = half_width([float(r[metric]) for r in rows])
+                        self.assertAlmostEqual(width / float(row[f"{metric}_ci95"]), 1, 9, metric)
+
+    def test_one_replication_is_the_summary(self):
+        self.run_experiment(SMALL.replace("replications: 2", "replications: 1"))
+        self.assertFalse((self.folder / "results/replications.csv").exists())
+
     def test_rows_of_jobs(self):
         for row in self.run_experiment(BUSY)["jobs"]:
             arrival = int(row["arrival_ns"])
@@ -196,7 +222,7 @@ class Results(ProgramTest):
         text = SMALL.replace("permutations: 3", "  policies.rr.params.quantum: [1 ms, 0.5 ms]\npermutations: 3")
         text += "published:\n  - {figure: f, policy: rr, metric: antt, published: 2, class: open, note: 'a, \"b\"'}\n"
         self.run_experiment(text)
-        for file in ("summary.csv", "clients.csv", "jobs.csv", "published.csv"):
+        for file in ("summary.csv", "clients.csv", "replications.csv", "jobs.csv", "published.csv"):
             with self.subTest(file=file):
                 with open(self.folder / "results" / file) as lines:
                     self.assertEqual(lines.readline().rstrip("\n").split(","), documented_columns(file, swept))
@@ -206,12 +232,13 @@ class Results(ProgramTest):
         self.assertEqual([r["policy"] for r in summary], ["rr", "rr-long", "sjf"] * 4)
         by_point = {r["point"]: [r[path] for path in swept] for r in summary}
         self.assertEqual(by_point["2"], ["1 ms", "1000000", "1 ms", "1000000"])
-        for file in ("clients.csv", "jobs.csv"):
+        for file in ("clients.csv", "replications.csv", "jobs.csv"):
             for row in table(self.folder / "results" / file):
                 self.assertEqual([row[path] for path in swept], by_point[row["point"]])
         for file, keys in {
             "summary.csv": ("point", "policy"),
             "clients.csv": ("point", "policy", "client"),
+            "replications.csv": ("point", "policy", "replication"),
             "jobs.csv": ("point", "policy", "replication", "permutation", "client", "job"),
         }.items():
             rows = [tuple(int(r[k]) if r[k].isdigit() else r[k] for k in keys) for r in table(self.folder / "results" / file)]

@@ -83,6 +83,29 @@ class Services(ProgramTest):
                 self.check_rates(row, own)
         self.assertGreater(bounded, 0, "no percentile was a lower bound")
 
+    def test_each_replication_by_itself(self):
+        out = self.run_services(workload=WORKLOAD.replace("name: training\n", "name: training\n    priority: 9\n"))
+        columns = (out / "service_replications.csv").read_text().split("\n")[0].split(",")
+        self.assertEqual(columns, documented_columns("service_replications.csv"))
+        jobs = grouped(table(out / "jobs.csv"), "policy", "client", "replication")
+        alone = grouped(table(out / "service_replications.csv"), "policy", "client", "replication")
+        self.assertEqual(len(alone), len(table(out / "services.csv")) * len({key[2] for key in alone}))
+        for key, (row,) in alone.items():
+            own = jobs.get(key, [])
+            with self.subTest(key):
+                starved = row["starved_runs"] != "0"
+                self.assertEqual(starved, not any(job["outcome"] == "finished" for job in own))
+                for name, share in {} if starved else SHARES.items():
+                    self.assertEqual(float(row[f"latency_ns_{name}"]), nearest_rank([latency(job) for job in own], share))
+                    self.assertEqual(name in row["lower_bounds"].split("|"), lower_bound(own, share))
+                if SLO[key[1]] is not None:
+                    met, missed = attainment(own, SLO[key[1]])
+                    self.assertEqual([int(row["slo_met"]), int(row["slo_missed"])], [met, missed])
+        services = grouped(table(out / "services.csv"), "policy", "client")
+        for key, rows in grouped(table(out / "service_replications.csv"), "policy", "client").items():
+            mean = sum(float(row["throughput_per_s"]) for row in rows) / len(rows)
+            self.assertAlmostEqual(mean, float(services[key][0]["throughput_per_s"]))
+
     def check_latencies(self, row, jobs):
         if row["starved_runs"] != "0":
             self.assertTrue(all(row[f"latency_ns_{name}"] == row[f"latency_ns_{name}_ci95"] == "" for name in SHARES))

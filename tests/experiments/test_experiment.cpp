@@ -200,7 +200,7 @@ TEST_CASE("the same bytes with one thread and with eight") {
                                                {"workload.jitter", "{kernel_time: 5 %, arrival: 0.3 ms}"}});
   run(e, scratch / "one", 1);
   run(e, scratch / "eight", 8);
-  for (const char* file : {"summary.csv", "clients.csv", "jobs.csv", "published.csv"})
+  for (const char* file : {"summary.csv", "clients.csv", "replications.csv", "jobs.csv", "published.csv"})
     CHECK(read_file(scratch / "one" / file) == read_file(scratch / "eight" / file));
 }
 

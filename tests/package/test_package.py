@@ -1,6 +1,7 @@
 """The Python package against the program and its files."""
 
 import csv
+import json
 import os
 import shutil
 import signal
@@ -55,7 +56,7 @@ class Package(unittest.TestCase):
             told = experiment.run()
             experiment.run(out=self.folder / 'out', force=True)
             found = gangway.read(self.folder / 'out')
-            for table in ('summary', 'clients', 'services', 'jobs', 'published'):
+            for table in ('summary', 'clients', 'services', 'replications', 'service_replications', 'jobs', 'published'):
                 one, other = getattr(told, table), getattr(found, table)
                 if other is None:
                     self.assertIsNone(one, (name, table))
@@ -71,7 +72,7 @@ class Package(unittest.TestCase):
         experiment.run(out=self.folder / 'ours', jobs=2)
         subprocess.run([PROGRAM, 'run', 'frs/fig4', '--set', 'policies.rr.params.quantum=3 ms', '--out', self.folder / 'theirs', '--jobs', '1'],
                        check=True, capture_output=True, cwd=ROOT)
-        for name in ('summary.csv', 'clients.csv', 'jobs.csv', 'published.csv'):
+        for name in ('summary.csv', 'clients.csv', 'replications.csv', 'jobs.csv', 'published.csv'):
             self.assertEqual((self.folder / 'ours' / name).read_bytes(), (self.folder / 'theirs' / name).read_bytes(), name)
         again = experiment.run(out=self.folder / 'ours')
         self.assertTrue(again.report['was_complete'])
@@ -90,7 +91,7 @@ class Package(unittest.TestCase):
         result = experiment.run(out=self.folder / 'out')
         (self.folder / 'saved').mkdir()
         result.save_tables(self.folder / 'saved')
-        for name in ('summary', 'clients', 'jobs', 'published'):
+        for name in ('summary', 'clients', 'replications', 'jobs', 'published'):
             with open(self.folder / 'out' / f'{name}.csv') as theirs, open(self.folder / 'saved' / f'{name}.csv') as ours:
                 for one, other in zip(csv.reader(ours), csv.reader(theirs), strict=True):
                     if one != other:  # numbers may be written in another way
@@ -165,9 +166,32 @@ class Package(unittest.TestCase):
         comparison = gangway.compare(self.folder / 'a', self.folder / 'b')
         self.assertEqual(comparison.jobs['jobs'], 4)
         self.assertEqual(set(comparison.groups.policy), {'fcfs', 'srt'})
+        self.assertEqual(set(comparison.differences.rows.finding), {'untested'})
+        self.assertIn('Nothing can be said of chance', comparison.differences.conclusions[0])
         found = gangway.bound({'kind': 'taskset', 'version': 1, 'name': 't', 'device': {'layout': 'pool', 'm': 8},
                                'tasks': [{'name': 'a', 'C': 8, 'T': 20, 'g': 1, 'b': 4}]})
         self.assertEqual(found['tasks'][0]['name'], 'a')
+
+    def test_differences_are_those_of_the_program(self):
+        experiment = gangway.Experiment('frs/fig4')
+        experiment['replications'] = 6
+        experiment.run(out=self.folder / 'a')
+        experiment['device.commands.launch'] = '60 us'
+        result = experiment.run(out=self.folder / 'b')
+        for arguments, found in ((['a', 'b'], gangway.compare(self.folder / 'a', result).differences),
+                                 (['b', '--baseline', 'frs'], gangway.compare_policies(result, 'frs')),
+                                 (['a', 'b', '--metrics', 'stp'], gangway.compare(self.folder / 'a', result, metrics=['stp']).differences)):
+            told = subprocess.run([PROGRAM, 'compare', *arguments, '--json'], cwd=self.folder, check=True, capture_output=True, text=True)
+            told = json.loads(told.stdout)
+            told = told.get('differences', told)
+            self.assertEqual({key: told[key] for key in ('conclusions', 'rows', 'test', 'tests')},
+                             {key: found.told[key] for key in ('conclusions', 'rows', 'test', 'tests')})
+            self.assertEqual(len(found.rows), len(told['rows']))
+            self.assertEqual(len(found.significant), told['significant'])
+            self.assertGreater(told['significant'], 4)
+            self.assertEqual(list(found.rows.p_holm.dropna()), [row['p_holm'] for row in told['rows'] if row['p_holm'] is not None])
+        with self.assertRaises(gangway.InputError):
+            gangway.compare_policies(result, 'nobody')
 
     def test_a_recording(self):
         recording = gangway.Recording(ROOT / 'experiments/colocation/h100/long-kernel.rec.gz')
