@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "experiments/compare.hpp"
+#include "experiments/differences.hpp"
 #include "models/error.hpp"
 
 namespace gangway {
@@ -18,7 +19,7 @@ constexpr std::size_t kMostClients = 10;
 constexpr std::size_t kMostRankings = 20;
 
 struct Arguments {
-  std::string prediction, measurement, limits;
+  std::string prediction, measurement, limits, baseline, metrics;
   bool json = false;
 };
 
@@ -137,17 +138,15 @@ void print_rankings(const Comparison& comparison) {
   if (shown > kMostRankings) fmt::print("  ... {} more with --json\n", shown - kMostRankings);
 }
 
-void print_left_out(const Comparison& comparison) {
+void print_left_out(const Comparison& comparison, const char* a, const char* b) {
   const Unfinished& unfinished = comparison.unfinished;
   if (unfinished.predicted + unfinished.measured + unfinished.both > 0)
-    fmt::print("unfinished jobs: {} in the prediction only, {} in the measurement only, {} in both\n",
-               unfinished.predicted, unfinished.measured, unfinished.both);
+    fmt::print("unfinished jobs: {} in {} only, {} in {} only, {} in both\n", unfinished.predicted, a,
+               unfinished.measured, b, unfinished.both);
   for (const Unmatched& unmatched : comparison.unmatched)
-    fmt::print("in the {} only: {} rows of {}: {}{}\n",
-               unmatched.in_prediction ? "prediction" : "measurement", unmatched.count, unmatched.file,
-               fmt::join(unmatched.first, ", "), unmatched.count > unmatched.first.size() ? ", ..." : "");
-  for (const ComparedFolder* folder : {&comparison.prediction, &comparison.measurement})
-    if (!folder->has_jobs) fmt::print("no errors of jobs: {} was run without jobs.csv\n", folder->path);
+    fmt::print("in {} only: {} rows of {}: {}{}\n", unmatched.in_prediction ? a : b, unmatched.count,
+               unmatched.file, fmt::join(unmatched.first, ", "),
+               unmatched.count > unmatched.first.size() ? ", ..." : "");
 }
 
 void print(const Comparison& comparison) {
@@ -160,7 +159,101 @@ void print(const Comparison& comparison) {
   print_starved(comparison);
   print_clients(comparison);
   print_rankings(comparison);
-  print_left_out(comparison);
+  print_left_out(comparison, "the prediction", "the measurement");
+  for (const ComparedFolder* folder : {&comparison.prediction, &comparison.measurement})
+    if (!folder->has_jobs) fmt::print("no errors of jobs: {} was run without jobs.csv\n", folder->path);
+}
+
+// ---- two results of one world, or two policies of one result
+
+bool is_time(const std::string& metric) {
+  return metric.ends_with("_ns") || metric.find("_ns_") != std::string::npos;
+}
+
+// In ms where the metric is a time.
+std::string amount(const MetricDifference& row, const std::optional<double>& value, bool with_sign = false) {
+  if (!value) return "-";
+  const double shown = is_time(row.metric) ? *value / 1e6 : *value;
+  return with_sign ? fmt::format("{:+.4g}", shown) : fmt::format("{:.4g}", shown);
+}
+
+std::string title(const MetricDifference& row) {
+  if (!is_time(row.metric)) return row.metric;
+  std::string name = row.metric;
+  name.erase(name.find("_ns"), 3);
+  return name + " (ms)";
+}
+
+std::string p_value(const std::optional<double>& p) {
+  if (!p) return "-";
+  return *p < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", *p);
+}
+
+std::string verdict(const MetricDifference& row, const Differences& differences) {
+  switch (row.finding) {
+    case Finding::significant:
+      return in_words(row, differences);
+    case Finding::not_significant:
+      return "may be chance";
+    case Finding::exact:
+      return in_words(row, differences) + ", in every replication";
+    case Finding::equal:
+      return "equal in every replication";
+    case Finding::untested:
+      return "not tested: " + row.reason;
+  }
+  return "";
+}
+
+void print_sides(const Differences& differences) {
+  const auto print_one = [](const std::string& name, const ReplicatedFolder& side) {
+    fmt::print("{}  {} ({}, {}{}, {} replication{})\n", name, side.folder.path, side.folder.experiment,
+               side.folder.world, side.seed ? fmt::format(", seed {}", *side.seed) : "", side.replications,
+               side.replications == 1 ? "" : "s");
+  };
+  if (!differences.baseline.empty()) return print_one("in", differences.a);
+  print_one("A", differences.a);
+  print_one("B", differences.b);
+}
+
+// But those that are equal, which conclusions() counts.
+void print_rows(const Differences& differences) {
+  std::vector<const MetricDifference*> rows;
+  std::size_t policy = 6, client = 6;
+  for (const MetricDifference& row : differences.rows) {
+    if (row.finding == Finding::equal) continue;
+    rows.push_back(&row);
+    policy = std::max(policy, row.policy.size());
+    client = std::max(client, row.client.size());
+  }
+  if (rows.empty()) return;
+  const bool policies = !differences.baseline.empty();
+  const std::string a = policies ? differences.baseline : "A", b = policies ? "policy" : "B";
+  fmt::print("{:>5}  {:<{}}  {:<{}}  {:<24} {:>10} {:>10} {:>10}  {:<24} {:>8} {:>8}\n", "point", "policy",
+             policy, "client", client, "metric", a, b, fmt::format("{} - {}", b, a), "95 % interval", "p",
+             "Holm");
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
+    const MetricDifference& row = *rows[i];
+    const std::string interval = row.test ? fmt::format("[{}, {}]", amount(row, row.test->low, true),
+                                                        amount(row, row.test->high, true))
+                                          : "-";
+    fmt::print("{:>5}  {:<{}}  {:<{}}  {:<24} {:>10} {:>10} {:>10}  {:<24} {:>8} {:>8}  {}\n", row.point,
+               row.policy, policy, row.client, client, title(row), amount(row, row.a.mean),
+               amount(row, row.b.mean), amount(row, row.difference, true), interval,
+               p_value(row.test ? std::optional(row.test->p) : std::nullopt), p_value(row.p_holm),
+               verdict(row, differences));
+  }
+  if (rows.size() > kMostRows) fmt::print("  ... {} more rows with --json\n", rows.size() - kMostRows);
+  fmt::print("\n");
+}
+
+void print(const Differences& differences) {
+  print_sides(differences);
+  fmt::print("\n");
+  print_rows(differences);
+  for (const std::string& sentence : conclusions(differences)) fmt::print("{}\n", sentence);
+  if (!differences.left_out.empty())
+    fmt::print("without {}: {}\n", differences.baseline, fmt::join(differences.left_out, ", "));
 }
 
 nlohmann::ordered_json json_of(const Comparison& comparison, const std::vector<Limit>& limits) {
@@ -176,15 +269,40 @@ nlohmann::ordered_json json_of(const Comparison& comparison, const std::vector<L
   return json;
 }
 
+int compare_policies(const Arguments& arguments) {
+  for (const auto& [option, value] :
+       {std::pair{"DIR_B", &arguments.measurement}, std::pair{"--fail-above", &arguments.limits}})
+    if (!value->empty())
+      throw InputError({"--baseline", 0}, option, quote(*value),
+                       "nothing, as the policies of one folder are compared");
+  const Differences differences = differences_to_baseline(arguments.prediction, arguments.baseline,
+                                                          parse_metrics("--metrics", arguments.metrics));
+  if (arguments.json)
+    fmt::print("{}\n", to_json(differences).dump(1));
+  else
+    print(differences);
+  return 0;
+}
+
 int compare(const Arguments& arguments) {
+  if (!arguments.baseline.empty()) return compare_policies(arguments);
+  if (arguments.measurement.empty())
+    throw InputError({"compare", 0}, "DIR_B", "nothing", "a second result folder, or --baseline POLICY");
   std::vector<Limit> limits;
   if (!arguments.limits.empty()) limits = parse_limits("--fail-above", arguments.limits);
   const Comparison comparison = compare_folders(arguments.prediction, arguments.measurement);
+  const auto differences = differences_between(comparison, parse_metrics("--metrics", arguments.metrics));
   const std::vector<Exceeded> over = exceeded(comparison, limits);
-  if (arguments.json)
-    fmt::print("{}\n", json_of(comparison, limits).dump(1));
-  else
+  if (arguments.json) {
+    auto json = json_of(comparison, limits);
+    json["differences"] = differences ? to_json(*differences) : nlohmann::ordered_json();
+    fmt::print("{}\n", json.dump(1));
+  } else if (differences && limits.empty()) {
+    print(*differences);
+    print_left_out(comparison, "A", "B");
+  } else {
     print(comparison);
+  }
   for (const auto& [limit, value] : over)
     fmt::print(stderr, "error: {} is {}, above {}\n", limit.metric, value, limit.most);
   return over.empty() ? 0 : 1;
@@ -194,14 +312,22 @@ int compare(const Arguments& arguments) {
 
 void add_compare(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* sub = app.add_subcommand("compare", "how far a prediction is from a measurement");
-  sub->add_option("prediction", arguments->prediction, "result folder, of `--world sim` say")->required();
-  sub->add_option("measurement", arguments->measurement, "result folder of the same experiment")->required();
+  CLI::App* sub = app.add_subcommand(
+      "compare",
+      "how far a prediction is from a measurement; of two simulations, whether they differ by more than "
+      "chance");
+  sub->add_option("DIR_A", arguments->prediction, "result folder, of `--world sim` say")->required();
+  sub->add_option("DIR_B", arguments->measurement, "result folder of the same experiment");
+  sub->add_option("--baseline", arguments->baseline,
+                  "with one folder: whether its other policies differ from this one by more than chance");
+  sub->add_option(
+      "--metrics", arguments->metrics,
+      "column,...: which differences are tested, of replications.csv and service_replications.csv");
   sub->add_option(
       "--fail-above", arguments->limits,
       "metric=most,...: exit code 1 when an error is larger. ntt_p50, ntt_p90: percentiles of the "
       "jobs' absolute relative error; antt, dntt, stp: the largest of a point and policy; "
-      "ranking: how many rankings differ");
+      "ranking: how many rankings differ. Two simulations are then compared by errors, too");
   sub->add_flag("--json", arguments->json, "everything, for programs");
   sub->callback([arguments, &code] { code = compare(*arguments); });
 }

@@ -165,6 +165,10 @@ Manifest read_manifest_of_any(const fs::path& folder) {
     manifest.failed = failed->get<std::uint64_t>();
   manifest.events = json.value("events", 0.0);
   manifest.files = files_of(json);
+  if (const auto seed = json.find("seed"); seed != json.end() && seed->is_number_unsigned())
+    manifest.seed = seed->get<std::uint64_t>();
+  if (const auto count = json.find("replications"); count != json.end() && count->is_number_unsigned())
+    manifest.replications = count->get<std::uint32_t>();
   return manifest;
 }
 

@@ -45,6 +45,8 @@ struct Manifest {
   std::uint64_t failed = 0;          // groups of results
   std::optional<ResultFiles> files;  // what was written beside the manifest; none in folders of old programs
   double events = 0;                 // of the runs that were played when it was written
+  std::optional<std::uint64_t> seed = {};  // none where it is swept
+  std::uint32_t replications = 1;
 };
 
 // How this run came about; goes to the manifest.

@@ -1,11 +1,16 @@
 """Two result folders against each other: messages, exit codes, and errors recomputed from the files."""
 
 import json
+import math
+import re
 import shutil
 import statistics
+import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
-from program import BUSY, SMALL, ProgramTest, table
+from program import BUSY, GANGWAY, SMALL, ProgramTest, table
 
 
 class Compare(ProgramTest):
@@ -33,7 +38,7 @@ class Compare(ProgramTest):
         self.assertTrue(all(row["ntt"]["relative_error"] == 0 for row in got["clients"]))
         self.assertTrue(all(ranking["equal"] for ranking in got["rankings"]))
         self.assertEqual([got["unmatched"], got["unfinished"]["both"]], [[], 0])
-        shown = self.gangway("compare", "a", "b").stdout
+        shown = self.gangway("compare", "a", "b", "--fail-above", "antt=0").stdout
         self.assertIn("rankings of policies: 6 of 6 equal", shown)
         self.assertNotIn("furthest", shown)
 
@@ -72,8 +77,10 @@ class Compare(ProgramTest):
     def test_another_set_of_policies_and_seeds_is_compared_where_it_can_be(self):
         self.run_slower(SMALL.replace("[sjf, rr,", "[sjf, frs, rr,").replace("replications: 2", "replications: 1"))
         shown = self.gangway("compare", "a", "b").stdout
+        self.assertIn("in B only: 2 rows of summary.csv: 0 frs, 1 frs\n", shown)
+        self.assertRegex(shown, r"in A only: \d+ rows of jobs.csv: 0 rr 1 0 BS 0, .*, \.\.\.\n")
+        shown = self.gangway("compare", "a", "b", "--fail-above", "antt=9").stdout
         self.assertIn("in the measurement only: 2 rows of summary.csv: 0 frs, 1 frs\n", shown)
-        self.assertRegex(shown, r"in the prediction only: \d+ rows of jobs.csv: 0 rr 1 0 BS 0, .*, \.\.\.\n")
 
     def test_unfinished_jobs_are_counted(self):
         shutil.rmtree(self.folder / "a")
@@ -85,7 +92,7 @@ class Compare(ProgramTest):
 
     def test_no_jobs_wanted(self):
         self.run_slower(SMALL + "jobs: false\n")
-        self.assertIn("no errors of jobs: b was run without jobs.csv", self.gangway("compare", "a", "b").stdout)
+        self.assertIn("no errors of jobs: b was run without jobs.csv", self.gangway("compare", "a", "b", "--fail-above", "antt=9").stdout)
         self.assertEqual(self.compare()["ntt_error"], {"jobs": 0})
         message = self.refused("compare", "a", "b", "--fail-above", "ntt_p50=1")
         self.assertEqual(message, "error: --fail-above: key 'ntt_p50': found nothing in both folders to tell it, expected folders that have it")
@@ -93,7 +100,10 @@ class Compare(ProgramTest):
     def test_nonsense_is_refused(self):
         self.run_slower()
         b = self.folder / "b"
-        for arguments in [[], ["a"], ["a", "b", "a"], ["a", "b", "--fast"], ["a", "b", "--fail-above"]]:
+        self.assertEqual(self.refused("compare", "a"),
+                         "error: compare: key 'DIR_B': found nothing, expected a second result folder, or --baseline POLICY")
+        for arguments in [[], ["a", "b", "a"], ["a", "b", "--baseline", "sjf"], ["a", "--baseline", "sjf", "--fail-above", "antt=1"],
+                          ["a", "--baseline", "nobody"], ["a", "b", "--metrics", "speed"], ["nowhere", "--baseline", "sjf"], ["a", "b", "--fast"], ["a", "b", "--fail-above"]]:
             with self.subTest(arguments=arguments):
                 self.refused("compare", *arguments)
         for limits, part in {"speed=1": "expected one of ntt_p50", "antt=low": "found 'low', expected a number from 0", "antt": "found ''"}.items():
@@ -112,6 +122,129 @@ class Compare(ProgramTest):
         self.run_into("b", SMALL.replace("[0.5 ms, 1 ms]", "[0.5 ms, 2 ms]"))
         message = self.refused("compare", "a", "b")
         self.assertIn("b/summary.csv:5: key 'workload.arrivals.gap': found '2 ms', expected '1 ms' as in a", message)
+
+
+JITTERED = SMALL.replace("workload: frs-table1", "workload: frs-table1\nset: {workload.jitter: {kernel_time: 20 %, arrival: 500 us}}").replace(
+    "replications: 2", "replications: 8")
+
+
+def density(t, degrees):
+    """Of Student's law."""
+    half = math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)
+    return math.exp(half) / math.sqrt(degrees * math.pi) * (1 + t * t / degrees) ** (-(degrees + 1) / 2)
+
+
+def two_sided(t, degrees):
+    """The p value, by Simpson's rule over the law's density."""
+    steps, t = 20_000, abs(t)
+    inner = sum((1 if i in (0, steps) else 4 if i % 2 else 2) * density(i * t / steps, degrees) for i in range(steps + 1))
+    return 1 - 2 * inner * t / steps / 3
+
+
+class Differences(ProgramTest):
+    """Two simulations, against statistics computed anew from replications.csv."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.results = Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.results)
+        (cls.results / "e.yaml").write_text(JITTERED)
+        for name, more in {"a": [], "slower": ["--set", "device.commands.launch=60 us"], "other": ["--seed", "8"],
+                           "one": ["--set", "replications=1"]}.items():
+            subprocess.run([GANGWAY, "run", "e.yaml", "--out", name, *more], cwd=cls.results, check=True, capture_output=True)
+
+    def told(self, *arguments):
+        return json.loads(self.gangway("compare", *arguments, "--json").stdout)
+
+    def sample(self, folder, row, policy=None):
+        values = [float(r[row["metric"]]) for r in table(self.results / folder / "replications.csv")
+                  if (int(r["point"]), r["policy"]) == (row["point"], policy or row["policy"])]
+        self.assertEqual(len(values), 8)
+        return values
+
+    def check_test(self, row, t, degrees, difference, error):
+        self.assertAlmostEqual(row["difference"] / difference, 1, 9)
+        self.assertAlmostEqual(row["t"] / t, 1, 9)
+        self.assertAlmostEqual(row["degrees"], degrees, 9)
+        self.assertAlmostEqual(row["p"], two_sided(t, degrees), 8)
+        self.assertAlmostEqual((row["low"] + row["high"]) / 2 / difference, 1, 9)
+        self.assertAlmostEqual(two_sided((row["high"] - difference) / error, degrees), 0.05, 8)
+
+    def rows_with_p(self, told):
+        rows = [row for row in told["rows"] if row["p"] is not None]
+        self.assertEqual(len(rows), told["tests"])
+        self.assertGreater(len(rows), 20)
+        return rows
+
+    def test_pairs(self):
+        told = self.told(self.results / "a", self.results / "slower")["differences"]
+        self.assertEqual(told["test"], "paired")
+        for row in self.rows_with_p(told):
+            pairs = [b - a for a, b in zip(self.sample("a", row), self.sample("slower", row))]
+            error = statistics.stdev(pairs) / math.sqrt(8)
+            self.check_test(row, statistics.fmean(pairs) / error, 7, statistics.fmean(pairs), error)
+        self.assertGreater(told["significant"], 10, "five times the launch delay, at the same random numbers")
+
+    def test_samples(self):
+        told = self.told(self.results / "a", self.results / "other")["differences"]
+        self.assertEqual(told["test"], "welch")
+        for row in self.rows_with_p(told):
+            a, b = self.sample("a", row), self.sample("other", row)
+            parts = [statistics.variance(side) / 8 for side in (a, b)]
+            error, difference = math.sqrt(sum(parts)), statistics.fmean(b) - statistics.fmean(a)
+            self.check_test(row, difference / error, sum(parts) ** 2 / sum(part ** 2 / 7 for part in parts), difference, error)
+    def test_seeds_of_one_experiment_differ_by_chance(self):
+        experiment, found, hits, tests = self.file("e.yaml", JITTERED + "jobs: false\n"), 0, 0, 0
+        for seed in range(100, 140):
+            self.gangway("run", experiment, "--seed", seed, "--out", str(seed))
+        for seed in range(100, 140, 2):
+            told = self.told(str(seed), str(seed + 1))["differences"]
+            found += told["significant"] > 0
+            hits += sum(row["p"] < 0.05 for row in self.rows_with_p(told))
+            tests += told["tests"]
+        # Tests of one pair of folders look at the same runs: some 20 of 960 tests are independent.
+        self.assertLess(hits / tests, 0.2)
+        self.assertLess(found, 5, "some difference is called significant in one of twenty comparisons, or less")
+
+    def test_policies_of_one_folder(self):
+        told = self.told(self.results / "a", "--baseline", "sjf")
+        self.assertEqual({row["policy"] for row in told["rows"]}, {"rr", "rr-long"})
+        for row in self.rows_with_p(told):
+            pairs = [b - a for a, b in zip(self.sample("a", row, "sjf"), self.sample("a", row))]
+            error = statistics.stdev(pairs) / math.sqrt(8)
+            self.check_test(row, statistics.fmean(pairs) / error, 7, statistics.fmean(pairs), error)
+
+    def test_means_and_intervals_are_the_summarys(self):
+        summary = {(int(row["point"]), row["policy"]): row for row in table(self.results / "a/summary.csv")}
+        rows = self.told(self.results / "a", self.results / "slower", "--metrics", "antt,dntt,stp")["differences"]["rows"]
+        self.assertEqual({row["metric"] for row in rows}, {"antt", "dntt", "stp"})
+        for row in rows:
+            known = summary[row["point"], row["policy"]]
+            self.assertAlmostEqual(row["a"]["mean"] / float(known[row["metric"]]), 1, 12)
+            self.assertAlmostEqual(row["a"]["ci95"] / float(known[f"{row['metric']}_ci95"]), 1, 12)
+
+    def test_holms_correction(self):
+        rows = self.rows_with_p(self.told(self.results / "a", self.results / "slower")["differences"])
+        so_far = 0
+        for rank, row in enumerate(sorted(rows, key=lambda row: row["p"])):
+            so_far = max(so_far, min(1, (len(rows) - rank) * row["p"]))
+            self.assertAlmostEqual(row["p_holm"], so_far, 12)
+            self.assertEqual(row["finding"], "significant" if so_far < 0.05 else "not significant")
+
+    def test_it_is_said_in_words(self):
+        shown = self.gangway("compare", self.results / "a", self.results / "slower").stdout
+        self.assertRegex(shown, r"\n +0  rr .* antt .* <0\.0001 .* B is [\d.]+ % higher\n")
+        self.assertIn("Paired by replication, as both drew the same random numbers (seed 1): 8 pairs.", shown)
+        self.assertRegex(shown, r"\n\d+ of \d+ tested differences are significant \(p below 0\.05 after Holm's correction for \d+ tests\)\.\n")
+        shown = self.gangway("compare", self.results / "a", "--baseline", "rr").stdout
+        self.assertRegex(shown, r"rr-long is [\d.]+ % (higher|lower)")
+
+    def test_one_replication_tells_nothing(self):
+        shown = self.gangway("compare", self.results / "a", self.results / "one").stdout
+        self.assertIn("Nothing can be said of chance", shown)
+        [more] = re.findall(r"`gangway (run \S+/manifest.json --set replications=20) --out NEW`", shown)
+        self.gangway(*more.split(), "--out", "more")
+        self.assertIn("pairs", self.gangway("compare", self.results / "a", "more").stdout)
 
 
 if __name__ == "__main__":
