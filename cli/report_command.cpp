@@ -26,6 +26,8 @@ namespace fs = std::filesystem;
                                                               : "python3";
   const char* const others = std::getenv("PYTHONPATH");
   setenv("PYTHONPATH", (package.string() + (others != nullptr ? std::string(":") + others : "")).c_str(), 1);
+  // What two simulations differ by is worked out once, by this program.
+  setenv("GANGWAY_PROGRAM", fs::read_symlink("/proc/self/exe").c_str(), 1);
   std::vector<std::string> words{python, "-m", "gangway", "report"};
   words.insert(words.end(), folders.begin(), folders.end());
   if (!out.empty()) words.insert(words.end(), {"--out", out});

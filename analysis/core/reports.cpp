@@ -1,10 +1,12 @@
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <nlohmann/json.hpp>
 
 #include "analysis/core/parts.hpp"
 #include "experiments/chrome_trace.hpp"
 #include "experiments/compare.hpp"
+#include "experiments/differences.hpp"
 #include "experiments/listing.hpp"
 #include "experiments/responses.hpp"
 #include "models/bounds/report.hpp"
@@ -18,9 +20,20 @@ using Json = nlohmann::ordered_json;
 
 std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-std::string compare(const std::string& prediction, const std::string& measurement) {
+std::string compare(const std::string& prediction, const std::string& measurement,
+                    const std::vector<std::string>& metrics) {
   const nb::gil_scoped_release others;
-  return text_of(to_json(compare_folders(prediction, measurement)));
+  const Comparison comparison = compare_folders(prediction, measurement);
+  const auto differences = differences_between(comparison, metrics);
+  Json json = to_json(comparison);
+  json["differences"] = differences ? to_json(*differences) : Json();
+  return text_of(json);
+}
+
+std::string compare_policies(const std::string& folder, const std::string& baseline,
+                             const std::vector<std::string>& metrics) {
+  const nb::gil_scoped_release others;
+  return text_of(to_json(differences_to_baseline(folder, baseline, metrics)));
 }
 
 std::string bound(const std::string& text, const std::string& called) {
@@ -39,6 +52,7 @@ std::string recording_summary(const std::string& file) {
 
 void add_reports(nb::module_& core) {
   core.def("compare", &compare);
+  core.def("compare_policies", &compare_policies);
   core.def("bound", &bound);
   core.def("recording_summary", &recording_summary);
   core.def("listed", [](const std::string& what) { return text_of(listed(what)); });

@@ -23,7 +23,7 @@ from gangway.errors import GangwayError, InputError, RunError
 if _TYPE_CHECKING:
     from gangway import facts
     from gangway.cluster import sweep
-    from gangway.comparison import Comparison, bound, compare
+    from gangway.comparison import Comparison, Differences, bound, compare, compare_policies
     from gangway.experiment import Experiment
     from gangway.listing import arrivals, bounds, devices, experiments, generators, kernels, mechanisms, policies, workloads, worlds
     from gangway.policy import OwnershipPolicy, Parameter, Policy
@@ -32,7 +32,8 @@ if _TYPE_CHECKING:
 
 # Loaded when they are asked for, so that `import gangway` takes no time.
 _PLACES = {'Experiment': 'experiment', 'Result': 'result', 'read': 'result', 'Policy': 'policy', 'OwnershipPolicy': 'policy',
-           'Parameter': 'policy', 'compare': 'comparison', 'Comparison': 'comparison', 'bound': 'comparison', 'Recording': 'recording',
+           'Parameter': 'policy', 'compare': 'comparison', 'Comparison': 'comparison',
+           'compare_policies': 'comparison', 'Differences': 'comparison', 'bound': 'comparison', 'Recording': 'recording',
            'sweep': 'cluster',
            'policies': 'listing', 'mechanisms': 'listing', 'generators': 'listing', 'kernels': 'listing', 'worlds': 'listing',
            'devices': 'listing', 'workloads': 'listing', 'experiments': 'listing', 'arrivals': 'listing', 'bounds': 'listing'}

@@ -12,14 +12,24 @@ from gangway import _core
 from gangway.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pandas import DataFrame
 
     from gangway.result import Result
 
 
-def compare(prediction: str | os.PathLike[str] | Result, measurement: str | os.PathLike[str] | Result) -> Comparison:
-    """Of two result folders, or two Results that have folders, of one experiment. InputError as `gangway compare`."""
-    return Comparison(json.loads(_core.compare(_folder(prediction), _folder(measurement))))
+def compare(prediction: str | os.PathLike[str] | Result, measurement: str | os.PathLike[str] | Result,
+            metrics: Sequence[str] = ()) -> Comparison:
+    """Of two result folders, or two Results that have folders, of one experiment. InputError as `gangway compare`.
+
+    metrics: columns of replications.csv and service_replications.csv whose differences are tested; the usual ones if not given."""
+    return Comparison(json.loads(_core.compare(_folder(prediction), _folder(measurement), [*metrics])))
+
+
+def compare_policies(result: str | os.PathLike[str] | Result, baseline: str, metrics: Sequence[str] = ()) -> Differences:
+    """Whether the other policies of a result folder differ from `baseline` by more than chance, at each point. metrics: as of compare()."""
+    return Differences(json.loads(_core.compare_policies(_folder(result), baseline, [*metrics])))
 
 
 def _folder(given: Any) -> str:
@@ -34,7 +44,8 @@ class Comparison:
     """Errors are (predicted - measured) / measured.
 
     groups: a table with a row for each point, policy and metric; clients: likewise, for each client; rankings: of policies by each metric at
-    each point; jobs: the errors of all jobs' NTT; told: everything, as `gangway compare --json` has it."""
+    each point; jobs: the errors of all jobs' NTT; differences: of two results of one world, whether they differ by more than chance, else
+    None; told: everything, as `gangway compare --json` has it."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.told = told
@@ -56,10 +67,45 @@ class Comparison:
         import pandas
         return pandas.DataFrame(self.told['rankings'])
 
+    @cached_property
+    def differences(self) -> Differences | None:
+        return Differences(self.told['differences']) if self.told['differences'] else None
+
     @property
     def jobs(self) -> dict[str, Any]:
         """Errors of the NTT of single jobs: how many, p50, p90, max, bias."""
         return dict(self.told['ntt_error'])
+
+
+class Differences:
+    """Of two results of one world (b less a), or of a policy and a baseline, with the replications as the sample.
+
+    rows: a table with a row for each point, policy, client (empty: the whole point) and metric, as experiments/README.md explains it under
+    "Comparing two folders": a_mean, a_ci95, a_replications, likewise of b, difference, relative, low, high, t, degrees, p, p_holm, finding,
+    words; significant: those that are more than chance; conclusions: sentences; told: everything, as `gangway compare --json` has it."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.told = told
+
+    @cached_property
+    def rows(self) -> DataFrame:
+        import pandas
+        table = pandas.json_normalize(self.told['rows'], sep='_')
+        if len(table):
+            table['client'] = table['client'].fillna('')
+            numbers = [column for column in table.columns if column not in ('point', 'policy', 'client', 'metric', 'finding', 'words')]
+            table = table.astype({column: 'float64' for column in numbers})
+            first = ['point', 'policy', 'client', 'metric', *(f'{side}_{what}' for side in 'ab' for what in ('mean', 'ci95', 'replications'))]
+            table = table[[*first, *(column for column in table.columns if column not in first)]]
+        return table
+
+    @property
+    def significant(self) -> DataFrame:
+        return self.rows[self.rows.finding == 'significant'] if len(self.rows) else self.rows
+
+    @property
+    def conclusions(self) -> list[str]:
+        return list(self.told['conclusions'])
 
 
 def bound(taskset: dict[str, Any] | str | os.PathLike[str]) -> dict[str, Any]:
@@ -74,4 +120,4 @@ def bound(taskset: dict[str, Any] | str | os.PathLike[str]) -> dict[str, Any]:
     return dict(json.loads(_core.bound(text, os.fspath(taskset))))
 
 
-__all__ = ['Comparison', 'bound', 'compare']
+__all__ = ['Comparison', 'Differences', 'bound', 'compare', 'compare_policies']

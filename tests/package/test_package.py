@@ -1,6 +1,7 @@
 """The Python package against the program and its files."""
 
 import csv
+import json
 import os
 import shutil
 import signal
@@ -165,9 +166,32 @@ class Package(unittest.TestCase):
         comparison = gangway.compare(self.folder / 'a', self.folder / 'b')
         self.assertEqual(comparison.jobs['jobs'], 4)
         self.assertEqual(set(comparison.groups.policy), {'fcfs', 'srt'})
+        self.assertEqual(set(comparison.differences.rows.finding), {'untested'})
+        self.assertIn('Nothing can be said of chance', comparison.differences.conclusions[0])
         found = gangway.bound({'kind': 'taskset', 'version': 1, 'name': 't', 'device': {'layout': 'pool', 'm': 8},
                                'tasks': [{'name': 'a', 'C': 8, 'T': 20, 'g': 1, 'b': 4}]})
         self.assertEqual(found['tasks'][0]['name'], 'a')
+
+    def test_differences_are_those_of_the_program(self):
+        experiment = gangway.Experiment('frs/fig4')
+        experiment['replications'] = 6
+        experiment.run(out=self.folder / 'a')
+        experiment['device.commands.launch'] = '60 us'
+        result = experiment.run(out=self.folder / 'b')
+        for arguments, found in ((['a', 'b'], gangway.compare(self.folder / 'a', result).differences),
+                                 (['b', '--baseline', 'frs'], gangway.compare_policies(result, 'frs')),
+                                 (['a', 'b', '--metrics', 'stp'], gangway.compare(self.folder / 'a', result, metrics=['stp']).differences)):
+            told = subprocess.run([PROGRAM, 'compare', *arguments, '--json'], cwd=self.folder, check=True, capture_output=True, text=True)
+            told = json.loads(told.stdout)
+            told = told.get('differences', told)
+            self.assertEqual({key: told[key] for key in ('conclusions', 'rows', 'test', 'tests')},
+                             {key: found.told[key] for key in ('conclusions', 'rows', 'test', 'tests')})
+            self.assertEqual(len(found.rows), len(told['rows']))
+            self.assertEqual(len(found.significant), told['significant'])
+            self.assertGreater(told['significant'], 4)
+            self.assertEqual(list(found.rows.p_holm.dropna()), [row['p_holm'] for row in told['rows'] if row['p_holm'] is not None])
+        with self.assertRaises(gangway.InputError):
+            gangway.compare_policies(result, 'nobody')
 
     def test_a_recording(self):
         recording = gangway.Recording(ROOT / 'experiments/colocation/h100/long-kernel.rec.gz')

@@ -1,5 +1,6 @@
 """The page that `gangway report` makes, also as a browser sees it."""
 
+import html
 import html.parser
 import os
 import re
@@ -8,6 +9,8 @@ import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+
+import gangway
 
 PROGRAM = os.environ['GANGWAY']
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,8 +93,28 @@ class Page(unittest.TestCase):
         self.assertIn('Open point-0-frs', text)
         self.assertIn('14 pass', text)
 
-    def test_two_results(self):
+    def test_two_simulations(self):
         text, _ = self.report('a', 'b')
+        self.check(text)
+        self.assertNotIn('redicted', text)
+        told = gangway.compare(self.folder / 'a', self.folder / 'b').differences
+        rows = re.search(r'<caption>Differences</caption>.*?<tbody>(.*?)</tbody>', text, re.DOTALL)[1].split('</tr>')[:-1]
+        self.assertEqual(len(rows), len(told.rows))
+        ordered = told.rows.sort_values('finding', key=lambda finding: finding == 'equal', kind='stable')
+        for row, (_, known) in zip(rows, ordered.iterrows()):
+            cells = [html.unescape(cell) for cell in re.findall(r'<td[^>]*>(.*?)</td>', row)]
+            self.assertEqual(cells[0], known.policy)
+            factor = 1e-6 if '(ms)' in cells[1] else 1
+            self.assertEqual(cells[2:4], [f'{value * factor:.4g}' if value == value else '-' for value in (known.a_mean, known.b_mean)])
+            self.assertEqual(cells[-2:], [known.finding, known.words])
+        for sentence in told.conclusions:
+            self.assertIn(html.escape(sentence), text.replace('&#39;', '&#x27;'))
+
+    def test_a_prediction_and_a_measurement(self):
+        shutil.copytree(self.folder / 'b', self.folder / 'measured', dirs_exist_ok=True)
+        manifest = self.folder / 'measured/manifest.json'
+        manifest.write_text(manifest.read_text().replace('"world": "sim"', '"world": "cuda"'))
+        text, _ = self.report('a', 'measured')
         self.check(text)
         self.assertIn('Predicted and measured', text)
 

@@ -35,7 +35,18 @@ class Pair:
     def labels(self):
         """What the two sides are called."""
         return [f'{word} ({found.world})' if found.world else word
-                for word, found in (('predicted', self.predicted), ('measured', self.measured))]
+                for word, found in zip(sides(self.predicted, self.measured), (self.predicted, self.measured))]
+
+    @property
+    def error(self):
+        """What errors are."""
+        first, second = sides(self.predicted, self.measured)
+        return f'({first} − {second}) / {second}'
+
+
+def sides(first, second):
+    """What two results are to each other: of one world neither predicts the other."""
+    return ('A', 'B') if first.world and first.world == second.world else ('predicted', 'measured')
 
 
 def read_pair(predicted, measured):
@@ -147,7 +158,7 @@ def draw_errors(pair):
     _draw_boxes(boxes, by_policy, looks)
     lines.set(xlim=(low, high), ylim=(0, 1.02), ylabel='share of jobs')
     note = f'\n{100 * beyond:.1f} % of the jobs lie beyond the axis' if beyond else ''
-    boxes.set_xlabel(f'relative error of NTT, (predicted − measured) / measured (%){note}')
+    boxes.set_xlabel(f'relative error of NTT, {pair.error} (%){note}')
     style.lay_out(figure, f'{pair.title} – errors of single jobs', [
         *(Line2D([], [], label=f'{policy} (median {_signed(statistics.median(own))} %)', color=looks[policy].colour,
                  linestyle=looks[policy].dash) for policy, own in by_policy.items()),
@@ -212,10 +223,10 @@ def _draw_page(pair, points):
             line[0].set_title(', '.join(names.setting(path, value) for path, value in
                                         zip(pair.predicted.swept, swept)), loc='left', fontweight='bold')
     words = {'facecolor': 'white', 'edgecolor': 'black', 'linewidth': 0.6}
-    style.lay_out(figure, f'{pair.title} – predicted and measured', [
+    style.lay_out(figure, f'{pair.title} – {" and ".join(sides(pair.predicted, pair.measured))}', [
         Patch(label=pair.labels[0], **words, hatch='//////'),
         Patch(label=pair.labels[1], **{**words, 'facecolor': style.GREY}),
-        Line2D([], [], linestyle='none', label='above: (predicted − measured) / measured in %')])
+        Line2D([], [], linestyle='none', label=f'above: {pair.error} in %')])
     return figure
 
 

@@ -8,7 +8,7 @@ command.need_matplotlib()
 
 from matplotlib.lines import Line2D
 
-from gangway.drawing import quantity, style
+from gangway.drawing import agreement, quantity, style
 from gangway.drawing.results import read
 
 _PERCENTILES = {'p50': 'o', 'p99': 's'}
@@ -107,12 +107,13 @@ def draw(predicted, measured, point):
         style.log_x(axes)
         axes.set(yticks=range(len(policies)), yticklabels=policies, xlabel=f'latency of {client} ({unit})')
         axes.grid(axis='x')
-    handles = [Line2D([], [], color='black', linewidth=1.2, label='measured'),
-               Line2D([], [], color=style.VERMILLION, linewidth=1.2, label='predicted'),
+    one, other = agreement.sides(predicted, measured)
+    handles = [Line2D([], [], color='black', linewidth=1.2, label=other),
+               Line2D([], [], color=style.VERMILLION, linewidth=1.2, label=one),
                *(Line2D([], [], color=style.GREY, marker=marker, markersize=4, linestyle='none',
                         label='median' if name == 'p50' else name) for name, marker in _PERCENTILES.items()),
                Line2D([], [], color='black', linewidth=0.8, linestyle='--', label='objective')]
-    style.lay_out(figure, f'{measured.title} – latency, measured and predicted', handles)
+    style.lay_out(figure, f'{measured.title} – latency, {other} and {one}', handles)
     return figure
 
 

@@ -8,6 +8,7 @@ import math
 import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -35,8 +36,8 @@ _WHAT = {  # what a figure shows, for those who cannot see it
     'attainment': 'Share of jobs that met their objective, against load',
     'latency-distribution': "Share of each service's jobs that took longer, against latency",
     'throughput-tail': "99th percentile of services against the others' throughput",
-    'compare-jobs': 'NTT of each job, predicted against measured', 'compare-errors': 'How many jobs have at most so large an error',
-    'compare-metrics': 'ANTT, DNTT and STP, predicted beside measured'}
+    'compare-jobs': 'NTT of each job, one side against the other', 'compare-errors': 'How many jobs have at most so large an error',
+    'compare-metrics': 'ANTT, DNTT and STP, side by side'}
 
 
 def page(folders):
@@ -131,7 +132,7 @@ def _short(text, factor=1):
 
 def _cell(text):
     """What is shown, and by what it is sorted: a number where it begins with one."""
-    match = re.match(r'[-+≥ ]*([0-9][0-9.]*(?:e[-+]?[0-9]+)?)', text)
+    match = re.match(r'[-+≥< ]*([0-9][0-9.]*(?:e[-+]?[0-9]+)?)', text)
     return {'text': text, 'key': (('-' if text.startswith('-') else '') + match[1]) if match else ''}
 
 
@@ -173,12 +174,63 @@ def _traces(folder):
     return sorted(found, key=lambda trace: trace['name'])
 
 
+def _differences(folders):
+    """What `gangway compare --json` says of two results of one world, by the program or, without it, by the package's compiled half."""
+    program = os.environ.get('GANGWAY_PROGRAM')
+    if program is None:
+        try:
+            from gangway.comparison import compare
+        except ImportError:
+            sys.exit('error: gangway._core: found no such module, expected it, or the program: run `gangway report`')
+        return compare(*folders).told['differences']
+    told = subprocess.run([program, 'compare', *folders, '--json'], capture_output=True, text=True)
+    if told.returncode != 0:
+        print(told.stderr, end='', file=sys.stderr)
+        sys.exit(told.returncode)
+    return json.loads(told.stdout)['differences']
+
+
+def _difference_table(told, swept):
+    """A row for each difference, those that are none last. swept: of each point, the values, by path."""
+    paths = list(next(iter(swept.values()), {}))
+    head = [*map(names.parameter, paths), 'policy', 'client', 'metric', 'A', 'B', 'B − A', '95 % interval', 'p', 'p (Holm)', 'finding', 'in words']
+    rows = [[*(swept.get(row['point'], {}).get(path, '') for path in paths), *_difference(row)]
+            for row in sorted(told['rows'], key=lambda row: row['finding'] == 'equal')]
+    return _table('Differences', *report._without_empty(head, rows, ('client',)))
+
+
+def _difference(row):
+    """The cells of one; times are in ms."""
+    in_ns = bool(re.search(r'_ns(_|$)', row['metric']))
+
+    def shown(value):
+        return '-' if value is None else f'{value * (1e-6 if in_ns else 1):.4g}'
+
+    def probability(value):
+        return '-' if value is None else '< 0.0001' if value < 0.0001 else f'{value:.4f}'
+    return [row['policy'], row['client'] or '', re.sub(r'_ns(?=_|$)', '', row['metric']) + (' (ms)' if in_ns else ''),
+            *map(shown, (row['a']['mean'], row['b']['mean'], row['difference'])),
+            '-' if row['low'] is None else f"{shown(row['low'])} to {shown(row['high'])}",
+            probability(row['p']), probability(row['p_holm']), row['finding'], row['words']]
+
+
+def _pair_of_one_world(folders, both):
+    """Whether two simulations, or two measurements, differ by more than chance."""
+    told = _differences(folders)
+    swept = {row.point: dict(zip(both.measured.swept, row.swept)) for row in both.measured.summary}
+    style.prepare(titles=False)
+    return {'title': 'A and B', 'folders': [str(folder) for folder in folders], 'conclusions': told['conclusions'],
+            'tables': [_difference_table(told, swept)], 'figures': _figures(comparing.kinds(*folders)), 'worlds': []}
+
+
 def _pair(folders):
-    """How a prediction and a measurement of one experiment differ; None where the folders are of different ones."""
+    """How two results of one experiment differ, such as a prediction and a measurement; None where the folders are of different ones."""
     try:
         both = agreement.read_pair(*folders)
     except results.InputError:
         return None
+    if agreement.sides(both.predicted, both.measured) == ('A', 'B'):
+        return _pair_of_one_world(folders, both)
     rows = []
     known = {(row.point, row.policy): row for row in both.predicted.summary}
     for row in both.measured.summary:
@@ -192,7 +244,8 @@ def _pair(folders):
                              f'{100 * (one / two - 1):+.1f} %' if two else '-'])
     head = [*map(names.parameter, both.measured.swept), 'policy', 'metric', 'predicted', 'measured', 'error']
     style.prepare(titles=False)
-    return {'tables': [_table('Predicted and measured', head, rows)], 'figures': _figures(comparing.kinds(*folders)),
+    return {'title': 'Predicted and measured', 'conclusions': [], 'tables': [_table('Predicted and measured', head, rows)],
+            'figures': _figures(comparing.kinds(*folders)),
             'worlds': [both.predicted.world, both.measured.world]}
 
 
