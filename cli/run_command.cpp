@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/printed_results.hpp"
+#include "experiments/reproduction.hpp"
 #include "experiments/runner.hpp"
 #include "experiments/study_runner.hpp"
 
@@ -21,13 +22,13 @@ constexpr std::size_t kMostRangesShown = 10;
 
 struct Arguments {
   std::string file;
-  std::string world = "sim";
+  std::string world;  // empty: that of the manifest, or sim
   std::string out;
   std::vector<std::string> sets;
   std::string seed;
   std::optional<std::string> points;
   unsigned jobs = 0;
-  bool force = false, trace = false;
+  bool force = false, trace = false, verify = false;
   std::string trace_limit = "1 GiB";
 };
 
@@ -73,7 +74,48 @@ std::optional<int> without_results(const Report& report, const std::filesystem::
   return 130;
 }
 
-int run_study(const Arguments& arguments, const std::string& command, Configuration configuration) {
+// ---- a manifest that is run again
+
+// What the manifest says and the command line leaves open.
+void take_over(Arguments& arguments, const std::optional<KeptRun>& kept) {
+  if (arguments.verify && (!kept || !kept->manifest.key.machine.empty()))
+    throw InputError({"--verify", 0}, "experiment", quote(arguments.file),
+                     kept ? "results of a simulation: what was measured is never the same to the byte"
+                          : "the manifest.json of a result folder");
+  if (kept && arguments.world.empty()) arguments.world = kept->manifest.key.world;
+  if (kept && !arguments.points && !kept->manifest.key.points.empty())
+    arguments.points = kept->manifest.key.points;
+  if (arguments.world.empty()) arguments.world = "sim";
+}
+
+// Says whether the results are those that the manifest lists. The exit code: `code`, or 1 where it was to be
+// verified and is not so.
+int verified(const Arguments& arguments, const std::optional<KeptRun>& kept, const std::filesystem::path& out,
+             int code) {
+  const bool changed = !arguments.sets.empty() || !arguments.seed.empty();
+  if (!kept || code == 130 || !kept->manifest.key.machine.empty() || (changed && !arguments.verify))
+    return code;
+  std::error_code error;
+  if (std::filesystem::equivalent(kept->file.parent_path().empty() ? "." : kept->file.parent_path(), out,
+                                  error)) {
+    if (!arguments.verify) return code;
+    throw InputError({"--out", 0}, "folder", quote(out.string()), "another folder than that of the manifest");
+  }
+  const Reproduction found = reproduction_of(*kept, out);
+  if (found.other_configuration && !arguments.verify && arguments.world != kept->manifest.key.world)
+    return code;
+  const bool complain = arguments.verify && !found.holds();
+  for (const std::string& line : described(found, *kept))
+    fmt::print(found.holds() ? stdout : stderr, "{}{}\n",
+               complain        ? "error: "
+               : found.holds() ? ""
+                               : "note: ",
+               line);
+  return complain && code == 0 ? 1 : code;
+}
+
+int run_study(const Arguments& arguments, const std::string& command, Configuration configuration,
+              const std::optional<KeptRun>& kept) {
   if (arguments.world != "sim" || arguments.trace)
     throw InputError({arguments.trace ? "--trace" : "--world", 0}, "kind", "'study'",
                      "an experiment; task sets are simulated and leave no timeline");
@@ -86,19 +128,22 @@ int run_study(const Arguments& arguments, const std::string& command, Configurat
   options.command = command;
   options.progress = isatty(STDERR_FILENO) != 0;
   const StudyReport report = run_study(study, options, catch_interrupts());
-  if (const auto code = without_results(report, options.out)) return *code;
+  if (const auto code = without_results(report, options.out))
+    return verified(arguments, kept, options.out, *code);
   if (report.part)
     print_part(*options.points, study.sweep.points());
   else
     print_study(report);
   fmt::print("{} task sets, {} jobs in {:.2f} s ({} threads); results in {}\n", report.sets, report.jobs,
              report.seconds, report.threads, options.out.string());
-  return 0;
+  return verified(arguments, kept, options.out, 0);
 }
 
-int run(const Arguments& arguments, const std::string& command) {
+int run(Arguments arguments, const std::string& command) {
   Configuration configuration = read_configuration(arguments.file);
-  if (configuration.kind == "study") return run_study(arguments, command, std::move(configuration));
+  const std::optional<KeptRun> kept = read_kept_run(arguments.file);
+  take_over(arguments, kept);
+  if (configuration.kind == "study") return run_study(arguments, command, std::move(configuration), kept);
   const WorldEntry& world = Worlds::named(arguments.world, "--world", "world");
   const Experiment experiment = read_experiment(arguments.file, overrides(arguments));
   RunOptions options;
@@ -116,7 +161,8 @@ int run(const Arguments& arguments, const std::string& command) {
   if (isatty(STDERR_FILENO) != 0) options.progress = show;
   const RunReport report = run_experiment(experiment, options, catch_interrupts());
   if (options.progress) fmt::print(stderr, "\r\033[K");
-  if (const auto code = without_results(report, options.out)) return *code;
+  if (const auto code = without_results(report, options.out))
+    return verified(arguments, kept, options.out, *code);
   if (report.part)
     print_part(*options.points, experiment.points.size());
   else
@@ -125,7 +171,7 @@ int run(const Arguments& arguments, const std::string& command) {
              report.account.jobs, report.account.events, report.account.seconds,
              static_cast<double>(report.account.jobs) / report.account.seconds, report.account.threads,
              options.out.string());
-  return print_failures(report, "the same command");
+  return verified(arguments, kept, options.out, print_failures(report, "the same command"));
 }
 
 }  // namespace
@@ -133,10 +179,13 @@ int run(const Arguments& arguments, const std::string& command) {
 void add_run(CLI::App& app, const std::string& command, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("run", "run an experiment and fill a result folder");
-  sub->add_option("experiment", arguments->file,
-                  "experiment or study file, or the name of one that comes with Gangway")
+  sub->add_option(
+         "experiment", arguments->file,
+         "experiment or study file, the name of one that comes with Gangway, or the manifest.json of "
+         "results, which are made again and compared")
       ->required();
-  sub->add_option("--world", arguments->world, "sim (default), or another world of `gangway list worlds`");
+  sub->add_option("--world", arguments->world,
+                  "sim (default, or a manifest's own), or another world of `gangway list worlds`");
   sub->add_option("--out", arguments->out, "result folder (default out/<experiment name>)");
   sub->add_option("--seed", arguments->seed, "overrides the experiment's seed");
   sub->add_option("--points", arguments->points,
@@ -146,6 +195,8 @@ void add_run(CLI::App& app, const std::string& command, int& code) {
   sub->add_option("--set", arguments->sets, "path=value: overrides a value of the experiment")
       ->allow_extra_args(false);
   sub->add_flag("--force", arguments->force, "replace the results of another configuration");
+  sub->add_flag("--verify", arguments->verify,
+                "of a simulation's manifest: exit code 1 unless the results are the same bytes");
   sub->add_flag("--trace", arguments->trace, "keep the timeline of one run per point and policy");
   sub->add_option("--trace-limit", arguments->trace_limit,
                   "what timelines may take on disk, all together (default 1 GiB)");

@@ -18,6 +18,12 @@ std::string library_experiment(const std::string& name) {
   throw InputError({name, 0}, "", "no such file", "an experiment file, or " + expected_names(name, names));
 }
 
+// Under whatever name: somebody may have put it beside others.
+bool is_manifest(const Node& root) {
+  const Node* kind = root.find("kind");
+  return kind != nullptr && (kind->scalar == "result" || kind->scalar == "part");
+}
+
 }  // namespace
 
 Configuration read_configuration(const std::string& given) {
@@ -25,8 +31,10 @@ Configuration read_configuration(const std::string& given) {
   Configuration configuration{read_yaml(file), fs::path(file).parent_path(), ""};
   // A result folder's manifest holds the resolved configuration.
   if (const Node* kept = configuration.root.find("configuration");
-      kept != nullptr && file.ends_with("manifest.json"))
+      kept != nullptr && (is_manifest(configuration.root) || file.ends_with("manifest.json"))) {
+    if (const Node* version = configuration.root.find("version")) Field(*version, "version").one_of({"1"});
     configuration.root = Node(*kept);
+  }
   Field(configuration.root, "").mapping();
   if (const Node* kind = configuration.root.find("kind"); kind != nullptr && kind->kind == Node::Kind::scalar)
     configuration.kind = kind->scalar;

@@ -22,8 +22,9 @@ struct Configuration {
   std::string kind;              // experiment, study; empty where it does not say
 };
 
-// Reads a file, one that comes with Gangway by its name, or the manifest.json of a result folder, which keeps
-// the resolved mapping. Throws InputError.
+// Reads a file, one that comes with Gangway by its name, or the manifest of a result folder, under whatever
+// name, which keeps the resolved mapping. Throws InputError, also for a manifest of another version of its
+// format.
 Configuration read_configuration(const std::string& given);
 
 // The value, which is YAML. Throws InputError.

@@ -155,16 +155,24 @@ Manifest read_manifest_of_any(const fs::path& folder) {
   if (!fs::is_regular_file(file, error))
     throw InputError(fmt::format("{}: found no manifest.json, expected a folder that `gangway run` finished",
                                  folder.string()));
-  const Json json = Json::parse(read_file(file), nullptr, false);
-  const std::string kind = json.is_object() ? text_of(json, "kind") : "";
-  if (kind != kWholeResult && kind != kPartOfResult)
+  auto manifest = read_manifest_file(file);
+  if (!manifest)
     throw InputError({file.string(), 1}, "kind", "no manifest of a result",
                      "the manifest.json that `gangway run` writes");
+  return std::move(*manifest);
+}
+
+std::optional<Manifest> read_manifest_file(const fs::path& file) {
+  const Json json = Json::parse(read_file(file), nullptr, false);
+  const std::string kind = json.is_object() ? text_of(json, "kind") : "";
+  if (kind != kWholeResult && kind != kPartOfResult) return std::nullopt;
   Manifest manifest{text_of(json, "experiment"), ResultKey::from_json(json), wants_jobs(json), 0, {}};
   if (const auto failed = json.find("failed"); failed != json.end() && failed->is_number_unsigned())
     manifest.failed = failed->get<std::uint64_t>();
   manifest.events = json.value("events", 0.0);
   manifest.files = files_of(json);
+  manifest.version = text_of(json, "gangway");
+  manifest.commit = text_of(json, "commit");
   if (const auto seed = json.find("seed"); seed != json.end() && seed->is_number_unsigned())
     manifest.seed = seed->get<std::uint64_t>();
   if (const auto count = json.find("replications"); count != json.end() && count->is_number_unsigned())

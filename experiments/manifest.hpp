@@ -47,6 +47,7 @@ struct Manifest {
   double events = 0;                 // of the runs that were played when it was written
   std::optional<std::uint64_t> seed = {};  // none where it is swept
   std::uint32_t replications = 1;
+  std::string version = {}, commit = {};  // of Gangway
 };
 
 // How this run came about; goes to the manifest.
@@ -84,5 +85,7 @@ void list_file(const std::filesystem::path& folder, const std::string& name);
 // Reads manifest.json. Throws InputError where `folder` is none that `gangway run` finished, or a part.
 Manifest read_manifest(const std::filesystem::path& folder);
 Manifest read_manifest_of_any(const std::filesystem::path& folder);  // of a part, too
+// The file, whatever it is called and wherever it lies; none where it is no manifest of results.
+std::optional<Manifest> read_manifest_file(const std::filesystem::path& file);
 
 }  // namespace gangway

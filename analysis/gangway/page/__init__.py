@@ -96,7 +96,7 @@ def _facts(manifest):
 def _again(folder, manifest):
     """The commands that make the results anew."""
     world = manifest.get('world', 'sim')
-    lines = [f"gangway run {shlex.quote(str(folder / 'manifest.json'))}{'' if world == 'sim' else ' --world ' + str(world)} --out again"]
+    lines = [f"gangway run {shlex.quote(str(folder / 'manifest.json'))}{' --verify' if world == 'sim' else ''} --out again"]
     if manifest.get('command'):
         lines.append(f"# made by: {manifest['command']}")
     return '\n'.join(lines)
