@@ -139,9 +139,9 @@ class Tester {
     if (a.values.empty() && b.values.empty() && !starved) return false;
     row.a = sample_mean(a, compared_a.size());
     row.b = sample_mean(b, compared_b.size());
-    if (row.a.mean && row.b.mean) row.difference = *row.b.mean - *row.a.mean;
     row.reason = !a.reason.empty() ? a.reason : b.reason;
     if (!row.reason.empty()) return true;
+    row.difference = *row.b.mean - *row.a.mean;
     for (const ComparedSide* side : {&a_, &b_})
       if (!side->samples->kept) row.reason = side->name + " has no replications.csv";
     if (row.reason.empty() && std::min(a.values.size(), b.values.size()) < 2) row.reason = "one replication";

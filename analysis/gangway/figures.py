@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,9 +30,12 @@ def kinds(result: AnyResult) -> list[str]:
 
 
 def draw(result: AnyResult, kind: str, page: int = 0, width: float = _USUAL_WIDTH, title: bool = True, metrics: Sequence[str] = ()) -> Figure:
-    """One of these, by its name. InputError where it does not apply, or has no such page."""
+    """One of these, by its name. InputError where it does not apply, or has no such page.
+
+    'heat-map', 'response-distribution' and 'latency-distribution' are drawn wherever they can be: of any two swept quantities, of any client
+    with three jobs."""
     with _folder(result) as folder, _looks(width, title):
-        return _drawn(_commands('figures').kinds(folder, tuple(metrics)), kind, page)
+        return _drawn(_commands('figures').kinds(folder, tuple(metrics), (kind,)), kind, page)
 
 
 def clients(result: AnyResult, **looks: Any) -> Figure:
@@ -191,8 +194,9 @@ def _drawn(known: Iterator[tuple[str, Any]], kind: str, page: int) -> Any:
     _refuse('kind', kind, f"one of {', '.join(others)}")
 
 
-def _page(pages: list[Any], page: int) -> Any:
+def _page(drawn: Iterable[Any], page: int) -> Any:
     from matplotlib import pyplot
+    pages = list(drawn)
     for figure in pages:  # they are the caller's now: nothing is to show them by itself
         pyplot.close(figure)
     if not isinstance(page, int) or not 0 <= page < len(pages):

@@ -13,6 +13,7 @@ from gangway.drawing import responses
 from gangway.drawing import results
 from gangway.drawing import style
 from gangway.drawing import sweep
+from gangway.drawing import swept_axis
 import synthetic
 from gangway.drawing.results import Measured
 
@@ -61,6 +62,43 @@ class HeatMaps(InAFolder):
         self.assertEqual(legends, ['no value: a client finished no job'])
 
 
+    def test_of_few_values_it_is_drawn_where_somebody_asks(self):
+        found = self.sweep(**{QUANTUM: ['0.01 ms', '1 ms', '100 ms'], GAP: ['2 us', '20 us']})
+        self.assertFalse(heat_map.applies(found))
+        names = [path.name for path in figures.draw(found.path, self.folder / 'out', asked=('heat-map',))]
+        self.assertEqual(names, [f'heat-map{page}.{suffix}' for page in ('', '-2') for suffix in ('png', 'pdf')])
+        self.assertEqual([name for name, _ in figures.kinds(found.path)].count('heat-map'), 0)
+        page = heat_map.draw(found)[0]
+        self.assertEqual([label.get_text() for label in [axes for axes in page.axes if axes.images][-1].get_xticklabels()], ['0.01', '1', '100'])
+        one = self.sweep(**{QUANTUM: ['1 ms'], GAP: ['2 us', '20 us']})
+        with self.assertRaisesRegex(results.InputError, "found 'heat-map' with --figure, expected one of sweep"):
+            list(figures.draw(one.path, self.folder / 'out', asked=('heat-map',)))
+
+    def test_numbers_below_a_panel_do_not_touch(self):
+        values = [f'{50 * 2 ** place} us' for place in range(10)]
+        for policies in (4, 5):
+            page = heat_map.draw(self.sweep(**{QUANTUM: values, GAP: times(9)}))[0]
+            page.canvas.draw()
+            for axes in page.axes:
+                boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text() and axes.images]
+                self.assertTrue(all(one.x1 + 2 < other.x0 for one, other in zip(boxes, boxes[1:])), boxes)
+
+    def test_a_result_that_failed_is_not_taken_for_a_client_that_starved(self):
+        found = self.sweep(**{QUANTUM: times(8), GAP: times(8)})
+        file = found.path / 'summary.csv'
+        lines = file.read_text().splitlines()
+        file.write_text('\n'.join([lines[0], *lines[2:]]) + '\n')
+        pages = heat_map.draw(results.read(found.path))
+        legends = [entry.get_text() for page in pages for legend in page.legends for entry in legend.get_texts()]
+        self.assertEqual(legends, ['no result: it failed, or was not played'])
+        hatched = [axes for page in pages for axes in page.axes if axes.images and axes.patches]
+        self.assertEqual(len(hatched), 4, 'a cell of one policy, in the panel of each metric')
+
+    def test_long_names_are_parted_at_their_hyphens(self):
+        self.assertEqual(swept_axis.wrapped('rr-with-a-quantum-of-mine', 1.2), 'rr-with-a-\nquantum-of-mine')
+        self.assertEqual(swept_axis.wrapped('a client kernel 0 time', 1.0).count('\n'), 1)
+
+
 class ManyJobs(InAFolder):
     def setUp(self):
         super().setUp()
@@ -83,6 +121,15 @@ class ManyJobs(InAFolder):
         ends = {axes.get_title(loc='left'): axes.lines[0].get_ydata()[-1] for axes in page.axes}
         self.assertEqual(ends, {'A': 0.9, 'B': 1.0})
         self.assertFalse(responses.is_distributed({run: {'B': clients['B']} for run, clients in self.found.items()}))
+
+    def test_distributions_are_of_all_runs(self):
+        jobs = results.read_all_responses(self.folder)[0, 'passthrough']
+        self.assertEqual({client: len(own) for client, own in jobs.items()}, {'A': 2000, 'B': 20})
+        self.assertEqual(len(self.found[0, 'passthrough']['A']), 1000, 'the first run')
+
+    def test_a_sweep_of_many_points_has_eight_pages(self):
+        runs = {(point, 'fcfs'): {'A': {job: point + job + 1.0 for job in range(5)}} for point in range(60)}
+        self.assertEqual(len(list(responses.draw(runs, 'sixty', {run: str(run[0]) for run in runs}))), 8)
 
     def test_clients_whose_times_are_alike_share_a_scale_and_seconds_are_seconds(self):
         page, = responses.draw(self.found, 'many', self.labels)

@@ -83,9 +83,9 @@ class Starved(ProgramTest):
         self.assertEqual([group["starved"] for group in got["groups"]], [{"predicted": ["batch"], "measured": []}] * 2)
         ranking = got["rankings"][0]
         self.assertEqual((ranking["predicted"], ranking["starved"]), ([], {"predicted": ["piv", "rr"], "measured": []}))
-        shown = self.gangway("compare", "a", "b").stdout
-        self.assertIn("starved at point 0 under piv: predicted batch; measured nobody", shown)
+        self.assertIn("not tested: batch finished nothing in 2 of 2 replications of A", self.gangway("compare", "a", "b").stdout)
         refused = self.gangway("compare", "a", "b", "--fail-above", "antt=1000", code=1)
+        self.assertIn("starved at point 0 under piv: predicted batch; measured nobody", refused.stdout)
         self.assertIn("error: antt is inf, above 1000", refused.stderr)
 
     def test_the_utilisation_of_a_run_cut_short(self):

@@ -143,6 +143,7 @@ TEST_CASE("what has no value in every replication is not tested, and says why", 
     const MetricDifference p99 = folders.row("p99_response_ns");
     CHECK(p99.finding == Finding::untested);
     CHECK(p99.reason == "a lower bound in 1 of 3 replications of A");
+    CHECK_FALSE(p99.difference);
     CHECK(folders.row("antt").test);
   }
   SECTION("a percentile of a service is one") {

@@ -43,6 +43,31 @@ class Figures(unittest.TestCase):
             for kind in kinds:
                 self.assertGreater(len(png(figures.draw(result, kind))), 1000, kind)
 
+    def test_maps_and_distributions_wherever_they_can_be_drawn(self):
+        experiment = gangway.Experiment({
+            'kind': 'experiment', 'version': 1, 'name': 'unseen', 'mechanism': 'ideal', 'horizon': '60 ms', 'replications': 2,
+            'device': {'kind': 'device', 'version': 1, 'name': 'eight', 'layout': 'pool', 'm': 8},
+            'workload': {'kind': 'workload', 'version': 1, 'name': 'w', 'jitter': {'kernel_time': '10 %'}, 'clients': [
+                {'name': 'shop', 'slo': '5 ms', 'repeat': {'jobs': 20, 'arrivals': {'process': 'poisson', 'rate': '400/s'}},
+                 'kernels': [{'name': 's', 'block_tasks': 8, 'block': [1], 'time': '1 ms'}]},
+                {'name': 'nightly', 'kernels': [{'name': 'n', 'block_tasks': 80, 'block': [1], 'time': '20 ms'}]}]},
+            'policies': ['fcfs', {'name': 'srt', 'label': 'of-mine-with-a-name-that-is-long'}],
+            'sweep': {'workload.clients.nightly.kernels.0.time': ['0.1 ms', '1 ms', '80 ms'],
+                      'workload.clients.shop.repeat.arrivals.rate': ['4/s', '40/s', '400/s']}})
+        with self.assertRaises(gangway.RunError) as caught:  # where nobody finishes anything
+            experiment.run()
+        result = caught.exception.result
+        self.assertTrue(any(result.summary.starved) and any(result.summary.error), 'so that cells have no value')
+        self.assertNotIn('heat-map', figures.kinds(result))
+        for draw in (figures.heat_map, figures.response_distribution, figures.latency_distribution, figures.responses, figures.latency):
+            self.assertGreater(len(png(draw(result))), 1000, draw)
+        single = experiment.copy()
+        single['sweep'] = {'workload.clients.nightly.kernels.0.time': ['1 ms'], 'workload.clients.shop.repeat.arrivals.rate': ['400/s', '40/s']}
+        single = single.run()
+        with self.assertRaises(gangway.InputError):
+            figures.heat_map(single)  # one value makes no map
+        self.assertGreater(len(png(figures.latency_distribution(single, page=1))), 1000)
+
     def test_looks(self):
         settings = dict(matplotlib.rcParams)
         narrow = figures.metrics(self.result, width=3.5, title=False)

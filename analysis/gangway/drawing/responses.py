@@ -12,6 +12,7 @@ from gangway.drawing import quantity, style
 _LEAST_JOBS = 3  # of a client, to speak of growth
 _LINES = 6       # in a panel
 _PANELS = 6      # on a page
+_PAGES = 8       # of lines: a sweep of many points has the metrics for that
 _DASHES = ['-', (0, (5, 2)), (0, (1.5, 1.5)), '-.', (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (3, 3))]
 _COLOURS = [style.VERMILLION, style.BLUE, style.GREEN, style.ORANGE, style.PURPLE, style.SKY]
 _FEW = 60        # jobs, which get a mark each
@@ -40,14 +41,14 @@ def draw(responses, title, labels):
 
 
 def draw_distribution(responses, title, labels):
-    """Likewise, which share of each client's jobs took at most so long. A job that did not finish took longer than all of
+    """Likewise, of all runs, which share of each client's jobs took at most so long. A job that did not finish took longer than all of
     them, so its line ends below 100 %."""
     return _pages(responses, title, labels, _draw_distribution)
 
 
 def _pages(responses, title, labels, draw_panel):
     runs, scales = list(responses), _scales(responses)
-    for start in range(0, len(runs), _LINES):
+    for start in range(0, min(len(runs), _LINES * _PAGES), _LINES):
         part = {run: responses[run] for run in runs[start:start + _LINES]}
         panels = sorted(_alike(part).values(), key=lambda clients: -_growth(clients[0], part))
         for first in range(0, len(panels), _PANELS):

@@ -250,6 +250,17 @@ def _title(manifest, configuration, path):
     return f"{title} ({', '.join(map(str, best))}: a best case)" if isinstance(best, list) and best else title
 
 
+def read_all_responses(path):
+    """The same over all runs of each, numbered through."""
+    file, found = Path(path) / 'jobs.csv', {}
+    for line, cells in _read_jobs(file, ['response_ns']):
+        point, policy, _, _, client, _, response = cells
+        row = Row(file, line, {'point': point, 'response_ns': response})
+        jobs = found.setdefault((row.index('point'), policy), {}).setdefault(client, {})
+        jobs[len(jobs)] = row.number('response_ns') / 1e6
+    return dict(sorted(found.items()))
+
+
 def read_responses(path):
     """(point, policy) -> client -> {job: response time in ms}, of the first run of each; NaN for jobs that did not
     finish; empty where the folder has no jobs.csv."""

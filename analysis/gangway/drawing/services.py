@@ -18,6 +18,7 @@ _OBJECTIVE = {'color': 'black', 'linewidth': 0.8, 'linestyle': '--', 'zorder': 1
 _BOUND = {'marker': CARETUPBASE, 'linestyle': 'none', 'markersize': 4, 'color': 'black', 'markeredgewidth': 0}
 _ABOVE = 4      # points from a value to the mark of a lower bound
 _NONE_FINISHED = 2.6  # points of width: of the line of a client whose jobs are all still there
+_LEAST_SHARE = 0.1  # down to which the axis of a distribution goes, however few jobs there are
 _BESIDE = 4     # points between crosses at one place
 
 
@@ -89,7 +90,7 @@ def _pages(results, clients, names, draw_panel):
 
 def draw_distributions(results, times):
     """Pages, one for each point: which share of the jobs of each client took longer, on logarithmic axes. times: as
-    results.read_responses() has them. Jobs that did not finish took longer than all others."""
+    results.read_all_responses() has them. Jobs that did not finish took longer than all others."""
     looks, clients = style.styles(row.policy for row in results.services), _judged(results)
     points = list(dict.fromkeys(point for point, _ in times))[:_PAGES]
     for point in points:
@@ -105,7 +106,7 @@ def draw_distributions(results, times):
             setting = results.setting(point, found[0].policy)
             shown = [row for row in found if row.client in part]
             style.lay_out(figure, ': '.join(filter(None, [results.title, setting])), [*_policies(looks, marker=None), *_handles(shown, ()),
-                                                                                     *_none_finished(shown)])
+                                                                                     *_none_finished(point, part, times)])
             yield figure
 
 
@@ -125,8 +126,10 @@ def _draw_distribution(axes, client, jobs_of, looks):
             axes.axhline(1, color=looks[policy].colour, linestyle=looks[policy].dash, linewidth=_NONE_FINISHED)
     axes.set_xlabel(f'latency ({unit})')
     style.log_x(axes)
-    style.log_y(axes, 0.7 * fewest, 1.4)
-    axes.yaxis.set_major_formatter(lambda share, _: f'{100 * share:g} %')
+    style.log_y(axes, min(0.7 * fewest, _LEAST_SHARE), 1.4)
+    axes.yaxis.set_major_formatter(lambda share, _: f'{100 * share:g} %' if share < 1.01 else '')
+    if not any(jobs_of.values()):
+        axes.text(0.5, 0.5, 'no job was released', transform=axes.transAxes, ha='center', va='center')
 
 
 def draw_throughput_and_tail(results):
@@ -222,7 +225,9 @@ def _handles(rows, names):
     return handles + style.starved_handles(any(names) and any(row.starved_runs for row in rows))
 
 
-def _none_finished(rows):
+def _none_finished(point, clients, times):
     """The legend entry for lines of those that finished nothing."""
-    label = 'along the top: no job finished'
-    return [Line2D([], [], label=label, color='black', linewidth=_NONE_FINISHED)] if any(row.starved_runs for row in rows) else []
+    jobs = [of_client.get(client, {}) for (at, _), of_client in times.items() if at == point for client in clients]
+    if not any(own and all(map(math.isnan, own.values())) for own in jobs):
+        return []
+    return [Line2D([], [], label='along the top: no job finished', color='black', linewidth=_NONE_FINISHED)]

@@ -1,5 +1,6 @@
 """The x axis of a sweep: one of the swept parameters, as numbers or as categories; the others tell panels apart."""
 import math
+import textwrap
 from dataclasses import dataclass
 
 from gangway.drawing import names, quantity, style
@@ -54,8 +55,11 @@ def combinations(results, axis):
 
 
 def wrapped(text, inches):
-    """In lines that are no longer than so many inches."""
-    return '\n'.join(style.balanced(text, int(inches / style.INCHES_PER_LETTER)))
+    """In lines that are no longer than so many inches; names that are too long by themselves are parted at their hyphens."""
+    letters = int(inches / style.INCHES_PER_LETTER)
+    if any(len(word) > letters for word in text.split()):
+        return '\n'.join(textwrap.wrap(text, letters))
+    return '\n'.join(style.balanced(text, letters))
 
 
 def pages(panels, most):

@@ -38,19 +38,28 @@ from gangway.drawing import (
 )
 
 
-def draw(source, out, width=style.USUAL_WIDTH, titles=True, metrics=()):
-    """Draws the figures of a result folder or trace file into the folder `out`; yields the paths of the files."""
+def draw(source, out, width=style.USUAL_WIDTH, titles=True, metrics=(), asked=()):
+    """Draws the figures of a result folder or trace file into the folder `out`, of these names only where some are asked for; yields the
+    paths of the files."""
     style.prepare(width, titles)
-    for name, pages in kinds(source, metrics):
+    known = []
+    for name, pages in kinds(source, metrics, asked):
+        known.append(name)
+        if asked and name not in asked:
+            continue
         for number, figure in enumerate(pages(), 1):
             yield from style.save(figure, out, name if number == 1 else f'{name}-{number}')
+    for name in asked:
+        if name not in known:
+            raise results.InputError(source, f"'{name}' with --figure", f"one of {', '.join(known)}")
 
 
-def kinds(source, metrics=()):
-    """The figures that apply to a result folder or trace file, in their order: of each its name, and what draws its pages."""
+def kinds(source, metrics=(), asked=()):
+    """The figures that apply to a result folder or trace file, in their order: of each its name, and what draws its pages. Those that are
+    asked for by name apply wherever they can be drawn, also where others tell more."""
     if timeline.is_file(source):
         return _of_trace(source)
-    return _of_study(studies.read(source)) if studies.is_study(source) else _of_folder(results.read(source, metrics))
+    return _of_study(studies.read(source)) if studies.is_study(source) else _of_folder(results.read(source, metrics), asked)
 
 
 def _of_trace(file):
@@ -78,12 +87,15 @@ def _of_device(runs, title, labels, prefix=''):
         yield f'{prefix}queues', lambda: queues.draw(runs, title, labels)
 
 
-def _of_folder(found):
+def _of_folder(found, asked):
     if found.swept:
         if speedups.applies(found):
             yield 'speedups', lambda: [speedups.draw(found)]
-        if heat_map.applies(found):
+        if 'heat-map' in asked and heat_map.is_possible(found):
             yield 'heat-map', lambda: heat_map.draw(found)
+        if heat_map.applies(found):
+            if 'heat-map' not in asked:
+                yield 'heat-map', lambda: heat_map.draw(found)
         elif family.applies(found):
             yield 'sweep', lambda: [family.draw(found)]
         elif not (speedups.applies(found) and found.alone()):  # the same numbers
@@ -104,10 +116,10 @@ def _of_folder(found):
     if responses.applies(times):
         labels = {run: found.label(*run) for run in times}
         yield 'responses', lambda: responses.draw(times, found.title, labels)
-        if responses.is_distributed(times):
-            yield 'response-distribution', lambda: responses.draw_distribution(times, found.title, labels)
+        if responses.is_distributed(times) or 'response-distribution' in asked:
+            yield 'response-distribution', lambda: responses.draw_distribution(results.read_all_responses(found.path), found.title, labels)
     if found.services:
-        yield from _of_services(found, times)
+        yield from _of_services(found, times, 'latency-distribution' in asked)
     if microkernels.applies(found):
         yield from microkernels.kinds(found, results.read_launches(found.path))
     evictions = results.read_evictions(found.path)
@@ -115,12 +127,12 @@ def _of_folder(found):
         yield 'priorities', lambda: priorities.draw(evictions, found.title, {run: found.label(*run) for run in evictions})
 
 
-def _of_services(found, times):
+def _of_services(found, times, distributed):
     if services.against_load(found):
         yield 'latency', lambda: services.draw_latency(found)
         yield 'attainment', lambda: services.draw_attainment(found)
-    if responses.is_distributed(times):
-        yield 'latency-distribution', lambda: services.draw_distributions(found, times)
+    if responses.is_distributed(times) or distributed and times:
+        yield 'latency-distribution', lambda: services.draw_distributions(found, results.read_all_responses(found.path))
     yield 'throughput-tail', lambda: [services.draw_throughput_and_tail(found)]
 
 
@@ -151,7 +163,7 @@ def _places(sources, out):
 def _main(arguments):
     sources = [Path(source) for source in arguments.folders]
     for source, place in zip(sources, _places(sources, arguments.out)):
-        for path in draw(source, place, arguments.width, not arguments.no_title, arguments.metric):
+        for path in draw(source, place, arguments.width, not arguments.no_title, arguments.metric, arguments.figure):
             print(path)
 
 
@@ -162,4 +174,6 @@ def cli(arguments=None):
     command.add_looks(parser)
     parser.add_argument('--metric', action='append', default=[], metavar='COLUMN',
                         help='show this column of summary.csv (may be given several times) in the place of ANTT, DNTT and STP')
+    parser.add_argument('--figure', action='append', default=[], metavar='NAME',
+                        help='only this figure, such as heat-map (may be given several times), wherever it can be drawn')
     return command.run(_main, parser.parse_args(arguments))
