@@ -64,7 +64,8 @@ struct Sobel {
   using Source = GreySource;
   static constexpr int kColumns = kTile, kRows = kTile, kReads = 9;
 #ifdef __CUDACC__
-  using Form = preemptible::Kernel<&find_gradient, kImageThreadsX * kImageThreadsY, 8>;
+  // 8 blocks on an SM would not leave the registers that it needs.
+  using Form = preemptible::Kernel<&find_gradient, kImageThreadsX * kImageThreadsY, 6>;
 #endif
 
   template <typename Put>
