@@ -1,0 +1,16 @@
+// A pixel of Canny's gradient, which one kernel makes and the next one reads.
+#pragma once
+
+#include <cstdint>
+
+namespace gangway {
+
+inline constexpr int kMostMagnitude = 1442;  // of Sobel's gradient of grey values: 1020 in both directions
+
+// Directions of 45 degrees, x to the right and y down; opposite ones are one.
+struct Gradient {
+  std::uint16_t magnitude;
+  std::uint16_t direction;  // 0: along x, 1: along x and y, 2: along y, 3: against x and along y
+};
+
+}  // namespace gangway
