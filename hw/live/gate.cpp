@@ -28,6 +28,7 @@ struct Local {
   std::uint64_t generation = 0;
   std::uint64_t number = 0;  // of its last submission: the thread's above, its own below
   bool engaged = false;      // it is under way
+  std::uint64_t job = 0;     // the latest that it knows to have begun
   Remembered streams[8];
 };
 thread_local Local local;
@@ -60,6 +61,7 @@ ThreadSlot* Gate::thread_slot(ClientPage& page) {
   if (local.opening == opening_) return local.thread;
   local.opening = opening_;
   local.thread = nullptr;
+  local.job = 0;
   for (Remembered& r : local.streams) r = {};
   at_end.armed = true;
   for (std::uint32_t t = 0; t < kThreads; ++t) {
@@ -171,7 +173,7 @@ Pass Gate::enter(const Submission& submission) {
     if (allowed == 0) wait_for_permit(permit);
   }
   pass.engaged = true;
-  jobs_.passes(*page_.load());
+  jobs_.passes(*page_.load(), local.job);
   if (local.number == 0) local.number = (threads_named.fetch_add(1) + 1) << 40;
   ++local.number;
   local.engaged = true;

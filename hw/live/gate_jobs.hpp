@@ -26,12 +26,16 @@ class GateJobs {
 
   // A submission comes, and no job is under way: waits until one may begin.
   void begin(const PermitPage& permit, ClientPage& page);
-  // It passes the gate.
-  void passes(ClientPage& page) {
+  // It passes the gate. `begun`: the calling thread's, about this page; 0 at first. A job that the thread
+  // knows to have begun costs it no look at the job's slot.
+  void passes(ClientPage& page, std::uint64_t& begun) {
     if ((page.job.load() & 1) == 0) begin_again(page);
-    if (const std::uint64_t counted = page.counted.load(std::memory_order_relaxed); (counted & 1) != 0)
+    const std::uint64_t counted = page.counted.load(std::memory_order_relaxed);
+    if ((counted & 1) != 0 && counted != begun) {
+      begun = counted;
       if (JobSlot& slot = page.jobs[counted / 2 % kJobs]; slot.begun.load(std::memory_order_relaxed) == 0)
         slot.begun.store(monotonic_ns(), std::memory_order_relaxed);
+    }
   }
   // After a call that waited: ends the job if nothing of it is left.
   void may_be_over(ClientPage& page);
