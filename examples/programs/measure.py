@@ -213,7 +213,12 @@ def part_mps(out, limit):
 
 
 def part_overhead(out, limit, seconds=0.8):
-    """Each program alone, by turns without Gangway and as a client with direct access: the ratio of mean job times in each round."""
+    """Each program alone, by turns without Gangway and as a client with direct access: the ratio of mean job times in each round.
+    After five rounds only those programs go on whose median is not certain yet."""
+
+    def certain(found):  # the median's standard error, of a normal sample
+        return len(found) >= 5 and 1.25 * statistics.stdev(found) / len(found) ** 0.5 < 0.003
+
     socket = f"{out}/socket"
     with open(f"{out}/serve.txt", "w") as log:
         daemon = subprocess.Popen([GANGWAY, "serve", "--policy", "passthrough", "--socket", socket], stdout=log, stderr=log)
@@ -225,9 +230,11 @@ def part_overhead(out, limit, seconds=0.8):
             program.answer()
         ratios = {name: [] for name in PROGRAMS}
         say(out, f"-- programs ready after {time.monotonic() - BEGAN:.1f} s")
-        while time.monotonic() < BEGAN + limit - len(PROGRAMS) * 2 * seconds - 5 and len(ratios["long-kernel"]) < 9:
-            turn = list(wrappers)[::(1 if len(ratios["long-kernel"]) % 2 else -1)]
-            for name in PROGRAMS:
+        while (names := [name for name in PROGRAMS if not certain(ratios[name])]):
+            if time.monotonic() > BEGAN + limit - len(names) * 2 * seconds - 5:
+                break
+            for name in names:
+                turn = list(wrappers)[::(1 if len(ratios[name]) % 2 else -1)]
                 means = {}
                 for kind in turn:
                     log_file = f"{out}/overhead-{name}-{kind}.jsonl"
