@@ -2,6 +2,7 @@
 same runs, and imported: calls, works, waits and jobs are those that were recorded."""
 
 import gzip
+import json
 import os
 import sqlite3
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/cli"))
 from made_profiles import CONTEXT_SYNC, EVENT_SYNC, STREAM_SYNC, WAIT_EVENT, Kineto, Nsys, global_id  # noqa: E402
+from program import table  # noqa: E402
 
 GANGWAY = Path(os.environ.get("GANGWAY", "build/release/gangway")).resolve()
 RECORDINGS = ROOT / "experiments/colocation/h100"
@@ -198,6 +200,30 @@ class Profiles(unittest.TestCase):
                 imported = self.imported("nsys", profile, "p.sqlite", recorded.about["jobs"], recorded.about["skip"])
                 waits = lambda r: [row for row in r.rows_of_orders(lambda call: r.kind(call) != QUERY) if row[1] in (CONTEXT, STREAM, EVENT)]
                 self.assertEqual(waits(imported), waits(recorded))
+
+    def test_a_real_profile_shows_what_was_recorded(self):
+        """PyTorch 2.11 profiled three of the programs on an H100 (examples/programs/profile_torch.py), on another day and machine than they were
+        recorded: a job submits the same, and what the GPU does in it takes as long. (Of the graph some kernels were chosen otherwise, and its nodes
+        take longer where they are timed one by one.)"""
+        programs = (("bert", "bert-eager", 4, 0, 0.05), ("gpt2_train", "gpt2-train", 2, 0, 0.05), ("resnet50", "resnet50-graph", 10, 2, 0.2))
+        for profile, recording, jobs, kernels, longer in programs:
+            with self.subTest(profile), tempfile.TemporaryDirectory() as folder:
+                subprocess.run([GANGWAY, "import", "torch", ROOT / f"tests/recorded/profiles/{profile}.json.gz", "--jobs", "nvtx:job", "--out",
+                                folder + "/a.rec"], check=True, capture_output=True)
+                imported, recorded = (json.loads(subprocess.run([GANGWAY, "list", path, "--json"], check=True, capture_output=True).stdout)
+                                      for path in (folder + "/a.rec", RECORDINGS / f"{recording}.rec.gz"))
+                self.assertEqual((imported["job_count"], imported["lost"], imported["trouble"]), (jobs, 0, ""))
+                self.assertEqual(imported["submissions_of_job"], recorded["submissions_of_job"])
+                self.assertLessEqual(abs(imported["kernels_of_job"] - recorded["kernels_of_job"]), kernels)
+                busy = lambda about: sum(kernel["total_ns"] for kernel in about["kernels"]) / about["job_count"]
+                self.assertAlmostEqual(busy(imported) / busy(recorded), 1, delta=longer)
+                played = Path(folder + "/e.yaml")
+                played.write_text("kind: experiment\nversion: 1\nname: e\nworkload: {kind: workload, version: 1, name: w, clients: [{name: A, recording: a.rec}]}\n"
+                                  "device: h100\nmechanism: ideal\npolicies: [passthrough]\n")
+                subprocess.run([GANGWAY, "run", played, "--out", folder + "/out"], check=True, capture_output=True)
+                lengths = [float(row["response_ns"]) for row in table(Path(folder) / "out/jobs.csv")]
+                self.assertEqual(len(lengths), jobs)
+                self.assertAlmostEqual(sum(lengths) / sum(job["length_ns"] for job in imported["job_times"]), 1, delta=0.02)
 
 
 if __name__ == "__main__":
