@@ -27,7 +27,7 @@ struct Arguments {
   std::int64_t channels = 0;
   std::string drain_limit, linger, log, group;
   std::vector<std::string> priorities;
-  bool overlap = false;
+  bool overlap = false, held = false;
 };
 
 // name=value pairs as the mapping that a file would have.
@@ -73,6 +73,7 @@ int serve(const Arguments& arguments) {
   settings.priorities = priorities_of(arguments.priorities);
   settings.gate.in_flight = arguments.in_flight;
   settings.gate.overlap = arguments.overlap;
+  settings.held = arguments.held;
   if (arguments.channels > 0) settings.gate.channels = arguments.channels;
   settings.gate.drain_limit = time_of("--drain-limit", arguments.drain_limit, settings.gate.drain_limit);
   settings.gate.linger = time_of("--linger", arguments.linger, settings.gate.linger);
@@ -129,6 +130,8 @@ void add_serve(CLI::App& app, int& code) {
                   "an owner of whom nothing was on the device for so long has ended its job (default 1 ms)");
   sub->add_flag("--overlap", arguments->overlap,
                 "the next owner begins as soon as the last one's gate is closed, not when its work is over");
+  sub->add_flag("--held", arguments->held,
+                "when the daemon is gone, its clients wait for another one instead of going on unscheduled");
   sub->add_option("--log", arguments->log, "a file for every step, as CSV")->type_name(value_type::kFile);
   sub->callback([arguments, &code] { code = serve(*arguments); });
 }

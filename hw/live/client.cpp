@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,21 +31,48 @@ SharedPage<Page>::SharedPage(Writer writer)
 }
 
 template <typename Page>
+SharedPage<Page>::SharedPage(Descriptor file) : file_(std::move(file)) {
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  struct stat facts {};
+  const int seals = fcntl(file_.get(), F_GET_SEALS);  // of memory files only
+  if (seals < 0 || (seals & kSeals) != kSeals || fstat(file_.get(), &facts) != 0 ||
+      facts.st_size != static_cast<off_t>(sizeof(Page)))
+    throw RunError("a client returns with a page that is none");
+  void* at = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (at == MAP_FAILED)
+    throw RunError(std::string("a client's page cannot be used: ") + std::strerror(errno));
+  page_ = static_cast<Page*>(at);
+}
+
+template <typename Page>
 SharedPage<Page>::~SharedPage() {
   munmap(page_, sizeof(Page));
 }
 
-LiveClient::LiveClient(pid_t process, Descriptor pidfd, std::string name, int bell)
+LiveClient::LiveClient(pid_t process, Descriptor pidfd, std::string name, int bell, Descriptor page)
     : pidfd_(std::move(pidfd)),
       own_bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       process_(process),
       name_(std::move(name)),
-      daemon_bell_(bell) {}
+      daemon_bell_(bell),
+      page_(page ? SharedPage<ClientPage>(std::move(page))
+                 : SharedPage<ClientPage>(SharedPage<ClientPage>::Writer::client)) {}
 
-bool LiveClient::welcome() {
+bool LiveClient::welcome(std::int64_t daemon, bool held) {
   Welcome welcome;
   welcome.version = kVersion;
   welcome.accepted = 1;
+  welcome.daemon = daemon;
+  welcome.held = held ? 1 : 0;
+  Hello& hello = welcome.introduction;
+  hello.version = kVersion;
+  hello.kind = Kind::client;
+  hello.returns = 1;
+  hello.priority = introduction.priority;
+  hello.weight = introduction.weight;
+  hello.slo_ns = introduction.slo ? introduction.slo->ns : 0;
+  std::strncpy(hello.name, name_.c_str(), sizeof hello.name - 1);
+  std::strncpy(hello.group, group.c_str(), sizeof hello.group - 1);
   const int files[kDescriptors] = {permit_.file(), page_.file(), daemon_bell_, own_bell_.get()};
   return send_record(socket_.get(), &welcome, sizeof welcome, files, kDescriptors);
 }

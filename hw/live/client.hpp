@@ -21,6 +21,8 @@ class SharedPage {
   enum class Writer { daemon, client };
   // A writable mapping here; where the daemon writes, all later mappings can only read. Throws RunError.
   explicit SharedPage(Writer writer);
+  // Of a client that returns: its file, which must be such memory of that size, sealed. Throws RunError.
+  explicit SharedPage(Descriptor file);
   ~SharedPage();
   SharedPage(const SharedPage&) = delete;
   SharedPage& operator=(const SharedPage&) = delete;
@@ -35,10 +37,12 @@ class SharedPage {
 
 class LiveClient : public Port {
  public:
-  // RunError where there is no memory to share.
-  LiveClient(pid_t process, Descriptor pidfd, std::string name, int bell);
+  // `page`: its own, of a client that returns; else none. RunError where there is no memory to share, or that
+  // is no such page.
+  LiveClient(pid_t process, Descriptor pidfd, std::string name, int bell, Descriptor page = Descriptor());
   void connect(Descriptor socket) { socket_ = std::move(socket); }
-  bool welcome();  // shakes hands: false when the other side is gone
+  // Shakes hands: false when the other side is gone.
+  bool welcome(std::int64_t daemon, bool held);
 
   void permit(std::uint32_t allowed) override;
   void limit(std::optional<std::int64_t> channels) override {
@@ -88,7 +92,7 @@ class LiveClient : public Port {
   std::string name_;
   int daemon_bell_;
   SharedPage<PermitPage> permit_{SharedPage<PermitPage>::Writer::daemon};
-  SharedPage<ClientPage> page_{SharedPage<ClientPage>::Writer::client};
+  SharedPage<ClientPage> page_;
 };
 
 }  // namespace gangway::live

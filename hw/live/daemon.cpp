@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,19 +20,13 @@
 
 #include "hw/live/monotonic.hpp"
 #include "hw/live/runtime_folder.hpp"
-#include "hw/live/status.hpp"
 
 namespace gangway::live {
 namespace {
 
 constexpr int kBacklog = 64;
-constexpr std::size_t kMostPrograms = 1024;
-constexpr std::size_t kMostStrangers = 256;  // connected that have said nothing; beyond, the oldest has to go
-constexpr std::size_t kMostConnected = 1024;    // clients, scheduled or not
-constexpr std::size_t kMostNames = 4096;        // further ones are taken for the first
-constexpr ClientId kUnscheduled{kMostClients};  // there is no room for it
-constexpr Duration kLongestWait{100'000'000};   // `stop` is seen by then
-constexpr int kTurnsPerLook = 64;               // of a daemon that polls, between looks at its sockets
+constexpr Duration kLongestWait{100'000'000};  // `stop` is seen by then
+constexpr int kTurnsPerLook = 64;              // of a daemon that polls, between looks at its sockets
 
 [[noreturn]] void fail(const std::string& what) { throw RunError(what + ": " + std::strerror(errno)); }
 
@@ -198,114 +191,6 @@ void Daemon::wait(Time time, Time until) {
   }
 }
 
-void Daemon::accept_one() {
-  Descriptor fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd) {
-    if (errno == EMFILE || errno == ENFILE) {
-      drop_oldest_stranger();
-      usleep(1000);  // they keep knocking
-    }
-    return;
-  }
-  const int socket = fd.get();
-  watch(socket);
-  strangers_[socket] = {std::move(fd), ++strangers_so_far_};
-  if (strangers_.size() > kMostStrangers) drop_oldest_stranger();
-}
-
-void Daemon::drop_oldest_stranger() {
-  const auto oldest =
-      std::min_element(strangers_.begin(), strangers_.end(),
-                       [](const auto& a, const auto& b) { return a.second.number < b.second.number; });
-  if (oldest != strangers_.end()) gone(oldest->first);
-}
-
-void Daemon::serve_socket(int socket) {
-  if (strangers_.count(socket) != 0) return greet(socket);
-  if (const auto program = program_of_.find(socket); program != program_of_.end()) {
-    Question question;
-    if (!receive_record(socket, &question, sizeof question) || question.magic != kMagic) return gone(socket);
-    const Answer answer{programs_[program->second].clients};
-    if (!send_record(socket, &answer, sizeof answer)) gone(socket);
-    return;
-  }
-  gone(socket);  // clients have nothing to say: it is the end of one
-}
-
-void Daemon::greet(int socket) {
-  Hello hello;
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (!receive_record(socket, &hello, sizeof hello) || hello.magic != kMagic ||
-      getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-    return gone(socket);
-  hello.name[sizeof hello.name - 1] = hello.group[sizeof hello.group - 1] = '\0';
-  if (hello.version != kVersion)
-    return refuse(socket,
-                  fmt::format("the daemon speaks version {}, this program {}", kVersion, hello.version));
-  if (hello.kind == Kind::program) return greet_program(socket, hello, peer.uid);
-  if (hello.kind == Kind::client) return greet_client(socket, hello, peer);
-  if (hello.kind == Kind::status) return tell_status(socket);
-  gone(socket);
-}
-
-void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
-  const auto highest = settings_.priorities.find(user);
-  if (hello.priority > (highest != settings_.priorities.end() ? highest->second : 0) && user != 0 &&
-      user != geteuid())
-    return refuse(socket, highest != settings_.priorities.end()
-                              ? fmt::format("this user's priorities go up to {}", highest->second)
-                              : "only root and the daemon's owner raise a priority");
-  if (!(hello.weight >= 0.001 && hello.weight <= 1000) || hello.slo_ns < 0)
-    return refuse(socket, "a weight from 0.001 to 1000 and an objective that is not negative were expected");
-  if (programs_.size() >= kMostPrograms) return refuse(socket, "too many programs");
-  Welcome welcome;
-  welcome.version = kVersion;
-  welcome.accepted = 1;
-  welcome.program = ++programs_so_far_;
-  if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
-  programs_[welcome.program] = {std::move(strangers_[socket].socket),
-                                {hello.priority, 0, hello.weight, {}},
-                                hello.name,
-                                hello.group,
-                                0,
-                                user};
-  if (hello.slo_ns > 0) programs_[welcome.program].introduction.slo = Duration{hello.slo_ns};
-  strangers_.erase(socket);
-  program_of_[socket] = welcome.program;
-}
-
-void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer) {
-  if (clients_.size() >= kMostConnected) return refuse(socket, "too many clients");
-  Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0)));
-  if (!pidfd) return gone(socket);
-  const auto program = programs_.find(hello.program);
-  // Nobody else's program, whose priority it would have.
-  const bool started = program != programs_.end() && (program->second.user == peer.uid || peer.uid == 0);
-  std::unique_ptr<LiveClient> client;
-  try {
-    client = std::make_unique<LiveClient>(
-        peer.pid, std::move(pidfd), started ? program->second.name : std::string("unknown"), bell_.get());
-  } catch (const RunError& error) {  // no memory to share, no descriptors left
-    return refuse(socket, error.what());
-  }
-  client->connect(std::move(strangers_[socket].socket));
-  strangers_.erase(socket);
-  client->polled(polling_);
-  client->program = started ? hello.program : 0;
-  client->user = peer.uid;
-  if (started) client->group = program->second.group;
-  client->introduction = started ? program->second.introduction : Introduction{};
-  client->introduction.program = number_of(client->name());
-  ++clients_so_far_;
-  if (watcher_ != nullptr) watcher_->came(*client);
-  opens(*client);
-  if (started) ++program->second.clients;
-  LiveClient& welcomed = *(clients_[socket] = std::move(client));
-  conductor_->step(now());  // what it may do is known before it hears of it
-  if (!welcomed.welcome()) gone(socket);
-}
-
 void Daemon::opens(LiveClient& client) {
   std::optional<ClientId> id;
   if (client.group.empty()) {
@@ -340,40 +225,6 @@ void Daemon::closes(LiveClient& client) {
     return;
   }
   if (client.id != kUnscheduled) conductor_->exited(now(), client.id);
-}
-
-void Daemon::tell_status(int socket) {
-  std::vector<ClientFacts> facts;
-  for (const auto& [fd, client] : clients_) {
-    const bool scheduled = client->id != kUnscheduled;
-    facts.push_back(
-        {client.get(), scheduled, scheduled ? conductor_->state(client->id) : Conductor::State{}});
-  }
-  const Descriptor file =
-      status_file(status_text({policy_name_, now() - Time{}, clients_so_far_, polling_}, facts));
-  if (!file) return refuse(socket, "there is no memory for it");
-  Welcome welcome;
-  welcome.version = kVersion;
-  welcome.accepted = 1;
-  const int files[] = {file.get()};
-  send_record(socket, &welcome, sizeof welcome, files, 1);
-  gone(socket);
-}
-
-// Clients of one name are taken for the same program, whose jobs are alike.
-std::uint32_t Daemon::number_of(const std::string& name) {
-  const auto known = numbers_.find(name);
-  if (known != numbers_.end() || numbers_.size() == kMostNames)
-    return known == numbers_.end() ? 0 : known->second;
-  return numbers_.emplace(name, static_cast<std::uint32_t>(numbers_.size())).first->second;
-}
-
-void Daemon::refuse(int socket, const std::string& why) {
-  Welcome welcome;
-  welcome.version = kVersion;
-  std::strncpy(welcome.why_not, why.c_str(), sizeof welcome.why_not - 1);
-  send_record(socket, &welcome, sizeof welcome);
-  gone(socket);
 }
 
 void Daemon::gone(int socket) {

@@ -20,10 +20,13 @@ struct DaemonSettings {
   std::string socket;  // its folder is made if it is missing, with mode 0700
   GateSettings gate;
   std::string group;  // its users may connect, too; empty: only root and the daemon's owner
+  bool held = false;  // when the daemon is gone, its clients wait for another one; else they go on
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may give; others: 0
   std::FILE* log = nullptr;                       // a line for each step (README.md); none: none
   std::FILE* out = stdout;                        // a line for each client that goes; none: none
 };
+
+inline constexpr ClientId kUnscheduled{kMostClients};  // a client for which there is no room
 
 // Who is told what happens, beside the log.
 class Watcher {
@@ -69,7 +72,8 @@ class Daemon : private Journal {
   void drop_oldest_stranger();
   void greet(int socket);
   void greet_program(int socket, const Hello& hello, uid_t user);
-  void greet_client(int socket, const Hello& hello, const ucred& peer);
+  void greet_client(int socket, const Hello& hello, const ucred& peer, Descriptor page);
+  std::string why_not(const Hello& hello, uid_t user) const;  // empty: it may be introduced so
   void tell_status(int socket);
   std::uint32_t number_of(const std::string& name);
   void refuse(int socket, const std::string& why);

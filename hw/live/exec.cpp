@@ -117,6 +117,7 @@ int execute(const ExecSettings& settings) {
   if (settings.preload) put_first("LD_PRELOAD", folder + "/libcuda.so.1");
   setenv("GANGWAY_SOCKET", fs::absolute(settings.socket).c_str(), 1);
   setenv("GANGWAY_PROGRAM", std::to_string(welcome.program).c_str(), 1);
+  setenv("GANGWAY_DAEMON", std::to_string(welcome.daemon).c_str(), 1);
   std::fflush(nullptr);
   int refused = 0;
   const int status = run_program(settings.command, refused);

@@ -152,6 +152,10 @@ Pass Gate::enter(const Submission& submission) {
     mark_inside(pass.thread, page);
     GANGWAY_POINT("inside");
     const std::uint32_t allowed = permit.allowed.load();
+    if (permit_.load() != &permit) {  // another daemon's may say something else
+      mark_outside(pass.thread, page);
+      continue;
+    }
     if (allowed == kUnlimited) {
       if (pass.stream != nullptr) pass.stream->begun.fetch_add(1);
       break;
@@ -161,7 +165,8 @@ Pass Gate::enter(const Submission& submission) {
       mark_outside(pass.thread, page);
       if (!wait_for_admission(permit, epoch)) continue;
       mark_inside(pass.thread, page);
-      if (permit.allowed.load() == kIntercepted && permit.epoch.load() == epoch) {
+      if (permit.allowed.load() == kIntercepted && permit.epoch.load() == epoch &&
+          permit_.load() == &permit) {
         if (pass.stream != nullptr) pass.stream->begun.fetch_add(1);
         break;
       }

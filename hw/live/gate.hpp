@@ -109,8 +109,13 @@ class Gate {
   void set_patience(std::int64_t ns) { patience_ = ns; }
   void
   found_unknown();  // the program asked for a function of the driver that does not pass the gate, but should
-  void open_for_good() { permit_.store(&open_); }  // the daemon is gone
-  void forked();                                   // in the child: no client yet
+  // The daemon is gone, and the gate open from now on, or closed until there is another one. Its permit takes
+  // effect on submissions that have not been let in by then. Threads may still look at permits of before,
+  // which have to stay.
+  void open_to_all() { permit_.store(&open_); }
+  void hold() { permit_.store(&held_); }
+  void obey(const PermitPage& permit);
+  void forked();  // in the child: no client yet
   bool closed() const { return permit_.load()->allowed.load() == 0; }
   ClientPage* page() { return page_.load(); }
   static std::uint64_t submission();  // of the calling thread, under way: a number from 1; else 0
@@ -142,7 +147,7 @@ class Gate {
   Driver& driver_;
   Source& source_;
   inline static const PermitPage unopened_{};
-  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, {}};
+  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, {}}, held_{0, 1, 0, 0, 0, 0, {}};
   std::atomic<const PermitPage*> permit_{&unopened_};
   std::atomic<ClientPage*> page_{nullptr};
   std::int64_t patience_ = 100'000'000;

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <climits>
+
 #include "hw/live/gate.hpp"
 #include "hw/live/kill_points.hpp"
 #include "hw/live/monotonic.hpp"
@@ -54,7 +56,7 @@ bool Gate::room(const PermitPage& permit, std::uint32_t allowed, Pass& pass) {
     }
     mark_inside(pass.thread, page);
     const std::uint32_t still = permit.allowed.load();
-    if (still == 0 || (allowed != kUnlimited && still != allowed)) return false;
+    if (still == 0 || (allowed != kUnlimited && still != allowed) || permit_.load() != &permit) return false;
   }
 }
 
@@ -64,6 +66,11 @@ bool Gate::take_place(ClientPage& page, std::uint32_t allowed, StreamSlot* slot)
   if (page.outstanding() >= allowed) return false;
   slot->begun.fetch_add(1);
   return true;
+}
+
+void Gate::obey(const PermitPage& permit) {
+  permit_.store(&permit);
+  syscall(SYS_futex, &held_.allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 void Gate::wait_for_permit(const PermitPage& permit) {

@@ -9,7 +9,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint32_t kThreads = 256;   // slots; more threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with work on them at once
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
@@ -94,6 +94,8 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint32_t> channels;  // streams and contexts that the program has made
   std::atomic<std::uint32_t>
       unknown;  // functions of the driver that the program found and the gate does not know
+  std::atomic<std::uint32_t> orphaned;  // times that its daemon was gone, and how long in all
+  std::atomic<std::int64_t> orphaned_ns;
   std::atomic<std::uint64_t> asked;            // numbers that intercepted submissions have taken
   alignas(64) std::atomic<std::uint64_t> job;  // what is scheduled as one; odd: under way
   // Jobs as the program's user means them (gate.hpp, JobsAre). Odd: one is under way; those over are half of

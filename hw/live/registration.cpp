@@ -1,5 +1,6 @@
 #include "hw/live/registration.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -12,11 +13,18 @@
 #include <cstring>
 
 #include "hw/live/kill_points.hpp"
+#include "hw/live/monotonic.hpp"
 
 namespace gangway::live {
 namespace {
 
 constexpr long kBetweenAnswers = 20'000;  // ns
+constexpr long kBetweenReturns = 100'000'000;
+
+void sleep_for(long ns) {
+  const timespec pause{0, ns};
+  nanosleep(&pause, nullptr);
+}
 
 void* map(int fd, std::size_t size, int protection) {
   void* at = mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
@@ -51,7 +59,8 @@ Source::Pages Registration::open() {
   hello.kind = Kind::client;
   if (const char* program = std::getenv("GANGWAY_PROGRAM"))
     hello.program = std::strtoull(program, nullptr, 10);
-  Welcome welcome;
+  if (const char* daemon = std::getenv("GANGWAY_DAEMON")) hello.daemon = std::strtoll(daemon, nullptr, 10);
+  Welcome& welcome = welcome_;
   Descriptors received;
   if (!send_record(socket_.get(), &hello, sizeof hello)) return refused(path, "the daemon does not listen");
   GANGWAY_POINT("hello");
@@ -64,6 +73,7 @@ Source::Pages Registration::open() {
   void* permit = map(received[0].get(), sizeof(PermitPage), PROT_READ);
   void* client = map(received[1].get(), sizeof(ClientPage), PROT_READ | PROT_WRITE);
   if (permit == nullptr || client == nullptr) return refused(path, std::strerror(errno));
+  page_ = std::move(received[1]);
   daemon_bell_ = std::move(received[2]);
   own_bell_ = std::move(received[3]);
   pages_ = {static_cast<const PermitPage*>(permit), static_cast<ClientPage*>(client)};
@@ -91,37 +101,92 @@ void* Registration::helper(void* self) {
   return nullptr;
 }
 
-// Looks after streams that carry no marks whenever the daemon asks, and opens the gate when the daemon is
+// Looks after streams that carry no marks whenever the daemon asks, and sees to the gate when the daemon is
 // gone.
 void Registration::help() {
   helped_.helper_begins();
-  pollfd watched[2] = {{socket_.get(), POLLIN, 0}, {own_bell_.get(), POLLIN, 0}};
   for (;;) {
+    pollfd watched[2] = {{socket_.get(), POLLIN, 0}, {own_bell_.get(), POLLIN, 0}};
     if (poll(watched, 2, -1) < 0 && errno != EINTR) return;
     if (watched[0].revents != 0) {  // the daemon has nothing to say after Welcome
       if (std::getenv("GANGWAY_ENDS_WITH_DAEMON") != nullptr) kill(getpid(), SIGTERM);
-      std::fprintf(stderr, "gangway: the daemon is gone; process %d goes on unscheduled\n",
-                   static_cast<int>(getpid()));
-      gate_->open_for_good();
-      return;
+      if (!returned()) return;
+      continue;
     }
     if (watched[1].revents == 0) continue;
     std::uint64_t rings = 0;
     if (read(own_bell_.get(), &rings, sizeof rings) < 0) continue;
     GANGWAY_POINT("asked");
-    while (!gate_->look() && gate_->closed()) {
-      const timespec pause{0, kBetweenAnswers};
-      nanosleep(&pause, nullptr);
-    }
+    while (!gate_->look() && gate_->closed()) sleep_for(kBetweenAnswers);
     GANGWAY_POINT("looked");
     ring();
   }
+}
+
+bool Registration::returned() {
+  const int process = static_cast<int>(getpid());
+  const bool held = welcome_.held != 0;
+  std::fprintf(stderr, "gangway: the daemon is gone; process %d %s\n", process,
+               held ? "waits for another one" : "goes on unscheduled");
+  if (held)
+    gate_->hold();
+  else
+    gate_->open_to_all();
+  const std::int64_t began = monotonic_ns();
+  ClientPage& page = *pages_.client;
+  page.orphaned.fetch_add(1);
+  for (;;) {
+    sleep_for(kBetweenReturns);
+    const Return found = come_to(std::getenv("GANGWAY_SOCKET"));
+    if (found == Return::nobody) continue;
+    page.orphaned_ns.fetch_add(monotonic_ns() - began);
+    if (found == Return::taken) {
+      gate_->obey(*pages_.permit);
+      std::fprintf(stderr, "gangway: another daemon is there; process %d is scheduled again\n", process);
+      return true;
+    }
+    gate_->open_to_all();
+    return false;
+  }
+}
+
+// The gate is closed from before this client is known, so that the daemon sees all that is under way.
+Registration::Return Registration::come_to(const char* path) {
+  Descriptor socket = connect_to(path);
+  if (!socket) return Return::nobody;
+  gate_->hold();
+  Hello hello = welcome_.introduction;
+  const int page = page_.get();
+  Welcome welcome;
+  Descriptors received;
+  if (!send_record(socket.get(), &hello, sizeof hello, &page, 1) ||
+      !receive_record(socket.get(), &welcome, sizeof welcome, &received, kDescriptors, true)) {
+    if (welcome_.held == 0) gate_->open_to_all();
+    return Return::nobody;
+  }
+  GANGWAY_POINT("returns");
+  welcome.why_not[sizeof welcome.why_not - 1] = '\0';
+  void* permit = welcome.accepted != 0 ? map(received[0].get(), sizeof(PermitPage), PROT_READ) : nullptr;
+  if (permit == nullptr || !received[2] || !received[3]) {
+    std::fprintf(stderr, "gangway: %s: %s; process %d is not scheduled\n", path,
+                 welcome.why_not[0] != '\0' ? welcome.why_not : "the daemon does not answer",
+                 static_cast<int>(getpid()));
+    return Return::refused;
+  }
+  // Others may be using them: the numbers stay.
+  dup3(received[2].get(), daemon_bell_.get(), O_CLOEXEC);
+  dup3(received[3].get(), own_bell_.get(), O_CLOEXEC);
+  dup3(socket.get(), socket_.get(), O_CLOEXEC);
+  pages_.permit = static_cast<const PermitPage*>(permit);
+  welcome_ = welcome;
+  return Return::taken;
 }
 
 void Registration::forked() {
   socket_.reset();
   daemon_bell_.reset();
   own_bell_.reset();
+  page_.reset();
   pages_ = {};
 }
 

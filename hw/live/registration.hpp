@@ -31,11 +31,16 @@ class Registration : public Source {
   void help();
   Pages alone();
   Pages refused(const char* what, const char* why);
+  // The daemon is gone: until another one has taken this client. False: it refuses to.
+  bool returned();
+  enum class Return { taken, nobody, refused };
+  Return come_to(const char* path);
 
   Helped& helped_;
   Gate* gate_ = nullptr;
-  Descriptor socket_, daemon_bell_, own_bell_;
+  Descriptor socket_, daemon_bell_, own_bell_, page_;  // the last: its memory
   Pages pages_;
+  Welcome welcome_;  // the daemon's
 };
 
 }  // namespace gangway::live

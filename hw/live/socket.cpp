@@ -52,8 +52,8 @@ bool send_record(int socket, const void* data, std::size_t size, const int* desc
   return sent == static_cast<ssize_t>(size);
 }
 
-bool receive_record(int socket, void* data, std::size_t size, Descriptors* descriptors,
-                    std::size_t expected) {
+bool receive_record(int socket, void* data, std::size_t size, Descriptors* descriptors, std::size_t expected,
+                    bool or_fewer) {
   iovec part{data, size};
   alignas(cmsghdr) char control[CMSG_SPACE(16 * sizeof(int))];
   msghdr message{};
@@ -78,7 +78,7 @@ bool receive_record(int socket, void* data, std::size_t size, Descriptors* descr
     }
   }
   return got == static_cast<ssize_t>(size) && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
-         received == expected;
+         (received == expected || (or_fewer && received < expected));
 }
 
 }  // namespace gangway::live

@@ -17,10 +17,14 @@ struct Hello {
   Kind kind = Kind::program;
   std::int32_t priority = 0;  // of a program
   std::uint64_t program = 0;  // a client's, as Welcome said; 0: of none
+  std::int64_t daemon = 0;    // likewise: whose number that is
   double weight = 1;          // of a program, from 0.001 to 1000
   std::int64_t slo_ns = 0;    // of a program: for the latency of its jobs; 0: none
   char name[64] = {};         // of a program
   char group[64] = {};        // likewise: programs of one group are one client; empty: each its own
+  // A client whose daemon is gone comes to another one: with its page, and what its Welcome said of its
+  // program.
+  std::uint32_t returns = 0;
 };
 
 // The answer. A client's brings the permit page, the client page, the daemon's bell and the client's; that to
@@ -28,7 +32,10 @@ struct Hello {
 struct Welcome {
   std::uint32_t magic = kMagic, version = 0;
   std::uint32_t accepted = 0;
+  std::uint32_t held = 0;  // when the daemon is gone, its clients wait for another one
   std::uint64_t program = 0;
+  std::int64_t daemon = 0;
+  Hello introduction;  // of a client: what it is to say when it returns
   char why_not[128] = {};
 };
 
@@ -74,8 +81,9 @@ Descriptor connect_to(const std::string& path);
 // False: refused, or the other side is gone. Never blocks for long, never raises SIGPIPE.
 bool send_record(int socket, const void* data, std::size_t size, const int* descriptors = nullptr,
                  std::size_t count = 0);
-// False: no whole record of that size. Descriptors beyond `expected` are closed.
+// False: no whole record of that size, or not as many descriptors as expected (`or_fewer`: more). Those
+// beyond are closed.
 bool receive_record(int socket, void* data, std::size_t size, Descriptors* descriptors = nullptr,
-                    std::size_t expected = 0);
+                    std::size_t expected = 0, bool or_fewer = false);
 
 }  // namespace gangway::live

@@ -18,6 +18,9 @@ class Daemon:
         self.folder = tempfile.mkdtemp()
         self.socket = self.folder + "/socket"
         self.log = self.folder + "/log.csv"
+        self.serve(*options)
+
+    def serve(self, *options):
         self.process = subprocess.Popen([GANGWAY, "serve", "--socket", self.socket, "--log", self.log, *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.process.stdout.readline()  # it listens

@@ -69,6 +69,28 @@ bool is_served(const std::string& socket) {
          receive_record(fd.get(), &welcome, sizeof welcome, &files, kDescriptors) && welcome.accepted == 1;
 }
 
+constexpr int kPageSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+Descriptor memory(std::size_t size, int seals) {
+  Descriptor file(memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  REQUIRE(ftruncate(file.get(), static_cast<off_t>(size)) == 0);
+  if (seals != 0) REQUIRE(fcntl(file.get(), F_ADD_SEALS, seals) == 0);
+  return file;
+}
+
+// What the daemon answers to a client that returns with this page; nothing: the connection has ended.
+std::optional<Welcome> answer_to(const std::string& socket, const Hello& hello, const Descriptor& page) {
+  const Descriptor fd = connect_to(socket);
+  REQUIRE(fd);
+  const int file = page.get();
+  REQUIRE(send_record(fd.get(), &hello, sizeof hello, &file, page ? 1 : 0));
+  Welcome welcome;
+  Descriptors files;
+  if (!receive_record(fd.get(), &welcome, sizeof welcome, &files, kDescriptors, true)) return std::nullopt;
+  CHECK(static_cast<bool>(files[0]) == (welcome.accepted == 1));
+  return welcome;
+}
+
 std::vector<char> bytes_of(const Hello& hello) {
   const auto* at = reinterpret_cast<const char*>(&hello);
   return {at, at + sizeof hello};
@@ -79,7 +101,9 @@ void disturb(const std::string& socket, Stream& random, std::deque<Descriptor>& 
   Descriptor fd = connect_to(socket);
   REQUIRE(fd);
   const auto kind = static_cast<Kind>(1 + random.below(3));
-  std::vector<char> message = bytes_of(hello_of(kind));
+  Hello hello = hello_of(kind);
+  hello.returns = static_cast<std::uint32_t>(random.below(2));
+  std::vector<char> message = bytes_of(hello);
   switch (random.below(5)) {
     case 0:  // garbage
       message.resize(random.below(600));
@@ -97,7 +121,9 @@ void disturb(const std::string& socket, Stream& random, std::deque<Descriptor>& 
   }
   int files[10];
   const std::size_t count = random.below(4) == 0 ? 1 + random.below(4) : 0;
-  for (std::size_t f = 0; f < count; ++f) files[f] = fd.get();
+  const Descriptor page =
+      memory(random.below(4) == 0 ? 4096 : sizeof(ClientPage), random.below(4) == 0 ? 0 : kPageSeals);
+  for (std::size_t f = 0; f < count; ++f) files[f] = random.below(2) == 0 ? fd.get() : page.get();
   const bool speaks = random.below(10) != 0;
   if (speaks) static_cast<void>(send_record(fd.get(), message.data(), message.size(), files, count));
   for (std::uint64_t n = random.below(3); n > 0; --n) {  // and goes on
@@ -134,6 +160,46 @@ TEST_CASE("Nobody who talks nonsense harms the daemon or others", "[live][thread
   // The daemon forgets them all.
   for (int wait = 0; wait < 3000 && open_files() > before; ++wait) usleep(10'000);
   CHECK(open_files() <= before);
+}
+
+TEST_CASE("A client returns with its own page, as it was introduced, and with nothing else",
+          "[live][threads]") {
+  Listening listening("piv");
+  const std::string& socket = listening.settings.socket;
+  Hello hello = hello_of(Kind::client);
+  hello.returns = 1;
+  std::strcpy(hello.name, "it");
+  hello.priority = 7;
+  hello.weight = 2;
+  hello.slo_ns = 5'000'000;
+  const auto taken = answer_to(socket, hello, memory(sizeof(ClientPage), kPageSeals));
+  REQUIRE(taken);
+  CHECK(taken->accepted == 1);
+  CHECK(taken->introduction.returns == 1);
+  CHECK(std::string(taken->introduction.name) == "it");
+  CHECK(taken->introduction.priority == 7);
+  CHECK(taken->introduction.weight == 2);
+  CHECK(taken->introduction.slo_ns == 5'000'000);
+
+  CHECK_FALSE(answer_to(socket, hello, Descriptor()));
+  for (const int seals : {0, F_SEAL_SHRINK | F_SEAL_SEAL, kPageSeals | F_SEAL_WRITE}) {
+    const auto refused = answer_to(socket, hello, memory(sizeof(ClientPage), seals));
+    REQUIRE(refused);
+    CHECK(refused->accepted == 0);
+  }
+  const auto small = answer_to(socket, hello, memory(sizeof(ClientPage) - 4096, kPageSeals));
+  REQUIRE(small);
+  CHECK(std::string(small->why_not) == "a client returns with a page that is none");
+  const auto device = answer_to(socket, hello, Descriptor(open("/dev/zero", O_RDWR)));
+  REQUIRE(device);
+  CHECK(device->accepted == 0);
+  hello.weight = 0;
+  const auto light = answer_to(socket, hello, memory(sizeof(ClientPage), kPageSeals));
+  REQUIRE(light);
+  CHECK(std::string(light->why_not).find("a weight from 0.001 to 1000") == 0);
+  hello.returns = 0;
+  CHECK_FALSE(answer_to(socket, hello, memory(sizeof(ClientPage), kPageSeals)));
+  REQUIRE(is_served(socket));
 }
 
 TEST_CASE("Latencies of a client count from when its jobs were due, and jobs under way do not count",

@@ -203,9 +203,44 @@ TEST_CASE("Held threads go on unscheduled when the daemon is gone", "[live][thre
   Process process;
   std::thread thread([&] { process.submit(process.stream); });
   REQUIRE(soon([&] { return process.page().waiting.load() == 1; }));
-  process.gate.open_for_good();
+  process.gate.open_to_all();
   thread.join();
   CHECK(process.driver.in_flight() == 1);
+}
+
+TEST_CASE("Nothing slips through while one daemon follows another", "[live][threads][long]") {
+  Process process;
+  process.permit(kUnlimited);
+  process.submit(process.stream);  // it has a daemon
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      const StreamName stream{0x1000ULL * (t + 1), 0};
+      while (!stop) process.submit(stream);
+    });
+  std::deque<PermitPage> permits;
+  for (const int turn : gangway::testing::case_numbers(15'000, 500'000)) {
+    if (turn % 2 == 0) {
+      process.gate.open_to_all();
+      const std::uint64_t before = process.driver.in_flight();
+      REQUIRE(soon([&] { return process.driver.in_flight() > before; }));
+    }
+    process.gate.hold();
+    PermitPage& permit = permits.emplace_back();
+    permit.polled.store(1);
+    process.gate.obey(permit);  // closed
+    REQUIRE(soon([&] { return process.page().nobody_inside(); }));
+    const std::uint64_t before = process.driver.in_flight();
+    CHECK(process.page().outstanding() == before);
+    for (int look = 0; look < 50; ++look) std::this_thread::yield();
+    REQUIRE(process.driver.in_flight() == before);
+    permit.allowed.store(kUnlimited);
+    REQUIRE(soon([&] { return process.driver.in_flight() > before; }));
+  }
+  stop = true;
+  process.gate.open_to_all();
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_CASE("A call that fails, or is made inside another, counts for nothing", "[live]") {
