@@ -18,6 +18,7 @@ namespace {
 const char* const kUsage = R"(throttle MICROSECONDS [option value]...
   --requests N         how many (default: no end)
   --sleep SHARE        of the time, before each request (0 to 0.99): together they are an NVTX range `round`
+  --copy MIB           to the GPU at the begin of each request, behind which its kernel waits (0)
   --contexts N         that each get such requests, all at once (1)
   --hoard N            opens up to N more streams for each request, uses those that it gets, and closes them
   --watched small      two kernels a request, of 10 us each while the second has to wait for the first
@@ -44,7 +45,7 @@ constexpr Microseconds kWaited{9};
 struct Options {
   Microseconds request{};
   long requests = 1L << 60;
-  double sleep = 0;
+  double sleep = 0, copy = 0;
   int contexts = 1, hoard = 0;
   std::string watched;
   long long_at = -1;
@@ -81,6 +82,8 @@ Options read(int argc, char** argv) {
       options.requests = static_cast<long>(number(value, 1, 1e15));
     else if (name == "--sleep")
       options.sleep = number(value, 0, 0.99);
+    else if (name == "--copy")
+      options.copy = number(value, 0, 1024);
     else if (name == "--contexts")
       options.contexts = static_cast<int>(number(value, 1, 64));
     else if (name == "--hoard")
@@ -138,6 +141,23 @@ void run(const std::vector<Place>& places, Microseconds length) {
   }
 }
 
+// Its input is copied in first, from pinned memory.
+class Input {
+ public:
+  explicit Input(double mebibytes) : bytes_(static_cast<size_t>(mebibytes * 1048576)) {
+    if (bytes_ == 0) return;
+    NEED(cudaMallocHost(&from_, bytes_));
+    NEED(cudaMalloc(&to_, bytes_));
+  }
+  void copy(const Place& place) const {
+    if (bytes_ != 0) NEED(cudaMemcpyAsync(to_, from_, bytes_, cudaMemcpyHostToDevice, place.stream));
+  }
+
+ private:
+  size_t bytes_;
+  void *from_ = nullptr, *to_ = nullptr;
+};
+
 // Also on so many further streams, as far as it gets them.
 void run_and_hoard(const Place& place, int most, Microseconds length) {
   std::vector<cudaStream_t> streams;
@@ -168,6 +188,7 @@ bool run_and_watch(const Place& place, Microseconds length) {
 int main(int argc, char** argv) {
   const Options options = read(argc, argv);
   const std::vector<Place> places = open(options.contexts);
+  const Input input(options.copy);
   const Microseconds pause = options.request * (options.sleep / (1 - options.sleep));
   bool watched = false;
   for (long request = 0; request < options.requests; ++request) {
@@ -178,6 +199,7 @@ int main(int argc, char** argv) {
     if (options.sleep > 0) std::this_thread::sleep_for(pause);
     if (request == options.long_at) length = std::chrono::duration<double>(options.long_seconds);
     nvtxRangePushA("request");
+    input.copy(places.front());
     if (!options.watched.empty())
       watched = run_and_watch(places.front(), length);
     else if (options.hoard > 0)

@@ -17,6 +17,7 @@ record() {  # name, requests, what Throttle is told; jobs: of which NVTX range
 for us in 19 47 115 283 694 1150 1700; do record "throttle-${us}us" 1000 "$us"; done
 record throttle-11500us 150 11500
 for share in 2 4 6 8; do jobs=round record "sleeps-${share}0" 1000 115 --sleep "0.$share"; done
+for mib in 2 8 32; do record "copies-${mib}mib" 500 500 --copy "$mib"; done
 record watchful 1000 115 --watched small
 record idler 1000 115 --watched idle
 record endless 3001 115 --long-at 3000 --long 6
