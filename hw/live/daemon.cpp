@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -17,6 +18,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "hw/live/monotonic.hpp"
 #include "hw/live/runtime_folder.hpp"
@@ -26,6 +28,7 @@ namespace {
 
 constexpr int kBacklog = 64;
 constexpr Duration kLongestWait{100'000'000};  // `stop` is seen by then
+constexpr int kMostEvents = 64, kRounds = 3;   // of one look at the sockets
 constexpr int kTurnsPerLook = 64;              // of a daemon that polls, between looks at its sockets
 
 [[noreturn]] void fail(const std::string& what) { throw RunError(what + ": " + std::strerror(errno)); }
@@ -176,12 +179,21 @@ void Daemon::wait(Time time, Time until) {
     const std::int64_t span = std::clamp((until - time).ns, std::int64_t{0}, kLongestWait.ns);
     limit.tv_nsec = span;
   }
-  epoll_event events[16];
-  const int count = epoll_pwait2(events_.get(), events, 16, &limit, nullptr);
+  // Who has just come has something to say, and on a busy machine the next look may be long in coming.
+  epoll_event events[kMostEvents];
+  int count = kMostEvents;
+  for (int round = 0; round < kRounds && count > 0; ++round) {
+    count = epoll_pwait2(events_.get(), events, kMostEvents, &limit, nullptr);
+    limit = {};
+    serve(events, count);
+  }
+}
+
+void Daemon::serve(const epoll_event* events, int count) {
   for (int e = 0; e < count; ++e) {
     const int fd = events[e].data.fd;
     if (fd == listener_.get()) {
-      accept_one();
+      accept_all();
     } else if (fd == bell_.get()) {
       std::uint64_t rings = 0;
       static_cast<void>(!read(fd, &rings, sizeof rings));
@@ -207,9 +219,8 @@ void Daemon::opens(LiveClient& client) {
     id = group->id;
   }
   if (!id) {  // it is welcome all the same: nobody schedules it
-    if (settings_.out != nullptr)
-      fmt::print(settings_.out, "{} ({}): not scheduled, as there are {} clients already\n", client.name(),
-                 client.process(), kMostClients);
+    say(fmt::format("{} ({}): not scheduled, as there are {} clients already", client.name(),
+                    client.process(), kMostClients));
     client.permit(kUnlimited);
   }
   client.id = id.value_or(kUnscheduled);
@@ -244,21 +255,33 @@ void Daemon::gone(int socket) {
   report(*client);
 }
 
-void Daemon::report(const LiveClient& client) {
+// Whoever reads it may be slow, and must not stop everybody: what there is no room for is left out.
+void Daemon::say(const std::string& line) {
   if (settings_.out == nullptr) return;
+  pollfd out{fileno(settings_.out), POLLOUT, 0};
+  if (poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0) {
+    ++unsaid_;
+    return;
+  }
+  if (const std::uint64_t lines = std::exchange(unsaid_, 0); lines > 0)
+    fmt::print(settings_.out, "{} lines are left out, as nobody read them\n", lines);
+  fmt::print(settings_.out, "{}\n", line);
+  std::fflush(settings_.out);
+}
+
+void Daemon::report(const LiveClient& client) {
   const ClientPage& page = client.page();
   std::uint64_t woken = 0, seen = 0;
   for (const auto& bucket : page.woken) woken += bucket.load();
   std::size_t median = 0;
   while (median + 1 < kBuckets && (seen += page.woken[median].load()) * 2 < woken) ++median;
-  fmt::print(
-      settings_.out, "{} ({}): {} submissions in {} jobs; {} held, {:.3f} ms in all{}{}\n", client.name(),
-      client.process(), page.submissions(), (page.counted.load() + 1) / 2, page.held.load(),
+  say(fmt::format(
+      "{} ({}): {} submissions in {} jobs; {} held, {:.3f} ms in all{}{}", client.name(), client.process(),
+      page.submissions(), (page.counted.load() + 1) / 2, page.held.load(),
       static_cast<double>(page.held_ns.load()) / 1e6,
       woken == 0 ? std::string() : fmt::format("; half went on within {} ns of the decision", 2ULL << median),
       page.forced.load() == 0 ? std::string()
-                              : fmt::format("; {} went past the limit in flight", page.forced.load()));
-  std::fflush(settings_.out);
+                              : fmt::format("; {} went past the limit in flight", page.forced.load())));
   if (settings_.log == nullptr) return;
   for (std::size_t b = 0; b < kBuckets; ++b)
     if (const std::uint64_t count = page.woken[b].load(); count != 0)

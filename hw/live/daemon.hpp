@@ -1,6 +1,7 @@
 // `gangway serve`: accepts programs and clients on a Unix socket and plays a policy over them.
 #pragma once
 
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -68,7 +69,9 @@ class Daemon : private Journal {
   void note(Time now, Step step, ClientId client, std::int64_t value) override;
   void wait(Time now, Time until);
   void serve_socket(int socket);
-  void accept_one();
+  void serve(const epoll_event* events, int count);
+  void accept_all();
+  bool accept_one();
   void drop_oldest_stranger();
   void greet(int socket);
   void greet_program(int socket, const Hello& hello, uid_t user);
@@ -79,6 +82,7 @@ class Daemon : private Journal {
   void refuse(int socket, const std::string& why);
   void gone(int socket);
   void report(const LiveClient& client);
+  void say(const std::string& line);
   void watch(int fd);
   void opens(LiveClient& client);
   void closes(LiveClient& client);
@@ -105,6 +109,7 @@ class Daemon : private Journal {
   bool polling_ = false;
   std::int64_t origin_ = 0;
   std::uint64_t clients_so_far_ = 0;
+  std::uint64_t unsaid_ = 0;  // lines since the last one that there was room for
 };
 
 }  // namespace gangway::live

@@ -29,19 +29,25 @@ Introduction introduction_of(const Hello& hello) {
 
 }  // namespace
 
-void Daemon::accept_one() {
+void Daemon::accept_all() {
+  for (std::size_t n = 0; n < kMostStrangers && accept_one(); ++n) {
+  }
+}
+
+bool Daemon::accept_one() {
   Descriptor fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!fd) {
     if (errno == EMFILE || errno == ENFILE) {
       drop_oldest_stranger();
       usleep(1000);  // they keep knocking
     }
-    return;
+    return false;
   }
   const int socket = fd.get();
   watch(socket);
   strangers_[socket] = {std::move(fd), ++strangers_so_far_};
   if (strangers_.size() > kMostStrangers) drop_oldest_stranger();
+  return true;
 }
 
 void Daemon::drop_oldest_stranger() {

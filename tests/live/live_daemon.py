@@ -36,8 +36,9 @@ class Daemon:
         return finish(self.start(*command, **more))
 
     def status(self):
-        result = subprocess.run([GANGWAY, "status", "--json", "--socket", self.socket], capture_output=True, text=True,
-                                timeout=LIMIT, check=True)
+        result = subprocess.run([GANGWAY, "status", "--json", "--socket", self.socket], capture_output=True, text=True, timeout=LIMIT)
+        if result.returncode != 0:
+            raise AssertionError(result.stderr)
         return json.loads(result.stdout)
 
     def logged(self):

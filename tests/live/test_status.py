@@ -1,5 +1,6 @@
 """gangway status: what it says of clients, as a table, as JSON and for Prometheus."""
 
+import fcntl
 import json
 import os
 import signal
@@ -25,6 +26,17 @@ class Status(unittest.TestCase):
         daemon.end()
 
     @unittest.skipUnless(STANDIN, "there is no stand-in driver")
+    def test_a_daemon_that_nobody_listens_to(self):
+        """Its lines fill a pipe that is not read."""
+        daemon = Daemon("--policy", "fcfs")
+        fcntl.fcntl(daemon.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        for _ in range(60):
+            self.assertEqual(daemon.run(CLIENT, "jobs", "1", options=["--name", "x" * 60])[0], 0)
+        self.assertEqual(daemon.status()["clients_so_far"], 60)
+        out, err, _ = daemon.end()
+        self.assertLess(len(out), 4097)
+        self.assertEqual(err, "")
+
     def test_what_clients_do(self):
         daemon = Daemon("--policy", "stride")
         programs = [daemon.start(CLIENT, "jobs", "1000000", options=["--name", name, "--weight", weight, *more])
