@@ -40,7 +40,7 @@ std::string medium_size(const std::string& name) {
   return small_size(name);
 }
 
-// Mechanisms are sections, so that one can be asked for: gangway_gpu_tests NAME -c basic.
+// Mechanisms are sections, so that one can be asked for: gangway_gpu_tests "[outputs]" -c basic.
 template <typename Check>
 void under_every_mechanism(Check check) {
   for (const std::string& mechanism : mechanisms_on("cuda")) SECTION(mechanism) {
@@ -133,7 +133,7 @@ int run_evicted(const Bench& bench, int evictions, std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("outputs are right after any number of evictions", "[gpu]") {
+TEST_CASE("outputs are right after any number of evictions", "[gpu][outputs]") {
   if (!have_gpu()) return;
   under_every_mechanism([](const std::string& mechanism) {
     std::mt19937 random(1);
