@@ -49,8 +49,8 @@ const RealMechanismEntry& real_half(const Mechanism& mechanism, const RealDevice
   return *half;
 }
 
-void check_kernels(const Workload& workload) {
-  for (const Client& client : workload.clients)
+void check_kernels(const WorldSetup& setup) {
+  for (const Client& client : setup.workload.clients)
     for (const Kernel& kernel : client.kernels) {
       if (kernel.block_tasks.count >= kMostBlockTasks)
         throw InputError(kernel.origin, kernel.name, fmt::format("{} block-tasks", kernel.block_tasks.count),
@@ -60,6 +60,11 @@ void check_kernels(const Workload& workload) {
       if (kernel.host_work > Duration{})
         throw InputError(kernel.origin, kernel.name + ".host_work", to_text(kernel.host_work),
                          "none, or the world sim");
+      // How long it takes alone is computed as in `sim`.
+      if (const auto refused = setup.mechanism.refusal(kernel, setup.device))
+        throw InputError(kernel.origin, kernel.name,
+                         refused->found + " under the mechanism " + quote(setup.mechanism.entry().name),
+                         refused->expected);
     }
 }
 
@@ -69,7 +74,7 @@ void check_real_time(const WorldRequest& request, const WorldEntry& world) {
   if (const std::int64_t gpus = request.setup.device.gpus; gpus != 1)
     throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", gpus),
                      fmt::format("1 in the world {}, or the world sim", world.name));
-  if (!request.policy.needs().has(Capability::native)) check_kernels(request.setup.workload);
+  if (!request.policy.needs().has(Capability::native)) check_kernels(request.setup);
 }
 
 }  // namespace gangway

@@ -16,8 +16,8 @@ std::vector<std::string> mechanisms_of(const RealDeviceEntry& device);
 const RealMechanismEntry& real_half(const Mechanism& mechanism, const RealDeviceEntry& device);
 
 // Throws InputError for kernels that no real device can run as a policy's: more block-tasks than the protocol
-// counts, work of the client's host thread.
-void check_kernels(const Workload& workload);
+// counts, work of the client's host thread, or what the simulated half of the mechanism refuses.
+void check_kernels(const WorldSetup& setup);
 
 // WorldEntry::check of worlds whose name is that of their device: all of the above, and what the world is not
 // capable of. Kernels of policies that leave all to the device are not looked at.

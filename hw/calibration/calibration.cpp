@@ -26,6 +26,7 @@ constexpr Duration kLimit = 20_s;              // for anything single
 constexpr Duration kProbeTime = 3'000'000_ns;  // throttle kernels last about this long
 constexpr Duration kShort = 10_us;             // block-tasks that persistent blocks do not do in step
 constexpr std::size_t kLeast = 10;             // readings of anything
+constexpr const char* kUsualMechanism = "flag-copy";
 
 // A throttle kernel whose block-tasks last about `length`.
 Client probe(const Device& device, Duration length) {
@@ -382,12 +383,15 @@ CalibrationPlan usual_plan(std::vector<Client> clients, const RealDeviceEntry& d
   plan.clients = std::move(clients);
   plan.lengths = {2_us, 5_us, 10_us, 20_us, 50_us, 100_us, 200_us};
   for (const std::string& name : mechanisms_of(device)) {
+    if (Mechanisms::named(name, "calibration", "mechanism").needs != PreemptionLevel::block_task) continue;
     const RealMechanismEntry& half = RealMechanisms::named(name, "calibration", "mechanism");
     const bool known = std::any_of(plan.mechanisms.begin(), plan.mechanisms.end(), [&](const auto& other) {
       return device.same(half, RealMechanisms::named(other, "calibration", "mechanism"));
     });
     if (!known) plan.mechanisms.push_back(name);
   }
+  const auto usual = std::find(plan.mechanisms.begin(), plan.mechanisms.end(), kUsualMechanism);
+  if (usual != plan.mechanisms.end()) std::rotate(plan.mechanisms.begin(), usual, usual + 1);
   return plan;
 }
 

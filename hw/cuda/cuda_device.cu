@@ -41,9 +41,11 @@ struct OnDevice {
     cuda_check(cudaSetDevice(0), "cudaSetDevice");
     session = std::make_unique<preemptible::Session>();
     mechanism = half.on_cuda(setup.mechanism.values());
-    session->persist({mechanism->polling(), [this](std::uint32_t room, std::uint32_t block_tasks) {
+    session->persist({mechanism->polling(),
+                      [this](std::uint32_t room, std::uint32_t block_tasks) {
                         return mechanism->blocks(room, block_tasks);
-                      }});
+                      },
+                      static_cast<std::uint64_t>(mechanism->look_interval().ns)});
     const Bytes longest = longest_copy(setup.workload);
     to_device = std::make_unique<CopyLine>(cudaMemcpyHostToDevice, longest);
     to_host = std::make_unique<CopyLine>(cudaMemcpyDeviceToHost, longest);
@@ -51,11 +53,22 @@ struct OnDevice {
       auto& of_client = problems.emplace_back();
       for (std::uint64_t k = 0; k < setup.workload.clients[c].kernels.size(); ++k) {
         const Kernel& kernel = setup.workload.clients[c].kernels[k];
-        const auto code = kernel.code ? kernel.code : throttle_like(kernel, throttle_room(device, kernel));
+        const auto code = kernel.code
+                              ? kernel.code
+                              : throttle_like(kernel, throttle_room(device, kernel), mechanism->polling());
         of_client.push_back(
             {code->on_cuda(setup.input_seed + ((c + 1) << 32 | (k + 1))), code->block_tasks()});
+        check_room(kernel, *of_client.back().problem);
       }
     }
+  }
+
+  void check_room(const Kernel& kernel, const CudaProblem& problem) const {
+    const std::uint32_t room = problem.room(mechanism->polling()), least = mechanism->least_room();
+    if (room < least)
+      throw InputError(kernel.origin, kernel.name,
+                       "room for " + std::to_string(room) + " of its blocks on the GPU",
+                       "room for " + std::to_string(least) + " under this mechanism");
   }
 
   struct Problem {
@@ -144,7 +157,7 @@ class CudaLaunches : public DeviceLaunches, public DeviceProbes {
   Duration device_time() override { return {static_cast<std::int64_t>(on_.session->device_ns())}; }
   std::int64_t blocks(KernelIndex kernel) const override {
     const OnDevice::Problem& problem = on_.of(kernel);
-    return on_.session->blocks(static_cast<std::uint32_t>(problem.problem->blocks(on_.session->polling())),
+    return on_.session->blocks(problem.problem->room(on_.session->polling()),
                                static_cast<std::uint32_t>(problem.block_tasks.count));
   }
 

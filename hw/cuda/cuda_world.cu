@@ -34,7 +34,7 @@ class CudaWorld : public World {
 
  private:
   std::unique_ptr<World> managed() const {
-    check_kernels(setup_.workload);
+    check_kernels(setup_);
     return std::make_unique<RealTimeWorld>(setup_, make_cuda_device(setup_));
   }
 

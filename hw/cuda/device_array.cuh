@@ -106,7 +106,7 @@ template <typename Form>
 class FormedProblem : public CudaProblem {
  public:
   FormedProblem(dim3 grid, dim3 block) : form_(made(grid, block)) {}
-  std::int64_t blocks(PollingForm polling) const override { return form_.blocks(polling); }
+  std::uint32_t room(PollingForm polling) const override { return form_.room(polling); }
 
  protected:
   // Launches form_ with these arguments.

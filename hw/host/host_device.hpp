@@ -14,8 +14,8 @@ class HostDevice : public RealDevice {
   // workload says, and every kernel's inputs are drawn from the seed. Throws RunError without memory.
   HostDevice(const Workload& workload, unsigned workers, std::uint64_t seed = 1,
              std::unique_ptr<HostMechanism> mechanism = std::make_unique<HostMechanism>())
-      : memory_(workload, workers, seed),
-        mechanism_(std::move(mechanism)),
+      : mechanism_(std::move(mechanism)),
+        memory_(workload, workers, mechanism_->polling(), seed),
         workers_(memory_, *mechanism_, workers) {}
 
   // One for every core but the scheduler's; at least one.
@@ -32,9 +32,9 @@ class HostDevice : public RealDevice {
   bool settle(Duration limit) override;
 
  private:
+  std::unique_ptr<HostMechanism> mechanism_;
   HostMemory memory_;
   HostCopies copies_;
-  std::unique_ptr<HostMechanism> mechanism_;
   HostWorkers workers_;
 };
 

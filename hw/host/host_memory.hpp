@@ -11,9 +11,9 @@ namespace gangway {
 
 class HostMemory : public KernelMemory {
  public:
-  // Inputs are drawn from the seed. A kernel without code throttles for as long as the workload says, on
-  // `workers` cores. Throws RunError without memory.
-  HostMemory(const Workload& workload, unsigned workers, std::uint64_t seed);
+  // Inputs are drawn from the seed. A kernel without code throttles for as long as the workload says of the
+  // form that is launched, on `workers` cores. Throws RunError without memory.
+  HostMemory(const Workload& workload, unsigned workers, PollingForm polling, std::uint64_t seed);
 
   void poison(KernelIndex kernel) override { problem(kernel).poison(); }
   std::string difference(KernelIndex kernel) override { return problem(kernel).difference(); }

@@ -42,9 +42,9 @@ HostWorkers::~HostWorkers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void HostWorkers::launch(KernelIndex kernel, BlockRange range) { order(kernel, range, false); }
+void HostWorkers::launch(KernelIndex kernel, BlockRange range) { order(kernel, range, mechanism_.polling()); }
 void HostWorkers::launch_original(KernelIndex kernel) {
-  order(kernel, {{0}, {memory_.block_tasks()[memory_.at(kernel)]}}, true);
+  order(kernel, {{0}, {memory_.block_tasks()[memory_.at(kernel)]}}, PollingForm::none);
 }
 
 std::uint32_t HostWorkers::persistent_blocks(std::uint32_t block_tasks) const {
@@ -58,19 +58,20 @@ std::int64_t HostWorkers::blocks(KernelIndex kernel) const {
   return persistent_blocks(memory_.block_tasks()[memory_.at(kernel)]);
 }
 
-void HostWorkers::order(KernelIndex kernel, BlockRange range, bool original) {
+void HostWorkers::order(KernelIndex kernel, BlockRange range, PollingForm polling) {
   const auto first = static_cast<std::uint32_t>(range.first.count);
   const auto last = static_cast<std::uint32_t>(range.last.count);
-  const std::uint32_t blocks = original ? workers_ : persistent_blocks(last - first);
+  const std::uint32_t blocks = polling == PollingForm::none ? workers_ : persistent_blocks(last - first);
   ++launches_;
   order_ = {{launches_, first, last, blocks},
             &memory_.problem(kernel),
             memory_.at(kernel),
-            mechanism_.polling(),
-            original,
+            polling,
+            static_cast<std::uint64_t>(mechanism_.look_interval().ns),
             observe_,
             false};
   word_.store(static_cast<ControlWord>(flagged_) << 32, std::memory_order_relaxed);
+  samples_.store(0, std::memory_order_relaxed);
   left_.store(0, std::memory_order_relaxed);
   began_at_.store(0, std::memory_order_relaxed);
   posted_.store(launches_, std::memory_order_release);
@@ -78,6 +79,7 @@ void HostWorkers::order(KernelIndex kernel, BlockRange range, bool original) {
 }
 
 void HostWorkers::evict() {
+  if (order_.polling != PollingForm::claim) return leaving_.store(launches_, std::memory_order_relaxed);
   // An addition that changes the high half alone, whatever is being claimed at the same time.
   word_.fetch_add(static_cast<ControlWord>(launches_ - flagged_) << 32, std::memory_order_relaxed);
   flagged_ = launches_;
@@ -105,7 +107,7 @@ void HostWorkers::work(unsigned worker) {
     // One that has no part in the launch says so, too, before the next order is written.
     if (worker < order.task.blocks) persist(worker, order);
     if (left_.fetch_add(1, std::memory_order_acq_rel) + 1 < workers_) continue;
-    done_ = order.original ? order.task.last : done_after(word_.load(std::memory_order_relaxed), order.task);
+    done_ = done_after(order.polling, word_.load(std::memory_order_relaxed), order.task);
     gone_at_ = HostClock::now();
     gone_.store(order.task.launch, std::memory_order_release);
   }
@@ -123,14 +125,18 @@ void HostWorkers::persist(unsigned worker, const Order& order) {
     if (began_at_.compare_exchange_strong(none, HostClock::now().ns, std::memory_order_relaxed))
       started_.store(order.task.launch, std::memory_order_release);
   };
-  if (order.original) {  // blocks without a scheduler's protocol: an even share for each core
+  if (order.polling ==
+      PollingForm::none) {  // blocks without a scheduler's protocol: an even share for each core
     for (std::uint32_t index = order.task.first + worker; index < order.task.last; index += workers_) {
       begin();
       carry_out(order, seen, index);
     }
+  } else if (order.polling == PollingForm::proxy && worker == 0) {
+    stand_in(order);
   } else {
+    Looks looks;
     for (;;) {
-      const Claim next = claim(order);
+      const Claim next = claim(order, looks);
       if (!next.run) break;
       begin();
       carry_out(order, seen, next.index);
@@ -139,12 +145,40 @@ void HostWorkers::persist(unsigned worker, const Order& order) {
   seen.last = HostClock::now();
 }
 
-Claim HostWorkers::claim(const Order& order) {
-  switch (order.polling) {
-    case PollingForm::claim:
-      return claim_of(word_.fetch_add(1, std::memory_order_relaxed), order.task);
+// What the proxy does: carries the order to leave to where the others look, until it has or all is claimed.
+void HostWorkers::stand_in(const Order& order) {
+  const std::uint32_t all = order.task.last - order.task.first;
+  while (static_cast<std::uint32_t>(word_.load(std::memory_order_relaxed)) < all) {
+    if (leaving_.load(std::memory_order_relaxed) == order.task.launch)
+      return copied_.store(order.task.launch, std::memory_order_relaxed);
+    if (crowded_)
+      std::this_thread::yield();
+    else
+      pause_briefly();
   }
-  return {};
+}
+
+Claim HostWorkers::claim(const Order& order, Looks& looks) {
+  if (order.polling != PollingForm::claim && sees_order_to_leave(order, looks)) return {};
+  return claim_of(word_.fetch_add(1, std::memory_order_relaxed), order.task);
+}
+
+bool HostWorkers::sees_order_to_leave(const Order& order, Looks& looks) {
+  if (order.polling == PollingForm::host)
+    return leaving_.load(std::memory_order_relaxed) == order.task.launch;
+  const auto now = order.look_interval > 0 && looks.claims < 2 ? HostClock::now() : HostClock::Instant{};
+  if (looks.claims == 0) looks.from = now;
+  if (looks.claims == 1 && order.look_interval > 0)
+    samples_.fetch_add(sample_of(static_cast<std::uint64_t>((now - looks.from).ns)),
+                       std::memory_order_relaxed);
+  if (looks.claims == looks.look_at) {
+    if (copied_.load(std::memory_order_relaxed) == order.task.launch) return true;
+    looks.look_at += looks.claims == 0 || order.look_interval == 0
+                         ? 1
+                         : tasks_between_looks(order.look_interval, samples_.load(std::memory_order_relaxed));
+  }
+  ++looks.claims;
+  return false;
 }
 
 void HostWorkers::carry_out(const Order& order, Seen& seen, std::uint32_t index) {

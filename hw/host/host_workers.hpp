@@ -44,8 +44,14 @@ class HostWorkers : public DeviceLaunches, public DeviceProbes {
     HostProblem* problem = nullptr;
     std::size_t kernel = 0;  // index into observed counts
     PollingForm polling = PollingForm::claim;
-    bool original = false, observe = false;
+    std::uint64_t look_interval = 0;  // ns
+    bool observe = false;
     bool quit = false;
+  };
+  // One worker's looks at the proxy's copy of the flag.
+  struct Looks {
+    HostClock::Instant from;  // when its first block-task began
+    std::uint32_t claims = 0, look_at = 0;
   };
   // What one worker saw of it.
   struct alignas(64) Seen {
@@ -55,10 +61,12 @@ class HostWorkers : public DeviceLaunches, public DeviceProbes {
   };
 
   std::uint32_t persistent_blocks(std::uint32_t block_tasks) const;
-  void order(KernelIndex kernel, BlockRange range, bool original);
+  void order(KernelIndex kernel, BlockRange range, PollingForm polling);
   void work(unsigned worker);
   void persist(unsigned worker, const Order& order);
-  Claim claim(const Order& order);
+  void stand_in(const Order& order);
+  Claim claim(const Order& order, Looks& looks);
+  bool sees_order_to_leave(const Order& order, Looks& looks);
   void carry_out(const Order& order, Seen& seen, std::uint32_t index);
 
   const HostMemory& memory_;
@@ -72,6 +80,9 @@ class HostWorkers : public DeviceLaunches, public DeviceProbes {
   std::uint32_t launches_ = 0;
   std::uint32_t flagged_ = 0;  // the control word's high half
   std::atomic<ControlWord> word_ = 0;
+  std::atomic<std::uint32_t> leaving_ = 0;  // the launch that has to leave, where that is a word apart
+  std::atomic<std::uint32_t> copied_ = 0;   // the proxy's copy
+  std::atomic<TaskSamples> samples_ = 0;    // of this launch
   std::atomic<std::uint32_t> posted_ = 0;   // the launch that workers shall carry out
   std::atomic<std::uint32_t> started_ = 0;  // the last launch of which a block-task began
   std::atomic<std::int64_t> began_at_ = 0;  // when that was, in ns; 0: none has begun

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "hw/executor.hpp"
@@ -24,12 +25,13 @@ Machine machine() { return {fmt::format("{} CPU cores", std::thread::hardware_co
 
 std::unique_ptr<RealDevice> make_device(const WorldSetup& setup) {
   const RealMechanismEntry& half = real_half(setup.mechanism, RealDevices::named("host", "world", "device"));
-  return std::make_unique<HostDevice>(setup.workload, HostDevice::usual_workers(), setup.input_seed,
-                                      half.on_host(setup.mechanism.values()));
+  auto mechanism = half.on_host(setup.mechanism.values());
+  const unsigned workers = std::max(HostDevice::usual_workers(), mechanism->least_room());
+  return std::make_unique<HostDevice>(setup.workload, workers, setup.input_seed, std::move(mechanism));
 }
 
 std::unique_ptr<World> make_world(const WorldSetup& setup) {
-  check_kernels(setup.workload);
+  check_kernels(setup);
   return std::make_unique<RealTimeWorld>(setup, make_device(setup));
 }
 

@@ -11,14 +11,14 @@
 namespace gangway {
 
 namespace preemptible {
-class Session;  // hw/cuda/preemptible.cuh
+class Session;  // hw/cuda/session.cuh
 }
 
 class CudaProblem {
  public:
   virtual ~CudaProblem() = default;
-  // As many persistent blocks of that form as the device holds at once, no more than there are block-tasks.
-  virtual std::int64_t blocks(PollingForm polling) const = 0;
+  // As many blocks of that form as the device holds at once.
+  virtual std::uint32_t room(PollingForm polling) const = 0;
   // These return at once. Throw preemptible::Error.
   virtual void launch(preemptible::Session& session, BlockRange range) const = 0;
   virtual void launch_original(preemptible::Session& session) const = 0;

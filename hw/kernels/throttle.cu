@@ -127,11 +127,13 @@ const KernelRegistration<Throttle> registered{
 
 }  // namespace
 
-std::shared_ptr<const KernelCode> throttle_like(const Kernel& kernel, std::int64_t resident) {
+std::shared_ptr<const KernelCode> throttle_like(const Kernel& kernel, std::int64_t resident,
+                                                PollingForm polling) {
   const std::int64_t at_once = std::min(resident, kernel.block_tasks.count);
+  const Duration time = polling == PollingForm::none ? kernel.time : kernel.transformed();
   return std::make_shared<Throttle>(
       Shape{kernel.block_tasks.count, kernel.threads(),
-            Duration{mul_div_ceil(kernel.transformed().ns, at_once, kernel.block_tasks.count)}});
+            Duration{mul_div_ceil(time.ns, at_once, kernel.block_tasks.count)}});
 }
 
 }  // namespace gangway

@@ -14,12 +14,13 @@
 #include "hw/cuda/without_cuda.hpp"
 #include "hw/protocol.hpp"
 #include "models/error.hpp"
+#include "models/quantity.hpp"
 #include "models/registry.hpp"
 
 namespace gangway {
 
 namespace preemptible {
-class Session;  // hw/cuda/preemptible.cuh
+class Session;  // hw/cuda/session.cuh
 }
 
 // What a mechanism settles on every device.
@@ -31,8 +32,13 @@ class RealMechanism {
   virtual std::uint32_t blocks(std::uint32_t room, std::uint32_t block_tasks) const {
     return std::min(room, block_tasks);
   }
-  // How these blocks find out that they have to leave.
+  // Of which so many have to fit. Of a kernel with less room the device makes nothing.
+  virtual std::uint32_t least_room() const { return 1; }
+  // How these blocks find out that they have to leave. `none`: a launch is blocks of the original kernel, one
+  // for each block-task, however many fit at once.
   virtual PollingForm polling() const { return PollingForm::claim; }
+  // Under `proxy`: how far apart two looks of a block are to be; 0: one before each block-task.
+  virtual Duration look_interval() const { return {}; }
 };
 
 // On CPU cores nothing more is needed: scheduler and workers share memory, so the command is a store.

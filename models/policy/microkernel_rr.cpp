@@ -30,10 +30,14 @@ class MicrokernelRr : public Policy {
         keep_while_room_(values.choice("keep") == "while-room"),
         run_on_(values.choice("unready") == "run-on"),
         split_(values.choice("split") == "when-idle"),
-        literal_(values.choice("protocol") == "literal") {}
+        literal_(values.choice("protocol") == "literal"),
+        resident_(values.choice("state") == "resident") {}
 
-  Capabilities needs() const override { return {Capability::ranges, Capability::memory}; }
-  bool several_gpus() const override { return true; }
+  Capabilities needs() const override {
+    return resident_ ? Capabilities{Capability::ranges}
+                     : Capabilities{Capability::ranges, Capability::memory};
+  }
+  bool several_gpus() const override { return !resident_; }
 
   void note(Time now, const Fact& fact, const View& view) override {
     news_ = news_ || !std::holds_alternative<Started>(fact);
@@ -50,7 +54,7 @@ class MicrokernelRr : public Policy {
   void decide(Time now, const View& view, Orders& orders) override {
     if (queues_.gpus().empty()) {  // the decision before anything happens
       queues_.prepare(view.clients(), view.gpus());
-      size_.prepare(view.clients());
+      size_.prepare(view);
     }
     const bool several = queues_.gpus().size() > 1;
     // On one GPU nothing follows from a launch's beginning: decisions have been taken.
@@ -143,6 +147,7 @@ class MicrokernelRr : public Policy {
   // --- Places in queues
 
   bool ready(const Place& place, const Gpu& gpu, const View& view) const {
+    if (resident_) return true;
     const JobFacts& job = view.job(queues_.process(place.client).job);
     return view.memory().holds(job.id, gpu.id, queues_.share_of(place).rest) ||
            view.memory().holds(job.id, gpu.id, next_range(place, job));
@@ -162,6 +167,7 @@ class MicrokernelRr : public Policy {
     bool passed_over = false;
     const std::optional<Place> next = gpu.running ? std::nullopt : choose(gpu, view, yielder, passed_over);
     if (next) launch(*next, gpu, now, view, orders);
+    if (resident_) return;
     // It may just have been fetched from here, for another GPU.
     const bool there = yielder && view.memory().residence(*yielder, gpu.id) == Residence::resident;
     if (there && (!next || next->client != *yielder) &&
@@ -267,6 +273,7 @@ class MicrokernelRr : public Policy {
   KernelSplits splits_;
   std::size_t ahead_;
   bool keep_while_room_, run_on_, split_, literal_;
+  bool resident_;  // all clients' states, all the time: nothing is moved
 
   bool news_ = false;                            // in this instant, beside launches that began
   bool ready_ = false, yielded_memory_ = false;  // messages that came in this instant
@@ -293,7 +300,9 @@ const PolicyRegistration<MicrokernelRr> registered_microkernel_rr{
      {"split", "kernels over several GPUs: where GPUs are idle and it pays, or never",
       Parameter::Choice{{"when-idle", "never"}}},
      {"protocol", "the scheduler's: repaired, or Algorithm 2 as printed, which never begins",
-      Parameter::Choice{{"repaired", "literal"}}}}};
+      Parameter::Choice{{"repaired", "literal"}}},
+     {"state", "of clients: moved to and from the device, or resident there all the time, as on a real one",
+      Parameter::Choice{{"moved", "resident"}}}}};
 
 }  // namespace
 }  // namespace gangway

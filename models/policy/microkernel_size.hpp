@@ -18,7 +18,11 @@ class MicrokernelSize {
         slice_(values.duration("slice")),
         block_tasks_(values.integer("block_tasks")) {}
 
-  void prepare(std::size_t clients) { seen_.assign(clients, {}); }
+  void prepare(const View& view) {
+    seen_.assign(view.clients(), {});
+    for (std::uint32_t c = 0; c < seen_.size(); ++c)
+      seen_[c].reserve(view.job({ClientId{c}, 0}).kernels.size());
+  }
 
   // Of so many that are left.
   BlockCount next(const JobFacts& job, BlockCount left) const {

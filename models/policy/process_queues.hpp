@@ -43,7 +43,12 @@ class ProcessQueues {
   // Before anything happens.
   void prepare(std::size_t clients, std::uint32_t gpus) {
     processes_.resize(clients);
-    for (std::uint32_t g = 0; g < gpus; ++g) gpus_.push_back({DeviceId{g}, {}, {}, {}});
+    for (Process& process : processes_) process.shares.reserve(gpus);
+    new_.reserve(2 * clients);
+    for (std::uint32_t g = 0; g < gpus; ++g) {
+      gpus_.push_back({DeviceId{g}, {}, {}, {}});
+      gpus_.back().queue.reserve(clients);
+    }
   }
 
   std::vector<Process>& processes() { return processes_; }  // by client

@@ -86,7 +86,7 @@ class RealWorlds(ProgramTest):
         file = self.file("real.yaml", text(mechanism="ideal"))
         done = self.call("run", file, "--world", "host", "--out", self.folder / "out")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("key 'mechanism': found 'ideal', expected one of flag-copy, write-value", done.stderr)
+        self.assertIn("key 'mechanism': found 'ideal', expected one of basic, flag-copy, microkernel, proxy, proxy-adaptive, slice, write-value", done.stderr)
         self.assertFalse((self.folder / "out").exists())
 
     def test_a_parameter_that_no_device_can_obey_is_refused(self):
@@ -112,6 +112,50 @@ class RealWorlds(ProgramTest):
         given = text(mechanism="{name: write-value, params: {useful: 0.7, delay_scale: 1}}", policies="fcfs")
         done = self.call("run", self.file("real.yaml", given), "--world", "host", "--out", self.folder / "out")
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_every_mechanism_of_the_host_plays(self):
+        policies = ("fcfs, {name: piv, mechanism: basic}, {name: piv, label: piv-proxy, mechanism: proxy}, "
+                    "{name: rr, mechanism: {name: proxy-adaptive, params: {L: 0.1 ms, r: 5}}}, "
+                    "{name: pkm, params: {latency: 0.5 ms}, mechanism: {name: slice, params: {slice_cost: 6 us}}}, "
+                    "{name: microkernel-rr, params: {slice: 0.5 ms, state: resident}, mechanism: microkernel}")
+        file = self.file("real.yaml", text(policies=policies).replace("titan-x-pascal", "k40m").replace("block_tasks: 200", "block_tasks: 2000"))
+        for world in ("sim", "host"):
+            done = self.call("run", file, "--world", world, "--out", self.folder / world)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            jobs = table(self.folder / world / "jobs.csv")
+            self.assertEqual(len(jobs), 6 * 2 * 2)
+            self.assertEqual({job["outcome"] for job in jobs}, {"finished"})
+            launches = {policy: max(int(job["launches"]) for job in jobs if job["policy"] == policy) for policy in ("fcfs", "pkm", "microkernel-rr")}
+            self.assertEqual(launches["fcfs"], 1)
+            # A's nine waves take 4 ms, and 0.5 ms is one of them.
+            self.assertEqual((launches["pkm"], launches["microkernel-rr"]), (9, 9))
+            for job in jobs:
+                if job["policy"] in ("pkm", "microkernel-rr"):
+                    self.assertEqual(job["evictions"], "0")
+
+    def test_moves_of_memory_are_for_the_simulator(self):
+        file = self.file("real.yaml", text(policies="microkernel-rr", mechanism="microkernel"))
+        done = self.call("run", file, "--world", "host", "--out", self.folder / "out")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--world host: key 'policies.microkernel-rr': found a policy that needs memory, expected a policy for this world", done.stderr)
+
+    def test_what_a_mechanism_cannot_do_is_refused_as_in_the_simulator(self):
+        file = self.file("real.yaml", text(mechanism="proxy"))
+        refused = []
+        for world in ("sim", "host", "cuda"):
+            done = self.call("run", file, "--world", world, "--out", self.folder / "out")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+            refused.append(done.stderr.split("found ")[1])
+            self.assertFalse((self.folder / "out").exists())
+        self.assertEqual(refused, 3 * ["nothing to tell what a poll costs under the mechanism 'proxy', expected `polls` in the device file of titan-x-pascal\n"])
+        for world in ("host", "cuda"):
+            for given, expected in (("{name: proxy, params: {relaunch: wait}}", "found 'wait', expected signal"),
+                                    ("{name: basic, params: {signal_after: 1 ms}}", "found '1 ms', expected 100 us")):
+                file = self.file("real.yaml", text(mechanism=given).replace("titan-x-pascal", "k40m"))
+                done = self.call("run", file, "--world", world, "--out", self.folder / "out")
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(f"{expected}, as the world {world} cannot change it", done.stderr)
 
     def test_kernels_that_no_device_can_run_are_refused_before_anything_runs(self):
         for key, value in (("gap", "1 us"), ("host_work", "2 us")):

@@ -11,6 +11,7 @@
 #include "tests/allocations.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"
+#include "tests/hw/mechanism_cases.hpp"
 #include "tests/no_trace.hpp"
 #include "tests/scenario.hpp"
 
@@ -53,6 +54,20 @@ class Held : public KernelCode {
   std::atomic<bool>& let_go_;
 };
 
+std::unique_ptr<HostDevice> host_device(const Workload& workload, unsigned workers,
+                                        const std::string& mechanism) {
+  const RealDeviceEntry& host = RealDevices::named("host", "test", "device");
+  const auto cost = usual_mechanism(mechanism);
+  return std::make_unique<HostDevice>(workload, workers, 1, real_half(*cost, host).on_host(cost->values()));
+}
+
+// On which every mechanism can be played.
+Device device_with_polls() {
+  Device device = small_device();
+  device.polls = PollCosts{1_us, 1_us};
+  return device;
+}
+
 void wait_until_gone(RealDevice& device) {
   while (!device.launches().gone()) device.relax();
   REQUIRE(device.launches().started());
@@ -65,11 +80,15 @@ TEST_CASE("evictions that race completion lose no block-task and do none twice",
   Workload workload;
   for (int size : {1, 2, 5, 40, 300})
     workload.clients.push_back(throttle("t" + std::to_string(size), size, 1_us, kWorkers));
-  HostDevice device(workload, kWorkers);
+  std::vector<std::unique_ptr<HostDevice>> devices;  // one for each mechanism that evicts
+  for (const std::string& mechanism : mechanisms_on("host"))
+    if (evicts(mechanism)) devices.push_back(host_device(workload, kWorkers, mechanism));
+  REQUIRE(devices.size() >= 5);
   std::int64_t evictions = 0;
   const CaseNumbers runs = case_numbers(1'000, 50'000);
   for (const int run : runs) {
     Stream random(static_cast<std::uint64_t>(run), "test-evictions", {});
+    HostDevice& device = *devices[static_cast<std::size_t>(run) % devices.size()];
     const KernelIndex k{static_cast<std::uint32_t>(random.below(workload.clients.size())), 0};
     const BlockCount all = workload.clients[k.client].kernels[0].block_tasks;
     device.probes().observe(true);
@@ -167,6 +186,37 @@ TEST_CASE("a kernel that never ends is stopped by the watchdog, with the history
   CHECK_THROWS_AS(world.run(*chosen.entry->make(chosen.values), {}, order, sink), RunError);
   let_go = true;
   let_go.notify_all();
+}
+
+TEST_CASE("a kernel that never ends is stopped by the watchdog under every mechanism") {
+  for (const std::string name :
+       {"basic", "flag-copy", "proxy", "proxy-adaptive", "slice"}) {  // the others are as these
+    INFO(name);
+    std::atomic<bool> let_go = false;
+    Workload workload;
+    workload.clients.push_back(throttle("endless", 1, 1_us, 1));
+    workload.clients[0].kernels[0].code = std::make_shared<Held>(let_go);
+    workload.clients.push_back(throttle("urgent", 1, 1_us, 1));  // in vain: the block-task has begun
+    workload.clients[1].arrive = 5_ms;
+    workload.clients[1].priority = 1;
+    const Device device = device_with_polls();
+    const auto mechanism = usual_mechanism(name);
+    RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism, .watchdog = 50_ms},
+                        host_device(workload, 2, name));
+    const ChosenPolicy chosen = policy_from("piv");
+    NoTrace sink;
+    const std::uint32_t order[] = {0, 1};
+    std::string what;
+    try {
+      world.run(*chosen.entry->make(chosen.values), {}, order, sink);
+    } catch (const RunError& error) {
+      what = error.what();
+    }
+    CHECK(what.find("kernel 0 of endless has not obeyed its eviction after 50 ms, the watchdog's limit") !=
+          std::string::npos);
+    let_go = true;
+    let_go.notify_all();
+  }
 }
 
 TEST_CASE("a copy that a horizon cuts off does not reach into the next run") {
@@ -276,19 +326,25 @@ TEST_CASE("the scheduler's path allocates nothing") {
     workload.clients.back().copy_in = workload.clients.back().copy_out = Bytes{1 << 16};
     workload.clients.back().repeat = {3, 1_ms, std::nullopt};
   }
-  const Device device = small_device();
-  const auto mechanism = mechanism_from("flag-copy");
-  RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
-                      std::make_unique<HostDevice>(workload, 1));
+  const Device device = device_with_polls();
   NoTrace sink;
   const std::uint32_t order[] = {0, 1, 2};
-  for (const char* name : {"fcfs", "sjf", "srt", "rr", "cfs", "frs"}) {
-    const ChosenPolicy chosen = policy_from(name);
-    const auto policy = chosen.entry->make(chosen.values);
-    Counting counting(*policy);
-    world.run(counting, {}, order, sink);
-    INFO(name);
-    CHECK(counting.last - counting.first.value() == 0);
+  for (const std::string& by : mechanisms_on("host")) {
+    const auto mechanism = usual_mechanism(by);
+    RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism},
+                        host_device(workload, 2, by));
+    std::vector<std::string> policies{
+        "piv", "{name: pkm, params: {latency: 100 us}}",
+        "{name: microkernel-rr, params: {state: resident, slice: 1 ms, blocks: profiled}}"};
+    if (by == "flag-copy") policies.insert(policies.end(), {"fcfs", "sjf", "srt", "rr", "cfs", "frs"});
+    for (const std::string& name : policies) {
+      const ChosenPolicy chosen = policy_from(name);
+      const auto policy = chosen.entry->make(chosen.values);
+      Counting counting(*policy);
+      world.run(counting, {}, order, sink);
+      INFO(by << ", " << name);
+      CHECK(counting.last - counting.first.value() == 0);
+    }
   }
 }
 #endif

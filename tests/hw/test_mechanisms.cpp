@@ -138,22 +138,24 @@ TEST_CASE("every real half belongs to a simulated one and knows its parameters")
 }
 
 TEST_CASE("devices have the mechanisms that are registered for them") {
-  CHECK(mechanisms_of(host()) == std::vector<std::string>{"flag-copy", "test-few-blocks", "write-value"});
-  CHECK(mechanisms_of(cuda()) == std::vector<std::string>{"flag-copy", "write-value"});
+  CHECK(mechanisms_of(host()) == std::vector<std::string>{"basic", "flag-copy", "microkernel", "proxy",
+                                                          "proxy-adaptive", "slice", "test-few-blocks",
+                                                          "write-value"});
+  CHECK(mechanisms_of(cuda()) == std::vector<std::string>{"basic", "flag-copy", "microkernel", "proxy",
+                                                          "proxy-adaptive", "slice", "write-value"});
   RealDeviceEntry slices = host();
   slices.offers = PreemptionLevel::slice;
-  CHECK(mechanisms_of(slices).empty());
+  CHECK(mechanisms_of(slices) == std::vector<std::string>{"microkernel", "slice"});
 }
 
 TEST_CASE("a device refuses the mechanisms that it cannot carry out") {
-  for (const char* name : {"ideal", "basic", "proxy", "proxy-adaptive", "slice", "microkernel"})
+  const std::string expected =
+      "expected one of basic, flag-copy, microkernel, proxy, proxy-adaptive, slice, write-value";
+  for (const std::string name : {"ideal", "test-few-blocks"})
     CHECK(refusal(name, cuda())
-              .starts_with("--world cuda: key 'mechanism': found '" + std::string(name) +
-                           "', expected one of flag-copy, write-value"));
-  CHECK(refusal("test-few-blocks", cuda()).find("expected one of flag-copy, write-value") !=
-        std::string::npos);
-  for (const char* name : {"flag-copy", "write-value"})
-    for (const RealDeviceEntry* device : {&host(), &cuda()}) CHECK(refusal(name, *device).empty());
+              .starts_with("--world cuda: key 'mechanism': found '" + name + "', " + expected));
+  for (const RealDeviceEntry* device : {&host(), &cuda()})
+    for (const std::string& name : mechanisms_of(*device)) CHECK(refusal(name, *device).empty());
 }
 
 TEST_CASE("a device refuses mechanisms that need finer preemption than it offers") {
@@ -181,6 +183,47 @@ TEST_CASE("a device refuses parameters that it cannot obey, and takes those that
     CHECK(given("useful: 0.734").empty());
   }
   CHECK(refusal("{name: test-few-blocks, params: {blocks: 7}}", host()).empty());
+}
+
+TEST_CASE("EffiSha's mechanisms obey how often blocks look; no host thread is there to be signalled") {
+  for (const RealDeviceEntry* device : {&host(), &cuda()}) {
+    for (const std::string name : {"basic", "proxy", "proxy-adaptive"}) {
+      CHECK(refusal("{name: " + name + ", params: {useful: 0.7, relaunch: signal}}", *device).empty());
+      CHECK(refusal("{name: " + name + ", params: {relaunch: wait}}", *device)
+                .find("relaunch': found 'wait', expected signal, as the world") != std::string::npos);
+      CHECK_FALSE(refusal("{name: " + name + ", params: {signal_after: 1 us}}", *device).empty());
+    }
+    CHECK(refusal(
+              "{name: proxy-adaptive, params: {r: 3, L: 2 ms, interval: as-printed, first_block_task: 1.2}}",
+              *device)
+              .empty());
+    CHECK(refusal("{name: slice, params: {slice_cost: 6 us}}", *device).empty());
+    CHECK(refusal("{name: microkernel, params: {message: 0 ns, registration: 1 ms}}", *device).empty());
+  }
+}
+
+TEST_CASE("parameters say how far apart looks are") {
+  const auto interval = [](const std::string& params) {
+    const auto mechanism = mechanism_from("{name: proxy-adaptive, params: {" + params + "}}");
+    const auto half = real_half(*mechanism, host()).on_host(mechanism->values());
+    CHECK(half->polling() == PollingForm::proxy);
+    return half->look_interval();
+  };
+  CHECK(interval("L: 1 ms, r: 10") == 100_us);
+  CHECK(interval("L: 1 ms, r: 7") == Duration{142'857});
+  CHECK(interval("L: 1 ms, r: 10, interval: as-printed") == 10_ms);
+  CHECK(interval("L: 1 us, r: 1000000") == Duration{1});
+}
+
+TEST_CASE("a proxy takes the place of a block only where all are in use") {
+  const auto mechanism = mechanism_from("proxy");
+  const auto half = real_half(*mechanism, host()).on_host(mechanism->values());
+  CHECK(half->least_room() == 2);
+  CHECK(half->blocks(2, 100) == 2);
+  CHECK(half->blocks(8, 100) == 8);
+  CHECK(half->blocks(8, 3) == 4);
+  CHECK(half->blocks(8, 1) == 2);
+  CHECK(half->blocks(1, 5) > 1);  // which the device refuses
 }
 
 }  // namespace gangway::testing

@@ -2,20 +2,25 @@
 // exactly once and the outputs are right.
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <random>
 #include <stdexcept>
+#include <vector>
 
 #include "hw/cuda/cuda_device.hpp"
 #include "models/mechanism.hpp"
 #include "tests/catch.hpp"
 #include "tests/hw/cuda/gpu.hpp"
 #include "tests/hw/kernel_cases.hpp"
+#include "tests/hw/mechanism_cases.hpp"
 
 using namespace gangway;
 using namespace gangway::literals;
+using gangway::testing::evicts;
 using gangway::testing::have_gpu;
 using gangway::testing::kernel_from;
+using gangway::testing::mechanisms_on;
 using gangway::testing::small_size;
 using Clock = std::chrono::steady_clock;
 
@@ -35,10 +40,19 @@ std::string medium_size(const std::string& name) {
   return small_size(name);
 }
 
+// Mechanisms are sections, so that one can be asked for: gangway_gpu_tests "[outputs]" -c basic.
+template <typename Check>
+void under_every_mechanism(Check check) {
+  for (const std::string& mechanism : mechanisms_on("cuda")) SECTION(mechanism) {
+      check(mechanism);
+    }
+}
+
 // One client with one kernel, and the device that runs it.
 class Bench {
  public:
-  Bench(std::shared_ptr<const KernelCode> code, const std::string& mechanism) {
+  Bench(std::shared_ptr<const KernelCode> code, const std::string& mechanism)
+      : mechanism_(gangway::testing::usual_mechanism(mechanism)), evicts_(evicts(mechanism)) {
     Client client;
     client.name = "client";
     client.copy_in = client.copy_out = {10'000'000};
@@ -51,8 +65,6 @@ class Bench {
     client.kernels.push_back(kernel);
     workload_.clients.push_back(client);
     device_ = describe_cuda_device(0);
-    for (const MechanismEntry& entry : Mechanisms::all())
-      if (entry.name == mechanism) mechanism_ = entry.make(ParameterValues(entry.parameters, std::nullopt));
     WorldSetup setup{workload_, device_, *mechanism_};
     setup.input_seed = seed = gangway::testing::fresh_seed();
     device = make_cuda_device(setup);
@@ -74,6 +86,8 @@ class Bench {
     return *done;
   }
 
+  bool can_evict() const { return evicts_; }
+
   std::unique_ptr<RealDevice> device;
   BlockCount block_tasks;
   std::uint64_t seed = 0;  // of the inputs
@@ -82,15 +96,21 @@ class Bench {
   Workload workload_;
   Device device_;
   std::unique_ptr<Mechanism> mechanism_;
+  bool evicts_;
 };
 
 constexpr KernelIndex kKernel{0, 0};
 
-// Runs the whole kernel with at most `evictions` evictions at random moments; how many there were.
+// Runs the whole kernel with at most `evictions` evictions at random moments; how many there were. Where
+// nothing calls a launch back, it is of some of the block-tasks.
 int run_evicted(const Bench& bench, int evictions, std::mt19937& random) {
   int evicted = 0;
   for (BlockCount done; done < bench.block_tasks;) {
-    bench.device->launches().launch(kKernel, {done, bench.block_tasks});
+    BlockCount last = bench.block_tasks;
+    if (!bench.can_evict() && evicted < evictions)
+      last = done + BlockCount{1 + static_cast<std::int64_t>(
+                                       random() % static_cast<std::uint64_t>((last - done).count))};
+    bench.device->launches().launch(kKernel, {done, last});
     if (evicted < evictions) {
       // From before its start to after its end.
       if (random() % 4 != 0) {
@@ -104,7 +124,8 @@ int run_evicted(const Bench& bench, int evictions, std::mt19937& random) {
     const BlockCount now = bench.done();
     CHECK(bench.device->launches().started());
     CHECK(now >= done);
-    CHECK(now <= bench.block_tasks);
+    CHECK(now <= last);
+    if (!bench.can_evict()) CHECK(now == last);
     done = now;
   }
   return evicted;
@@ -112,10 +133,10 @@ int run_evicted(const Bench& bench, int evictions, std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("outputs are right after any number of evictions", "[gpu]") {
+TEST_CASE("outputs are right after any number of evictions", "[gpu][outputs]") {
   if (!have_gpu()) return;
-  std::mt19937 random(1);
-  for (const char* mechanism : {"flag-copy", "write-value"})
+  under_every_mechanism([](const std::string& mechanism) {
+    std::mt19937 random(1);
     for (const std::string& name : Kernels::names()) {
       const Bench bench(kernel_from(name, medium_size(name)), mechanism);
       for (const int evictions : {0, 1, 50}) {
@@ -139,13 +160,14 @@ TEST_CASE("outputs are right after any number of evictions", "[gpu]") {
       CHECK(bench.device->fault().empty());
       CHECK(bench.device->settle(10_s));
     }
+  });
 }
 
 // Little enough for compute-sanitizer, which makes everything a hundred times slower.
 TEST_CASE("both forms of every kernel at small sizes, evicted a few times", "[gpu][small]") {
   if (!have_gpu()) return;
-  std::mt19937 random(2);
-  for (const char* mechanism : {"flag-copy", "write-value"})
+  under_every_mechanism([](const std::string& mechanism) {
+    std::mt19937 random(2);
     for (const std::string& name : Kernels::names()) {
       INFO(mechanism << ", " << name);
       const Bench bench(kernel_from(name, small_size(name)), mechanism);
@@ -160,6 +182,7 @@ TEST_CASE("both forms of every kernel at small sizes, evicted a few times", "[gp
         CHECK(bench.device->memory().difference(kKernel).empty());
       }
     }
+  });
 }
 
 TEST_CASE("the original form gives the same, and both forms are timed", "[gpu]") {
@@ -203,7 +226,7 @@ TEST_CASE("observed lengths are those of the last launch", "[gpu]") {
 
 TEST_CASE("an eviction after the end harms neither that launch nor the next", "[gpu]") {
   if (!have_gpu()) return;
-  for (const char* mechanism : {"flag-copy", "write-value"}) {
+  under_every_mechanism([](const std::string& mechanism) {
     const Bench bench(kernel_from("throttle", "{block_tasks: 100, time: 5 us}"), mechanism);
     for (int i = 0; i < 200; ++i) {
       bench.device->launches().launch(kKernel, {{0}, {100}});
@@ -215,7 +238,36 @@ TEST_CASE("an eviction after the end harms neither that launch nor the next", "[
       bench.device->launches().launch(kKernel, {{0}, {100}});
       CHECK(bench.done().count == 100);
     }
-  }
+  });
+}
+
+TEST_CASE("an order to leave is obeyed before the launch is over, wherever it can be", "[gpu]") {
+  if (!have_gpu()) return;
+  under_every_mechanism([](const std::string& mechanism) {
+    // 20 us each, for far longer than any order takes.
+    const Bench bench(kernel_from("throttle", "{block_tasks: 20000000, time: 20 us}"), mechanism);
+    const BlockCount last{bench.can_evict() ? bench.block_tasks.count : 20'000};
+    std::vector<std::int64_t> delays;
+    for (int i = 0; i < 50; ++i) {
+      bench.device->launches().launch(kKernel, {{0}, last});
+      bench.until("the first block", [&] { return bench.device->launches().started(); });
+      for (const auto moment = Clock::now() + std::chrono::microseconds(300); Clock::now() < moment;)
+        continue;
+      const auto ordered = Clock::now();
+      bench.device->launches().evict();
+      bench.until("the last block", [&] { return bench.device->launches().gone(); });
+      delays.push_back(std::chrono::nanoseconds(Clock::now() - ordered).count());
+      const BlockCount done = bench.done();
+      CHECK(done.count > 0);
+      CHECK((done < last) == bench.can_evict());
+    }
+    std::sort(delays.begin(), delays.end());
+    std::printf("%s: gone %.1f us after the order (median), %.1f at most, in block-tasks of 20 us\n",
+                mechanism.c_str(), static_cast<double>(delays[25]) / 1e3,
+                static_cast<double>(delays[49]) / 1e3);
+    // Every block's read of host memory takes its turn under `basic`; adaptive checks are 0.1 ms apart.
+    if (bench.can_evict()) CHECK(delays[25] < 20'000'000);
+  });
 }
 
 TEST_CASE("copies in both directions end while a kernel runs", "[gpu]") {
@@ -234,26 +286,31 @@ TEST_CASE("copies in both directions end while a kernel runs", "[gpu]") {
 
 TEST_CASE("a kernel that does not end in time is left alone", "[gpu]") {
   if (!have_gpu()) return;
-  Bench bench(kernel_from("throttle", "{block_tasks: 1, time: 500 ms}"), "flag-copy");
-  bench.device->launches().launch(kKernel, {{0}, {1}});
-  CHECK(!bench.device->settle(10_ms));
-  const auto begin = Clock::now();
-  bench.device.reset();
-  CHECK(Clock::now() - begin < std::chrono::milliseconds(100));
+  under_every_mechanism([](const std::string& mechanism) {
+    Bench bench(kernel_from("throttle", "{block_tasks: 1, time: 500 ms}"), mechanism);
+    bench.device->launches().launch(kKernel, {{0}, {1}});
+    bench.device->launches().evict();
+    CHECK(!bench.device->settle(10_ms));
+    const auto begin = Clock::now();
+    bench.device.reset();
+    CHECK(Clock::now() - begin < std::chrono::milliseconds(100));
+  });
 }
 
 TEST_CASE("more than the device's memory is refused in one line", "[gpu]") {
   if (!have_gpu()) return;
   const auto code = kernel_from("VA", "{elements: 17179869184, per_thread: 1024}");  // 192 GiB
   if (describe_cuda_device(0).memory > code->memory()) return;
-  std::string why;
-  try {
-    const Bench bench(code, "flag-copy");
-  } catch (const RunError& error) {
-    why = error.what();
-  }
-  CHECK(why.find("out of device memory: asked for 64 GiB") == 0);
-  CHECK(why.find('\n') == std::string::npos);
+  under_every_mechanism([&](const std::string& mechanism) {
+    std::string why;
+    try {
+      const Bench bench(code, mechanism);
+    } catch (const RunError& error) {
+      why = error.what();
+    }
+    CHECK(why.find("out of device memory: asked for 64 GiB") == 0);
+    CHECK(why.find('\n') == std::string::npos);
+  });
 }
 
 TEST_CASE("a mechanism that is only simulated is refused", "[gpu]") {

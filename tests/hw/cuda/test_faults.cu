@@ -1,12 +1,16 @@
 // A kernel that faults: the run fails with CUDA's word for it. It takes the process's use of the GPU with it,
-// so this runs by itself: gangway_gpu_tests "[fault]".
+// so this runs by itself, gangway_gpu_tests "[fault]", and each mechanism in a process of its own.
+#include <cstdlib>
+
 #include "hw/cuda/cuda_device.hpp"
 #include "hw/cuda/device_array.cuh"
 #include "hw/cuda/device_facts.hpp"
 #include "hw/executor.hpp"
 #include "hw/kernels/host_problem.hpp"
+#include "hw/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/hw/cuda/gpu.hpp"
+#include "tests/hw/mechanism_cases.hpp"
 #include "tests/no_trace.hpp"
 #include "tests/scenario.hpp"
 
@@ -41,9 +45,22 @@ class FaultyCode : public KernelCode {
   std::unique_ptr<CudaProblem> on_cuda(std::uint64_t) const override { return std::make_unique<Faulty>(); }
 };
 
+constexpr const char* kChosen = "GANGWAY_FAULT_MECHANISM";
+
 }  // namespace
 
-TEST_CASE("a kernel that faults fails the run", "[.][fault]") {
+TEST_CASE("a kernel that faults fails the run under every mechanism", "[.][fault]") {
+  if (!gangway::testing::have_gpu()) return;
+  for (const std::string& mechanism : gangway::testing::mechanisms_on("cuda")) {
+    INFO(mechanism);
+    setenv(kChosen, mechanism.c_str(), 1);
+    int refused = 0;
+    CHECK(run_program({"/proc/self/exe", "[fault-of-one]"}, refused) == 0);
+    CHECK(refused == 0);
+  }
+}
+
+TEST_CASE("a kernel that faults fails the run", "[.][fault-of-one]") {
   if (!gangway::testing::have_gpu()) return;
   Workload workload;
   Client client;
@@ -55,8 +72,10 @@ TEST_CASE("a kernel that faults fails the run", "[.][fault]") {
   kernel.code = std::make_shared<FaultyCode>();
   client.kernels.push_back(kernel);
   workload.clients.push_back(client);
-  const Device device = describe_cuda_device(0);
-  const auto mechanism = gangway::testing::mechanism_from("flag-copy");
+  Device device = describe_cuda_device(0);
+  device.polls = PollCosts{};
+  const char* chosen = std::getenv(kChosen);
+  const auto mechanism = gangway::testing::usual_mechanism(chosen != nullptr ? chosen : "flag-copy");
   std::string what;
   try {
     const WorldSetup setup{workload, device, *mechanism};

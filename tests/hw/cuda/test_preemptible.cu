@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <random>
+#include <vector>
 
 #include "hw/cuda/preemptible.cuh"
 #include "tests/catch.hpp"
@@ -102,7 +103,7 @@ void until(Condition condition) {
     }
 }
 
-// The original, the persistent form whole, and with evictions: all must leave the same.
+// The original, and each form whole and with evictions, or in slices: all must leave the same.
 template <typename K, typename... A>
 void same_in_all_forms(const K& kernel, std::size_t threads, A... arguments) {
   Session session;
@@ -112,26 +113,40 @@ void same_in_all_forms(const K& kernel, std::size_t threads, A... arguments) {
   const std::vector<unsigned> expected = out.read();
   CHECK(std::any_of(expected.begin(), expected.end(), [](unsigned v) { return v != 0; }));
 
-  out.clear();
-  kernel.launch(session, out.data, arguments...);
-  until([&] { return session.gone(); });
-  CHECK(session.done() == kernel.block_tasks());
-  CHECK(out.read() == expected);
-
-  out.clear();
-  std::mt19937 random(3);
-  int launches = 0;
-  for (std::uint32_t done = 0; done < kernel.block_tasks(); ++launches) {
-    kernel.launch(session, done, kernel.block_tasks(), out.data, arguments...);
-    if (random() % 3 != 0) until([&] { return session.started(); });
-    if (launches < 500) session.evict();
+  using gangway::PollingForm;
+  const std::vector<Persistence> forms{{PollingForm::claim},
+                                       {PollingForm::host},
+                                       {PollingForm::proxy},
+                                       {PollingForm::proxy, {}, 20'000},  // ns between looks
+                                       {PollingForm::none}};
+  for (std::size_t form = 0; form < forms.size(); ++form) {
+    INFO("form " << form);
+    session.persist(forms[form]);
+    out.clear();
+    kernel.launch(session, out.data, arguments...);
     until([&] { return session.gone(); });
-    CHECK(session.started());
-    CHECK(session.done() >= done);
-    done = session.done();
+    CHECK(session.done() == kernel.block_tasks());
+    CHECK(out.read() == expected);
+
+    out.clear();
+    std::mt19937 random(3);
+    int launches = 0;
+    const bool slices = session.polling() == PollingForm::none;
+    for (std::uint32_t done = 0; done < kernel.block_tasks(); ++launches) {
+      const std::uint32_t left = kernel.block_tasks() - done;
+      const std::uint32_t last = done + (slices && launches < 50 ? 1 + random() % left : left);
+      kernel.launch(session, done, last, out.data, arguments...);
+      if (random() % 3 != 0) until([&] { return session.started(); });
+      if (launches < 500) session.evict();
+      until([&] { return session.gone(); });
+      CHECK(session.started());
+      CHECK(session.done() >= done);
+      if (slices) CHECK(session.done() == last);
+      done = session.done();
+    }
+    INFO(launches << " launches");
+    CHECK(out.read() == expected);
   }
-  INFO(launches << " launches");
-  CHECK(out.read() == expected);
 }
 
 }  // namespace

@@ -43,6 +43,17 @@ TEST_CASE("microkernels: the next process is restored while one runs, the last o
   CHECK(memory_lines(played) == Lines{"0 A 20", "25 B 40", "125 A 0", "125 A 20", "155 B 0", "210 A 0"});
 }
 
+TEST_CASE("microkernels: where all states are resident, processes take turns and nothing is moved",
+          "[memory]") {
+  const Played played = play({{with_memory(client("A", 0, 100), 20), with_memory(client("B", 0, 40), 40)}},
+                             sixty(", state: resident"));
+  CHECK(copy_lines(played).empty());
+  CHECK(played.lines == Lines{"0 A launch", "10 A start", "70 A gone 60", "75 A budget", "75 B launch",
+                              "85 B start", "125 B gone 40", "130 B completed", "130 B finished",
+                              "130 A launch", "140 A start", "180 A gone 40", "185 A completed",
+                              "185 A finished"});
+}
+
 TEST_CASE("microkernels: nothing is saved while nobody waits", "[memory]") {
   const Played played = play({{with_memory(client("A", 0, 100), 20)}}, sixty());
   CHECK(played.lines == Lines{"25 A launch", "35 A start", "95 A gone 60", "100 A budget", "100 A launch",
