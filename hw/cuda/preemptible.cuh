@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -230,6 +231,15 @@ struct Persistence {
   std::function<std::uint32_t(std::uint32_t room, std::uint32_t block_tasks)> blocks;
 };
 
+// Where an original kernel runs as in a program that knows nothing of this: a stream, and words and signals
+// of its own in device memory, all of which must live as long as it runs. `words->begun` gets the time of its
+// first block; nothing tells its end.
+struct Place {
+  cudaStream_t stream;
+  Words* words;
+  Signals* signals;
+};
+
 // The words, signals and streams of one sequence of launches on the current device: one launch at a time. No
 // call but the constructor and the destructor waits. All throw Error. The destructor waits for what runs.
 class Session {
@@ -274,6 +284,10 @@ class Session {
 
   // From now on launches record what `observation` has room for; its null pointers: no longer.
   void observe(const Observation& observation) { observation_ = observation; }
+
+  // From now on original kernels run there, any number at once, and have no part in started() and gone().
+  void originals_in(const Place& place) { place_ = place; }
+  const std::optional<Place>& originals_place() const { return place_; }
 
   // From now on launches persist like this.
   void persist(Persistence persistence) { persistence_ = std::move(persistence); }
@@ -338,6 +352,7 @@ class Session {
   std::unique_ptr<std::uint32_t, FreeHost> slots_;
   Stream kernels_, commands_;
   Observation observation_;
+  std::optional<Place> place_;
   Persistence persistence_;
   std::uint32_t launch_ = 0, evicted_ = 0;
 };
@@ -401,6 +416,13 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
   // The kernel as it was, whole. It cannot be evicted; gone() tells, and device_ns() measures, to the start
   // of the stream's next kernel, about a microsecond after the last block's end.
   void launch_original(Session& session, A... arguments) const {
+    if (const auto& place = session.originals_place()) {
+      Stay there{place->words, place->signals, {1, 0, block_tasks_, block_tasks_}, grid_, {}};
+      void* values[] = {&there, &arguments...};
+      check(cudaLaunchKernel(kOriginal, grid_, block_, values, shared_memory_, place->stream),
+            "cudaLaunchKernel");
+      return;
+    }
     Stay stay = session.begin(grid_, 0, block_tasks_, block_tasks_);
     void* values[] = {&stay, &arguments...};
     check(cudaLaunchKernel(kOriginal, grid_, block_, values, shared_memory_, session.kernels()),
