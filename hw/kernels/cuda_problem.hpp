@@ -7,6 +7,7 @@
 
 #include "hw/protocol.hpp"
 #include "models/policy.hpp"
+#include "models/quantity.hpp"
 
 namespace gangway {
 
@@ -14,9 +15,20 @@ namespace preemptible {
 class Session;  // hw/cuda/preemptible.cuh
 }
 
+// What a form of a kernel takes, as compiled for the device.
+struct KernelResources {
+  std::int64_t registers = 0;  // per thread
+  Bytes shared_memory;         // per block
+  std::int64_t blocks_per_sm = 0;
+};
+struct KernelForms {
+  KernelResources original, persistent;
+};
+
 class CudaProblem {
  public:
   virtual ~CudaProblem() = default;
+  virtual KernelForms forms(PollingForm polling) const = 0;
   // As many persistent blocks of that form as the device holds at once, no more than there are block-tasks.
   virtual std::int64_t blocks(PollingForm polling) const = 0;
   // These return at once. Throw preemptible::Error.
