@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <thread>
 
 #include "hw/clock.hpp"
@@ -333,7 +334,9 @@ class OnDevice {
       for (const NativeKernel& kernel : of_client)
         problems.push_back(kernel.code ? kernel.code->on_cuda(kernel.input_seed) : nullptr);
     }
-    session_ = std::make_unique<preemptible::Session>();
+    each_problem([&](const CudaProblem&) {
+      if (!session_) session_ = std::make_unique<preemptible::Session>();  // it has streams of its own
+    });
   }
 
   // What comes first is slow, as CUDA loads code and makes queues then.
@@ -341,7 +344,7 @@ class OnDevice {
     DeviceArray<preemptible::Words> start(1);
     for (const cudaStream_t stream : streams_)
       launch(stream, variants().front().code, 1, dim3(32), {}, {}, spare_.data());
-    session_->originals_in(preemptible::Place{streams_[0], start.data(), signals_.data()});
+    if (session_) session_->originals_in(preemptible::Place{streams_[0], start.data(), signals_.data()});
     each_problem(
         [&](const CudaProblem& problem) { carried_out([&] { problem.launch_original(*session_); }); });
     for (const Variant& variant : variants())
@@ -387,18 +390,18 @@ class OnDevice {
 class CudaPlayer : public NativePlayer {
  public:
   explicit CudaPlayer(const NativeSetup& setup)
-      : watchdog_(setup.watchdog),
-        on_(carried_out([&] { return std::make_unique<OnDevice>(setup); })),
-        first_(on_->synchronise_clocks()) {}
+      : watchdog_(setup.watchdog), on_(carried_out([&] { return std::make_unique<OnDevice>(setup); })) {}
   ~CudaPlayer() override { leave(); }
   CudaPlayer(const CudaPlayer&) = delete;
   CudaPlayer& operator=(const CudaPlayer&) = delete;
 
-  void warm_up() override { on_->warm_up(); }
-
   void prepare(const NativeRun& run) override {
     run_ = &run;
     on_->prepare(run);
+    if (!first_) {  // not before: other processes may have been at work
+      first_ = on_->synchronise_clocks();
+      on_->warm_up();
+    }
     reference_ = on_->reference();
     before_ = on_->synchronise_clocks();
   }
@@ -426,7 +429,7 @@ class CudaPlayer : public NativePlayer {
   }
 
   void collect(NativeMeasurement& measured) override {
-    const ClockMap clocks(first_, before_, on_->synchronise_clocks());
+    const ClockMap clocks(*first_, before_, on_->synchronise_clocks());
     const auto time = [&](std::int64_t device) { return Time{} + (clocks.host(device) - origin_); };
     measured.uncertainty = clocks.uncertainty() + (run_->events > 0 ? reference_.uncertainty : Duration{});
     const auto stamps = on_->stamps(run_->stamps);
@@ -500,7 +503,7 @@ class CudaPlayer : public NativePlayer {
 
   const Duration watchdog_;
   std::unique_ptr<OnDevice> on_;
-  const ClockPair first_;
+  std::optional<ClockPair> first_;  // long before all runs
   const NativeRun* run_ = nullptr;
   HostClock::Instant origin_;
   OnDevice::Reference reference_;

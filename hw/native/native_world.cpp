@@ -29,8 +29,6 @@ class InThisProcess : public NativeStage {
   InThisProcess(const NativePlan& plan, const MakeNativePlayer& make) : player_(make(plan.on_device())) {}
 
   NativeMeasurement play(const NativePlan& plan, const TraceSink& trace) override {
-    if (!warm_) player_->warm_up();
-    warm_ = true;
     player_->prepare(plan.run());
     NativeMeasurement measured = player_->play(HostClock::now(), [&] { return trace.stopped(); });
     player_->collect(measured);
@@ -39,7 +37,6 @@ class InThisProcess : public NativeStage {
 
  private:
   std::unique_ptr<NativePlayer> player_;
-  bool warm_ = false;
 };
 
 class InProcesses : public NativeStage {
@@ -64,8 +61,6 @@ class InProcesses : public NativeStage {
     std::vector<NativePart> parts;
     for (const auto& clients : plan.processes())
       parts.push_back(part_of(plan.run(), plan.on_device(), clients));
-    if (!warm_) one_after_the_other([](std::size_t) { return Json{{"warm_up", true}}; });
-    warm_ = true;
     one_after_the_other([&](std::size_t p) { return Json{{"prepare", wire(parts[p].run)}}; });
     // All must have read it by then.
     const auto origin =
@@ -109,7 +104,6 @@ class InProcesses : public NativeStage {
 
   std::unique_ptr<MpsDaemon> mps_;  // its clients end before it
   std::vector<std::unique_ptr<NativeProcess>> processes_;
-  bool warm_ = false;
 };
 
 class NativeWorld : public World {

@@ -107,13 +107,13 @@ void NativePlan::make_streams() {
     const std::int32_t priority = std::clamp(client.priority, 0, highest);
     auto known = client.stream.empty() ? named.end() : named.find(client.stream);
     if (known == named.end()) {
-      stream_of_.push_back(static_cast<std::uint32_t>(streams.size()));
+      on_device_.stream_of.push_back(static_cast<std::uint32_t>(streams.size()));
       streams.push_back({null, priority});
-      if (!client.stream.empty()) named.emplace(client.stream, stream_of_.back());
+      if (!client.stream.empty()) named.emplace(client.stream, on_device_.stream_of.back());
     } else {
-      stream_of_.push_back(known->second);
+      on_device_.stream_of.push_back(known->second);
     }
-    if (streams[stream_of_.back()].priority != priority || (null && priority != 0))
+    if (streams[on_device_.stream_of.back()].priority != priority || (null && priority != 0))
       throw InputError({"--world cuda", 0}, "workload.clients." + client.name + ".priority",
                        std::to_string(client.priority),
                        null ? "0 in the stream 'default'" : "one priority for all clients of a stream");
@@ -166,7 +166,7 @@ void NativePlan::add_program(JobId job) {
   const Client& client = setup_.workload.clients[job.client.index];
   NativeOperation next;
   next.job = job;
-  next.stream = stream_of_[job.client.index];
+  next.stream = on_device_.stream_of[job.client.index];
   const auto add_copy = [&](CopyDirection direction, Bytes size) {
     if (size.count == 0) return;
     NativeOperation copy = next;

@@ -43,7 +43,6 @@ class NativePlan {
 
   const WorldSetup setup_;
   NativeSetup on_device_;
-  std::vector<std::uint32_t> stream_of_;  // by client
   std::vector<std::vector<std::uint32_t>> processes_;
   std::vector<std::int64_t> standalone_;
   NativeRun run_;

@@ -16,9 +16,8 @@ class NativePlayer {
  public:
   virtual ~NativePlayer() = default;
 
-  // Keeps the device busy until its speed is the usual one.
-  virtual void warm_up() = 0;
-  // Makes room for a run and reads the clocks. The run must live until collect(). Waits and allocates.
+  // Makes room for a run and reads the clocks; the first time it also keeps the device busy until its speed
+  // is the usual one. The run must live until collect(). Waits and allocates.
   virtual void prepare(const NativeRun& run) = 0;
   // Issues each release's operations when it is due, counted from `origin`, and waits for the end of all.
   // Asks `stopped` now and then while nothing is due, and issues no more once it says so.

@@ -88,7 +88,6 @@ class Answering {
       return true;
     }
     if (player_ == nullptr) throw RunError("asked for something before the setup");
-    if (asked.contains("warm_up")) return player_->warm_up(), true;
     if (asked.contains("prepare")) {
       run_ = run_from_wire(asked.at("prepare"));
       return player_->prepare(run_), true;

@@ -2,7 +2,6 @@
 //
 // Both ends talk in lines of JSON. A process is asked one thing at a time and answers each with one line:
 //   {"setup": ...}           once, before anything else
-//   {"warm_up": true}
 //   {"prepare": RUN}
 //   {"play": NS}             the origin, by the clock that all processes of the machine share. While it plays
 //   a
@@ -49,8 +48,8 @@ class NativeProcess {
   std::string text_;  // read, not answered yet
 };
 
-// The other end: does what is asked for on descriptor `in`, and answers on `out`, until `in` ends. A process of
-// its own should ignore SIGINT, as who asks says when to stop, and SIGPIPE.
+// The other end: does what is asked for on descriptor `in`, and answers on `out`, until `in` ends. A process
+// of its own should ignore SIGINT, as who asks says when to stop, and SIGPIPE.
 void play_as_asked(int in, int out, const MakeNativePlayer& make);
 
 // The program `gangway`: this one, or the one beside it, or else in PATH. Throws RunError without one.

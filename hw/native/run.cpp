@@ -15,23 +15,51 @@ NativeOperation& NativeRun::add(NativeOperation operation, std::uint32_t blocks)
   return operations.emplace_back(std::move(operation));
 }
 
+namespace {
+
+bool among(const std::vector<std::uint32_t>& numbers, std::uint32_t number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+// Those of the clients, by number.
+std::vector<std::uint32_t> streams_of(const NativeSetup& setup, const std::vector<std::uint32_t>& clients) {
+  std::vector<std::uint32_t> used;
+  for (const std::uint32_t client : clients) used.push_back(setup.stream_of[client]);
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  return used;
+}
+
+std::uint32_t place_of(const std::vector<std::uint32_t>& used, std::uint32_t stream) {
+  return static_cast<std::uint32_t>(std::lower_bound(used.begin(), used.end(), stream) - used.begin());
+}
+
+}  // namespace
+
 NativeSetup part_of(const NativeSetup& setup, const std::vector<std::uint32_t>& clients) {
+  const std::vector<std::uint32_t> used = streams_of(setup, clients);
   NativeSetup part = setup;
-  for (std::uint32_t c = 0; c < part.kernels.size(); ++c)
-    if (std::find(clients.begin(), clients.end(), c) == clients.end()) part.kernels[c].clear();
+  part.streams.clear();
+  for (const std::uint32_t stream : used) part.streams.push_back(setup.streams[stream]);
+  for (std::uint32_t c = 0; c < part.kernels.size(); ++c) {
+    part.stream_of[c] = among(clients, c) ? place_of(used, setup.stream_of[c]) : 0;
+    if (!among(clients, c)) part.kernels[c].clear();
+  }
   return part;
 }
 
 NativePart part_of(const NativeRun& run, const NativeSetup& setup,
                    const std::vector<std::uint32_t>& clients) {
+  const std::vector<std::uint32_t> used = streams_of(setup, clients);
   NativePart part;
   for (std::size_t r = 0; r < run.releases.size(); ++r) {
     const NativeRelease& release = run.releases[r];
-    if (std::find(clients.begin(), clients.end(), release.job.client.index) == clients.end()) continue;
+    if (!among(clients, release.job.client.index)) continue;
     part.releases.push_back(r);
     part.run.releases.push_back({release.time, release.job, part.run.operations.size(), 0});
     for (std::size_t i = 0; i < release.count; ++i) {
-      const NativeOperation& operation = run.operations[release.first + i];
+      NativeOperation operation = run.operations[release.first + i];
+      operation.stream = place_of(used, operation.stream);
       part.operations.push_back(release.first + i);
       part.run.add(operation,
                    operation.copy ? 0 : setup.kernels[operation.job.client.index][operation.kernel].blocks);

@@ -35,6 +35,7 @@ struct NativeKernel {
 
 struct NativeSetup {
   std::vector<NativeStream> streams;
+  std::vector<std::uint32_t> stream_of;            // by client
   std::vector<std::vector<NativeKernel>> kernels;  // by client; of clients that play elsewhere none
   Bytes longest_copy;
   Duration watchdog;  // so long after the last call everything must be over
@@ -95,7 +96,8 @@ struct NativeMeasurement {
   Duration lasted, off_cpu;        // of the thread that issued: at work, and without a processor in that time
 };
 
-// The clients that play in one process: their part of a run, and where its operations are in the whole.
+// The clients that play in one process: their part of a run, with the streams that they use alone, and where
+// its operations are in the whole.
 struct NativePart {
   NativeRun run;
   std::vector<std::size_t> operations, releases;

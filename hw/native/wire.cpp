@@ -48,7 +48,9 @@ NativeKernel kernel_from(const Json& json) {
 }  // namespace
 
 nlohmann::json wire(const NativeSetup& setup) {
-  Json json{{"longest_copy", setup.longest_copy.count}, {"watchdog", setup.watchdog.ns}};
+  Json json{{"longest_copy", setup.longest_copy.count},
+            {"watchdog", setup.watchdog.ns},
+            {"stream_of", setup.stream_of}};
   json["streams"] = json["kernels"] = Json::array();
   for (const NativeStream& stream : setup.streams) json["streams"].push_back({stream.null, stream.priority});
   for (const auto& of_client : setup.kernels) {
@@ -62,6 +64,7 @@ NativeSetup setup_from_wire(const nlohmann::json& json) {
   NativeSetup setup;
   setup.longest_copy = {json.at("longest_copy").get<std::int64_t>()};
   setup.watchdog = {json.at("watchdog").get<std::int64_t>()};
+  setup.stream_of = json.at("stream_of").get<std::vector<std::uint32_t>>();
   for (const Json& stream : json.at("streams")) setup.streams.push_back({stream.at(0), stream.at(1)});
   for (const Json& of_client : json.at("kernels")) {
     auto& kernels = setup.kernels.emplace_back();

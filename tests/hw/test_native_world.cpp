@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <filesystem>
 #include <list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
@@ -29,7 +32,6 @@ class MadeUpPlayer : public NativePlayer {
  public:
   explicit MadeUpPlayer(NativeSetup setup) : setup_(std::move(setup)) {}
 
-  void warm_up() override {}
   void prepare(const NativeRun& run) override { run_ = &run; }
 
   NativeMeasurement play(HostClock::Instant origin, const std::function<bool()>& stopped) override {
@@ -129,7 +131,7 @@ class Answerers {
     for (std::thread& thread : threads_) thread.join();
     unsetenv("GANGWAY_RELAYS");
   }
-  std::size_t count() const { return threads_.size(); }
+  std::size_t count() const { return count_; }
 
  private:
   void watch() {
@@ -139,6 +141,7 @@ class Answerers {
         const std::string name = entry.path().string();
         if (!name.ends_with(".ready") || std::find(known.begin(), known.end(), name) != known.end()) continue;
         known.push_back(name);
+        ++count_;
         threads_.emplace_back([name] {
           const int in = open((name + "/in").c_str(), O_RDONLY | O_CLOEXEC);
           const int out = open((name + "/out").c_str(), O_WRONLY | O_CLOEXEC);
@@ -150,6 +153,7 @@ class Answerers {
 
   ScratchFolder folder_;
   std::atomic<bool> over_ = false;
+  std::atomic<std::size_t> count_ = 0;
   std::list<std::thread> threads_;
   std::thread watch_;
 };
@@ -173,6 +177,7 @@ struct Scene {
       kernel.code = setup_from_wire({{"longest_copy", 0},
                                      {"watchdog", 0},
                                      {"streams", nlohmann::json::array()},
+                                     {"stream_of", nlohmann::json::array()},
                                      {"kernels", {{{1, {1, 1, 1}, 0, 0, 1, kernel.code_text, 1}}}}})
                         .kernels[0][0]
                         .code;
@@ -372,7 +377,10 @@ TEST_CASE("parts of a run are numbered anew, and what they measured finds its pl
   CHECK(parts[1].run.operations[1].event == 1);
   CHECK(parts[1].run.operations[2].first_stamp == 0);
   CHECK(part_of(plan.on_device(), {1, 2}).kernels[0].empty());
-  CHECK(part_of(plan.on_device(), {1, 2}).streams.size() == 3);
+  CHECK(part_of(plan.on_device(), {1, 2}).streams.size() == 2);
+  CHECK(part_of(plan.on_device(), {1, 2}).stream_of == std::vector<std::uint32_t>{0, 0, 1});
+  CHECK(parts[1].run.operations[1].stream == 0);
+  CHECK(parts[1].run.operations[3].stream == 1);
 
   const auto at = [](std::int64_t ns) { return Time{ns}; };
   std::vector<NativeMeasurement> measured(2);
