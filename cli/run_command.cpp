@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -15,6 +16,8 @@
 #include "experiments/reproduction.hpp"
 #include "experiments/runner.hpp"
 #include "experiments/study_runner.hpp"
+#include "hw/cuda/native_player.hpp"
+#include "hw/native/process.hpp"
 
 namespace gangway {
 namespace {
@@ -29,7 +32,7 @@ struct Arguments {
   std::string seed;
   std::optional<std::string> points;
   unsigned jobs = 0;
-  bool force = false, trace = false, verify = false;
+  bool force = false, trace = false, verify = false, native_clients = false;
   std::string trace_limit = "1 GiB";
 };
 
@@ -141,6 +144,12 @@ int run_study(const Arguments& arguments, const std::string& command, Configurat
 }
 
 int run(Arguments arguments, const std::string& command) {
+  if (arguments.native_clients) {
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGPIPE, SIG_IGN);
+    play_as_asked(STDIN_FILENO, STDOUT_FILENO, make_native_cuda_player);
+    return 0;
+  }
   Configuration configuration = read_configuration(arguments.file);
   const std::optional<KeptRun> kept = read_kept_run(arguments.file);
   take_over(arguments, kept);
@@ -204,6 +213,9 @@ void add_run(CLI::App& app, const std::string& command, int& code) {
   sub->add_flag("--trace", arguments->trace, "keep the timeline of one run per point and policy");
   sub->add_option("--trace-limit", arguments->trace_limit,
                   "what timelines may take on disk, all together (default 1 GiB)");
+  sub->add_flag("--native-clients", arguments->native_clients,
+                "be a process of native clients, and do what is asked for on stdin")
+      ->group("");
   sub->callback([arguments, command, &code] { code = run(*arguments, command); });
 }
 

@@ -65,14 +65,15 @@ std::string device_text(const Calibration& c, const std::string& name, const std
       "costs beside its longest\n"
       "# block-task. calibration.json has intervals and residuals.\n"
       "kind: device\nversion: 1\nname: {}\nsource: \"{}\"\nsms: {}\n"
-      "sm: {{threads: {}, blocks: {}, registers: {}, shared_memory: {}}}\nmemory: {}\ncopy:\n"
+      "sm: {{threads: {}, blocks: {}, registers: {}, shared_memory: {}, warp: {}, reserved_shared_memory: "
+      "{}}}\nmemory: {}\ncopy:\n"
       "  h2d: {{bandwidth: {}, latency: {}}}\n  d2h: {{bandwidth: {}, latency: {}}}\n"
       "commands: {{launch: {}, evict: {}, notice: {}, pending_work: {}}}\n{}{}",
-      name, source, d.sms, d.sm.threads, d.sm.blocks, d.sm.registers, to_text(d.sm.shared_memory),
-      to_text(d.memory), bandwidth_text(d.h2d.bandwidth), to_text(d.h2d.latency),
-      bandwidth_text(d.d2h.bandwidth), to_text(d.d2h.latency), to_text(d.commands.launch),
-      to_text(d.commands.evict), to_text(d.commands.notice), to_text(d.commands.pending_work),
-      polls_text(d.polls), time_slice_text(d.time_slice));
+      name, source, d.sms, d.sm.threads, d.sm.blocks, d.sm.registers, to_text(d.sm.shared_memory), d.sm.warp,
+      to_text(d.sm.reserved_shared_memory), to_text(d.memory), bandwidth_text(d.h2d.bandwidth),
+      to_text(d.h2d.latency), bandwidth_text(d.d2h.bandwidth), to_text(d.d2h.latency),
+      to_text(d.commands.launch), to_text(d.commands.evict), to_text(d.commands.notice),
+      to_text(d.commands.pending_work), polls_text(d.polls), time_slice_text(d.time_slice));
 }
 
 std::string workload_text(const Calibration& c, const std::string& name, const std::string& source) {
@@ -91,6 +92,9 @@ std::string workload_text(const Calibration& c, const std::string& name, const s
                       k.name, k.code_text, k.block_tasks.count, fmt::join(k.block, ", "));
       text += fmt::format("        time: {}\n        transformation_overhead: {}\n", to_text(k.time),
                           to_text(k.transformation_overhead));
+      if (k.registers > 0)
+        text += fmt::format("        registers: {}\n        shared_memory: {}\n", k.registers,
+                            to_text(k.shared_memory));
       if (k.eviction_delay) text += fmt::format("        eviction_delay: {}\n", to_text(*k.eviction_delay));
     }
   }
@@ -101,6 +105,12 @@ std::string workload_text(const Calibration& c, const std::string& name, const s
 Json bound(double x) { return std::isfinite(x) ? Json(x) : Json(); }
 Json json_of(const Estimate& e) {
   return {{"value", e.value}, {"low", bound(e.low)}, {"high", bound(e.high)}};
+}
+
+Json json_of(const KernelResources& resources) {
+  return {{"registers", resources.registers},
+          {"shared_memory", resources.shared_memory.count},
+          {"blocks_per_sm", resources.blocks_per_sm}};
 }
 
 std::string json_text(const Calibration& c, const std::string& name, const std::string& command) {
@@ -115,6 +125,12 @@ std::string json_text(const Calibration& c, const std::string& name, const std::
             {"useful", c.useful},
             {"unit", "ns"}};
   if (c.together_under_mps) json["together_under_mps"] = *c.together_under_mps;
+  for (const FormsOfKernel& f : c.forms)
+    json["kernels"].push_back({{"kernel", f.kernel},
+                               {"block_tasks", f.block_tasks.count},
+                               {"threads", f.threads},
+                               {"original", json_of(f.forms.original)},
+                               {"transformed", json_of(f.forms.persistent)}});
   for (const Summary& s : c.summaries)
     json["quantities"].push_back({{"quantity", s.of.quantity},
                                   {"mechanism", s.of.mechanism},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hw/clock.hpp"
+#include "hw/kernels/cuda_problem.hpp"
 #include "hw/mechanisms/real_mechanism.hpp"
 #include "hw/poll_probe.hpp"
 #include "hw/sharing_probe.hpp"
@@ -81,6 +82,8 @@ class DeviceProbes {
   virtual Observed observed() = 0;
   // From the first block's start to the last block's end of the last launch, on the device's own clock.
   virtual Duration device_time() = 0;
+  // What its forms take of an SM; none where there are no SMs.
+  virtual std::optional<KernelForms> forms(KernelIndex) const { return std::nullopt; }
   // Persistent blocks of a launch of the whole kernel.
   virtual std::int64_t blocks(KernelIndex kernel) const = 0;
 };

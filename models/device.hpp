@@ -61,8 +61,8 @@ enum class Placement { most_room_first, lowest_index_first };
 
 // What the device does by itself with several clients' kernels: native-fifo (one primary queue),
 // native-priority (one for each of its priorities), native-timeslice (contexts take turns, each with such
-// queues), direct (one request at a time, clients' channels in turn). Of recorded programs: mps (all at
-// once).
+// queues), direct (one request at a time, clients' channels in turn), mps (contexts share it as if they were
+// one; recorded programs all at once).
 enum class Arbitration { fifo, priority, timeslice, direct, mps };
 
 struct TimeSlice {

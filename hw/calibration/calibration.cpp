@@ -168,6 +168,16 @@ void warm_up(Bench& bench, Duration length) {
 
 // --- Kernels, each alone ---
 
+// Registers are given out in eights, which is how the model counts them.
+void describe_forms(Bench& bench, Calibration& c, std::size_t client, std::uint32_t number) {
+  const auto forms = bench.device().probes().forms({0, number});
+  if (!forms) return;
+  Kernel& kernel = c.clients[client].kernels[number];
+  c.forms.push_back({label(c.clients[client], kernel), kernel.block_tasks, kernel.threads(), *forms});
+  kernel.registers = (forms->original.registers + 7) / 8 * 8;
+  kernel.shared_memory = forms->original.shared_memory;
+}
+
 void measure_times(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
   std::vector<double> original, transformed;
   for (int i = 0; i < plan.most; ++i) {  // in turns, so that slow changes of the clock meet both alike
@@ -426,10 +436,12 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
     fit_polls(c);
   }
   const std::string& mechanism = plan.mechanisms.front();
-  for (const Client& client : plan.clients) {  // one at a time: only one problem's memory is needed
+  for (std::size_t number = 0; number < plan.clients.size(); ++number) {
+    const Client& client = plan.clients[number];  // one at a time: only one problem's memory is needed
     Bench bench(entry, c.device, {client}, mechanism, plan.seed, c, stop);
     for (std::uint32_t k = 0; k < client.kernels.size(); ++k) {
       progress("kernel " + label(client, client.kernels[k]));
+      describe_forms(bench, c, number, k);
       warm_up(bench, {plan.warm_up.ns / 5});
       measure_times(bench, plan, {0, k});
       measure_block_tasks(bench, {0, k});

@@ -37,8 +37,17 @@ struct Line {
   LinearFit fit;  // parameters {intercept, slope}
 };
 
+// Of a kernel, on a device with SMs.
+struct FormsOfKernel {
+  std::string kernel;  // as in readings
+  BlockCount block_tasks;
+  std::int64_t threads = 0;  // of a block
+  KernelForms forms;
+};
+
 struct Calibration {
   Device device;
+  std::vector<FormsOfKernel> forms;
   std::vector<Client> clients;  // the measured kernels with their times, a client for each given client
   double useful = 0.5;          // share of a drain that does useful work, over all kernels
   std::vector<Reading> readings;

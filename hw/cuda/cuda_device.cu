@@ -155,6 +155,9 @@ class CudaLaunches : public DeviceLaunches, public DeviceProbes {
     return observed;
   }
   Duration device_time() override { return {static_cast<std::int64_t>(on_.session->device_ns())}; }
+  std::optional<KernelForms> forms(KernelIndex kernel) const override {
+    return carried_out([&] { return on_.of(kernel).problem->forms(on_.session->polling()); });
+  }
   std::int64_t blocks(KernelIndex kernel) const override {
     const OnDevice::Problem& problem = on_.of(kernel);
     return on_.session->blocks(problem.problem->room(on_.session->polling()),

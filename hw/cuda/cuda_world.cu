@@ -3,9 +3,11 @@
 #include "hw/cuda/cuda_poll_probe.hpp"
 #include "hw/cuda/cuda_sharing_probe.hpp"
 #include "hw/cuda/device_facts.hpp"
-#include "hw/cuda/native_world.hpp"
+#include "hw/cuda/native_player.hpp"
 #include "hw/executor.hpp"
+#include "hw/native/native_world.hpp"
 #include "hw/native/plan.hpp"
+#include "hw/native/process.hpp"
 #include "hw/real_time_refusals.hpp"
 
 namespace gangway {
@@ -26,7 +28,8 @@ class CudaWorld : public World {
     const bool native = policy.needs().has(Capability::native);
     if (!world_ || native != native_) {
       world_.reset();  // first: both may want much of the device's memory
-      world_ = native ? make_native_cuda_world(setup_) : managed();
+      world_ =
+          native ? make_native_world(setup_, make_native_cuda_player, native_process_command) : managed();
       native_ = native;
     }
     return world_->run(policy, seed, order, trace);

@@ -107,6 +107,9 @@ class FormedProblem : public CudaProblem {
  public:
   FormedProblem(dim3 grid, dim3 block) : form_(made(grid, block)) {}
   std::uint32_t room(PollingForm polling) const override { return form_.room(polling); }
+  KernelForms forms(PollingForm polling) const override {
+    return {told(form_.original_resources()), told(form_.persistent_resources(polling))};
+  }
 
  protected:
   // Launches form_ with these arguments.
@@ -118,6 +121,9 @@ class FormedProblem : public CudaProblem {
   const Form& form() const { return form_; }
 
  private:
+  static KernelResources told(const typename Form::Resources& found) {
+    return {found.registers, {static_cast<std::int64_t>(found.shared_memory)}, found.blocks_per_sm};
+  }
   static Form made(dim3 grid, dim3 block) try {
     return Form(grid, block);
   } catch (const std::exception& error) {

@@ -49,7 +49,9 @@ Device describe_cuda_device(int number) {
   device.sm = {found.maxThreadsPerMultiProcessor,
                found.maxBlocksPerMultiProcessor,
                found.regsPerMultiprocessor,
-               {static_cast<std::int64_t>(found.sharedMemPerMultiprocessor)}};
+               {static_cast<std::int64_t>(found.sharedMemPerMultiprocessor)},
+               found.warpSize,
+               {static_cast<std::int64_t>(found.reservedSharedMemPerBlock)}};
   device.memory = {static_cast<std::int64_t>(found.totalGlobalMem)};
   return device;
 }

@@ -72,6 +72,17 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
     return usual_blocks(PollingForm::claim, room(PollingForm::claim), block_tasks_);
   }
 
+  // What one block takes, and how many such an SM holds.
+  struct Resources {
+    int registers;  // per thread
+    std::size_t shared_memory;
+    int blocks_per_sm;
+  };
+  Resources original_resources() const { return resources(kOriginal); }
+  Resources persistent_resources(PollingForm polling = PollingForm::claim) const {
+    return resources(code_of(polling, false));
+  }
+
   // Launches the block-tasks [first, last) of the original grid; where the session's blocks do not poll, as
   // original blocks.
   void launch(Session& session, std::uint32_t first, std::uint32_t last, A... arguments) const {
@@ -90,6 +101,17 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
   // The kernel as it was, whole. It cannot be evicted; gone() tells, and device_ns() measures, to the start
   // of the stream's next kernel, about a microsecond after the last block's end.
   void launch_original(Session& session, A... arguments) const {
+    if (const auto& place = session.originals_place()) {
+      Stay there{};
+      there.words = place->words;
+      there.signals = place->signals;
+      there.task = {1, 0, block_tasks_, block_tasks_};
+      there.grid = grid_;
+      void* values[] = {&there, &arguments...};
+      check(cudaLaunchKernel(kOriginal, grid_, block_, values, shared_memory_, place->stream),
+            "cudaLaunchKernel");
+      return;
+    }
     launch_blocks(session, 0, block_tasks_, false, arguments...);
   }
 
@@ -113,14 +135,24 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
       check(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(shared_memory_)),
             "cudaFuncSetAttribute");
-    int device = 0, sms = 0, per_sm = 0;
+    int device = 0, sms = 0;
     check(cudaGetDevice(&device), "cudaGetDevice");
     check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+    const int per_sm = blocks_per_sm(code);
+    if (per_sm < 1) throw std::invalid_argument("a block that no SM of this device can hold");
+    return static_cast<std::uint32_t>(sms * per_sm);
+  }
+  int blocks_per_sm(const void* code) const {
+    int per_sm = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
               &per_sm, code, static_cast<int>(block_.x * block_.y * block_.z), shared_memory_),
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-    if (per_sm < 1) throw std::invalid_argument("a block that no SM of this device can hold");
-    return static_cast<std::uint32_t>(sms * per_sm);
+    return per_sm;
+  }
+  Resources resources(const void* code) const {
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, code), "cudaFuncGetAttributes");
+    return {attributes.numRegs, attributes.sharedSizeBytes + shared_memory_, blocks_per_sm(code)};
   }
 
   static inline const void* const kOriginal =

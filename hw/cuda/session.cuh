@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -48,6 +49,15 @@ inline std::uint32_t usual_blocks(PollingForm polling, std::uint32_t room, std::
   if (room <= proxies) return room + 1;  // there is none
   return (room - proxies < block_tasks ? room - proxies : block_tasks) + proxies;
 }
+
+// Where an original kernel runs as in a program that knows nothing of this: a stream, and words and signals
+// of its own in device memory, all of which must live as long as it runs. `words->begun` gets the time of its
+// first block; nothing tells its end.
+struct Place {
+  cudaStream_t stream;
+  Words* words;
+  Signals* signals;
+};
 
 // The words, signals and streams of one sequence of launches on the current device: one launch at a time. No
 // call but the constructor and the destructor waits. All throw Error. The destructor waits for what runs.
@@ -95,6 +105,10 @@ class Session {
   unsigned long long device_ns() const {  // from the first block's start to the last's end
     return read(signals_->ended) - read(signals_->begun);
   }
+
+  // From now on original kernels run there, any number at once, and have no part in started() and gone().
+  void originals_in(const Place& place) { place_ = place; }
+  const std::optional<Place>& originals_place() const { return place_; }
 
   // From now on launches record what `observation` has room for; its null pointers: no longer.
   void observe(const Observation& observation) { observation_ = observation; }
@@ -163,6 +177,7 @@ class Session {
   std::unique_ptr<std::uint32_t, FreeHost> slots_;
   Stream kernels_, commands_;
   Observation observation_;
+  std::optional<Place> place_;
   Persistence persistence_;
   std::uint32_t launch_ = 0, evicted_ = 0;
 };

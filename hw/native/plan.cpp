@@ -20,6 +20,11 @@ std::string text_of(std::span<const std::uint32_t> numbers) {
   return fmt::format("{}", fmt::join(numbers, ", "));
 }
 
+// As the policies' kernels have them, so that all work on the same data.
+std::uint64_t input_seed_of(const WorldSetup& setup, std::size_t client, std::size_t kernel) {
+  return setup.input_seed + ((std::uint64_t{client} + 1) << 32 | (kernel + 1));
+}
+
 }  // namespace
 
 void check_native(const WorldSetup& setup) {
@@ -34,17 +39,26 @@ void check_native(const WorldSetup& setup) {
 }
 
 NativePlan::NativePlan(const WorldSetup& setup) : setup_(setup) {
-  for (const Client& client : setup_.workload.clients) {
+  if (setup_.device.arbitration == Arbitration::direct)
+    throw InputError({"--world cuda", 0}, "device.arbitration", "direct",
+                     "native-fifo, native-priority, native-timeslice or mps, or the world sim");
+  on_device_.watchdog = setup_.watchdog;
+  for (std::size_t c = 0; c < setup_.workload.clients.size(); ++c) {
+    const Client& client = setup_.workload.clients[c];
     refuse(client);
-    auto& of_client = kernels_.emplace_back();
-    for (const Kernel& kernel : client.kernels)
+    auto& of_client = on_device_.kernels.emplace_back();
+    for (std::size_t k = 0; k < client.kernels.size(); ++k) {
+      const Kernel& kernel = client.kernels[k];
       of_client.push_back({static_cast<std::uint32_t>(kernel.block_tasks.count), kernel.block,
                            static_cast<std::uint32_t>(kernel.registers), kernel.shared_memory,
-                           block_length(setup_.device, kernel)});
-    longest_copy_ = std::max({longest_copy_, client.copy_in, client.copy_out});
+                           block_length(setup_.device, kernel), kernel.code, kernel.code_text,
+                           input_seed_of(setup_, c, k)});
+    }
+    on_device_.longest_copy = std::max({on_device_.longest_copy, client.copy_in, client.copy_out});
     standalone_.push_back(standalone_of(setup_, client).ns);
   }
   make_streams();
+  make_processes();
 }
 
 void NativePlan::refuse(const Client& client) const {
@@ -57,22 +71,23 @@ void NativePlan::refuse(const Client& client) const {
     unable("repeat.think", to_text(*client.repeat.think), "a period or releases of a native client");
   if (std::max(client.copy_in, client.copy_out) > kLongestCopy)
     unable("copy_in", "a copy of more than 1 GiB", "at most 1 GiB for a native client");
-  if (!client.context.empty())
-    unable("context", quote(client.context), "none: all native clients are in one");
+  const Arbitration arbitration = setup_.device.arbitration;
+  if (!client.context.empty() && arbitration != Arbitration::timeslice && arbitration != Arbitration::mps)
+    unable("context", quote(client.context),
+           "none, as all native clients are in one, or `arbitration: native-timeslice` or mps");
   for (const Kernel& kernel : client.kernels) {
     const std::string place = "kernels." + kernel.name;
     if (kernel.block_tasks.count >= kMostBlockTasks)
       unable(place, fmt::format("{} blocks", kernel.block_tasks.count),
              fmt::format("fewer than {}", kMostBlockTasks));
-    if (kernel.code)
-      unable(place + ".code", kernel.code_text, "none: blocks of native clients only keep busy");
     if (kernel.gap > Duration{}) unable(place + ".gap", to_text(kernel.gap), "none, or the world sim");
     if (kernel.host_work > Duration{})
       unable(place + ".host_work", to_text(kernel.host_work), "none, or the world sim");
     if (!kernel.exceptions.empty())
       unable(place + ".exceptions", "blocks of another length", "none, or the world sim");
-    if (kernel.registers > 0 && std::find(std::begin(kNativeRegisters), std::end(kNativeRegisters),
-                                          kernel.registers) == std::end(kNativeRegisters))
+    if (!kernel.code && kernel.registers > 0 &&
+        std::find(std::begin(kNativeRegisters), std::end(kNativeRegisters), kernel.registers) ==
+            std::end(kNativeRegisters))
       unable(place + ".registers", std::to_string(kernel.registers),
              "none or one of " + text_of(kNativeRegisters));
   }
@@ -82,77 +97,92 @@ void NativePlan::refuse(const Client& client) const {
 void NativePlan::make_streams() {
   std::map<std::string, std::uint32_t> named;
   const auto& clients = setup_.workload.clients;
-  const auto highest = static_cast<std::int32_t>(std::min<std::int64_t>(setup_.device.priorities, 1000)) - 1;
+  // One queue has no priorities.
+  const bool fifo = setup_.device.arbitration == Arbitration::fifo;
+  const auto highest =
+      fifo ? 0 : static_cast<std::int32_t>(std::min<std::int64_t>(setup_.device.priorities, 1000)) - 1;
+  std::vector<NativeStream>& streams = on_device_.streams;
   for (const Client& client : clients) {
     const bool null = client.stream == kNullStream;
     const std::int32_t priority = std::clamp(client.priority, 0, highest);
     auto known = client.stream.empty() ? named.end() : named.find(client.stream);
     if (known == named.end()) {
-      stream_of_.push_back(static_cast<std::uint32_t>(streams_.size()));
-      streams_.push_back({null, priority});
-      if (!client.stream.empty()) named.emplace(client.stream, stream_of_.back());
+      on_device_.stream_of.push_back(static_cast<std::uint32_t>(streams.size()));
+      streams.push_back({null, priority});
+      if (!client.stream.empty()) named.emplace(client.stream, on_device_.stream_of.back());
     } else {
-      stream_of_.push_back(known->second);
+      on_device_.stream_of.push_back(known->second);
     }
-    if (streams_[stream_of_.back()].priority != priority || (null && priority != 0))
+    if (streams[on_device_.stream_of.back()].priority != priority || (null && priority != 0))
       throw InputError({"--world cuda", 0}, "workload.clients." + client.name + ".priority",
                        std::to_string(client.priority),
                        null ? "0 in the stream 'default'" : "one priority for all clients of a stream");
   }
 }
 
+// As many contexts as in the model, which takes turns between them.
+void NativePlan::make_processes() {
+  const Arbitration arbitration = setup_.device.arbitration;
+  if (arbitration != Arbitration::timeslice && arbitration != Arbitration::mps) return;
+  std::map<std::string, std::size_t> by_context, by_stream;
+  for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
+    const Client& client = setup_.workload.clients[c];
+    auto& known = client.context.empty() ? by_stream : by_context;
+    const std::string& name = client.context.empty() ? client.stream : client.context;
+    const auto found = name.empty() ? known.end() : known.find(name);
+    const std::size_t process = found != known.end() ? found->second : processes_.size();
+    if (process == processes_.size()) processes_.emplace_back();
+    processes_[process].push_back(c);
+    if (!name.empty()) known.emplace(name, process);
+  }
+}
+
 void NativePlan::lay_out(const RunSeed& seed, std::span<const std::uint32_t> order) {
-  releases_.clear();
-  operations_.clear();
-  stamps_ = launches_ = 0;
-  copies_ = 0;
+  run_ = {};
+  launches_ = 0;
   for (std::size_t position = 0; position < order.size(); ++position) {
     ClientRun client(setup_, ClientId{order[position]});
     client.reset(seed, first_release(setup_.workload, client.client(), position));
     for (auto due = client.next_release(); due && *due <= setup_.horizon; due = client.next_release()) {
       client.release(*due);
-      releases_.push_back({*due, client.last_released(), {}});
+      run_.releases.push_back({*due, client.last_released()});
     }
   }
-  std::sort(releases_.begin(), releases_.end(), [](const NativeRelease& a, const NativeRelease& b) {
+  std::vector<NativeRelease> releases;
+  releases.swap(run_.releases);
+  std::sort(releases.begin(), releases.end(), [](const NativeRelease& a, const NativeRelease& b) {
     return std::pair(a.time, a.job) < std::pair(b.time, b.job);
   });
-  std::vector<std::size_t> first;
-  for (const NativeRelease& release : releases_) {
-    first.push_back(operations_.size());
+  for (const NativeRelease& release : releases) {
+    run_.releases.push_back({release.time, release.job, run_.operations.size(), 0});
     add_program(release.job);
   }
-  first.push_back(operations_.size());
-  for (std::size_t r = 0; r < releases_.size(); ++r)
-    releases_[r].operations = std::span(operations_).subspan(first[r], first[r + 1] - first[r]);
-  if (stamps_ > kMostStamps)
-    throw InputError({"--world cuda", 0}, "workload", fmt::format("{} blocks of native clients", stamps_),
+  if (run_.stamps > kMostStamps)
+    throw InputError({"--world cuda", 0}, "workload", fmt::format("{} blocks of native clients", run_.stamps),
                      fmt::format("at most {} in a run", kMostStamps));
 }
 
 void NativePlan::add_program(JobId job) {
   const Client& client = setup_.workload.clients[job.client.index];
-  const auto add = [&]() -> NativeOperation& {
-    NativeOperation& operation = operations_.emplace_back();
-    operation.job = job;
-    operation.stream = stream_of_[job.client.index];
-    return operation;
-  };
+  NativeOperation next;
+  next.job = job;
+  next.stream = on_device_.stream_of[job.client.index];
   const auto add_copy = [&](CopyDirection direction, Bytes size) {
     if (size.count == 0) return;
-    NativeOperation& operation = add();
-    operation.copy = true;
-    operation.direction = direction;
-    operation.size = size;
-    operation.copy_number = copies_++;
+    NativeOperation copy = next;
+    copy.copy = true;
+    copy.direction = direction;
+    copy.size = size;
+    run_.add(copy, 0);
   };
   add_copy(CopyDirection::to_device, client.copy_in);
   for (std::uint32_t k = 0; k < client.kernels.size(); ++k) {
-    NativeOperation& operation = add();
-    operation.kernel = k;
-    operation.launch = {++launches_};
-    operation.first_stamp = stamps_;
-    stamps_ += kernels_[job.client.index][k].blocks;
+    const NativeKernel& kernel = on_device_.kernels[job.client.index][k];
+    NativeOperation launch = next;
+    launch.kernel = k;
+    launch.launch = {++launches_};
+    launch.coded = kernel.code != nullptr;
+    run_.add(launch, kernel.blocks);
   }
   add_copy(CopyDirection::to_host, client.copy_out);
 }

@@ -45,11 +45,13 @@ class TraceBuilder {
   TraceBuilder(const NativePlan& plan, const NativeMeasurement& measured)
       : plan_(plan), measured_(measured), extents_(measured.operations) {
     for (std::size_t i = 0; i < measured_.operations; ++i) {
-      const NativeOperation& operation = plan_.operations()[i];
-      if (operation.copy)
-        extents_[i].end = measured_.copied[operation.copy_number];
+      const NativeOperation& operation = plan_.run().operations[i];
+      if (operation.timed_by_event())
+        extents_[i].end = measured_.ended[operation.event];
       else
         take_blocks(i);
+      if (operation.coded)  // two clocks of the device: an end is later
+        extents_[i].first_begin = std::min(measured_.began[operation.start], extents_[i].end);
     }
     begin_copies();
     note_all();
@@ -89,7 +91,7 @@ class TraceBuilder {
   }
 
   void take_blocks(std::size_t index) {
-    const NativeOperation& operation = plan_.operations()[index];
+    const NativeOperation& operation = plan_.run().operations[index];
     Extent& extent = extents_[index];
     std::vector<BlockStamp> sorted(blocks_of(operation).begin(), blocks_of(operation).end());
     std::sort(sorted.begin(), sorted.end(), [](const BlockStamp& a, const BlockStamp& b) {
@@ -116,10 +118,10 @@ class TraceBuilder {
 
   // See the header.
   void begin_copies() {
-    std::vector<Time> stream_free(plan_.streams().size());
+    std::vector<Time> stream_free(plan_.on_device().streams.size());
     std::vector<std::size_t> by_end[2];
     for (std::size_t i = 0; i < extents_.size(); ++i) {
-      const NativeOperation& operation = plan_.operations()[i];
+      const NativeOperation& operation = plan_.run().operations[i];
       Time& free = stream_free[operation.stream];
       if (operation.copy) {
         extents_[i].first_begin = std::max(measured_.issued[i], free);
@@ -141,7 +143,7 @@ class TraceBuilder {
 
   void note_all() {
     for (std::size_t i = 0; i < measured_.operations; ++i) {
-      const NativeOperation& operation = plan_.operations()[i];
+      const NativeOperation& operation = plan_.run().operations[i];
       const Extent& extent = extents_[i];
       Record record{.launch = operation.launch,
                     .job = operation.job,
@@ -170,15 +172,14 @@ class TraceBuilder {
     }
     std::size_t operation = 0;
     for (std::size_t r = 0; r < measured_.releases; ++r) {
-      const NativeRelease& release = plan_.releases()[r];
+      const NativeRelease& release = plan_.run().releases[r];
       records_.push_back({.time = release.time,
                           .amount = plan_.standalone_ns(release.job.client),
                           .job = release.job,
                           .priority = plan_.priority(release.job.client),
                           .mark = Mark::released});
       Time over = release.time;
-      for (std::size_t k = 0; k < release.operations.size(); ++k)
-        over = std::max(over, extents_[operation++].end);
+      for (std::size_t k = 0; k < release.count; ++k) over = std::max(over, extents_[operation++].end);
       records_.push_back({.time = over, .job = release.job, .mark = Mark::finished});
     }
   }

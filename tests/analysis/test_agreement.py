@@ -6,6 +6,7 @@ from gangway.drawing import agreement
 from gangway.drawing.commands import calibration
 from gangway.drawing.commands import compare
 from gangway.drawing import costs
+from gangway.drawing import printed_bars
 from gangway.drawing import readings
 from gangway.drawing.commands import report
 from gangway.drawing import results
@@ -32,8 +33,29 @@ class Comparisons(InAFolder):
         synthetic.write_trace(self.sides[0], 'sjf')
         self.check_drawn_alike(
             ('compare.py', *self.sides),
-            [f'compare-{name}.{suffix}' for name in ('jobs', 'errors', 'metrics', 'gantt-rr', 'gantt-frs')
+            [f'compare-{name}.{suffix}' for name in ('jobs', 'errors', 'metrics', 'printed', 'clients', 'gantt-rr', 'gantt-frs')
              for suffix in ('png', 'pdf')])
+
+    def test_what_is_printed_stands_beside_prediction_and_measurement(self):
+        pair = self.pair()
+        sides = printed_bars.values(pair, 'antt')
+        self.assertEqual({policy: value.mean for policy, value in sides['printed'].items()},
+                         {policy: row[0] for policy, row in synthetic.PUBLISHED.items()})
+        for side, (found, word) in enumerate(((pair.predicted, 'predicted'), (pair.measured, 'measured'))):
+            self.assertEqual(sides[word], {row.policy: row.metrics['antt'] for row in found.summary}, side)
+        figure = printed_bars.draw_metrics(pair)
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ['printed', 'predicted', 'measured'])
+        heights = sorted(round(bar.get_height(), 9) for bar in figure.axes[2].patches)
+        expected = [row[2] for row in synthetic.PUBLISHED.values()] + [row.metrics['stp'].mean for found in (pair.predicted, pair.measured)
+                                                                       for row in found.summary]
+        self.assertEqual(heights, sorted(round(value, 9) for value in expected))
+
+    def test_clients_have_a_panel_for_each_policy_and_two_bars_each(self):
+        pair = self.pair()
+        panels = [axes for axes in printed_bars.draw_clients(pair).axes if axes.get_visible()]
+        self.assertEqual([axes.get_title() for axes in panels], ['sjf', 'srt', 'rr', 'cfs', 'frs'])
+        self.assertEqual([label.get_text() for label in panels[0].get_xticklabels()], list(synthetic.CLIENTS))  # the longest first
+        self.assertEqual({len(axes.patches) for axes in panels}, {2 * len(synthetic.CLIENTS)})
 
     def test_jobs_are_matched_and_unfinished_ones_left_out(self):
         jobs = self.pair().jobs
@@ -101,7 +123,7 @@ class Comparisons(InAFolder):
     def test_folders_without_jobs_get_the_metrics(self):
         (self.sides[0] / 'jobs.csv').unlink()
         written = [path.name for path in compare.draw(*self.sides, self.folder / 'out')]
-        self.assertEqual(written, ['compare-metrics.png', 'compare-metrics.pdf'])
+        self.assertEqual(written, [f'compare-{name}.{suffix}' for name in ('metrics', 'printed', 'clients') for suffix in ('png', 'pdf')])
 
 
 class Calibrations(InAFolder):

@@ -94,6 +94,16 @@ TEST_CASE("a native client's job that a real device cannot run is refused by key
     a.kernels[0].exceptions.push_back({0, 1, 50_us});
     CHECK(has(native.refusal(), "kernels.k.exceptions"));
   }
+  SECTION("a context of its own where there is one for all") {
+    a.context = "mine";
+    CHECK(has(native.refusal(), "'workload.clients.a.context': found 'mine', expected none"));
+    native.device.arbitration = Arbitration::mps;
+    CHECK(native.refusal().empty());
+  }
+  SECTION("requests in turn") {
+    native.device.arbitration = Arbitration::direct;
+    CHECK(has(native.refusal(), "'device.arbitration': found direct, expected native-fifo"));
+  }
   SECTION("a copy too large") {
     a.copy_out = {(std::int64_t{1} << 30) + 1};
     CHECK(has(native.refusal(), "at most 1 GiB"));
@@ -119,10 +129,66 @@ TEST_CASE("streams are numbered by the clients that name them first, priorities 
   native.client("c").stream = kNullStream;
   native.client("d").stream = "s";
   const NativePlan plan = native.laid_out();
-  REQUIRE(plan.streams().size() == 3);
-  CHECK(plan.streams()[0].priority == 5);
-  CHECK(plan.streams()[2].null);
-  CHECK(plan.operations()[3].stream == 1);
+  REQUIRE(plan.on_device().streams.size() == 3);
+  CHECK(plan.on_device().streams[0].priority == 5);
+  CHECK(plan.on_device().streams[2].null);
+  CHECK(plan.run().operations[3].stream == 1);
+}
+
+TEST_CASE("one queue for all has no priorities") {
+  Native native;
+  native.client("a").priority = 3;
+  native.client("b").priority = 1;
+  native.device.arbitration = Arbitration::fifo;
+  const NativePlan plan = native.plan();
+  CHECK(plan.on_device().streams[0].priority == 0);
+  CHECK(plan.on_device().streams[1].priority == 0);
+  CHECK(plan.processes().empty());
+}
+
+TEST_CASE("there are as many processes as contexts that take turns") {
+  Native native;
+  native.client("a");
+  native.client("b").stream = "s";
+  native.client("c").context = "x";
+  native.client("d").stream = "s";
+  native.client("e").context = "x";
+  for (const Arbitration arbitration : {Arbitration::timeslice, Arbitration::mps}) {
+    native.device.arbitration = arbitration;
+    CHECK(native.plan().processes() == std::vector<std::vector<std::uint32_t>>{{0}, {1, 3}, {2, 4}});
+  }
+}
+
+TEST_CASE("a kernel with code is told by its first block and the event behind it") {
+  Native native;
+  Client& a = native.client("a");
+  a.kernels.push_back(a.kernels[0]);
+  struct Code : KernelCode {
+    Dimensions grid() const override { return {5, 1, 1}; }
+    Dimensions block() const override { return {32, 1, 1}; }
+    Bytes memory() const override { return {}; }
+    std::unique_ptr<HostProblem> on_host(std::uint64_t) const override { return nullptr; }
+    std::unique_ptr<CudaProblem> on_cuda(std::uint64_t) const override { return nullptr; }
+  };
+  a.kernels[1].code = std::make_shared<Code>();
+  a.kernels[1].block_tasks = {5};
+  a.kernels[1].registers = 48;  // its code has those that it has
+  const NativePlan plan = native.laid_out();
+  CHECK(plan.run().stamps == 2);
+  REQUIRE(plan.run().events == 1);
+  REQUIRE(plan.run().starts == 1);
+  NativeMeasurement measured;
+  measured.issued = {Time{1}, Time{2}};
+  measured.operations = 2;
+  measured.releases = 1;
+  measured.blocks = {{Time{10}, Time{110}, 0}, {Time{10}, Time{110}, 0}};
+  measured.began = {Time{112}};
+  measured.ended = {Time{500}};
+  Told told;
+  build_trace(plan, measured, Time::max(), told);
+  CHECK(told.lines == std::vector<std::string>{"0 0 released", "1 0 issued", "2 0 issued", "10 0 started",
+                                               "blocks 10+100 2@0", "110 0 gone", "112 0 started",
+                                               "500 0 gone", "500 0 finished", "500 0 ended"});
 }
 
 TEST_CASE("all operations of a job are issued at its release, in the order of time, then of clients") {
@@ -134,16 +200,16 @@ TEST_CASE("all operations of a job are issued at its release, in the order of ti
   native.client("b");
   native.horizon = Time{15'000};
   const NativePlan plan = native.laid_out();  // a's second release is beyond the horizon
-  REQUIRE(plan.releases().size() == 2);
-  const auto& program = plan.releases()[0].operations;
+  REQUIRE(plan.run().releases.size() == 2);
+  const auto program = plan.run().operations_of(plan.run().releases[0]);
   REQUIRE(program.size() == 3);
   CHECK(program[0].copy);
   CHECK(program[1].launch == LaunchId{1});
-  CHECK((program[2].copy && program[2].direction == CopyDirection::to_host && program[2].copy_number == 1));
-  CHECK(plan.releases()[1].job == JobId{ClientId{1}, 0});
-  CHECK(plan.releases()[1].operations[0].first_stamp == 2);
-  CHECK(plan.stamps() == 4);
-  CHECK(plan.copies() == 2);
+  CHECK((program[2].copy && program[2].direction == CopyDirection::to_host && program[2].event == 1));
+  CHECK(plan.run().releases[1].job == JobId{ClientId{1}, 0});
+  CHECK(plan.run().operations[3].first_stamp == 2);
+  CHECK(plan.run().stamps == 4);
+  CHECK(plan.run().events == 2);
 }
 
 TEST_CASE("stamps become marks, and blocks that began and ended together one span") {
@@ -157,7 +223,7 @@ TEST_CASE("stamps become marks, and blocks that began and ended together one spa
   measured.issued = {Time{1}, Time{2}, Time{3}, Time{4}};
   measured.operations = 4;
   measured.releases = 2;
-  measured.copied = {Time{20}, Time{40}};
+  measured.ended = {Time{20}, Time{40}};
   measured.uncertainty = 7_ns;
   measured.blocks = {
       {Time{25}, Time{125}, 3}, {Time{25}, Time{125}, 3}, {Time{45}, Time{145}, 0}, {Time{46}, Time{146}, 1}};

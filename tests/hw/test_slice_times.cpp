@@ -1,6 +1,8 @@
 // How two contexts share a device, fitted to the stays of a made-up one of which it is known.
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "experiments/calibration_files.hpp"
 #include "hw/calibration/slice_times.hpp"
@@ -10,6 +12,7 @@
 #include "models/random.hpp"
 #include "tests/catch.hpp"
 #include "tests/scratch_folder.hpp"
+#include "workloads/source.hpp"
 
 using namespace gangway;
 using namespace gangway::literals;
@@ -185,6 +188,40 @@ TEST_CASE("a time slice is in the device's file, and read from it") {
   Mapping slice = Field(place(node, "time_slice", {}), "").mapping();
   CHECK(near(slice.need("length").duration(), kTruth.length));
   CHECK(near(slice.need("linger").duration(), kTruth.linger));
+}
+
+TEST_CASE("what kernels take of an SM is in the calibration's files, and read from them") {
+  const ScratchFolder folder;
+  Calibration out = measured(kTruth);
+  Client& client = out.clients.emplace_back();
+  client.name = "VA";
+  Kernel& kernel = client.kernels.emplace_back();
+  kernel.name = "VA";
+  kernel.code_text = "{name: VA, params: {elements: 20000, per_thread: 8}}";
+  kernel.block_tasks = {10};
+  kernel.time = 1_ms;
+  kernel.registers = 32;
+  kernel.shared_memory = {1024};
+  out.forms.push_back({"VA", {10}, 256, {{27, {1024}, 8}, {34, {1032}, 7}}});
+  out.device.h2d = out.device.d2h = {Bandwidth{55'000'000'000}, 7_us};
+  out.device.sm.warp = 32;
+  out.device.sm.reserved_shared_memory = {1024};
+  write_calibration(out, "made-up", "gangway calibrate", folder.path());
+  const auto json = nlohmann::json::parse(std::ifstream(folder / "calibration.json"));
+  CHECK(json["kernels"][0]["kernel"] == "VA");
+  CHECK(json["kernels"][0]["block_tasks"] == 10);
+  CHECK(json["kernels"][0]["original"]["registers"] == 27);
+  CHECK(json["kernels"][0]["transformed"]["shared_memory"] == 1032);
+  CHECK(json["kernels"][0]["transformed"]["blocks_per_sm"] == 7);
+  const Node workload_file = read_yaml((folder / "workload.yaml").string());
+  const Workload workload = read_clients(Field(workload_file, ""));
+  REQUIRE(workload.clients.size() == 1);
+  CHECK(workload.clients[0].kernels[0].registers == 32);
+  CHECK(workload.clients[0].kernels[0].shared_memory == Bytes{1024});
+  const Node device_file = read_yaml((folder / "device.yaml").string());
+  const Device device = read_device(Field(device_file, ""));
+  CHECK(device.sm.warp == 32);
+  CHECK(device.sm.reserved_shared_memory == Bytes{1024});
 }
 
 TEST_CASE("a process that cannot use its device says so") {

@@ -11,14 +11,14 @@ _WIDEST = 0.4        # of the space of a client
 _FEWEST = 4          # places in a panel
 _LOG_FROM = 25       # a ratio of largest to smallest value that hides the small bars on a linear axis
 _ERROR = {'ecolor': 'black', 'elinewidth': 0.8, 'capsize': 1.6, 'capthick': 0.8}
-_ALONE = Line2D([], [], label='as fast as alone', **style.ALONE)
+ALONE = Line2D([], [], label='as fast as alone', **style.ALONE)
 
 
 def draw_clients(results):
     """NTT of each client under each policy; the longest client first."""
     policies = names.in_order(row.policy for row in results.clients)
     looks = style.styles(policies)
-    clients = _by_length(results.clients)
+    clients = by_length(results.clients)
     in_a_row = max(3, _BARS_IN_A_ROW // len(policies))
     rows = [clients[start:start + in_a_row] for start in range(0, len(clients), in_a_row)]
     figure, grid = style.pyplot.subplots(len(rows), 1, squeeze=False, sharey=True,
@@ -36,7 +36,7 @@ def draw_clients(results):
         scale_log(grid[0, 0], measured.values())
     grid[-1, 0].set_xlabel('client (standalone time)')
     starved = style.starved_handles(any(row.starved_runs for row in results.clients))
-    style.lay_out(figure, results.title, [*policy_handles(looks, points=log), _ALONE, *interval_handles(results), *starved])
+    style.lay_out(figure, results.title, [*policy_handles(looks, points=log), ALONE, *interval_handles(results), *starved])
     return figure
 
 
@@ -75,7 +75,7 @@ def _mark_starved_clients(axes, results, policies, part):
             style.mark_starved(axes, places[row.client] + offset(policies.index(row.policy), len(policies)))
 
 
-def _by_length(clients):
+def by_length(clients):
     """One row per client, by decreasing standalone time; equals by name."""
     first = {}
     for row in clients:

@@ -7,7 +7,8 @@ _BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower', 'c
 _POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'edf', 'stride', 'piv', 'dprr', 'pkm', 'trap-per-request', 'timeslice',
              'disengaged-timeslice', 'stride-timeslice', 'disengaged-fair-queueing', 'microkernel-rr']
 _SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing',  # what the literature calls them, and devices
-          'native-fifo': 'passthrough', 'native-priority': 'passthrough', 'native-timeslice': 'passthrough'}
+          'native-fifo': 'passthrough', 'native-priority': 'passthrough', 'native-timeslice': 'passthrough', 'streams': 'passthrough',
+          'stream-priorities': 'passthrough', 'processes': 'passthrough', 'mps': 'passthrough'}
 GPUS = 'device.gpus'  # a swept parameter that has figures of its own
 _PARAMETERS = {GPUS: 'GPUs', 'device.copy.bus': 'bus'}
 FAMILIES = {'ownership': ('fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'edf', 'stride', 'piv', 'dprr'), 'slicing': ('pkm', 'microkernel-rr'),

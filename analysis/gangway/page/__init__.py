@@ -37,7 +37,8 @@ _WHAT = {  # what a figure shows, for those who cannot see it
     'latency-distribution': "Share of each service's jobs that took longer, against latency",
     'throughput-tail': "99th percentile of services against the others' throughput",
     'compare-jobs': 'NTT of each job, one side against the other', 'compare-errors': 'How many jobs have at most so large an error',
-    'compare-metrics': 'ANTT, DNTT and STP, side by side'}
+    'compare-metrics': 'ANTT, DNTT and STP, side by side', 'compare-printed': 'ANTT, DNTT and STP: printed, predicted and measured',
+    'compare-clients': 'NTT of each client, side by side'}
 
 
 def page(folders):

@@ -34,6 +34,14 @@ TEST_CASE("time slices: running blocks drain, then the next context has its turn
               "A 0 [46,56) x1 on 0", "A 0 [56,66) x1 on 0"});
 }
 
+TEST_CASE("time slices: under MPS contexts share the device as if they were one", "[blocks]") {
+  // A fills it twice. B follows at once, without a switch.
+  Device device = sliced();
+  device.arbitration = Arbitration::mps;
+  CHECK(blocks({native("A", 0, 2, 8, 10), native("B", 0, 1, 8, 10)}, device) ==
+        Lines{"A 0 [0,10) x1 on 0", "A 0 [10,20) x1 on 0", "B 0 [20,30) x1 on 0"});
+}
+
 TEST_CASE("time slices: who is alone runs on", "[blocks]") {
   CHECK(blocks({native("A", 0, 4, 8, 10)}, sliced()) ==
         Lines{"A 0 [0,10) x1 on 0", "A 0 [10,20) x1 on 0", "A 0 [20,30) x1 on 0", "A 0 [30,40) x1 on 0"});

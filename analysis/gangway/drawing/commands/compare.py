@@ -1,6 +1,6 @@
 """Draws how far a prediction is from a measurement of the same experiment, as PNG and PDF.
 
-Jobs, errors and metrics of both folders, latencies of services, and one run of each policy as Gantt charts above each other where both
+Jobs, errors, metrics and clients of both folders, metrics beside what a paper prints, latencies of services, and one run of each policy as Gantt charts above each other where both
 folders have its trace. `gangway compare` prints the same as numbers.
 """
 from pathlib import Path
@@ -9,7 +9,7 @@ from gangway.drawing import command
 
 command.need_matplotlib()
 
-from gangway.drawing import agreement, gantt, service_agreement, style, timeline
+from gangway.drawing import agreement, gantt, printed_bars, service_agreement, style, timeline
 
 
 def draw(predicted, measured, out, width=style.USUAL_WIDTH, titles=True):
@@ -27,6 +27,10 @@ def kinds(predicted, measured):
         yield 'compare-jobs', lambda: [agreement.draw_jobs(pair)]
         yield 'compare-errors', lambda: [agreement.draw_errors(pair)]
     yield 'compare-metrics', lambda: list(agreement.draw_metrics(pair))
+    if pair.measured.published_metrics():
+        yield 'compare-printed', lambda: [printed_bars.draw_metrics(pair)]
+    if not pair.measured.swept and pair.predicted.clients and not pair.measured.alone():
+        yield 'compare-clients', lambda: [printed_bars.draw_clients(pair)]
     if pair.predicted.services and pair.measured.services:
         for point in dict.fromkeys(row.point for row in service_agreement.judged(pair.predicted, pair.measured)):
             yield f'compare-services-{point}', lambda point=point: [service_agreement.draw(pair.predicted, pair.measured, point)]

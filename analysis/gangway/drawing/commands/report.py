@@ -9,15 +9,15 @@ from gangway.drawing import command, names, results
 
 def text(found):
     """The report of a result folder: Markdown that reads well as it is."""
-    parts = [f'# {found.title}', _table(*_measured(found))]
+    parts = [f'# {found.title}', markdown_table(*_measured(found))]
     starved = sum(bool(row.starved) for row in found.summary)
     if starved:
         parts.append(f'{starved} of {len(found.summary)} starved: there a client finished no job in some run, and nothing that is averaged '
                      'over clients has a value.')
     if found.services:
-        parts.append(_table(*_services(found)))
+        parts.append(markdown_table(*_services(found)))
     if found.published:
-        parts.append(_table(*_published(found)))
+        parts.append(markdown_table(*_published(found)))
     return '\n\n'.join([*parts, tally(found.published)]) + '\n'
 
 
@@ -109,7 +109,8 @@ def _percent(share):
     return '-' if math.isnan(share) else f'{100 * share:+.1f} %'
 
 
-def _table(head, rows):
+def markdown_table(head, rows):
+    """A table in Markdown that reads well as it is."""
     cells = [[cell.replace('|', '\\|') for cell in row] for row in [head, *rows]]
     widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(head))]
     lines = ['| ' + ' | '.join(cell.ljust(width) for cell, width in zip(row, widths)) + ' |' for row in cells]

@@ -1,16 +1,15 @@
-#include "hw/cuda/native_world.hpp"
+#include "hw/cuda/native_player.hpp"
 
 #ifdef __CUDACC__
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <thread>
 
 #include "hw/clock.hpp"
 #include "hw/cuda/busy_kernel.cuh"
 #include "hw/cuda/device_array.cuh"
-#include "hw/native/trace_builder.hpp"
-#include "models/run/lateness.hpp"
 
 namespace gangway {
 namespace {
@@ -94,10 +93,12 @@ class ClockMap {
 // All that lives on the device, so that it can be left alone as one.
 class OnDevice {
  public:
-  explicit OnDevice(const NativePlan& plan) : there_(static_cast<std::uint64_t>(plan.longest_copy().count)) {
+  explicit OnDevice(const NativeSetup& setup)
+      : setup_(setup), there_(static_cast<std::uint64_t>(setup.longest_copy.count)) {
     cuda_check(cudaSetDevice(0), "cudaSetDevice");
-    check_kernels(plan);
-    make_streams(plan);
+    check_kernels();
+    make_streams();
+    make_problems();
     if (there_.size() > 0) {
       cuda_check(cudaHostAlloc(&place_, there_.bytes(), cudaHostAllocDefault),
                  "cudaHostAlloc of a staging buffer");
@@ -113,11 +114,14 @@ class OnDevice {
   }
 
   // Makes room for a run and clears it. Waits and allocates.
-  void prepare(const NativePlan& plan) {
-    if (!stamps_ || stamps_->size() < plan.stamps())
-      stamps_ = std::make_unique<DeviceArray<busy::Stamp>>(plan.stamps());
+  void prepare(const NativeRun& run) {
+    if (!stamps_ || stamps_->size() < run.stamps)
+      stamps_ = std::make_unique<DeviceArray<busy::Stamp>>(run.stamps);
     if (stamps_->size() > 0) stamps_->fill_bytes(0);
-    while (copied_.size() < plan.copies()) copied_.push_back(new_event());
+    if (!starts_ || starts_->size() < run.starts)
+      starts_ = std::make_unique<DeviceArray<preemptible::Words>>(run.starts);
+    if (starts_->size() > 0) starts_->fill_bytes(0);
+    while (ended_.size() < run.events) ended_.push_back(new_event());
   }
 
   void warm_up() {
@@ -128,23 +132,16 @@ class OnDevice {
   }
 
   // These return at once unless the driver's queue is full.
-  void issue(const NativePlan& plan, const NativeOperation& operation) {
+  void issue(const NativeOperation& operation) {
     const cudaStream_t stream = streams_[operation.stream];
-    if (!operation.copy) {
-      const NativeKernel& kernel = plan.kernel(operation);
-      const dim3 block(static_cast<unsigned>(kernel.block[0]), static_cast<unsigned>(kernel.block[1]),
-                       static_cast<unsigned>(kernel.block[2]));
-      return launch(stream, code_with(kernel.registers), kernel.blocks, block, kernel.shared_memory,
-                    kernel.length, stamps_->data() + operation.first_stamp);
-    }
-    const auto size = static_cast<std::size_t>(operation.size.count);
-    if (operation.direction == CopyDirection::to_device)
-      cuda_check(cudaMemcpyAsync(there_.data(), here_.get(), size, cudaMemcpyHostToDevice, stream),
-                 "cudaMemcpyAsync");
+    if (operation.copy)
+      copy(stream, operation);
+    else if (operation.coded)
+      launch_code(stream, operation);
     else
-      cuda_check(cudaMemcpyAsync(here_.get(), there_.data(), size, cudaMemcpyDeviceToHost, stream),
-                 "cudaMemcpyAsync");
-    cuda_check(cudaEventRecord(copied_[operation.copy_number].get(), stream), "cudaEventRecord");
+      keep_busy(stream, operation);
+    if (operation.timed_by_event())
+      cuda_check(cudaEventRecord(ended_[operation.event].get(), stream), "cudaEventRecord");
   }
 
   // Whether nothing is left to do. Throws RunError when something failed.
@@ -215,8 +212,8 @@ class OnDevice {
     }
     return {least + (most - least) / 2, {std::max<std::int64_t>(0, most - least) / 2}};
   }
-  std::int64_t since_reference(std::uint32_t copy) const {
-    return ns_between(references_[0][0], copied_[copy]);
+  std::int64_t since_reference(std::uint32_t event) const {
+    return ns_between(references_[0][0], ended_[event]);
   }
 
   // Waits.
@@ -226,6 +223,23 @@ class OnDevice {
       cuda_check(cudaMemcpy(out.data(), stamps_->data(), count * sizeof out[0], cudaMemcpyDeviceToHost),
                  "cudaMemcpy of stamps");
     return out;
+  }
+  // Of each kernel with code, the first block's beginning by the device's clock. Waits.
+  std::vector<std::int64_t> starts(std::uint32_t count) const {
+    std::vector<preemptible::Words> words(count);
+    if (count > 0)
+      cuda_check(cudaMemcpy(words.data(), starts_->data(), count * sizeof words[0], cudaMemcpyDeviceToHost),
+                 "cudaMemcpy of starts");
+    std::vector<std::int64_t> out;
+    for (const preemptible::Words& word : words) out.push_back(static_cast<std::int64_t>(word.begun));
+    return out;
+  }
+
+  template <typename Do>
+  void each_problem(Do act) const {
+    for (const auto& of_client : problems_)
+      for (const auto& problem : of_client)
+        if (problem) act(*problem);
   }
 
  private:
@@ -242,6 +256,27 @@ class OnDevice {
     return true;
   }
 
+  void copy(cudaStream_t stream, const NativeOperation& operation) {
+    const auto size = static_cast<std::size_t>(operation.size.count);
+    if (operation.direction == CopyDirection::to_device)
+      cuda_check(cudaMemcpyAsync(there_.data(), here_.get(), size, cudaMemcpyHostToDevice, stream),
+                 "cudaMemcpyAsync");
+    else
+      cuda_check(cudaMemcpyAsync(here_.get(), there_.data(), size, cudaMemcpyDeviceToHost, stream),
+                 "cudaMemcpyAsync");
+  }
+  void launch_code(cudaStream_t stream, const NativeOperation& operation) {
+    session_->originals_in(preemptible::Place{stream, starts_->data() + operation.start, signals_.data()});
+    carried_out([&] { problems_[operation.job.client.index][operation.kernel]->launch_original(*session_); });
+  }
+  void keep_busy(cudaStream_t stream, const NativeOperation& operation) {
+    const NativeKernel& kernel = setup_.kernels[operation.job.client.index][operation.kernel];
+    const dim3 block(static_cast<unsigned>(kernel.block[0]), static_cast<unsigned>(kernel.block[1]),
+                     static_cast<unsigned>(kernel.block[2]));
+    launch(stream, code_with(kernel.registers), kernel.blocks, block, kernel.shared_memory, kernel.length,
+           stamps_->data() + operation.first_stamp);
+  }
+
   static void launch(cudaStream_t stream, const void* code, unsigned blocks, dim3 block, Bytes shared_memory,
                      Duration length, busy::Stamp* stamps) {
     auto ns = static_cast<unsigned long long>(length.ns);
@@ -254,13 +289,13 @@ class OnDevice {
 
   // All kernels ask for the same division of an SM's memory: it can only be changed while the SM is empty,
   // and that is not among the rules.
-  static void check_kernels(const NativePlan& plan) {
+  void check_kernels() const {
     int most = 0;
     cuda_check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0),
                "cudaDeviceGetAttribute");
-    for (const auto& of_client : plan.kernels())
+    for (const auto& of_client : setup_.kernels)
       for (const NativeKernel& kernel : of_client)
-        if (kernel.shared_memory.count > most)
+        if (!kernel.code && kernel.shared_memory.count > most)
           throw InputError({"--world cuda", 0}, "workload",
                            to_text(kernel.shared_memory) + " of shared memory in a block",
                            "at most " + to_text(Bytes{most}));
@@ -279,10 +314,10 @@ class OnDevice {
     }
   }
 
-  void make_streams(const NativePlan& plan) {
+  void make_streams() {
     int least = 0, greatest = 0;
     cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-    for (const NativeStream& stream : plan.streams()) {
+    for (const NativeStream& stream : setup_.streams) {
       if (stream.null) {
         streams_.push_back(cudaStreamLegacy);
         continue;
@@ -293,10 +328,25 @@ class OnDevice {
     service_ = new_stream(cudaStreamNonBlocking, least);  // last, so that it takes no other's channel
   }
 
+  void make_problems() {
+    for (const auto& of_client : setup_.kernels) {
+      auto& problems = problems_.emplace_back();
+      for (const NativeKernel& kernel : of_client)
+        problems.push_back(kernel.code ? kernel.code->on_cuda(kernel.input_seed) : nullptr);
+    }
+    each_problem([&](const CudaProblem&) {
+      if (!session_) session_ = std::make_unique<preemptible::Session>();  // it has streams of its own
+    });
+  }
+
   // What comes first is slow, as CUDA loads code and makes queues then.
   void first_steps() {
+    DeviceArray<preemptible::Words> start(1);
     for (const cudaStream_t stream : streams_)
       launch(stream, variants().front().code, 1, dim3(32), {}, {}, spare_.data());
+    if (session_) session_->originals_in(preemptible::Place{streams_[0], start.data(), signals_.data()});
+    each_problem(
+        [&](const CudaProblem& problem) { carried_out([&] { problem.launch_original(*session_); }); });
     for (const Variant& variant : variants())
       launch(streams_[0], variant.code, 1, dim3(32), {}, {}, spare_.data());
     if (here_) {
@@ -318,109 +368,126 @@ class OnDevice {
                      to_text(Duration{static_cast<std::int64_t>(ns)}) + ", too coarse to time blocks");
   }
 
+  const NativeSetup setup_;
   DeviceArray<char> there_;
   DeviceArray<busy::Stamp> spare_{1024};
+  DeviceArray<preemptible::Signals> signals_{1};  // nobody reads them
   std::unique_ptr<DeviceArray<busy::Stamp>> stamps_;
+  std::unique_ptr<DeviceArray<preemptible::Words>> starts_;          // by start: one launch's words each
+  std::vector<std::vector<std::unique_ptr<CudaProblem>>> problems_;  // by client; none: busy blocks
   void* place_ = nullptr;
   std::unique_ptr<void, FreeHost> here_;
   std::unique_ptr<Words, FreeHost> words_;
   Words* words_there_ = nullptr;  // as the device addresses them
   std::array<std::array<Event, 2>, kReferences> references_;
-  std::vector<Event> copied_;  // by copy
+  std::vector<Event> ended_;  // by event
   std::vector<OwnStream> own_streams_;
   std::vector<cudaStream_t> streams_;
   OwnStream service_;
+  std::unique_ptr<preemptible::Session> session_;  // goes first: its streams are not used
 };
 
-class NativeCudaWorld : public World {
+class CudaPlayer : public NativePlayer {
  public:
-  explicit NativeCudaWorld(const WorldSetup& setup)
-      : setup_(setup), plan_(setup), on_(std::make_unique<OnDevice>(plan_)) {}
-  ~NativeCudaWorld() override { leave(); }
-  NativeCudaWorld(const NativeCudaWorld&) = delete;
-  NativeCudaWorld& operator=(const NativeCudaWorld&) = delete;
+  explicit CudaPlayer(const NativeSetup& setup)
+      : watchdog_(setup.watchdog), on_(carried_out([&] { return std::make_unique<OnDevice>(setup); })) {}
+  ~CudaPlayer() override { leave(); }
+  CudaPlayer(const CudaPlayer&) = delete;
+  CudaPlayer& operator=(const CudaPlayer&) = delete;
 
-  std::uint64_t run(Policy&, const RunSeed& seed, std::span<const std::uint32_t> order,
-                    TraceSink& trace) override {
-    if (!on_) throw RunError("the device was given up after operations that did not end");
-    plan_.lay_out(seed, order);
-    measured_ = {};
-    measured_.issued.resize(plan_.operations().size());
-    on_->prepare(plan_);
-    if (!first_) {
+  void prepare(const NativeRun& run) override {
+    run_ = &run;
+    on_->prepare(run);
+    if (!first_) {  // not before: other processes may have been at work
       first_ = on_->synchronise_clocks();
       on_->warm_up();
     }
-    const auto reference = on_->reference();
-    const ClockPair before = on_->synchronise_clocks();
-    origin_ = HostClock::now();
+    reference_ = on_->reference();
+    before_ = on_->synchronise_clocks();
+  }
+
+  NativeMeasurement play(HostClock::Instant origin, const std::function<bool()>& stopped) override {
+    origin_ = origin;
+    NativeMeasurement measured;
+    measured.issued.resize(run_->operations.size());
+    measured.late.reserve(run_->releases.size());
     try {
       const SchedulerClock thread;
-      lateness_ = {};
       const Duration had = thread.processor_time();
-      play(trace);
-      const Duration lasted = clock() - Time{};
-      lateness_.add_thread(lasted, lasted - (thread.processor_time() - had));
-      wait();
-      collect({*first_, before, on_->synchronise_clocks()}, reference);
+      const auto began = HostClock::now();
+      issue_all(measured, stopped);
+      measured.lasted = HostClock::now() - began;
+      measured.off_cpu = measured.lasted - (thread.processor_time() - had);
+      if (!on_->rest(watchdog_))
+        throw RunError("the GPU has not done what was issued " + to_text(watchdog_) +
+                       " after the last of it, the watchdog's limit");
     } catch (...) {
       leave();
       throw;
     }
-    build_trace(plan_, measured_, setup_.horizon, trace);
-    trace.late(lateness_);
-    return measured_.operations;
+    return measured;
   }
 
- private:
-  Time clock() const { return Time{} + (HostClock::now() - origin_); }
-
-  // Allocates nothing.
-  void play(const TraceSink& trace) {
-    Time looked{};
-    for (const NativeRelease& release : plan_.releases()) {
-      for (Time now = clock(); now < release.time; now = clock()) {
-        pause_briefly();
-        if (now - looked < kLookAfter) continue;
-        looked = now;
-        if (trace.stopped()) return;
+  void collect(NativeMeasurement& measured) override {
+    const ClockMap clocks(*first_, before_, on_->synchronise_clocks());
+    const auto time = [&](std::int64_t device) { return Time{} + (clocks.host(device) - origin_); };
+    measured.uncertainty = clocks.uncertainty() + (run_->events > 0 ? reference_.uncertainty : Duration{});
+    const auto stamps = on_->stamps(run_->stamps);
+    measured.blocks.reserve(stamps.size());
+    for (const busy::Stamp& stamp : stamps)
+      measured.blocks.push_back({time(static_cast<std::int64_t>(stamp.began)),
+                                 time(static_cast<std::int64_t>(stamp.ended)), stamp.sm});
+    const auto starts = on_->starts(run_->starts);
+    for (const std::int64_t start : starts) measured.began.push_back(time(start));
+    measured.ended.resize(run_->events);
+    for (std::size_t i = 0; i < measured.operations; ++i) {
+      const NativeOperation& operation = run_->operations[i];
+      if (operation.coded && starts[operation.start] == 0) left_no_stamp(0, operation);
+      if (operation.timed_by_event()) {
+        measured.ended[operation.event] = time(reference_.device + on_->since_reference(operation.event));
+        continue;
       }
-      lateness_.add(clock() - release.time);
-      for (const NativeOperation& operation : release.operations) {
-        measured_.issued[measured_.operations++] = clock();
-        on_->issue(plan_, operation);
-      }
-      ++measured_.releases;
+      const std::uint64_t next =
+          i + 1 < run_->operations.size() ? run_->operations[i + 1].first_stamp : run_->stamps;
+      for (std::uint64_t b = operation.first_stamp; b < next; ++b)
+        if (stamps[b].ended == 0) left_no_stamp(b - operation.first_stamp, operation);
     }
   }
 
-  void wait() {
-    if (!on_->rest(setup_.watchdog))
-      throw RunError("the GPU has not done what was issued " + to_text(setup_.watchdog) +
-                     " after the last of it, the watchdog's limit");
+  void poison() override {
+    on_->each_problem([](CudaProblem& problem) { problem.poison(); });
+  }
+  std::string difference() override {
+    std::string first;
+    on_->each_problem([&](const CudaProblem& problem) {
+      if (first.empty()) first = problem.difference();
+    });
+    return first;
   }
 
-  void collect(const ClockMap& clocks, const OnDevice::Reference& reference) {
-    const auto time = [&](std::int64_t device) { return Time{} + (clocks.host(device) - origin_); };
-    const bool copies = plan_.copies() > 0;
-    measured_.uncertainty = clocks.uncertainty() + (copies ? reference.uncertainty : Duration{});
-    const auto stamps = on_->stamps(plan_.stamps());
-    measured_.blocks.reserve(stamps.size());
-    for (const busy::Stamp& stamp : stamps)
-      measured_.blocks.push_back({time(static_cast<std::int64_t>(stamp.began)),
-                                  time(static_cast<std::int64_t>(stamp.ended)), stamp.sm});
-    measured_.copied.resize(plan_.copies());
-    for (std::size_t i = 0; i < measured_.operations; ++i) {
-      const NativeOperation& operation = plan_.operations()[i];
-      if (operation.copy) {
-        measured_.copied[operation.copy_number] =
-            time(reference.device + on_->since_reference(operation.copy_number));
-        continue;
+ private:
+  [[noreturn]] static void left_no_stamp(std::uint64_t block, const NativeOperation& operation) {
+    throw RunError("block " + std::to_string(block) + " of launch " + std::to_string(operation.launch.value) +
+                   " left no stamp");
+  }
+
+  // Allocates nothing.
+  void issue_all(NativeMeasurement& measured, const std::function<bool()>& stopped) {
+    auto looked = origin_;
+    for (const NativeRelease& release : run_->releases) {
+      const auto due = origin_ + (release.time - Time{});
+      for (auto now = HostClock::now(); now < due; now = HostClock::now()) {
+        pause_briefly();
+        if (now - looked < kLookAfter) continue;
+        looked = now;
+        if (stopped()) return;
       }
-      for (std::uint64_t b = 0; b < plan_.kernel(operation).blocks; ++b)
-        if (stamps[operation.first_stamp + b].ended == 0)
-          throw RunError("block " + std::to_string(b) + " of launch " +
-                         std::to_string(operation.launch.value) + " left no stamp");
+      measured.late.push_back(HostClock::now() - due);
+      for (const NativeOperation& operation : run_->operations_of(release)) {
+        measured.issued[measured.operations++] = Time{} + (HostClock::now() - origin_);
+        on_->issue(operation);
+      }
+      ++measured.releases;
     }
   }
 
@@ -434,19 +501,19 @@ class NativeCudaWorld : public World {
     (void)on_.release();
   }
 
-  const WorldSetup setup_;
-  NativePlan plan_;
+  const Duration watchdog_;
   std::unique_ptr<OnDevice> on_;
-  NativeMeasurement measured_;
-  Lateness lateness_;
+  std::optional<ClockPair> first_;  // long before all runs
+  const NativeRun* run_ = nullptr;
   HostClock::Instant origin_;
-  std::optional<ClockPair> first_;
+  OnDevice::Reference reference_;
+  ClockPair before_;
 };
 
 }  // namespace
 
-std::unique_ptr<World> make_native_cuda_world(const WorldSetup& setup) {
-  return std::make_unique<NativeCudaWorld>(setup);
+std::unique_ptr<NativePlayer> make_native_cuda_player(const NativeSetup& setup) {
+  return std::make_unique<CudaPlayer>(setup);
 }
 
 }  // namespace gangway
@@ -458,7 +525,9 @@ std::unique_ptr<World> make_native_cuda_world(const WorldSetup& setup) {
 
 namespace gangway {
 
-std::unique_ptr<World> make_native_cuda_world(const WorldSetup&) { throw RunError(kBuiltWithoutCuda); }
+std::unique_ptr<NativePlayer> make_native_cuda_player(const NativeSetup&) {
+  throw RunError(kBuiltWithoutCuda);
+}
 
 }  // namespace gangway
 

@@ -1,0 +1,272 @@
+"""One Markdown page of everything that ./dev hw left in its folder: report.md there.
+
+Parts, calibrations beside what a paper prints of its kernels, and each experiment printed, predicted and measured. What is not there
+yet is left out.
+"""
+import csv
+import math
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+from gangway.drawing import command, names, results
+from gangway.drawing.commands.report import markdown_table, tally
+
+_PRINTED = Path(__file__).resolve().parents[4] / 'experiments' / 'frs' / 'printed.yaml'
+_GOALS = {'antt': 0.02, 'stp': 0.02, 'dntt': 0.05}  # how near predictions are to be
+_WORDS = {'antt': 'ANTT', 'stp': 'STP', 'dntt': 'DNTT'}
+
+
+def text(folder):
+    """The page about the folder, as Markdown."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise results.InputError(folder, 'a file' if folder.exists() else 'nothing', 'a folder of ./dev hw')
+    calibrations = [_Calibration(path.parent) for path in sorted(folder.glob('*/calibration.json'))]
+    pairs = [path.parents[1] for path in sorted(folder.glob('*/sim/summary.csv')) if (path.parents[1] / 'cuda' / 'summary.csv').is_file()]
+    machines = Counter(found.gpu for found in calibrations)
+    parts = [f'# Gangway on {" and ".join(machines) or "a GPU"}', _parts(folder)]
+    for found in calibrations:
+        parts += _calibration(found)
+    for pair in pairs:
+        parts += _experiment(pair)
+    log = folder / 'rules.log'
+    if (folder / 'rules.done').exists() and log.is_file():
+        parts += ['## The rules of its queues', '```\n' + log.read_text(encoding='utf-8').rstrip() + '\n```']
+    if not calibrations and not pairs:
+        parts.append('Nothing has been measured yet.')
+    return '\n\n'.join(filter(None, parts)) + '\n'
+
+
+# ---- parts
+
+def _parts(folder):
+    file = folder / 'parts.csv'
+    if not file.is_file():
+        return ''
+    _, rows = results.read_table(file, ['part', 'result', 'seconds'], 'a folder of ./dev hw')
+    last = {row.text('part'): row for row in rows}
+    return '## Parts\n\n' + markdown_table(['part', 'result', 'seconds'],
+                                           [[name, row.choice('result', ('done', 'failed')), row.text('seconds')] for name, row in last.items()])
+
+
+# ---- kernels alone
+
+class _Calibration:
+    """calibration.json, by what the tables ask of it."""
+
+    def __init__(self, folder):
+        self.name, self.file = folder.name, folder / 'calibration.json'
+        about = results.read_json(self.file)
+        if not isinstance(about, dict) or about.get('kind') != 'calibration':
+            raise results.InputError(self.file, 'no calibration', 'kind calibration', key='kind')
+        self.gpu = str(about.get('gpu') or about.get('device'))
+        try:
+            self.facts = f'{about["gpu"]}, {about["driver"]}; gangway {about["gangway"]} {about["commit"]}: `{about["command"]}`'
+            self.useful = float(about['useful'])
+            self._found = {(q['quantity'], q['kernel'], q['parameter'], q['mechanism']): q for q in about['quantities']}
+            self.forms = {kernel['kernel']: kernel for kernel in about.get('kernels', [])}
+            self.mechanism = next(how for what, _, _, how in self._found if what == 'original')
+        except (KeyError, TypeError, ValueError, StopIteration) as error:
+            raise results.InputError(self.file, f'{type(error).__name__} {error}', 'what gangway calibrate writes') from None
+        self.kernels = [kernel for what, kernel, _, _ in self._found if what == 'original']
+
+    def quantity(self, what, kernel='', parameter=0):
+        """Median and 99th percentile in ns; NaN where it was not measured."""
+        found = self._found.get((what, kernel, parameter, self.mechanism))
+        return (found['median']['value'], found['p99']) if found else (math.nan, math.nan)
+
+    def of_shortest(self, what):
+        """Likewise, of the shortest block-tasks that it was measured of."""
+        found = [(parameter, kernel) for known, kernel, parameter, how in self._found if (known, how) == (what, self.mechanism)]
+        parameter, kernel = min(found, default=(0, ''))
+        return self.quantity(what, kernel, parameter)
+
+    def overhead(self, kernel):
+        return self.quantity('transformed', kernel)[0] / self.quantity('original', kernel)[0]
+
+
+def _calibration(found):
+    yield f'## Kernels alone: {found.name}'
+    yield found.facts
+    printed = _printed_of(found)
+    yield from _table_one(found, printed)
+    yield from _table_two(found, printed)
+
+
+def _table_one(found, printed):
+    applications = {}
+    for kernel in found.kernels:
+        applications.setdefault(kernel.partition('.')[0], []).append(kernel)
+    if printed:
+        yield '### FRS paper, Table I: time in ms'
+        yield markdown_table(['application', 'kernels', 'printed', 'measured'],
+                             [[name, str(len(own)), _number(printed['times'].get(name)),
+                               _number(sum(found.quantity('original', kernel)[0] for kernel in own) / 1e6)] for name, own in applications.items()])
+    if found.forms:
+        yield '### What kernels take, in their original and their preemptible form'
+        both = ('original', 'transformed')
+        yield markdown_table(['kernel', 'ms', 'block-tasks', 'threads', 'registers', 'shared memory (B)', 'blocks an SM'],
+                             [[kernel, _number(found.quantity('original', kernel)[0] / 1e6), f'{forms["block_tasks"]:,}', str(forms['threads']),
+                               *(' / '.join(str(forms[form][key]) for form in both) for key in ('registers', 'shared_memory', 'blocks_per_sm'))]
+                              for kernel, forms in ((kernel, found.forms[kernel]) for kernel in found.kernels if kernel in found.forms)])
+
+
+def _table_two(found, printed):
+    yield ('### FRS paper, Table II: transformation overhead, eviction delay in µs' if printed else
+           '### Transformation overhead, eviction delay in µs')
+    rows = []
+    for kernel in found.kernels:
+        name = kernel.rpartition('.')[2]
+        delay, late = found.quantity('eviction', kernel)
+        rows.append([name, *([_number(printed['overheads'].get(name))] if printed else []), f'{found.overhead(kernel):.3f}',
+                     *([_number(printed['delays'].get(name))] if printed else []),
+                     *(_number(value / 1e3) for value in (delay, late, found.quantity('block-task', kernel)[0]))])
+    said = ['printed'] if printed else []
+    yield markdown_table(['kernel', *(f'overhead, {word}' for word in [*said, 'measured']), *(f'delay, {word}' for word in said),
+                          'delay, median', '99th percentile', 'block-task, median'], rows)
+    overheads = [found.overhead(kernel) for kernel in found.kernels]
+    mean = math.exp(sum(map(math.log, overheads)) / len(overheads))
+    beside, late = found.of_shortest('eviction beside its block-task')
+    yield (f'Overhead: geometric mean {mean:.3f} (goal 1.00), worst {max(overheads):.3f} (goal 1.02). Eviction beyond the running block-task: '
+           f'median {_number(beside / 1e3)} µs (goal 7), 99th percentile {_number(late / 1e3)} µs (goal 25). '
+           f'Useful share of a drain: {found.useful:g}.')
+
+
+def _printed_of(found):
+    """What the FRS paper prints of these kernels, if they are its kernels."""
+    if not _PRINTED.is_file():
+        return None
+    statements = _statements(_PRINTED.read_text(encoding='utf-8'))
+    printed = {'times': {**statements['table1-times'], **statements['table1-of-several-kernels']},
+               'overheads': statements['table2-overheads'], 'delays': statements['table2-delays']}
+    kernels = {kernel.rpartition('.')[2] for kernel in found.kernels}
+    return printed if set(printed['overheads']) <= kernels else None
+
+
+def _statements(page):
+    """id -> {name: number} of the statements with values: the units are those of the tables. Without a package for YAML, which
+    machines with a GPU may lack; of that file each is a line."""
+    found = {}
+    for ident, values in re.findall(r'^  - id: ([\w-]+)\n(?:    .*\n)*?    values: \{(.*)\}$', page, re.MULTILINE):
+        found[ident] = {name.strip(): float(value.split()[0]) for name, _, value in (part.partition(':') for part in values.split(','))}
+    return found
+
+
+# ---- experiments
+
+def _experiment(folder):
+    predicted, measured = results.read(folder / 'sim'), results.read(folder / 'cuda')
+    yield f'## {folder.name}: {measured.title}'
+    yield _metrics(predicted, measured)
+    yield from _agreement(folder)
+    yield _clients(predicted, measured)
+    yield from _published(measured)
+    yield from _late(folder / 'cuda' / 'summary.csv')
+    figures = [name for name in ('compare-printed', 'compare-clients', 'compare-jobs') if (folder / f'{name}.png').is_file()]
+    yield ' '.join(f'![{name}]({folder.name}/{name}.png)' for name in figures)
+
+
+def _metrics(predicted, measured):
+    """Every policy: printed, predicted, measured, and by how much the prediction is off."""
+    rows = {(row.point, row.policy): row for row in predicted.summary}
+    printed = {(row.point, row.policy, row.metric): row.published for row in measured.published_metrics()}
+    says = any(metric in _WORDS for _, _, metric in printed)
+    head, lines = [*map(names.parameter, measured.swept), 'policy'], []
+    for metric in _GOALS:
+        head += [*([f'{_WORDS[metric]} printed'] if says else []), f'{_WORDS[metric]} predicted', 'measured', 'off']
+    order = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in measured.summary))}
+    for row in sorted(measured.summary, key=lambda row: (row.point, order[row.policy])):
+        other = rows.get((row.point, row.policy))
+        line = [*row.swept, row.policy]
+        for metric in _GOALS:
+            mine, said = row.metrics[metric], other.metrics[metric] if other else results.Measured(math.nan, math.nan)
+            line += [*([_number(printed.get((row.point, row.policy, metric)))] if says else []), _interval(said), _interval(mine),
+                     _percent(said.mean / mine.mean - 1 if mine.mean else math.nan)]
+        lines.append(line)
+    return markdown_table(head, lines)
+
+
+def _agreement(folder):
+    """What gangway compare found, against what predictions are to reach."""
+    file = folder / 'compare.json'
+    if not file.is_file():
+        return
+    found = results.read_json(file)
+    try:
+        error = found['ntt_error']
+        worst = {metric: max((abs(group[metric]['relative_error']) for group in found['groups']
+                              if group[metric]['relative_error'] is not None), default=math.nan) for metric in _GOALS}
+        yield (f'NTT of {error["jobs"]:,} single jobs is off by {100 * error["p50"]:.1f} % (median; goal 1 %), {100 * error["p90"]:.1f} % '
+               '(90th percentile; goal 5 %); at worst ' + ', '.join(f'{_WORDS[metric]} by {_share(worst[metric])} (goal {100 * goal:.0f} %)'
+                                                                    for metric, goal in _GOALS.items()) + '.')
+    except (KeyError, TypeError) as error:
+        raise results.InputError(file, f'{type(error).__name__} {error}', 'what gangway compare --json writes') from None
+
+
+def _clients(predicted, measured):
+    """NTT, predicted / measured, of each client under each policy."""
+    if measured.swept or measured.alone():
+        return ''
+    policies = names.in_order(row.policy for row in measured.clients)
+    sides = [{(row.policy, row.client): row.ntt.mean for row in found.clients} for found in (predicted, measured)]
+    clients = list(dict.fromkeys(row.client for row in sorted(measured.clients, key=lambda row: (-row.standalone_ns, row.client))))
+    return 'NTT of each client, predicted / measured:\n\n' + markdown_table(
+        ['client', *policies], [[client, *(' / '.join(_number(side.get((policy, client))) for side in sides) for policy in policies)]
+                                for client in clients])
+
+
+def _published(measured):
+    """What the paper prints, on the chip."""
+    if not measured.published:
+        return
+    missed = [row for row in measured.published if row.verdict == 'miss']
+    yield f'What is printed, on the chip: {tally(measured.published)}.' + ''.join(
+        f'\n- missed: {row.figure}, {names.METRIC_NAMES.get(row.metric, row.metric)}{f" of {row.client}" if row.client else ""} under {row.policy}: '
+        f'measured {_number(row.measured)}, printed {row.relation + " " if row.relation in "<>" else ""}{_number(row.published)}'
+        f'{f" times that under {row.relative_to}" if row.relative_to else ""}' for row in missed)
+
+
+def _late(file):
+    """Rows that say more about the machine than about the policy."""
+    with open(file, newline='', encoding='utf-8') as stream:
+        late = [row['policy'] for row in csv.DictReader(stream) if row.get('too_late') == 'yes']
+    if late:
+        yield f'The scheduler was too late under {", ".join(dict.fromkeys(late))}: these rows say more about the machine than about the policy.'
+
+
+# ---- numbers
+
+def _number(value):
+    if value is None or math.isnan(value):
+        return '-'
+    return f'{value:.0f}' if abs(value) >= 1000 else f'{value:.3g}' if abs(value) >= 100 else f'{value:.2f}'
+
+
+def _interval(measured):
+    return _number(measured.mean) + ('' if math.isnan(measured.ci95) else f' ± {_number(measured.ci95)}')
+
+
+def _share(value):
+    return '-' if math.isnan(value) else f'{100 * value:.1f} %'
+
+
+def _percent(share):
+    return '-' if math.isnan(share) else f'{100 * share:+.1f} %'
+
+
+def _main(arguments):
+    page = text(arguments.folder)
+    path = Path(arguments.folder) / 'report.md'
+    part = path.with_name('report.md.part')
+    part.write_text(page, encoding='utf-8')
+    os.replace(part, path)
+    print(path)
+
+
+def cli(arguments=None):
+    """The command line: the exit code."""
+    parser = command.parser_of_nothing(__doc__.splitlines()[0])
+    parser.add_argument('folder', metavar='DIR', help='the folder of ./dev hw')
+    return command.run(_main, parser.parse_args(arguments))

@@ -1,0 +1,58 @@
+"""What a paper prints, what was predicted and what was measured, as three bars; and each client's NTT, predicted and measured."""
+import math
+
+from gangway.drawing import bars, names, style
+from gangway.drawing.results import METRICS, Measured
+
+_LOOKS = {'printed': style.Style('white', 'D', '', '-'), 'predicted': style.Style(style.SKY, 'o', '//////', '-'),
+          'measured': style.Style(style.BLUE, 's', '', '-')}
+_COLUMNS = 2  # of panels of clients
+
+
+def values(pair, metric):
+    """printed, predicted and measured -> {policy: Measured}, at the first point; of what a side has no value for, nothing."""
+    sides = {'printed': {row.policy: Measured(row.published, math.nan) for row in pair.measured.published_metrics()
+                         if row.metric == metric and row.point == 0}}
+    for place, side in enumerate(('predicted', 'measured')):
+        sides[side] = {both[place].policy: both[place].metrics[metric] for both in pair.rows
+                       if both[place].point == 0 and not math.isnan(both[place].metrics[metric].mean)}
+    return sides
+
+
+def draw_metrics(pair):
+    """ANTT, DNTT and STP of each policy: a panel below the other, as there may be many policies."""
+    policies = names.in_order(row.policy for row, _ in pair.rows if row.point == 0)
+    figure, grid = style.pyplot.subplots(len(METRICS), 1, squeeze=False, figsize=(style.WIDTH, 1 + 1.7 * len(METRICS)))
+    for axes, metric in zip(grid[:, 0], METRICS):
+        _draw(axes, policies, values(pair, metric), style.WIDTH)
+        axes.set_ylabel(names.metric(metric))
+    style.lay_out(figure, pair.title, bars.policy_handles(_LOOKS))
+    return figure
+
+
+def draw_clients(pair):
+    """NTT of each client, the longest first: a panel for each policy."""
+    measured = [row for row in pair.measured.clients if row.point == 0]
+    policies = names.in_order(row.policy for row, _ in pair.rows if row.point == 0)
+    clients = [row.client for row in bars.by_length(measured)]
+    rows = math.ceil(len(policies) / _COLUMNS)
+    figure, grid = style.pyplot.subplots(rows, _COLUMNS, squeeze=False, figsize=(style.WIDTH, 0.9 + 1.5 * rows))
+    for axes, policy in zip(grid.flat, policies):
+        sides = {side: {row.client: row.ntt for row in found.clients if (row.point, row.policy) == (0, policy)}
+                 for side, found in (('predicted', pair.predicted), ('measured', pair.measured))}
+        _draw(axes, clients, sides, style.WIDTH / _COLUMNS)
+        axes.set_title(policy, fontweight='bold', pad=3)
+        axes.axhline(1, zorder=5, **style.ALONE)
+        axes.set_ylabel('NTT')
+    for axes in grid.flat[len(policies):]:
+        axes.set_visible(False)
+    looks = {side: look for side, look in _LOOKS.items() if side != 'printed'}
+    style.lay_out(figure, pair.title, [*bars.policy_handles(looks), bars.ALONE])
+    return figure
+
+
+def _draw(axes, places, sides, width):
+    shown = {side: [(places.index(name), value) for name, value in found.items() if name in places] for side, found in sides.items() if found}
+    bars.draw_groups(axes, len(places), shown, _LOOKS)
+    style.name_ticks(axes, places, width)
+    axes.grid(axis='y')

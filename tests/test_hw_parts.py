@@ -1,0 +1,127 @@
+"""./dev hw without a GPU: nvidia-smi and the tests of a GPU are made up, calibrations written by hand, and `gangway` plays in the simulator
+what it should measure."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "analysis"))
+sys.dont_write_bytecode = True
+from test_hw_report import calibration  # noqa: E402  (the path comes first)
+
+# Calibrations are files that the repository has; what is to be measured is simulated, from other seeds.
+GANGWAY = """#!/usr/bin/env python3
+import json, os, pathlib, shutil, sys
+words = sys.argv[1:]
+with open({log!r}, "a") as log:
+    print(*words, file=log)
+if words[0] == "calibrate":
+    out = pathlib.Path(words[words.index("--out") + 1])
+    workload = words[words.index("--workload") + 1] if "--workload" in words else "h200-kernels"
+    if os.path.exists({broken!r}):
+        sys.exit("error: no device")
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.copy("models/devices/h100.yaml", out / "device.yaml")
+    shutil.copy("workloads/" + workload + ".yaml", out / "workload.yaml")
+    kernels = json.loads(pathlib.Path({kernels!r}).read_text())
+    (out / "calibration.json").write_text(json.dumps(kernels, indent=1))
+    shutil.copy("experiments/recorded/h200/calibration/samples.csv", out)
+    sys.exit()
+if words[0] == "run" and "cuda" in words:
+    words[words.index("cuda")] = "sim"
+    words += ["--seed", "2"]
+os.execv({gangway!r}, [{gangway!r}, *words])
+"""
+
+
+@unittest.skipUnless(os.environ.get("GANGWAY"), "the path of the program is in $GANGWAY")
+class Parts(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.out, self.log, self.broken = self.folder / "out", self.folder / "log", self.folder / "broken"
+        kernels = self.folder / "kernels.json"
+        about = calibration({"VA": (3.7, 1.01, 24), "RED": (0.9, 0.99, 17)})
+        about["fits"] = json.loads((ROOT / "experiments/recorded/h200/calibration/calibration.json").read_text())["fits"]
+        kernels.write_text(json.dumps(about))
+        self.program("bin/nvidia-smi", "#!/bin/sh\necho made up\n")
+        self.program("build/tests/gangway_gpu_tests", "#!/bin/sh\n[ ! -e \"$BROKEN\" ] || { echo a kernel faulted; exit 1; }\n")
+        self.program("build/gangway", GANGWAY.format(log=str(self.log), broken=str(self.broken), kernels=str(kernels),
+                                                     gangway=os.path.abspath(os.environ["GANGWAY"])))
+
+    def program(self, name, text):
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o755)
+
+    def hw(self, *words):
+        environment = {**os.environ, "PATH": f'{self.folder / "bin"}:{os.environ["PATH"]}', "BROKEN": str(self.broken)}
+        return subprocess.run([ROOT / "dev", "hw", "--out", self.out, "--build", self.folder / "build", *words], cwd=ROOT, env=environment,
+                              text=True, capture_output=True, timeout=500)
+
+    def calls(self):
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+    def test_parts_are_listed_each_once_and_unknown_ones_refused(self):
+        done = self.hw("--list")
+        names = done.stdout.split()
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(names), len(set(names)))
+        for file in (ROOT / "experiments/chip").glob("*.yaml"):
+            self.assertIn(f"{file.stem}-measure", names)
+        done = self.hw("mix-predikt")
+        self.assertEqual((done.returncode, done.stderr), (2, "dev hw: unknown part 'mix-predikt' (./dev hw --list has them)\n"))
+        self.assertFalse(self.out.exists())
+
+    def test_an_experiment_is_calibrated_predicted_measured_compared_and_reported(self):
+        parts = ["calibrate-nine-applications", *(f"frs-fig4-{what}" for what in ("predict", "measure", "compare"))]
+        done = self.hw(*parts)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        calls = self.calls()
+        self.assertEqual([call.split()[0] for call in calls], ["calibrate", "run", "run", "compare", "compare"])
+        for call, world in zip(calls[1:3], ("sim", "cuda")):  # with what was calibrated
+            self.assertIn(f"--world {world} ", call)
+            self.assertRegex(call, r"--set device=\S*calibration-nine-applications/device.yaml --set workload=\S*/workload.yaml "
+                                   r"--set mechanism.params.useful=0.9$")
+        page = (self.out / "report.md").read_text()
+        for text in ("# Gangway on NVIDIA H100", "| calibrate-nine-applications | done", "| stream-priorities |", "| processes ",
+                     "NTT of 24,300 single jobs is off by ", "![compare-printed](frs-fig4/compare-printed.png)"):
+            self.assertIn(text, page)
+        self.assertTrue((self.out / "frs-fig4/compare-printed.png").is_file())
+        listed = self.hw("--list").stdout
+        self.assertIn("frs-fig4-measure (done)\n", listed)
+        self.assertNotIn("mix-measure (done)", listed)
+        again = self.hw(*parts)
+        self.assertEqual(again.returncode, 0)
+        self.assertEqual(self.calls(), calls)  # nothing is done twice
+        self.assertIn("== frs-fig4-measure: done before\n", again.stderr)
+
+    def test_a_part_that_fails_holds_up_those_that_need_it_and_no_others(self):
+        self.broken.write_text("")
+        done = self.hw("calibrate", "mix-predict", "tests", "faults")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("== mix-predict: needs calibrate\n", done.stderr)
+        self.assertIn("a kernel faulted\n", done.stderr)
+        self.assertIn("== failed: tests faults calibrate mix-predict\n", done.stderr)
+        self.assertIn("| tests     | failed ", (self.out / "report.md").read_text())
+        self.broken.unlink()
+        done = self.hw("tests", "calibrate")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("| tests     | done ", (self.out / "report.md").read_text())
+
+    def test_a_measurement_that_was_cut_off_goes_on(self):
+        self.assertEqual(self.hw("calibrate", "mix-predict").returncode, 0)
+        (self.out / "mix-predict.done").unlink()  # as if it had been cut off behind its last result
+        done = self.hw("mix-predict")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("holds these results already", (self.out / "mix-predict.log").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
