@@ -1,7 +1,7 @@
 """Draws how far a prediction is from a measurement of the same experiment, as PNG and PDF.
 
-Jobs, errors, metrics and clients of both folders, metrics beside what a paper prints, latencies of services, and one run of each policy as Gantt charts above each other where both
-folders have its trace. `gangway compare` prints the same as numbers.
+Jobs, errors, metrics and clients of both folders, metrics beside what a paper prints, latencies of services, and one run of each
+policy as Gantt charts above each other where both folders have its trace. `gangway compare` prints the same as numbers.
 """
 from pathlib import Path
 
@@ -27,9 +27,10 @@ def kinds(predicted, measured):
         yield 'compare-jobs', lambda: [agreement.draw_jobs(pair)]
         yield 'compare-errors', lambda: [agreement.draw_errors(pair)]
     yield 'compare-metrics', lambda: list(agreement.draw_metrics(pair))
-    if pair.measured.published_metrics():
+    of_worlds = agreement.sides(pair.predicted, pair.measured) != ('A', 'B')
+    if of_worlds and pair.measured.published_metrics():
         yield 'compare-printed', lambda: [printed_bars.draw_metrics(pair)]
-    if not pair.measured.swept and pair.predicted.clients and not pair.measured.alone():
+    if of_worlds and not pair.measured.swept and pair.predicted.clients and not pair.measured.alone():
         yield 'compare-clients', lambda: [printed_bars.draw_clients(pair)]
     if pair.predicted.services and pair.measured.services:
         for point in dict.fromkeys(row.point for row in service_agreement.judged(pair.predicted, pair.measured)):
