@@ -126,7 +126,7 @@ std::vector<Field> some_items(const Field& field) {
 template <typename Costs>
 struct CostKey {
   const char* key;
-  Rational Costs::* cost;
+  Rational Costs::*cost;
 };
 constexpr std::array<CostKey<QueueCosts>, 7> kQueueCosts{{{"lateness", &QueueCosts::lateness},
                                                           {"issue", &QueueCosts::issue},

@@ -43,8 +43,8 @@ struct SporadicTask {
   std::optional<std::int32_t> priority;  // of its stream; higher is more urgent
 };
 
-// The most that a real device's own queues and the thread that submits to them add; models/bounds/README.md,
-// "With measured costs", says where each one enters. 0 where a file does not give one.
+// The most that a real device's own queues and the thread that submits to them add;
+// experiments/bounds/chip.md says where each one enters. 0 where a file does not give one.
 struct QueueCosts {
   Rational lateness;  // from a release until the call that submits its kernel
   Rational issue;     // from that call until the kernel is in the queue
@@ -91,8 +91,8 @@ struct OwningTask {
   Rational launch;                 // l: each launch and relaunch
   Rational jitter;                 // J: of the release
   std::optional<Rational> period;  // T; none under round robin: the next job comes when this one is done
-  std::shared_ptr<const KernelCode>
-      code = {};  // what real worlds run; none: blocks that are busy for e at a time
+  std::shared_ptr<const KernelCode> code =
+      {};                      // what real worlds run; none: blocks that are busy for e at a time
   std::string code_text = {};  // as files write it
 };
 

@@ -35,8 +35,10 @@ class PlayedOwners {
         options_(options),
         world_(*options.world),
         clock_(set) {
-    if (world_.real_time) device_ = real_device_of(world_);
-    else device_.memory = Bytes{1};
+    if (world_.real_time)
+      device_ = real_device_of(world_);
+    else
+      device_.memory = Bytes{1};
     device_.name = "task-set";
     for (std::size_t i = 0; i < set_.tasks.size(); ++i) add_client(i);
     if (world_.real_time) {
@@ -157,8 +159,7 @@ class PlayedOwners {
 
   void choose_mechanism() {
     std::string name = options_.mechanism;
-    if (name.empty())
-      name = mechanisms_of(RealDevices::named(world_.name, "world", "device")).front();
+    if (name.empty()) name = mechanisms_of(RealDevices::named(world_.name, "world", "device")).front();
     const MechanismEntry& entry = Mechanisms::named(name, "--mechanism", "mechanism");
     mechanism_ = entry.make(ParameterValues(entry.parameters, std::nullopt));
   }

@@ -64,9 +64,7 @@ class PlayedQueue {
   }
 
  private:
-  WorldSetup setup() const {
-    return {.workload = workload_, .device = device_, .mechanism = *mechanism_};
-  }
+  WorldSetup setup() const { return {.workload = workload_, .device = device_, .mechanism = *mechanism_}; }
 
   // The theorems know threads alone, so nothing else of an SM may run out.
   void check_device() const {
@@ -100,13 +98,12 @@ class PlayedQueue {
   void add_client(const SporadicTask& task) {
     Client client;
     client.name = task.name;
-    const Rational asked =
-        world_.real_time ? task.grid.block_time() - costs_.block : task.grid.block_time();
+    const Rational asked = world_.real_time ? task.grid.block_time() - costs_.block : task.grid.block_time();
     if (asked * clock_.scale() < Rational(1))
-      refuse_set(world_, fmt::format("tasks.{}.C", task.name),
-                 fmt::format("blocks of {}", to_text(clock_.down(task.grid.block_time()))),
-                 fmt::format("more than the {} that a busy block takes beside",
-                             to_text(clock_.up(costs_.block))));
+      refuse_set(
+          world_, fmt::format("tasks.{}.C", task.name),
+          fmt::format("blocks of {}", to_text(clock_.down(task.grid.block_time()))),
+          fmt::format("more than the {} that a busy block takes beside", to_text(clock_.up(costs_.block))));
     client.kernels.push_back(kernel_of(task.grid, clock_.down(asked)));
     client.repeat.releases = {Duration{}};
     client.repeat.jobs = 1;
@@ -117,8 +114,8 @@ class PlayedQueue {
     device_.delays.kernel_issue = share.of(clock_.down(costs_.issue));
     device_.delays.block_end = share.of(clock_.down(costs_.refill));
     // A stream's next kernel does not come before its last one's room is free: lemma 0 counts one of each.
-    device_.delays.kernel_end = std::min(
-        clock_.down(costs_.stream), device_.delays.block_end + share.of(clock_.down(costs_.stream)));
+    device_.delays.kernel_end =
+        std::min(clock_.down(costs_.stream), device_.delays.block_end + share.of(clock_.down(costs_.stream)));
   }
 
   std::vector<ReleasedTask> released_tasks() const {
@@ -127,8 +124,8 @@ class PlayedQueue {
     for (const SporadicTask& task : set_.tasks)
       longest = std::max(longest, clock_.up(task.grid.block_time()));
     for (const SporadicTask& task : set_.tasks)
-      tasks.push_back({clock_.up(task.period),
-                       world_.real_time ? Duration{} : clock_.down(costs_.lateness), longest});
+      tasks.push_back(
+          {clock_.up(task.period), world_.real_time ? Duration{} : clock_.down(costs_.lateness), longest});
     return tasks;
   }
 
@@ -147,9 +144,8 @@ class PlayedQueue {
                        std::size_t of) const {
     ReleasedRun run{"searched for " + set_.tasks[of].name, {}};
     for (std::size_t i = 0; i < set_.tasks.size(); ++i) {
-      const auto client =
-          std::find_if(worst.workload.clients.begin(), worst.workload.clients.end(),
-                       [&](const Client& c) { return c.name == set_.tasks[i].name; });
+      const auto client = std::find_if(worst.workload.clients.begin(), worst.workload.clients.end(),
+                                       [&](const Client& c) { return c.name == set_.tasks[i].name; });
       std::vector<Duration> nominal;
       if (client != worst.workload.clients.end())
         for (const Duration release : client->repeat.releases) {

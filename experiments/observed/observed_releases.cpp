@@ -14,7 +14,8 @@ constexpr std::uint64_t kNearly = 3;  // runs in which tasks come nearly togethe
 // A task without a job in the run would tell nothing, nor could a world play it.
 std::vector<Duration> not_empty(std::vector<Duration> releases, std::int64_t horizon, Stream& random) {
   if (releases.empty())
-    releases.push_back(Duration{static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(horizon)))});
+    releases.push_back(
+        Duration{static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(horizon)))});
   return releases;
 }
 
@@ -59,8 +60,7 @@ std::vector<ReleasedRun> released_runs(const std::vector<ReleasedTask>& tasks, D
       Duration most;
       for (const ReleasedTask& task : tasks) most = std::max(most, task.lead);
       const std::int64_t later =
-          k == 0 ? (i + 1 == tasks.size() ? 0 : share_of(most.ns, 0.5))
-                 : share_of(most.ns, drawn.uniform());
+          k == 0 ? (i + 1 == tasks.size() ? 0 : share_of(most.ns, 0.5)) : share_of(most.ns, drawn.uniform());
       std::vector<Duration> nominal;
       for (std::int64_t t = later; t < std::max(horizon, later + 1); t += tasks[i].period.ns)
         nominal.push_back(Duration{t});

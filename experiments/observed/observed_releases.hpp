@@ -25,8 +25,8 @@ struct ReleasedTask {
   Duration lead;  // so much earlier than others it may have come to hold them up
 };
 
-// Runs of `length` in all, of each pattern one; every task has a job in each. The same random numbers give the
-// same releases.
+// Runs of `length` in all, of each pattern one; every task has a job in each. The same random numbers give
+// the same releases.
 std::vector<ReleasedRun> released_runs(const std::vector<ReleasedTask>& tasks, Duration length,
                                        std::uint64_t seed);
 

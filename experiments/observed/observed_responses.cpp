@@ -27,10 +27,10 @@ Judgement judge(const TaskSet& set, const BoundReport& bounds, const ObservedRes
     for (const AppliedBound& applied : bounds.bounds) {
       const auto* bound = std::get_if<Rational>(&applied.result.tasks[i]);
       if (bound == nullptr || response <= nanoseconds(set, *bound) || !out.violated.empty()) continue;
-      out.violated = fmt::format(
-          "a response of {} was {}, above the {:.6g} ns of {} with costs ({}, job {})", bounds.tasks[i].name,
-          to_text(seen.tasks[i]->response), nanoseconds(set, *bound).number(), applied.bound->name,
-          seen.tasks[i]->pattern, seen.tasks[i]->job);
+      out.violated = fmt::format("a response of {} was {}, above the {:.6g} ns of {} with costs ({}, job {})",
+                                 bounds.tasks[i].name, to_text(seen.tasks[i]->response),
+                                 nanoseconds(set, *bound).number(), applied.bound->name,
+                                 seen.tasks[i]->pattern, seen.tasks[i]->job);
     }
   }
   const Assumption* worst = nullptr;
@@ -38,8 +38,9 @@ Judgement judge(const TaskSet& set, const BoundReport& bounds, const ObservedRes
     if (!a.held() && (worst == nullptr || a.measured - a.allowed > worst->measured - worst->allowed))
       worst = &a;
   if (worst != nullptr)
-    out.unmet = fmt::format("assumption '{}' did not hold of {}: measured {} against {}", worst->name,
-                            worst->task, to_text(Duration{worst->measured}), to_text(Duration{worst->allowed}));
+    out.unmet =
+        fmt::format("assumption '{}' did not hold of {}: measured {} against {}", worst->name, worst->task,
+                    to_text(Duration{worst->measured}), to_text(Duration{worst->allowed}));
   return out;
 }
 

@@ -19,9 +19,9 @@ namespace gangway {
 
 struct ObserveOptions {
   const WorldEntry* world = nullptr;
-  std::string mechanism;         // of evictions; empty: the world's first
-  Duration length{};             // jobs are released for so long, over all patterns of releases
-  std::uint64_t search = 50;     // simulations for each task that look for bad releases, where blocks share
+  std::string mechanism;      // of evictions; empty: the world's first
+  Duration length{};          // jobs are released for so long, over all patterns of releases
+  std::uint64_t search = 50;  // simulations for each task that look for bad releases, where blocks share
   std::uint64_t seed = 1;
 };
 

@@ -30,8 +30,11 @@ class Assumptions {
     }
     seen_.push_back({name, task, measured, allowed});
   }
+  // They are by name afterwards.
   void add(const Assumptions& other) {
     for (const Assumption& a : other.seen_) note(a.name.c_str(), a.task, a.measured, a.allowed);
+    std::stable_sort(seen_.begin(), seen_.end(),
+                     [](const Assumption& a, const Assumption& b) { return a.name < b.name; });
   }
   const std::vector<Assumption>& all() const { return seen_; }
   bool held() const {

@@ -27,19 +27,27 @@ std::string text_of_time(const Rational& time, const std::string& unit) {
 Rational inflate(const TaskSet& whole, OwningTasks& set) {
   if (!set.costs) return 0;
   const OwnerCosts& costs = *set.costs;
+  if (set.quantum && *set.quantum <= costs.resume)
+    refuse(whole, "quantum", text_of_time(*set.quantum, whole.unit),
+           "more than what a relaunch loses (costs.resume)");
   for (OwningTask& task : set.tasks) {
     task.run += costs.ending;
-    task.launch += costs.launch + costs.resume;
-    // A turn is as much longer as the end of its quantum is handled late.
-    if (set.quantum) task.launch += costs.lateness;
+    task.launch += costs.launch;
+    if (set.quantum) {
+      // A turn is as much longer as the end of its quantum is handled late; of its q, resume may be lost.
+      task.launch += costs.lateness;
+      task.run = task.run * *set.quantum / (*set.quantum - costs.resume);
+    } else {
+      task.launch += costs.resume;
+    }
     // Whoever comes while a kernel's end is being noticed waits for that in the place of an eviction.
     task.eviction = std::max(task.eviction + costs.eviction, costs.ending);
     if (task.period) task.jitter += costs.lateness;
     if (task.period && *task.period <= task.launch + costs.lateness)
       refuse_period(whole, task.name, *task.period, task.launch + costs.lateness, "a launch");
   }
-  const bool back_to_back = std::any_of(set.tasks.begin(), set.tasks.end(),
-                                        [](const OwningTask& task) { return !task.period; });
+  const bool back_to_back =
+      std::any_of(set.tasks.begin(), set.tasks.end(), [](const OwningTask& task) { return !task.period; });
   if (back_to_back)
     refuse(whole, "tasks", "a task without T beside costs", "T for every task: releases have to be timed");
   set.costs.reset();

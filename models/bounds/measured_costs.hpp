@@ -1,6 +1,6 @@
 // From a task set with measured costs (`costs:` of its file) to one without, whose theorems speak of the real
-// device: the step that models/bounds/README.md proves under "With measured costs". Each cost enters at one
-// place here, and each is checked in every run (owner_assumptions.hpp, queue_assumptions.hpp).
+// device: the step that experiments/bounds/chip.md proves. Each cost enters at one place here, and each is
+// checked in every run (owner_assumptions.hpp, queue_assumptions.hpp).
 #pragma once
 
 #include "models/bounds/report.hpp"

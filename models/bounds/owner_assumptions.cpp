@@ -45,8 +45,7 @@ void OwnerAssumptions::record(const Record& record) {
 
 // Whether a job of this client that waits makes the owner leave.
 bool OwnerAssumptions::displaces(std::uint32_t client) const {
-  return quantum_ ? client != owner_->client
-                  : clients_[client].priority > clients_[owner_->client].priority;
+  return quantum_ ? client != owner_->client : clients_[client].priority > clients_[owner_->client].priority;
 }
 
 void OwnerAssumptions::eligible(const Record& record) {
@@ -84,8 +83,7 @@ void OwnerAssumptions::left(const Record& record) {
   job.run += std::min(own_end, end) - started;
   if (owner_->evict_ordered) note("eviction", client, end - own_end, limits.eviction);
   if (record.why == Why::completed)
-    note("run", client, job.run,
-         limits.run + Duration{limits.resume.ns * (job.launches - 1)});
+    note("run", client, job.run, limits.run + Duration{limits.resume.ns * (job.launches - 1)});
   check_turn(end);
   owner_.reset();
   free_ = end;
@@ -103,8 +101,7 @@ void OwnerAssumptions::check_turn(Time end) {
     return;
   }
   if (owner_->wanted)
-    note("turn", client, asked - (std::max(started, *owner_->wanted) + *quantum_),
-         clients_[client].lateness);
+    note("turn", client, asked - (std::max(started, *owner_->wanted) + *quantum_), clients_[client].lateness);
   if (owner_->evict_ordered) note("quantum", client, *quantum_ - (*owner_->evict_ordered - started), {});
 }
 

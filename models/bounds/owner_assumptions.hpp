@@ -1,4 +1,5 @@
-// Whether a run under a policy of owners was what T7 and T8 speak of when costs are added: read off its trace.
+// Whether a run under a policy of owners was what T7 and T8 speak of when costs are added: read off its
+// trace.
 #pragma once
 
 #include <deque>
@@ -27,7 +28,8 @@ struct OwnerLimits {
 class OwnerAssumptions : public TraceSink {
  public:
   // By client. `quantum`: of round robin; none: fixed priorities. `nominal`: by client and job, when it was
-  // released as far as the analysis is concerned, where that is not what the trace says; it must outlive this.
+  // released as far as the analysis is concerned, where that is not what the trace says; it must outlive
+  // this.
   OwnerAssumptions(std::vector<OwnerLimits> clients, std::optional<Duration> quantum);
 
   void restart(const std::vector<std::vector<Duration>>& nominal, const std::vector<Duration>& jitter);

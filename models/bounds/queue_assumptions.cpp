@@ -101,8 +101,8 @@ void QueueAssumptions::order_jobs() {
   });
 }
 
-// When each job entered a queue that serves in this very order: as late as its costs allow, but not behind its
-// first block, nor behind the one served after it.
+// When each job entered a queue that serves in this very order: as late as its costs allow, but not behind
+// its first block, nor behind the one served after it.
 void QueueAssumptions::enqueue() {
   Time next = Time::max();
   for (std::size_t j = jobs_.size(); j-- > 0;) {

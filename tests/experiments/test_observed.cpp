@@ -124,7 +124,7 @@ Tally hold(Draw draw, const Given& given, LeaveOut leave_out, const CaseNumbers&
 
 void nothing(TaskSet&) {}
 template <typename Tasks, typename Costs>
-auto without(std::optional<Costs> Tasks::* costs, Rational Costs::* cost) {
+auto without(std::optional<Costs> Tasks::*costs, Rational Costs::*cost) {
   return [=](TaskSet& set) { (*(std::get<Tasks>(set.tasks).*costs)).*cost = 0; };
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("owners as slow as their costs say stay below their bounds", "[long]")
 
 TEST_CASE("every cost of owners is needed") {
   const auto numbers = case_numbers(300, 300);
-  const auto count = [&](Rational OwnerCosts::* cost) {
+  const auto count = [&](Rational OwnerCosts::*cost) {
     return hold(random_owners, kOfOwners, without(&OwningTasks::costs, cost), numbers).above;
   };
   CHECK(count(&OwnerCosts::lateness) > 0);
@@ -159,7 +159,7 @@ TEST_CASE("queues as slow as their costs say stay below their bounds", "[long]")
 
 TEST_CASE("every cost of queues is needed") {
   const auto numbers = case_numbers(300, 300);
-  const auto count = [&](const char* key, Rational QueueCosts::* cost) {
+  const auto count = [&](const char* key, Rational QueueCosts::*cost) {
     return hold(random_queue, Given{{key}}, without(&SporadicTasks::costs, cost), numbers).above;
   };
   CHECK(count("lateness", &QueueCosts::lateness) > 0);
