@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 
 #include "experiments/observed/played_set.hpp"
 #include "experiments/simulated_taskset.hpp"
 #include "experiments/worst_case.hpp"
+#include "hw/native/plan.hpp"
 #include "models/bounds/measured_costs.hpp"
 #include "models/bounds/queue_assumptions.hpp"
 #include "models/bounds/sporadic.hpp"
@@ -33,6 +33,7 @@ class PlayedQueue {
     device_ = device_of(set_.layout, set_.order, set_.channels, Placement::most_room_first);
     if (world_.real_time) check_device();
     for (const SporadicTask& task : set_.tasks) add_client(task);
+    if (world_.real_time) check_native(setup());
   }
 
   ObservedResponses play(const std::atomic<bool>& stop) {
@@ -82,17 +83,6 @@ class PlayedQueue {
       if (task.grid.threads < least || task.grid.threads % 32 != 0)
         refuse_set(world_, fmt::format("tasks.{}.b", task.name), std::to_string(task.grid.threads),
                    fmt::format("a multiple of 32 from {} on: else warps and block slots would count", least));
-    check_channels();
-  }
-
-  void check_channels() const {
-    const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-    const std::int64_t channels = connections != nullptr ? std::atoll(connections) : 8;
-    if (set_.channels != channels)
-      refuse_set(world_, "device.channels", std::to_string(set_.channels),
-                 fmt::format("{}, which is what the environment's CUDA_DEVICE_MAX_CONNECTIONS (8 if not set) "
-                             "says",
-                             channels));
   }
 
   void add_client(const SporadicTask& task) {
