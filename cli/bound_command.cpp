@@ -6,13 +6,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/bound_in_world.hpp"
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "experiments/files.hpp"
 #include "experiments/responses.hpp"
 #include "experiments/worst_case.hpp"
-#include "models/bounds/report.hpp"
+#include "models/bounds/measured_costs.hpp"
 
 namespace gangway {
 namespace {
@@ -176,6 +177,7 @@ struct Arguments {
   double seconds = 0;
   std::uint64_t steps = 0, seed = 1;
   bool json = false;
+  InWorld in_world;
 };
 
 // Every response must stay within its bounds, whatever was asked for.
@@ -188,13 +190,20 @@ void hold_against(const BoundReport& report, const Seen& seen) {
   }
 }
 
-int bound(const Arguments& arguments) {
+int bound(Arguments& arguments) {
   const bool search = arguments.seconds > 0 || arguments.steps > 0;
+  InWorld& in_world = arguments.in_world;
+  in_world.seed = arguments.seed;
+  in_world.json = arguments.json;
+  check_combination(in_world, arguments.file,
+                    search || !arguments.horizon.empty() || !arguments.save.empty());
+  if (in_world.draw > 0) return hold_drawn_sets(in_world);
+  if (!in_world.world.empty()) return hold_set(in_world, arguments.file);
   if (!search && !arguments.save.empty())
     throw InputError({"--save", 0}, "--search", "nothing", "--search or --steps, which find what is saved");
   const Node root = read_yaml(arguments.file);
   const TaskSet set = read_task_set(Field(root, ""));
-  const BoundReport report = bound_responses(set);
+  const BoundReport report = bound_with_costs(set);
   Seen seen;
   if (!arguments.horizon.empty())
     seen.simulated = simulate_responses(set, simulation_horizon(set, arguments.horizon), arguments.seed);
@@ -219,7 +228,7 @@ void add_bound(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub =
       app.add_subcommand("bound", "response-time bounds of a task set, and why others do not apply");
-  sub->add_option("taskset", arguments->file, "task set file")->required()->type_name(value_type::kFile);
+  sub->add_option("taskset", arguments->file, "task set file")->type_name(value_type::kFile);
   sub->add_option("--simulate", arguments->horizon,
                   "also the largest responses seen in simulation, of jobs released up to this time");
   auto* seconds = sub->add_option("--search", arguments->seconds,
@@ -234,6 +243,7 @@ void add_bound(CLI::App& app, int& code) {
       ->type_name(value_type::kFolder);
   sub->add_option("--seed", arguments->seed, "of what is simulated (default 1)");
   sub->add_flag("--json", arguments->json, "for programs");
+  add_in_world(*sub, arguments->in_world);
   sub->callback([arguments, &code] { code = bound(*arguments); });
 }
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
+
+#include "models/registry.hpp"
 
 namespace gangway {
 namespace {
@@ -120,6 +123,48 @@ std::vector<Field> some_items(const Field& field) {
   return items;
 }
 
+template <typename Costs>
+struct CostKey {
+  const char* key;
+  Rational Costs::*cost;
+};
+constexpr std::array<CostKey<QueueCosts>, 7> kQueueCosts{{{"lateness", &QueueCosts::lateness},
+                                                          {"issue", &QueueCosts::issue},
+                                                          {"stream", &QueueCosts::stream},
+                                                          {"refill", &QueueCosts::refill},
+                                                          {"change", &QueueCosts::change},
+                                                          {"clock", &QueueCosts::clock},
+                                                          {"block", &QueueCosts::block}}};
+constexpr std::array<CostKey<OwnerCosts>, 6> kOwnerCosts{{{"lateness", &OwnerCosts::lateness},
+                                                          {"launch", &OwnerCosts::launch},
+                                                          {"resume", &OwnerCosts::resume},
+                                                          {"eviction", &OwnerCosts::eviction},
+                                                          {"ending", &OwnerCosts::ending},
+                                                          {"block", &OwnerCosts::block}}};
+
+template <typename Costs, std::size_t kCount>
+std::optional<Costs> read_costs(Mapping& m, const std::array<CostKey<Costs>, kCount>& keys,
+                                TimeReader& times) {
+  const auto field = m.maybe("costs");
+  if (!field) return std::nullopt;
+  Mapping given = field->mapping();
+  Costs costs;
+  for (const auto& key : keys)
+    if (const auto cost = given.maybe(key.key)) costs.*key.cost = times.any(*cost);
+  given.finish();
+  return costs;
+}
+
+void read_code(const Field& field, OwningTask& task) {
+  const auto chosen = choose<KernelEntry>(field);
+  task.code_text = fmt::format("{{name: {}, params: {}}}", chosen.entry->name, chosen.values.text());
+  try {
+    task.code = chosen.entry->make(chosen.values);
+  } catch (const std::invalid_argument& wrong) {
+    field.fail(wrong.what(), "parameters that fit together");
+  }
+}
+
 SporadicTasks read_sporadic(Mapping& m, TimeReader& times) {
   SporadicTasks set;
   const SharedDevice device = read_device_of(m.need("device"));
@@ -127,6 +172,7 @@ SporadicTasks read_sporadic(Mapping& m, TimeReader& times) {
   set.channels = device.channels;
   if (auto order = m.maybe("order")) set.order = queue_order_from(order->one_of(queue_order_names()));
   if (auto priorities = m.maybe("priorities")) set.priorities = priorities->boolean();
+  set.costs = read_costs(m, kQueueCosts, times);
   for (const Field& item : some_items(m.need("tasks"))) {
     Mapping t = item.mapping();
     SporadicTask task;
@@ -195,6 +241,7 @@ OwningTasks read_owning(Mapping& m, TimeReader& times) {
   OwningTasks set;
   const bool priorities = m.need("scheduler").one_of({"fixed-priority", "round-robin"}) == "fixed-priority";
   if (!priorities) set.quantum = times.positive(m.need("quantum"));
+  set.costs = read_costs(m, kOwnerCosts, times);
   for (const Field& item : some_items(m.need("tasks"))) {
     Mapping t = item.mapping();
     OwningTask task;
@@ -204,12 +251,11 @@ OwningTasks read_owning(Mapping& m, TimeReader& times) {
     task.run = times.positive(t.need("c"));
     task.eviction = times.any(t.need("e"));
     task.launch = times.any(t.need("l"));
-    if (priorities) {
-      if (auto jitter = t.maybe("J")) task.jitter = times.any(*jitter);
+    if (priorities || t.maybe("T")) {
       task.period = times.positive(t.need("T"));
-    } else if (auto period = t.maybe("T")) {
-      task.period = times.positive(*period);
+      if (auto jitter = t.maybe("J")) task.jitter = times.any(*jitter);
     }
+    if (auto code = t.maybe("code")) read_code(*code, task);
     t.finish();
     set.tasks.push_back(std::move(task));
   }
@@ -275,14 +321,24 @@ class Writer {
                                layout.threads, channels);
   }
 
+  template <typename Costs, std::size_t kCount>
+  void costs(const std::optional<Costs>& given, const std::array<CostKey<Costs>, kCount>& keys) {
+    if (!given) return;
+    std::string list;
+    for (const auto& key : keys)
+      list += fmt::format("{}{}: {}", list.empty() ? "" : ", ", key.key, time((*given).*key.cost));
+    text_ += "costs: {" + list + "}\n";
+  }
+
   std::string grid(const Grid& g) const {
     return fmt::format("C: {}, g: {}, b: {}", time(g.work), g.blocks, g.threads);
   }
 
   void write(const SporadicTasks& set) {
     device(set.layout, set.channels);
-    text_ +=
-        fmt::format("order: {}\n{}tasks:\n", name_of(set.order), set.priorities ? "priorities: true\n" : "");
+    text_ += fmt::format("order: {}\n{}", name_of(set.order), set.priorities ? "priorities: true\n" : "");
+    costs(set.costs, kQueueCosts);
+    text_ += "tasks:\n";
     for (const SporadicTask& task : set.tasks)
       text_ += fmt::format("  - {{name: {}, {}, T: {}{}}}\n", task.name, grid(task.grid), time(task.period),
                            task.priority ? fmt::format(", priority: {}", *task.priority) : "");
@@ -303,12 +359,13 @@ class Writer {
   void write(const OwningTasks& set) {
     text_ += set.quantum ? fmt::format("scheduler: round-robin\nquantum: {}\n", time(*set.quantum))
                          : "scheduler: fixed-priority\n";
+    costs(set.costs, kOwnerCosts);
     text_ += "tasks:\n";
     for (const OwningTask& task : set.tasks)
-      text_ +=
-          fmt::format("  - {{name: {}, c: {}, e: {}, l: {}{}{}}}\n", task.name, time(task.run),
-                      time(task.eviction), time(task.launch), set.quantum ? "" : ", J: " + time(task.jitter),
-                      task.period ? ", T: " + time(*task.period) : "");
+      text_ += fmt::format("  - {{name: {}, c: {}, e: {}, l: {}{}{}}}\n", task.name, time(task.run),
+                           time(task.eviction), time(task.launch),
+                           task.period ? ", J: " + time(task.jitter) + ", T: " + time(*task.period) : "",
+                           task.code ? ", code: " + task.code_text : "");
   }
 
   std::string unit_;

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "models/input/field.hpp"
+#include "models/kernel_code.hpp"
 #include "models/queue_order.hpp"
 #include "models/rational.hpp"
 
@@ -41,11 +43,24 @@ struct SporadicTask {
   std::optional<std::int32_t> priority;  // of its stream; higher is more urgent
 };
 
+// The most that a real device's own queues and the thread that submits to them add;
+// experiments/bounds/chip.md says where each one enters. 0 where a file does not give one.
+struct QueueCosts {
+  Rational lateness;  // from a release until the call that submits its kernel
+  Rational issue;     // from that call until the kernel is in the queue
+  Rational stream;    // from a kernel's end until the next one of its stream is in the queue
+  Rational refill;    // from a block's end until its room can be taken
+  Rational change;    // of the time of one job at the head, what passes with room left and no other excuse
+  Rational clock;     // by which times of the device and of the host disagree
+  Rational block;     // busy blocks are asked for so much less than they may take
+};
+
 struct SporadicTasks {
   ThreadLayout layout;
   std::int64_t channels = 32;  // hardware queues: streams beyond them share one
   QueueOrder order = QueueOrder::became_head;
   bool priorities = false;  // whether stream priorities are in use
+  std::optional<QueueCosts> costs;
   std::vector<SporadicTask> tasks;
 };
 
@@ -76,10 +91,24 @@ struct OwningTask {
   Rational launch;                 // l: each launch and relaunch
   Rational jitter;                 // J: of the release
   std::optional<Rational> period;  // T; none under round robin: the next job comes when this one is done
+  std::shared_ptr<const KernelCode> code =
+      {};                      // what real worlds run; none: blocks that are busy for e at a time
+  std::string code_text = {};  // as files write it
+};
+
+// As QueueCosts, of evictions by a scheduler in real time.
+struct OwnerCosts {
+  Rational lateness;  // from a release or the end of a quantum until the scheduler has acted on it
+  Rational launch;    // beyond l: from the order until the first block is seen to run
+  Rational resume;    // by how much a relaunch makes a job's time as owner longer
+  Rational eviction;  // beyond e: from the order until what is left of the kernel is known
+  Rational ending;    // from a completed kernel's last block until the scheduler knows
+  Rational block;     // busy block-tasks are asked for so much less than e
 };
 
 struct OwningTasks {
   std::optional<Rational> quantum;  // of round robin; none: fixed priorities, the first task the highest
+  std::optional<OwnerCosts> costs;
   std::vector<OwningTask> tasks;
 };
 

@@ -18,6 +18,7 @@ BoundResult bound_t8(const OwningTasks& set) {
   for (const OwningTask& task : set.tasks) {
     const Rational turns = Rational::ceil_of(task.run, quantum);
     Rational R = task.run + turns * task.launch + (turns - 1) * task.eviction + turns * (round - turn(task));
+    R += task.jitter;
     if (task.period && R > *task.period)  // a job could meet its predecessor in the ring
       result.tasks.emplace_back(Unmet{
           "R_i <= T_i", {{"R_i", std::move(R), task.name, true}, {"T_i", *task.period, task.name, true}}});
