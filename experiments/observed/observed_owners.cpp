@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "experiments/observed/played_set.hpp"
+#include "hw/mechanisms/real_mechanism.hpp"
 #include "hw/real_time_refusals.hpp"
 #include "models/bounds/owner_assumptions.hpp"
 #include "models/error.hpp"
@@ -158,8 +159,7 @@ class PlayedOwners {
   }
 
   void choose_mechanism() {
-    std::string name = options_.mechanism;
-    if (name.empty()) name = mechanisms_of(RealDevices::named(world_.name, "world", "device")).front();
+    const std::string name = options_.mechanism.empty() ? kUsualMechanism : options_.mechanism;
     const MechanismEntry& entry = Mechanisms::named(name, "--mechanism", "mechanism");
     mechanism_ = entry.make(ParameterValues(entry.parameters, std::nullopt));
   }

@@ -19,7 +19,7 @@ namespace gangway {
 
 struct ObserveOptions {
   const WorldEntry* world = nullptr;
-  std::string mechanism;      // of evictions; empty: the world's first
+  std::string mechanism;      // of evictions; empty: the usual one
   Duration length{};          // jobs are released for so long, over all patterns of releases
   std::uint64_t search = 50;  // simulations for each task that look for bad releases, where blocks share
   std::uint64_t seed = 1;

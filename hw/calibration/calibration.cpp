@@ -12,6 +12,7 @@
 #include "hw/calibration/rounded.hpp"
 #include "hw/clock.hpp"
 #include "hw/kernels/throttle.hpp"
+#include "hw/mechanisms/real_mechanism.hpp"
 #include "hw/real_time_refusals.hpp"
 #include "models/fit/location.hpp"
 #include "models/mechanism.hpp"
@@ -26,7 +27,6 @@ constexpr Duration kLimit = 20_s;              // for anything single
 constexpr Duration kProbeTime = 3'000'000_ns;  // throttle kernels last about this long
 constexpr Duration kShort = 10_us;             // block-tasks that persistent blocks do not do in step
 constexpr std::size_t kLeast = 10;             // readings of anything
-constexpr const char* kUsualMechanism = "flag-copy";
 
 // A throttle kernel whose block-tasks last about `length`.
 Client probe(const Device& device, Duration length) {

@@ -41,6 +41,9 @@ class RealMechanism {
   virtual Duration look_interval() const { return {}; }
 };
 
+// Where nobody says which: every device has it, and needs no more than commands to be measured for it.
+inline constexpr const char* kUsualMechanism = "flag-copy";
+
 // On CPU cores nothing more is needed: scheduler and workers share memory, so the command is a store.
 using HostMechanism = RealMechanism;
 
