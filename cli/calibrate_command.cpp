@@ -144,7 +144,7 @@ int calibrate(const Arguments& arguments, const std::string& command) {
     write_calibration(calibration, arguments.name.empty() ? calibration.device.name : arguments.name, command,
                       arguments.out);
     print(calibration);
-    fmt::print("useful share of a drain: {}, for experiments as mechanism.params.useful\n",
+    fmt::print("useful share of a drain: {} (median), for kernels without one as mechanism.params.useful\n",
                calibration.useful);
     if (calibration.together_under_mps)
       fmt::print("under MPS two busy processes were on the GPU at once for {:.0f} % of the time\n",

@@ -78,9 +78,10 @@ std::string device_text(const Calibration& c, const std::string& name, const std
 
 std::string workload_text(const Calibration& c, const std::string& name, const std::string& source) {
   std::string text = fmt::format(
-      "# Every kernel measured alone. The eviction delay is the median over random moments; {} of its drain "
-      "did useful work, which\n"
-      "# is the mechanism's parameter `useful`.\n"
+      "# Every kernel measured alone. The eviction delay is the median over random moments, `useful` the "
+      "share "
+      "of its drain that did\n"
+      "# useful work ({}: the median of all).\n"
       "kind: workload\nversion: 1\nname: {}-kernels\nsource: \"{}\"\n"
       "arrivals: {{gap: 1 ms, order: permuted}}\nclients:\n",
       c.useful, name, source);
@@ -96,6 +97,7 @@ std::string workload_text(const Calibration& c, const std::string& name, const s
         text += fmt::format("        registers: {}\n        shared_memory: {}\n", k.registers,
                             to_text(k.shared_memory));
       if (k.eviction_delay) text += fmt::format("        eviction_delay: {}\n", to_text(*k.eviction_delay));
+      if (k.useful) text += fmt::format("        useful: {}\n", to_text(*k.useful));
     }
   }
   return text;

@@ -35,7 +35,8 @@ struct Kernel {
   std::optional<Duration> declared_time;  // none: as long as it takes under its mechanism
   bool time_unknown = false;              // policies are not told how long it takes
   std::optional<Duration>
-      eviction_delay;  // as measured, from the order to the last block gone (FRS paper, VI-B)
+      eviction_delay;            // as measured, from the order to the last block gone (FRS paper, VI-B)
+  std::optional<double> useful;  // share of its drain that does useful work; none: its mechanism's
   std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
   std::uint32_t channel = 0;                  // of its client's, for those that submit by themselves
   std::optional<std::uint32_t> never_ends;    // from this job on it never does

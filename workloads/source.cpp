@@ -161,6 +161,7 @@ void read_kernels(const Field& field, std::vector<Kernel>& kernels) {
   if (auto registers = m.maybe("registers")) kernel.registers = registers->integer(0, 255);
   if (auto shared = m.maybe("shared_memory")) kernel.shared_memory = shared->bytes();
   kernel.eviction_delay = m.maybe_duration("eviction_delay", 0_ns);
+  if (auto useful = m.maybe("useful")) kernel.useful = useful->number(0, 1);
   kernel.block_task_length = m.maybe_duration("block_task_length", 1_ns);
   if (kernel.eviction_delay && kernel.block_task_length)
     field.fail("both eviction_delay and block_task_length", "one of them");

@@ -375,13 +375,16 @@ void describe_kernels(Calibration& c, const std::string& mechanism, Duration see
                         name, to_text(rounded(original)), to_text(rounded(transformed))));
       // What the file said was a guess.
       kernel.eviction_delay.reset();
+      kernel.useful.reset();
       kernel.block_task_length.reset();
       const auto delays = values(c, "eviction", mechanism, name);
       if (delays.empty()) continue;  // all block-tasks are claimed at once
       kernel.eviction_delay = rounded(median(delays));
       const double drain = static_cast<double>((*kernel.eviction_delay - seen).ns);
       const double work = median_of(c, "work after an eviction's order", mechanism, name);
-      if (drain > 0) useful.push_back(std::clamp((work - static_cast<double>(seen.ns)) / drain, 0.0, 1.0));
+      if (drain <= 0) continue;
+      useful.push_back(std::clamp((work - static_cast<double>(seen.ns)) / drain, 0.0, 1.0));
+      kernel.useful = std::round(useful.back() * 1000) / 1000;
     }
   if (!useful.empty()) c.useful = std::round(median(useful) * 1000) / 1000;
 }

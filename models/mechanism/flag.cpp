@@ -14,7 +14,11 @@ CommandDelays FlagMechanism::delays(const Kernel& kernel, const Device& device) 
   }
   seen = scaled_down(seen, scale_);
   drain = scaled_down(drain, scale_);
-  return {device.commands.launch,      seen, drain, scaled_down(drain, useful_), device.commands.notice,
+  return {device.commands.launch,
+          seen,
+          drain,
+          scaled_down(drain, kernel.useful.value_or(useful_)),
+          device.commands.notice,
           device.commands.pending_work};
 }
 

@@ -31,7 +31,7 @@ CommandDelays PollingMechanism::delays(const Kernel& kernel, const Device& devic
     seen = std::min(seen, *kernel.eviction_delay);
     drain = *kernel.eviction_delay - seen;
   }
-  return {device.commands.launch, seen, drain,     scaled_down(drain, useful_),
+  return {device.commands.launch, seen, drain,     scaled_down(drain, kernel.useful.value_or(useful_)),
           device.commands.notice, {},   host_wait_};
 }
 

@@ -40,7 +40,7 @@ def name_and_params(spec):
 class Kernel:
     """A kernel of the workload file with everything parsed; `fit` of its blocks are on the device at once."""
     __slots__ = ("tasks", "fit", "resident", "original", "transformed", "time", "declared", "eviction_delay", "task_length",
-                 "see", "drain", "drain_work", "host_work", "gap", "priority")
+                 "see", "drain", "useful", "drain_work", "host_work", "gap", "priority")
 
     def __init__(self, spec, device, mechanism, client_priority, privileged):
         self.tasks = spec["block_tasks"] if "block_tasks" in spec else math.prod(spec["grid"])
@@ -61,7 +61,8 @@ class Kernel:
         self.declared = (round_half_up(quantity(spec["declared_time"]) * overhead) if "declared_time" in spec
                          else self.time)
         self.see, self.drain = mechanism.delays(self)
-        self.drain_work = math.floor(self.drain * mechanism.useful)
+        self.useful = share(spec["useful"]) if "useful" in spec else mechanism.useful
+        self.drain_work = math.floor(self.drain * self.useful)
 
     def alone(self, standalone):
         return self.gap + max(self.host_work, self.original if standalone == "original" else self.time)

@@ -15,7 +15,7 @@ def client(name, arrive, time, tasks, **more):
     """A client with one kernel; keys of a kernel in `more` go to the kernel."""
     kernel = {"block_tasks": tasks, "block": [256], "time": f"{time} ns"}
     kernel.update({key: more.pop(key) for key in list(more)
-                   if key in ("eviction_delay", "block_task_length", "declared_time", "registers", "host_work")})
+                   if key in ("eviction_delay", "useful", "block_task_length", "declared_time", "registers", "host_work")})
     return {"name": name, "arrive": f"{arrive} ns", "kernels": [kernel], **more}
 
 
@@ -51,6 +51,10 @@ def test_rr_quantum_and_eviction_delay():
     check([client("A", 0, 1000, 10, eviction_delay="60 ns"), client("B", 100, 300, 3)],
           {"name": "rr", "params": {"quantum": "400 ns"}},
           [("A", 0, 0, 10, 1405, 1, 2), ("B", 0, 100, 485, 790, 0, 1)], device(10, 20, 1, 4))
+    # All of A's drain is useful, and its quantum is over at 450: gone at 510 with 460 + 40 = 500 ns of work, 5 tasks.
+    check([client("A", 0, 1000, 10, eviction_delay="60 ns", useful=1), client("B", 100, 300, 3)],
+          {"name": "rr", "params": {"quantum": "440 ns"}},
+          [("A", 0, 0, 10, 1345, 1, 2), ("B", 0, 100, 525, 830, 0, 1)], device(10, 20, 1, 4))
 
 
 def test_srt_arrivals_preempt():

@@ -136,6 +136,8 @@ class WorkloadDraw:
             spec["eviction_delay"] = ns(self.draw.choice([0, 1, time // 20, time // 3, time, 8000]))
         elif kind == "length":
             spec["block_task_length"] = ns(self.draw.choice([1, max(time // 10, 1), time, 8000]))
+        if self.draw.random() < 0.2:
+            spec["useful"] = self.draw.choice([0, 0.1, 0.314, 1])
 
     def repeat(self):
         length = self.draw.choice([self.unit, *self.times, 5 * self.times[0]])

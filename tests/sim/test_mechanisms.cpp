@@ -101,6 +101,9 @@ TEST_CASE("proxy: one block of sixteen does no work, and each block-task costs a
     measured.eviction_delay = Duration{500};
     CHECK(proxy->delays(measured, polled(100, 3)).seen == Duration{150});
     CHECK(proxy->delays(measured, polled(100, 3)).drain == Duration{350});
+    CHECK(proxy->delays(measured, polled(100, 3)).drain_work == Duration{175});
+    measured.useful = 0.2;
+    CHECK(proxy->delays(measured, polled(100, 3)).drain_work == Duration{70});
   }
   SECTION("without room for a second block there is no proxy") {
     Device small = polled(100, 3);

@@ -256,6 +256,8 @@ TEST_CASE("a measured eviction delay spans from the order to the last block") {
   const Played played = play({{a, client("B", 50, 20)}}, "srt");
   CHECK(played.lines[3] == "72 A gone 52");
   CHECK(played.totals.eviction_delay == Duration{22});
+  a.kernels[0].useful = 0.25;  // or a quarter of it
+  CHECK(play({{a, client("B", 50, 20)}}, "srt").lines[3] == "72 A gone 47");
 }
 
 TEST_CASE("without a measurement a drain is one block-task long") {
