@@ -139,7 +139,7 @@ TEST_CASE("owners as slow as their costs say stay below their bounds", "[long]")
 }
 
 TEST_CASE("every cost of owners is needed") {
-  const auto numbers = case_numbers(300, 300);
+  const CaseNumbers numbers(0, 300);
   const auto count = [&](Rational OwnerCosts::*cost) {
     return hold(random_owners, kOfOwners, without(&OwningTasks::costs, cost), numbers).above;
   };
@@ -158,7 +158,7 @@ TEST_CASE("queues as slow as their costs say stay below their bounds", "[long]")
 }
 
 TEST_CASE("every cost of queues is needed") {
-  const auto numbers = case_numbers(300, 300);
+  const CaseNumbers numbers(0, 300);
   const auto count = [&](const char* key, Rational QueueCosts::*cost) {
     return hold(random_queue, Given{{key}}, without(&SporadicTasks::costs, cost), numbers).above;
   };
