@@ -1,0 +1,142 @@
+#include "hw/live/launch_book.hpp"
+
+namespace gangway::live {
+
+namespace {
+
+// Whether a stream's count has come to a launch's number; both go round.
+bool reached(std::uint32_t count, std::uint32_t number) {
+  return static_cast<std::int32_t>(count - number) >= 0;
+}
+
+}  // namespace
+
+bool LaunchBook::launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream) {
+  const std::lock_guard lock(mutex_);
+  Stream& its = streams_[stream];
+  if (!its.spare) its.spare = port_.take();
+  const std::optional<Word> word = its.spare ? port_.take() : std::nullopt;
+  if (!word) return false;
+  if (!port_.launch(*launch, stream, *word, its.numbers + 1)) {
+    port_.give_back(*word);
+    return false;
+  }
+  Entry entry;
+  entry.launch = std::move(launch);
+  entry.number = ++its.numbers;
+  entry.word = *word;
+  its.entries.push_back(std::move(entry));
+  live_.fetch_add(1);
+  if (leaving_) raise(its);  // the gate was closed behind this thread
+  return true;
+}
+
+void LaunchBook::raise(Stream& stream) {
+  std::vector<Word> words;
+  for (Entry& entry : stream.entries) {
+    if (entry.flagged || (entry.state != State::submitted && entry.state != State::again)) continue;
+    entry.flagged = true;
+    words.push_back(entry.state == State::again ? *stream.spare : entry.word);
+  }
+  if (!words.empty()) port_.flag(words, true);
+}
+
+void LaunchBook::leave() {
+  const std::lock_guard lock(mutex_);
+  leaving_ = true;
+  for (auto& [name, stream] : streams_) raise(stream);
+}
+
+void LaunchBook::go_on() {
+  const std::lock_guard lock(mutex_);
+  leaving_ = false;
+  for (auto& [name, stream] : streams_)
+    if (!stream.entries.empty() && stream.entries.front().state == State::left) lower(stream);
+}
+
+// Of a stream whose first launch has left: what stands behind that has not begun. The flags of others stay
+// up, since a kernel that was about to leave must not change its mind; they are launched again.
+void LaunchBook::lower(Stream& stream) {
+  std::vector<Word> words;
+  for (std::size_t at = 1; at < stream.entries.size(); ++at)
+    if (stream.entries[at].flagged) {
+      stream.entries[at].flagged = false;
+      words.push_back(stream.entries[at].word);
+    }
+  if (!words.empty()) port_.flag(words, false);
+}
+
+void LaunchBook::step() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [name, stream] : streams_)
+    while (!stream.entries.empty() && step_first(name, stream)) {
+    }
+}
+
+// True: the stream's first launch is over, and the next one is the first.
+bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
+  Entry& entry = stream.entries.front();
+  if (reached(port_.done(name), entry.number)) {
+    port_.give_back(entry.word);
+    stream.entries.pop_front();
+    live_.fetch_sub(1);
+    return true;
+  }
+  if (entry.state == State::submitted && entry.flagged && reached(port_.gone(name), entry.number)) {
+    port_.ask(entry.word);
+    entry.state = State::asked;
+  }
+  if (entry.state == State::asked || entry.state == State::again) {
+    const Word word = entry.state == State::again ? *stream.spare : entry.word;
+    if (const auto count = port_.count(word)) left_with(entry, *count);
+  }
+  if (entry.state == State::left && !leaving_) {
+    lower(stream);
+    entry.flagged = false;
+    if (port_.again(*entry.launch, name, *stream.spare, entry.done)) entry.state = State::again;
+  }
+  return false;
+}
+
+void LaunchBook::left_with(Entry& entry, std::uint32_t count) {
+  const bool was_again = entry.state == State::again;
+  entry.done = count;
+  if (count < entry.launch->blocks()) {
+    entry.state = State::left;
+    evictions_.fetch_add(1);
+    return;
+  }
+  entry.state = State::over;
+  if (was_again) port_.finish(entry.word, count);
+}
+
+LaunchBook::Away LaunchBook::away() const {
+  const std::lock_guard lock(mutex_);
+  Away found;
+  for (const auto& [name, stream] : streams_) {
+    if (stream.entries.empty()) continue;
+    const Entry& first = stream.entries.front();
+    if (first.state == State::left)
+      ++found.evicted;
+    else if (first.state == State::submitted && first.flagged)
+      ++found.unknown;
+    else
+      ++found.there;
+  }
+  return found;
+}
+
+std::size_t LaunchBook::in_stream(std::uint64_t stream) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? 0 : found->second.entries.size();
+}
+
+bool LaunchBook::stopped(std::uint64_t stream) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(stream);
+  return found != streams_.end() && !found->second.entries.empty() &&
+         found->second.entries.front().state == State::left;
+}
+
+}  // namespace gangway::live

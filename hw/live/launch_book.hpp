@@ -1,0 +1,122 @@
+// Launches of kernels that can leave before they end, as the client keeps them: what is on the device, what
+// has left and has to be launched again, in what order. Knows nothing of CUDA.
+//
+// Behind each launch its stream waits until the launch's control word (hw/transform/rewrite.hpp) counts all
+// blocks. So whatever the program puts behind a launch stays there, also when the kernel leaves early:
+// events, copies, other kernels, synchronising calls see it as unfinished until its last block. What is left
+// is launched in another stream of the same context, and when that has ended the first word is set to the
+// end, which lets the program's stream go on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace gangway::live {
+
+// A launch as it can be made again: kernel, form, grid, parameters. Made by who knows the driver.
+class RepeatableLaunch {
+ public:
+  virtual ~RepeatableLaunch() = default;
+  virtual std::uint32_t blocks() const = 0;  // of the original grid
+};
+
+// Numbers a control word of the port's pool.
+using Word = std::uint32_t;
+
+// What the book asks of the device of one context. No call waits.
+class LaunchPort {
+ public:
+  virtual ~LaunchPort() = default;
+  // A word whose count and flag are 0, which no earlier order is going to change, and of which count() has
+  // nothing to say. None: all are in use.
+  virtual std::optional<Word> take() = 0;
+  virtual void give_back(Word word) = 0;  // nothing on the device reads or writes it any more
+  // Launches in the program's stream, and behind that: `number` to gone(stream), a wait for `blocks` in the
+  // word, `number` to done(stream). False: the driver refused, and nothing was submitted.
+  virtual bool launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
+                      std::uint32_t number) = 0;
+  virtual std::uint32_t gone(std::uint64_t stream) = 0;
+  virtual std::uint32_t done(std::uint64_t stream) = 0;
+  // Raises or lowers the flags of words.
+  virtual void flag(const std::vector<Word>& words, bool up) = 0;
+  // Asks for the count of a word; count() has it some time later, once.
+  virtual void ask(Word word) = 0;
+  // Launches the blocks from `first` on, beside the program's stream, with a word to which this count and no
+  // flag are written there before; count() has the word's count once it has left. False: the driver refused.
+  virtual bool again(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
+                     std::uint32_t first) = 0;
+  virtual std::optional<std::uint32_t> count(Word word) = 0;
+  // The program's stream may pass.
+  virtual void finish(Word word, std::uint32_t blocks) = 0;
+};
+
+class LaunchBook {
+ public:
+  explicit LaunchBook(LaunchPort& port) : port_(port) {}
+
+  // By a thread that passed the gate. False: nothing was submitted, and the launch has to be made as it is.
+  bool launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream);
+  // What is on the device has to leave, what is launched from now on too; or may go on.
+  void leave();
+  void go_on();
+  // Looks what has left and what has ended; launches again what may. To be called again and again while
+  // any().
+  void step();
+
+  bool any() const { return live_.load() != 0; }
+  // Of the streams with launches, those whose first one ...
+  struct Away {
+    std::uint32_t there = 0;    // is on the device, or may be; or is over, and the next one begins
+    std::uint32_t evicted = 0;  // has left, and has blocks left to do
+    std::uint32_t unknown = 0;  // was told to leave, and has not: it may not have begun
+    bool all() const { return there == 0 && unknown == 0; }
+  };
+  Away away() const;
+  // Whether the stream is behind a launch that has left.
+  bool stopped(std::uint64_t stream) const;
+  std::size_t in_stream(std::uint64_t stream) const;  // launches that are not over
+  std::uint64_t evictions() const { return evictions_.load(); }
+
+ private:
+  enum class State {
+    submitted,  // in the program's stream
+    asked,      // it has left; is it over?
+    over,       // all its blocks are; its stream is about to pass
+    left,       // blocks are left to do
+    again,      // these are on the device
+  };
+  struct Entry {
+    std::unique_ptr<RepeatableLaunch> launch;
+    std::uint32_t number = 0;  // in its stream, from 1
+    Word word = 0;             // for which its stream waits
+    std::uint32_t done = 0;    // blocks, as far as known
+    State state = State::submitted;
+    bool flagged = false;
+  };
+  struct Stream {
+    std::deque<Entry> entries;  // the first one may be on the device; the others wait for it
+    std::uint32_t numbers = 0;
+    // Of what is launched again, which is the first one only. Taken before any other word, or launches that
+    // wait behind would have them all.
+    std::optional<Word> spare;
+  };
+
+  bool step_first(std::uint64_t name, Stream& stream);
+  void left_with(Entry& entry, std::uint32_t count);
+  void raise(Stream& stream);
+  void lower(Stream& stream);
+
+  LaunchPort& port_;
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Stream> streams_;
+  bool leaving_ = false;
+  std::atomic<std::uint64_t> live_{0}, evictions_{0};
+};
+
+}  // namespace gangway::live
