@@ -23,6 +23,8 @@ DEFINITIONS = ['experiments/README.md', 'models/policy/README.md', 'sim/README.m
                'sim/memory/README.md', 'sim/recorded/README.md']
 PROJECT = ['CONTRIBUTING.md', 'CHANGELOG.md', 'tests/README.md', 'tests/standin/README.md']
 
+WIDE = '.md-grid { max-width: 80rem; }\n'  # lines of code and tables are long
+
 
 def tracked():
     """The repository's pages and the pictures that they may show."""
@@ -78,12 +80,13 @@ def assemble(out):
             (pages / name).write_text(with_links(name, (ROOT / name).read_text(encoding='utf-8'), names), encoding='utf-8')
         else:
             shutil.copyfile(ROOT / name, pages / name)
+    (pages / 'wide.css').write_text(WIDE, encoding='utf-8')
     made = reference.write(pages / 'reference')
     configuration = {
         'site_name': 'Gangway', 'docs_dir': 'pages', 'site_dir': 'site', 'use_directory_urls': False,
         'theme': {'name': 'material', 'font': False, 'features': ['navigation.tabs', 'navigation.top', 'content.code.copy', 'toc.follow'],
                   'palette': {'primary': 'blue grey'}},
-        'plugins': ['search'],
+        'plugins': ['search'], 'extra_css': ['wide.css'],
         'markdown_extensions': ['tables', 'sane_lists', 'fenced_code', 'attr_list', {'toc': {'permalink': True, 'toc_depth': 3}}],
         'validation': {'links': {'not_found': 'warn', 'anchors': 'warn', 'absolute_links': 'warn', 'unrecognized_links': 'warn'},
                        'nav': {'omitted_files': 'warn'}},
@@ -98,9 +101,10 @@ def main():
     out = parser.parse_args().out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     assemble(out)
-    done = subprocess.run([sys.executable, '-m', 'mkdocs', 'build', '--strict', '--quiet', '--config-file', out / 'mkdocs.yml'],
-                          env=dict(os.environ, NO_MKDOCS_2_WARNING='1'))
+    done = subprocess.run([sys.executable, '-m', 'mkdocs', 'build', '--strict', '--config-file', out / 'mkdocs.yml'], capture_output=True,
+                          text=True, env=dict(os.environ, NO_MKDOCS_2_WARNING='1'))
     if done.returncode:
+        print(done.stderr, end='', file=sys.stderr)
         return 1
     print(out / 'site/index.html')
     return 0

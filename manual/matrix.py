@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 GANGWAY = Path(os.environ.get('GANGWAY', ROOT / 'build/release/gangway')).resolve()
-BEGIN, END = '<!-- made by manual/matrix.py -->\n', '<!-- end -->\n'
+BEGIN, END = '<!-- made by manual/matrix.py -->\n\n', '\n<!-- end -->\n'
 WORLDS = ('sim', 'host', 'cuda', 'live')
 ABSENT = ('no CUDA device', 'there is no CUDA driver')  # what a world lacks here, after its checks
 
