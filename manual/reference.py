@@ -76,8 +76,17 @@ def _signature(node, method=False):
     return f'{node.name}({re.sub("^(self|cls)(, )?", "", arguments) if method else arguments})'
 
 
+def figures_page():
+    """Every figure of `gangway.figures`, with its docstring."""
+    lines = ['# Figures', '', 'From the docstrings of `gangway.figures`.', '', '| function | shows |', '|---|---|']
+    for node in ast.parse((PACKAGE / 'figures.py').read_text(encoding='utf-8')).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith('_'):
+            lines.append(f'| `{node.name}` | {_cell(ast.get_docstring(node) or "")} |')
+    return '\n'.join(lines)
+
+
 def python_page():
-    """Every name of `gangway.__all__` and of `gangway.figures`, with its docstring."""
+    """Every name of `gangway.__all__`, with its docstring."""
     tree = ast.parse((PACKAGE / '__init__.py').read_text(encoding='utf-8'))
     assigned = {node.targets[0].id: node.value for node in tree.body if isinstance(node, ast.Assign)}
     public = []
@@ -103,7 +112,7 @@ def python_page():
 def write(folder):
     """Writes every page into the folder; the names of the files, in the order in which they should be listed."""
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {'commands.md': commands_page(), **{f'{kind}.md': kind_page(kind) for kind in kinds()}, 'python.md': python_page()}
+    pages = {'commands.md': commands_page(), **{f'{kind}.md': kind_page(kind) for kind in kinds()}, 'figures.md': figures_page(), 'python.md': python_page()}
     for name, text in pages.items():
         (folder / name).write_text(text + '\n', encoding='utf-8')
     return list(pages)
