@@ -36,7 +36,8 @@ def without_code(text):
 
 
 def code_lines(text):
-    """Lines of fenced shell blocks and of indented code."""
+    """Lines of fenced shell blocks and of indented code, and calls of gangway in the text."""
+    yield from re.findall(r'`((?:build/release/)?gangway [^`]+)`', text)
     for _, block in shell_blocks(text):
         yield from block.splitlines()
     text = re.sub(r'```.*?```', '', text, flags=re.DOTALL)
