@@ -124,7 +124,8 @@ def main():
     if arguments.write:
         arguments.page.write_text(new, encoding='utf-8')
     elif new != text:
-        print(f'error: {arguments.page}: the table differs from what the program does; manual/matrix.py --page {arguments.page} --write', file=sys.stderr)
+        print(f'error: {arguments.page}: the table differs from what the program does; manual/matrix.py --page {arguments.page} --write',
+              file=sys.stderr)
         return 1
     return 0
 

@@ -112,7 +112,8 @@ def python_page():
 def write(folder):
     """Writes every page into the folder; the names of the files, in the order in which they should be listed."""
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {'commands.md': commands_page(), **{f'{kind}.md': kind_page(kind) for kind in kinds()}, 'figures.md': figures_page(), 'python.md': python_page()}
+    pages = {'commands.md': commands_page(),
+             **{f'{kind}.md': kind_page(kind) for kind in kinds()}, 'figures.md': figures_page(), 'python.md': python_page()}
     for name, text in pages.items():
         (folder / name).write_text(text + '\n', encoding='utf-8')
     return list(pages)

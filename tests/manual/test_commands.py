@@ -13,7 +13,9 @@ import pages
 GANGWAY = Path(os.environ.get('GANGWAY', 'build/release/gangway')).resolve()
 
 # What is played with less, so that the tests are soon done; all of it with GANGWAY_LONG=1.
-LESS = {} if os.environ.get('GANGWAY_LONG') else {'frs/fig4': '--set replications=2 --set permutations=10', 'colocation/load': "--set horizon='0.2 s' --set policies='[passthrough, piv]'"}
+LESS = {} if os.environ.get('GANGWAY_LONG') else {
+    'frs/fig4': '--set replications=2 --set permutations=10',
+    'colocation/load': "--set horizon='0.2 s' --set policies='[passthrough, piv]'"}
 
 
 def lay_out(folder):
@@ -23,7 +25,7 @@ def lay_out(folder):
             (folder / path.name).symlink_to(path)
     (folder / 'build/release').mkdir(parents=True)
     program = folder / 'build/release/gangway'
-    program.write_text(f'#!/bin/sh\ncase "$1 $2" in\n' + ''.join(
+    program.write_text('#!/bin/sh\ncase "$1 $2" in\n' + ''.join(
         f'"run {name}") exec {GANGWAY} "$@" {options} ;;\n' for name, options in LESS.items()) + f'esac\nexec {GANGWAY} "$@"\n')
     program.chmod(0o755)
 
@@ -71,7 +73,10 @@ class Shown(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         help_text = subprocess.run([GANGWAY, '--help'], capture_output=True, text=True, check=True).stdout
-        cls.options = {name: set(re.findall(r'(?<![\w-])(--[\w-]+|-\w)\b', subprocess.run([GANGWAY, name, '--help'], capture_output=True, text=True).stdout))
+        def offered(name):
+            told = subprocess.run([GANGWAY, name, '--help'], capture_output=True, text=True).stdout
+            return set(re.findall(r'(?<![\w-])(--[\w-]+|-\w)\b', told))
+        cls.options = {name: offered(name)
                        for name in re.findall(r'^  ([a-z-]+) {2,}', help_text.split('Subcommands:')[1], re.MULTILINE)}
 
     def faults(self, words):
