@@ -242,7 +242,7 @@ void add_bound(CLI::App& app, int& code) {
                   "folder for what the search found: TASK.yaml, an experiment for `gangway run`")
       ->type_name(value_type::kFolder);
   sub->add_option("--seed", arguments->seed, "of what is simulated (default 1)");
-  sub->add_flag("--json", arguments->json, "for programs");
+  sub->add_flag("--json", arguments->json, "print JSON");
   add_in_world(*sub, arguments->in_world);
   sub->callback([arguments, &code] { code = bound(*arguments); });
 }

@@ -30,8 +30,9 @@ void print_areas(const std::vector<Area>& areas) {
 
 void add_doctor(CLI::App& app, int& code) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* sub = app.add_subcommand("doctor", "what this machine can do, and what to install for the rest");
-  sub->add_flag("--json", *json, "for programs");
+  CLI::App* sub =
+      app.add_subcommand("doctor", "show what this machine can do, and what to install for the rest");
+  sub->add_flag("--json", *json, "print JSON");
   sub->callback([json, &code] {
     const std::vector<Area> areas = examine_machine();
     if (*json)

@@ -15,7 +15,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
   auto settings = std::make_shared<live::ExecSettings>();
   auto slo = std::make_shared<std::string>();
   CLI::App* sub = app.add_subcommand(
-      "exec", "run a program as it is under the daemon: gangway exec [options] -- PROGRAM [arguments]");
+      "exec", "run an unmodified program under the daemon: gangway exec [options] -- PROGRAM [arguments]");
   sub->add_option("--priority", settings->priority, "of its jobs; higher is more urgent (default 0)")
       ->check(CLI::Range(-1000, 1000));
   sub->add_option("--weight", settings->weight, "its share is to be in proportion to this (default 1)")
@@ -40,9 +40,8 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       "--jobs", settings->jobs,
       "what a job is: sync, from a submission to the call that leaves nothing outstanding; nvtx:NAME, an "
       "NVTX range; whole, the program (default sync)");
-  sub->add_flag(
-      "--preload", settings->preload,
-      "for programs that find the driver by a search path of their own: LD_PRELOAD besides LD_LIBRARY_PATH");
+  sub->add_flag("--preload", settings->preload,
+                "also use LD_PRELOAD, for programs with a search path of their own");
   sub->allow_extras()->prefix_command();
   sub->callback([sub, settings, slo, program, &code] {
     if (!slo->empty()) {

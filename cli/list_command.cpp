@@ -49,8 +49,9 @@ void print(const Json& list) {
 void add_list(CLI::App& app, int& code) {
   auto what = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  CLI::App* sub = app.add_subcommand("list", "show what there is");
-  sub->add_option("what", *what, "of what to show what there is, or a recording, to show what is in it")
+  CLI::App* sub =
+      app.add_subcommand("list", "list policies, mechanisms, devices and so on, or what is in a recording");
+  sub->add_option("what", *what, "what to list, or a recording")
       ->required()
       ->type_name(value_type::kFile)
       ->check(
@@ -58,7 +59,7 @@ void add_list(CLI::App& app, int& code) {
             return recording::is_recording(word) ? std::string() : CLI::IsMember(listed_kinds())(word);
           },
           fmt::format("{{{}}}", fmt::join(listed_kinds(), ",")));
-  sub->add_flag("--json", *json, "for programs");
+  sub->add_flag("--json", *json, "print JSON");
   sub->callback([what, json, &code] {
     code = 0;
     if (recording::is_recording(*what)) return list_recording(*what, *json);

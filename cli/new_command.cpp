@@ -72,7 +72,7 @@ void write_new(const Arguments& arguments) {
 
 void add_new(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* sub = app.add_subcommand("new", "write a file to begin with, which runs as it is");
+  CLI::App* sub = app.add_subcommand("new", "write a runnable file to start from");
   sub->add_option("kind", arguments->kind, "of file")
       ->required()
       ->check(CLI::IsMember({"policy", "experiment", "workload"}));

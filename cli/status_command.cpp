@@ -174,13 +174,13 @@ int status(const Arguments& arguments) {
 
 void add_status(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* sub = app.add_subcommand("status", "what the daemon's clients do");
+  CLI::App* sub = app.add_subcommand("status", "show the daemon's clients");
   sub->add_option("--gpu", arguments->gpu, "whose daemon (default 0)")->check(CLI::Range(0U, 63U));
   sub->add_option(
          "--socket", arguments->socket,
          "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
       ->type_name(value_type::kFile);
-  sub->add_flag("--json", arguments->json, "for programs (hw/live/README.md)");
+  sub->add_flag("--json", arguments->json, "print JSON (hw/live/README.md)");
   sub->add_flag("--prometheus", arguments->prometheus, "in Prometheus' text format")->excludes("--json");
   sub->add_option("--every", arguments->every, "again and again: 1 s");
   sub->callback([arguments, &code] {

@@ -27,7 +27,7 @@ class Printed(InAFolder):
         lines = out.splitlines()[2:]
         self.assertEqual([line.split(' | ')[2] for line in lines[:-1]], ['`frs/fig4.yaml`', '`neon/fig9.yaml`', '`neon/fig10.yaml`'])
         self.assertEqual([line.split(' | ')[0] for line in lines[:-1]],
-                         ['| [FRS](experiments/frs/README.md)', '| [NEON](experiments/neon/README.md)', '| '])
+                         ['| [FRS](frs/README.md)', '| [NEON](neon/README.md)', '| '])
         self.assertEqual({line.split(' | ', 3)[3] for line in lines[:-1]}, {'2 | 1 | 1 | 1 |'})
         self.assertEqual(lines[-1], '| all | | | 6 | 3 | 3 | 3 |')
 

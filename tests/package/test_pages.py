@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 class Pages(unittest.TestCase):
     def test_examples(self):
-        for page in ('README.md', 'analysis/README.md'):
+        for page in ('manual/how-to.md', 'analysis/README.md'):
             blocks = [block for block in re.findall(r'```python\n(.*?)```', (ROOT / page).read_text(encoding='utf-8'), re.DOTALL)
                       if 'Client(' not in block]  # a cluster is needed for that
             self.assertGreaterEqual(len(blocks), 1, page)

@@ -1,4 +1,4 @@
-"""What the five papers print: the lists hold against the experiments, faults in them are found, and README.md counts what runs give."""
+"""What the five papers print: the lists hold against the experiments, faults in them are found, and experiments/papers.md counts what runs give."""
 
 import os
 import shutil
@@ -134,9 +134,9 @@ class Faults(unittest.TestCase):
         self.refused("printed.yaml", "'jetson-tx2.yaml', which does not exist")
 
 
-class Readme(unittest.TestCase):
+class Page(unittest.TestCase):
     def rows(self):
-        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        text = (ROOT / "experiments/papers.md").read_text(encoding="utf-8")
         return text.partition(printed.BEGIN)[2].partition(printed.END)[0].splitlines()
 
     def test_it_has_every_experiment_that_compares_printed_values(self):

@@ -1,4 +1,4 @@
-"""Counts, experiment by experiment, which printed values are met, missed, inputs or open: the table of README.md."""
+"""Counts, experiment by experiment, which printed values are met, missed, inputs or open: the table of experiments/papers.md."""
 import os
 from collections import Counter
 from pathlib import Path
@@ -20,8 +20,8 @@ def table(folders):
             continue
         counts = Counter(row.verdict for row in published)
         paper = folder.resolve().parent.name
-        new = not any(f'experiments/{paper}/' in row for row in rows)
-        rows.append(f'| {f"[{_PAPERS[paper]}](experiments/{paper}/README.md)" if new else ""} | {_about(folder)} | '
+        new = not any(f"({paper}/" in row for row in rows)
+        rows.append(f'| {f"[{_PAPERS[paper]}]({paper}/README.md)" if new else ""} | {_about(folder)} | '
                     f'`{paper}/{folder.name}.yaml` | {_cells(counts)} |\n')
         sums.update(counts)
     return _HEAD + ''.join(rows) + f'| all | | | {_cells(sums)} |\n'
