@@ -2,7 +2,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <ctime>
@@ -10,6 +9,8 @@
 
 #include "experiments/build.hpp"
 #include "experiments/files.hpp"
+#include "experiments/row.hpp"
+#include "models/input/yaml_writer.hpp"
 
 namespace gangway {
 namespace {
@@ -20,87 +21,93 @@ std::string bandwidth_text(Bandwidth b) {
   return fmt::format("{:.4g} GB/s", static_cast<double>(b.bytes_per_second) / 1e9);
 }
 
-// Inside double quotes.
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return out;
-}
-
 std::string source_text(const Calibration& c, const std::string& command) {
-  const std::string text = fmt::format("measured by `{}` of gangway {} on {:%Y-%m-%d}: {}{}", command,
-                                       build_version(), fmt::gmtime(std::time(nullptr)), c.machine.gpu,
-                                       c.machine.driver.empty() ? "" : ", " + c.machine.driver);
-  return escaped(text);
+  return fmt::format("measured by `{}` of gangway {} on {:%Y-%m-%d}: {}{}", command, build_version(),
+                     fmt::gmtime(std::time(nullptr)), c.machine.gpu,
+                     c.machine.driver.empty() ? "" : ", " + c.machine.driver);
 }
 
-std::string polls_text(const std::optional<PollCosts>& polls) {
-  if (!polls) return {};
-  return fmt::format(
-      "# host: a read of mapped host memory; those of all blocks go one after the other. device: a claim of "
-      "the next block-task, which\n"
-      "# shows the flag; kernels' measured transformation_overhead contains it already.\n"
-      "polls: {{host: {}, device: {}}}\n",
-      to_text(polls->host), to_text(polls->device));
-}
-
-std::string time_slice_text(const std::optional<TimeSlice>& slice) {
-  if (!slice) return {};
-  return fmt::format(
-      "# Between contexts of two processes, without MPS: sim/recorded/README.md has the rules.\n"
-      "time_slice: {{length: {}, switch: {}, stop: {}, resume: {}, renewal: {}, linger: {}}}\n",
-      to_text(slice->length), to_text(slice->context_switch), to_text(slice->stop), to_text(slice->resume),
-      to_text(slice->renewal), to_text(slice->linger));
+Node engine(const CopyEngine& e) {
+  return yaml_mapping({{"bandwidth", bandwidth_text(e.bandwidth)}, {"latency", to_text(e.latency)}});
 }
 
 std::string device_text(const Calibration& c, const std::string& name, const std::string& source) {
   const Device& d = c.device;
-  return fmt::format(
-      "# Times are medians, as the scheduler sees them: a launch until its first block is seen to run, and "
-      "so on; what it takes to\n"
-      "# notice an end is contained in the kernels' times, so notice is 0. evict is what every eviction "
-      "costs beside its longest\n"
-      "# block-task. calibration.json has intervals and residuals.\n"
-      "kind: device\nversion: 1\nname: {}\nsource: \"{}\"\nsms: {}\n"
-      "sm: {{threads: {}, blocks: {}, registers: {}, shared_memory: {}, warp: {}, reserved_shared_memory: "
-      "{}}}\nmemory: {}\ncopy:\n"
-      "  h2d: {{bandwidth: {}, latency: {}}}\n  d2h: {{bandwidth: {}, latency: {}}}\n"
-      "commands: {{launch: {}, evict: {}, notice: {}, pending_work: {}}}\n{}{}",
-      name, source, d.sms, d.sm.threads, d.sm.blocks, d.sm.registers, to_text(d.sm.shared_memory), d.sm.warp,
-      to_text(d.sm.reserved_shared_memory), to_text(d.memory), bandwidth_text(d.h2d.bandwidth),
-      to_text(d.h2d.latency), bandwidth_text(d.d2h.bandwidth), to_text(d.d2h.latency),
-      to_text(d.commands.launch), to_text(d.commands.evict), to_text(d.commands.notice),
-      to_text(d.commands.pending_work), polls_text(d.polls), time_slice_text(d.time_slice));
+  Node root = yaml_mapping({{"kind", "device"}, {"version", "1"}, {"name", name}, {"source", source}});
+  root.put("sms", yaml_text(d.sms));
+  root.put("sm", yaml_mapping({{"threads", std::to_string(d.sm.threads)},
+                               {"blocks", std::to_string(d.sm.blocks)},
+                               {"registers", std::to_string(d.sm.registers)},
+                               {"shared_memory", to_text(d.sm.shared_memory)},
+                               {"warp", std::to_string(d.sm.warp)},
+                               {"reserved_shared_memory", to_text(d.sm.reserved_shared_memory)}}));
+  root.put("memory", yaml_text(to_text(d.memory)));
+  Node copy = yaml_mapping({});
+  copy.put("h2d", engine(d.h2d));
+  copy.put("d2h", engine(d.d2h));
+  root.put("copy", std::move(copy));
+  root.put("commands", yaml_mapping({{"launch", to_text(d.commands.launch)},
+                                     {"evict", to_text(d.commands.evict)},
+                                     {"notice", to_text(d.commands.notice)},
+                                     {"pending_work", to_text(d.commands.pending_work)}}));
+  if (c.device.polls)
+    root.put("polls", yaml_mapping({{"host", to_text(d.polls->host)}, {"device", to_text(d.polls->device)}}));
+  if (const auto& slice = d.time_slice)
+    root.put("time_slice", yaml_mapping({{"length", to_text(slice->length)},
+                                         {"switch", to_text(slice->context_switch)},
+                                         {"stop", to_text(slice->stop)},
+                                         {"resume", to_text(slice->resume)},
+                                         {"renewal", to_text(slice->renewal)},
+                                         {"linger", to_text(slice->linger)}}));
+  return to_yaml(
+      root,
+      {{"",
+        "Times are medians, as the scheduler sees them: a launch until its first block is seen to run, and "
+        "so on; what it takes to\nnotice an end is contained in the kernels' times, so notice is 0. evict is "
+        "what every eviction costs beside its longest\nblock-task. calibration.json has intervals and "
+        "residuals."},
+       {"polls",
+        "host: a read of mapped host memory; those of all blocks go one after the other. device: a claim of "
+        "the next block-task, which\nshows the flag; kernels' measured transformation_overhead contains it "
+        "already."},
+       {"time_slice",
+        "Between contexts of two processes, without MPS: sim/recorded/README.md has the rules."}});
+}
+
+Node measured(const Kernel& k) {
+  Node kernel = yaml_mapping({{"name", k.name}, {"code", k.code_text}});
+  kernel.put("block_tasks", yaml_text(k.block_tasks.count));
+  std::vector<Node> sides;
+  for (const auto side : k.block) sides.push_back(yaml_text(std::int64_t{side}));
+  kernel.put("block", yaml_list(std::move(sides)));
+  kernel.put("time", yaml_text(to_text(k.time)));
+  kernel.put("transformation_overhead", yaml_text(to_text(k.transformation_overhead)));
+  if (k.registers > 0) {
+    kernel.put("registers", yaml_text(std::int64_t{k.registers}));
+    kernel.put("shared_memory", yaml_text(to_text(k.shared_memory)));
+  }
+  if (k.eviction_delay) kernel.put("eviction_delay", yaml_text(to_text(*k.eviction_delay)));
+  if (k.useful) kernel.put("useful", yaml_text(to_text(*k.useful)));
+  return kernel;
 }
 
 std::string workload_text(const Calibration& c, const std::string& name, const std::string& source) {
-  std::string text = fmt::format(
-      "# Every kernel measured alone. The eviction delay is the median over random moments, `useful` the "
-      "share "
-      "of its drain that did\n"
-      "# useful work ({}: the median of all).\n"
-      "kind: workload\nversion: 1\nname: {}-kernels\nsource: \"{}\"\n"
-      "arrivals: {{gap: 1 ms, order: permuted}}\nclients:\n",
-      c.useful, name, source);
+  Node root =
+      yaml_mapping({{"kind", "workload"}, {"version", "1"}, {"name", name + "-kernels"}, {"source", source}});
+  root.put("arrivals", yaml_mapping({{"gap", "1 ms"}, {"order", "permuted"}}));
+  std::vector<Node> clients;
   for (const Client& client : c.clients) {
-    text += fmt::format("  - name: {}\n    kernels:\n", client.name);
-    for (const Kernel& k : client.kernels) {
-      text +=
-          fmt::format("      - name: {}\n        code: {}\n        block_tasks: {}\n        block: [{}]\n",
-                      k.name, k.code_text, k.block_tasks.count, fmt::join(k.block, ", "));
-      text += fmt::format("        time: {}\n        transformation_overhead: {}\n", to_text(k.time),
-                          to_text(k.transformation_overhead));
-      if (k.registers > 0)
-        text += fmt::format("        registers: {}\n        shared_memory: {}\n", k.registers,
-                            to_text(k.shared_memory));
-      if (k.eviction_delay) text += fmt::format("        eviction_delay: {}\n", to_text(*k.eviction_delay));
-      if (k.useful) text += fmt::format("        useful: {}\n", to_text(*k.useful));
-    }
+    std::vector<Node> kernels;
+    for (const Kernel& kernel : client.kernels) kernels.push_back(measured(kernel));
+    clients.push_back(yaml_mapping({{"name", client.name}}));
+    clients.back().put("kernels", yaml_list(std::move(kernels)));
   }
-  return text;
+  root.put("clients", yaml_list(std::move(clients)));
+  return to_yaml(
+      root, {{"", fmt::format("Every kernel measured alone. The eviction delay is the median over random "
+                              "moments, `useful` the share of its drain that did\nuseful work ({}: the "
+                              "median of all).",
+                              c.useful)}});
 }
 
 // JSON has no infinity.
@@ -155,9 +162,16 @@ std::string json_text(const Calibration& c, const std::string& name, const std::
 }
 
 std::string samples_text(const Calibration& c) {
-  std::string text = "quantity,mechanism,kernel,parameter,value_ns\n";
-  for (const Reading& r : c.readings)
-    text += fmt::format("{},{},{},{},{}\n", r.quantity, r.mechanism, r.kernel, r.parameter, r.value);
+  std::string text;
+  for (const Reading& r : c.readings) {
+    const Row row{{"quantity", r.quantity},
+                  {"mechanism", r.mechanism},
+                  {"kernel", r.kernel},
+                  {"parameter", static_cast<double>(r.parameter)},
+                  {"value_ns", r.value}};
+    if (text.empty()) text = csv_names(row) + "\n";
+    text += csv_values(row) + "\n";
+  }
   return text;
 }
 
