@@ -6,6 +6,8 @@
 #include <sstream>
 #include <vector>
 
+#include "experiments/metrics/catalogue.hpp"
+
 namespace gangway {
 namespace {
 
@@ -24,11 +26,14 @@ std::string with_interval(const Row& row, const std::string& column) {
   return interval ? fmt::format("{} +-{:.3f}", shown(row, column), *interval) : shown(row, column);
 }
 
+const std::string& heading(const char* column) { return metric_of(Level::point, column).short_label(); }
+
 void print_table(const Experiment& experiment, const RunReport& report) {
   std::size_t width = 14;
   for (const ReportedRow& reported : report.findings.rows) width = std::max(width, reported.policy.size());
-  fmt::print("{:>5}  {:<{}} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", "point", "policy", width, "ANTT",
-             "DNTT", "STP", "evictions", "util", "unfinished");
+  fmt::print("{:>5}  {:<{}} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", "point", "policy", width,
+             heading("antt"), heading("dntt"), heading("stp"), heading("evictions"), heading("utilisation"),
+             heading("unfinished"));
   for (const SweptPath& swept : experiment.points.sweep().paths()) fmt::print("  {}", swept.path());
   fmt::print("\n");
   for (const ReportedRow& reported : report.findings.rows) {

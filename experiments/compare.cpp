@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "experiments/manifest.hpp"
+#include "experiments/metrics/catalogue.hpp"
 #include "experiments/swept_columns.hpp"
 #include "models/error.hpp"
 #include "models/fit/location.hpp"
@@ -25,9 +26,13 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostNamed = 5;
 
-const std::vector<std::string> kMetrics{
-    "antt", "dntt", "stp", "makespan_ns", "evictions", "eviction_delay_ns_mean", "utilisation"};
-const std::vector<std::string> kLimited{"ntt_p50", "ntt_p90", "antt", "dntt", "stp", "ranking"};
+// What a limit may be set to.
+std::vector<std::string> limited() {
+  std::vector<std::string> names = metric_names(Level::point, [](const Metric& m) { return m.ranked; });
+  names.insert(names.begin(), {"ntt_p50", "ntt_p90"});
+  names.emplace_back("ranking");
+  return names;
+}
 
 double relative(double predicted, double measured) {
   if (predicted == measured) return 0;
@@ -43,12 +48,8 @@ using ClientKey = std::tuple<std::uint32_t, std::string, std::string>;
 struct SummaryRow {
   int line = 0;
   std::vector<std::string> swept;
-  std::vector<std::optional<double>> values;  // in the order of kMetrics
+  std::vector<Compared> values;  // of one side only
   std::vector<std::string> starved;
-};
-
-struct ClientRow {
-  std::optional<double> ntt, response;
 };
 
 // Policies and clients are numbered in the order of their names over both folders.
@@ -66,7 +67,7 @@ struct Folder {
   ComparedFolder about;
   std::vector<std::string> swept;  // columns
   std::map<GroupKey, SummaryRow> summary;
-  std::map<ClientKey, ClientRow> clients;
+  std::map<ClientKey, std::vector<Compared>> clients;  // of one side only
 };
 
 [[noreturn]] void refuse_twice(const Table& table) {
@@ -84,22 +85,55 @@ std::vector<std::string> names_in(std::string_view text) {
   return names;
 }
 
+// The metrics of a table that are compared; `predicted` is theirs, whatever the folder.
+class ComparedColumns {
+ public:
+  ComparedColumns(const Table& table, Level level)
+      : names_(metric_names(level, [](const Metric& m) { return m.compared; })) {
+    for (const std::string& name : names_) places_.push_back(table.column(name));
+  }
+
+  std::vector<Compared> row(const Table& table) const {
+    std::vector<Compared> values;
+    for (std::size_t m = 0; m < names_.size(); ++m)
+      values.push_back({names_[m], table.number(places_[m]), {}});
+    return values;
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::size_t> places_;
+};
+
+// Both sides of what two folders have of one row.
+std::vector<Compared> both_sides(const std::vector<Compared>& predicted,
+                                 const std::vector<Compared>& measured) {
+  std::vector<Compared> both = predicted;
+  for (std::size_t m = 0; m < both.size(); ++m) both[m].measured = measured[m].predicted;
+  return both;
+}
+
+// Swept parameters stand between the policy and the first metric.
+std::vector<std::size_t> swept_columns(const Table& table) {
+  std::vector<std::size_t> swept;
+  const std::size_t end = table.column(metrics_of(Level::point).front()->name);
+  for (std::size_t c = table.column("policy") + 1; c < end; ++c)
+    if (!repeats_in_base_units(table.columns()[c - 1], table.columns()[c])) swept.push_back(c);
+  return swept;
+}
+
 void read_summary(Folder& folder) {
   Table table(folder.path / "summary.csv");
   const std::size_t point = table.column("point"), policy = table.column("policy");
-  std::vector<std::size_t> metrics;
-  metrics.reserve(kMetrics.size());
-  for (const std::string& metric : kMetrics) metrics.push_back(table.column(metric));
+  const ComparedColumns metrics(table, Level::point);
   const auto starved = table.column_if_any("starved");  // folders of older programs have none
-  std::vector<std::size_t> swept;
-  for (std::size_t c = policy + 1; c < metrics.front(); ++c)
-    if (!repeats_in_base_units(table.columns()[c - 1], table.columns()[c])) swept.push_back(c);
+  const std::vector<std::size_t> swept = swept_columns(table);
   for (const std::size_t column : swept) folder.swept.push_back(table.columns()[column]);
   while (table.next()) {
     SummaryRow row;
     row.line = table.line();
     for (const std::size_t column : swept) row.swept.emplace_back(table.text(column));
-    for (const std::size_t column : metrics) row.values.push_back(table.number(column));
+    row.values = metrics.row(table);
     if (starved) row.starved = names_in(table.text(*starved));
     const GroupKey key{table.index(point), std::string(table.text(policy))};
     if (!folder.summary.emplace(key, std::move(row)).second) refuse_twice(table);
@@ -109,12 +143,11 @@ void read_summary(Folder& folder) {
 void read_clients(Folder& folder) {
   Table table(folder.path / "clients.csv");
   const std::size_t point = table.column("point"), policy = table.column("policy"),
-                    client = table.column("client"), ntt = table.column("ntt"),
-                    response = table.column("response_ns_mean");
+                    client = table.column("client");
+  const ComparedColumns metrics(table, Level::client);
   while (table.next()) {
     const ClientKey key{table.index(point), std::string(table.text(policy)), std::string(table.text(client))};
-    if (!folder.clients.emplace(key, ClientRow{table.number(ntt), table.number(response)}).second)
-      refuse_twice(table);
+    if (!folder.clients.emplace(key, metrics.row(table)).second) refuse_twice(table);
   }
 }
 
@@ -245,8 +278,7 @@ void match_summaries(const Folder& a, const Folder& b, Comparison& out) {
         check_swept(a, b, in_a.second, in_b.second);
         GroupComparison group;
         std::tie(group.point, group.policy) = in_a.first;
-        for (std::size_t m = 0; m < kMetrics.size(); ++m)
-          group.metrics.push_back({kMetrics[m], in_a.second.values[m], in_b.second.values[m]});
+        group.metrics = both_sides(in_a.second.values, in_b.second.values);
         group.starved = {in_a.second.starved, in_b.second.starved};
         out.groups.push_back(std::move(group));
       },
@@ -263,8 +295,7 @@ void match_clients(const Folder& a, const Folder& b, Comparison& out) {
       [&](const auto& in_a, const auto& in_b) {
         ClientComparison client;
         std::tie(client.point, client.policy, client.client) = in_a.first;
-        client.ntt = {"ntt", in_a.second.ntt, in_b.second.ntt};
-        client.response = {"response_ns_mean", in_a.second.response, in_b.second.response};
+        client.metrics = both_sides(in_a.second, in_b.second);
         out.clients.push_back(std::move(client));
       },
       out.unmatched);
@@ -375,6 +406,10 @@ class JobMatcher {
   std::vector<double> all_;
 };
 
+const Compared& named(const std::vector<Compared>& metrics, const std::string& name) {
+  return *std::find_if(metrics.begin(), metrics.end(), [&](const Compared& c) { return c.metric == name; });
+}
+
 // ---- limits
 
 std::optional<double> largest_error(const Comparison& comparison, const std::string& metric) {
@@ -389,9 +424,8 @@ std::optional<double> largest_error(const Comparison& comparison, const std::str
 
 }  // namespace
 
-const Compared& GroupComparison::metric(const std::string& name) const {
-  return *std::find_if(metrics.begin(), metrics.end(), [&](const Compared& c) { return c.metric == name; });
-}
+const Compared& GroupComparison::metric(const std::string& name) const { return named(metrics, name); }
+const Compared& ClientComparison::metric(const std::string& name) const { return named(metrics, name); }
 
 std::optional<double> Compared::relative_error() const {
   if (!predicted || !measured) return std::nullopt;
@@ -411,6 +445,7 @@ Comparison compare_folders(const fs::path& prediction, const fs::path& measureme
 }
 
 std::vector<Limit> parse_limits(const std::string& option, std::string_view text) {
+  const std::vector<std::string> known = limited();
   std::vector<Limit> limits;
   for (bool more = true; more;) {
     const std::size_t comma = text.find(',');
@@ -419,8 +454,8 @@ std::vector<Limit> parse_limits(const std::string& option, std::string_view text
     if (more) text.remove_prefix(comma + 1);
     const std::size_t equals = entry.find('=');
     const std::string metric(entry.substr(0, equals));
-    if (std::find(kLimited.begin(), kLimited.end(), metric) == kLimited.end())
-      throw InputError({option, 0}, "metric", quote(metric), expected_names(metric, kLimited));
+    if (std::find(known.begin(), known.end(), metric) == known.end())
+      throw InputError({option, 0}, "metric", quote(metric), expected_names(metric, known));
     Limit limit{metric, 0};
     ParseFailure why;
     const std::string_view value = equals == std::string_view::npos ? "" : entry.substr(equals + 1);

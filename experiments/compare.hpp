@@ -44,8 +44,7 @@ struct Starved {
 struct GroupComparison {
   std::uint32_t point = 0;
   std::string policy;
-  std::vector<Compared>
-      metrics;  // antt, dntt, stp, makespan_ns, evictions, eviction_delay_ns_mean, utilisation
+  std::vector<Compared> metrics;  // those that are compared (metrics/metric.hpp), in their order
   Starved starved;
   JobErrors ntt;
   Unfinished unfinished;
@@ -56,13 +55,15 @@ struct GroupComparison {
 struct ClientComparison {
   std::uint32_t point = 0;
   std::string policy, client;
-  Compared ntt{"ntt", {}, {}}, response{"response_ns_mean", {}, {}};
+  std::vector<Compared> metrics;  // likewise
+
+  const Compared& metric(const std::string& name) const;  // one of those
 };
 
 // The policies of a point by one metric.
 struct RankingComparison {
   std::uint32_t point = 0;
-  std::string metric;                            // antt, dntt or stp
+  std::string metric;                            // one by which policies are ranked
   std::vector<std::string> predicted, measured;  // policies, the best first
   // Policies under which a client starves: they come after all others, and tie.
   std::vector<std::string> starved_predicted, starved_measured;
@@ -99,13 +100,13 @@ struct Comparison {
 // point has other swept values in the two, or they have no point and policy in common.
 Comparison compare_folders(const std::filesystem::path& prediction, const std::filesystem::path& measurement);
 
-// Of each point with two policies or more that both folders have, by each of antt, dntt and stp.
+// Of each point with two policies or more that both folders have, by each metric that ranks.
 std::vector<RankingComparison> rankings_of(const std::vector<GroupComparison>& groups);
 
 // Everything, for programs; numbers that are none or infinite are null.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 
-// The largest error that somebody is content with. Metrics: ntt_p50, ntt_p90 (of all jobs), antt, dntt, stp
+// The largest error that somebody is content with. Metrics: ntt_p50, ntt_p90 (of all jobs), those that rank
 // (the largest absolute relative error of a point and policy, infinite where other clients starve in the two
 // folders), ranking (the number of rankings not equal).
 struct Limit {

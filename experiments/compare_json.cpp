@@ -44,11 +44,9 @@ Json to_json(const GroupComparison& group) {
 }
 
 Json to_json(const ClientComparison& client) {
-  return {{"point", client.point},
-          {"policy", client.policy},
-          {"client", client.client},
-          {client.ntt.metric, to_json(client.ntt)},
-          {client.response.metric, to_json(client.response)}};
+  Json json{{"point", client.point}, {"policy", client.policy}, {"client", client.client}};
+  for (const Compared& c : client.metrics) json[c.metric] = to_json(c);
+  return json;
 }
 
 Json to_json(const RankingComparison& ranking) {

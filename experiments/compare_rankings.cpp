@@ -3,12 +3,11 @@
 #include <map>
 
 #include "experiments/compare.hpp"
+#include "experiments/metrics/catalogue.hpp"
 #include "experiments/published.hpp"
 
 namespace gangway {
 namespace {
-
-const std::vector<std::string> kRanked{"antt", "dntt", "stp"};
 
 // What one folder says of a policy.
 struct Value {
@@ -49,12 +48,12 @@ std::vector<std::string> starving(const std::vector<Value>& values) {
   return names;
 }
 
-RankingComparison rank(std::uint32_t point, const std::string& metric, const std::vector<Value>& predicted,
+RankingComparison rank(std::uint32_t point, const Metric& metric, const std::vector<Value>& predicted,
                        const std::vector<Value>& measured) {
   RankingComparison out;
   out.point = point;
-  out.metric = metric;
-  const bool larger_is_better = metric == "stp";
+  out.metric = metric.name;
+  const bool larger_is_better = metric.better == Better::higher;
   out.predicted = in_order(predicted, larger_is_better);
   out.measured = in_order(measured, larger_is_better);
   out.starved_predicted = starving(predicted);
@@ -75,15 +74,16 @@ std::vector<RankingComparison> rankings_of(const std::vector<GroupComparison>& a
   std::map<std::uint32_t, std::vector<const GroupComparison*>> points;
   for (const GroupComparison& group : all) points[group.point].push_back(&group);
   for (const auto& [point, groups] : points)
-    for (const std::string& metric : kRanked) {
+    for (const Metric* metric : metrics_of(Level::point)) {
+      if (!metric->ranked) continue;
       std::vector<Value> predicted, measured;
       for (const GroupComparison* group : groups) {
-        const Compared& values = group->metric(metric);
+        const Compared& values = group->metric(metric->name);
         if (!known(*group, values)) continue;
         predicted.push_back({group->policy, values.predicted});
         measured.push_back({group->policy, values.measured});
       }
-      if (predicted.size() > 1) rankings.push_back(rank(point, metric, predicted, measured));
+      if (predicted.size() > 1) rankings.push_back(rank(point, *metric, predicted, measured));
     }
   return rankings;
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "experiments/metrics/catalogue.hpp"
 #include "experiments/replication_samples.hpp"
 #include "models/error.hpp"
 #include "models/metrics/statistics.hpp"
@@ -240,18 +241,12 @@ std::string some_are(std::size_t count, const std::string& noun) {
 
 }  // namespace
 
-const std::vector<std::string>& usual_metrics() {
-  static const std::vector<std::string> usual{"antt",
-                                              "dntt",
-                                              "stp",
-                                              "makespan_ns",
-                                              "evictions",
-                                              "eviction_delay_ns_mean",
-                                              "utilisation",
-                                              "p99_response_ns",
-                                              "latency_ns_p99",
-                                              "attainment",
-                                              "throughput_per_s"};
+std::vector<std::string> usual_metrics() {
+  std::vector<std::string> usual;
+  for (const Level level : {Level::point, Level::service}) {
+    const auto names = metric_names(level, [](const Metric& m) { return m.tested; });
+    usual.insert(usual.end(), names.begin(), names.end());
+  }
   return usual;
 }
 

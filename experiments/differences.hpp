@@ -67,7 +67,7 @@ struct Differences {
 };
 
 // Columns that are compared where nothing else is asked for.
-const std::vector<std::string>& usual_metrics();
+std::vector<std::string> usual_metrics();
 
 // Both folders' points and policies that `comparison` found in both, of one world; none where the worlds
 // differ, as then one side predicts the other. `metrics`: columns of replications.csv or

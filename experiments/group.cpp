@@ -3,20 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
-#include "experiments/scheduler_row.hpp"
-#include "experiments/service_row.hpp"
+#include "experiments/metrics/over_replications.hpp"
 
 namespace gangway {
 namespace {
-
-std::optional<double> mean_of(const std::vector<double>& values) {
-  return values.empty() ? std::nullopt : std::optional<double>(mean(values));
-}
 
 nlohmann::ordered_json json_of(const NamedRows& rows) {
   auto json = nlohmann::ordered_json::object();
@@ -58,8 +51,6 @@ Row numbered(std::size_t replication, Row row) {
   return row;
 }
 
-double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
-
 }  // namespace
 
 nlohmann::ordered_json GroupRows::json() const {
@@ -98,7 +89,7 @@ void Group::keep_alone(const UnitResult& replication, const ResponseTimes& all) 
   Group alone(names_, !replication.services.empty());
   alone.take(replication, all);
   const std::size_t number = replications_.size();
-  each_replication_.push_back(numbered(number, alone.summary_row()));
+  each_replication_.push_back(numbered(number, alone.summary_row(alone.point_sample())));
   if (replication.services.empty()) return;
   alone.take_responses(replication);
   const NamedRows services = alone.service_rows();
@@ -135,123 +126,41 @@ void Group::take_responses(const UnitResult& replication) {
   for (std::size_t c = 0; c < names_.size(); ++c) responses_[c].add(replication.responses[c]);
 }
 
-bool Group::starved(std::size_t client) const {
-  return std::any_of(replications_.begin(), replications_.end(),
-                     [&](const ReplicationMetrics& m) { return m.clients[client].starved(); });
-}
-
-// Names have no '|'.
-std::string Group::starved_clients() const {
-  std::vector<std::string> starved_names;
-  for (std::size_t c = 0; c < names_.size(); ++c)
-    if (starved(c)) starved_names.push_back(names_[c]);
-  std::sort(starved_names.begin(), starved_names.end());
-  return fmt::format("{}", fmt::join(starved_names, "|"));
-}
-
-// "1.5|0": of each GPU the mean over runs.
-Cell Group::evictions_by_gpu() const {
-  std::vector<std::string> means;
-  for (const double sum : evictions_)
-    means.push_back(Cell(sum / static_cast<double>(replications_.size())).csv());
-  return fmt::format("{}", fmt::join(means, "|"));
-}
-
-// None where a replication has no value: of the rest alone it would flatter.
-template <typename Get>
-std::vector<double> Group::over_replications(Get get) const {
-  std::vector<double> values;
-  for (const ReplicationMetrics& m : replications_) values.push_back(static_cast<double>(get(m)));
-  if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) return {};
-  return values;
-}
-
 double Group::total(std::size_t client, std::int64_t ClientAverages::*member) const {
-  return sum(over_replications([&](const auto& m) { return m.clients[client].*member; }));
+  return sum_of(over_replications(replications_,
+                                  [&](const ReplicationMetrics& m) { return m.clients[client].*member; }));
 }
 
-// What is averaged over the jobs of a client has no value where it starved.
-Row Group::client_row(std::size_t client) const {
-  const auto known = [&](double ClientAverages::*member) {
-    std::vector<double> out;
-    for (const ReplicationMetrics& m : replications_)
-      if (m.clients[client].jobs > 0 && std::isfinite(m.clients[client].*member))
-        out.push_back(m.clients[client].*member);
-    return out;
-  };
-  const auto values = [&](double ClientAverages::*member) {
-    return starved(client) ? std::vector<double>() : known(member);
-  };
-  const auto ntt = values(&ClientAverages::ntt);
-  const auto response = values(&ClientAverages::response_ns);
-  const ResponsePercentiles none;
-  const ResponsePercentiles& responses = starved(client) ? none : responses_[client];
-  Row row{{"ntt", mean_of(ntt)},
-          {"ntt_ci95", half_width_95(ntt)},
-          {"response_ns_mean", mean_of(response)},
-          {"response_ns_p99", responses.percentile(0.99)},
-          {"waiting_ns_mean", mean_of(values(&ClientAverages::waiting_ns))},
-          {"evictions", mean_of(values(&ClientAverages::evictions))},
-          {"standalone_ns", mean_of(known(&ClientAverages::standalone_ns))},
-          {"jobs", total(client, &ClientAverages::jobs)},
-          {"eviction_delay_ns_mean", mean_of(values(&ClientAverages::eviction_delay_ns))},
-          {"response_ns_mean_ci95", half_width_95(response)},
-          {"response_ns_p99_ci95", responses.ci95(0.99)},
-          {"percentiles", responses.kind()},
-          {"unfinished", total(client, &ClientAverages::unfinished)},
-          {"starved_runs", total(client, &ClientAverages::starved_runs)}};
-  if (slices_.front().empty()) return row;
-  const auto over = [&](double SliceUse::*member) {
-    std::vector<double> out;
-    for (const std::vector<SliceUse>& replication : slices_)
-      if (std::isfinite(replication[client].*member)) out.push_back(replication[client].*member);
-    return mean_of(out);
-  };
-  row.emplace_back("slice_share", over(&SliceUse::share));
-  row.emplace_back("slices_in_a_row", over(&SliceUse::in_a_row));
+PointSample Group::point_sample() const {
+  return {names_, replications_, all_responses_, switching_, evictions_};
+}
+
+Row Group::summary_row(const PointSample& sample) const {
+  Row row;
+  add_metrics(row, sample);
   return row;
 }
 
-std::vector<ServiceMetrics> Group::services_of(std::size_t client) const {
-  std::vector<ServiceMetrics> of_client;
-  for (const std::vector<ServiceMetrics>& replication : services_) of_client.push_back(replication[client]);
-  return of_client;
+Row Group::client_row(std::size_t client) const {
+  const ResponsePercentiles none;
+  ClientSample sample{client, replications_, responses_[client], slices_};
+  Row row;
+  if (sample.starved())
+    add_metrics(row, ClientSample{client, replications_, none, slices_});
+  else
+    add_metrics(row, sample);
+  return row;
 }
 
-Row Group::summary_row() const {
-  const auto values = [&](auto ReplicationMetrics::*member) {
-    return over_replications([&](const auto& m) { return m.*member; });
-  };
-  const auto averaged = [&](double ReplicationMetrics::*member) { return mean_of(values(member)); };
-  const auto antt = values(&ReplicationMetrics::antt);
-  const auto dntt = values(&ReplicationMetrics::dntt);
-  const auto stp = values(&ReplicationMetrics::stp);
-  const double evictions = sum(values(&ReplicationMetrics::eviction_count));
-  const double delay = sum(values(&ReplicationMetrics::eviction_delay_ns));
-  const double jobs = sum(values(&ReplicationMetrics::jobs));
-  Row row{{"antt", mean_of(antt)},
-          {"antt_ci95", half_width_95(antt)},
-          {"dntt", mean_of(dntt)},
-          {"dntt_ci95", half_width_95(dntt)},
-          {"stp", mean_of(stp)},
-          {"stp_ci95", half_width_95(stp)},
-          {"makespan_ns", averaged(&ReplicationMetrics::makespan_ns)},
-          {"evictions", averaged(&ReplicationMetrics::evictions)},
-          {"eviction_delay_ns_mean", evictions > 0 ? Cell(delay / evictions) : Cell()},
-          {"utilisation", averaged(&ReplicationMetrics::utilisation)},
-          {"jain", averaged(&ReplicationMetrics::jain)},
-          {"p99_response_ns", all_responses_.percentile(0.99)},
-          {"p50_response_ns", all_responses_.percentile(0.5)},
-          {"waiting_ns_mean", averaged(&ReplicationMetrics::waiting_ns)},
-          {"concurrency_efficiency", averaged(&ReplicationMetrics::concurrency_efficiency)},
-          {"launches", averaged(&ReplicationMetrics::launches)},
-          {"jobs", jobs},
-          {"unfinished", sum(values(&ReplicationMetrics::unfinished))},
-          {"switching", mean_of(switching_)},
-          {"starved", starved_clients()},
-          {"percentiles", all_responses_.kind()},
-          {"p99_response_ns_ci95", all_responses_.ci95(0.99)}};
-  if (!evictions_.empty()) row.emplace_back("evictions_by_gpu", evictions_by_gpu());
+Row Group::service_row(std::size_t client) const {
+  std::vector<ServiceMetrics> own;
+  for (const std::vector<ServiceMetrics>& replication : services_) own.push_back(replication[client]);
+  const double starved_runs = total(client, &ClientAverages::starved_runs);
+  const ResponsePercentiles none(service_percentiles());
+  Row row;
+  add_metrics(row, ServiceSample{own, starved_runs > 0 ? none : responses_[client],
+                                 total(client, &ClientAverages::jobs),
+                                 total(client, &ClientAverages::unfinished), starved_runs});
   return row;
 }
 
@@ -259,16 +168,13 @@ Row Group::summary_row() const {
 NamedRows Group::service_rows() const {
   NamedRows rows;
   for (std::size_t c = 0; !services_.empty() && c < names_.size(); ++c)
-    rows.emplace_back(names_[c], service_row(services_of(c), responses_[c], total(c, &ClientAverages::jobs),
-                                             total(c, &ClientAverages::unfinished),
-                                             total(c, &ClientAverages::starved_runs)));
+    rows.emplace_back(names_[c], service_row(c));
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return rows;
 }
 
 GroupRows Group::rows() const {
   GroupRows rows;
-  rows.summary = summary_row();
   for (std::size_t c = 0; c < names_.size(); ++c) rows.clients.emplace_back(names_[c], client_row(c));
   std::sort(rows.clients.begin(), rows.clients.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -276,7 +182,10 @@ GroupRows Group::rows() const {
   double shortest = std::numeric_limits<double>::infinity();
   for (const auto& [client, row] : rows.clients)
     shortest = std::min(shortest, cell(row, "standalone_ns").number().value_or(shortest));
-  add_lateness(rows.summary, lateness_, shortest);
+  PointSample sample = point_sample();
+  sample.lateness = &lateness_;
+  sample.shortest_alone_ns = shortest;
+  rows.summary = summary_row(sample);
   rows.replications = each_replication_;
   rows.service_replications = each_service_;
   rows.events = events_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/metrics/samples.hpp"
 #include "experiments/response_percentiles.hpp"
 #include "experiments/row.hpp"
 #include "experiments/unit.hpp"
@@ -42,16 +43,12 @@ class Group {
   void keep_alone(const UnitResult& replication, const ResponseTimes& all);
   void take(const UnitResult& replication, const ResponseTimes& all);
   void take_responses(const UnitResult& replication);
-  bool starved(std::size_t client) const;  // in any replication
-  std::string starved_clients() const;
-  Cell evictions_by_gpu() const;
   double total(std::size_t client, std::int64_t ClientAverages::*member) const;
-  Row summary_row() const;
+  PointSample point_sample() const;
+  Row summary_row(const PointSample& sample) const;
   NamedRows service_rows() const;
   Row client_row(std::size_t client) const;
-  std::vector<ServiceMetrics> services_of(std::size_t client) const;  // by replication
-  template <typename Get>
-  std::vector<double> over_replications(Get get) const;
+  Row service_row(std::size_t client) const;
 
   std::vector<std::string> names_;
   bool each_;

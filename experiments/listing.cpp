@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/library.hpp"
+#include "experiments/metrics/catalogue.hpp"
 #include "models/arrival_process.hpp"
 #include "models/bounds/bound.hpp"
 #include "models/kernel_code.hpp"
@@ -74,9 +75,9 @@ Json summary_json(const recording::Recording& r) {
 }
 
 const std::vector<std::string>& listed_kinds() {
-  static const std::vector<std::string> kinds{"policies",     "devices",    "workloads",  "experiments",
-                                              "kernels",      "mechanisms", "generators", "arrivals",
-                                              "utilisations", "bounds",     "worlds",     "profilers"};
+  static const std::vector<std::string> kinds{
+      "policies", "devices",      "workloads", "experiments", "kernels",   "mechanisms", "generators",
+      "arrivals", "utilisations", "bounds",    "worlds",      "profilers", "metrics"};
   return kinds;
 }
 
@@ -89,6 +90,7 @@ Json listed(const std::string& what) {
   if (what == "arrivals") return registered<ArrivalProcessEntry>();
   if (what == "utilisations") return registered<UtilisationMethod>();
   if (what == "worlds") return registered<WorldEntry>();
+  if (what == "metrics") return metrics_json();
   if (what == "profilers") return registered<profile::Importer>();
   return files(what);
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "experiments/metrics/catalogue.hpp"
+
 namespace gangway {
 namespace {
 
@@ -42,8 +44,7 @@ void read_over(const Field& field, PublishedValue& value) {
 double read_number(const Field& field, const PublishedValue& value) {
   Duration time;
   ParseFailure why;
-  const bool is_time = value.metric.find("_ns") != std::string::npos;
-  if (is_time && field.is_scalar() && parse(field.node().scalar, time, why))
+  if (is_time_metric(value.metric) && field.is_scalar() && parse(field.node().scalar, time, why))
     return static_cast<double>(time.ns);
   return field.number(-1e300, 1e300);
 }
@@ -113,34 +114,6 @@ std::string PublishedValue::divisor() const {
 std::string PublishedValue::quantity() const {
   const std::string base = divisor();
   return metric + (base.empty() ? "" : "/" + base) + (minus.empty() ? "" : " minus " + minus);
-}
-
-const std::vector<std::string>& point_metrics() {
-  static const std::vector<std::string> names{"antt",
-                                              "dntt",
-                                              "stp",
-                                              "makespan_ns",
-                                              "evictions",
-                                              "eviction_delay_ns_mean",
-                                              "utilisation",
-                                              "jain",
-                                              "p99_response_ns",
-                                              "p50_response_ns",
-                                              "waiting_ns_mean",
-                                              "concurrency_efficiency",
-                                              "launches"};
-  return names;
-}
-
-const std::vector<std::string>& client_metrics() {
-  static const std::vector<std::string> names{
-      "ntt", "response_ns_mean", "response_ns_p99", "waiting_ns_mean", "evictions", "standalone_ns",
-      "eviction_delay_ns_mean", "slice_share", "slices_in_a_row",
-      // services.csv
-      "latency_ns_p50", "latency_ns_p90", "latency_ns_p95", "latency_ns_p99", "latency_ns_p999", "attainment",
-      "arrivals_per_s", "throughput_per_s", "gpu_time_ns", "gpu_share", "share_against_weight", "queue_mean",
-      "queue_max"};
-  return names;
 }
 
 PublishedValue read_published(const Field& field) {

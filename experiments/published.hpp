@@ -83,10 +83,6 @@ PublishedValue read_published(const Field& field);
 // its class. Throws InputError.
 void refuse_repeated(const std::vector<PublishedValue>& values);
 
-// Names of the metrics of a point and of a client, as result files and published values spell them.
-const std::vector<std::string>& point_metrics();
-const std::vector<std::string>& client_metrics();
-
 // How two values rank: -1 below, 1 above, 0 when they are within 5% of each other, a tie.
 int ranking(double a, double b);
 

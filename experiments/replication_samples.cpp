@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
+#include "experiments/metrics/catalogue.hpp"
 #include "models/error.hpp"
 #include "models/input/table.hpp"
 
@@ -13,11 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::array<std::string, 5> kTexts{"starved", "percentiles", "lower_bounds", "evictions_by_gpu",
-                                        "error"};
-
-bool could_be_metric(const std::string& column) {
-  return !column.ends_with("_ci95") && std::find(kTexts.begin(), kTexts.end(), column) == kTexts.end();
+// Of another program it may be one that this program does not know.
+bool could_be_metric(Level level, const std::string& column) {
+  if (const Metric* metric = find_metric(level, column)) return metric->is_number();
+  return !column.ends_with("_ci95") && column != "error";
 }
 
 // "p99|p999" -> " latency_ns_p99 latency_ns_p999 "
@@ -31,10 +30,10 @@ std::string bounds_of_services(std::string_view names) {
   return out;
 }
 
-// Reads one table, whose metrics begin with the column `first`.
+// Reads one table of a level.
 class SampleReader {
  public:
-  SampleReader(const fs::path& file, const std::string& first, const std::vector<std::string>& asked)
+  SampleReader(const fs::path& file, Level level, const std::vector<std::string>& asked)
       : table_(file),
         point_(table_.column("point")),
         policy_(table_.column("policy")),
@@ -44,9 +43,9 @@ class SampleReader {
         percentiles_(table_.column_if_any("percentiles")),
         lower_bounds_(table_.column_if_any("lower_bounds")),
         error_(table_.column_if_any("error")) {
-    for (std::size_t c = table_.column(first); c < table_.columns().size(); ++c) {
+    for (std::size_t c = table_.column(metrics_of(level).front()->name); c < table_.columns().size(); ++c) {
       const std::string& name = table_.columns()[c];
-      if (!could_be_metric(name)) continue;
+      if (!could_be_metric(level, name)) continue;
       out_.columns.push_back(name);
       if (!asked.empty() && std::find(asked.begin(), asked.end(), name) == asked.end()) continue;
       out_.metrics.push_back(name);
@@ -104,11 +103,11 @@ ReplicationSamples read_replications(const fs::path& folder, const std::vector<s
   const bool several = samples.manifest.replications > 1;
   samples.kept = !several || fs::exists(folder / "replications.csv");
   const bool each = several && samples.kept;
-  SampleReader points(folder / (each ? "replications.csv" : "summary.csv"), "antt", metrics);
+  SampleReader points(folder / (each ? "replications.csv" : "summary.csv"), Level::point, metrics);
   samples.seed_swept = points.has_swept_seed();
   samples.points = points.read();
   const fs::path services = folder / (each ? "service_replications.csv" : "services.csv");
-  if (fs::exists(services)) samples.services = SampleReader(services, "jobs", metrics).read();
+  if (fs::exists(services)) samples.services = SampleReader(services, Level::service, metrics).read();
   return samples;
 }
 

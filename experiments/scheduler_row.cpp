@@ -10,17 +10,6 @@
 
 namespace gangway {
 
-void add_lateness(Row& summary, const Lateness& lateness, double shortest_ns) {
-  if (lateness.count() == 0) return;
-  const auto ns = [](Duration d) { return static_cast<double>(d.ns); };
-  const double p99 = ns(lateness.at(0.99));
-  summary.emplace_back("scheduler_late_ns_p50", ns(lateness.at(0.5)));
-  summary.emplace_back("scheduler_late_ns_p99", p99);
-  summary.emplace_back("scheduler_late_ns_max", ns(lateness.most()));
-  summary.emplace_back("scheduler_off_cpu", std::round(lateness.off_cpu() * 1e4) / 1e4);
-  summary.emplace_back("too_late", std::string(p99 > kTooLate * shortest_ns ? "yes" : "no"));
-}
-
 void SchedulerAccount::add(const Row& summary) {
   const Cell& late = cell(summary, "too_late");
   if (late.empty()) return;

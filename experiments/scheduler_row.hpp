@@ -5,18 +5,12 @@
 #include <string>
 
 #include "experiments/row.hpp"
-#include "models/run/lateness.hpp"
 
 namespace gangway {
 
 // Of the shortest job's time alone: a scheduler that is later than that, once in a hundred times, is too
 // late.
 inline constexpr double kTooLate = 0.05;
-
-// Adds scheduler_late_ns_p50, _p99 and _max, scheduler_off_cpu and too_late ("yes" or "no") to a row of
-// summary.csv; nothing for a simulation, whose scheduler is never late. `shortest_ns`: the least of the
-// clients' mean times alone.
-void add_lateness(Row& summary, const Lateness& lateness, double shortest_ns);
 
 // All rows of a result folder together: of each number the largest.
 class SchedulerAccount {

@@ -256,13 +256,19 @@ std::vector<std::string> Sweep::values(std::uint32_t point) const {
   return texts;
 }
 
+std::vector<std::string> Sweep::column_names() const {
+  std::vector<std::string> names;
+  for (const SweptPath& swept : paths_) {
+    names.push_back(swept.path());
+    for (const Known& known : kKnown)
+      if (known.quantity == swept.quantity()) names.push_back(swept.path() + known.suffix);
+  }
+  return names;
+}
+
 std::string Sweep::columns() const {
   std::string text;
-  for (const SweptPath& swept : paths_) {
-    text += "," + csv_field(swept.path());
-    for (const Known& known : kKnown)
-      if (known.quantity == swept.quantity()) text += "," + csv_field(swept.path() + known.suffix);
-  }
+  for (const std::string& name : column_names()) text += "," + csv_field(name);
   return text;
 }
 

@@ -76,6 +76,7 @@ class Sweep {
   // Columns of result files and their cells, each with a comma before it: every path, and behind one whose
   // values are quantities the same in base units, named PATH_ns, PATH_bytes, PATH_bytes_per_second,
   // PATH_per_second or PATH_share.
+  std::vector<std::string> column_names() const;
   std::string columns() const;
   std::string cells(std::uint32_t point) const;
 

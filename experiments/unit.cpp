@@ -40,15 +40,13 @@ class JobRows : public JobSink {
   const std::string& name(std::uint32_t client) const { return workload_->clients[client].name; }
 
   void append(const JobResult& job, std::uint32_t permutation) {
-    auto out = std::back_inserter(rows_);
-    fmt::format_to(out, "{},{},{},{},{},", key_, permutation, name(job.id.client.index), job.id.number,
-                   job.arrival.ns);
-    if (job.start) fmt::format_to(out, "{}", job.start->ns);
-    if (job.finish)
-      fmt::format_to(out, ",{},{},{},{},", job.finish->ns, job.standalone.ns, job.response().ns, job.ntt());
-    else
-      fmt::format_to(out, ",,{},,,", job.standalone.ns);
-    fmt::format_to(out, "{},{},{},{}\n", job.evictions, job.launches, name_of(job.outcome), job.priority);
+    fmt::format_to(std::back_inserter(rows_), "{},{},{},{}", key_, permutation, name(job.id.client.index),
+                   job.id.number);
+    for (const JobMetric& metric : Metrics<JobMetric>::all()) {
+      rows_ += ',';
+      metric.append(rows_, job);
+    }
+    rows_ += '\n';
   }
 
   std::string key_;  // point, policy, swept values, replication
@@ -274,10 +272,24 @@ bool play_traced(const Experiment& experiment, const WorldEntry& world, const Un
   return true;
 }
 
+std::vector<JobField> job_fields(const Experiment& experiment) {
+  using Kind = JobMetric::Kind;
+  std::vector<JobField> fields{{"point", Kind::whole}, {"policy", Kind::text}};
+  for (const std::string& column : experiment.points.sweep().column_names()) fields.push_back({column, {}});
+  fields.insert(fields.end(), {{"replication", Kind::whole},
+                               {"permutation", Kind::whole},
+                               {"client", Kind::text},
+                               {"job", Kind::whole}});
+  for (const JobMetric& metric : Metrics<JobMetric>::all())
+    fields.push_back({metric.about.name, metric.kind});
+  return fields;
+}
+
 std::string job_columns(const Experiment& experiment) {
-  return "point,policy" + experiment.points.sweep().columns() +
-         ",replication,permutation,client,job,arrival_ns,start_ns,finish_ns,standalone_ns,response_ns,ntt,"
-         "evictions,launches,outcome,priority\n";
+  std::string line;
+  for (const JobField& field : job_fields(experiment))
+    line += (line.empty() ? "" : ",") + csv_field(field.name);
+  return line + "\n";
 }
 
 }  // namespace gangway

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/experiment.hpp"
+#include "experiments/metrics/samples.hpp"
 #include "models/metrics/replication.hpp"
 #include "models/metrics/service_meter.hpp"
 #include "models/metrics/slice_meter.hpp"
@@ -51,6 +52,12 @@ std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Wor
                                          std::uint64_t seed, std::uint32_t replication,
                                          std::uint32_t permutation);
 
-std::string job_columns(const Experiment& experiment);  // the first line of jobs.csv
+// A column of jobs.csv. Those of swept parameters have no kind.
+struct JobField {
+  std::string name;
+  std::optional<JobMetric::Kind> kind;
+};
+std::vector<JobField> job_fields(const Experiment& experiment);
+std::string job_columns(const Experiment& experiment);  // its first line
 
 }  // namespace gangway

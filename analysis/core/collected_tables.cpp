@@ -50,48 +50,33 @@ void JobColumns::add(std::string_view lines) {
   }
 }
 
-// As job_columns() (experiments/unit.hpp) orders them.
+JobColumns::JobColumns(const std::vector<JobField>& fields) {
+  for (const JobField& field : fields) columns_.push_back({field.name, field.kind, {}, {}, {}});
+}
+
 void JobColumns::add_line(std::string_view line) {
+  using Kind = JobMetric::Kind;
   std::string unquoted;
-  const auto whole = [&] { return number_of<std::int64_t>(next_field(line, unquoted)); };
-  const auto or_none = [&] { return number_or_none(next_field(line, unquoted)); };
-  point_.push_back(whole());
-  policy_.add(next_field(line, unquoted));
-  for (std::size_t cell = 0; cell < swept_; ++cell) next_field(line, unquoted);
-  replication_.push_back(whole());
-  permutation_.push_back(whole());
-  client_.add(next_field(line, unquoted));
-  job_.push_back(whole());
-  arrival_.push_back(whole());
-  start_.push_back(or_none());
-  finish_.push_back(or_none());
-  standalone_.push_back(whole());
-  response_.push_back(or_none());
-  ntt_.push_back(or_none());
-  evictions_.push_back(whole());
-  launches_.push_back(whole());
-  outcome_.add(next_field(line, unquoted));
-  priority_.push_back(whole());
+  for (Column& column : columns_) {
+    const std::string_view field = next_field(line, unquoted);
+    if (!column.kind) continue;
+    if (column.kind == Kind::whole)
+      column.whole.push_back(number_of<std::int64_t>(field));
+    else if (column.kind == Kind::number)
+      column.numbers.push_back(number_or_none(field));
+    else
+      column.texts.add(field);
+  }
 }
 
 nb::dict JobColumns::take() {
+  using Kind = JobMetric::Kind;
   nb::dict out;
-  out["point"] = array_of(std::move(point_));
-  out["policy"] = policy_.take();
-  out["replication"] = array_of(std::move(replication_));
-  out["permutation"] = array_of(std::move(permutation_));
-  out["client"] = client_.take();
-  out["job"] = array_of(std::move(job_));
-  out["arrival_ns"] = array_of(std::move(arrival_));
-  out["start_ns"] = array_of(std::move(start_));
-  out["finish_ns"] = array_of(std::move(finish_));
-  out["standalone_ns"] = array_of(std::move(standalone_));
-  out["response_ns"] = array_of(std::move(response_));
-  out["ntt"] = array_of(std::move(ntt_));
-  out["evictions"] = array_of(std::move(evictions_));
-  out["launches"] = array_of(std::move(launches_));
-  out["outcome"] = outcome_.take();
-  out["priority"] = array_of(std::move(priority_));
+  for (Column& column : columns_)
+    if (column.kind)
+      out[column.name.c_str()] = column.kind == Kind::whole    ? array_of(std::move(column.whole))
+                                 : column.kind == Kind::number ? array_of(std::move(column.numbers))
+                                                               : column.texts.take();
   return out;
 }
 

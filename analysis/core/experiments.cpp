@@ -41,11 +41,6 @@ Experiment read_text(const std::string& text, const std::string& called, const s
   return read_experiment(std::move(configuration), overrides_of(changes));
 }
 
-std::size_t swept_cells(const Experiment& experiment) {
-  const std::string columns = experiment.points.sweep().columns();  // each with a comma before it
-  return static_cast<std::size_t>(std::count(columns.begin(), columns.end(), ','));
-}
-
 struct RunArguments {
   std::string out, world;
   unsigned threads = 0;
@@ -104,7 +99,7 @@ nb::tuple run(const Experiment& experiment, const RunArguments& arguments) {
     interruption.look();
     interruption.guard([&] { arguments.progress(progress_of(progress)); });
   };
-  CollectedTables tables(swept_cells(experiment), arguments.keep_jobs);
+  CollectedTables tables(experiment, arguments.keep_jobs);
   options.tables = &tables;
   RunReport report;
   {

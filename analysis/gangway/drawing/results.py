@@ -9,9 +9,10 @@ import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from gangway import metrics
 from gangway.drawing import names, together
 
-METRICS = ('antt', 'dntt', 'stp')
+METRICS = metrics.ranked()
 _EFFICIENCY = 'concurrency_efficiency'
 _JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
 KINDS = ('tight', 'moderate', 'order', 'input', 'open')  # the classes of published values
@@ -227,20 +228,20 @@ class Row:
         raise InputError(self.file, f"'{self.text(key)}'", expected, self.line, key)
 
 
-def read(path, metrics=()):
-    """The result folder at `path`. `metrics`: columns of summary.csv that figures are to show."""
+def read(path, chosen=()):
+    """The result folder at `path`. `chosen`: columns of summary.csv that figures are to show."""
     path = Path(path)
     if not path.is_dir():
         raise InputError(path, 'a file' if path.exists() else 'nothing', 'a result folder')
     manifest = read_json(path / 'manifest.json') if (path / 'manifest.json').exists() else {}
     configuration = _find_experiment(manifest)
-    swept, summary = _read_summary(path / 'summary.csv', configuration, metrics)
+    swept, summary = _read_summary(path / 'summary.csv', configuration, chosen)
     return Results(
         path, _title(manifest, configuration, path),
         _count(configuration.get('replications')), swept, summary,
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
-        'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(metrics))
+        'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(chosen))
 
 
 def _title(manifest, configuration, path):
@@ -367,13 +368,14 @@ def read_json(file):
 
 
 def _read_summary(file, configuration, chosen):
-    metrics = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
-    columns, rows = read_table(file, ['point', 'policy', *metrics, 'evictions'])
+    usual = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
+    columns, rows = read_table(file, ['point', 'policy', *usual, 'evictions'])
+    begin = metrics.first('point')
     for name in chosen:
-        if name not in columns[columns.index('antt'):] or any(row.text(name) and math.isnan(row.number(name)) for row in rows):
+        if name not in columns[columns.index(begin):] or any(row.text(name) and math.isnan(row.number(name)) for row in rows):
             raise InputError(file, f"no metric '{name}'", 'a column of numbers behind the swept parameters', 1, name)
     _refuse_empty(file, rows)
-    swept = _Swept(columns, 'policy', 'antt', rows, configuration)
+    swept = _Swept(columns, 'policy', begin, rows, configuration)
     return swept.paths, [Summary(row.index('point'), row.text('policy'), swept.texts(row),
                                  {name: row.measured(name) for name in (*METRICS, _EFFICIENCY, *chosen)}, row.number('evictions'),
                                  *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
