@@ -8,8 +8,8 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
-#include "experiments/compare.hpp"
-#include "experiments/differences.hpp"
+#include "experiments/comparing/compare.hpp"
+#include "experiments/comparing/differences.hpp"
 #include "experiments/metrics/catalogue.hpp"
 #include "models/error.hpp"
 

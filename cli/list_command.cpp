@@ -6,7 +6,7 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
-#include "experiments/listing.hpp"
+#include "experiments/library/listing.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/summary.hpp"
 

@@ -5,27 +5,10 @@
 #include <limits>
 #include <stdexcept>
 
+#include "models/input/table.hpp"
+
 namespace gangway::python {
 namespace {
-
-// The next field of a line of CSV; the line begins behind it afterwards.
-std::string_view next_field(std::string_view& line, std::string& unquoted) {
-  if (!line.starts_with('"')) {
-    const std::size_t end = std::min(line.find(','), line.size());
-    const std::string_view field = line.substr(0, end);
-    line.remove_prefix(std::min(end + 1, line.size()));
-    return field;
-  }
-  unquoted.clear();
-  std::size_t at = 1;
-  for (; at < line.size(); ++at) {
-    if (line[at] == '"' && (at + 1 >= line.size() || line[at + 1] != '"')) break;
-    if (line[at] == '"') ++at;
-    unquoted += line[at];
-  }
-  line.remove_prefix(std::min(at + 2, line.size()));
-  return unquoted;
-}
 
 template <typename Value>
 Value number_of(std::string_view field) {
@@ -42,31 +25,29 @@ double number_or_none(std::string_view field) {
 
 }  // namespace
 
-void JobColumns::add(std::string_view lines) {
-  while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find('\n'), lines.size());
-    add_line(lines.substr(0, end));
-    lines.remove_prefix(std::min(end + 1, lines.size()));
-  }
-}
-
 JobColumns::JobColumns(const std::vector<JobField>& fields) {
-  for (const JobField& field : fields) columns_.push_back({field.name, field.kind, {}, {}, {}});
+  for (const JobField& field : fields) {
+    columns_.push_back({field.name, field.kind, {}, {}, {}});
+    header_ += (header_.empty() ? "" : ",") + csv_field(field.name);
+  }
+  header_ += "\n";
 }
 
-void JobColumns::add_line(std::string_view line) {
+void JobColumns::add(std::string_view lines) {
   using Kind = JobMetric::Kind;
-  std::string unquoted;
-  for (Column& column : columns_) {
-    const std::string_view field = next_field(line, unquoted);
-    if (!column.kind) continue;
-    if (column.kind == Kind::whole)
-      column.whole.push_back(number_of<std::int64_t>(field));
-    else if (column.kind == Kind::number)
-      column.numbers.push_back(number_or_none(field));
-    else
-      column.texts.add(field);
-  }
+  Table table("jobs.csv", header_ + std::string(lines));
+  while (table.next())
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      Column& column = columns_[c];
+      if (!column.kind) continue;
+      const std::string_view field = table.text(c);
+      if (column.kind == Kind::whole)
+        column.whole.push_back(number_of<std::int64_t>(field));
+      else if (column.kind == Kind::number)
+        column.numbers.push_back(number_or_none(field));
+      else
+        column.texts.add(field);
+    }
 }
 
 nb::dict JobColumns::take() {

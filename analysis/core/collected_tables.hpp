@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "analysis/core/columns.hpp"
-#include "experiments/table_sink.hpp"
-#include "experiments/unit.hpp"
+#include "experiments/results/table_sink.hpp"
+#include "experiments/running/unit.hpp"
 
 namespace gangway::python {
 
@@ -24,8 +24,6 @@ class JobColumns {
   nb::dict take();
 
  private:
-  void add_line(std::string_view line);
-
   struct Column {
     std::string name;
     std::optional<JobMetric::Kind> kind;
@@ -33,6 +31,7 @@ class JobColumns {
     std::vector<double> numbers;
     Texts texts;
   };
+  std::string header_;  // of jobs.csv
   std::vector<Column> columns_;
 };
 

@@ -13,9 +13,9 @@
 #include "analysis/core/interruption.hpp"
 #include "analysis/core/parts.hpp"
 #include "analysis/core/running.hpp"
-#include "experiments/build.hpp"
-#include "experiments/experiment.hpp"
-#include "experiments/runner.hpp"
+#include "experiments/library/build.hpp"
+#include "experiments/running/runner.hpp"
+#include "experiments/sweeps/experiment.hpp"
 #include "models/nearest.hpp"
 
 namespace gangway::python {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/row.hpp"
+#include "experiments/results/row.hpp"
 #include "models/registry.hpp"
 
 namespace gangway {

@@ -4,7 +4,7 @@
 
 #include "experiments/metrics/over_replications.hpp"
 #include "experiments/metrics/samples.hpp"
-#include "experiments/scheduler_row.hpp"
+#include "experiments/results/scheduler_row.hpp"
 
 namespace gangway {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiments/metrics/metric.hpp"
-#include "experiments/response_percentiles.hpp"
+#include "experiments/results/response_percentiles.hpp"
 #include "models/metrics/replication.hpp"
 #include "models/metrics/run_meter.hpp"
 #include "models/metrics/service_meter.hpp"

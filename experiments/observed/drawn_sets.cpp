@@ -170,12 +170,13 @@ TaskSet DrawnSets::draw_owners(Stream& random, bool ring) const {
     const auto& kernel = *kernels[i];
     const std::int64_t run = times(kernel.run_ns, 1 + options_.slack);
     const std::int64_t period = ring ? kFarApart : times(run, 1 / std::max(0.02, utilisations[i]));
-    drawn.push_back({period, yaml_mapping({{"name", fmt::format("k{}-{}", i, kernel.name)},
-                                           {"c", ns_text(run)},
-                                           {"e", ns_text(kernel.eviction_ns)},
-                                           {"l", ns_text(measured_.launch_ns)},
-                                           {"T", ns_text(period)},
-                                           {"code", kernel.code_text}})});
+    Node task = yaml_mapping({{"name", fmt::format("k{}-{}", i, kernel.name)},
+                              {"c", ns_text(run)},
+                              {"e", ns_text(kernel.eviction_ns)},
+                              {"l", ns_text(measured_.launch_ns)},
+                              {"T", ns_text(period)}});
+    task.put("code", parse_yaml(kernel.code_text, "code"));
+    drawn.push_back({period, std::move(task)});
   }
   std::stable_sort(drawn.begin(), drawn.end(),
                    [](const Drawn& a, const Drawn& b) { return a.period < b.period; });

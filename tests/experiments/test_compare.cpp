@@ -4,8 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "experiments/compare.hpp"
-#include "experiments/files.hpp"
+#include "experiments/comparing/compare.hpp"
+#include "experiments/results/files.hpp"
 #include "models/error.hpp"
 #include "models/input/table.hpp"
 #include "tests/catch.hpp"

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "experiments/metrics/samples.hpp"
-#include "experiments/scheduler_row.hpp"
+#include "experiments/results/scheduler_row.hpp"
 #include "hw/executor.hpp"
 #include "models/metrics/run_meter.hpp"
 #include "models/random.hpp"

@@ -3,7 +3,6 @@
 Parts, calibrations beside what a paper prints of its kernels, and each experiment printed, predicted and measured. What is not there
 yet is left out.
 """
-import csv
 import math
 import os
 import re
@@ -229,8 +228,8 @@ def _published(measured):
 
 def _late(file):
     """Rows that say more about the machine than about the policy."""
-    with open(file, newline='', encoding='utf-8') as stream:
-        late = [row['policy'] for row in csv.DictReader(stream) if row.get('too_late') == 'yes']
+    _, rows = results.read_table(file, ['policy'])
+    late = [row.text('policy') for row in rows if row.text('too_late') == 'yes']
     if late:
         yield f'The scheduler was too late under {", ".join(dict.fromkeys(late))}: these rows say more about the machine than about the policy.'
 
