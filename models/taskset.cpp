@@ -366,7 +366,7 @@ class Written {
         written.put("J", yaml_text(time(each.jitter)));
         written.put("T", yaml_text(time(*each.period)));
       }
-      if (each.code) written.put("code", yaml_text(each.code_text));
+      if (each.code) written.put("code", parse_yaml(each.code_text, "code"));
     }
     root_.put("tasks", yaml_list(std::move(tasks)));
   }
