@@ -4,6 +4,7 @@
 set -eu
 debs=$(cd "$1" && pwd)
 root=$(mktemp -d /tmp/gangway-clean-root.XXXXXX)
+trap 'exit 1' INT TERM
 trap 'umount "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT
 base=${CLEAN_ROOT:-$root.tar}
 [ -e "$base" ] || mmdebstrap --quiet --variant=apt bookworm "$base" http://deb.debian.org/debian
