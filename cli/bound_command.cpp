@@ -10,9 +10,9 @@
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
-#include "experiments/files.hpp"
-#include "experiments/responses.hpp"
-#include "experiments/worst_case.hpp"
+#include "experiments/results/files.hpp"
+#include "experiments/studies/responses.hpp"
+#include "experiments/studies/worst_case.hpp"
 #include "models/bounds/measured_costs.hpp"
 
 namespace gangway {

@@ -7,8 +7,8 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/interrupt.hpp"
-#include "experiments/files.hpp"
 #include "experiments/observed/observed_sets.hpp"
+#include "experiments/results/files.hpp"
 #include "hw/real_device.hpp"
 #include "models/bounds/measured_costs.hpp"
 #include "models/hash.hpp"

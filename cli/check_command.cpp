@@ -5,7 +5,7 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
-#include "experiments/experiment.hpp"
+#include "experiments/sweeps/experiment.hpp"
 
 namespace gangway {
 

@@ -72,6 +72,9 @@ std::string bash_completion(const CommandTree& tree);
 std::string zsh_completion(const CommandTree& tree);
 std::string fish_completion(const CommandTree& tree);
 
+// For man.
+std::string man_page(const CommandTree& tree, const std::string& version);
+
 // A text in single quotes, as bash and zsh take it for one word.
 std::string shell_quoted(std::string_view text);
 

@@ -18,6 +18,7 @@ void add_check(CLI::App& app, int& code);
 void add_compare(CLI::App& app, int& code);
 // Prints the completion of what the whole app has, so it is given that.
 void add_completion(CLI::App& app, int& code);
+void add_manual(CLI::App& app, int& code);  // likewise
 void add_doctor(CLI::App& app, int& code);
 void add_import(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);

@@ -8,8 +8,9 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
-#include "experiments/compare.hpp"
-#include "experiments/differences.hpp"
+#include "experiments/comparing/compare.hpp"
+#include "experiments/comparing/differences.hpp"
+#include "experiments/metrics/catalogue.hpp"
 #include "models/error.hpp"
 
 namespace gangway {
@@ -59,8 +60,8 @@ bool starves(const GroupComparison& group) {
 }
 
 std::string shown(const GroupComparison& group, const Compared& metric) {
-  const bool of_all = metric.metric == "antt" || metric.metric == "dntt" || metric.metric == "stp";
-  return of_all && starves(group) ? "starved" : percent(metric.relative_error());
+  return metric_of(Level::point, metric.metric).ranked && starves(group) ? "starved"
+                                                                         : percent(metric.relative_error());
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -80,14 +81,16 @@ void print_starved(const Comparison& comparison) {
 void print_groups(const Comparison& comparison) {
   fmt::print("{:>5}  {:<14} {:>8} {:>6} {:>6} {:>6} {:>6}", "point", "policy", "jobs", "p50", "p90", "max",
              "bias");
-  for (const char* name : {"ANTT", "DNTT", "STP", "makespan", "evictions", "delay", "util"})
-    fmt::print(" {:>9}", name);
+  for (const Metric* metric : metrics_of(Level::point))
+    if (metric->compared) fmt::print(" {:>9}", metric->short_label());
   fmt::print("\n");
   for (std::size_t i = 0; i < std::min(comparison.groups.size(), kMostRows); ++i) {
     const GroupComparison& group = comparison.groups[i];
     fmt::print("{:>5}  {:<14}", group.point, group.policy);
     print_job_errors(group.ntt);
-    for (const Compared& metric : group.metrics) fmt::print(" {:>9}", shown(group, metric));
+    for (const Compared& metric : group.metrics)
+      fmt::print(" {:>{}}", shown(group, metric),
+                 std::max<std::size_t>(9, metric_of(Level::point, metric.metric).short_label().size()));
     fmt::print("\n");
   }
   if (comparison.groups.size() > kMostRows)
@@ -97,21 +100,34 @@ void print_groups(const Comparison& comparison) {
   fmt::print("\n");
 }
 
+const Compared& ntt_of(const ClientComparison& client) { return client.metric("ntt"); }
+
 void print_clients(const Comparison& comparison) {
   std::vector<const ClientComparison*> clients;
   for (const ClientComparison& client : comparison.clients)
-    if (client.ntt.relative_error().value_or(0) != 0) clients.push_back(&client);
+    if (ntt_of(client).relative_error().value_or(0) != 0) clients.push_back(&client);
   if (clients.empty()) return;
   std::stable_sort(clients.begin(), clients.end(), [](const auto* a, const auto* b) {
-    return std::abs(*a->ntt.relative_error()) > std::abs(*b->ntt.relative_error());
+    return std::abs(*ntt_of(*a).relative_error()) > std::abs(*ntt_of(*b).relative_error());
   });
   clients.resize(std::min(clients.size(), kMostClients));
-  fmt::print("\nclients furthest off:\n{:>5}  {:<14} {:<14} {:>9} {:>9} {:>6} {:>9}\n", "point", "policy",
-             "client", "predicted", "measured", "NTT", "response");
-  for (const ClientComparison* client : clients)
-    fmt::print("{:>5}  {:<14} {:<14} {:>9.3f} {:>9.3f} {:>6} {:>9}\n", client->point, client->policy,
-               client->client, *client->ntt.predicted, *client->ntt.measured,
-               percent(client->ntt.relative_error()), percent(client->response.relative_error()));
+  fmt::print("\nclients furthest off:\n{:>5}  {:<14} {:<14} {:>9} {:>9}", "point", "policy", "client",
+             "predicted", "measured");
+  const auto width = [](const Metric& metric) {
+    return std::max<std::size_t>(6, metric.short_label().size() + 1);
+  };
+  for (const Compared& c : clients.front()->metrics) {
+    const Metric& metric = metric_of(Level::client, c.metric);
+    fmt::print(" {:>{}}", metric.short_label(), width(metric));
+  }
+  fmt::print("\n");
+  for (const ClientComparison* client : clients) {
+    fmt::print("{:>5}  {:<14} {:<14} {:>9.3f} {:>9.3f}", client->point, client->policy, client->client,
+               *ntt_of(*client).predicted, *ntt_of(*client).measured);
+    for (const Compared& c : client->metrics)
+      fmt::print(" {:>{}}", percent(c.relative_error()), width(metric_of(Level::client, c.metric)));
+    fmt::print("\n");
+  }
 }
 
 std::string ranked(const std::vector<std::string>& policies, const std::vector<std::string>& starved) {
@@ -167,19 +183,15 @@ void print(const Comparison& comparison) {
 
 // ---- two results of one world, or two policies of one result
 
-bool is_time(const std::string& metric) {
-  return metric.ends_with("_ns") || metric.find("_ns_") != std::string::npos;
-}
-
 // In ms where the metric is a time.
 std::string amount(const MetricDifference& row, const std::optional<double>& value, bool with_sign = false) {
   if (!value) return "-";
-  const double shown = is_time(row.metric) ? *value / 1e6 : *value;
+  const double shown = is_time_metric(row.metric) ? *value / 1e6 : *value;
   return with_sign ? fmt::format("{:+.4g}", shown) : fmt::format("{:.4g}", shown);
 }
 
 std::string title(const MetricDifference& row) {
-  if (!is_time(row.metric)) return row.metric;
+  if (!is_time_metric(row.metric)) return row.metric;
   std::string name = row.metric;
   name.erase(name.find("_ns"), 3);
   return name + " (ms)";

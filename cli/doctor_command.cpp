@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "experiments/doctor.hpp"
+#include "experiments/library/doctor.hpp"
 
 namespace gangway {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
-#include "experiments/build.hpp"
-#include "experiments/library.hpp"
+#include "experiments/library/build.hpp"
+#include "experiments/library/library.hpp"
 #include "models/device.hpp"
 #include "models/error.hpp"
 #include "models/recording/summary.hpp"

@@ -6,7 +6,7 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
-#include "experiments/listing.hpp"
+#include "experiments/library/listing.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/summary.hpp"
 
@@ -33,9 +33,21 @@ void list_recording(const std::string& file, bool json) {
   if (!r.about.trouble.empty()) fmt::print("{}\n", r.about.trouble);
 }
 
+std::string text(const Json& from, const char* key) { return from.value(key, std::string()); }
+
+void print_metrics(const Json& list) {
+  std::string file;
+  for (const Json& item : list) {
+    if (file != text(item, "file")) fmt::print("{}{}:\n", file.empty() ? "" : "\n", text(item, "file"));
+    file = text(item, "file");
+    const std::string better = text(item, "better");
+    fmt::print("{:<24} {} ({}{})\n", text(item, "name"), text(item, "summary"), text(item, "unit"),
+               better == "neither" ? "" : "; " + better + " is better");
+  }
+}
+
 void print(const Json& list) {
   for (const Json& item : list) {
-    const auto text = [](const Json& from, const char* key) { return from.value(key, std::string()); };
     fmt::print("{:<20} {}\n", text(item, "name"),
                item.contains("path") ? text(item, "path") : text(item, "summary"));
     for (const Json& p : item.value("parameters", Json::array()))
@@ -66,6 +78,8 @@ void add_list(CLI::App& app, int& code) {
     const Json list = listed(*what);
     if (*json)
       fmt::print("{}\n", list.dump(1));
+    else if (*what == "metrics")
+      print_metrics(list);
     else
       print(list);
   });

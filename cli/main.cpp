@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "cli/commands.hpp"
-#include "experiments/build.hpp"
+#include "experiments/library/build.hpp"
 #include "models/error.hpp"
 #include "models/nearest.hpp"
 
@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
   add_import(app, code);
   add_doctor(app, code);
   add_completion(app, code);
+  add_manual(app, code);
   try {
     refuse_unknown(app, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);

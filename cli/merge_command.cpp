@@ -10,7 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/printed_results.hpp"
-#include "experiments/merge.hpp"
+#include "experiments/results/merge.hpp"
 
 namespace gangway {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
-#include "experiments/library.hpp"
-#include "experiments/skeleton.hpp"
+#include "experiments/library/library.hpp"
+#include "experiments/library/skeleton.hpp"
 #include "models/error.hpp"
 
 namespace gangway {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <vector>
+
+#include "experiments/metrics/catalogue.hpp"
+#include "models/input/table.hpp"
 
 namespace gangway {
 namespace {
@@ -24,11 +26,14 @@ std::string with_interval(const Row& row, const std::string& column) {
   return interval ? fmt::format("{} +-{:.3f}", shown(row, column), *interval) : shown(row, column);
 }
 
+const std::string& heading(const char* column) { return metric_of(Level::point, column).short_label(); }
+
 void print_table(const Experiment& experiment, const RunReport& report) {
   std::size_t width = 14;
   for (const ReportedRow& reported : report.findings.rows) width = std::max(width, reported.policy.size());
-  fmt::print("{:>5}  {:<{}} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", "point", "policy", width, "ANTT",
-             "DNTT", "STP", "evictions", "util", "unfinished");
+  fmt::print("{:>5}  {:<{}} {:>16} {:>16} {:>16} {:>10} {:>7} {:>10}", "point", "policy", width,
+             heading("antt"), heading("dntt"), heading("stp"), heading("evictions"), heading("utilisation"),
+             heading("unfinished"));
   for (const SweptPath& swept : experiment.points.sweep().paths()) fmt::print("  {}", swept.path());
   fmt::print("\n");
   for (const ReportedRow& reported : report.findings.rows) {
@@ -54,18 +59,6 @@ void print_verdicts(const RunReport& report) {
   };
   fmt::print("published values: {} pass, {} miss, {} follow from the input, {} shown\n", count("pass"),
              count("miss"), count("input"), count("shown"));
-}
-
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  std::istringstream text(line);
-  for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-  if (line.ends_with(',')) cells.emplace_back();
-  return cells;
-}
-
-std::size_t cells_before(const std::vector<std::string>& names, const std::string& name) {
-  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
 constexpr std::size_t kMostRows = 60;
@@ -95,25 +88,26 @@ int print_failures(const RunReport& report, const std::string& what_tries_again)
 }
 
 void print_study(const StudyReport& report) {
-  std::istringstream lines(report.summary);
-  std::string line;
-  std::getline(lines, line);
-  const std::vector<std::string> names = cells_of(line);
-  const std::size_t first_share = cells_before(names, "sets");
-  for (std::size_t row = 0; row <= kMostRows; ++row) {
-    std::vector<std::string> cells = cells_of(line);
-    if (cells.size() != names.size()) return;  // a swept value with commas: summary.csv has it
-    for (std::size_t c = 0; c < cells.size(); ++c) {
+  Table table("summary.csv", report.summary);
+  const std::vector<std::string>& names = table.columns();
+  const std::size_t first_share = table.column("sets");
+  const auto print_row = [&](const auto& text_of) {
+    for (std::size_t c = 0; c < names.size(); ++c) {
       if (names[c].ends_with("_low") || names[c].ends_with("_high")) continue;
-      if (row > 0 && c > first_share && !cells[c].empty())
-        cells[c] = fmt::format("{:.3f}", std::stod(cells[c]));
       const std::size_t width = std::max<std::size_t>(names[c].size(), names[c] == "order" ? 13 : 7);
-      fmt::print("{}{:>{}}", c > 0 ? "  " : "", cells[c].empty() ? "-" : cells[c], width);
+      const std::string text = text_of(c);
+      fmt::print("{}{:>{}}", c > 0 ? "  " : "", text.empty() ? "-" : text, width);
     }
     fmt::print("\n");
-    if (!std::getline(lines, line)) return;
+  };
+  print_row([&](std::size_t c) { return names[c]; });
+  for (std::size_t row = 0; table.next(); ++row) {
+    if (row == kMostRows) return fmt::print("... more rows in summary.csv\n");
+    print_row([&](std::size_t c) {
+      if (c <= first_share || table.text(c).empty()) return std::string(table.text(c));
+      return fmt::format("{:.3f}", *table.number(c));
+    });
   }
-  fmt::print("... more rows in summary.csv\n");
 }
 
 }  // namespace gangway

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "experiments/runner.hpp"
-#include "experiments/study_runner.hpp"
+#include "experiments/running/runner.hpp"
+#include "experiments/studies/study_runner.hpp"
 
 namespace gangway {
 

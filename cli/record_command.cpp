@@ -3,7 +3,7 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
-#include "experiments/build.hpp"
+#include "experiments/library/build.hpp"
 #include "hw/record/record.hpp"
 #include "models/error.hpp"
 

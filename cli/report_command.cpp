@@ -10,7 +10,7 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
-#include "experiments/library.hpp"
+#include "experiments/library/library.hpp"
 #include "models/error.hpp"
 
 namespace gangway {
@@ -23,7 +23,9 @@ namespace fs = std::filesystem;
   const fs::path package = python_package();
   const std::string python = python_program();
   const char* const others = std::getenv("PYTHONPATH");
-  setenv("PYTHONPATH", (package.string() + (others != nullptr ? std::string(":") + others : "")).c_str(), 1);
+  if (!package.empty())
+    setenv("PYTHONPATH", (package.string() + (others != nullptr ? std::string(":") + others : "")).c_str(),
+           1);
   // What two simulations differ by is worked out once, by this program.
   setenv("GANGWAY_PROGRAM", fs::read_symlink("/proc/self/exe").c_str(), 1);
   std::vector<std::string> words{python, "-m", "gangway", "report"};

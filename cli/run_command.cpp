@@ -13,9 +13,9 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/printed_results.hpp"
-#include "experiments/reproduction.hpp"
-#include "experiments/runner.hpp"
-#include "experiments/study_runner.hpp"
+#include "experiments/results/reproduction.hpp"
+#include "experiments/running/runner.hpp"
+#include "experiments/studies/study_runner.hpp"
 #include "hw/cuda/native_player.hpp"
 #include "hw/native/process.hpp"
 
@@ -57,6 +57,11 @@ void show(const RunProgress& progress) {
   fmt::print(stderr, "\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs/s, {:.0f} s left",
              progress.groups_done, progress.groups, progress.runs_done, progress.runs,
              progress.jobs_per_second, progress.seconds_left);
+}
+
+void show_sets(const RunProgress& progress) {
+  fmt::print(stderr, "\r\033[K{}/{} task sets, {:.0f}/s, {:.0f} s left", progress.runs_done, progress.runs,
+             progress.runs_per_second, progress.seconds_left);
 }
 
 void print_part(const PointSet& played, std::uint32_t points) {
@@ -130,8 +135,9 @@ int run_study(const Arguments& arguments, const std::string& command, Configurat
   options.threads = arguments.jobs;
   options.force = arguments.force;
   options.command = command;
-  options.progress = isatty(STDERR_FILENO) != 0;
+  if (isatty(STDERR_FILENO) != 0) options.progress = show_sets;
   const StudyReport report = run_study(study, options, catch_interrupts());
+  if (options.progress) fmt::print(stderr, "\r\033[K");
   if (const auto code = without_results(report, options.out))
     return verified(arguments, kept, options.out, *code);
   if (report.part)

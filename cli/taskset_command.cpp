@@ -5,7 +5,7 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
-#include "experiments/taskset_files.hpp"
+#include "experiments/studies/taskset_files.hpp"
 
 namespace gangway {
 namespace {

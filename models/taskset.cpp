@@ -6,6 +6,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "models/input/yaml_writer.hpp"
 #include "models/registry.hpp"
 
 namespace gangway {
@@ -284,96 +285,98 @@ TaskSet read_task_set(const Field& field) {
 
 namespace {
 
-class Writer {
+// A set as the mapping that read_task_set() reads.
+class Written {
  public:
-  explicit Writer(const TaskSet& set)
-      : unit_(set.unit.empty() ? "" : " " + set.unit),
-        text_(fmt::format("kind: taskset\nversion: 1\nname: {}\n", set.name)) {
-    if (!set.source.empty()) text_ += fmt::format("source: {}\n", quoted(set.source));
+  explicit Written(const TaskSet& set) : unit_(set.unit.empty() ? "" : " " + set.unit) {
+    root_ = yaml_mapping({{"kind", "taskset"}, {"version", "1"}, {"name", set.name}});
+    if (!set.source.empty()) root_.put("source", yaml_text(set.source));
     std::visit([this](const auto& tasks) { write(tasks); }, set.tasks);
   }
-  std::string take() { return std::move(text_); }
+  Node take() { return std::move(root_); }
 
  private:
-  // A double-quoted YAML scalar; what needs an escape in JSON needs the same one in YAML.
-  static std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (char c : text) {
-      if (c == '"' || c == '\\') out += '\\';
-      if (c == '\n')
-        out += "\\n";
-      else if (c == '\t')
-        out += "\\t";
-      else if (c == '\r')
-        out += "\\r";
-      else
-        out += c;
-    }
-    return out + "\"";
-  }
-
   std::string time(const Rational& t) const { return t.text() + unit_; }
 
   void device(const ThreadLayout& layout, std::int64_t channels) {
-    text_ += layout.kind == ThreadLayout::Kind::pool
-                 ? fmt::format("device: {{layout: pool, m: {}, channels: {}}}\n", layout.threads, channels)
-                 : fmt::format("device: {{layout: sm, sms: {}, threads: {}, channels: {}}}\n", layout.sms,
-                               layout.threads, channels);
+    const bool pool = layout.kind == ThreadLayout::Kind::pool;
+    Node device = yaml_mapping({{"layout", pool ? "pool" : "sm"}});
+    if (!pool) device.put("sms", yaml_text(layout.sms));
+    device.put(pool ? "m" : "threads", yaml_text(layout.threads));
+    device.put("channels", yaml_text(channels));
+    root_.put("device", std::move(device));
   }
 
   template <typename Costs, std::size_t kCount>
   void costs(const std::optional<Costs>& given, const std::array<CostKey<Costs>, kCount>& keys) {
     if (!given) return;
-    std::string list;
-    for (const auto& key : keys)
-      list += fmt::format("{}{}: {}", list.empty() ? "" : ", ", key.key, time((*given).*key.cost));
-    text_ += "costs: {" + list + "}\n";
+    Node costs = yaml_mapping({});
+    for (const auto& key : keys) costs.put(key.key, yaml_text(time((*given).*key.cost)));
+    root_.put("costs", std::move(costs));
   }
 
-  std::string grid(const Grid& g) const {
-    return fmt::format("C: {}, g: {}, b: {}", time(g.work), g.blocks, g.threads);
+  Node task(const std::string& name, const Grid& grid) const {
+    return yaml_mapping({{"name", name},
+                         {"C", time(grid.work)},
+                         {"g", std::to_string(grid.blocks)},
+                         {"b", std::to_string(grid.threads)}});
   }
 
   void write(const SporadicTasks& set) {
     device(set.layout, set.channels);
-    text_ += fmt::format("order: {}\n{}", name_of(set.order), set.priorities ? "priorities: true\n" : "");
+    root_.put("order", yaml_text(name_of(set.order)));
+    if (set.priorities) root_.put("priorities", yaml_text("true"));
     costs(set.costs, kQueueCosts);
-    text_ += "tasks:\n";
-    for (const SporadicTask& task : set.tasks)
-      text_ += fmt::format("  - {{name: {}, {}, T: {}{}}}\n", task.name, grid(task.grid), time(task.period),
-                           task.priority ? fmt::format(", priority: {}", *task.priority) : "");
+    std::vector<Node> tasks;
+    for (const SporadicTask& each : set.tasks) {
+      Node& written = tasks.emplace_back(task(each.name, each.grid));
+      written.put("T", yaml_text(time(each.period)));
+      if (each.priority) written.put("priority", yaml_text(std::int64_t{*each.priority}));
+    }
+    root_.put("tasks", yaml_list(std::move(tasks)));
   }
 
   void write(const OneShotKernels& set) {
     device(set.layout, set.channels);
-    text_ += fmt::format("submitted: {}\nstreams:\n", set.listed ? "listed" : "any-order");
+    root_.put("submitted", yaml_text(set.listed ? "listed" : "any-order"));
+    std::vector<Node> streams;
     for (const OneShotStream& stream : set.streams) {
-      text_ += fmt::format("  - name: {}\n    kernels:\n", stream.name);
-      for (std::size_t k = 0; k < stream.kernels.size(); ++k)
-        text_ +=
-            fmt::format("      - {{name: {}, {}{}}}\n", stream.kernels[k].name, grid(stream.kernels[k].grid),
-                        set.listed && k == 0 ? ", at: " + time(stream.kernels[k].at) : "");
+      std::vector<Node> kernels;
+      for (const OneShotKernel& kernel : stream.kernels) {
+        Node& written = kernels.emplace_back(task(kernel.name, kernel.grid));
+        if (set.listed && kernels.size() == 1) written.put("at", yaml_text(time(kernel.at)));
+      }
+      streams.push_back(yaml_mapping({{"name", stream.name}}));
+      streams.back().put("kernels", yaml_list(std::move(kernels)));
     }
+    root_.put("streams", yaml_list(std::move(streams)));
   }
 
   void write(const OwningTasks& set) {
-    text_ += set.quantum ? fmt::format("scheduler: round-robin\nquantum: {}\n", time(*set.quantum))
-                         : "scheduler: fixed-priority\n";
+    root_.put("scheduler", yaml_text(set.quantum ? "round-robin" : "fixed-priority"));
+    if (set.quantum) root_.put("quantum", yaml_text(time(*set.quantum)));
     costs(set.costs, kOwnerCosts);
-    text_ += "tasks:\n";
-    for (const OwningTask& task : set.tasks)
-      text_ += fmt::format("  - {{name: {}, c: {}, e: {}, l: {}{}{}}}\n", task.name, time(task.run),
-                           time(task.eviction), time(task.launch),
-                           task.period ? ", J: " + time(task.jitter) + ", T: " + time(*task.period) : "",
-                           task.code ? ", code: " + task.code_text : "");
+    std::vector<Node> tasks;
+    for (const OwningTask& each : set.tasks) {
+      Node& written = tasks.emplace_back(yaml_mapping({{"name", each.name},
+                                                       {"c", time(each.run)},
+                                                       {"e", time(each.eviction)},
+                                                       {"l", time(each.launch)}}));
+      if (each.period) {
+        written.put("J", yaml_text(time(each.jitter)));
+        written.put("T", yaml_text(time(*each.period)));
+      }
+      if (each.code) written.put("code", parse_yaml(each.code_text, "code"));
+    }
+    root_.put("tasks", yaml_list(std::move(tasks)));
   }
 
   std::string unit_;
-  std::string text_;
+  Node root_;
 };
 
 }  // namespace
 
-std::string to_yaml(const TaskSet& set) { return Writer(set).take(); }
+std::string to_yaml(const TaskSet& set) { return to_yaml(Written(set).take()); }
 
 }  // namespace gangway

@@ -62,7 +62,8 @@ void read_scale(const Field& field, Recorded& recorded) {
 
 Duration mean(Duration sum, Index count) { return {sum.ns / static_cast<std::int64_t>(count)}; }
 
-// What a job takes alone, on the average, as recorded (where it is scaled: experiments/scaled_alone.hpp).
+// What a job takes alone, on the average, as recorded (where it is scaled:
+// experiments/running/scaled_alone.hpp).
 void sum_up(Recorded& recorded) {
   Duration jobs, busy, leads;
   for (Index j = recorded.from; j < recorded.to; ++j) {

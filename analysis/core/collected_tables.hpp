@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/core/columns.hpp"
-#include "experiments/table_sink.hpp"
+#include "experiments/results/table_sink.hpp"
+#include "experiments/running/unit.hpp"
 
 namespace gangway::python {
 
@@ -17,25 +19,27 @@ namespace gangway::python {
 // are below 100 days. The cells of swept parameters are left out: the point decides them.
 class JobColumns {
  public:
-  // `swept`: how many cells stand for swept parameters.
-  explicit JobColumns(std::size_t swept) : swept_(swept) {}
+  explicit JobColumns(const std::vector<JobField>& fields);
   void add(std::string_view lines);
   nb::dict take();
 
  private:
-  void add_line(std::string_view line);
-
-  std::size_t swept_;
-  std::vector<std::int64_t> point_, replication_, permutation_, job_, arrival_, standalone_, evictions_,
-      launches_, priority_;
-  std::vector<double> start_, finish_, response_, ntt_;
-  Texts policy_, client_, outcome_;
+  struct Column {
+    std::string name;
+    std::optional<JobMetric::Kind> kind;
+    std::vector<std::int64_t> whole;
+    std::vector<double> numbers;
+    Texts texts;
+  };
+  std::string header_;  // of jobs.csv
+  std::vector<Column> columns_;
 };
 
 class CollectedTables : public TableSink {
  public:
-  // `swept`: as JobColumns has it. Jobs may be very many; without `keep_jobs` there are none here.
-  CollectedTables(std::size_t swept, bool keep_jobs) : keep_jobs_(keep_jobs), jobs_(swept) {}
+  // Jobs may be very many; without `keep_jobs` there are none here.
+  CollectedTables(const Experiment& experiment, bool keep_jobs)
+      : keep_jobs_(keep_jobs), jobs_(job_fields(experiment)) {}
   void row(ResultTable table, std::uint32_t point, const std::string& policy, const std::string& client,
            const Row& cells) override;
   void jobs(std::string_view lines) override {

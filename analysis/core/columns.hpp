@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "experiments/row.hpp"
+#include "experiments/results/row.hpp"
 
 namespace gangway::python {
 

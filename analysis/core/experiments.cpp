@@ -13,9 +13,9 @@
 #include "analysis/core/interruption.hpp"
 #include "analysis/core/parts.hpp"
 #include "analysis/core/running.hpp"
-#include "experiments/build.hpp"
-#include "experiments/experiment.hpp"
-#include "experiments/runner.hpp"
+#include "experiments/library/build.hpp"
+#include "experiments/running/runner.hpp"
+#include "experiments/sweeps/experiment.hpp"
 #include "models/nearest.hpp"
 
 namespace gangway::python {
@@ -39,11 +39,6 @@ Experiment read_text(const std::string& text, const std::string& called, const s
   Configuration configuration{parse_yaml(text, called), folder, "experiment"};
   Field(configuration.root, "").mapping();
   return read_experiment(std::move(configuration), overrides_of(changes));
-}
-
-std::size_t swept_cells(const Experiment& experiment) {
-  const std::string columns = experiment.points.sweep().columns();  // each with a comma before it
-  return static_cast<std::size_t>(std::count(columns.begin(), columns.end(), ','));
 }
 
 struct RunArguments {
@@ -104,7 +99,7 @@ nb::tuple run(const Experiment& experiment, const RunArguments& arguments) {
     interruption.look();
     interruption.guard([&] { arguments.progress(progress_of(progress)); });
   };
-  CollectedTables tables(swept_cells(experiment), arguments.keep_jobs);
+  CollectedTables tables(experiment, arguments.keep_jobs);
   options.tables = &tables;
   RunReport report;
   {

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/core/parts.hpp"
-#include "experiments/chrome_trace.hpp"
-#include "experiments/compare.hpp"
-#include "experiments/differences.hpp"
-#include "experiments/listing.hpp"
-#include "experiments/responses.hpp"
+#include "experiments/comparing/compare.hpp"
+#include "experiments/comparing/differences.hpp"
+#include "experiments/library/listing.hpp"
+#include "experiments/studies/responses.hpp"
+#include "experiments/timelines/chrome_trace.hpp"
 #include "models/bounds/report.hpp"
 #include "models/recording/file.hpp"
 #include "models/taskset.hpp"

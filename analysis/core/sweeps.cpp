@@ -10,9 +10,9 @@
 #include "analysis/core/interruption.hpp"
 #include "analysis/core/parts.hpp"
 #include "analysis/core/running.hpp"
-#include "experiments/files.hpp"
-#include "experiments/merge.hpp"
-#include "experiments/runner.hpp"
+#include "experiments/results/files.hpp"
+#include "experiments/results/merge.hpp"
+#include "experiments/running/runner.hpp"
 
 namespace gangway::python {
 namespace {

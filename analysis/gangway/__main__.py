@@ -4,7 +4,7 @@ import sys
 from importlib import import_module
 
 _COMMANDS = {'report': 'gangway.page',
-             **{name: f'gangway.drawing.commands.{name}' for name in ('figures', 'compare', 'calibration', 'rankings', 'rules', 'printed')},
+             **{name: f'gangway.drawing.commands.{name}' for name in ('figures', 'compare', 'calibration', 'rankings', 'rules', 'printed', 'metrics')},
              'text': 'gangway.drawing.commands.report', 'services': 'gangway.drawing.service_agreement'}
 
 

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gangway import metrics
 from gangway.drawing import together
 
 if TYPE_CHECKING:
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
     from gangway import _core
 
 # Columns that are texts; where a text is missing it is empty. Others are numbers where all are; where one is missing it is NaN.
-_TEXTS = {'policy', 'client', 'starved', 'percentiles', 'lower_bounds', 'error', 'outcome', 'figure', 'metric', 'relation', 'class', 'group',
-          'verdict', 'note', 'printed', 'as', 'take', 'evictions_by_gpu'}
+_TEXTS = {'policy', 'client', 'error', 'figure', 'metric', 'relation', 'class', 'group', 'verdict', 'note', 'printed', 'as', 'take',
+          *(metric.name for metric in metrics.ALL if metric.kind == 'text')}
 _WHOLE = {'point', 'replication', 'permutation', 'job'}
-_WHOLE_OF_JOBS = {'arrival_ns', 'standalone_ns', 'evictions', 'launches', 'priority'}
+_WHOLE_OF_JOBS = {metric.name for metric in metrics.of('job') if metric.kind == 'whole'}
 
 
 def swept_paths(configuration: dict[str, Any]) -> set[str]:

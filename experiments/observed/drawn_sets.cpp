@@ -9,6 +9,7 @@
 #include "models/error.hpp"
 #include "models/input/document.hpp"
 #include "models/input/table.hpp"
+#include "models/input/yaml_writer.hpp"
 #include "workloads/source.hpp"
 #include "workloads/taskset_generator.hpp"
 
@@ -33,10 +34,11 @@ std::int64_t times(std::int64_t ns, double factor) {
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(ns) * factor));
 }
 
-TaskSet read(const std::string& name, const std::string& yaml) {
-  const Node node = parse_yaml(fmt::format("kind: taskset\nversion: 1\nname: {}\n{}", name, yaml), "--cost");
-  return read_task_set(Field(node, ""));
+Node task_set_named(const std::string& name) {
+  return yaml_mapping({{"kind", "taskset"}, {"version", "1"}, {"name", name}});
 }
+
+std::string ns_text(std::int64_t ns) { return fmt::format("{} ns", ns); }
 
 // T8 does not depend on periods but for that they may be no shorter than what it says.
 void shorten_periods(TaskSet& set, Stream& random) {
@@ -119,15 +121,12 @@ TaskSet DrawnSets::draw(std::uint64_t number) const {
 }
 
 // Those given replace the usual ones; what the form does not know is refused when the set is read.
-std::string DrawnSets::costs(std::vector<std::pair<std::string, std::string>> usual) const {
-  for (const auto& [key, cost] : options_.costs) {
-    const auto known =
-        std::find_if(usual.begin(), usual.end(), [&](const auto& u) { return u.first == key; });
-    if (known != usual.end()) known->second = cost;
-  }
-  std::string text;
-  for (const auto& [key, cost] : usual) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, cost);
-  return "costs: {" + text + "}\n";
+Node DrawnSets::costs(std::vector<std::pair<std::string, std::string>> usual) const {
+  Node costs = yaml_mapping({});
+  for (const auto& [key, cost] : usual) costs.put(key, Node::text(cost, Origin{"--cost", 0}));
+  for (const auto& [key, cost] : options_.costs)
+    if (Node* known = costs.find(key)) *known = Node::text(cost, Origin{"--cost", 0});
+  return costs;
 }
 
 // As many as fit into the device's memory together.
@@ -151,18 +150,19 @@ TaskSet DrawnSets::draw_owners(Stream& random, bool ring) const {
   for (const auto* kernel : kernels) longest_eviction = std::max(longest_eviction, kernel->eviction_ns);
   const std::int64_t more_launch = times(measured_.launch_ns, options_.margin - 1);
   const std::int64_t pending = times(measured_.pending_ns, options_.margin);
-  std::string yaml = ring ? fmt::format("scheduler: round-robin\nquantum: {} us\n",
-                                        pick(random, std::int64_t{200}, std::int64_t{1500}))
-                          : "scheduler: fixed-priority\n";
-  yaml += costs({{"lateness", "50 us"},
-                 {"launch", fmt::format("{} ns", more_launch)},
-                 {"resume", "20 us"},
-                 {"eviction", fmt::format("{} ns", times(longest_eviction, options_.margin - 1) + pending)},
-                 {"ending", fmt::format("{} ns", pending)},
-                 {"block", "1 us"}});
+  Node root = task_set_named("set");
+  root.put("scheduler", yaml_text(ring ? "round-robin" : "fixed-priority"));
+  if (ring)
+    root.put("quantum", yaml_text(fmt::format("{} us", pick(random, std::int64_t{200}, std::int64_t{1500}))));
+  root.put("costs", costs({{"lateness", "50 us"},
+                           {"launch", ns_text(more_launch)},
+                           {"resume", "20 us"},
+                           {"eviction", ns_text(times(longest_eviction, options_.margin - 1) + pending)},
+                           {"ending", ns_text(pending)},
+                           {"block", "1 us"}}));
   struct Drawn {
     std::int64_t period;
-    std::string text;
+    Node task;
   };
   const auto utilisations = shares(kernels.size(), pick(random, 0.2, 0.9), random);
   std::vector<Drawn> drawn;
@@ -170,16 +170,20 @@ TaskSet DrawnSets::draw_owners(Stream& random, bool ring) const {
     const auto& kernel = *kernels[i];
     const std::int64_t run = times(kernel.run_ns, 1 + options_.slack);
     const std::int64_t period = ring ? kFarApart : times(run, 1 / std::max(0.02, utilisations[i]));
-    drawn.push_back(
-        {period,
-         fmt::format("  - {{name: k{}-{}, c: {} ns, e: {} ns, l: {} ns, T: {} ns, code: {}}}\n", i,
-                     kernel.name, run, kernel.eviction_ns, measured_.launch_ns, period, kernel.code_text)});
+    Node task = yaml_mapping({{"name", fmt::format("k{}-{}", i, kernel.name)},
+                              {"c", ns_text(run)},
+                              {"e", ns_text(kernel.eviction_ns)},
+                              {"l", ns_text(measured_.launch_ns)},
+                              {"T", ns_text(period)}});
+    task.put("code", parse_yaml(kernel.code_text, "code"));
+    drawn.push_back({period, std::move(task)});
   }
   std::stable_sort(drawn.begin(), drawn.end(),
                    [](const Drawn& a, const Drawn& b) { return a.period < b.period; });
-  yaml += "tasks:\n";
-  for (const Drawn& task : drawn) yaml += task.text;
-  TaskSet set = read("set", yaml);
+  std::vector<Node> tasks;
+  for (Drawn& each : drawn) tasks.push_back(std::move(each.task));
+  root.put("tasks", yaml_list(std::move(tasks)));
+  TaskSet set = read_task_set(Field(root, ""));
   if (ring) shorten_periods(set, random);
   return set;
 }
@@ -188,18 +192,21 @@ TaskSet DrawnSets::draw_owners(Stream& random, bool ring) const {
 TaskSet DrawnSets::draw_queue(Stream& random) const {
   const Device& device = measured_.device;
   const std::int64_t m = device.sms * device.sm.threads;
-  std::string yaml = fmt::format("device: {{layout: sm, sms: {}, threads: {}, channels: 8}}\n", device.sms,
-                                 device.sm.threads);
-  yaml += costs({{"lateness", "50 us"},
-                 {"issue", "12 us"},
-                 {"stream", "4 us"},
-                 {"refill", "2 us"},
-                 {"change", "3 us"},
-                 {"clock", "3 us"},
-                 {"block", "2 us"}});
+  Node root = task_set_named("set");
+  root.put("device", yaml_mapping({{"layout", "sm"},
+                                   {"sms", std::to_string(device.sms)},
+                                   {"threads", std::to_string(device.sm.threads)},
+                                   {"channels", "8"}}));
+  root.put("costs", costs({{"lateness", "50 us"},
+                           {"issue", "12 us"},
+                           {"stream", "4 us"},
+                           {"refill", "2 us"},
+                           {"change", "3 us"},
+                           {"clock", "3 us"},
+                           {"block", "2 us"}}));
   const std::int64_t tasks = pick(random, kFewest, kMost);
   const auto utilisations = shares(static_cast<std::size_t>(tasks), pick(random, 0.2, 0.8), random);
-  yaml += "tasks:\n";
+  std::vector<Node> drawn;
   const std::int64_t least = (device.sm.threads + device.sm.blocks - 1) / device.sm.blocks;
   for (std::int64_t i = 0; i < tasks; ++i) {
     const std::int64_t b = 32 * pick(random, std::max<std::int64_t>(1, (least + 31) / 32), std::int64_t{32});
@@ -209,10 +216,14 @@ TaskSet DrawnSets::draw_queue(Stream& random) const {
     const double all = static_cast<double>(g * b) * static_cast<double>(w) / static_cast<double>(m);
     const auto period =
         static_cast<std::int64_t>(all / std::max(0.02, utilisations[static_cast<std::size_t>(i)]));
-    yaml += fmt::format("  - {{name: q{}, C: {} ns, g: {}, b: {}, T: {} ns}}\n", i, g * b * w, g, b,
-                        std::max(period, 3 * w));
+    drawn.push_back(yaml_mapping({{"name", fmt::format("q{}", i)},
+                                  {"C", ns_text(g * b * w)},
+                                  {"g", std::to_string(g)},
+                                  {"b", std::to_string(b)},
+                                  {"T", ns_text(std::max(period, 3 * w))}}));
   }
-  return read("set", yaml);
+  root.put("tasks", yaml_list(std::move(drawn)));
+  return read_task_set(Field(root, ""));
 }
 
 }  // namespace gangway

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/device.hpp"
+#include "models/input/document.hpp"
 #include "models/random.hpp"
 #include "models/taskset.hpp"
 
@@ -52,7 +53,7 @@ class DrawnSets {
   TaskSet draw_owners(Stream& random, bool ring) const;
   TaskSet draw_queue(Stream& random) const;
   std::vector<const MeasuredKernels::One*> some_kernels(Stream& random) const;
-  std::string costs(std::vector<std::pair<std::string, std::string>> usual) const;
+  Node costs(std::vector<std::pair<std::string, std::string>> usual) const;
 
   MeasuredKernels measured_;
   DrawnSetOptions options_;

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "experiments/observed/played_set.hpp"
-#include "experiments/simulated_taskset.hpp"
-#include "experiments/worst_case.hpp"
+#include "experiments/studies/simulated_taskset.hpp"
+#include "experiments/studies/worst_case.hpp"
 #include "hw/native/plan.hpp"
 #include "models/bounds/measured_costs.hpp"
 #include "models/bounds/queue_assumptions.hpp"

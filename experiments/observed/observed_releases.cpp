@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "experiments/release_patterns.hpp"
+#include "experiments/studies/release_patterns.hpp"
 
 namespace gangway {
 namespace {

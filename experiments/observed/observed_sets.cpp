@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "experiments/files.hpp"
-#include "experiments/row.hpp"
+#include "experiments/results/files.hpp"
+#include "experiments/results/row.hpp"
 #include "models/bounds/measured_costs.hpp"
 #include "models/error.hpp"
 #include "models/input/table.hpp"

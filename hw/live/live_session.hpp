@@ -18,6 +18,9 @@
 
 namespace gangway::live {
 
+inline constexpr const char* kWhatEndsAJob =
+    "a job ends with a call that waits for the GPU and leaves nothing outstanding";
+
 class LiveSession : public Watcher {
  public:
   LiveSession();

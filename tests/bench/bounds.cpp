@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "experiments/taskset_files.hpp"
+#include "experiments/studies/taskset_files.hpp"
 #include "models/bounds/report.hpp"
 
 namespace {

@@ -9,8 +9,8 @@
 #include <ctime>
 #include <memory>
 
-#include "experiments/experiment.hpp"
-#include "experiments/unit.hpp"
+#include "experiments/running/unit.hpp"
+#include "experiments/sweeps/experiment.hpp"
 #include "models/run/refusing_orders.hpp"
 
 namespace {

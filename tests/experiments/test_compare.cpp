@@ -4,8 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "experiments/compare.hpp"
-#include "experiments/files.hpp"
+#include "experiments/comparing/compare.hpp"
+#include "experiments/results/files.hpp"
 #include "models/error.hpp"
 #include "models/input/table.hpp"
 #include "tests/catch.hpp"
@@ -97,9 +97,9 @@ TEST_CASE("errors of jobs are relative to the measurement, matched by key, worke
   }
   REQUIRE(got.clients.size() == 2);
   CHECK(got.clients[0].client == "A");
-  CHECK(*got.clients[0].ntt.relative_error() == Approx(-0.5));
-  CHECK(*got.clients[0].response.relative_error() == Approx(0.25));
-  CHECK(*got.clients[1].ntt.relative_error() == 0);
+  CHECK(*got.clients[0].metric("ntt").relative_error() == Approx(-0.5));
+  CHECK(*got.clients[0].metric("response_ns_mean").relative_error() == Approx(0.25));
+  CHECK(*got.clients[1].metric("ntt").relative_error() == 0);
   CHECK(got.unmatched.empty());
 }
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/differences.hpp"
-#include "experiments/files.hpp"
+#include "experiments/comparing/differences.hpp"
+#include "experiments/results/files.hpp"
 #include "models/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/scratch_folder.hpp"

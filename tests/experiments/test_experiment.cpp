@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "experiments/experiment.hpp"
-#include "experiments/library.hpp"
-#include "experiments/runner.hpp"
+#include "experiments/library/library.hpp"
+#include "experiments/running/runner.hpp"
+#include "experiments/sweeps/experiment.hpp"
 #include "tests/catch.hpp"
 #include "tests/experiments/fig4.hpp"
 #include "tests/scratch_folder.hpp"

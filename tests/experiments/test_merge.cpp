@@ -2,7 +2,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "experiments/merge.hpp"
+#include "experiments/results/merge.hpp"
 #include "tests/catch.hpp"
 #include "tests/experiments/fig4.hpp"
 #include "tests/scratch_folder.hpp"

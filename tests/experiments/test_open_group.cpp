@@ -1,4 +1,4 @@
-#include "experiments/open_group.hpp"
+#include "experiments/running/open_group.hpp"
 #include "tests/catch.hpp"
 #include "tests/scratch_folder.hpp"
 

@@ -1,7 +1,7 @@
 // Simulated kernels that own the GPU against hand-worked responses and against T7 and T8.
 #include <fmt/format.h>
 
-#include "experiments/responses.hpp"
+#include "experiments/studies/responses.hpp"
 #include "models/bounds/report.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"

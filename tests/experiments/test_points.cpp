@@ -3,10 +3,10 @@
 #include <new>
 #include <set>
 
-#include "experiments/experiment.hpp"
-#include "experiments/group_counts.hpp"
-#include "experiments/part_store.hpp"
-#include "experiments/workers.hpp"
+#include "experiments/results/part_store.hpp"
+#include "experiments/running/workers.hpp"
+#include "experiments/sweeps/experiment.hpp"
+#include "experiments/sweeps/group_counts.hpp"
 #include "tests/catch.hpp"
 #include "tests/experiments/fig4.hpp"
 #include "tests/scratch_folder.hpp"

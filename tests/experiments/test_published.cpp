@@ -1,4 +1,4 @@
-#include "experiments/published.hpp"
+#include "experiments/published/published.hpp"
 #include "tests/catch.hpp"
 
 using namespace gangway;

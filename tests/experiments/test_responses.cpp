@@ -1,5 +1,5 @@
 // Simulated task sets against hand-worked responses and against every bound that is proven.
-#include "experiments/responses.hpp"
+#include "experiments/studies/responses.hpp"
 #include "models/bounds/report.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"

@@ -1,7 +1,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "experiments/row.hpp"
+#include "experiments/results/row.hpp"
 #include "tests/catch.hpp"
 
 namespace gangway {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "experiments/group.hpp"
+#include "experiments/running/group.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"

@@ -1,8 +1,8 @@
 // Studies on several threads.
 #include <fstream>
 
-#include "experiments/files.hpp"
-#include "experiments/study_runner.hpp"
+#include "experiments/results/files.hpp"
+#include "experiments/studies/study_runner.hpp"
 #include "tests/catch.hpp"
 #include "tests/scratch_folder.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/trace_file.hpp"
-#include "experiments/trace_files.hpp"
+#include "experiments/timelines/trace_file.hpp"
+#include "experiments/timelines/trace_files.hpp"
 #include "models/random.hpp"
 #include "tests/catch.hpp"
 #include "tests/scratch_folder.hpp"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "experiments/unmanaged_runs.hpp"
-#include "experiments/worst_case.hpp"
+#include "experiments/running/unmanaged_runs.hpp"
+#include "experiments/studies/worst_case.hpp"
 #include "models/bounds/report.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "experiments/scheduler_row.hpp"
+#include "experiments/metrics/samples.hpp"
+#include "experiments/results/scheduler_row.hpp"
 #include "hw/executor.hpp"
 #include "models/metrics/run_meter.hpp"
 #include "models/random.hpp"
@@ -145,6 +146,19 @@ TEST_CASE("a scheduler with a core of its own is never late", "[late]") {
   CHECK(account.lateness.off_cpu() == 0);
 }
 
+// What summary.csv says of the scheduler.
+Row scheduler_columns(const Lateness& lateness, double shortest_alone_ns) {
+  const std::vector<std::string> nobody;
+  const std::vector<ReplicationMetrics> one(1);
+  const std::vector<double> none;
+  Row row;
+  add_metrics(row, PointSample{nobody, one, ResponsePercentiles(), none, none, &lateness, shortest_alone_ns});
+  std::erase_if(row, [](const auto& column) {
+    return !column.first.starts_with("scheduler_") && column.first != "too_late";
+  });
+  return row;
+}
+
 TEST_CASE("a kernel that came and went while the scheduler was away ran for as long as it ran", "[late]") {
   Machine machine;
   machine.absences = {{3'100'000, 10'000'000}};  // 100 us after the launch, for 10 ms
@@ -156,8 +170,7 @@ TEST_CASE("a kernel that came and went while the scheduler was away ran for as l
   between(9'000'000_ns, account.lateness.most(), 9'200'000_ns);
   CHECK(account.lateness.off_cpu() > 0.7);
 
-  Row row;
-  add_lateness(row, account.lateness, 1e6);
+  const Row row = scheduler_columns(account.lateness, 1e6);
   CHECK(cell(row, "too_late").text() == "yes");
   CHECK(cell(row, "scheduler_late_ns_max").number() == static_cast<double>(account.lateness.most().ns));
 }
@@ -217,10 +230,8 @@ TEST_CASE("a row is marked where one hundredth of all was later than a twentieth
   for (int i = 0; i < 98; ++i) lateness.add(10_ns);
   lateness.add(50_us);
   lateness.add(50_us);
-  Row late, early, simulated;
-  add_lateness(late, lateness, 999'000);
-  add_lateness(early, lateness, 1'001'000);
-  add_lateness(simulated, {}, 1);
+  const Row late = scheduler_columns(lateness, 999'000), early = scheduler_columns(lateness, 1'001'000),
+            simulated = scheduler_columns({}, 1);
   CHECK(cell(late, "too_late").text() == "yes");
   CHECK(cell(early, "too_late").text() == "no");
   CHECK(cell(late, "scheduler_late_ns_p50").number() == 10);

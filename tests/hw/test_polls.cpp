@@ -6,7 +6,7 @@
 #include <queue>
 #include <sstream>
 
-#include "experiments/calibration_files.hpp"
+#include "experiments/library/calibration_files.hpp"
 #include "hw/calibration/polls.hpp"
 #include "models/error.hpp"
 #include "models/input/document.hpp"

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "experiments/calibration_files.hpp"
+#include "experiments/library/calibration_files.hpp"
 #include "hw/calibration/slice_times.hpp"
 #include "hw/calibration/two_processes.hpp"
 #include "models/error.hpp"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "experiments/printed.hpp"
+#include "experiments/published/printed.hpp"
 #include "models/input/document.hpp"
 #include "tests/catch.hpp"
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "experiments/experiment.hpp"
+#include "experiments/sweeps/experiment.hpp"
 #include "models/error.hpp"
 #include "models/input/document.hpp"
 #include "tests/allocations.hpp"

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/experiment.hpp"
-#include "experiments/unit.hpp"
+#include "experiments/running/unit.hpp"
+#include "experiments/sweeps/experiment.hpp"
 #include "models/metrics/t_test.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"

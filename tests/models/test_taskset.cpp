@@ -65,7 +65,9 @@ TEST_CASE("a task set that is written reads back the same") {
         "device: {layout: pool, m: 8}\nstreams: [{name: s, kernels: [{name: K1, C: 1 us, g: 1, b: 1}]}]\n",
         "scheduler: fixed-priority\ntasks: [{name: a, c: 1, e: 0, l: 0.5, J: 1/3, T: 9}]\n",
         "scheduler: round-robin\nquantum: 2 ms\ntasks:\n"
-        "  - {name: a, c: 1 ms, e: 0 ms, l: 0.5 ms, T: 9 ms}\n  - {name: b, c: 1 ms, e: 0 ms, l: 0 ms}\n"}) {
+        "  - {name: a, c: 1 ms, e: 0 ms, l: 0.5 ms, T: 9 ms}\n  - {name: b, c: 1 ms, e: 0 ms, l: 0 ms}\n",
+        "scheduler: fixed-priority\ntasks:\n"
+        "  - {name: a, c: 1 ms, e: 0 ms, l: 0 ms, T: 9 ms, code: {name: VA, params: {elements: 20000}}}\n"}) {
     const TaskSet set = read(body);
     const std::string text = to_yaml(set);
     INFO(text);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "experiments/taskset_files.hpp"
+#include "experiments/studies/taskset_files.hpp"
 #include "models/error.hpp"
 #include "tests/catch.hpp"
 

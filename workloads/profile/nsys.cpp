@@ -2,8 +2,6 @@
 // "SQLite Schema Reference" in NVIDIA's User Guide; which of them there are depends on the version, on what
 // was traced, and on what happened.
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
@@ -17,6 +15,9 @@
 
 #include "workloads/profile/distinct_rows.hpp"
 #include "workloads/profile/importer.hpp"
+#include "workloads/profile/nsys_about.hpp"
+#include "workloads/profile/nsys_kinds.hpp"
+#include "workloads/profile/nsys_owners.hpp"
 #include "workloads/profile/profile_tables.hpp"
 
 namespace gangway::profile {
@@ -34,64 +35,16 @@ constexpr const char* kSynchronisations = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
 constexpr const char* kCudaEvents = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
 constexpr const char* kNvtx = "NVTX_EVENTS";
 
-// Numbers where an export has no table that names them.
-constexpr std::int64_t kPushPopRange = 59, kStartEndRange = 60, kDomainCreate = 75;
-
-// Serialised ids: 8 bits of hardware, 8 of the virtual machine, 24 of the process, 24 of the thread.
-constexpr int kThreadBits = 24;
-constexpr std::int64_t kIdMask = (1 << kThreadBits) - 1;
-
-bool is_time(std::int64_t time) { return time > -kLatestTime && time < kLatestTime; }
-
-// What stands between two kinds of memory: CUDA_MEMCPY_KIND_*.
-enum class Side { unknown, host, device, array };
-struct CopySides {
-  Side from = Side::unknown, to = Side::unknown;
-};
-CopySides sides_of(std::int64_t copy_kind) {
-  using enum Side;
-  constexpr std::array<CopySides, 11> known{{{unknown, unknown},
-                                             {host, device},
-                                             {device, host},
-                                             {host, array},
-                                             {array, host},
-                                             {array, array},
-                                             {array, device},
-                                             {device, array},
-                                             {device, device},
-                                             {host, host},
-                                             {device, device}}};
-  return copy_kind >= 0 && copy_kind < 11 ? known[static_cast<std::size_t>(copy_kind)] : CopySides{};
-}
-
-// Exports write 0 for what they do not know, which is a kind of memory, too: the kind of copy decides.
-MemoryKind kind_on(Side side, MemoryKind said) {
-  using enum MemoryKind;
-  const bool of_host = said == pageable || said == pinned || said == managed || said == managed_static;
-  switch (side) {
-    case Side::host:
-      return of_host ? said : unknown;
-    case Side::device:
-      return said == pageable || said == pinned || said == unknown || said == array ? device : said;
-    case Side::array:
-      return array;
-    case Side::unknown:
-      break;
-  }
-  return said;
-}
-
 class NsysReader {
  public:
-  explicit NsysReader(const fs::path& file) : tables_(file), functions_(p_.functions), shapes_(p_) {}
+  explicit NsysReader(const fs::path& file)
+      : tables_(file), kinds_(tables_), owners_(tables_, p_), functions_(p_.functions), shapes_(p_) {}
 
   Profile read() {
     if (!tables_.has(kRuntime) && !tables_.has(kKernels) && !tables_.has("StringIds"))
       tables_.refuse("profile", "a database without Nsight Systems' tables",
                      "what `nsys export --type sqlite` makes of a report");
     strings();
-    enumerations();
-    devices();
     calls(kRuntime);
     calls("CUPTI_ACTIVITY_KIND_DRIVER");  // in old exports
     kernels();
@@ -104,7 +57,7 @@ class NsysReader {
     ranges();
     streams();
     names();
-    about();
+    describe_nsys(tables_, owners_, p_);
     return std::move(p_);
   }
 
@@ -126,99 +79,6 @@ class NsysReader {
     return {};
   }
 
-  // Numbers of kinds by name, as they have changed and may change again.
-  void enumerations() {
-    memory_kinds_ = {{0, MemoryKind::pageable},      {1, MemoryKind::pinned},  {2, MemoryKind::device},
-                     {3, MemoryKind::array},         {4, MemoryKind::managed}, {5, MemoryKind::device_static},
-                     {6, MemoryKind::managed_static}};
-    enumeration("ENUM_CUDA_MEM_KIND", memory_kinds_,
-                {{"_PAGEABLE", MemoryKind::pageable},
-                 {"_PINNED", MemoryKind::pinned},
-                 {"_KIND_DEVICE", MemoryKind::device},
-                 {"_ARRAY", MemoryKind::array},
-                 {"_KIND_MANAGED", MemoryKind::managed},
-                 {"_DEVICE_STATIC", MemoryKind::device_static},
-                 {"_MANAGED_STATIC", MemoryKind::managed_static}});
-    wait_kinds_ = {
-        {1, WaitKind::event}, {2, WaitKind::stream_for_event}, {3, WaitKind::stream}, {4, WaitKind::context}};
-    enumeration("ENUM_CUPTI_SYNC_TYPE", wait_kinds_,
-                {{"_EVENT_SYNCHRONIZE", WaitKind::event},
-                 {"_STREAM_WAIT_EVENT", WaitKind::stream_for_event},
-                 {"_STREAM_SYNCHRONIZE", WaitKind::stream},
-                 {"_CONTEXT_SYNCHRONIZE", WaitKind::context}});
-    using recording::StreamKind;
-    stream_kinds_ = {{1, StreamKind::blocking}, {2, StreamKind::non_blocking}, {3, StreamKind::null}};
-    enumeration("ENUM_CUPTI_STREAM_TYPE", stream_kinds_,
-                {{"_DEFAULT", StreamKind::blocking},
-                 {"_NON_BLOCKING", StreamKind::non_blocking},
-                 {"_NULL", StreamKind::null}});
-    range_types_ = {{kPushPopRange, true}, {kStartEndRange, true}};
-    enumeration("ENUM_NSYS_EVENT_TYPE", range_types_,
-                {{"NvtxPushPopRange", true}, {"NvtxStartEndRange", true}});
-    enumeration("ENUM_CUDA_KERNEL_LAUNCH_TYPE", cooperative_,
-                {{"_COOPERATIVE_SINGLE_DEVICE", true}, {"_COOPERATIVE_MULTI_DEVICE", true}});
-    releases_ = {{1, true}};
-    enumeration("ENUM_CUDA_DEV_MEM_EVENT_OPER", releases_, {{"_DEALLOCATION", true}});
-  }
-  template <typename Kind>
-  void enumeration(const char* table, std::map<std::int64_t, Kind>& numbers,
-                   const std::vector<std::pair<std::string_view, Kind>>& endings) {
-    std::map<std::int64_t, Kind> named;
-    for (TableRows t = rows(table, {"id", "name"}); t.next();) {
-      const auto id = t.number(0);
-      const std::string name(t.text(1).value_or(""));
-      for (const auto& [ending, kind] : endings)
-        if (id && name.ends_with(ending)) named[*id] = kind;
-    }
-    if (!named.empty()) numbers = std::move(named);
-  }
-  template <typename Kind>
-  static Kind kind_of(const std::map<std::int64_t, Kind>& kinds, std::optional<std::int64_t> number,
-                      Kind otherwise) {
-    const auto known = number ? kinds.find(*number) : kinds.end();
-    return known != kinds.end() ? known->second : otherwise;
-  }
-
-  // --- Who
-
-  Index process(std::int64_t global) {
-    const std::int64_t key = global >> kThreadBits;
-    const auto [place, is_new] = processes_.try_emplace(key, static_cast<Index>(p_.processes.size()));
-    if (is_new) {
-      processes_of_pids_.try_emplace(key & kIdMask, place->second);
-      p_.processes.push_back({static_cast<std::uint32_t>(key & kIdMask), {}});
-    }
-    return place->second;
-  }
-  Index process_or_none(std::optional<std::int64_t> global) {
-    return global && *global > 0 ? process(*global) : kNone;
-  }
-  Index process_of_pid(std::int64_t pid) const {
-    const auto known = processes_of_pids_.find(pid);
-    return known != processes_of_pids_.end() ? known->second : kNone;
-  }
-  Index thread(std::int64_t global) {
-    const auto [place, is_new] = threads_.try_emplace(global, static_cast<Index>(p_.threads.size()));
-    if (is_new) p_.threads.push_back({process(global), static_cast<std::uint32_t>(global & kIdMask), {}});
-    return place->second;
-  }
-
-  // A process counts its devices by itself.
-  void devices() {
-    for (TableRows t = rows("TARGET_INFO_CUDA_DEVICE", {"pid", "cudaId", "gpuId"}); t.next();)
-      if (const auto pid = t.number(0), cuda = t.number(1), gpu = t.number(2); pid && cuda && gpu)
-        gpu_ids_[{*pid, *cuda}] = *gpu;
-  }
-  Index gpu(Index of, std::int64_t device) {
-    std::int64_t id = device;
-    if (of != kNone)
-      if (const auto known = gpu_ids_.find({p_.processes[of].pid, device}); known != gpu_ids_.end())
-        id = known->second;
-    const auto [place, is_new] = gpus_.try_emplace(id, static_cast<Index>(p_.gpus.size()));
-    if (is_new) p_.gpus.emplace_back();
-    return place->second;
-  }
-
   // --- What
 
   void calls(const char* table) {
@@ -236,7 +96,7 @@ class NsysReader {
       // Who asked and got no for an answer has learnt nothing.
       if (p_.functions[function].kind == recording::CallKind::query && result != 0) continue;
       p_.calls.push_back(
-          {*begin, *end, thread(*who), function, t.number_or<std::uint32_t>(4, 0),
+          {*begin, *end, owners_.thread(*who), function, t.number_or<std::uint32_t>(4, 0),
            static_cast<std::int32_t>(std::clamp<std::int64_t>(result.value_or(0), INT32_MIN, INT32_MAX))});
     }
   }
@@ -261,8 +121,8 @@ class NsysReader {
     w.stream = t.number_or<std::uint32_t>(2, kUnknown);
     w.correlation = t.number_or<std::uint32_t>(3, 0);
     w.context = t.number_or<std::uint32_t>(4, kUnknown);
-    w.process = process_or_none(t.number(5));
-    w.gpu = gpu(w.process, t.number_or<std::uint32_t>(6, 0));
+    w.process = owners_.process_or_none(t.number(5));
+    w.gpu = owners_.gpu(w.process, t.number_or<std::uint32_t>(6, 0));
     w.node = t.number_or<std::uint64_t>(7, 0);
     w.graph = t.number_or<std::uint32_t>(8, 0);
     return w;
@@ -310,7 +170,7 @@ class NsysReader {
       l.static_shared = Bytes{t.number_or<std::uint32_t>(19, 0)};
       l.dynamic_shared = Bytes{t.number_or<std::uint32_t>(20, 0)};
       l.local = Bytes{t.number_or<std::uint32_t>(21, 0)};
-      l.cooperative = kind_of(cooperative_, t.number(22), false);
+      l.cooperative = kind_of(kinds_.cooperative, t.number(22), false);
       l.cluster = {t.number_or<std::uint32_t>(23, 0), t.number_or<std::uint32_t>(24, 0),
                    t.number_or<std::uint32_t>(25, 0)};
       w->shape = shapes_.launch(l);
@@ -332,8 +192,8 @@ class NsysReader {
       const CopySides sides = sides_of(kind);
       Transfer transfer;
       transfer.bytes = Bytes{std::max<std::int64_t>(0, t.number(9).value_or(0))};
-      transfer.from = kind_on(sides.from, kind_of(memory_kinds_, t.number(11), MemoryKind::unknown));
-      transfer.to = kind_on(sides.to, kind_of(memory_kinds_, t.number(12), MemoryKind::unknown));
+      transfer.from = kind_on(sides.from, kind_of(kinds_.memory, t.number(11), MemoryKind::unknown));
+      transfer.to = kind_on(sides.to, kind_of(kinds_.memory, t.number(12), MemoryKind::unknown));
       if (sides.from == Side::host && sides.to != Side::host && transfer.from == MemoryKind::unknown)
         transfer.direction = Direction::to_device;
       if (sides.to == Side::host && sides.from != Side::host && transfer.to == MemoryKind::unknown)
@@ -352,7 +212,7 @@ class NsysReader {
       auto w = work(t);
       if (!w) continue;
       w->kind = recording::WorkKind::memset;
-      const MemoryKind kind = kind_of(memory_kinds_, t.number(10), MemoryKind::unknown);
+      const MemoryKind kind = kind_of(kinds_.memory, t.number(10), MemoryKind::unknown);
       w->shape = shapes_.transfer({Bytes{std::max<std::int64_t>(0, t.number(9).value_or(0))}, kind, kind});
       p_.works.push_back(*w);
     }
@@ -379,9 +239,9 @@ class NsysReader {
     while (t.next()) {
       const auto correlation = t.number_as<std::uint32_t>(0);
       const auto type = t.number(1);
-      const auto kind = type ? wait_kinds_.find(*type) : wait_kinds_.end();
-      if (!correlation || kind == wait_kinds_.end()) continue;
-      p_.waits.push_back({process_or_none(t.number(2)), *correlation, kind->second,
+      const auto kind = type ? kinds_.waits.find(*type) : kinds_.waits.end();
+      if (!correlation || kind == kinds_.waits.end()) continue;
+      p_.waits.push_back({owners_.process_or_none(t.number(2)), *correlation, kind->second,
                           t.number_or<std::uint32_t>(3, kUnknown), t.number_or<std::uint32_t>(4, kUnknown),
                           t.number_or<std::uint64_t>(5, 0), t.number_or<std::uint64_t>(6, 0), 0});
     }
@@ -392,7 +252,7 @@ class NsysReader {
         rows(kCudaEvents, {"correlationId", "globalPid", "contextId", "streamId", "eventId", "eventSyncId"});
     while (t.next())
       if (const auto correlation = t.number_as<std::uint32_t>(0))
-        p_.events.push_back({process_or_none(t.number(1)), *correlation,
+        p_.events.push_back({owners_.process_or_none(t.number(1)), *correlation,
                              t.number_or<std::uint32_t>(2, kUnknown), t.number_or<std::uint32_t>(3, kUnknown),
                              t.number_or<std::uint64_t>(4, 0), t.number_or<std::uint64_t>(5, 0)});
   }
@@ -405,10 +265,10 @@ class NsysReader {
     while (t.next()) {
       const auto at = t.number(0), who = t.number(1), bytes = t.number(3);
       if (!at || !is_time(*at) || !who || *who <= 0 || !bytes || *bytes < 0) continue;
-      const Index of = process(*who);
-      p_.memory.push_back({*at, of, gpu(of, t.number_or<std::uint32_t>(2, 0)),
-                           kind_of(memory_kinds_, t.number(4), MemoryKind::unknown),
-                           kind_of(releases_, t.number(5), false) ? -*bytes : *bytes});
+      const Index of = owners_.process(*who);
+      p_.memory.push_back({*at, of, owners_.gpu(of, t.number_or<std::uint32_t>(2, 0)),
+                           kind_of(kinds_.memory, t.number(4), MemoryKind::unknown),
+                           kind_of(kinds_.releases, t.number(5), false) ? -*bytes : *bytes});
     }
   }
 
@@ -424,7 +284,7 @@ class NsysReader {
       if (t.number(3) == kDomainCreate) domains[domain_of(t)] = text_of(t);
     for (TableRows t = rows(kNvtx, columns); t.next();) {
       const auto begin = t.number(0), end = t.number(1), who = t.number(2);
-      if (!kind_of(range_types_, t.number(3), false) || !begin || !is_time(*begin) || !who || *who < 0)
+      if (!kind_of(kinds_.range_types, t.number(3), false) || !begin || !is_time(*begin) || !who || *who < 0)
         continue;
       const auto domain = domains.find(domain_of(t));
       const std::pair name(domain != domains.end() ? domain->second : std::string(), text_of(t));
@@ -432,7 +292,7 @@ class NsysReader {
         return recording::RangeName{name.first, name.second};
       });
       const bool ended = end && is_time(*end) && *end >= *begin;
-      p_.ranges.push_back({thread(*who), named, *begin, ended ? end : std::nullopt});
+      p_.ranges.push_back({owners_.thread(*who), named, *begin, ended ? end : std::nullopt});
     }
   }
 
@@ -440,16 +300,16 @@ class NsysReader {
     for (TableRows t =
              rows("TARGET_INFO_CUDA_STREAM", {"processId", "contextId", "streamId", "flag", "priority"});
          t.next();) {
-      const Index of = process_of_pid(t.number(0).value_or(-1));
+      const Index of = owners_.process_of_pid(t.number(0).value_or(-1));
       if (of == kNone) continue;
       p_.streams.push_back(
           {of, t.number_or<std::uint32_t>(1, kUnknown), t.number_or<std::uint32_t>(2, kUnknown),
-           kind_of(stream_kinds_, t.number(3), recording::StreamKind::blocking),
+           kind_of(kinds_.streams, t.number(3), recording::StreamKind::blocking),
            static_cast<std::int32_t>(std::clamp<std::int64_t>(t.number(4).value_or(0), -100, 100))});
     }
     for (TableRows t = rows("TARGET_INFO_CUDA_CONTEXT_INFO", {"processId", "contextId", "nullStreamId"});
          t.next();) {
-      const Index of = process_of_pid(t.number(0).value_or(-1));
+      const Index of = owners_.process_of_pid(t.number(0).value_or(-1));
       if (of != kNone)
         p_.streams.push_back({of, t.number_or<std::uint32_t>(1, kUnknown),
                               t.number_or<std::uint32_t>(2, kUnknown), recording::StreamKind::null, 0});
@@ -458,13 +318,11 @@ class NsysReader {
 
   void names() {
     for (TableRows t = rows("ThreadNames", {"globalTid", "nameId|name"}); t.next();)
-      if (const auto known = threads_.find(t.number(0).value_or(-1)); known != threads_.end())
-        p_.threads[known->second].name = string(t, 1);
+      if (const Index known = owners_.known_thread(t.number(0).value_or(-1)); known != kNone)
+        p_.threads[known].name = string(t, 1);
     for (TableRows t = rows("PROCESSES", {"globalPid", "name"}); t.next();)
-      if (const auto known = processes_.find(t.number(0).value_or(-1) >> kThreadBits);
-          known != processes_.end())
-        if (const std::string name = string(t, 1); !name.empty())
-          p_.processes[known->second].command = {name};
+      if (const Index known = owners_.known_process(t.number(0).value_or(-1)); known != kNone)
+        if (const std::string name = string(t, 1); !name.empty()) p_.processes[known].command = {name};
     if (p_.processes.size() != 1) return;
     std::map<std::int64_t, std::string> words;  // -1: the command
     const std::string_view command = "PROCESS_0:COMMAND", argument = "PROCESS_0:ARGUMENT_";
@@ -479,73 +337,15 @@ class NsysReader {
     for (auto& [place, word] : words) p_.processes[0].command.push_back(std::move(word));
   }
 
-  void about() {
-    gpus();
-    std::string schema;
-    for (TableRows t = rows("META_DATA_EXPORT", {"name", "value"}); t.next();)
-      if (const std::string name(t.text(0).value_or("")); name.starts_with("EXPORT_SCHEMA_VERSION")) {
-        const std::string value(t.text(1).value_or(""));
-        if (name == "EXPORT_SCHEMA_VERSION") {  // else: its three parts, in their order
-          schema = value;
-          break;
-        }
-        schema += (schema.empty() ? "" : ".") + value;
-      }
-    p_.source = "Nsight Systems" + (schema.empty() ? std::string() : ", schema " + schema);
-    for (TableRows t = rows("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}); t.next();)
-      if (const auto epoch = t.number(0); epoch && is_time(*epoch)) p_.epoch = epoch;
-    for (TableRows t = rows("TARGET_INFO_SYSTEM_ENV", {"name", "value"}); t.next();) {
-      std::string name;
-      for (const char c : t.text(0).value_or(""))
-        if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-          name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      const std::string value(t.text(1).value_or(""));
-      if (name == "cpudescription" || name == "cpuname") p_.about.cpu = value;
-      if (name == "cpucores")
-        p_.about.cores = static_cast<std::uint32_t>(std::clamp(std::atoll(value.c_str()), 0LL, 100'000LL));
-      if (name == "nvdriverversion" || name == "nvidiadriverversion" || name == "driverversion")
-        p_.about.driver = value;
-      if (name == "osversion" || name == "platform") p_.about.system = value;
-    }
-  }
-
-  // Exports before the middle of 2021 have CUPTI's names (CUpti_ActivityDevice).
-  void gpus() {
-    for (const char* table : {"TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU"})
-      for (TableRows t =
-               rows(table, {"id|deviceId", "name", "smCount|numMultiprocessors",
-                            "computeMajor|computeCapabilityMajor", "computeMinor|computeCapabilityMinor",
-                            "clockRate", "coreClockRate", "asyncEngines|numMemcpyEngines",
-                            "totalMemory|globalMemorySize", "l2CacheSize"});
-           t.next();) {
-        const auto known = gpus_.find(t.number(0).value_or(-1));
-        if (known == gpus_.end()) continue;
-        recording::Gpu& g = p_.gpus[known->second];
-        g.name = t.text(1).value_or("");
-        g.sms = t.number_or<std::uint32_t>(2, 0);
-        g.major = t.number_or<std::uint32_t>(3, 0);
-        g.minor = t.number_or<std::uint32_t>(4, 0);
-        const std::uint32_t hz = t.number_or<std::uint32_t>(5, 0);
-        g.clock_khz = hz > 0 ? hz / 1'000 : t.number_or<std::uint32_t>(6, 0);
-        g.copy_engines = t.number_or<std::uint32_t>(7, 0);
-        g.memory = Bytes{std::max<std::int64_t>(0, t.number(8).value_or(0))};
-        g.l2 = Bytes{std::max<std::int64_t>(0, t.number(9).value_or(0))};
-      }
-  }
-
   ProfileTables tables_;
   Profile p_;
+  NsysKinds kinds_;
+  NsysOwners owners_;
   Functions functions_;
   DistinctShapes shapes_;
   DistinctRows<recording::RangeName, std::pair<std::string, std::string>> range_names_{p_.range_names};
   std::unordered_map<std::int64_t, std::string> strings_;
-  std::unordered_map<std::int64_t, Index> functions_by_id_, threads_;
-  std::map<std::int64_t, Index> processes_, processes_of_pids_, gpus_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpu_ids_;
-  std::map<std::int64_t, MemoryKind> memory_kinds_;
-  std::map<std::int64_t, WaitKind> wait_kinds_;
-  std::map<std::int64_t, recording::StreamKind> stream_kinds_;
-  std::map<std::int64_t, bool> range_types_, cooperative_, releases_;
+  std::unordered_map<std::int64_t, Index> functions_by_id_;
 };
 
 Profile read_nsys(const fs::path& file) { return NsysReader(file).read(); }

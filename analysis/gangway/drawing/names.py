@@ -1,9 +1,8 @@
 """What things are called in figures and tables, and in which order policies stand."""
 import re
 
-METRIC_NAMES = {'antt': 'ANTT', 'dntt': 'DNTT', 'stp': 'STP', 'ntt': 'NTT', 'evictions': 'evictions per run',
-                'concurrency_efficiency': 'efficiency'}
-_BETTER = {'antt': 'lower', 'dntt': 'lower', 'stp': 'higher', 'ntt': 'lower', 'concurrency_efficiency': 'higher'}
+from gangway import metrics
+
 _POLICIES = ['passthrough', 'fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'edf', 'stride', 'piv', 'dprr', 'pkm', 'trap-per-request', 'timeslice',
              'disengaged-timeslice', 'stride-timeslice', 'disengaged-fair-queueing', 'microkernel-rr']
 _SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing',  # what the literature calls them, and devices
@@ -40,14 +39,18 @@ def family(label):
     return next((name for name, policies in FAMILIES.items() if base(label) in policies), 'other')
 
 
-def metric_name(name):
-    """What a metric is called: a column of summary.csv that has no name of its own as it stands there."""
-    return METRIC_NAMES.get(name, name.replace('_', ' '))
+def metric_name(name, level='point'):
+    """What a metric is called; one of another version as its column."""
+    found = metrics.find(name, level)
+    return found.label if found else name.replace('_', ' ')
 
 
-def metric(name):
-    """The label of an axis: what it is, and which direction is good."""
-    return f'{metric_name(name)} ({_BETTER[name]} is better)' if name in _BETTER else metric_name(name)
+def metric(name, level='point'):
+    """The label of an axis: what it is, its unit where values are not plain numbers, and which direction is good."""
+    found = metrics.find(name, level)
+    about = [found.unit if found and found.unit in ('ns', '/s') else '',
+             f'{found.better} is better' if found and found.better != 'neither' else '']
+    return metric_name(name, level) + (f" ({', '.join(filter(None, about))})" if any(about) else '')
 
 
 def parameter(path):

@@ -2,6 +2,7 @@
 import math
 from dataclasses import dataclass
 
+from gangway import metrics
 from gangway.drawing import names, results
 
 _EFFICIENCY = 'concurrency_efficiency'
@@ -17,12 +18,16 @@ class Metric:
     tie: float = 0.01        # those that differ by less than this share of them; where there are no intervals
 
 
+def _measured(column, name=None, more=''):
+    """A metric of summary.csv; `more`: what this page adds to what it is."""
+    found = metrics.named(column)
+    return Metric(name or column, found.label, found.better == 'lower', found.summary.rstrip('.') + more + '.')
+
+
 METRICS = [
-    Metric('antt', 'ANTT', True, 'Mean over the clients of the normalised turnaround time, response over time alone.'),
-    Metric('dntt', 'DNTT', True, 'Standard deviation of the same over the clients.'),
-    Metric('stp', 'STP', False, 'Sum over the clients of time alone over response.'),
-    Metric('p99', 'p99 response', True, '99th percentile of the response times of all jobs; ≥: a lower bound, as jobs are unfinished.'),
-    Metric('jain', 'Jain', False, "Jain's index of progress, time alone over response: 1 where all progress alike."),
+    *map(_measured, metrics.ranked()),
+    _measured('p99_response_ns', 'p99', '; ≥: a lower bound, as jobs are unfinished'),
+    _measured('jain'),
     Metric('overhead', 'overhead', True,
            'Where every client ends, by how much the makespan exceeds the shortest of any policy on this workload, since all do the same '
            'work; where clients loop (*), how much of the best efficiency is lost, the sum over clients of time alone over time when '

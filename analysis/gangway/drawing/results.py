@@ -1,5 +1,4 @@
 """Reads a result folder: summary.csv, clients.csv, published.csv and what manifest.json says about the run."""
-import csv
 import gzip
 import json
 import math
@@ -9,37 +8,15 @@ import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gangway.drawing import names, together
+from gangway import metrics
+from gangway.drawing import csv_file, names, together
+from gangway.drawing.csv_file import InputError, Measured, Row, read_table
 
-METRICS = ('antt', 'dntt', 'stp')
+METRICS = metrics.ranked()
 _EFFICIENCY = 'concurrency_efficiency'
 _JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
 KINDS = ('tight', 'moderate', 'order', 'input', 'open')  # the classes of published values
 VERDICTS = ('pass', 'miss', 'input', 'shown')
-
-
-class InputError(Exception):
-    """Wrong input, told in one line: FILE:LINE: key 'x': found ..., expected ..."""
-
-    def __init__(self, file, found, expected, line=None, key=None):
-        place = f'{file}:{line}' if line else str(file)
-        about = f"key '{key}': " if key else ''
-        super().__init__(f'{place}: {about}found {found}, expected {expected}')
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A mean and the half-width of its 95% interval; NaN where the run could not tell."""
-    mean: float
-    ci95: float
-
-    def scaled(self, factor):
-        return Measured(self.mean * factor, self.ci95 * factor)
-
-    @property
-    def half_width(self):
-        """Of what can be drawn: 0 where there is no interval."""
-        return 0 if math.isnan(self.ci95) else self.ci95
 
 
 @dataclass(frozen=True)
@@ -188,59 +165,20 @@ class Results:
         return once.values()
 
 
-class Row:
-    """One line of a CSV file, which knows where it stands."""
-
-    def __init__(self, file, line, cells):
-        self.file, self.line, self.cells = file, line, cells
-
-    def text(self, key):
-        return self.cells.get(key, '')
-
-    def number(self, key):
-        """A number; NaN for an empty cell, which says that there was nothing to measure."""
-        text = self.text(key)
-        if not text:
-            return math.nan
-        try:
-            number = float(text)
-        except ValueError:
-            self.refuse(key, 'a number')
-        return number if math.isfinite(number) else math.nan
-
-    def index(self, key):
-        """A count from 0; an empty cell is 0."""
-        text = self.text(key)
-        if text and not (text.isascii() and text.isdigit()):
-            self.refuse(key, 'a whole number from 0')
-        return int(text or 0)
-
-    def measured(self, key):
-        return Measured(self.number(key), self.number(key + '_ci95'))
-
-    def choice(self, key, choices):
-        if self.text(key) not in choices:
-            self.refuse(key, 'one of ' + ', '.join(choices))
-        return self.text(key)
-
-    def refuse(self, key, expected):
-        raise InputError(self.file, f"'{self.text(key)}'", expected, self.line, key)
-
-
-def read(path, metrics=()):
-    """The result folder at `path`. `metrics`: columns of summary.csv that figures are to show."""
+def read(path, chosen=()):
+    """The result folder at `path`. `chosen`: columns of summary.csv that figures are to show."""
     path = Path(path)
     if not path.is_dir():
         raise InputError(path, 'a file' if path.exists() else 'nothing', 'a result folder')
     manifest = read_json(path / 'manifest.json') if (path / 'manifest.json').exists() else {}
     configuration = _find_experiment(manifest)
-    swept, summary = _read_summary(path / 'summary.csv', configuration, metrics)
+    swept, summary = _read_summary(path / 'summary.csv', configuration, chosen)
     return Results(
         path, _title(manifest, configuration, path),
         _count(configuration.get('replications')), swept, summary,
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
-        'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(metrics))
+        'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(chosen))
 
 
 def _title(manifest, configuration, path):
@@ -277,7 +215,7 @@ def read_responses(path):
 def read_evictions(path):
     """(point, policy) -> {priority: evictions of all jobs that had it}, where jobs of one client had several; else empty."""
     file, found, levels = Path(path) / 'jobs.csv', {}, {}
-    if not _has_column(file, 'priority'):  # a folder from before there was one
+    if 'priority' not in csv_file.columns(file):  # a folder from before there was one
         return {}
     for line, cells in _read_jobs(file, ['evictions', 'priority']):
         point, policy, _, _, client, _, evictions, priority = cells
@@ -301,31 +239,14 @@ def read_launches(path):
     return {key: overhead / 1e6 / count for key, (overhead, count) in sums.items()}
 
 
-def _has_column(file, name):
-    if not file.exists():
-        return False
-    with open(file, newline='', encoding='utf-8', errors='replace') as stream:
-        return name in stream.readline().rstrip('\n').split(',')
-
-
 def _read_jobs(file, columns):
     """(line, cells) of jobs.csv: what names the job, then the columns; none where there is no such file."""
     if not file.exists():
         return
-    with open(file, newline='', encoding='utf-8') as stream:
-        lines = csv.reader(stream, strict=True)
-        try:
-            header = next(lines, [])
-            for name in [*_JOB_KEY, *columns]:
-                if name not in header:
-                    raise InputError(file, 'no such column', 'one of that name', 1, name)
-            chosen = operator.itemgetter(*map(header.index, [*_JOB_KEY, *columns]))
-            for cells in lines:
-                if len(cells) != len(header):
-                    raise InputError(file, f'{len(cells)} cells', f'{len(header)} as in the first line', lines.line_num)
-                yield lines.line_num, chosen(cells)
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise InputError(file, str(error), 'a CSV file') from None
+    with csv_file.lines(file, [*_JOB_KEY, *columns]) as (header, lines):
+        chosen = operator.itemgetter(*map(header.index, [*_JOB_KEY, *columns]))
+        for line, cells in lines:
+            yield line, chosen(cells)
 
 
 def read_job_ntts(path):
@@ -367,13 +288,14 @@ def read_json(file):
 
 
 def _read_summary(file, configuration, chosen):
-    metrics = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
-    columns, rows = read_table(file, ['point', 'policy', *metrics, 'evictions'])
+    usual = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
+    columns, rows = read_table(file, ['point', 'policy', *usual, 'evictions'])
+    begin = metrics.first('point')
     for name in chosen:
-        if name not in columns[columns.index('antt'):] or any(row.text(name) and math.isnan(row.number(name)) for row in rows):
+        if name not in columns[columns.index(begin):] or any(row.text(name) and math.isnan(row.number(name)) for row in rows):
             raise InputError(file, f"no metric '{name}'", 'a column of numbers behind the swept parameters', 1, name)
     _refuse_empty(file, rows)
-    swept = _Swept(columns, 'policy', 'antt', rows, configuration)
+    swept = _Swept(columns, 'policy', begin, rows, configuration)
     return swept.paths, [Summary(row.index('point'), row.text('policy'), swept.texts(row),
                                  {name: row.measured(name) for name in (*METRICS, _EFFICIENCY, *chosen)}, row.number('evictions'),
                                  *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
@@ -466,30 +388,6 @@ def _published(row):
 def _refuse_empty(file, rows):
     if not rows:
         raise InputError(file, 'no rows', 'one for each point and policy', 1)
-
-
-def read_table(file, required, folder='a result folder'):
-    """The columns and rows of a CSV file that has at least the required columns. `folder`: what it belongs to."""
-    if not file.is_file():
-        raise InputError(file, 'no such file', f'{folder} that has one')
-    try:
-        with open(file, newline='', encoding='utf-8') as stream:
-            return _parse_table(file, csv.reader(stream, strict=True), required)
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(file, str(error), 'a CSV file') from None
-
-
-def _parse_table(file, lines, required):
-    columns = next(lines, [])
-    for name in required:
-        if name not in columns:
-            raise InputError(file, 'no such column', 'one of that name', 1, name)
-    rows = []
-    for cells in lines:
-        if len(cells) != len(columns):
-            raise InputError(file, f'{len(cells)} cells', f'{len(columns)} as in the first line', lines.line_num)
-        rows.append(Row(file, lines.line_num, dict(zip(columns, cells))))
-    return columns, rows
 
 
 def _find_experiment(value):

@@ -2,7 +2,7 @@
 // effort.
 #include <array>
 
-#include "experiments/taskset_files.hpp"
+#include "experiments/studies/taskset_files.hpp"
 #include "models/random.hpp"
 #include "tests/allocations.hpp"
 #include "tests/cases.hpp"

@@ -1,5 +1,5 @@
 // On which GPUs recorded clients are, by hand, and what their jobs take alone (sim/recorded/README.md).
-#include "experiments/scaled_alone.hpp"
+#include "experiments/running/scaled_alone.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/recorded/recorded_scenario.hpp"
 

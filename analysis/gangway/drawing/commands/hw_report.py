@@ -3,7 +3,6 @@
 Parts, calibrations beside what a paper prints of its kernels, and each experiment printed, predicted and measured. What is not there
 yet is left out.
 """
-import csv
 import math
 import os
 import re
@@ -15,7 +14,6 @@ from gangway.drawing.commands.report import markdown_table, tally
 
 _PRINTED = Path(__file__).resolve().parents[4] / 'experiments' / 'frs' / 'printed.yaml'
 _GOALS = {'antt': 0.02, 'stp': 0.02, 'dntt': 0.05}  # how near predictions are to be
-_WORDS = {'antt': 'ANTT', 'stp': 'STP', 'dntt': 'DNTT'}
 
 
 def text(folder):
@@ -172,10 +170,10 @@ def _metrics(predicted, measured):
     """Every policy: printed, predicted, measured, and by how much the prediction is off."""
     rows = {(row.point, row.policy): row for row in predicted.summary}
     printed = {(row.point, row.policy, row.metric): row.published for row in measured.published_metrics()}
-    says = any(metric in _WORDS for _, _, metric in printed)
+    says = any(metric in _GOALS for _, _, metric in printed)
     head, lines = [*map(names.parameter, measured.swept), 'policy'], []
     for metric in _GOALS:
-        head += [*([f'{_WORDS[metric]} printed'] if says else []), f'{_WORDS[metric]} predicted', 'measured', 'off']
+        head += [*([f'{names.metric_name(metric)} printed'] if says else []), f'{names.metric_name(metric)} predicted', 'measured', 'off']
     order = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in measured.summary))}
     for row in sorted(measured.summary, key=lambda row: (row.point, order[row.policy])):
         other = rows.get((row.point, row.policy))
@@ -199,7 +197,7 @@ def _agreement(folder):
         worst = {metric: max((abs(group[metric]['relative_error']) for group in found['groups']
                               if group[metric]['relative_error'] is not None), default=math.nan) for metric in _GOALS}
         yield (f'NTT of {error["jobs"]:,} single jobs is off by {100 * error["p50"]:.1f} % (median; goal 1 %), {100 * error["p90"]:.1f} % '
-               '(90th percentile; goal 5 %); at worst ' + ', '.join(f'{_WORDS[metric]} by {_share(worst[metric])} (goal {100 * goal:.0f} %)'
+               '(90th percentile; goal 5 %); at worst ' + ', '.join(f'{names.metric_name(metric)} by {_share(worst[metric])} (goal {100 * goal:.0f} %)'
                                                                     for metric, goal in _GOALS.items()) + '.')
     except (KeyError, TypeError) as error:
         raise results.InputError(file, f'{type(error).__name__} {error}', 'what gangway compare --json writes') from None
@@ -223,15 +221,15 @@ def _published(measured):
         return
     missed = [row for row in measured.published if row.verdict == 'miss']
     yield f'What is printed, on the chip: {tally(measured.published)}.' + ''.join(
-        f'\n- missed: {row.figure}, {names.METRIC_NAMES.get(row.metric, row.metric)}{f" of {row.client}" if row.client else ""} under {row.policy}: '
+        f'\n- missed: {row.figure}, {names.metric_name(row.metric, "client" if row.client else "point")}{f" of {row.client}" if row.client else ""} under {row.policy}: '
         f'measured {_number(row.measured)}, printed {row.relation + " " if row.relation in "<>" else ""}{_number(row.published)}'
         f'{f" times that under {row.relative_to}" if row.relative_to else ""}' for row in missed)
 
 
 def _late(file):
     """Rows that say more about the machine than about the policy."""
-    with open(file, newline='', encoding='utf-8') as stream:
-        late = [row['policy'] for row in csv.DictReader(stream) if row.get('too_late') == 'yes']
+    _, rows = results.read_table(file, ['policy'])
+    late = [row.text('policy') for row in rows if row.text('too_late') == 'yes']
     if late:
         yield f'The scheduler was too late under {", ".join(dict.fromkeys(late))}: these rows say more about the machine than about the policy.'
 

@@ -84,7 +84,7 @@ def _published(found):
 
 def _metric(row):
     change = f'{row.change} by ' if row.change == 'speedup' else f'{row.change} of ' if row.change else ''
-    return (change + names.METRIC_NAMES.get(row.metric, row.metric) + (f' of {row.client}' if row.client else '')
+    return (change + names.metric_name(row.metric, 'client' if row.client else 'point') + (f' of {row.client}' if row.client else '')
             + (f' / {row.relative_to}' if row.relative_to else '') + (f', {row.over.take} to point {row.over.to}' if row.over else ''))
 
 

@@ -9,6 +9,7 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
+from gangway import metrics
 from gangway.drawing import block_times, command, findings
 from gangway.drawing.results import InputError, read_json, read_table, swept_paths
 
@@ -140,8 +141,8 @@ def read_experiments(simulated, measured):
                                    'clock_uncertainty_ns': max(t.uncertainty_ns for t in traces.values())})
         if not seen:
             continue
-        columns, rows = read_table(folder / 'summary.csv', ['point', 'policy', 'antt'])
-        swept = swept_paths(columns, 'policy', 'antt')
+        columns, rows = read_table(folder / 'summary.csv', ['point', 'policy', metrics.first('point')])
+        swept = swept_paths(columns, 'policy', metrics.first('point'))
         values = {row.index('point'): tuple(row.text(path) for path in swept) for row in rows}
         found.append(Experiment(folder.name, swept, values, block_times.read_traces(folder), seen, conditions))
     if not found:

@@ -1,0 +1,91 @@
+// Whether two folders rank policies alike.
+#include <algorithm>
+#include <map>
+
+#include "experiments/comparing/compare.hpp"
+#include "experiments/metrics/catalogue.hpp"
+#include "experiments/published/published.hpp"
+
+namespace gangway {
+namespace {
+
+// What one folder says of a policy.
+struct Value {
+  std::string policy;
+  std::optional<double> value;  // none: a client starves under it
+};
+
+// Values without one rank behind all others.
+bool known(const GroupComparison& group, const Compared& metric) {
+  return (metric.predicted || !group.starved.predicted.empty()) &&
+         (metric.measured || !group.starved.measured.empty());
+}
+
+// -1: a is better, 1: worse, 0: they tie.
+int order(const Value& a, const Value& b, bool larger_is_better) {
+  if (!a.value || !b.value) return static_cast<int>(!a.value) - static_cast<int>(!b.value);
+  const int rank = ranking(*a.value, *b.value);
+  return larger_is_better ? -rank : rank;
+}
+
+// The best first; equals by name.
+std::vector<std::string> in_order(std::vector<Value> values, bool larger_is_better) {
+  std::erase_if(values, [](const Value& v) { return !v.value; });
+  std::sort(values.begin(), values.end(), [&](const Value& a, const Value& b) {
+    if (*a.value != *b.value) return (*a.value < *b.value) != larger_is_better;
+    return a.policy < b.policy;
+  });
+  std::vector<std::string> names;
+  names.reserve(values.size());
+  for (const Value& each : values) names.push_back(each.policy);
+  return names;
+}
+
+std::vector<std::string> starving(const std::vector<Value>& values) {
+  std::vector<std::string> names;
+  for (const Value& each : values)
+    if (!each.value) names.push_back(each.policy);
+  return names;
+}
+
+RankingComparison rank(std::uint32_t point, const Metric& metric, const std::vector<Value>& predicted,
+                       const std::vector<Value>& measured) {
+  RankingComparison out;
+  out.point = point;
+  out.metric = metric.name;
+  const bool larger_is_better = metric.better == Better::higher;
+  out.predicted = in_order(predicted, larger_is_better);
+  out.measured = in_order(measured, larger_is_better);
+  out.starved_predicted = starving(predicted);
+  out.starved_measured = starving(measured);
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    for (std::size_t j = i + 1; j < predicted.size(); ++j)
+      if (order(predicted[i], predicted[j], larger_is_better) *
+              order(measured[i], measured[j], larger_is_better) <
+          0)
+        out.swapped.emplace_back(predicted[i].policy, predicted[j].policy);
+  return out;
+}
+
+}  // namespace
+
+std::vector<RankingComparison> rankings_of(const std::vector<GroupComparison>& all) {
+  std::vector<RankingComparison> rankings;
+  std::map<std::uint32_t, std::vector<const GroupComparison*>> points;
+  for (const GroupComparison& group : all) points[group.point].push_back(&group);
+  for (const auto& [point, groups] : points)
+    for (const Metric* metric : metrics_of(Level::point)) {
+      if (!metric->ranked) continue;
+      std::vector<Value> predicted, measured;
+      for (const GroupComparison* group : groups) {
+        const Compared& values = group->metric(metric->name);
+        if (!known(*group, values)) continue;
+        predicted.push_back({group->policy, values.predicted});
+        measured.push_back({group->policy, values.measured});
+      }
+      if (predicted.size() > 1) rankings.push_back(rank(point, *metric, predicted, measured));
+    }
+  return rankings;
+}
+
+}  // namespace gangway

@@ -1,0 +1,185 @@
+#include "experiments/comparing/compared_jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "experiments/comparing/compared_rows.hpp"
+#include "models/error.hpp"
+#include "models/fit/location.hpp"
+#include "models/input/table.hpp"
+
+namespace gangway::compared {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Policies and clients are numbered in the order of their names over both folders.
+struct Job {
+  std::uint32_t point, policy, replication, permutation, client, job;
+  int line;
+  double ntt;  // NaN: unfinished
+  auto key() const { return std::tie(point, policy, replication, permutation, client, job); }
+};
+
+using Numbers = std::map<std::string, std::uint32_t, std::less<>>;
+
+class JobReader {
+ public:
+  JobReader(const fs::path& file, const Numbers& policies, const Numbers& clients)
+      : table_(file), policies_(policies), clients_(clients) {
+    for (std::size_t i = 0; i < kColumns.size(); ++i) at_[i] = table_.column(kColumns[i]);
+  }
+
+  std::vector<Job> read() {
+    std::vector<Job> jobs;
+    while (table_.next()) jobs.push_back(row());
+    const auto before = [](const Job& a, const Job& b) { return a.key() < b.key(); };
+    if (!std::is_sorted(jobs.begin(), jobs.end(), before)) std::sort(jobs.begin(), jobs.end(), before);
+    const auto twice = std::adjacent_find(jobs.begin(), jobs.end(),
+                                          [](const Job& a, const Job& b) { return a.key() == b.key(); });
+    if (twice != jobs.end())
+      throw InputError({table_.file().string(), std::max(twice->line, std::next(twice)->line)}, "row",
+                       "the same key as in a row before", "each key once");
+    return jobs;
+  }
+
+ private:
+  static constexpr std::array<const char*, 7> kColumns{"point",  "policy", "replication", "permutation",
+                                                       "client", "job",    "ntt"};
+
+  Job row() const {
+    return {table_.index(at_[0]),    known(at_[1], policies_), table_.index(at_[2]), table_.index(at_[3]),
+            known(at_[4], clients_), table_.index(at_[5]),     table_.line(),        ntt()};
+  }
+
+  std::uint32_t known(std::size_t column, const Numbers& numbers) const {
+    const auto found = numbers.find(table_.text(column));
+    if (found == numbers.end()) table_.refuse(column, "a name that stands in clients.csv");
+    return found->second;
+  }
+
+  double ntt() const {
+    const auto value = table_.number(at_[6]);
+    if (value && *value <= 0) table_.refuse(at_[6], "a number above 0, or nothing");
+    return value.value_or(std::numeric_limits<double>::quiet_NaN());
+  }
+
+  Table table_;
+  const Numbers& policies_;
+  const Numbers& clients_;
+  std::array<std::size_t, kColumns.size()> at_{};
+};
+
+JobErrors spread(const std::vector<double>& errors) {
+  JobErrors out;
+  out.jobs = errors.size();
+  if (errors.empty()) return out;
+  const auto count = static_cast<double>(errors.size());
+  std::vector<double> absolute;
+  absolute.reserve(errors.size());
+  for (double e : errors) absolute.push_back(std::abs(e));
+  out.p50 = nearest_rank(absolute, 0.5);
+  out.p90 = nearest_rank(absolute, 0.9);
+  out.max = nearest_rank(absolute, 1);
+  out.mean = std::accumulate(absolute.begin(), absolute.end(), 0.0) / count;
+  out.bias = std::accumulate(errors.begin(), errors.end(), 0.0) / count;
+  out.bias_p50 = nearest_rank(errors, 0.5);
+  return out;
+}
+
+Numbers numbered(const Folder& a, const Folder& b, std::string (*name)(const ClientKey&)) {
+  Numbers numbers;
+  for (const Folder* folder : {&a, &b})
+    for (const auto& [key, row] : folder->clients) numbers.emplace(name(key), 0);
+  std::uint32_t next = 0;
+  for (auto& [text, number] : numbers) number = next++;
+  return numbers;
+}
+
+std::vector<std::string> names_of(const Numbers& numbers) {
+  std::vector<std::string> names;
+  for (const auto& [name, number] : numbers) names.push_back(name);
+  return names;
+}
+
+class JobMatcher {
+ public:
+  JobMatcher(const Folder& a, const Folder& b, Comparison& out)
+      : out_(out),
+        policies_(numbered(a, b, [](const ClientKey& key) { return std::get<1>(key); })),
+        clients_(numbered(a, b, [](const ClientKey& key) { return std::get<2>(key); })),
+        policy_names_(names_of(policies_)),
+        client_names_(names_of(clients_)) {
+    const auto jobs_a = JobReader(a.path / "jobs.csv", policies_, clients_).read();
+    const auto jobs_b = JobReader(b.path / "jobs.csv", policies_, clients_).read();
+    merge(
+        jobs_a, jobs_b, [](const Job& job) { return job.key(); },
+        [this](const Job& in_a, const Job& in_b) { both(in_a, in_b); },
+        [this](const Job& job) { only_a_.add([&] { return text(job); }); },
+        [this](const Job& job) { only_b_.add([&] { return text(job); }); });
+    only_a_.report(out_.unmatched);
+    only_b_.report(out_.unmatched);
+    for (GroupComparison& group : out_.groups) {
+      const auto found = groups_.find({group.point, group.policy});
+      if (found == groups_.end()) continue;
+      group.ntt = spread(found->second.errors);
+      group.unfinished = found->second.unfinished;
+      add(group.unfinished);
+      all_.insert(all_.end(), found->second.errors.begin(), found->second.errors.end());
+    }
+    out_.ntt = spread(all_);
+  }
+
+ private:
+  struct Errors {
+    std::vector<double> errors;
+    Unfinished unfinished;
+  };
+
+  void both(const Job& in_a, const Job& in_b) {
+    // Jobs come point by point and policy by policy: a group is looked up where it changes.
+    if (current_ == nullptr || in_a.point != point_ || in_a.policy != policy_) {
+      point_ = in_a.point;
+      policy_ = in_a.policy;
+      current_ = &groups_[{point_, policy_names_[policy_]}];
+    }
+    const bool left_a = std::isnan(in_a.ntt), left_b = std::isnan(in_b.ntt);
+    if (!left_a && !left_b)
+      current_->errors.push_back(relative_error(in_a.ntt, in_b.ntt));
+    else
+      ++(left_a && left_b ? current_->unfinished.both
+         : left_a         ? current_->unfinished.predicted
+                          : current_->unfinished.measured);
+  }
+
+  void add(const Unfinished& more) {
+    out_.unfinished.predicted += more.predicted;
+    out_.unfinished.measured += more.measured;
+    out_.unfinished.both += more.both;
+  }
+
+  std::string text(const Job& job) const {
+    return fmt::format("{} {} {} {} {} {}", job.point, policy_names_[job.policy], job.replication,
+                       job.permutation, client_names_[job.client], job.job);
+  }
+
+  Comparison& out_;
+  Numbers policies_, clients_;
+  std::vector<std::string> policy_names_, client_names_;
+  UnmatchedRows only_a_{"jobs.csv", true}, only_b_{"jobs.csv", false};
+  std::map<GroupKey, Errors> groups_;
+  Errors* current_ = nullptr;
+  std::uint32_t point_ = 0, policy_ = 0;
+  std::vector<double> all_;
+};
+
+}  // namespace
+
+void match_jobs(const Folder& a, const Folder& b, Comparison& out) { JobMatcher(a, b, out); }
+
+}  // namespace gangway::compared

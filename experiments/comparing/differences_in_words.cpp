@@ -1,0 +1,102 @@
+// Differences for people.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "experiments/comparing/differences.hpp"
+
+namespace gangway {
+namespace {
+
+std::string plural(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string how_compared(const Differences& d) {
+  const auto seed = [](const ReplicatedFolder& folder) {
+    return folder.seed ? fmt::format("seed {}", *folder.seed) : std::string("the same seeds");
+  };
+  const std::uint32_t a = d.a.replications, b = d.b.replications;
+  if (!d.paired)
+    return fmt::format("Independent samples ({} and {}): Welch's t-test of {} and {} replications.",
+                       seed(d.a), seed(d.b), a, b);
+  std::string text = fmt::format("Paired by replication, as both drew the same random numbers ({}): {}.",
+                                 seed(d.a), plural(std::min(a, b), "pair"));
+  if (a != b)
+    text += fmt::format(" {} has {} more, which are left out.", a > b ? "A" : "B",
+                        plural(a > b ? a - b : b - a, "replication"));
+  return text;
+}
+
+bool has_sample(const ReplicatedFolder& side) { return side.replications > 1 && side.kept; }
+
+// Why a side has no sample, and how to get one.
+std::string how_to_sample(const ReplicatedFolder& side) {
+  const std::string run = fmt::format("`gangway run {}/manifest.json", side.folder.path);
+  if (!side.kept)
+    return fmt::format("{} was written by a program that kept no replications.csv: {} --out NEW` makes it.",
+                       side.folder.path, run);
+  return fmt::format("{} has one replication: {} --set replications=20 --out NEW` plays more.",
+                     side.folder.path, run);
+}
+
+// "3 differences are", "1 difference is"
+std::string some_are(std::size_t count, const std::string& noun) {
+  return plural(count, noun) + (count == 1 ? " is" : " are");
+}
+
+std::string two_digits(double value) {
+  return value < 100 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);
+}
+
+}  // namespace
+
+std::string in_words(const MetricDifference& row, const Differences& differences) {
+  const std::string who = differences.baseline.empty() ? "B" : row.policy;
+  if (row.finding == Finding::equal || !row.difference || *row.difference == 0) return "no difference";
+  const char* const way = *row.difference > 0 ? "higher" : "lower";
+  const auto relative = row.relative();
+  return relative ? fmt::format("{} is {} % {}", who, two_digits(100 * std::abs(*relative)), way)
+                  : fmt::format("{} is {}", who, way);
+}
+
+const char* name_of(Finding finding) {
+  switch (finding) {
+    case Finding::significant:
+      return "significant";
+    case Finding::not_significant:
+      return "not significant";
+    case Finding::exact:
+      return "exact";
+    case Finding::equal:
+      return "equal";
+    case Finding::untested:
+      return "untested";
+  }
+  return "";
+}
+
+std::vector<std::string> conclusions(const Differences& d) {
+  if (!has_sample(d.a) || !has_sample(d.b)) {
+    std::vector<std::string> said{
+        "Nothing can be said of chance: neither that these differences are real nor that they are not."};
+    for (const ReplicatedFolder* side : {&d.a, &d.b})
+      if (!has_sample(*side) && (side == &d.a || d.baseline.empty())) said.push_back(how_to_sample(*side));
+    return said;
+  }
+  std::vector<std::string> said{how_compared(d)};
+  if (const std::size_t tests = d.tests(); tests > 0)
+    said.push_back(fmt::format("{} of {} significant (p below 0.05 after Holm's correction for {}).",
+                               d.count(Finding::significant), some_are(tests, "tested difference"),
+                               plural(tests, "test")));
+  if (const std::size_t exact = d.count(Finding::exact); exact > 0)
+    said.push_back(some_are(exact, "difference") +
+                   " the same in every replication, so that no chance is seen.");
+  if (const std::size_t equal = d.count(Finding::equal); equal > 0)
+    said.push_back(some_are(equal, "value") + " equal in every replication.");
+  if (const std::size_t untested = d.count(Finding::untested); untested > 0)
+    said.push_back(some_are(untested, "difference") + " not tested, for the reasons given.");
+  return said;
+}
+
+}  // namespace gangway

@@ -1,0 +1,196 @@
+#include "experiments/library/calibration_files.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "experiments/library/build.hpp"
+#include "experiments/results/files.hpp"
+#include "experiments/results/row.hpp"
+#include "models/input/yaml_writer.hpp"
+
+namespace gangway {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string bandwidth_text(Bandwidth b) {
+  return fmt::format("{:.4g} GB/s", static_cast<double>(b.bytes_per_second) / 1e9);
+}
+
+std::string source_text(const Calibration& c, const std::string& command) {
+  return fmt::format("measured by `{}` of gangway {} on {:%Y-%m-%d}: {}{}", command, build_version(),
+                     fmt::gmtime(std::time(nullptr)), c.machine.gpu,
+                     c.machine.driver.empty() ? "" : ", " + c.machine.driver);
+}
+
+Node engine(const CopyEngine& e) {
+  return yaml_mapping({{"bandwidth", bandwidth_text(e.bandwidth)}, {"latency", to_text(e.latency)}});
+}
+
+std::string device_text(const Calibration& c, const std::string& name, const std::string& source) {
+  const Device& d = c.device;
+  Node root = yaml_mapping({{"kind", "device"}, {"version", "1"}, {"name", name}, {"source", source}});
+  root.put("sms", yaml_text(d.sms));
+  root.put("sm", yaml_mapping({{"threads", std::to_string(d.sm.threads)},
+                               {"blocks", std::to_string(d.sm.blocks)},
+                               {"registers", std::to_string(d.sm.registers)},
+                               {"shared_memory", to_text(d.sm.shared_memory)},
+                               {"warp", std::to_string(d.sm.warp)},
+                               {"reserved_shared_memory", to_text(d.sm.reserved_shared_memory)}}));
+  root.put("memory", yaml_text(to_text(d.memory)));
+  Node copy = yaml_mapping({});
+  copy.put("h2d", engine(d.h2d));
+  copy.put("d2h", engine(d.d2h));
+  root.put("copy", std::move(copy));
+  root.put("commands", yaml_mapping({{"launch", to_text(d.commands.launch)},
+                                     {"evict", to_text(d.commands.evict)},
+                                     {"notice", to_text(d.commands.notice)},
+                                     {"pending_work", to_text(d.commands.pending_work)}}));
+  if (c.device.polls)
+    root.put("polls", yaml_mapping({{"host", to_text(d.polls->host)}, {"device", to_text(d.polls->device)}}));
+  if (const auto& slice = d.time_slice)
+    root.put("time_slice", yaml_mapping({{"length", to_text(slice->length)},
+                                         {"switch", to_text(slice->context_switch)},
+                                         {"stop", to_text(slice->stop)},
+                                         {"resume", to_text(slice->resume)},
+                                         {"renewal", to_text(slice->renewal)},
+                                         {"linger", to_text(slice->linger)}}));
+  return to_yaml(
+      root,
+      {{"",
+        "Times are medians, as the scheduler sees them: a launch until its first block is seen to run, and "
+        "so on; what it takes to\nnotice an end is contained in the kernels' times, so notice is 0. evict is "
+        "what every eviction costs beside its longest\nblock-task. calibration.json has intervals and "
+        "residuals."},
+       {"polls",
+        "host: a read of mapped host memory; those of all blocks go one after the other. device: a claim of "
+        "the next block-task, which\nshows the flag; kernels' measured transformation_overhead contains it "
+        "already."},
+       {"time_slice",
+        "Between contexts of two processes, without MPS: sim/recorded/README.md has the rules."}});
+}
+
+Node measured(const Kernel& k) {
+  Node kernel = yaml_mapping({{"name", k.name}});
+  kernel.put("code", parse_yaml(k.code_text, "code"));
+  kernel.put("block_tasks", yaml_text(k.block_tasks.count));
+  std::vector<Node> sides;
+  for (const auto side : k.block) sides.push_back(yaml_text(std::int64_t{side}));
+  kernel.put("block", yaml_list(std::move(sides)));
+  kernel.put("time", yaml_text(to_text(k.time)));
+  kernel.put("transformation_overhead", yaml_text(to_text(k.transformation_overhead)));
+  if (k.registers > 0) {
+    kernel.put("registers", yaml_text(std::int64_t{k.registers}));
+    kernel.put("shared_memory", yaml_text(to_text(k.shared_memory)));
+  }
+  if (k.eviction_delay) kernel.put("eviction_delay", yaml_text(to_text(*k.eviction_delay)));
+  if (k.useful) kernel.put("useful", yaml_text(to_text(*k.useful)));
+  return kernel;
+}
+
+std::string workload_text(const Calibration& c, const std::string& name, const std::string& source) {
+  Node root =
+      yaml_mapping({{"kind", "workload"}, {"version", "1"}, {"name", name + "-kernels"}, {"source", source}});
+  root.put("arrivals", yaml_mapping({{"gap", "1 ms"}, {"order", "permuted"}}));
+  std::vector<Node> clients;
+  for (const Client& client : c.clients) {
+    std::vector<Node> kernels;
+    for (const Kernel& kernel : client.kernels) kernels.push_back(measured(kernel));
+    clients.push_back(yaml_mapping({{"name", client.name}}));
+    clients.back().put("kernels", yaml_list(std::move(kernels)));
+  }
+  root.put("clients", yaml_list(std::move(clients)));
+  return to_yaml(
+      root, {{"", fmt::format("Every kernel measured alone. The eviction delay is the median over random "
+                              "moments, `useful` the share of its drain that did\nuseful work ({}: the "
+                              "median of all).",
+                              c.useful)}});
+}
+
+// JSON has no infinity.
+Json bound(double x) { return std::isfinite(x) ? Json(x) : Json(); }
+Json json_of(const Estimate& e) {
+  return {{"value", e.value}, {"low", bound(e.low)}, {"high", bound(e.high)}};
+}
+
+Json json_of(const KernelResources& resources) {
+  return {{"registers", resources.registers},
+          {"shared_memory", resources.shared_memory.count},
+          {"blocks_per_sm", resources.blocks_per_sm}};
+}
+
+std::string json_text(const Calibration& c, const std::string& name, const std::string& command) {
+  Json json{{"kind", "calibration"},
+            {"version", 1},
+            {"device", name},
+            {"gpu", c.machine.gpu},
+            {"driver", c.machine.driver},
+            {"gangway", build_version()},
+            {"commit", build_commit()},
+            {"command", command},
+            {"useful", c.useful},
+            {"unit", "ns"}};
+  if (c.together_under_mps) json["together_under_mps"] = *c.together_under_mps;
+  for (const FormsOfKernel& f : c.forms)
+    json["kernels"].push_back({{"kernel", f.kernel},
+                               {"block_tasks", f.block_tasks.count},
+                               {"threads", f.threads},
+                               {"original", json_of(f.forms.original)},
+                               {"transformed", json_of(f.forms.persistent)}});
+  for (const Summary& s : c.summaries)
+    json["quantities"].push_back({{"quantity", s.of.quantity},
+                                  {"mechanism", s.of.mechanism},
+                                  {"kernel", s.of.kernel},
+                                  {"parameter", s.of.parameter},
+                                  {"count", s.count},
+                                  {"median", json_of(s.median)},
+                                  {"p99", s.p99}});
+  for (const Line& l : c.lines)
+    json["fits"].push_back({{"name", l.name},
+                            {"meaning", l.meaning},
+                            {"intercept", json_of(l.fit.parameters[0])},
+                            {"slope", json_of(l.fit.parameters[1])},
+                            {"points", l.fit.points},
+                            {"down_weighted", l.fit.down_weighted},
+                            {"residual_median", l.fit.residuals.median},
+                            {"residual_p90", l.fit.residuals.p90},
+                            {"residual_largest", l.fit.residuals.largest}});
+  return json.dump(1) + "\n";
+}
+
+std::string samples_text(const Calibration& c) {
+  std::string text;
+  for (const Reading& r : c.readings) {
+    const Row row{{"quantity", r.quantity},
+                  {"mechanism", r.mechanism},
+                  {"kernel", r.kernel},
+                  {"parameter", static_cast<double>(r.parameter)},
+                  {"value_ns", r.value}};
+    if (text.empty()) text = csv_names(row) + "\n";
+    text += csv_values(row) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+bool holds_calibration(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / "calibration.json");
+}
+
+void write_calibration(const Calibration& c, const std::string& name, const std::string& command,
+                       const std::filesystem::path& folder) {
+  make_folder(folder);
+  std::filesystem::remove(folder / "calibration.json");  // so that it never stands beside files of another
+  const std::string source = source_text(c, command);
+  write_file(folder / "samples.csv", samples_text(c));
+  write_file(folder / "device.yaml", device_text(c, name, source));
+  write_file(folder / "workload.yaml", workload_text(c, name, source));
+  write_file(folder / "calibration.json", json_text(c, name, command));  // last: the others are there
+}
+
+}  // namespace gangway

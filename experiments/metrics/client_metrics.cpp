@@ -1,0 +1,114 @@
+// Of one client of a point under a policy.
+#include "experiments/metrics/over_replications.hpp"
+#include "experiments/metrics/samples.hpp"
+
+namespace gangway {
+
+bool ClientSample::starved() const {
+  return std::any_of(replications.begin(), replications.end(),
+                     [&](const ReplicationMetrics& m) { return m.clients[client].starved(); });
+}
+
+namespace {
+
+using ClientValue = std::function<Cell(const ClientSample&)>;
+
+// Of the replications that have a value.
+std::vector<double> known_of(const ClientSample& sample, double ClientAverages::*member) {
+  std::vector<double> values;
+  for (const ReplicationMetrics& m : sample.replications) {
+    const ClientAverages& own = m.clients[sample.client];
+    if (own.jobs > 0 && std::isfinite(own.*member)) values.push_back(own.*member);
+  }
+  return values;
+}
+
+std::vector<double> unless_starved(const ClientSample& sample, double ClientAverages::*member) {
+  return sample.starved() ? std::vector<double>() : known_of(sample, member);
+}
+
+ClientValue averaged(double ClientAverages::*member) {
+  return [member](const ClientSample& sample) { return mean_of(unless_starved(sample, member)); };
+}
+
+ClientValue interval(double ClientAverages::*member) {
+  return [member](const ClientSample& sample) { return half_width_95(unless_starved(sample, member)); };
+}
+
+ClientValue total(std::int64_t ClientAverages::*member) {
+  return [member](const ClientSample& sample) {
+    return sum_of(over_replications(
+        sample.replications, [&](const ReplicationMetrics& m) { return m.clients[sample.client].*member; }));
+  };
+}
+
+bool has_slices(const ClientSample& sample) { return !sample.slices.front().empty(); }
+
+ClientValue of_slices(double SliceUse::*member) {
+  return [member](const ClientSample& sample) {
+    std::vector<double> values;
+    for (const std::vector<SliceUse>& replication : sample.slices)
+      if (std::isfinite(replication[sample.client].*member))
+        values.push_back(replication[sample.client].*member);
+    return mean_of(values);
+  };
+}
+
+}  // namespace
+
+// clang-format off
+template <>
+std::list<ClientMetric> Metrics<ClientMetric>::usual() {
+  using Of = ClientAverages;
+  return {
+      {{.name = "ntt", .label = "NTT", .better = Better::lower,
+        .meaning = "Normalised turnaround time, response over time alone, a mean over its jobs, then over replications.",
+        .compared = true},
+       averaged(&Of::ntt), interval(&Of::ntt)},
+      {{.name = "response_ns_mean", .label = "response", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "From a job's release to its finish, a mean over its jobs, then over replications.",
+        .compared = true},
+       averaged(&Of::response_ns), interval(&Of::response_ns), "eviction_delay_ns_mean"},
+      {{.name = "response_ns_p99", .label = "p99 response", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "99th percentile of the same, over the jobs of all replications."},
+       [](const ClientSample& s) { return s.responses.percentile(0.99); },
+       [](const ClientSample& s) { return s.responses.ci95(0.99); }, "eviction_delay_ns_mean"},
+      {{.name = "waiting_ns_mean", .label = "waiting", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "Response less the time with blocks on a GPU or copies under way, a mean over its jobs."},
+       averaged(&Of::waiting_ns)},
+      {{.name = "evictions", .label = "evictions per job", .unit = MetricUnit::count,
+        .meaning = "Evictions of a job, a mean over its jobs.", .heading = "evictions"},
+       averaged(&Of::evictions)},
+      {{.name = "standalone_ns", .label = "time alone", .unit = MetricUnit::ns,
+        .meaning = "How long a job takes alone, a mean over its jobs."},
+       [](const ClientSample& s) { return mean_of(known_of(s, &Of::standalone_ns)); }},
+      {{.name = "jobs", .label = "jobs", .unit = MetricUnit::count, .meaning = "Jobs finished in all runs."},
+       total(&Of::jobs)},
+      {{.name = "eviction_delay_ns_mean", .label = "eviction delay", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "From the order to evict it until its last block is gone, a mean over evictions; none without any.",
+        .heading = "delay"},
+       averaged(&Of::eviction_delay_ns)},
+      {{.name = "percentiles", .label = "percentiles", .unit = MetricUnit::text,
+        .meaning = "`lower-bound` where unfinished jobs would have made a percentile larger, else `exact`."},
+       [](const ClientSample& s) { return s.responses.kind(); }},
+      {{.name = "unfinished", .label = "unfinished", .unit = MetricUnit::count, .better = Better::lower,
+        .meaning = "Jobs of all runs that did not finish."},
+       total(&Of::unfinished)},
+      {{.name = "starved_runs", .label = "starved runs", .unit = MetricUnit::count, .better = Better::lower,
+        .meaning = "Runs in which it finished no job."},
+       total(&Of::starved_runs)},
+      {{.name = "slice_share", .label = "share of slices", .unit = MetricUnit::share,
+        .meaning = "Its share of all launches while every client has a job; where a policy moves memory."},
+       of_slices(&SliceUse::share), {}, "", has_slices},
+      {{.name = "slices_in_a_row", .label = "slices in a row", .unit = MetricUnit::count,
+        .meaning = "How many of these it has until another client's, on average; likewise."},
+       of_slices(&SliceUse::in_a_row), {}, "", has_slices}};
+}
+// clang-format on
+
+template <>
+std::source_location Metrics<ClientMetric>::place_of_usual() {
+  return std::source_location::current();
+}
+
+}  // namespace gangway

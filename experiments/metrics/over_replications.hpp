@@ -1,0 +1,31 @@
+// Values of replications, put together.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "models/metrics/statistics.hpp"
+
+namespace gangway {
+
+inline std::optional<double> mean_of(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional<double>(mean(values));
+}
+
+inline double sum_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// get() of each replication. None where one of them has no value: of the rest alone it would flatter.
+template <typename Replication, typename Get>
+std::vector<double> over_replications(const std::vector<Replication>& replications, Get get) {
+  std::vector<double> values;
+  for (const Replication& replication : replications) values.push_back(static_cast<double>(get(replication)));
+  if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) return {};
+  return values;
+}
+
+}  // namespace gangway

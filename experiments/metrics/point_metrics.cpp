@@ -1,0 +1,180 @@
+// Of all clients of a point under a policy.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/metrics/over_replications.hpp"
+#include "experiments/metrics/samples.hpp"
+#include "experiments/results/scheduler_row.hpp"
+
+namespace gangway {
+namespace {
+
+using PointValue = std::function<Cell(const PointSample&)>;
+
+template <typename Member>
+std::vector<double> each_of(const PointSample& sample, Member ReplicationMetrics::*member) {
+  return over_replications(sample.replications, [&](const ReplicationMetrics& m) { return m.*member; });
+}
+
+PointValue averaged(double ReplicationMetrics::*member) {
+  return [member](const PointSample& sample) { return mean_of(each_of(sample, member)); };
+}
+
+PointValue interval(double ReplicationMetrics::*member) {
+  return [member](const PointSample& sample) { return half_width_95(each_of(sample, member)); };
+}
+
+PointValue total(std::int64_t ReplicationMetrics::*member) {
+  return [member](const PointSample& sample) { return sum_of(each_of(sample, member)); };
+}
+
+Cell delay_of_evictions(const PointSample& sample) {
+  const double evictions = sum_of(each_of(sample, &ReplicationMetrics::eviction_count));
+  const double delay = sum_of(each_of(sample, &ReplicationMetrics::eviction_delay_ns));
+  return evictions > 0 ? Cell(delay / evictions) : Cell();
+}
+
+// Names have no '|'.
+Cell starved_clients(const PointSample& sample) {
+  std::vector<std::string> starved;
+  for (std::size_t c = 0; c < sample.clients.size(); ++c)
+    if (std::any_of(sample.replications.begin(), sample.replications.end(),
+                    [&](const ReplicationMetrics& m) { return m.clients[c].starved(); }))
+      starved.push_back(sample.clients[c]);
+  std::sort(starved.begin(), starved.end());
+  return fmt::format("{}", fmt::join(starved, "|"));
+}
+
+// "1.5|0": of each GPU the mean over runs.
+Cell evictions_of_gpus(const PointSample& sample) {
+  std::vector<std::string> means;
+  for (const double sum : sample.evictions_by_gpu)
+    means.push_back(Cell(sum / static_cast<double>(sample.replications.size())).csv());
+  return fmt::format("{}", fmt::join(means, "|"));
+}
+
+bool is_real_time(const PointSample& sample) {
+  return sample.lateness != nullptr && sample.lateness->count() > 0;
+}
+
+Cell late(const PointSample& sample, double share) {
+  return static_cast<double>(sample.lateness->at(share).ns);
+}
+
+Cell is_too_late(const PointSample& sample) {
+  const auto p99 = static_cast<double>(sample.lateness->at(0.99).ns);
+  return std::string(p99 > kTooLate * sample.shortest_alone_ns ? "yes" : "no");
+}
+
+// clang-format off
+std::list<PointMetric> of_turnaround() {
+  using Of = ReplicationMetrics;
+  return {
+      {{.name = "antt", .label = "ANTT", .better = Better::lower,
+        .meaning = "Mean over the clients of the normalised turnaround time, response over time alone.",
+        .compared = true, .tested = true, .ranked = true},
+       averaged(&Of::antt), interval(&Of::antt)},
+      {{.name = "dntt", .label = "DNTT", .better = Better::lower,
+        .meaning = "Standard deviation of the same over the clients.",
+        .compared = true, .tested = true, .ranked = true},
+       averaged(&Of::dntt), interval(&Of::dntt)},
+      {{.name = "stp", .label = "STP", .better = Better::higher,
+        .meaning = "Sum over the clients of time alone over response.",
+        .compared = true, .tested = true, .ranked = true},
+       averaged(&Of::stp), interval(&Of::stp)},
+      {{.name = "makespan_ns", .label = "makespan", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "From the first release until the last job is over or the run ends, a mean over runs.",
+        .compared = true, .tested = true},
+       averaged(&Of::makespan_ns)},
+      {{.name = "evictions", .label = "evictions per run", .unit = MetricUnit::count,
+        .meaning = "Evictions of a run, a mean over runs.",
+        .heading = "evictions", .compared = true, .tested = true},
+       averaged(&Of::evictions)},
+      {{.name = "eviction_delay_ns_mean", .label = "eviction delay", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "From the order to evict until the last block is gone, a mean over evictions; none without any.",
+        .heading = "delay", .compared = true, .tested = true},
+       delay_of_evictions},
+      {{.name = "utilisation", .label = "utilisation", .unit = MetricUnit::share, .better = Better::higher,
+        .meaning = "Time in which the device executes blocks over the makespan, a mean over runs.",
+        .heading = "util", .compared = true, .tested = true},
+       averaged(&Of::utilisation)},
+      {{.name = "jain", .label = "Jain", .better = Better::higher,
+        .meaning = "Jain's index of progress, time alone over response: 1 where all progress alike."},
+       averaged(&Of::jain)}};
+}
+
+std::list<PointMetric> of_jobs() {
+  using Of = ReplicationMetrics;
+  return {
+      {{.name = "p99_response_ns", .label = "p99 response", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "99th percentile of the response times of all jobs.", .tested = true},
+       [](const PointSample& s) { return s.responses.percentile(0.99); },
+       [](const PointSample& s) { return s.responses.ci95(0.99); }, "percentiles"},
+      {{.name = "p50_response_ns", .label = "median response", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "Median of the response times of all jobs."},
+       [](const PointSample& s) { return s.responses.percentile(0.5); }},
+      {{.name = "waiting_ns_mean", .label = "waiting", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "Response less the time with blocks on a GPU or copies under way, a mean over jobs."},
+       averaged(&Of::waiting_ns)},
+      {{.name = "concurrency_efficiency", .label = "efficiency", .better = Better::higher,
+        .meaning = "Sum over the clients of time between finishes alone over time per job when sharing."},
+       averaged(&Of::concurrency_efficiency)},
+      {{.name = "launches", .label = "launches per run", .unit = MetricUnit::count,
+        .meaning = "Launches of a run, a mean over runs.", .heading = "launches"},
+       averaged(&Of::launches)},
+      {{.name = "jobs", .label = "jobs", .unit = MetricUnit::count, .meaning = "Jobs finished in all runs."},
+       total(&Of::jobs)},
+      {{.name = "unfinished", .label = "unfinished", .unit = MetricUnit::count, .better = Better::lower,
+        .meaning = "Jobs of all runs that did not finish."},
+       total(&Of::unfinished)},
+      {{.name = "switching", .label = "switching", .unit = MetricUnit::share, .better = Better::lower,
+        .meaning = "Share of the time that launches and evictions took, a mean over replications."},
+       [](const PointSample& s) { return mean_of(s.switching); }},
+      {{.name = "starved", .label = "starved", .unit = MetricUnit::text,
+        .meaning = "Clients that finished no job in some run, with | between: then what is averaged over clients has no value."},
+       starved_clients},
+      {{.name = "percentiles", .label = "percentiles", .unit = MetricUnit::text,
+        .meaning = "`lower-bound` where unfinished jobs would have made a percentile larger, else `exact`."},
+       [](const PointSample& s) { return s.responses.kind(); }},
+      {{.name = "evictions_by_gpu", .label = "evictions of each GPU", .unit = MetricUnit::text,
+        .meaning = "Evictions per run of each GPU, with | between; where there are several."},
+       evictions_of_gpus, {}, "", [](const PointSample& s) { return !s.evictions_by_gpu.empty(); }}};
+}
+
+// A simulation has none of these: its scheduler is never late.
+std::list<PointMetric> of_scheduler() {
+  return {
+      {{.name = "scheduler_late_ns_p50", .label = "median lateness of the scheduler", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "Median of the time from when something was due until the scheduler handled it, in real time."},
+       [](const PointSample& s) { return late(s, 0.5); }, {}, "", is_real_time},
+      {{.name = "scheduler_late_ns_p99", .label = "p99 lateness of the scheduler", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "99th percentile of the same."},
+       [](const PointSample& s) { return late(s, 0.99); }, {}, "", is_real_time},
+      {{.name = "scheduler_late_ns_max", .label = "most lateness of the scheduler", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "The most of the same."},
+       [](const PointSample& s) { return Cell(static_cast<double>(s.lateness->most().ns)); }, {}, "", is_real_time},
+      {{.name = "scheduler_off_cpu", .label = "scheduler without a processor", .unit = MetricUnit::share, .better = Better::lower,
+        .meaning = "Share of its time that the scheduler's thread was without a processor."},
+       [](const PointSample& s) { return Cell(std::round(s.lateness->off_cpu() * 1e4) / 1e4); }, {}, "", is_real_time},
+      {{.name = "too_late", .label = "too late", .unit = MetricUnit::text,
+        .meaning = "`yes` where that 99th percentile is above a twentieth of the shortest job's time alone, else `no`."},
+       is_too_late, {}, "", is_real_time}};
+}
+// clang-format on
+
+}  // namespace
+
+template <>
+std::list<PointMetric> Metrics<PointMetric>::usual() {
+  std::list<PointMetric> all = of_turnaround();
+  all.splice(all.end(), of_jobs());
+  all.splice(all.end(), of_scheduler());
+  return all;
+}
+
+template <>
+std::source_location Metrics<PointMetric>::place_of_usual() {
+  return std::source_location::current();
+}
+
+}  // namespace gangway

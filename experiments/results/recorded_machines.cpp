@@ -1,0 +1,69 @@
+#include "experiments/results/recorded_machines.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+
+#include "models/recorded.hpp"
+
+namespace gangway {
+namespace {
+
+std::string gib(Bytes bytes) {
+  return fmt::format("{:.0f} GiB", static_cast<double>(bytes.count) / (std::int64_t{1} << 30));
+}
+
+constexpr double kOtherMemory = 0.1;  // drivers keep some of it for themselves
+
+}  // namespace
+
+bool RecordedMachine::is_another() const {
+  if (!is_known()) return true;
+  const auto recorded = static_cast<double>(memory.count), played = static_cast<double>(device_memory.count);
+  return sms != static_cast<std::uint64_t>(device_sms) || std::abs(recorded - played) > kOtherMemory * played;
+}
+
+void RecordedMachines::see(const Point& point) {
+  for (const Contender& policy : point.policies) {
+    const Device& device = point.device_of(policy);
+    std::size_t recorded = 0;
+    for (const Client& client : point.workload_of(policy).sample().clients)
+      if (client.recorded) {
+        ++recorded;
+        if (client.recorded->beside) taken_beside_.insert(client.name);
+        const auto& gpu = client.recorded->gpu;
+        seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
+      }
+    if (recorded > 1 && device.arbitration == Arbitration::mps) best_cases_.insert(policy.label);
+  }
+}
+
+std::vector<std::string> RecordedMachines::notes() const {
+  std::map<std::string, std::string> others;  // clients, by the rest of the line
+  for (const RecordedMachine& m : seen_) {
+    if (!m.is_another()) continue;
+    const std::string recorded = m.is_known() ? fmt::format("{} ({} SMs, {})", m.gpu, m.sms, gib(m.memory))
+                                              : std::string("a GPU that its profile does not tell of");
+    std::string& names = others[fmt::format(
+        "recorded on {}, played on {} ({} SMs, {}), where everything is taken to last as long", recorded,
+        m.device, m.device_sms, gib(m.device_memory))];
+    names += (names.empty() ? "" : ", ") + m.client;
+  }
+  std::vector<std::string> notes;
+  for (const auto& [rest, names] : others) notes.push_back(names + ": " + rest);
+  if (!taken_beside_.empty())
+    notes.push_back(
+        fmt::format("{}: profiled beside other work on the same GPU, so that alone it may be faster than "
+                    "is taken here",
+                    fmt::join(taken_beside_, ", ")));
+  if (!best_cases_.empty())
+    notes.push_back(
+        fmt::format("{}: a best case: kernels of several programs that are on the GPU at once under MPS slow "
+                    "each other down, which is not modelled",
+                    fmt::join(best_cases_, ", ")));
+  return notes;
+}
+
+}  // namespace gangway

@@ -1,0 +1,66 @@
+#include "experiments/sweeps/configuration.hpp"
+
+#include "experiments/library/library.hpp"
+#include "models/hash.hpp"
+#include "models/nearest.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string library_experiment(const std::string& name) {
+  std::vector<std::string> names;
+  for (const LibraryFile& file : library("experiments")) {
+    if (file.name == name) return file.path;
+    names.push_back(file.name);
+  }
+  throw InputError({name, 0}, "", "no such file", "an experiment file, or " + expected_names(name, names));
+}
+
+// Under whatever name: somebody may have put it beside others.
+bool is_manifest(const Node& root) {
+  const Node* kind = root.find("kind");
+  return kind != nullptr && (kind->scalar == "result" || kind->scalar == "part");
+}
+
+}  // namespace
+
+Configuration read_configuration(const std::string& given) {
+  const std::string file = fs::exists(given) ? given : library_experiment(given);
+  Configuration configuration{read_yaml(file), fs::path(file).parent_path(), ""};
+  // A result folder's manifest holds the resolved configuration.
+  if (const Node* kept = configuration.root.find("configuration");
+      kept != nullptr && (is_manifest(configuration.root) || file.ends_with("manifest.json"))) {
+    if (const Node* version = configuration.root.find("version")) Field(*version, "version").one_of({"1"});
+    configuration.root = Node(*kept);
+  }
+  Field(configuration.root, "").mapping();
+  if (const Node* kind = configuration.root.find("kind"); kind != nullptr && kind->kind == Node::Kind::scalar)
+    configuration.kind = kind->scalar;
+  return configuration;
+}
+
+Node value_of(const Override& change) {
+  if (change.value.empty()) throw InputError(kCommandLine, change.path, "nothing", "a value");
+  return parse_yaml(change.value, "--set " + change.path);
+}
+
+void apply(Node& root, const Override& change) {
+  Node value = value_of(change);
+  place(root, change.path, kCommandLine) = std::move(value);
+}
+
+std::uint64_t read_seed(const Field& field) {
+  return static_cast<std::uint64_t>(field.integer(0, INT64_MAX));
+}
+
+void refuse_swept_seed(bool swept, const std::vector<Override>& overrides) {
+  for (const Override& change : overrides)
+    if (swept && change.path == "seed")
+      throw InputError({"--seed", 0}, "seed", "a seed beside those of the sweep", "one or the other");
+}
+
+std::string identity_of(const std::string& configuration) { return sha256_of(configuration); }
+
+}  // namespace gangway

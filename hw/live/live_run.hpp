@@ -1,0 +1,219 @@
+// One run of programs under the session's daemon: releases, what their pages say of jobs, and when they may
+// not use the device. Only live_session.cpp includes it.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "hw/live/live_session.hpp"
+#include "hw/live/monotonic.hpp"
+#include "models/recorded.hpp"
+#include "models/run/client_run.hpp"
+#include "models/run/job_book.hpp"
+
+namespace gangway::live {
+
+inline constexpr Duration kStart{20'000'000};  // from the orders for a run to its time 0
+
+class LiveSession::Run {
+ public:
+  Run(LiveSession& session, const Play& play)
+      : session_(session), play_(play), clients_(play.setup.workload.clients), needs_(play.policy.needs()) {}
+
+  std::vector<Record> records() {
+    begin();
+    const Time horizon = play_.setup.horizon;
+    Time end = now();
+    while ((end = now()) < horizon && !over()) {
+      if (play_.sink.stopped()) return {};
+      session_.turn();
+      look();
+    }
+    end = std::min(end, horizon);
+    session_.hold_all();
+    look();
+    return live_trace(histories(end), sharing(), end);
+  }
+
+  void left(const LiveClient& client, Member& member) {
+    collect(member);
+    LiveHistory& history = member.history;
+    if (client.in_job()) {
+      const std::uint64_t number = client.jobs_over() - member.base;
+      if (LiveJob* job = number_of(member, number, client)) {
+        job->over = now();
+        job->killed = member.killed;
+      }
+    }
+    if (!history.spans.empty() && !history.spans.back().shut) history.spans.back().shut = now();
+    member.out = true;
+  }
+
+  void step(Time at, Step step, Member& member) {
+    std::vector<GateSpan>& spans = member.history.spans;
+    const Time time = at + Duration{session_.daemon_->origin() - origin_};
+    const bool open = !spans.empty() && !spans.back().shut;
+    switch (step) {
+      case Step::permitted:
+        if (!open) spans.push_back({time, {}, {}});
+        return;
+      case Step::evicted:
+        if (open) spans.back().evicted = time;
+        return;
+      case Step::closed:
+        if (!play_.setup.granting.overlap || needs_.has(Capability::access)) return;
+        [[fallthrough]];
+      case Step::drained:
+        if (open) spans.back().shut = time;
+        return;
+      case Step::killed:
+        member.killed = true;
+        return;
+      default:
+        return;
+    }
+  }
+
+ private:
+  Time now() const { return Time{} + Duration{monotonic_ns() - origin_}; }
+  Member& member(std::size_t c) { return session_.members_.at(clients_[c].name); }
+
+  Sharing sharing() const {
+    if (needs_.has(Capability::access)) return Sharing::accessed;
+    return needs_.has(Capability::native) ? Sharing::free : Sharing::granted;
+  }
+
+  void begin() {
+    for (std::size_t c = 0; c < clients_.size(); ++c) {
+      const Client& client = clients_[c];
+      Member& of = member(c);
+      of.history = {};
+      of.out = of.killed = false;
+      of.base = of.taken = of.client->jobs_begun();
+      of.history.alone = standalone_of(play_.setup, client);
+      of.history.priority = client.priority;
+      Introduction& introduction = of.client->introduction;
+      introduction.priority = client.priority;
+      introduction.weight = client.weight;
+      introduction.slo = client.slo;
+      introduction.attributes = &client.attributes;
+      introduction.alone = of.history.alone;
+      if (client.recorded && client.recorded->busy_unknown) introduction.alone.reset();
+    }
+    const Granting& granting = play_.setup.granting;
+    GateSettings gate;
+    gate.in_flight = static_cast<std::uint32_t>(granting.in_flight);
+    gate.overlap = granting.overlap;
+    gate.linger = granting.idle;
+    origin_ = monotonic_ns() + kStart.ns;
+    play_.policy.seed({play_.seed.seed, "policy", {play_.seed.replication, play_.seed.permutation}});
+    session_.run_ = this;
+    session_.daemon_->play("live", std::shared_ptr<Policy>(std::shared_ptr<void>(), &play_.policy), gate);
+    for (std::size_t position = 0; position < play_.order.size(); ++position) {
+      const std::uint32_t c = play_.order[position];
+      const Time first = first_release(play_.setup.workload, clients_[c], position);
+      LiveReleases& releases =
+          releases_.emplace(c, LiveReleases(play_.setup, ClientId{c}, play_.seed, first)).first->second;
+      releases.begin(*member(c).client, origin_);
+      releases.look(*member(c).client, Time{}, play_.setup.horizon);
+    }
+  }
+
+  void look() {
+    const Time at = now();
+    for (auto& [c, releases] : releases_) {
+      Member& of = member(c);
+      if (of.out) continue;
+      collect(of);
+      releases.look(*of.client, at, play_.setup.horizon);
+    }
+    if (at - looked_ < Duration{50'000'000}) return;
+    looked_ = at;
+    watch_programs(at);
+  }
+
+  // Those that have ended, and those whose jobs do not end.
+  void watch_programs(Time at) {
+    for (std::size_t c = 0; c < clients_.size(); ++c) {
+      Member& of = member(c);
+      LivePrograms::End end;
+      if (session_.programs_->ended(clients_[c].name, end)) {
+        if (!end.well && !of.killed)
+          session_.fail(
+              clients_[c].name, end,
+              fmt::format("at {} of a run, after {} jobs", to_text(at - Time{}), of.history.jobs.size()));
+        of.out = true;
+      }
+      if (of.out) continue;
+      const std::size_t jobs = of.history.jobs.size() + (of.client->in_job() ? 1 : 0);
+      if (jobs != progress_[c].first || !of.client->in_job() || !gate_open(of)) progress_[c] = {jobs, at};
+      if (at - progress_[c].second > play_.setup.watchdog)
+        throw RunError(fmt::format("{}: a job has not ended within {} (watchdog); {}", clients_[c].name,
+                                   to_text(play_.setup.watchdog), kWhatEndsAJob));
+    }
+  }
+  bool gate_open(const Member& member) const {
+    return sharing() == Sharing::free || (!member.history.spans.empty() && !member.history.spans.back().shut);
+  }
+
+  void collect(Member& of) {
+    const std::uint64_t over = of.client->jobs_over();
+    if (over - of.taken >= kJobs) throw RunError("jobs ended faster than they could be counted");
+    for (; of.taken < over; ++of.taken) number_of(of, of.taken - of.base, *of.client);
+  }
+
+  // The job's history as its page has it now.
+  LiveJob* number_of(Member& of, std::uint64_t number, const LiveClient& client) {
+    const auto times = client.job(of.base + number);
+    std::vector<LiveJob>& jobs = of.history.jobs;
+    if (jobs.size() <= number) jobs.resize(number + 1, jobs.empty() ? LiveJob{} : jobs.back());
+    LiveJob& job = jobs[number];
+    const Time before = number > 0 && jobs[number - 1].over ? *jobs[number - 1].over : Time{};
+    if (!times || times->arrived == 0) {  // nothing of it was ever submitted
+      job = {before, before, before};
+      return &job;
+    }
+    const auto at = [&](std::int64_t ns) { return Time{} + Duration{ns - origin_}; };
+    job = {at(times->arrived), at(times->begun != 0 ? times->begun : times->arrived), {}};
+    if (times->begun == 0 && times->ended == 0) job.begun.reset();
+    if (times->ended != 0) job.over = std::max(at(times->ended), *job.begun + Duration{1});
+    return &job;
+  }
+
+  bool over() const {
+    return std::all_of(releases_.begin(), releases_.end(), [&](const auto& of_client) {
+      const Member& of = session_.members_.at(clients_[of_client.first].name);
+      return of.out || (!of.client->in_job() && of_client.second.through(of.history.jobs.size()));
+    });
+  }
+
+  std::vector<LiveHistory> histories(Time end) {
+    std::vector<LiveHistory> all;
+    for (std::uint32_t c = 0; c < clients_.size(); ++c) {
+      Member& of = member(c);
+      if (!of.out && of.client->in_job() && of.client->jobs_begun() > of.base)
+        number_of(of, of.client->jobs_over() - of.base, *of.client);
+      // Requests that came while it was busy.
+      const std::vector<Time> told = releases_.at(c).all(end);
+      for (std::size_t j = of.history.jobs.size(); j < told.size() && told[j] <= end; ++j)
+        of.history.jobs.push_back({told[j], {}, {}});
+      all.push_back(std::move(of.history));
+    }
+    return all;
+  }
+
+  LiveSession& session_;
+  const Play& play_;
+  const std::vector<Client>& clients_;
+  const Capabilities needs_;
+  std::int64_t origin_ = 0;  // of the run, CLOCK_MONOTONIC
+  std::map<std::uint32_t, LiveReleases> releases_;
+  std::map<std::size_t, std::pair<std::size_t, Time>> progress_;  // jobs, and since when
+  Time looked_;
+};
+
+}  // namespace gangway::live
