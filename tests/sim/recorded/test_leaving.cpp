@@ -153,8 +153,8 @@ TEST_CASE("kernels that leave lose no job, whatever the policy", "[recorded][lon
                                                    ? LeavingKernel{}
                                                    : leaving(1 + static_cast<std::int64_t>(random.below(40)),
                                                              100, random.below(2) == 0 ? "loop" : kPrologue));
-    for (const char* policy : {"{name: rr, params: {quantum: 300 ns}}", "piv", "srt",
-                               "{name: frs, params: {minimum_quantum: 200 ns}}"}) {
+    for (const char* policy : {"{name: rr, params: {quantum: 1 us}}", "piv", "srt",
+                               "{name: frs, params: {minimum_quantum: 1 us}}"}) {
       INFO("scenario " << i << " under " << policy);
       scenario.play(policy);
       std::set<JobId> over;
