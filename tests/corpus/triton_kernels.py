@@ -336,6 +336,31 @@ def chained_scan(x, out, flags, sums, n, BLOCK: tl.constexpr):
     tl.store(out + at, before + tl.cumsum(v, axis=0), mask=at < n)
 
 
+@triton.jit
+def grid_barrier(x, out, count, n, BLOCK: tl.constexpr):
+    """Every program waits for all others: no form can be right, unless all of them are resident."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+    tl.debug_barrier()
+    tl.atomic_add(count, 1)
+    while tl.atomic_add(count, 0) < tl.num_programs(0):
+        pass
+    tl.store(x + at, tl.load(out + n - 1 - at, mask=at < n), mask=at < n)
+
+
+@triton.jit
+def chained_backwards(x, out, flags, n, BLOCK: tl.constexpr):
+    """Each program awaits the one behind it: no form can be right."""
+    pid = tl.program_id(0)
+    if pid + 1 < tl.num_programs(0):
+        while tl.atomic_add(flags + pid + 1, 0) == 0:
+            pass
+    at = pid * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+    tl.debug_barrier()
+    tl.atomic_xchg(flags + pid, 1)
+
+
 F, H, I = "*fp32", "*fp16", "*i32"
 TILES = {"BM": 128, "BN": 128, "BK": 64}
 MATRICES = {"M": "i32", "N": "i32", "K": "i32"}
@@ -396,6 +421,8 @@ KERNELS = {
     "quantise": (quantise, {"x": H, "out": "*i8", "scales": F, "n": "i32"}, {"BLOCK": 1024}, {}),
     "checked": (checked, {"x": F, "out": F, "n": "i32"}, {"BLOCK": 256}, {"debug": True}),
     "chained_scan": (chained_scan, {"x": F, "out": F, "flags": I, "sums": F, "n": "i32"}, {"BLOCK": 1024}, {}),
+    "grid_barrier": (grid_barrier, {"x": F, "out": F, "count": I, "n": "i32"}, {"BLOCK": 256}, {}),
+    "chained_backwards": (chained_backwards, {"x": F, "out": F, "flags": I, "n": "i32"}, {"BLOCK": 256}, {}),
 }
 
 

@@ -170,6 +170,7 @@ class Stream:
     def vanish(self):
         if self.queue and isinstance(self.queue[0], Submitted):
             self.queue[0].since = None
+            self.queue[0].turn += 1
         self.queue.clear()
         self.works = 0
 
