@@ -143,7 +143,7 @@ void RecordedWorld::look_at_grant(RecordedClient& client) {
   Granted& granted = client.granted;
   if (std::exchange(granted.closing, false)) {
     granted.gate = false;
-    if (grant != nullptr) streams_.raise_flag(grant->job, now_);
+    if (grant != nullptr && !setup_.granting.overlap) streams_.raise_flag(grant->job, now_);
   }
   if (grant == nullptr || granted.leaves) return;
   const bool closed = grant->revoked && !granted.gate && granted.closes == 0;

@@ -109,7 +109,8 @@ class Gate(OpenGate):
         now = self.world.now
         if self.closing:
             self.closing, self.state = False, CLOSED
-            self._raise_flag()
+            if not self.scheduler.overlap:
+                self._raise_flag()
         if self.client.on_device() and not (self.state == CLOSED and self.scheduler.overlap):
             return
         if self.state == CLOSED:
