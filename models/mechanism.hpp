@@ -27,6 +27,11 @@ struct CommandDelays {
   Duration registration = {};  // from the host's call of the kernel until it is eligible
   std::int64_t wave = 0;  // block-tasks are blocks that end together, so many at once, and cannot be evicted;
                           // 0: they end evenly over the kernel's time
+  // Each block of the launch that has not begun when the others leave comes, finds the flag and goes: what
+  // one of them adds to the drain, in thousandths of a ns; 0: there are none, blocks are persistent.
+  std::int64_t claim_ps = 0;
+
+  Duration claims(std::int64_t blocks) const { return {mul_div_ceil(blocks, claim_ps, 1000)}; }
 };
 
 // How long the messages about a client's state in device memory take (Share-a-GPU, II-D).

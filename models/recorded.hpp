@@ -9,6 +9,15 @@
 
 namespace gangway {
 
+class Mechanism;
+struct Kernel;
+
+// A kernel of a recording that can leave before its end, and how.
+struct LeavingKernel {
+  std::shared_ptr<const Kernel> kernel;  // as launched; its time is the median of the recording's
+  std::shared_ptr<const Mechanism> form;
+};
+
 struct Recorded {
   std::string file;
   recording::Gpu gpu;   // on which it was recorded
@@ -23,7 +32,9 @@ struct Recorded {
   // Mean over the jobs that are played, with nothing else on the machine: of a job, of the time in which it
   // is on the GPU, and from one job's end to the next one's.
   Duration job, busy, between_ends;
-  bool busy_unknown = false;          // policies are not told
+  bool busy_unknown = false;  // policies are not told
+  std::vector<LeavingKernel> leaving =
+      {};                             // by launch of the recording, empty ones cannot; none: no kernel can
   std::vector<Duration> scaled = {};  // of each of the program's jobs, where scales are not 1
 
   // How long a job takes with nothing else on the machine.

@@ -38,15 +38,20 @@ bool Gpu::evict(Time now) {
   const BlockCount first = resident_->launch->range.first;
   const Time seen = now + delays.seen;
   if (seen <= resident_->started) {  // the blocks find the flag set when they start
-    resident_->gone = resident_->started;
     resident_->done = first;
+    resident_->gone = resident_->started + claims_of_rest();
     return true;
   }
   if (resident_->gone <= seen + delays.drain_work) return false;  // done before the drain would end
   resident_->done =
       first + block_tasks_in((seen - resident_->started) + delays.drain_work, resident_->launch->kernel);
-  resident_->gone = std::min(resident_->gone, seen + delays.drain);
+  resident_->gone = std::min(resident_->gone, seen + delays.drain + claims_of_rest());
   return true;
+}
+
+// Of the blocks of an ordinary grid that have not begun.
+Duration Gpu::claims_of_rest() const {
+  return resident_->delays->claims((resident_->launch->range.last - resident_->done).count);
 }
 
 void Gpu::share(std::int64_t blocks) {
@@ -69,7 +74,7 @@ void Gpu::placed(Time now, std::int64_t running) {
 bool Gpu::flag_seen(Time now) {
   if (now <= resident_->started) {  // no block has begun before
     resident_->done = resident_->launch->range.first;
-    if (running_ > 0) resident_->gone = now;
+    if (running_ > 0) resident_->gone = now + claims_of_rest();
     return true;
   }
   const CommandDelays& delays = *resident_->delays;
@@ -77,7 +82,7 @@ bool Gpu::flag_seen(Time now) {
   const BlockTime work = worked_ + static_cast<BlockTime>(running_) * ((now - since_) + delays.drain_work).ns;
   resident_->done = resident_->launch->range.first +
                     block_tasks_in({static_cast<std::int64_t>(work / blocks_)}, resident_->launch->kernel);
-  resident_->gone = std::min(resident_->gone, now + delays.drain);
+  resident_->gone = std::min(resident_->gone, now + delays.drain + claims_of_rest());
   return true;
 }
 

@@ -49,6 +49,8 @@ class Gpu {
   bool flag_seen(Time now);
 
  private:
+  Duration claims_of_rest() const;
+
   __extension__ using BlockTime = __int128;  // block nanoseconds
 
   std::optional<ResidentLaunch> resident_;

@@ -10,6 +10,7 @@
 #include "models/error.hpp"
 #include "models/nearest.hpp"
 #include "models/recording/file.hpp"
+#include "workloads/recorded_forms.hpp"
 
 namespace gangway {
 namespace {
@@ -105,6 +106,7 @@ std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced) {
     if (auto scale = terms->maybe("scale")) read_scale(*scale, *recorded);
     if (auto busy = terms->maybe("busy"))
       recorded->busy_unknown = busy->one_of({"recorded", "unknown"}) == "unknown";
+    if (auto forms = terms->maybe("forms")) read_forms(*forms, *recorded);
     terms->finish();
   }
   sum_up(*recorded);

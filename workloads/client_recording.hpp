@@ -8,9 +8,9 @@
 namespace gangway {
 
 // The `recording` of a client: FILE, seen from the folder of the file in which that stands, or {file: FILE,
-// jobs: {from, to}, order: recorded | drawn, scale: {kernels, host}, busy: unknown} (experiments/README.md).
-// `paced`: the client's releases are not the program's own. Throws InputError, also for what is wrong in the
-// recording.
+// jobs: {from, to}, order: recorded | drawn, scale: {kernels, host}, busy: unknown, forms}
+// (experiments/README.md). `paced`: the client's releases are not the program's own. Throws InputError, also
+// for what is wrong in the recording.
 std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced);
 
 }  // namespace gangway

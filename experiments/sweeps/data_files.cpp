@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 bool names_data(const std::string& path) {
   return path.ends_with(".arrivals.file") || path.ends_with(".recording") ||
-         path.ends_with(".recording.file");
+         path.ends_with(".recording.file") || path.ends_with(".recording.forms") ||
+         path.ends_with(".recording.forms.inspected");
 }
 
 class DataFiles {

@@ -166,7 +166,8 @@ class PlayedProgram::Maker {
   }
   static void copy_fields(const PlayedWork& w, PlayedWork& to) {
     to.length = w.length, to.launch = w.launch, to.behind = w.behind, to.stream = w.stream;
-    to.kind = w.kind, to.to_device = w.to_device, to.to_host = w.to_host, to.host_waits = w.host_waits;
+    to.kind = w.kind, to.shape = w.shape;
+    to.to_device = w.to_device, to.to_host = w.to_host, to.host_waits = w.host_waits;
   }
   static void copy_fields(const PlayedOrder& o, PlayedOrder& to) {
     to.kind = o.kind, to.place = o.place, to.recorded = o.recorded;
@@ -281,6 +282,7 @@ class PlayedProgram::Maker {
     played.behind = timing_.works[w].behind;
     played.stream = work.stream;
     played.kind = work.kind;
+    if (work.kind == WorkKind::kernel) played.shape = work.shape;
     if (work.kind == WorkKind::copy) {
       const Transfer& t = r_.transfers[work.shape];
       const auto on_host = [](MemoryKind kind) {

@@ -24,6 +24,7 @@ struct PlayedWork {
   Duration length, launch, behind;  // models/recording/timing.hpp
   Index stream = 0;
   WorkKind kind = WorkKind::kernel;
+  Index shape = 0;  // of a kernel: the recording's launch
   // Of copies: between host and GPU; others stay on the GPU.
   bool to_device = false, to_host = false;
   bool host_waits = false;  // its call ends only when it is over

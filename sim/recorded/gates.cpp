@@ -6,7 +6,9 @@
 namespace gangway {
 
 bool RecordedWorld::may_submit(const RecordedClient& client, const HostThread& thread) {
-  if (!under_grants() || thread.between) return true;
+  if (!under_grants()) return true;
+  if (runs_ahead(client, thread)) return false;
+  if (thread.between || !submits(client, thread)) return true;
   const ClientId id = client.run.id();
   const Grant* grant = grants_->of(id);
   const std::int64_t most = setup_.granting.in_flight;
@@ -14,11 +16,35 @@ bool RecordedWorld::may_submit(const RecordedClient& client, const HostThread& t
          (most == 0 || streams_.outstanding(id) < most);
 }
 
+// Whether the step would come behind a kernel that may leave, which is for those to do that leave with it.
+// When such a kernel leaves, the driver starts what is behind it in its stream.
+bool RecordedWorld::runs_ahead(const RecordedClient& client, const HostThread& thread) const {
+  if (client.recorded->leaving.empty()) return false;
+  const recording::PlayedProgram& program = *client.recorded->program;
+  const recording::Step &step = program.steps[thread.step], &next = program.steps[thread.step + 1];
+  const ClientId id = client.run.id();
+  for (recording::Index w = step.first_work; w < next.first_work; ++w) {
+    const recording::PlayedWork& work = program.works[w];
+    if (streams_.behind_leaving(streams_.stream_of(id, work.stream), thread.between ? nullptr : &work,
+                                thread.job))
+      return true;
+  }
+  for (recording::Index o = step.first_order; o < next.first_order; ++o) {
+    const recording::PlayedOrder& order = program.orders[o];
+    const bool in_stream =
+        order.kind == recording::OrderKind::record || order.kind == recording::OrderKind::wait_event;
+    if (in_stream && streams_.behind_leaving(streams_.stream_of(id, order.place), nullptr, {})) return true;
+  }
+  return false;
+}
+
 // A submission waits at the gate. The job that asks for the GPU is the one whose submission came first.
 void RecordedWorld::ask(RecordedClient& client) {
   if (grants_->of(client.run.id()) != nullptr) return;
   std::optional<JobId>& asks = client.granted.asks;
-  const auto wanted = [&](const HostThread& thread) { return !asks || thread.job == *asks; };
+  const auto wanted = [&](const HostThread& thread) {
+    return !thread.between && (!asks || thread.job == *asks);
+  };
   const HostThread* first = longest(client, HostThread::Doing::gate, wanted);
   if (first == nullptr) return;
   const JobId job = first->job;
@@ -80,6 +106,7 @@ void RecordedWorld::open_gate(RecordedClient& client, std::uint64_t event) {
   granted.opens = 0;
   granted.gate = granted.was_open = granted.look = true;
   granted.idle_since = now_;
+  streams_.lower_flag(client.run.id(), now_);
   call_at_gate(client);
 }
 
@@ -114,10 +141,13 @@ void RecordedWorld::look_at_grant(RecordedClient& client) {
   const ClientId id = client.run.id();
   const Grant* grant = grants_->of(id);
   Granted& granted = client.granted;
-  if (std::exchange(granted.closing, false)) granted.gate = false;
+  if (std::exchange(granted.closing, false)) {
+    granted.gate = false;
+    if (grant != nullptr && !setup_.granting.overlap) streams_.raise_flag(grant->job, now_);
+  }
   if (grant == nullptr || granted.leaves) return;
   const bool closed = grant->revoked && !granted.gate && granted.closes == 0;
-  if (streams_.outstanding(id) > 0 && !(closed && setup_.granting.overlap)) return;
+  if (streams_.on_device(id) > 0 && !(closed && setup_.granting.overlap)) return;
   if (closed) return leave_grant(client, Why::evicted);
   if (!granted.gate) return;
   const Time due = granted.idle_since + setup_.granting.idle;
@@ -153,14 +183,17 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
         .gpu = static_cast<std::uint8_t>(grant.gpu.index)});
   const JobId job = grant.job;
   const bool waits =
-      !over && std::any_of(client.threads.begin(), client.threads.end(), [&](const HostThread& t) {
-        return t.doing == HostThread::Doing::gate && t.job == job && !t.between;
-      });
+      !over && (streams_.holds(job) ||
+                std::any_of(client.threads.begin(), client.threads.end(), [&](const HostThread& t) {
+                  return t.doing == HostThread::Doing::gate && t.job == job && !t.between;
+                }));
   tell(grants_->end(grant.gpu, granted.why, over, waits));
   if (over) granted.asks.reset();
   call_at_gate(client);
   exits(client);
 }
+
+void RecordedWorld::left(ClientId client) { clients_[client.index].granted.look = true; }
 
 void RecordedWorld::job_over(RecordedClient& client, JobId job) {
   const Grant* grant = grants_->of(job.client);

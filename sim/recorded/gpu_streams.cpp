@@ -15,10 +15,12 @@ bool on_engine(const PlayedWork& work) { return work.to_device || work.to_host; 
 
 }  // namespace
 
-void GpuStreams::add_client(const recording::PlayedProgram& program, double scale) {
+void GpuStreams::add_client(const Recorded& recorded) {
+  const recording::PlayedProgram& program = *recorded.program;
   ClientStreams client;
   client.program = &program;
-  client.scale = scale;
+  client.scale = recorded.kernel_scale;
+  client.waves = waves_of(recorded, device_);
   client.first_stream = static_cast<std::uint32_t>(streams_.size());
   client.first_context = static_cast<std::uint32_t>(contexts_.size());
   const auto number = static_cast<std::uint32_t>(clients_.size());
@@ -33,10 +35,11 @@ void GpuStreams::add_client(const recording::PlayedProgram& program, double scal
     stream.kind = s.kind;
     streams_.push_back(std::move(stream));
   }
-  clients_.push_back(client);
+  clients_.push_back(std::move(client));
 }
 
-void GpuStreams::reset(const std::vector<std::uint32_t>& gpus) {
+void GpuStreams::reset(const std::vector<std::uint32_t>& gpus, bool leaving) {
+  leaving_ = leaving;
   const auto count = static_cast<std::size_t>(device_.gpus);
   const auto slice = device_.arbitration == Arbitration::mps ? std::nullopt : device_.time_slice;
   turns_.assign(count, TimeSlices(static_cast<std::uint32_t>(contexts_.size()), slice));
@@ -47,6 +50,7 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus) {
     client.outstanding = 0;
     client.running = 0;
     client.was_busy = client.touched = client.wakes = false;
+    client.flag.reset();
   }
   for (Context& context : contexts_) context.ready = context.running = 0;
   for (Stream& s : streams_) {
@@ -56,6 +60,8 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus) {
     s.phase = Phase::empty;
     s.counted = false;
     s.began.reset();
+    s.rest.reset();
+    s.leaving = 0;
     s.event = 0;
   }
   moved_.clear();
@@ -82,6 +88,7 @@ void GpuStreams::put_work(std::uint32_t stream, const PlayedWork& work, Time due
   s.items.push_back({&work, due, job, {}});
   ++s.put;
   ++s.works;
+  if (form_of(s, s.items.back()) != nullptr) ++s.leaving;
   ++clients_[s.client].outstanding;
   if (s.items.size() == 1) advance(stream, now);
 }
@@ -119,9 +126,7 @@ void GpuStreams::advance(std::uint32_t stream, Time now) {
     if (!pass_waits(stream, now)) return set_ready(s, false);
     const Item& head = s.items.front();
     s.start = std::max(head.due, s.last_end + head.work->behind);
-    s.left = head.work->kind == recording::WorkKind::copy
-                 ? head.work->length
-                 : scaled_nearest(head.work->length, clients_[s.client].scale);
+    s.left = length_of(s, head);
     s.phase = Phase::submitted;
     if (on_engine(*head.work) || head.due > now) set_ready(s, false);
   }
@@ -152,7 +157,9 @@ void GpuStreams::due(std::uint32_t stream, std::uint64_t event, Time now) {
   Stream& s = streams_[stream];
   if (s.event != event) return;
   s.event = 0;
-  if (s.phase == Phase::running)
+  if (s.phase == Phase::running && s.rest)
+    gone(stream, now);
+  else if (s.phase == Phase::running)
     over(stream, now);
   else
     advance(stream, now);
@@ -171,6 +178,7 @@ void GpuStreams::run(std::uint32_t stream, Time now) {
   turns_of(s).set_running(s.context, ++context.running);
   ++client.running;
   touch(s.client);
+  if (client.flag == s.items.front().job && !s.rest) leave(stream, now);
 }
 
 void GpuStreams::stop(std::uint32_t stream, Time now) {
@@ -204,6 +212,7 @@ void GpuStreams::pop(std::uint32_t stream) {
   if (s.items.front().work != nullptr) {
     --client.outstanding;
     --s.works;
+    if (form_of(s, s.items.front()) != nullptr) --s.leaving;
   }
   s.items.pop_front();
   ++s.passed;
@@ -385,6 +394,7 @@ void GpuStreams::remove(ClientId client, Time now) {
     while (!s.items.empty()) pop(stream);
     s.phase = Phase::empty;
     s.began.reset();
+    s.rest.reset();
     s.event = 0;
     set_ready(s, false);
   }

@@ -11,6 +11,7 @@
 
 #include "models/identity.hpp"
 #include "models/recording/played_program.hpp"
+#include "sim/recorded/leaving_waves.hpp"
 #include "sim/recorded/time_slices.hpp"
 
 namespace gangway {
@@ -32,6 +33,8 @@ class StreamHost {
   // Kernels of the client have begun, stopped or ended.
   virtual void other_kernels(ClientId client) = 0;
   virtual void copying(JobId job, bool to_host, bool begins) = 0;
+  // A kernel of the client has left the GPU before its end.
+  virtual void left(ClientId client) = 0;
 
  protected:
   ~StreamHost() = default;
@@ -47,12 +50,13 @@ class GpuStreams {
 
   GpuStreams(const Device& device, StreamHost& host) : device_(device), host_(host) {}
 
-  // Clients in their order, before the first reset(). Kernels take `scale` times as long.
-  void add_client(const recording::PlayedProgram& program, double scale);
+  // Clients in their order, before the first reset().
+  void add_client(const Recorded& recorded);
   // Before the client submits anything.
   void place(ClientId client, std::uint32_t gpu) { clients_[client.index].gpu = gpu; }
-  // A run begins; each client is on the GPU that `gpus` says.
-  void reset(const std::vector<std::uint32_t>& gpus);
+  // A run begins; each client is on the GPU that `gpus` says. `leaving`: kernels have the forms that they can
+  // leave in.
+  void reset(const std::vector<std::uint32_t>& gpus, bool leaving);
 
   // A stream's number here, from its row in the client's recording.
   std::uint32_t stream_of(ClientId client, recording::Index stream) const {
@@ -90,6 +94,17 @@ class GpuStreams {
     std::uint64_t number = 0;
   };
   std::optional<Begun> first_begun(ClientId client) const;
+  // Kernels that leave before their end (leaving.cpp). The flag goes up for those of the job; or down, and
+  // what has left goes on.
+  void raise_flag(JobId job, Time now);
+  void lower_flag(ClientId client, Time now);
+  // Works that are not over and not behind a kernel that has left, itself included.
+  std::int64_t on_device(ClientId client) const;
+  // Whether a kernel of the job has left, or is about to.
+  bool holds(JobId job) const;
+  // Whether the work, or nothing but an order, would come behind a kernel in one of the forms that is not
+  // over.
+  bool behind_leaving(std::uint32_t stream, const recording::PlayedWork* work, JobId job) const;
   // Nothing of the client is there any more; nobody is told of it.
   void remove(ClientId client, Time now);
 
@@ -101,7 +116,7 @@ class GpuStreams {
     Place place;                                  // of a wait
     std::optional<Time> held_up = {};             // likewise: it has held the stream up since then
   };
-  enum class Phase { empty, waiting, submitted, ready, running, copying };
+  enum class Phase { empty, waiting, submitted, ready, running, copying, left };
   struct Stream {
     std::uint32_t client = 0, context = 0;  // context: over all clients
     recording::StreamKind kind = recording::StreamKind::blocking;
@@ -110,16 +125,20 @@ class GpuStreams {
     std::uint64_t works = 0;            // that are not over
     Time last_end;                      // kNever: it has had nothing
     Phase phase = Phase::empty;
-    bool counted = false;            // as ready
-    Time start;                      // of the work at the head, if it is due
-    Duration left;                   // of it
-    std::optional<Time> began = {};  // the kernel at the head, perhaps stopped since
-    Time since;                      // it runs
+    bool counted = false;               // as ready
+    Time start;                         // of the work at the head, if it is due
+    Duration left;                      // of it
+    std::optional<Time> began = {};     // the kernel at the head, perhaps stopped since
+    Time since;                         // it runs
+    std::optional<Duration> rest = {};  // of the kernel at the head once it has left, where it is about to
+    std::uint32_t leaving = 0;          // kernels in one of the forms
     std::uint64_t event = 0;
   };
   struct ClientStreams {
     const recording::PlayedProgram* program = nullptr;
     double scale = 1;
+    std::vector<std::optional<LeavingWaves>> waves = {};  // by launch; empty: no kernel leaves
+    std::optional<JobId> flag = {};                       // kernels of that job are to leave
     std::uint32_t first_stream = 0, first_context = 0, gpu = 0;
     std::int64_t outstanding = 0;  // works
     std::uint32_t running = 0;     // kernels
@@ -144,6 +163,14 @@ class GpuStreams {
   static constexpr Time kNever{INT64_MIN / 2};
   static constexpr std::int64_t kShares = 5'040;  // whole parts for up to ten clients
 
+  const LeavingWaves* form_of(std::uint32_t client, const recording::PlayedWork* work, JobId job) const;
+  const LeavingWaves* form_of(const Stream& s, const Item& item) const {
+    return form_of(s.client, item.work, item.job);
+  }
+  Duration length_of(const Stream& s, const Item& item) const;
+  void leave(std::uint32_t stream, Time now);
+  void gone(std::uint32_t stream, Time now);
+  void go_on(std::uint32_t stream, Time now);
   void advance(std::uint32_t stream, Time now);
   bool pass_waits(std::uint32_t stream, Time now);
   void set_ready(Stream& stream, bool ready);
@@ -163,6 +190,7 @@ class GpuStreams {
 
   const Device& device_;
   StreamHost& host_;
+  bool leaving_ = false;
   std::vector<ClientStreams> clients_;
   std::vector<Context> contexts_;
   std::vector<Stream> streams_;

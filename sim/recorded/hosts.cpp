@@ -176,6 +176,7 @@ PlayedRun* RecordedWorld::open_job(RecordedClient& client, JobId job) {
 void RecordedWorld::perhaps_finish(RecordedClient& client, JobId job) {
   PlayedRun* open = open_job(client, job);
   if (open == nullptr || open->parts > 0 || (!open->by_host && open->works > 0)) return;
+  if (streams_.holds(job)) return;
   if (client.stay && client.stay->job == job) end_stay(client);
   streams_.end_copies(job);
   note({.time = now_, .job = job, .mark = Mark::finished});
@@ -247,16 +248,16 @@ void RecordedWorld::go_on(HostThread& thread, RecordedClient& client) {
 void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
   const recording::PlayedProgram& program = *client.recorded->program;
   const Step& step = program.steps[thread.step];
-  const bool submits = step.first_work < program.steps[thread.step + 1].first_work;
   thread.call_began = now_;
   thread.awaited.clear();
-  if (submits) {
-    if (controlled() && traps_at_gate(client, thread)) return;
-    if (thread.doing != HostThread::Doing::room && !may_submit(client, thread)) {
-      thread.doing = HostThread::Doing::gate;
-      thread.since = now_;
-      return ask(client);
-    }
+  const bool works = submits(client, thread);
+  if (works && controlled() && traps_at_gate(client, thread)) return;
+  if (thread.doing != HostThread::Doing::room && !may_submit(client, thread)) {
+    thread.doing = HostThread::Doing::gate;
+    thread.since = now_;
+    return ask(client);
+  }
+  if (works) {
     if (!has_room(client, thread)) {
       if (std::exchange(thread.doing, HostThread::Doing::room) != HostThread::Doing::room)
         thread.since = now_;
@@ -374,6 +375,11 @@ void RecordedWorld::progressed(ClientId id) {
   call_at_gate(client);
   client.granted.look = true;
   if (streams_.outstanding(id) == 0) client.granted.idle_since = now_;
+}
+
+bool RecordedWorld::submits(const RecordedClient& client, const HostThread& thread) const {
+  const recording::PlayedProgram& program = *client.recorded->program;
+  return program.steps[thread.step].first_work < program.steps[thread.step + 1].first_work;
 }
 
 void RecordedWorld::work_over(JobId job) {

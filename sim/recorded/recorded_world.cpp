@@ -23,7 +23,7 @@ RecordedWorld::RecordedWorld(const WorldSetup& setup)
     const Recorded& recorded = *client.recorded;
     clients_.emplace_back(ClientRun(setup_, ClientId{c}, ClientRun::Form::original), recorded);
     clients_.back().own_pace = recorded.own_pace;
-    streams_.add_client(*recorded.program, recorded.kernel_scale);
+    streams_.add_client(recorded);
     first_thread_.push_back(threads);
     threads += recorded.program->timelines();
     std::vector<HostThread>& of = clients_.back().threads;

@@ -39,6 +39,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   void quiet(ClientId client) override;
   void other_kernels(ClientId client) override;
   void copying(JobId job, bool to_host, bool begins) override;
+  void left(ClientId client) override;
 
   // --- Orders
   LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override;
@@ -65,6 +66,8 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   void go_on(HostThread& thread, RecordedClient& client);
   void call(RecordedClient& client, HostThread& thread);
   bool may_submit(const RecordedClient& client, const HostThread& thread);
+  bool runs_ahead(const RecordedClient& client, const HostThread& thread) const;
+  bool submits(const RecordedClient& client, const HostThread& thread) const;
   bool has_room(const RecordedClient& client, const HostThread& thread) const;
   void submit(RecordedClient& client, HostThread& thread);
   void order(RecordedClient& client, const recording::PlayedOrder& order, HostThread& thread);

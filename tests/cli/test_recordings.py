@@ -31,10 +31,11 @@ policies: [passthrough]
 """
 
 
-def program(path, kernels=(1_000_000, 1_000_000), jobs=3):
+def program(path, kernels=(1_000_000, 1_000_000), jobs=3, blocks=4):
     """Each job submits its kernels one behind the other, waits for them, and 100 us later comes the next one. Alone a job takes
     5 us until its first kernel runs, 1 us between two, and 6 us from the last one's end to its own."""
     recorder, begin = Recorder(), 10_000
+    recorder.launches = [("_Z1kv", blocks, 32)]
     for _ in range(jobs):
         called, runs, calls = begin, begin + 5_000, []
         for length in kernels:
@@ -71,6 +72,36 @@ class Recordings(ProgramTest):
             self.play(f"    - {{name: A, recording: {{file: a.rec, scale: {{kernels: {scale}}}}}}}\n", out=f"out{scale}")
             self.assertEqual(self.times(out=f"out{scale}"), [length] * 3)
             self.assertEqual(self.times(out=f"out{scale}", column="standalone_ns"), [length] * 3)
+
+    def test_forms_say_which_kernels_can_leave(self):
+        program(self.folder / "long.rec", kernels=(8_000_000,), blocks=42_240)  # ten waves on an H100
+        self.file("kernels.json", json.dumps([{"kernel": "_Z1kv", "forms": ["slice", "prologue"], "line": 7}]))
+        self.file("slices.json", json.dumps([{"kernel": "_Z1kv", "forms": ["slice"]}]))
+        clients = """    - {name: A, recording: {file: long.rec, forms: @}}
+    - {name: B, priority: 1, recording: b.rec, repeat: {releases: [1 ms, 9 ms]}}
+"""
+
+        def times(forms, out):
+            self.play(clients.replace("@", forms), lambda text: text.replace("passthrough", "piv") + "grant: job\n", out)
+            return self.times("A", out), self.times("B", out)
+
+        gate = times("{default: gate}", "gate")
+        loop = times("{default: loop}", "loop")
+        prologue = times("{default: prologue}", "prologue")
+        # A wave lasts 800 us. B, which asks for the GPU in A's second wave, has it when that is over, or with the kernel.
+        self.assertGreater(gate[1][0], 7_000_000)
+        self.assertLess(loop[1][0], 1_300_000)
+        claims = -(-73 * 8 * 4224 // 100)
+        self.assertEqual(prologue[1][0], loop[1][0] + claims)
+        for number, (forms, expected) in enumerate([
+                ("{kernels: {_Z1k*: prologue, '*': loop}}", prologue), ("{kernels: {_Z2*: prologue}, default: loop}", loop),
+                ("kernels.json", prologue), ("{inspected: slices.json, default: prologue}", gate),
+                ("{inspected: kernels.json, kernels: {'*': gate}}", gate), ("{default: prologue, worth: 8 ms}", gate),
+                ("{default: prologue, worth: 7999999 ns}", prologue), ("{default: prologue, block_time: 190 ns}", gate),
+                ("{default: prologue, block_time: 189 ns}", prologue),
+                ("{default: {name: prologue, params: {claim_ns: 0}}}", loop)]):
+            with self.subTest(forms):
+                self.assertEqual(times(forms, f"forms{number}"), expected)
 
     def test_standalone_times_of_a_scaled_program_are_those_with_nobody_else_there(self):
         self.play("    - {name: A, recording: {file: a.rec, scale: {kernels: 2}}}\n    - {name: B, recording: b.rec}\n")
@@ -199,6 +230,14 @@ class Recordings(ProgramTest):
                 ("{file: a.rec, scale: {kernels: 0}}", "workload.clients.0.recording.scale.kernels", "0"),
                 ("{file: a.rec, scale: {kernels: -1}}", "workload.clients.0.recording.scale.kernels", "-1"),
                 ("{file: a.rec, scale: {gpu: 2}}", "workload.clients.0.recording.scale.gpu", "unknown key"),
+                ("{file: a.rec, forms: none.json}", "workload.clients.0.recording.forms", "none.json"),
+                ("{file: a.rec, forms: a.rec}", "workload.clients.0.recording.forms", "no such list"),
+                ("{file: a.rec, forms: {default: sliced}}", "workload.clients.0.recording.forms.default", "'sliced'"),
+                ("{file: a.rec, forms: {default: {name: slice}}}", "workload.clients.0.recording.forms.default.name", "'slice'"),
+                ("{file: a.rec, forms: {kernels: prologue}}", "workload.clients.0.recording.forms.kernels", "'prologue'"),
+                ("{file: a.rec, forms: {kernels: {k: {name: loop, params: {claim_ns: 1}}}}}",
+                 "workload.clients.0.recording.forms.kernels.k.params.claim_ns", "unknown key"),
+                ("{file: a.rec, forms: {worth: 3}}", "workload.clients.0.recording.forms.worth", "3"),
                 ("{file: a.rec, busy: no}", "workload.clients.0.recording.busy", "'no'"),
                 ("a.rec, kernels: [{name: k, block_tasks: 1, time: 1 ms}]", "workload.clients.0.recording", "both recording and kernels"),
                 ("a.rec, native: true", "workload.clients.0.recording", "both recording and native")):

@@ -23,7 +23,7 @@ SearchedResponses search(const TaskSet& set, std::uint64_t steps, std::uint64_t 
   return search_worst_case(set, {std::nullopt, steps}, seed, kGoOn);
 }
 
-TaskSet set_of(const std::string& yaml) {
+TaskSet attacked_set_of(const std::string& yaml) {
   const Node node = parse_yaml("kind: taskset\nversion: 1\nname: t\n" + yaml, "taskset");
   return read_task_set(Field(node, ""));
 }
@@ -111,7 +111,7 @@ TEST_CASE("the same seed and steps find the same, another seed other releases", 
 
 TEST_CASE("shorter blocks can make a response longer, and the search finds that", "[search]") {
   // With full blocks x joins the queue at 2 and ends at 4. If c ends before 2, y comes first and keeps x out.
-  const TaskSet set = set_of(
+  const TaskSet set = attacked_set_of(
       "device: {layout: pool, m: 4}\nsubmitted: listed\nstreams:\n"
       "  - {name: s1, kernels: [{name: a, C: 2, g: 1, b: 1}, {name: x, C: 4, g: 1, b: 4}]}\n"
       "  - {name: s2, kernels: [{name: c, C: 3, g: 1, b: 1}, {name: y, C: 20, g: 1, b: 1}]}\n");
@@ -136,7 +136,7 @@ TEST_CASE("a search with a limit in time stops, and says how to repeat it", "[se
 }
 
 TEST_CASE("kernels that are submitted once: the worst order", "[search]") {
-  const TaskSet set = set_of(
+  const TaskSet set = attacked_set_of(
       "device: {layout: pool, m: 4}\nstreams:\n"
       "  - {name: s1, kernels: [{name: a, C: 4, g: 1, b: 4}, {name: b, C: 8, g: 1, b: 4}]}\n"
       "  - {name: s2, kernels: [{name: c, C: 12, g: 1, b: 4}]}\n");

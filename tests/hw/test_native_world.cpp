@@ -17,6 +17,7 @@
 #include "hw/native/process.hpp"
 #include "hw/native/wire.hpp"
 #include "models/error.hpp"
+#include "models/run/lateness.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario.hpp"
 #include "tests/scratch_folder.hpp"

@@ -3,9 +3,10 @@ import collections
 import functools
 
 from recorded_alone import lengths_alone
-from recorded_gates import OpenGate
+from recorded_forms import forms_of
+from recorded_gates import Gate, OpenGate
 from recorded_hosts import Helper, Home, Job
-from recorded_parts import CONTEXT, COPY, EVENT, RECORD, STREAM, WAIT_EVENT, covered
+from recorded_parts import CONTEXT, COPY, EVENT, KERNEL, RECORD, STREAM, WAIT_EVENT, covered
 from recorded_streams import Context, Stream, Submitted, Wait
 from simpy_inputs import quantity, round_half_up, share
 
@@ -37,6 +38,7 @@ class Client:
             mine = [job for job in self.recorded if job.home == name]
             self.hosts[name] = Home(world, self, place, mine) if mine else Helper(world, self, place)
         self.gate = OpenGate()
+        self.forms, self.in_streams = forms_of(asked, self.program, self.kernels_scale, world.device), (RECORD, WAIT_EVENT)
         self._releases(spec)
 
     @property
@@ -179,13 +181,14 @@ class Client:
         job.parts -= 1
         if job.parts:
             return
-        last = [work for work in job.works if not work.over] if job.recorded.to_last_work else []
-        if not last:
+        last = [work for work in job.works if not work.over]
+        needs_all = job.recorded.to_last_work
+        if not self.holds(job) and not (needs_all and last):
             self._over(job)
             return
 
         def over():
-            if all(work.over for work in last):
+            if not self.holds(job) and not (needs_all and not all(work.over for work in last)):
                 self._over(job)
                 return True
             return False
@@ -235,6 +238,16 @@ class Client:
             return work.length
         return round_half_up(work.length * self.kernels_scale)
 
+    def form_of(self, work, job):
+        """In which the work can leave, under grants."""
+        return self.forms.get(work.shape) if work.kind == KERNEL and job and isinstance(self.gate, Gate) else None
+
+    def holds(self, job):
+        return any(stream.holds(job) for stream in self.streams)
+
+    def on_device(self):
+        return self.works - sum(stream.works for stream in self.streams if stream.left())
+
     def _behind_null(self, stream):
         """Puts the next entry of a stream behind what it waits for by its kind."""
         targets = [entry for other in self.program.null_of(stream) for entry in self.streams[other].given()]
@@ -245,7 +258,8 @@ class Client:
         """What a step does when it begins; returns what its host waits for."""
         for work in step.works:
             self._behind_null(work.stream)
-            entry = Submitted(self.streams[work.stream], work, self.world.now, self._length(work), job)
+            form, length = self.form_of(work, job), self._length(work)
+            entry = Submitted(self.streams[work.stream], work, self.world.now, form.length(length) if form else length, job, form)
             self.streams[work.stream].put(entry)
             if job:
                 job.works.append(entry)

@@ -20,6 +20,7 @@ class Recorder:
         self.streams = [stream if isinstance(stream, tuple) else (0, stream) for stream in streams]
         self.threads = threads
         self.functions = [(f"function{kind}", kind) for kind in range(KINDS)]
+        self.launches = [("_Z1kv", 4, 32)]   # name, blocks, threads; kernels take them in turn
         self.calls, self.works, self.orders, self.jobs, self.transfers = [], [], [], [], []
 
     def call(self, begin, length, kind=0, thread=0, function=None):
@@ -27,7 +28,7 @@ class Recorder:
         return len(self.calls) - 1
 
     def work(self, call, stream, begin, length, kind=KERNEL, transfer=None):
-        shape = 0
+        shape = len(self.works) % len(self.launches) if kind == KERNEL else 0
         if kind in (COPY, MEMSET):
             shape = len(self.transfers)
             self.transfers.append(transfer or (DEVICE, DEVICE, 1))
@@ -90,8 +91,9 @@ class Recorder:
         fill(database, "contexts", [(context, 0, 0, 1 + context) for context in range(self.contexts)])
         fill(database, "streams", [(number, context, 7 + number, kind, 0) for number, (context, kind) in enumerate(self.streams)])
         fill(database, "functions", [(number, *function) for number, function in enumerate(self.functions)])
-        fill(database, "kernels", [(0, "_Z1kv")])
-        fill(database, "launches", [(0, 0, 4, 1, 1, 32, 1, 1, 0, 0, 0, 16, 0, 0, 0, 0)])
+        fill(database, "kernels", [(number, name) for number, (name, _, _) in enumerate(self.launches)])
+        fill(database, "launches", [(number, number, blocks, 1, 1, threads, 1, 1, 0, 0, 0, 16, 0, 0, 0, 0)
+                                    for number, (_, blocks, threads) in enumerate(self.launches)])
         fill(database, "graphs", [(0, 0, 1)])
         fill(database, "transfers", [(number, 64, *transfer) for number, transfer in enumerate(self.transfers)])
         fill(database, "calls", rows)

@@ -2,6 +2,8 @@
 import functools
 import types
 
+from recorded_forms import runs_ahead
+from recorded_streams import Submitted
 from simpy_inputs import quantity
 from simpy_policies import POLICIES
 from simpy_priorities import PRIORITY_POLICIES
@@ -13,6 +15,8 @@ FREE, ORDERED, OPEN, CLOSED, OVER = range(5)
 
 class OpenGate:
     """Under `passthrough`."""
+
+    flag = None     # the job whose kernels are to leave
 
     def program_begins(self, begin):
         begin()
@@ -60,19 +64,23 @@ class Gate(OpenGate):
     # -- submissions
 
     def come(self, host, job, passes, step):
-        if job is None or self._lets(job):
+        if self._lets(job, step):
             passes()
             return
-        self.waiting.append((self.world.now, host.place, job, passes))
+        self.waiting.append((self.world.now, host.place, job, step, passes))
         self._ask()
 
-    def _lets(self, job):
+    def _lets(self, job, step):
         limit = self.scheduler.in_flight
+        if runs_ahead(self.client, step, job):
+            return False
+        if job is None or not step.works:
+            return True
         return self.state == OPEN and job is self.asked.job and (limit is None or self.client.works < limit)
 
     def _first(self, may):
         """Of those that wait, who has waited longest, then the first timeline."""
-        return min((entry for entry in self.waiting if may(entry[2])), key=lambda entry: entry[:2], default=None)
+        return min((entry for entry in self.waiting if may(*entry[2:4])), key=lambda entry: entry[:2], default=None)
 
     def settle(self):
         """Lets through what may go."""
@@ -81,13 +89,14 @@ class Gate(OpenGate):
             first[-1]()
 
     def _waits(self):
-        return self._first(lambda job: job is self.asked.job) is not None
+        return self._first(lambda job, _: job is self.asked.job) is not None
 
     def _ask(self):
-        if self.state != FREE or self.known or not self.waiting:
+        first = self._first(lambda job, _: job is not None)
+        if self.state != FREE or self.known or not first:
             return
         if not self.asked:
-            self.asked = Asked(self, self._first(lambda job: True)[2])
+            self.asked = Asked(self, first[2])
         if self._waits():
             self.known, asked = True, self.asked
             self.asking.gpus = [self.client.gpu.number]
@@ -100,7 +109,9 @@ class Gate(OpenGate):
         now = self.world.now
         if self.closing:
             self.closing, self.state = False, CLOSED
-        if self.client.works and not (self.state == CLOSED and self.scheduler.overlap):
+            if not self.scheduler.overlap:
+                self._raise_flag()
+        if self.client.on_device() and not (self.state == CLOSED and self.scheduler.overlap):
             return
         if self.state == CLOSED:
             self._over()
@@ -118,6 +129,7 @@ class Gate(OpenGate):
         def opens(grant=self.grants):
             if self.grants == grant and self.state == ORDERED and not self.closing:
                 self.state, self.opened = OPEN, self.world.now
+                self._lower_flag()
                 self.settle()
 
         self.world.at(self.world.now + self.scheduler.launch, opens)
@@ -127,6 +139,19 @@ class Gate(OpenGate):
             self.closing = self.grants == grant and self.state in (ORDERED, OPEN)
 
         self.world.at(self.world.now + self.scheduler.evict, close)
+
+    def _raise_flag(self):
+        self.flag = self.asked.job
+        for stream in self.client.streams:
+            head = stream.queue[0] if stream.queue else None
+            if isinstance(head, Submitted) and head.running and head.flagged and head.rest is None:
+                head.leave()
+
+    def _lower_flag(self):
+        self.flag = None
+        for stream in self.client.streams:
+            if stream.left():
+                stream.queue[0].comes_back()
 
     def kernel_runs(self):
         if self.state in (OPEN, CLOSED) and self.opened is not None and not self.started:
@@ -151,7 +176,7 @@ class Gate(OpenGate):
         client.end_stay()
         asked.served += client.used - self.used
         self.used = client.used
-        self.known = asked.ready = self._waits()
+        self.known = asked.ready = self._waits() or asked.more() and client.holds(asked.job)
         if not asked.more():
             self.asked = None
         launch = types.SimpleNamespace(job=asked, kernel=asked.kernel, did=1, start=self.world.now)

@@ -36,7 +36,7 @@ def latest(*times):
 
 class Work:
     __slots__ = ("call", "stream", "kind", "begin", "end", "length", "follows", "launch", "behind", "to_host", "to_device",
-                 "synchronous", "pinned")
+                 "synchronous", "pinned", "shape")
 
     @property
     def copies(self):
@@ -98,6 +98,8 @@ class Program:
         self.contexts = rows("gpu, number", "contexts")
         self.streams = rows("context, kind", "streams")
         functions = [kind for kind, in rows("kind", "functions")]
+        self.launches = rows("kernels.name, grid_x * grid_y * grid_z, block_x * block_y * block_z",
+                             "launches JOIN kernels ON kernels.id = launches.kernel", "launches.id")
         transfers = rows('"from", "to", asynchronous', "transfers")
         self.jobs = []
         for number, (kind, thread, begin, length, warm_up) in enumerate(rows('kind, thread, "begin", length, warm_up', "jobs")):
@@ -114,7 +116,7 @@ class Program:
             self.steps.append(step)
         for call, stream, kind, shape, after, length in rows("call, stream, kind, shape, after, length", "works"):
             work = Work()
-            work.call, work.stream, work.kind, work.length = self.steps[call], stream, kind, length
+            work.call, work.stream, work.kind, work.length, work.shape = self.steps[call], stream, kind, length, shape
             work.begin = work.call.begin + after
             work.end = work.begin + length
             source, target, asynchronous = transfers[shape] if kind == COPY else (None, None, True)
@@ -124,6 +126,13 @@ class Program:
             work.call.works.append(work)
         for call, kind, place, recorded in rows("call, kind, place, recorded", "orders", "call"):
             self.steps[call].order = kind, place, recorded
+
+    def played(self):
+        """The works of jobs behind the warm-up, and of what is before them."""
+        for job in self.jobs:
+            if not job.warm_up:
+                for steps in (job.before, job.part.steps, *(other.steps for other in job.others)):
+                    yield from (work for step in steps for work in step.works)
 
     def each_work(self):
         return (work for step in self.steps for work in step.works)

@@ -30,6 +30,8 @@ class DrawnProgram:
                 kind = BLOCKING
             streams.append((context, kind))
         self.recorder = Recorder(streams, self.homes + (helpers if self.homes == 1 else 0), contexts)
+        self.recorder.launches = [(f"_Z{place}kv", draw.choice([1, 7, 40, draw.randint(1, 500)]), draw.choice([32, 128, 256, 1000, 1024]))
+                                  for place in range(draw.randint(1, 3))]
         self.threads = [Thread(number) for number in range(self.recorder.threads)]
         self.helpers = self.threads[self.homes:]
         self.silent = {helper.number: draw.random() < 0.5 for helper in self.helpers}

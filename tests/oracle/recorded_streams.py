@@ -18,8 +18,12 @@ class Entry:
 class Submitted(Entry):
     """A work, as it is played."""
 
-    def __init__(self, stream, work, now, length, job):
+    def __init__(self, stream, work, now, length, job, form=None):
         super().__init__(stream)
+        self.form, self.length = form, length
+        self.rest = None       # of it, once it has left
+        self.away = False      # it has left
+        self.turn = 0          # of its ends that are planned the last one counts
         self.work, self.due, self.job = work, now + work.launch, job
         self.begin = None      # when it may begin
         self.since = None      # it has run since then
@@ -37,19 +41,60 @@ class Submitted(Entry):
 
     def run(self):
         """A kernel begins, or goes on."""
-        world, since = self.stream.world, self.stream.world.now
+        since = self.stream.world.now
         self.since, self.stopped = since, False
         self.began = since if self.began is None else self.began
+        self._plan()
+        if self.flagged and self.rest is None:
+            self.leave()
 
-        def end():
-            if self.since == since and not self.over:
+    def _plan(self):
+        self.turn += 1
+
+        def end(turn=self.turn):
+            if self.turn != turn or self.over:
+                return
+            if self.rest is None:
                 self.stream.ends(self)
+            else:
+                self._gone()
 
-        world.at(since + self.left, end)
+        self.stream.world.at(self.stream.world.now + self.left, end)
 
     def stop(self):
         self.left -= self.stream.world.now - self.since
         self.since, self.stopped = None, True
+        self.turn += 1
+
+    # -- it leaves before its end
+
+    @property
+    def flagged(self):
+        flag = self.stream.client.gate.flag
+        return self.form is not None and flag is not None and flag is self.job
+
+    def leave(self):
+        """It sees the flag, and so do those behind it."""
+        now = self.stream.world.now
+        leaves = self.form.leaves(self.length, self.length - self.left + now - self.since)
+        if leaves is None:
+            return
+        self.left, self.rest = leaves
+        for entry in itertools.islice(self.stream.queue, 1, None):
+            if not (isinstance(entry, Submitted) and entry.flagged):
+                break
+            self.left += entry.work.behind + entry.form.claims(entry.form.blocks)
+        self.since = now
+        self._plan()
+
+    def _gone(self):
+        self.left, self.rest, self.since, self.away = self.rest, None, None, True
+        if self.stream.client.gate.flag is None:
+            self.comes_back()
+
+    def comes_back(self):
+        self.away, self.begin = False, self.stream.world.now
+        self.stream.world.touch(self.stream)
 
 
 class Wait(Entry):
@@ -97,7 +142,7 @@ class Stream:
                 head.begin = max([head.due] + after)
                 self.world.at(head.due, self._look)
                 self.world.at(head.begin, self._look)
-            if now >= head.begin and not head.running:
+            if now >= head.begin and not head.running and not head.away:
                 self._begin(head)
             return
 
@@ -125,12 +170,22 @@ class Stream:
     def vanish(self):
         if self.queue and isinstance(self.queue[0], Submitted):
             self.queue[0].since = None
+            self.queue[0].turn += 1
         self.queue.clear()
         self.works = 0
 
     def ready(self):
         head = self.queue[0] if self.queue else None
-        return isinstance(head, Submitted) and head.is_kernel and head.due <= self.world.now
+        return isinstance(head, Submitted) and head.is_kernel and head.due <= self.world.now and not head.away
+
+    def left(self):
+        """Whether what is at the head has left."""
+        return bool(self.queue) and getattr(self.queue[0], "away", False)
+
+    def holds(self, job):
+        """Whether a kernel of the job has left, or is about to, or comes behind one that has."""
+        leaves = self.left() or bool(self.queue) and getattr(self.queue[0], "rest", None) is not None
+        return leaves and any(getattr(entry, "job", None) is job for entry in self.queue)
 
     def due_behind(self):
         """Whether work is due behind what is at the head."""

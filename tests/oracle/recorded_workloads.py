@@ -6,6 +6,18 @@ def time(value):
     return f"{value} ns"
 
 
+def draw_forms(draw):
+    def form():
+        params = {key: value for key, value in {"claim_ns": draw.choice([0, 5, 40.5]), "claim_1024_ns": draw.choice([2, 90.25]),
+                                                "overhead": draw.choice([0.9, 1.3, 2])}.items() if draw.random() < 0.5}
+        return draw.choice(["gate", "loop", "prologue", {"name": "prologue", "params": params}])
+
+    forms = {"worth": time(draw.choice([0, 0, 0, 3_000])), "block_time": time(draw.choice([0, 0, 40])), "default": form()}
+    if draw.random() < 0.5:
+        forms["kernels"] = {pattern: form() for pattern in draw.sample(["_Z0*", "_Z[12]kv", "*"], 2)}
+    return forms
+
+
 def draw_client(draw, name, recordings, without=()):
     path, jobs = draw.choice(recordings)
     asked = {"file": str(path)}
@@ -16,6 +28,8 @@ def draw_client(draw, name, recordings, without=()):
         asked["scale"] = {key: draw.choice([0.5, 1.5, 2, 0.333]) for key in draw.choice([["kernels"], ["host"], ["kernels", "host"]])}
     if draw.random() < 0.2 and "unknown" not in without:
         asked["busy"] = "unknown"
+    if draw.random() < 0.5 and "forms" not in without:
+        asked["forms"] = draw_forms(draw)
     client = {"name": name, "recording": asked if len(asked) > 1 else str(path)}
     count = draw.randint(1, 8)
     repeat = {"jobs": count}

@@ -40,12 +40,13 @@ def name_and_params(spec):
 class Kernel:
     """A kernel of the workload file with everything parsed; `fit` of its blocks are on the device at once."""
     __slots__ = ("tasks", "fit", "resident", "original", "transformed", "time", "declared", "eviction_delay", "task_length",
-                 "see", "drain", "useful", "drain_work", "host_work", "gap", "priority")
+                 "see", "drain", "useful", "threads", "drain_work", "host_work", "gap", "priority")
 
     def __init__(self, spec, device, mechanism, client_priority, privileged):
         self.tasks = spec["block_tasks"] if "block_tasks" in spec else math.prod(spec["grid"])
         self.fit = persistent_blocks(spec, device)
         self.resident = min(self.fit, self.tasks)
+        self.threads = math.prod(spec["block"])
         overhead = share(spec.get("transformation_overhead", 1))
         self.original = (quantity(spec["time"]) if "time" in spec
                          else quantity(spec["time_per_block_task"]) * self.tasks)

@@ -40,6 +40,29 @@ class FlagCopy:
         return 0
 
 
+    def claims(self, kernel, blocks):
+        """What those blocks of an ordinary grid that have not begun add to a drain."""
+        return 0
+
+
+class Loop(FlagCopy):
+    pass
+
+
+class Prologue(FlagCopy):
+    def __init__(self, params, device):
+        super().__init__(params, device)
+        self.few, self.many = share(params.get("claim_ns", "0.73")), share(params.get("claim_1024_ns", "1.8"))
+        self.overhead = share(params.get("overhead", 1))
+
+    def claims(self, kernel, blocks):
+        part = Fraction(min(max(kernel.threads, 256), 1024) - 256, 768)
+        return ceil_div(blocks * round_half_up(1000 * (self.few + part * (self.many - self.few))), 1000)
+
+    def running_time(self, kernel):
+        return max(round_half_up(kernel.transformed * self.overhead), self.claims(kernel, kernel.tasks))
+
+
 class WriteValue(FlagCopy):
     pending_work = False
 
@@ -120,7 +143,7 @@ class Slice(FlagCopy):
 
 
 MECHANISMS = {"flag-copy": FlagCopy, "write-value": WriteValue, "ideal": Ideal, "basic": Basic, "proxy": Proxy,
-              "proxy-adaptive": ProxyAdaptive, "slice": Slice}
+              "proxy-adaptive": ProxyAdaptive, "slice": Slice, "prologue": Prologue, "loop": Loop}
 
 
 def mechanism(spec, device):

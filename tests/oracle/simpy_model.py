@@ -121,10 +121,10 @@ class Gpu:
         env, kernel = self.env, launch.kernel
         seen, gone = env.now + kernel.see, launch.end
         if seen <= launch.start:
-            gone, launch.did = launch.start, 0
+            gone, launch.did = launch.start + self.mechanism.claims(kernel, launch.tasks), 0
         elif launch.end > seen + kernel.drain_work:
-            gone = min(launch.end, seen + kernel.drain)
             launch.did = (seen - launch.start + kernel.drain_work) * kernel.tasks // kernel.time
+            gone = min(launch.end, seen + kernel.drain + self.mechanism.claims(kernel, launch.tasks - launch.did))
         # Decisions come after all other events of an instant, so at launch.start it has begun.
         if env.now < launch.start:
             yield env.timeout(launch.start - env.now)

@@ -211,6 +211,18 @@ def test_polling_mechanisms():
            [("A", 0, 0, 10, 2474, 1, 2), ("B", 0, 10, 1875, 1998, 0, 1)])
 
 
+def test_rewritten_kernels_leave():
+    # loop: seen at 530, 800 later gone, with 520 + 400 ns of work: 9 tasks, 1338. B 1348..1448, 1456. A's last 7 tasks
+    # 1466..2166, 2174.
+    polled("loop", [("A", 0, 0, 10, 2174, 1, 2), ("B", 0, 10, 1348, 1456, 0, 1)])
+    # prologue: the last 7 blocks claim before it is gone, 5 each: 1365, 1373. B 1383..1483, 1491. A 1501..2201, 2209.
+    polled({"name": "prologue", "params": {"claim_ns": 5}},
+           [("A", 0, 0, 10, 2209, 1, 2), ("B", 0, 10, 1383, 1491, 0, 1)])
+    # No faster than its blocks can be claimed: 16 * 110 = 1760. Of it 920 are 8 blocks; 8 * 110: gone at its end, 1770.
+    polled({"name": "prologue", "params": {"claim_ns": 110}},
+           [("A", 0, 0, 10, 2804, 1, 2), ("B", 0, 10, 1788, 1906, 0, 1)])
+
+
 def test_busy_host_threads_launch_later():
     # As above, but A's host thread works from 0 to 2000. At 1556 it is busy for another 444: signalled after 50, it
     # launches, 1616..2554, 2557; or when it is through, 2010..2948, 2951.

@@ -71,7 +71,7 @@ def several_gpus(draw, device, clients):
 
 def mechanism(draw, room):
     """One for kernels of which at least `room` blocks fit on the device: proxies need one for themselves."""
-    names = ["flag-copy", "write-value", "ideal", "basic", "slice"] + ["proxy", "proxy-adaptive", "proxy-adaptive"] * (room > 1)
+    names = ["flag-copy", "write-value", "ideal", "basic", "slice", "prologue", "prologue", "loop"] + ["proxy", "proxy-adaptive", "proxy-adaptive"] * (room > 1)
     name = draw.choice(names)
 
     def some(**choices):
@@ -81,7 +81,8 @@ def mechanism(draw, room):
     polls = some(useful=[0, 0.25, 0.3, 0.5, 1], relaunch=["signal", "wait"], signal_after=["0 ns", "1 us", "30 us", "5 ms"])
     interval = some(r=[1, 3, 10, 1000], L=["1 us", "10 us", "333 us", "4 ms"], interval=["several-per-slice", "as-printed"],
                     first_block_task=[0.01, 0.5, 1, 1.37, 20])
-    params = {"flag-copy": flags, "write-value": flags, "ideal": {}, "basic": polls, "proxy": polls,
+    claims = some(claim_ns=[0, 0.73, 12, 999.9], claim_1024_ns=[0, 1.8, 33.3], overhead=[0.9, 1.003, 1.21])
+    params = {"prologue": {**flags, **claims}, "loop": flags, "flag-copy": flags, "write-value": flags, "ideal": {}, "basic": polls, "proxy": polls,
               "proxy-adaptive": {**polls, **interval}, "slice": some(slice_cost=["0 ns", "1 ns", "5 us"])}[name]
     return {"name": name, "params": params} if params else name
 
