@@ -21,9 +21,13 @@ void add_completion(CLI::App& app, int& code);
 void add_manual(CLI::App& app, int& code);  // likewise
 void add_doctor(CLI::App& app, int& code);
 void add_import(CLI::App& app, int& code);
+void add_inspect(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);
 void add_new(CLI::App& app, int& code);
 void add_taskset(CLI::App& app, int& code);
+void add_prepare(CLI::App& app, int& code);
+// `arguments`: all that was given behind the command's name.
+void add_ptxas(CLI::App& app, const std::vector<std::string>& arguments, int& code);
 void add_report(CLI::App& app, int& code);
 void add_trace(CLI::App& app, int& code);
 void add_serve(CLI::App& app, int& code);

@@ -7,7 +7,9 @@
 #include <cstring>
 
 #include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
 #include "experiments/library/build.hpp"
+#include "hw/transform/ptxas/wrapped_ptxas.hpp"
 #include "models/error.hpp"
 #include "models/nearest.hpp"
 
@@ -38,11 +40,35 @@ std::vector<std::string> program_behind_dashes(int& argc, char** argv) {
   return {};
 }
 
+// Takes what stands behind `gangway ptxas`, or behind a link's name: options and all, it is ptxas's. What
+// asks for the command's own help stays.
+std::vector<std::string> ptxas_arguments(int& argc, char** argv) {
+  if (argc < 2 || std::strcmp(argv[1], "ptxas") != 0) return {};
+  if (argc == 3 && std::strcmp(argv[2], "--help") == 0) return {};
+  std::vector<std::string> words(argv + 2, argv + argc);
+  argc = 2;
+  return words;
+}
+
+// The program, called by the name of ptxas.
+int run_as_ptxas(int argc, char** argv) {
+  try {
+    return transform::wrapped_ptxas({argv + 1, argv + argc}, catch_interrupts());
+  } catch (const InputError& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 1;
+  }
+}
+
 }  // namespace
 }  // namespace gangway
 
 int main(int argc, char** argv) {
   using namespace gangway;
+  if (transform::is_called_ptxas(argv[0])) return run_as_ptxas(argc, argv);
   CLI::App app{"Gangway: simulate and validate preemptive GPU scheduling", "gangway"};
   app.set_version_flag("--version", "gangway " + build_version() + " " + build_commit());
   app.require_subcommand(1);
@@ -66,6 +92,10 @@ int main(int argc, char** argv) {
   add_exec(app, program, code);
   add_record(app, program, code);
   add_import(app, code);
+  add_inspect(app, code);
+  add_prepare(app, code);
+  const std::vector<std::string> for_ptxas = ptxas_arguments(argc, argv);
+  add_ptxas(app, for_ptxas, code);
   add_doctor(app, code);
   add_completion(app, code);
   add_manual(app, code);

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <memory>
+#include <thread>
+
+#include "cli/command_tree.hpp"
+#include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
+#include "hw/transform/cache/cache_folder.hpp"
+#include "hw/transform/cache/kernel_cache.hpp"
+#include "hw/transform/prepare/preparation.hpp"
+#include "models/error.hpp"
+#include "models/quantity.hpp"
+
+namespace gangway {
+namespace {
+
+void say(const std::string& line) { fmt::print(stderr, "note: {}\n", line); }
+
+void show(const transform::PrepareProgress& progress) {
+  fmt::print(stderr, "\r\033[K{}/{} modules, {:.1f} s", progress.done, progress.modules, progress.seconds);
+}
+
+void list_entries() {
+  transform::KernelCache cache(transform::cache_folder(), say);
+  std::uint64_t bytes = 0;
+  const auto entries = cache.list();
+  for (const transform::ListedEntry& entry : entries) {
+    char used[32] = "";
+    const std::time_t at = entry.used;
+    std::tm broken{};
+    std::strftime(used, sizeof used, "%Y-%m-%d %H:%M", localtime_r(&at, &broken));
+    fmt::print("{}  {:>7}  {:>5} kernels {:>5} forms  {:>10}  {}{}\n", used, entry.gpu, entry.kernels,
+               entry.trouble.empty() ? entry.forms : 0,
+               to_text(Bytes{static_cast<std::int64_t>(entry.bytes)}), entry.origin,
+               entry.trouble.empty() ? "" : " (" + entry.trouble + ")");
+    bytes += entry.bytes;
+  }
+  fmt::print("{} modules, {}, in {}\n", entries.size(), to_text(Bytes{static_cast<std::int64_t>(bytes)}),
+             transform::cache_folder());
+}
+
+std::uint64_t bytes_option(const std::string& text) {
+  Bytes bytes;
+  ParseFailure why;
+  if (!parse(text, bytes, why) || bytes.count <= 0)
+    throw InputError({"--limit", 0}, "limit", quote(text), "a size, such as 2 GiB");
+  return static_cast<std::uint64_t>(bytes.count);
+}
+
+int run(transform::PrepareSettings& settings) {
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const transform::PrepareReport report =
+      transform::prepare(settings, catch_interrupts(),
+                         terminal ? show : std::function<void(const transform::PrepareProgress&)>());
+  if (terminal && report.modules > 0) fmt::print(stderr, "\r\033[K");
+  for (const std::string& note : report.notes) say(note);
+  if (report.interrupted) {
+    fmt::print(stderr, "interrupted: {} of {} modules are prepared; the same command goes on from there\n",
+               report.prepared + report.present, report.modules);
+    return 130;
+  }
+  fmt::print("{}", transform::to_text(report, settings));
+  return 0;
+}
+
+}  // namespace
+
+void add_prepare(CLI::App& app, int& code) {
+  struct Arguments {
+    transform::PrepareSettings settings;
+    std::string gpu = transform::kUsualGpu.name(), limit = "2 GiB";
+    bool list = false, clear = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  transform::PrepareSettings& settings = arguments->settings;
+  settings.jobs = std::thread::hardware_concurrency();
+  CLI::App* sub = app.add_subcommand(
+      "prepare", "compile the kernels of programs in forms that can leave the GPU before their end");
+  sub->add_option("files", settings.files,
+                  "programs, shared or static libraries, objects, fatbins and PTX files")
+      ->type_name(value_type::kFile);
+  sub->add_flag("--libraries", settings.libraries, "also the libraries that they are linked with");
+  sub->add_option("--arch", arguments->gpu, "the GPU (default sm_90)");
+  sub->add_option("--jobs", settings.jobs, "modules that are compiled at once (default: all cores)");
+  sub->add_option("--limit", arguments->limit,
+                  "what all that is prepared may take on disk (default 2 GiB): the least recently used goes");
+  CLI::Option* list = sub->add_flag("--list", arguments->list, "show what is prepared");
+  CLI::Option* clear = sub->add_flag("--clear", arguments->clear, "remove all that is prepared");
+  list->excludes(clear);
+  sub->callback([arguments, &code] {
+    transform::PrepareSettings& chosen = arguments->settings;
+    code = 0;
+    if (arguments->list || arguments->clear) {
+      if (!chosen.files.empty())
+        throw InputError({"prepare", 0}, "files", quote(chosen.files.front()),
+                         "none beside --list and --clear");
+      if (arguments->list) return list_entries();
+      fmt::print("{} modules removed\n", transform::KernelCache(transform::cache_folder(), say).clear());
+      return;
+    }
+    if (chosen.files.empty())
+      throw InputError({"prepare", 0}, "files", "none",
+                       "a program or module (--list shows what is prepared)");
+    chosen.gpu = transform::gpu_option(arguments->gpu);
+    chosen.most_bytes = bytes_option(arguments->limit);
+    code = run(chosen);
+  });
+}
+
+}  // namespace gangway

@@ -1,0 +1,48 @@
+// `gangway prepare`: what programs will launch is compiled before they run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hw/transform/images/architecture.hpp"
+
+namespace gangway::transform {
+
+struct PrepareSettings {
+  std::vector<std::string> files;
+  bool libraries = false;  // those that they are linked with, too
+  Architecture gpu = kUsualGpu;
+  unsigned jobs = 1;
+  std::uint64_t most_bytes = 0;  // that the cache may take
+};
+
+struct PrepareProgress {
+  std::size_t done = 0, modules = 0;
+  double seconds = 0;
+};
+
+struct PrepareReport {
+  std::size_t modules = 0;  // with PTX that the GPU can run
+  std::size_t present = 0, prepared = 0;
+  std::size_t formless = 0, rejected = 0;
+  std::size_t tried = 0;     // of the two above, those that were known
+  std::size_t without = 0;   // modules without such PTX
+  std::size_t carrying = 0;  // modules whose cubin has the forms already (`gangway ptxas`)
+  std::size_t kernels = 0, forms = 0;
+  std::size_t removed = 0;         // older entries, for want of room
+  std::vector<std::string> notes;  // each in a line
+  bool interrupted = false;
+};
+
+// InputError as read_images(); RunError where there is no assembler, it cannot do its work, or the cache
+// cannot be used. What is finished by then stays. `progress` is called from several threads, one at a time.
+PrepareReport prepare(const PrepareSettings& settings, const std::atomic<bool>& interrupted,
+                      const std::function<void(const PrepareProgress&)>& progress);
+
+// As lines for a terminal.
+std::string to_text(const PrepareReport& report, const PrepareSettings& settings);
+
+}  // namespace gangway::transform
