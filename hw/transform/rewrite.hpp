@@ -12,26 +12,26 @@ namespace gangway::transform {
 // The parameters that every rewritten entry has behind the kernel's own, in this order. The kernel's own keep
 // their offsets.
 //
-//   offset + 0   .u64  control   device address of the launch's control word
+//   offset + 0   .u64  control   device address of the launch's control word; slice does not read it
 //   offset + 8   .u32  grid_x    the original grid, in blocks
 //   offset + 12  .u32  grid_y
 //   offset + 16  .u32  grid_z
-//   offset + 20  .u32  first     slice: the first logical index of this launch; the other forms do not read
-//   it offset + 24  .u32  end       loop: one past the last logical index of this launch; the other forms do
-//   not read it
+//   offset + 20  .u32  first     slice: the first logical index of this launch
+//   offset + 24  .u32  end       loop: one past the last logical index of this launch
 //
-// A rewritten entry is launched with a grid of one dimension. A block's logical index is that of the original
-// grid, x fastest.
+// A rewritten entry is launched with a grid of one dimension, and without attributes that make clusters, a
+// cooperative launch or a dependent one of it. A block's logical index is that of the original grid, x
+// fastest.
 //
 // The control word is 8 bytes, aligned to 8: its low half counts claims, its high half is the flag (0, or
 // anything else: leave). Whoever launches sets the low half to the first logical index of the launch and the
 // high half to 0, before it starts.
-//   slice     does not look at the control word: the launch's blocks are those from `first` on.
-//   prologue  one block for each index left. A block that is refused takes its claim back. When the launch
-//   has gone, the low half is one past the last
-//             logical index that is done; all before it are done, none from it on has had any effect.
-//   loop      as prologue, with any number of blocks, each of which claims until it is refused or none is
-//   left.
+//   slice     the launch's blocks are those from `first` on
+//   prologue  one block for each index left; a block that is refused takes its claim back. When the launch
+//   has
+//             gone, the low half is one past the last logical index that is done: all before it are done,
+//             none from it on has had any effect.
+//   loop      as prologue, with any number of blocks; each claims until it is refused or none is left
 struct HiddenParameters {
   static constexpr std::uint32_t kBytes = 28;
   static constexpr std::uint32_t kAlignment = 8;
@@ -48,9 +48,11 @@ struct Form {
   std::string form;   // "slice", "prologue" or "loop"
   std::string entry;  // its name in the rewritten module
   HiddenParameters hidden;
-  // Bytes of dynamic shared memory that a launch has to have behind those of the original launch, rounded up
-  // to 16 first. They hold the logical index, where it moves nothing of the kernel's own.
+  // Bytes of dynamic shared memory that a launch has to have behind those of the original launch. They hold
+  // the logical index, where it moves nothing of the kernel's own.
   std::uint32_t shared_bytes = 0;
+  // Only grids of one dimension may take it: the kernel waits for blocks that are lower if rows do not count.
+  bool one_dimension = false;
 };
 
 // Why a kernel does not take a form.

@@ -1,0 +1,225 @@
+#include "hw/transform/analysis/affine.hpp"
+
+#include <charconv>
+
+namespace gangway::transform {
+namespace {
+
+std::optional<std::int64_t> number(std::string_view text, bool negative) {
+  while (!text.empty() && (text.back() == 'U' || text.back() == 'u')) text.remove_suffix(1);
+  int base = 10;
+  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+    text.remove_prefix(2), base = 16;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return negative ? -value : value;
+}
+
+Affine symbol(std::string name) {
+  Affine made;
+  made.terms[std::move(name)] = 1;
+  return made;
+}
+
+Affine constant(std::int64_t value) {
+  Affine made;
+  made.constant = value;
+  return made;
+}
+
+std::optional<std::int64_t> as_constant(const std::optional<Affine>& value) {
+  if (!value || !value->terms.empty() || value->bound != Affine::Bound::exact) return std::nullopt;
+  return value->constant;
+}
+
+std::optional<Affine> product(const std::optional<Affine>& a, const std::optional<Affine>& b) {
+  if (!a || !b) return std::nullopt;
+  if (const auto factor = as_constant(b)) return times(*a, *factor);
+  if (const auto factor = as_constant(a)) return times(*b, *factor);
+  return std::nullopt;
+}
+
+bool same(const Affine& a, const Affine& b) {
+  return a.terms == b.terms && a.constant == b.constant && a.bound == b.bound;
+}
+
+std::optional<Affine> special(std::string_view name) {
+  if (name == "%ctaid.y" || name == "%ctaid.z") return constant(0);
+  if (name == "%nctaid.y" || name == "%nctaid.z") return constant(1);
+  for (const std::string_view known : {"%ctaid.x", "%nctaid.x", "%tid.x", "%tid.y", "%tid.z", "%laneid",
+                                       "%warpid", "%ntid.x", "%ntid.y", "%ntid.z"})
+    if (name == known) return symbol(std::string(name));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t Affine::coefficient(const std::string& symbol) const {
+  const auto found = terms.find(symbol);
+  return found == terms.end() ? 0 : found->second;
+}
+
+std::string Affine::base() const {
+  std::string found;
+  for (const auto& [symbol, coefficient] : terms) {
+    if (symbol.substr(0, 8) != "pointer:") continue;
+    if (coefficient != 1 || !found.empty()) return {};
+    found = symbol;
+  }
+  return found;
+}
+
+std::optional<Affine> sum(const Affine& a, const Affine& b) {
+  Affine made = a;
+  if (a.bound == Affine::Bound::exact)
+    made.bound = b.bound;
+  else if (b.bound != Affine::Bound::exact && a.bound != b.bound)
+    return std::nullopt;
+  made.constant += b.constant;
+  for (const auto& [symbol, coefficient] : b.terms)
+    if ((made.terms[symbol] += coefficient) == 0) made.terms.erase(symbol);
+  return made;
+}
+
+Affine times(const Affine& a, std::int64_t factor) {
+  Affine made;
+  if (factor == 0) return made;
+  made.constant = a.constant * factor;
+  for (const auto& [symbol, coefficient] : a.terms) made.terms[symbol] = coefficient * factor;
+  made.bound = a.bound;
+  if (factor < 0 && a.bound != Affine::Bound::exact)
+    made.bound = a.bound == Affine::Bound::at_most ? Affine::Bound::at_least : Affine::Bound::at_most;
+  return made;
+}
+
+std::optional<Affine> difference(const Affine& a, const Affine& b) { return sum(a, times(b, -1)); }
+
+std::optional<Affine> AffineValues::of(std::string_view name) {
+  if (const auto assumed = assumed_.find(name); assumed != assumed_.end()) return assumed->second;
+  if (const auto known = known_.find(name); known != known_.end()) return known->second;
+  const auto& writers = flow_.writers(name);
+  if (writers.empty()) return special(name);
+  if (!assumed_.empty()) return writers.size() == 1 ? by(writers.front()) : merged(name);
+  known_[name] = std::nullopt;  // while it is being looked at: not known
+  const std::optional<Affine> found = writers.size() == 1 ? by(writers.front()) : merged(name);
+  return known_[name] = found;
+}
+
+// A variable: all that is assigned to it is one value, or itself with something added.
+std::optional<Affine> AffineValues::merged(std::string_view name) {
+  if (assumed_.size() > 4) return std::nullopt;
+  const std::string own = "variable:" + std::string(name);
+  std::optional<Affine> found;
+  bool falls = false, rises = false;
+  assumed_[name] = symbol(own);
+  for (const std::uint32_t writer : flow_.writers(name)) {
+    std::optional<Affine> value = flow_.instruction(writer).guard ? std::nullopt : by(writer);
+    if (!value) {
+      found.reset();
+      falls = rises = true;
+      break;
+    }
+    if (value->coefficient(own) == 1) {
+      value->terms.erase(own);
+      const bool at_most_0 =
+          value->terms.empty() && value->constant <= 0 && value->bound != Affine::Bound::at_least;
+      const bool at_least_0 =
+          value->terms.empty() && value->constant >= 0 && value->bound != Affine::Bound::at_most;
+      if (!at_most_0) rises = true;
+      if (!at_least_0) falls = true;
+    } else if (value->coefficient(own) != 0 || (found && !same(*found, *value))) {
+      falls = rises = true;
+    } else {
+      found = value;
+    }
+  }
+  assumed_.erase(name);
+  if (!found || (falls && rises)) return std::nullopt;
+  if (falls || rises) {
+    const auto bound = falls ? Affine::Bound::at_most : Affine::Bound::at_least;
+    if (found->bound != Affine::Bound::exact && found->bound != bound) return std::nullopt;
+    found->bound = bound;
+  }
+  return found;
+}
+
+std::optional<Affine> AffineValues::of(Range operand) {
+  const Tokens& tokens = flow_.module().tokens;
+  if (operand.empty()) return std::nullopt;
+  if (tokens[operand.first].is("[")) ++operand.first, --operand.last;
+  std::optional<Affine> value = constant(0);
+  bool negative = false;
+  for (std::uint32_t at = operand.first; at < operand.last && value; ++at) {
+    const Token& token = tokens[at];
+    if (token.is("+") || token.is("-")) {
+      if (token.is("-")) negative = !negative;
+      continue;
+    }
+    std::optional<Affine> part;
+    if (token.kind == TokenKind::number) {
+      if (const auto read = number(token.text, negative)) part = constant(*read);
+    } else if (token.kind == TokenKind::word) {
+      part = of(token.text);
+      if (part && negative) part = times(*part, -1);
+    }
+    negative = false;
+    value = part ? sum(*value, *part) : std::nullopt;
+  }
+  return value;
+}
+
+// [kernel_param_2+8] as a symbol.
+std::optional<Affine> AffineValues::parameter(Range operand) {
+  std::string name;
+  for (std::uint32_t at = operand.first + 1; at + 1 < operand.last; ++at)
+    name += flow_.module().tokens[at].text;
+  for (const ParameterDeclaration& declared : flow_.function().declared)
+    if (name.substr(0, name.find('+')) == declared.name) return symbol(name);
+  return std::nullopt;
+}
+
+std::optional<Affine> AffineValues::by(std::uint32_t statement) {
+  const Instruction& instruction = flow_.instruction(statement);
+  const std::string_view name = instruction.name();
+  const auto& operands = instruction.operands;
+  const auto operand = [&](std::size_t index) {
+    return index < operands.size() ? of(operands[index]) : std::nullopt;
+  };
+  if (instruction.guard || operands.empty() || word_of(flow_.module(), operands[0]).empty())
+    return std::nullopt;
+  if (name == "ld" && instruction.has("param")) {
+    auto value = parameter(operands[1]);
+    const bool pointer = instruction.has("u64") || instruction.has("b64") || instruction.has("s64");
+    if (value && pointer) value = symbol("pointer:" + value->terms.begin()->first);
+    return value;
+  }
+  for (const std::string_view floating : {"f16", "f32", "f64", "bf16", "f16x2"})
+    if (instruction.has(floating)) return std::nullopt;
+  if (name == "mov" || name == "cvta" || name == "cvt") return operand(1);
+  if (name == "not" || name == "neg") {
+    const auto value = operand(1);
+    if (!value) return std::nullopt;
+    return name == "neg" ? times(*value, -1) : sum(times(*value, -1), constant(-1));
+  }
+  if (name == "add" || name == "sub") {
+    if (instruction.has("cc") || instruction.has("sat")) return std::nullopt;
+    const auto a = operand(1), b = operand(2);
+    if (!a || !b) return std::nullopt;
+    return name == "add" ? sum(*a, *b) : difference(*a, *b);
+  }
+  if (name == "mul" && !instruction.has("hi")) return product(operand(1), operand(2));
+  if (name == "mad" && !instruction.has("hi") && !instruction.has("cc")) {
+    const auto a = product(operand(1), operand(2)), b = operand(3);
+    return a && b ? sum(*a, *b) : std::nullopt;
+  }
+  if (name == "shl") {
+    const auto places = as_constant(operand(2));
+    const auto value = operand(1);
+    if (!value || !places || *places < 0 || *places > 30) return std::nullopt;
+    return times(*value, std::int64_t{1} << *places);
+  }
+  return std::nullopt;
+}
+
+}  // namespace gangway::transform

@@ -1,0 +1,170 @@
+#include "hw/transform/analysis/waiting.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "hw/transform/analysis/calls.hpp"
+
+namespace gangway::transform {
+namespace {
+
+// Sees what other blocks write while a loop goes round.
+bool sees_others(const Instruction& instruction) {
+  if (within_block(instruction)) return false;
+  if (instruction.name() == "atom" || instruction.name() == "multimem") return true;
+  return instruction.name() == "ld" &&
+         (instruction.has("volatile") || instruction.has("relaxed") || instruction.has("acquire") ||
+          instruction.has("mmio") || instruction.has("cv") || instruction.has("cg"));
+}
+
+// Whether a function, or what it calls, has an instruction that sees what other blocks write. Of what is
+// called by address nothing is known.
+bool call_sees_others(const Module& module, const Instruction& call, std::set<const Function*>& seen) {
+  const Function* const function = callee(module, call);
+  if (function == nullptr || !function->defined) {
+    const auto name = called(module, call);
+    return function == nullptr && (!name || module.tokens[name->first].text.front() == '%');
+  }
+  if (!seen.insert(function).second) return false;
+  return std::any_of(function->statements.begin(), function->statements.end(),
+                     [&](const Statement& statement) {
+                       if (statement.kind != StatementKind::instruction) return false;
+                       const Instruction& instruction = statement.instruction;
+                       return sees_others(instruction) ||
+                              (instruction.name() == "call" && call_sees_others(module, instruction, seen));
+                     });
+}
+
+// Makes compilers read memory again.
+bool orders_memory(const Instruction& instruction) {
+  return instruction.name() == "membar" || instruction.name() == "fence" ||
+         instruction.name() == "nanosleep" || is_barrier(instruction) ||
+         (instruction.name() == "bar" && instruction.has("warp"));
+}
+
+class WaitingLoop {
+ public:
+  WaitingLoop(const Flow& flow, const std::vector<std::uint32_t>& blocks)
+      : flow_(flow), blocks_(blocks.begin(), blocks.end()) {}
+
+  void add_awaited(std::set<std::uint32_t>& found) {
+    std::vector<std::uint32_t> of_exits;
+    for (const std::uint32_t block : blocks_) {
+      const auto& next = flow_.blocks()[block].next;
+      if (std::any_of(next.begin(), next.end(), [&](std::uint32_t to) { return !inside(to); }))
+        of_exits.push_back(flow_.blocks()[block].instructions.back());
+    }
+    // Where an exit is passed only on the way of another branch, that branch decides, too.
+    const std::set<std::uint32_t> slice = slice_of(of_exits, true);
+    for (const std::uint32_t statement : slice) {
+      if (awaits(statement) && !brings_the_exit_about(statement)) found.insert(statement);
+    }
+  }
+
+ private:
+  bool inside(std::uint32_t block) const { return blocks_.count(block) != 0; }
+  bool inside_statement(std::uint32_t statement) const { return inside(flow_.block_of(statement)); }
+
+  bool awaits(std::uint32_t statement) {
+    const Instruction& instruction = flow_.instruction(statement);
+    if (instruction.name() == "call") {
+      std::set<const Function*> seen;
+      return call_sees_others(flow_.module(), instruction, seen);
+    }
+    if (sees_others(instruction)) return true;
+    // An ordinary load, of one address in each round, between which memory is read again.
+    return instruction.name() == "ld" && !within_block(instruction) && !instruction.has("nc") && rereads() &&
+           !changes(statement);
+  }
+
+  bool rereads() const {
+    return std::any_of(blocks_.begin(), blocks_.end(), [this](std::uint32_t block) {
+      const auto& all = flow_.blocks()[block].instructions;
+      return std::any_of(all.begin(), all.end(),
+                         [this](std::uint32_t one) { return orders_memory(flow_.instruction(one)); });
+    });
+  }
+
+  // Whether the address of a load follows from a variable of the loop.
+  bool changes(std::uint32_t load) {
+    std::vector<std::uint32_t> sources;
+    std::set<std::string_view> read(flow_.registers(load).read.begin(), flow_.registers(load).read.end());
+    for (const std::string_view name : read)
+      for (const std::uint32_t writer : flow_.writers(name)) sources.push_back(writer);
+    for (const std::uint32_t source : slice_of(sources, false))
+      read.insert(flow_.registers(source).written.begin(), flow_.registers(source).written.end());
+    return std::any_of(read.begin(), read.end(), [this](std::string_view name) {
+      const auto& writers = flow_.writers(name);
+      return writers.size() > 1 && std::any_of(writers.begin(), writers.end(),
+                                               [this](std::uint32_t one) { return inside_statement(one); });
+    });
+  }
+
+  // All instructions of the loop on which some depend.
+  std::set<std::uint32_t> slice_of(const std::vector<std::uint32_t>& roots, bool control) {
+    std::set<std::uint32_t> found;
+    std::vector<std::uint32_t> open;
+    const auto add = [&](std::uint32_t statement) {
+      if (inside_statement(statement) && found.insert(statement).second) open.push_back(statement);
+    };
+    for (const std::uint32_t root : roots) add(root);
+    while (!open.empty()) {
+      const std::uint32_t statement = open.back();
+      open.pop_back();
+      for (const std::string_view read : flow_.registers(statement).read)
+        for (const std::uint32_t writer : flow_.writers(read)) add(writer);
+      if (control && !each_round(flow_.block_of(statement)))
+        for (const std::uint32_t branch : branches()) add(branch);
+    }
+    return found;
+  }
+
+  // Whether a block is on every way round the loop.
+  bool each_round(std::uint32_t block) const {
+    for (const std::uint32_t from : blocks_)
+      for (const std::uint32_t to : flow_.blocks()[from].next)
+        if (inside(to) && flow_.dominates(to, from) && !flow_.dominates(block, from)) return false;
+    return true;
+  }
+
+  std::vector<std::uint32_t> branches() const {
+    std::vector<std::uint32_t> found;
+    for (const std::uint32_t block : blocks_)
+      if (flow_.blocks()[block].next.size() > 1) found.push_back(flow_.blocks()[block].instructions.back());
+    return found;
+  }
+
+  bool brings_the_exit_about(std::uint32_t statement) {
+    const Instruction& instruction = flow_.instruction(statement);
+    if (instruction.name() != "atom") return false;
+    if (instruction.has("inc") || instruction.has("dec")) return true;
+    if (instruction.has("add") && instruction.operands.size() > 2) {
+      const Range addend = instruction.operands[2];
+      const Token& token = flow_.module().tokens[addend.last - 1];
+      return token.kind == TokenKind::number &&
+             token.text.find_first_of("123456789abcdefABCDEF") != std::string_view::npos;
+    }
+    if (instruction.has("cas") && instruction.operands.size() > 2) {
+      // What it compares with comes from what it found before.
+      std::vector<std::uint32_t> sources;
+      for (std::uint32_t at = instruction.operands[2].first; at < instruction.operands[2].last; ++at)
+        for (const std::uint32_t writer : flow_.writers(flow_.module().tokens[at].text))
+          sources.push_back(writer);
+      return slice_of(sources, false).count(statement) != 0;
+    }
+    return false;
+  }
+
+  const Flow& flow_;
+  std::set<std::uint32_t> blocks_;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> awaited_by_loops(const Flow& flow) {
+  std::set<std::uint32_t> found;
+  for (const auto& blocks : flow.loops()) WaitingLoop(flow, blocks).add_awaited(found);
+  return {found.begin(), found.end()};
+}
+
+}  // namespace gangway::transform

@@ -1,0 +1,36 @@
+#include "hw/transform/forms/form.hpp"
+
+#include <algorithm>
+
+namespace gangway::transform {
+namespace {
+
+std::vector<const FormRule*>& all_rules() {
+  static std::vector<const FormRule*> rules;
+  return rules;
+}
+
+}  // namespace
+
+FormRegistration::FormRegistration(const FormRule& rule) {
+  auto& rules = all_rules();
+  rules.push_back(&rule);
+  std::sort(rules.begin(), rules.end(),
+            [](const FormRule* a, const FormRule* b) { return a->rank() < b->rank(); });
+}
+
+const std::vector<const FormRule*>& forms() { return all_rules(); }
+
+std::vector<Objection> objections_of_all() {
+  return {
+      {Trait::waits, "it may wait for another block, which may not have been launched"},
+      {Trait::environment, "it may synchronise the whole grid"},
+      {Trait::launches, "it launches kernels itself"},
+      {Trait::cluster_index, "it reads the index of its cluster"},
+      {Trait::whole_block_index, "it reads the index of its block as a whole, or 16 bits of it"},
+      {Trait::unknown_call, "it calls a function that the module does not have"},
+      {Trait::own_variable, "it has a variable of its own, of which there can be one only"},
+  };
+}
+
+}  // namespace gangway::transform

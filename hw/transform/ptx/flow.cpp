@@ -1,0 +1,352 @@
+#include "hw/transform/ptx/flow.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace gangway::transform {
+namespace {
+
+// Instructions without a result; of bar and barrier, see below.
+bool without_result(const Instruction& instruction) {
+  static constexpr std::string_view kNames[] = {"st",
+                                                "red",
+                                                "bra",
+                                                "brx",
+                                                "membar",
+                                                "fence",
+                                                "ret",
+                                                "exit",
+                                                "trap",
+                                                "prefetch",
+                                                "prefetchu",
+                                                "cp",
+                                                "nanosleep",
+                                                "discard",
+                                                "brkpt",
+                                                "wgmma",
+                                                "setmaxnreg",
+                                                "pmevent",
+                                                "griddepcontrol",
+                                                "stmatrix",
+                                                "st_async",
+                                                "applypriority",
+                                                "sust",
+                                                "sured",
+                                                "multimem",
+                                                "tensormap",
+                                                "clusterlaunchcontrol",
+                                                "tcgen05"};
+  const std::string_view name = instruction.name();
+  if (name == "multimem") return instruction.has("st") || instruction.has("red");
+  if (name == "tcgen05") return !instruction.has("ld");
+  if (name == "clusterlaunchcontrol") return !instruction.has("query_cancel");
+  if (name == "bar" || name == "barrier") return !instruction.has("red");
+  if (name == "mbarrier")
+    return instruction.has("init") || instruction.has("inval") || instruction.has("expect_tx") ||
+           instruction.has("complete_tx");
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+bool is_register(const Token& token) {
+  return token.kind == TokenKind::word && token.text.front() != '.' && !token.is("_");
+}
+
+class RegistersOf {
+ public:
+  RegistersOf(const Module& module, const Instruction& instruction)
+      : module_(module), instruction_(instruction) {}
+
+  Registers found() {
+    if (instruction_.guard) found_.read.push_back(instruction_.guard->predicate);
+    std::size_t results = without_result(instruction_) ? 0 : 1;
+    if (instruction_.name() == "call") results = call_results();
+    for (std::size_t index = 0; index < instruction_.operands.size(); ++index)
+      operand(instruction_.operands[index], index < results);
+    return std::move(found_);
+  }
+
+ private:
+  std::size_t call_results() const {
+    return !instruction_.operands.empty() && module_.tokens[instruction_.operands[0].first].is("(") ? 1 : 0;
+  }
+
+  void operand(Range range, bool result) {
+    bool address = false;
+    for (std::uint32_t at = range.first; at < range.last; ++at) {
+      const Token& token = module_.tokens[at];
+      if (token.is("[")) address = true;
+      if (token.is("]")) address = false;
+      if (!is_register(token)) continue;
+      (result && !address ? found_.written : found_.read).push_back(base(token.text));
+    }
+  }
+
+  // %v.x is of %v; %ctaid.x is itself.
+  static std::string_view base(std::string_view name) {
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos) return name;
+    static constexpr std::string_view kSpecial[] = {"%tid",           "%ntid",          "%ctaid",
+                                                    "%nctaid",        "%clusterid",     "%nclusterid",
+                                                    "%cluster_ctaid", "%cluster_nctaid"};
+    const std::string_view front = name.substr(0, dot);
+    return std::find(std::begin(kSpecial), std::end(kSpecial), front) != std::end(kSpecial) ? name : front;
+  }
+
+  const Module& module_;
+  const Instruction& instruction_;
+  Registers found_;
+};
+
+// Cooper, Harvey and Kennedy's iteration over the reversed post-order, from `root` along `next`.
+std::vector<std::uint32_t> immediate_dominators(
+    std::uint32_t root, std::size_t count,
+    const std::function<const std::vector<std::uint32_t>&(std::uint32_t)>& next,
+    const std::function<const std::vector<std::uint32_t>&(std::uint32_t)>& before) {
+  std::vector<std::uint32_t> order, number(count, Flow::kNone);
+  std::vector<std::pair<std::uint32_t, std::size_t>> stack{{root, 0}};
+  std::vector<bool> seen(count);
+  seen[root] = true;
+  while (!stack.empty()) {
+    auto& [block, child] = stack.back();
+    if (child < next(block).size()) {
+      const std::uint32_t to = next(block)[child++];
+      if (!seen[to]) seen[to] = true, stack.emplace_back(to, 0);
+    } else {
+      number[block] = static_cast<std::uint32_t>(order.size());
+      order.push_back(block);
+      stack.pop_back();
+    }
+  }
+  std::vector<std::uint32_t> found(count, Flow::kNone);
+  found[root] = root;
+  const auto meet = [&](std::uint32_t a, std::uint32_t b) {
+    while (a != b) {
+      while (number[a] < number[b]) a = found[a];
+      while (number[b] < number[a]) b = found[b];
+    }
+    return a;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto block = order.rbegin(); block != order.rend(); ++block) {
+      if (*block == root) continue;
+      std::uint32_t made = Flow::kNone;
+      for (const std::uint32_t from : before(*block))
+        if (found[from] != Flow::kNone) made = made == Flow::kNone ? from : meet(from, made);
+      if (found[*block] != made) found[*block] = made, changed = true;
+    }
+  }
+  found[root] = Flow::kNone;
+  return found;
+}
+
+// Tarjan's strongly connected components of a part of the blocks, without recursion.
+class Components {
+ public:
+  Components(const std::vector<BasicBlock>& blocks, const std::vector<bool>& among)
+      : blocks_(blocks),
+        among_(among),
+        index_(blocks.size(), Flow::kNone),
+        low_(blocks.size()),
+        waiting_(blocks.size()) {}
+
+  std::vector<std::vector<std::uint32_t>> all() {
+    for (std::uint32_t block = 0; block < blocks_.size(); ++block)
+      if (among_[block] && index_[block] == Flow::kNone) from(block);
+    return std::move(found_);
+  }
+
+ private:
+  void from(std::uint32_t root) {
+    std::vector<std::pair<std::uint32_t, std::size_t>> stack;
+    open(root);
+    stack.emplace_back(root, 0);
+    while (!stack.empty()) {
+      const std::uint32_t block = stack.back().first;
+      if (stack.back().second < blocks_[block].next.size()) {
+        const std::uint32_t to = blocks_[block].next[stack.back().second++];
+        if (!among_[to]) continue;
+        if (index_[to] == Flow::kNone) {
+          open(to);
+          stack.emplace_back(to, 0);
+        } else if (waiting_[to]) {
+          low_[block] = std::min(low_[block], index_[to]);
+        }
+      } else {
+        close(block);
+        stack.pop_back();
+        if (!stack.empty()) low_[stack.back().first] = std::min(low_[stack.back().first], low_[block]);
+      }
+    }
+  }
+
+  void open(std::uint32_t block) {
+    index_[block] = low_[block] = count_++;
+    path_.push_back(block);
+    waiting_[block] = true;
+  }
+
+  void close(std::uint32_t block) {
+    if (low_[block] != index_[block]) return;
+    std::vector<std::uint32_t> component;
+    std::uint32_t last = Flow::kNone;
+    do {
+      last = path_.back();
+      path_.pop_back();
+      waiting_[last] = false;
+      component.push_back(last);
+    } while (last != block);
+    const auto& next = blocks_[block].next;
+    if (component.size() > 1 || std::find(next.begin(), next.end(), block) != next.end()) {
+      std::sort(component.begin(), component.end());
+      found_.push_back(std::move(component));
+    }
+  }
+
+  const std::vector<BasicBlock>& blocks_;
+  const std::vector<bool>& among_;
+  std::vector<std::uint32_t> index_, low_, path_;
+  std::vector<bool> waiting_;
+  std::uint32_t count_ = 0;
+  std::vector<std::vector<std::uint32_t>> found_;
+};
+
+}  // namespace
+
+std::string_view word_of(const Module& module, Range operand) {
+  if (operand.last - operand.first != 1 || module.tokens[operand.first].kind != TokenKind::word) return {};
+  return module.tokens[operand.first].text;
+}
+
+bool leaves(const Instruction& instruction) {
+  return instruction.name() == "ret" || instruction.name() == "exit";
+}
+
+bool is_barrier(const Instruction& instruction) {
+  if (instruction.name() == "barrier") return !instruction.has("cluster");
+  return instruction.name() == "bar" && !instruction.has("warp");
+}
+
+bool within_block(const Instruction& instruction) {
+  return std::any_of(instruction.modifiers.begin(), instruction.modifiers.end(),
+                     [](std::string_view modifier) {
+                       return modifier.substr(0, 6) == "shared" || modifier == "local" ||
+                              modifier == "param" || modifier == "const";
+                     });
+}
+
+Flow::Flow(const Module& module, const Function& function) : module_(&module), function_(&function) {
+  split();
+  connect();
+  const auto next = [this](std::uint32_t block) -> const std::vector<std::uint32_t>& {
+    return blocks_[block].next;
+  };
+  const auto before = [this](std::uint32_t block) -> const std::vector<std::uint32_t>& {
+    return blocks_[block].before;
+  };
+  dominators_ = immediate_dominators(0, blocks_.size(), next, before);
+  post_dominators_ = immediate_dominators(exit(), blocks_.size(), before, next);
+}
+
+void Flow::split() {
+  blocks_.emplace_back();
+  bool ended = false;
+  std::string_view last_label;
+  for (std::uint32_t at = 0; at < function_->statements.size(); ++at) {
+    const Statement& statement = function_->statements[at];
+    if (statement.kind == StatementKind::label) {
+      if (!blocks_.back().instructions.empty()) blocks_.emplace_back();
+      ended = false;
+      labels_[statement.name] = static_cast<std::uint32_t>(blocks_.size() - 1);
+      last_label = statement.name;
+    } else if (statement.kind == StatementKind::directive && statement.name == ".branchtargets") {
+      for (std::uint32_t token = statement.tokens.first + 1; token < statement.tokens.last; ++token)
+        if (module_->tokens[token].kind == TokenKind::word)
+          tables_[last_label].push_back(module_->tokens[token].text);
+    } else if (statement.kind == StatementKind::instruction) {
+      if (ended) blocks_.emplace_back();
+      blocks_.back().instructions.push_back(at);
+      const std::string_view name = statement.instruction.name();
+      ended = name == "bra" || name == "brx" || name == "ret" || name == "exit" || name == "trap";
+      block_of_[at] = static_cast<std::uint32_t>(blocks_.size() - 1);
+      Registers& registers = registers_[at] = RegistersOf(*module_, statement.instruction).found();
+      for (const std::string_view written : registers.written) writers_[written].push_back(at);
+    }
+  }
+  blocks_.emplace_back();  // the exit
+}
+
+void Flow::connect() {
+  const auto link = [this](std::uint32_t from, std::uint32_t to) {
+    auto& next = blocks_[from].next;
+    if (std::find(next.begin(), next.end(), to) != next.end()) return;
+    next.push_back(to);
+    blocks_[to].before.push_back(from);
+  };
+  const auto target = [this](const Instruction& instruction, std::string_view label) {
+    const auto found = labels_.find(label);
+    if (found == labels_.end())
+      throw PtxError(module_->tokens[instruction.tokens.first].line, label, "a label of this function");
+    return found->second;
+  };
+  for (std::uint32_t block = 0; block + 1 < blocks_.size(); ++block) {
+    bool falls = true;
+    if (!blocks_[block].instructions.empty()) {
+      const Instruction& last = instruction(blocks_[block].instructions.back());
+      falls = last.guard.has_value();
+      if (last.name() == "bra" && !last.operands.empty()) {
+        link(block, target(last, word_of(*module_, last.operands[0])));
+      } else if (last.name() == "brx") {
+        const std::string_view table = last.operands.size() > 1 ? word_of(*module_, last.operands[1]) : "";
+        if (tables_[table].empty())
+          throw PtxError(module_->tokens[last.tokens.first].line, table, "a list of branch targets");
+        for (const std::string_view label : tables_[table]) link(block, target(last, label));
+      } else if (leaves(last) || last.name() == "trap") {
+        link(block, exit());
+      } else {
+        falls = true;
+      }
+    }
+    if (falls) link(block, block + 1);
+  }
+}
+
+const std::vector<std::uint32_t>& Flow::writers(std::string_view name) const {
+  static const std::vector<std::uint32_t> kNobody;
+  const auto found = writers_.find(name);
+  return found == writers_.end() ? kNobody : found->second;
+}
+
+bool Flow::dominates(std::uint32_t above, std::uint32_t block) const {
+  for (; block != kNone; block = dominators_[block])
+    if (block == above) return true;
+  return false;
+}
+
+std::vector<std::vector<std::uint32_t>> Flow::loops() const {
+  std::vector<std::vector<std::uint32_t>> found;
+  std::vector<std::vector<std::uint32_t>> open;
+  std::vector<bool> among(blocks_.size(), true);
+  open = Components(blocks_, among).all();
+  while (!open.empty()) {
+    std::vector<std::uint32_t> loop = std::move(open.back());
+    open.pop_back();
+    // Loops inside of it are what goes round without its heads, the blocks at which it is entered.
+    std::fill(among.begin(), among.end(), false);
+    for (const std::uint32_t block : loop) among[block] = true;
+    std::vector<std::uint32_t> heads;
+    for (const std::uint32_t block : loop) {
+      const auto& before = blocks_[block].before;
+      if (block == 0 ||
+          std::any_of(before.begin(), before.end(), [&](std::uint32_t from) { return !among[from]; }))
+        heads.push_back(block);
+    }
+    if (heads.empty()) heads.push_back(loop.front());  // never reached
+    for (const std::uint32_t head : heads) among[head] = false;
+    for (auto& inner : Components(blocks_, among).all()) open.push_back(std::move(inner));
+    found.push_back(std::move(loop));
+  }
+  return found;
+}
+
+}  // namespace gangway::transform

@@ -1,0 +1,100 @@
+// The grammar of PTX as far as rewriting needs it: which functions there are, and which statements they have.
+// Everything points into the text, which has to outlive it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "hw/transform/ptx/tokens.hpp"
+
+namespace gangway::transform {
+
+using Tokens = std::vector<Token>;
+
+// Tokens from `first` on, `last` not included.
+struct Range {
+  std::uint32_t first = 0, last = 0;
+  bool empty() const { return first == last; }
+};
+
+struct Guard {
+  std::string_view predicate;
+  bool negated = false;
+};
+
+// [@[!]p] opcode[.modifier...] operand, ...;
+struct Instruction {
+  std::optional<Guard> guard;
+  std::string_view opcode;                  // all of it: "ld.global.v2.f32"
+  std::vector<std::string_view> modifiers;  // of the opcode: {"ld", "global", "v2", "f32"}
+  std::vector<Range> operands;              // split at commas outside of brackets
+  Range tokens;                             // all, the guard and the semicolon included
+
+  std::string_view name() const { return modifiers.front(); }
+  bool has(std::string_view modifier) const;
+};
+
+enum class StatementKind { instruction, label, declaration, opening, closing, directive };
+
+struct Statement {
+  StatementKind kind = StatementKind::directive;
+  Range tokens;
+  std::string_view name;  // label: its name; declaration: the space (".reg"); directive: its name (".loc")
+  Instruction instruction;
+};
+
+struct ParameterDeclaration {
+  std::string_view name;
+  std::uint32_t offset = 0, bytes = 0, alignment = 1;  // as CUDA lays an entry's parameters out
+};
+
+// A performance or control directive between a function's head and its body: .maxntid 256, 1, 1
+struct HeadDirective {
+  std::string_view name;
+  Range tokens;
+};
+
+struct Function {
+  bool entry = false;
+  bool defined = false;            // it has a body
+  std::string_view name, linkage;  // linkage: ".visible", ".weak", ".extern" or nothing
+  std::uint32_t name_token = 0;
+  Range tokens;      // from the linkage to the closing brace, or the semicolon
+  Range parameters;  // within the parentheses; both 0: it has none, not even parentheses
+  std::vector<ParameterDeclaration> declared;
+  std::vector<HeadDirective> directives;
+  std::uint32_t body = 0;  // the token of the opening brace
+  std::vector<Statement> statements;
+
+  std::uint32_t line(const Tokens& all) const { return all[name_token].line; }
+};
+
+// A variable or array of the module: .shared .align 4 .b8 tile[1024];
+struct ModuleVariable {
+  std::string_view name, space, linkage;
+  std::uint32_t alignment = 1;
+  bool unsized = false;  // tile[]
+  Range tokens;
+};
+
+struct Module {
+  std::string_view text;
+  Tokens tokens;
+  std::string_view target;  // sm_90a
+  bool debug = false;       // compiled for a debugger
+  std::uint32_t address_size = 32;
+  std::uint32_t version_major = 0, version_minor = 0;
+  std::vector<Function> functions;  // declarations without a body too
+  std::vector<ModuleVariable> variables;
+  std::vector<std::pair<std::string_view, std::string_view>> aliases;  // name, what it stands for
+
+  // As it stands in the text.
+  std::string_view source(Range range) const;
+};
+
+// Throws PtxError where the text is not PTX that we understand.
+Module parse(std::string_view text);
+
+}  // namespace gangway::transform

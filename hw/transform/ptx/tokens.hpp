@@ -1,0 +1,39 @@
+// The words of a PTX text.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gangway::transform {
+
+// What is wrong with a text, as "line 7: found '@', expected an instruction".
+struct PtxError : std::runtime_error {
+  PtxError(std::uint32_t line, std::string_view found, std::string_view expected);
+};
+
+enum class TokenKind {
+  word,         // ld.global.v2.f32, .reg, %r1, %ctaid.x, $L__BB0_2, foo
+  number,       // 1, 0x10, 0f3F800000, 8.7
+  string,       // "nounroll", with its quotes
+  punctuation,  // one character
+  end,
+};
+
+// A piece of the text, which has to outlive it.
+struct Token {
+  TokenKind kind = TokenKind::end;
+  std::string_view text;
+  std::uint32_t offset = 0;  // bytes from the text's beginning
+  std::uint32_t line = 0;    // from 1
+
+  bool is(std::string_view what) const { return text == what; }
+  std::uint32_t end() const { return offset + static_cast<std::uint32_t>(text.size()); }
+};
+
+// All tokens, comments left out, `end` last. A NUL ends the text. Throws PtxError.
+std::vector<Token> tokens_of(std::string_view text);
+
+}  // namespace gangway::transform
