@@ -34,15 +34,17 @@ Step call(Machine& m, Thread& t, const Instruction& i) {
   return enter(m, t, (*m.codes)[index], site);
 }
 
-void arguments_of(Decoding& d, const Written& list, std::vector<FrameVariable>& variables,
-                  std::vector<Operand>& registers) {
+std::vector<Argument> arguments_of(Decoding& d, const Written& list) {
+  std::vector<Argument> all;
   for (const Written& one : list.parts) {
+    Argument& made = all.emplace_back();
     if (one.kind == Written::Kind::variable && d.world.space(one) == Space::param)
-      variables.push_back(d.world.frame_variable(one.index));
+      made.place = d.world.frame_variable(one.index);
     else
-      registers.push_back(d.operand(one, {'b', 64, false}));
+      made.by_value = true;
+    if (made.by_value) made.value = d.operand(one, {'b', 64, false});
   }
-  if (!variables.empty() && !registers.empty()) throw Unknown{"arguments of two kinds"};
+  return all;
 }
 
 void decode_call(Decoding& d) {
@@ -50,8 +52,7 @@ void decode_call(Decoding& d) {
   d.finish();
   auto site = std::make_shared<CallSite>();
   std::size_t at = 0;
-  if (d.written(at).kind == Written::Kind::list)
-    arguments_of(d, d.written(at++), site->results, site->register_results);
+  if (d.written(at).kind == Written::Kind::list) site->results = arguments_of(d, d.written(at++));
   const Written& callee = d.written(at++);
   if (callee.kind == Written::Kind::name) {
     bool external = false;
@@ -62,11 +63,9 @@ void decode_call(Decoding& d) {
     site->address = d.operand(callee, {'b', 64, false});
   }
   if (at < d.operands() && d.written(at).kind == Written::Kind::list)
-    arguments_of(d, d.written(at++), site->arguments, site->register_arguments);
+    site->arguments = arguments_of(d, d.written(at++));
   if (at < d.operands()) ++at;  // the prototype
   d.need(at);
-  if (!site->register_arguments.empty() || !site->register_results.empty())
-    throw Unknown{"arguments in registers"};
   d.made.call = std::move(site);
   d.made.run = &call;
 }
@@ -86,6 +85,9 @@ Step enter(Machine& m, Thread& t, const Code& callee, const CallSite& site) {
   frame.registers = t.frames.back().registers + t.code->registers;
   frame.memory = (t.frame_memory + t.code->frame_bytes + 15) / 16 * 16;
   const std::uint32_t caller = t.frame_memory;
+  std::vector<std::uint64_t> values;
+  for (const Argument& argument : site.arguments)
+    values.push_back(argument.by_value ? read(m, t, argument.value) : 0);
   t.registers.resize(std::size_t{frame.registers} + callee.registers, 0);
   t.memory.resize(std::size_t{frame.memory} + callee.frame_bytes);
   if (m.launch->dirty) {
@@ -95,10 +97,18 @@ Step enter(Machine& m, Thread& t, const Code& callee, const CallSite& site) {
       t.memory[frame.memory + b] = static_cast<std::byte>(mixed(m.launch->schedule.seed + b));
   }
   for (std::size_t k = 0; k < site.arguments.size(); ++k) {
-    if (site.arguments[k].bytes < callee.parameters[k].bytes)
+    const Argument& argument = site.arguments[k];
+    const FrameVariable place = callee.parameters[k];
+    std::byte* const to = t.memory.data() + frame.memory + place.offset;
+    if (argument.by_value) {
+      if (place.bytes > 8)
+        throw Fault{fmt::format("call of '{}': argument {} is too short", callee.function->name, k)};
+      std::memcpy(to, &values[k], place.bytes);
+      continue;
+    }
+    if (argument.place.bytes < place.bytes)
       throw Fault{fmt::format("call of '{}': argument {} is too short", callee.function->name, k)};
-    std::memcpy(t.memory.data() + frame.memory + callee.parameters[k].offset,
-                t.memory.data() + caller + site.arguments[k].offset, callee.parameters[k].bytes);
+    std::memcpy(to, t.memory.data() + caller + argument.place.offset, place.bytes);
   }
   t.frames.push_back(frame);
   t.r = t.registers.data() + frame.registers;
@@ -113,11 +123,20 @@ Step leave(Machine& m, Thread& t) {
   const Frame gone = t.frames.back();
   t.frames.pop_back();
   const Frame& back = t.frames.back();
-  for (std::size_t k = 0; k < gone.call->results.size(); ++k)
-    std::memcpy(t.memory.data() + back.memory + gone.call->results[k].offset,
-                t.memory.data() + gone.memory + gone.code->returns[k].offset,
-                std::min(gone.call->results[k].bytes, gone.code->returns[k].bytes));
   t.r = t.registers.data() + back.registers;
+  for (std::size_t k = 0; k < gone.call->results.size(); ++k) {
+    const Argument& result = gone.call->results[k];
+    const FrameVariable place = gone.code->returns[k];
+    const std::byte* const from = t.memory.data() + gone.memory + place.offset;
+    if (result.by_value) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, from, std::min(8u, place.bytes));
+      write(t, result.value, value);
+    } else {
+      std::memcpy(t.memory.data() + back.memory + result.place.offset, from,
+                  std::min(result.place.bytes, place.bytes));
+    }
+  }
   t.code = back.code;
   t.position = back.position;
   t.frame_memory = back.memory;
@@ -143,15 +162,18 @@ Step exit_thread(Machine& m, Thread& t) {
 Step call_external(Machine& m, Thread& t, const CallSite& site) {
   const auto argument = [&](std::size_t k) {
     std::uint64_t value = 0;
-    if (k < site.arguments.size())
-      std::memcpy(&value, t.memory.data() + t.frame_memory + site.arguments[k].offset,
-                  std::min(8u, site.arguments[k].bytes));
+    if (k >= site.arguments.size()) return value;
+    const Argument& given = site.arguments[k];
+    if (given.by_value) return read(m, t, given.value);
+    std::memcpy(&value, t.memory.data() + t.frame_memory + given.place.offset,
+                std::min(8u, given.place.bytes));
     return value;
   };
   const auto give = [&](std::uint64_t value) {
-    if (!site.results.empty())
-      std::memcpy(t.memory.data() + t.frame_memory + site.results[0].offset, &value,
-                  std::min(8u, site.results[0].bytes));
+    if (site.results.empty()) return;
+    const Argument& to = site.results[0];
+    if (to.by_value) return write(t, to.value, value);
+    std::memcpy(t.memory.data() + t.frame_memory + to.place.offset, &value, std::min(8u, to.place.bytes));
   };
   if (site.external == "vprintf") {
     give(0);

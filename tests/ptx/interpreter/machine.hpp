@@ -73,12 +73,18 @@ struct FrameVariable {
   std::uint32_t offset = 0, bytes = 0;
 };
 
+// What is passed: a variable in the caller's frame, or a register or number.
+struct Argument {
+  FrameVariable place;
+  bool by_value = false;
+  Operand value;
+};
+
 struct CallSite {
   const Code* callee = nullptr;  // null: indirect or external
   std::string external;          // vprintf and such
   Operand address;
-  std::vector<FrameVariable> arguments, results;  // in the caller's frame
-  std::vector<Operand> register_arguments, register_results;
+  std::vector<Argument> arguments, results;
 };
 
 struct Code {

@@ -266,7 +266,7 @@ struct Module::Impl {
     }
     SharedLayout made;
     made.offset.assign(shared.size(), 0);
-    std::uint64_t end = 0, alignment = 1;
+    std::uint64_t end = 0, alignment = 16;  // which the assembler gives dynamic memory at least
     for (const std::uint32_t index : used) {
       if (shared[index].dynamic) {
         alignment = std::max<std::uint64_t>(alignment, shared[index].alignment);
