@@ -142,14 +142,16 @@ class Played {
       launch.allowed.push_back({&control_, 8});
       if (evicts) launch.events.push_back(eviction(end - first));
       evicted_ = 0;
+      claims_ = end;
       if (std::string why = ended(launch); !why.empty()) return why;
       const std::uint64_t done = control_ & 0xFFFFFFFF;
       if (control_ >> 32 != evicted_)
         return fmt::format("the control word is {:#x}, its flag was {:#x}", control_, evicted_);
       if (done < first || done > end)
         return fmt::format("the control word says {} are done, of {} to {}", done, first, end);
-      if (evicted_ == 0 && done != end)
-        return fmt::format("the control word says {} are done without an eviction, expected {}", done, end);
+      // Whoever claims behind the eviction is refused, and nobody before it.
+      if (done != std::min(claims_, end))
+        return fmt::format("the control word says {} are done, expected {}", done, std::min(claims_, end));
       if (std::string why = prefix(done); !why.empty()) return why;
       first = done;
     }
@@ -179,6 +181,7 @@ class Played {
     const std::uint32_t flag = dice_.one_in(2) ? 1 : static_cast<std::uint32_t>(dice_.bits()) | 1;
     made.act = [this, flag] {
       evicted_ = flag;
+      claims_ = control_ & 0xFFFFFFFF;
       __atomic_fetch_or(&control_, std::uint64_t{flag} << 32, __ATOMIC_RELAXED);
     };
     return made;
@@ -234,7 +237,7 @@ class Played {
   std::uint64_t blocks_;
   Place place_;
   alignas(8) std::uint64_t control_ = 0;
-  std::uint64_t evicted_ = 0;
+  std::uint64_t evicted_ = 0, claims_ = 0;  // the flag, and how many had claimed when it was set
   std::vector<std::uint64_t> slices_done_;
 };
 
