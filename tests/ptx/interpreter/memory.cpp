@@ -285,6 +285,11 @@ std::byte* memory_at(Machine& m, Thread& t, Space space, std::uint64_t address, 
   }
   switch (space) {
     case Space::shared: {
+      if (!t.copies.empty() && m.random() % 8 == 0) {  // a copy comes when it likes
+        const std::size_t one = m.random() % t.copies.size();
+        copied(t.copies[one]);
+        t.copies.erase(t.copies.begin() + static_cast<std::ptrdiff_t>(one));
+      }
       address &= 0xFFFFFFFF;  // shared addresses have 32 bits
       const std::vector<std::byte>& all = t.block->shared;
       if (address < kSharedBase || address - kSharedBase + bytes > all.size())
