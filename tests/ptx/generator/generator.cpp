@@ -132,7 +132,7 @@ class Kernel {
 
   // The text; `made` says how it is launched.
   std::string write() {
-    made.grid = random_extent(dice_, 24, 14);
+    made.grid = random_extent(dice_, 16, 12);
     made.block = random_block(dice_);
     const auto threads = static_cast<std::uint32_t>(made.block.count());
     around_.entry = true;
