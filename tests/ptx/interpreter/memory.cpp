@@ -291,9 +291,11 @@ std::byte* memory_at(Machine& m, Thread& t, Space space, std::uint64_t address, 
         t.copies.erase(t.copies.begin() + static_cast<std::ptrdiff_t>(one));
       }
       address &= 0xFFFFFFFF;  // shared addresses have 32 bits
-      const std::vector<std::byte>& all = t.block->shared;
-      if (address < kSharedBase || address - kSharedBase + bytes > all.size())
-        stray(space, address, bytes, fmt::format("the block has {} from {:#x} on", all.size(), kSharedBase));
+      const std::uint64_t first = address - kSharedBase, size = t.block->shared.size();
+      const bool is_static = first + bytes <= m.layout->static_bytes;
+      const bool is_dynamic = first >= m.layout->dynamic_offset && first + bytes <= size;
+      if (address < kSharedBase || (!is_static && !is_dynamic))
+        stray(space, address, bytes, fmt::format("the block has {} from {:#x} on", size, kSharedBase));
       return t.block->shared.data() + (address - kSharedBase);
     }
     case Space::local:
