@@ -58,6 +58,7 @@ class Place {
     made.dynamic_shared_bytes = kernel_.dynamic_shared_bytes;
     made.schedule = schedule;
     made.budget = kBudget;
+    made.allowed = kernel_.inputs;
     made.allowed.push_back({output_.data(), output_.size()});
     return made;
   }
@@ -241,6 +242,23 @@ class Played {
   std::vector<std::uint64_t> slices_done_;
 };
 
+// Whether the line has the instruction, or begins it; tabs are spaces.
+bool stands_at(const std::string& text, std::uint32_t line, const std::string& instruction) {
+  std::size_t at = 0;
+  for (std::uint32_t skipped = 1; skipped < line; ++skipped) {
+    at = text.find('\n', at);
+    if (at == std::string::npos) return false;
+    ++at;
+  }
+  const auto spaced = [](std::string from) {
+    std::replace(from.begin(), from.end(), '\t', ' ');
+    return from;
+  };
+  const std::string here = spaced(text.substr(at, instruction.size() + 2000));
+  const std::size_t found = here.find(spaced(instruction));
+  return found != std::string::npos && found <= here.find('\n');
+}
+
 }  // namespace
 
 Original::Original(const std::string& text, const RandomKernel& of, std::uint64_t seed) : kernel(of) {
@@ -323,13 +341,8 @@ std::string broken_promise(const std::string& ptx, const transform::Rewritten& r
     for (const transform::Refusal& refusal : kernel.refused) {
       if (refusal.reason.empty())
         return fmt::format("'{}' is refused '{}' without a reason", entry.name, refusal.form);
-      if (!refusal.instruction.empty() && refusal.line > 0) {
-        std::size_t at = 0;
-        for (std::uint32_t line = 1; line < refusal.line && at != std::string::npos; ++line)
-          at = ptx.find('\n', at) + 1;
-        if (ptx.find(refusal.instruction, at) == std::string::npos)
-          return fmt::format("'{}' is not in the text from line {} on", refusal.instruction, refusal.line);
-      }
+      if (!refusal.instruction.empty() && !stands_at(ptx, refusal.line, refusal.instruction))
+        return fmt::format("'{}' is not in the text from line {} on", refusal.instruction, refusal.line);
       forms.push_back(refusal.form);
     }
     std::sort(forms.begin(), forms.end());

@@ -231,8 +231,8 @@ void add_control(Decoders& all) {
     d.finish();
     d.made.run = &trap;
   };
-  // Memory is sequentially consistent here, and time passes anyhow.
-  all["membar"] = all["fence"] = all["nanosleep"] = all["pmevent"] = [](Decoding& d) {
+  // Memory is sequentially consistent here, time passes anyhow, and what a launch depends on has ended.
+  all["membar"] = all["fence"] = all["nanosleep"] = all["griddepcontrol"] = all["pmevent"] = [](Decoding& d) {
     if (d.opcode() == "fence")
       for (const std::string_view part : d.statement.opcode)
         if (part.starts_with("mbarrier") || part == "async" || part == "alias" || part.starts_with("proxy"))

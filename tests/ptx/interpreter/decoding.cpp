@@ -155,7 +155,7 @@ void Decoding::all(Type type) {
 
 void Decoding::address(std::size_t i, std::size_t at) {
   const Written& from = written(i);
-  if (from.kind != Written::Kind::address) throw Unknown{"no address"};
+  if (from.kind != Written::Kind::address || from.parts.size() != 1) throw Unknown{"no address"};
   made.o[at] = operand(from.parts[0], {'b', 64, false});
   made.o[at + 1].value = static_cast<std::uint64_t>(from.offset + from.parts[0].offset);
 }

@@ -449,7 +449,7 @@ class Parser {
       made.kind = Written::Kind::address;
       made.parts.push_back(operand());
       made.offset = static_cast<std::int64_t>(offset());
-      if (token().is(",")) throw Error(token().line, "textures are not known to the interpreter");
+      while (take(",")) made.parts.push_back(operand());  // of textures
       need("]");
       return made;
     }
