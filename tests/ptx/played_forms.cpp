@@ -242,7 +242,7 @@ class Played {
   std::vector<std::uint64_t> slices_done_;
 };
 
-// Whether the line has the instruction, or begins it; tabs are spaces.
+// Whether the instruction begins on the line, whatever the space between its words.
 bool stands_at(const std::string& text, std::uint32_t line, const std::string& instruction) {
   std::size_t at = 0;
   for (std::uint32_t skipped = 1; skipped < line; ++skipped) {
@@ -251,11 +251,12 @@ bool stands_at(const std::string& text, std::uint32_t line, const std::string& i
     ++at;
   }
   const auto spaced = [](std::string from) {
-    std::replace(from.begin(), from.end(), '\t', ' ');
+    for (char& c : from)
+      if (c == '\t' || c == '\n' || c == '\r') c = ' ';
     return from;
   };
-  const std::string here = spaced(text.substr(at, instruction.size() + 2000));
-  const std::size_t found = here.find(spaced(instruction));
+  const std::string here = text.substr(at, instruction.size() + 2000);
+  const std::size_t found = spaced(here).find(spaced(instruction));
   return found != std::string::npos && found <= here.find('\n');
 }
 
