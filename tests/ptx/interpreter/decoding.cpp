@@ -168,7 +168,10 @@ const Decoders& decoders() {
     add_real(made);
     add_compare(made);
     add_convert(made);
+    add_copies(made);
     add_memory(made);
+    add_moves(made);
+    add_products(made);
     add_atomics(made);
     add_control(made);
     add_barriers(made);

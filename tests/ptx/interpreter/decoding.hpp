@@ -64,7 +64,11 @@ void add_bits(Decoders&);
 void add_real(Decoders&);
 void add_compare(Decoders&);
 void add_convert(Decoders&);
+void add_copies(Decoders&);
 void add_memory(Decoders&);
+void add_moves(Decoders&);
+void add_products(Decoders&);
+void take_hints(Decoding& d);  // of caches, order and scope, which change nothing here
 void add_atomics(Decoders&);
 void add_control(Decoders&);
 void add_barriers(Decoders&);

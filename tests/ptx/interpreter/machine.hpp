@@ -237,5 +237,6 @@ void check_barriers(Machine& m, Block& block);
 void check_warp(Machine& m, Block& block, std::uint32_t warp);
 // Carries out asynchronous copies up to and including that group.
 void finish_copies(Thread& t, std::uint32_t group);
+void finish_some_copy(Machine& m, Thread& t);
 
 }  // namespace gangway::testing::ptx

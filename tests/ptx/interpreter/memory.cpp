@@ -1,8 +1,7 @@
-// Loads, stores and asynchronous copies.
+// Loads and stores.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "tests/ptx/interpreter/decoding.hpp"
 
@@ -118,79 +117,7 @@ Step store_vector(Machine& m, Thread& t, const Instruction& i) {
   return Step::next;
 }
 
-void copied(const AsyncCopy& copy) {
-  std::memcpy(copy.to, copy.from, copy.from_bytes);
-  std::memset(copy.to + copy.from_bytes, 0, copy.bytes - copy.from_bytes);
-}
-
-// o: shared address (2), global address (2), bytes to read. width: bytes to write. extra: 1 with bytes to
-// read.
-Step copy_async(Machine& m, Thread& t, const Instruction& i) {
-  AsyncCopy copy;
-  copy.bytes = i.width;
-  copy.from_bytes =
-      i.extra != 0 ? std::min<std::uint32_t>(in<std::uint32_t>(m, t, i.o[4]), i.width) : i.width;
-  copy.to = memory_at(m, t, Space::shared, address_of(m, t, i, 0), copy.bytes, copy.bytes, true);
-  const std::uint64_t from = address_of(m, t, i, 2);
-  if (copy.from_bytes > 0)
-    copy.from = memory_at(m, t, Space::global, from, copy.from_bytes, copy.bytes, false);
-  copy.group = t.copy_group;
-  if (copy.from_bytes == 0)
-    std::memset(copy.to, 0, copy.bytes);
-  else if (m.random() % 4 == 0)
-    copied(copy);  // at once; else as late as the program allows
-  else
-    t.copies.push_back(copy);
-  return Step::next;
-}
-Step commit_copies(Machine&, Thread& t, const Instruction&) {
-  ++t.copy_group;
-  return Step::next;
-}
-// mode: 1 all, committed or not; else all but the newest groups
-Step wait_for_copies(Machine& m, Thread& t, const Instruction& i) {
-  const std::uint64_t newest = i.mode != 0 ? 0 : read(m, t, i.o[0]);
-  if (i.mode != 0)
-    finish_copies(t, t.copy_group);
-  else if (t.copy_group > newest)
-    finish_copies(t, static_cast<std::uint32_t>(t.copy_group - newest - 1));
-  return Step::next;
-}
-
 Step nothing(Machine&, Thread&, const Instruction&) { return Step::next; }
-
-void take_hints(Decoding& d) {
-  static constexpr std::string_view kHints[] = {"weak",
-                                                "volatile",
-                                                "relaxed",
-                                                "acquire",
-                                                "release",
-                                                "mmio",
-                                                "cta",
-                                                "gpu",
-                                                "sys",
-                                                "cluster",
-                                                "ca",
-                                                "cg",
-                                                "cs",
-                                                "lu",
-                                                "cv",
-                                                "wb",
-                                                "wt",
-                                                "nc",
-                                                "L1::evict_normal",
-                                                "L1::evict_unchanged",
-                                                "L1::evict_first",
-                                                "L1::evict_last",
-                                                "L1::no_allocate",
-                                                "L2::64B",
-                                                "L2::128B",
-                                                "L2::256B",
-                                                "L2::evict_last",
-                                                "L2::evict_normal",
-                                                "L2::evict_first"};
-  for (const std::string_view hint : kHints) (void)d.take(hint);
-}
 
 Space take_space(Decoding& d) {
   if (d.take("global")) return Space::global;
@@ -225,48 +152,39 @@ void decode_access(Decoding& d, bool loads) {
   }
 }
 
-void decode_copy(Decoding& d) {
-  if (!d.take("async")) throw Unknown{"not asynchronous"};
-  if (d.take("commit_group")) {
-    d.made.run = &commit_copies;
-    return d.finish();
-  }
-  const bool every = d.take("wait_all");
-  if (every || d.take("wait_group")) {
-    d.made.mode = every ? 1 : 0;
-    if (!every) d.all({'u', 32, false});
-    d.made.run = &wait_for_copies;
-    return d.finish();
-  }
-  const bool policy = d.take("L2::cache_hint");
-  take_hints(d);
-  if (!d.take("shared") && !d.take("shared::cta")) throw Unknown{"destination"};
-  if (!d.take("global")) throw Unknown{"source"};
-  d.finish();
-  d.address(0, 0);
-  d.address(1, 2);
-  const Written& size = d.written(2);
-  if (size.kind != Written::Kind::integer || (size.bits != 4 && size.bits != 8 && size.bits != 16))
-    throw Unknown{"size"};
-  d.made.width = static_cast<std::uint8_t>(size.bits);
-  const std::size_t plain = policy ? 4 : 3;
-  if (d.operands() == plain + 1) {
-    d.made.extra = 1;
-    d.made.o[4] = d.operand(3, {'u', 32, false});
-  } else {
-    d.need(plain);
-  }
-  d.made.run = &copy_async;
-}
-
 }  // namespace
 
-void finish_copies(Thread& t, std::uint32_t group) {
-  std::erase_if(t.copies, [&](const AsyncCopy& copy) {
-    if (copy.group > group) return false;
-    copied(copy);
-    return true;
-  });
+void take_hints(Decoding& d) {
+  static constexpr std::string_view kHints[] = {"weak",
+                                                "volatile",
+                                                "relaxed",
+                                                "acquire",
+                                                "release",
+                                                "mmio",
+                                                "cta",
+                                                "gpu",
+                                                "sys",
+                                                "cluster",
+                                                "ca",
+                                                "cg",
+                                                "cs",
+                                                "lu",
+                                                "cv",
+                                                "wb",
+                                                "wt",
+                                                "nc",
+                                                "L1::evict_normal",
+                                                "L1::evict_unchanged",
+                                                "L1::evict_first",
+                                                "L1::evict_last",
+                                                "L1::no_allocate",
+                                                "L2::64B",
+                                                "L2::128B",
+                                                "L2::256B",
+                                                "L2::evict_last",
+                                                "L2::evict_normal",
+                                                "L2::evict_first"};
+  for (const std::string_view hint : kHints) (void)d.take(hint);
 }
 
 std::uint64_t address_of(const Machine& m, const Thread& t, const Instruction& i, std::uint32_t at) {
@@ -285,11 +203,7 @@ std::byte* memory_at(Machine& m, Thread& t, Space space, std::uint64_t address, 
   }
   switch (space) {
     case Space::shared: {
-      if (!t.copies.empty() && m.random() % 8 == 0) {  // a copy comes when it likes
-        const std::size_t one = m.random() % t.copies.size();
-        copied(t.copies[one]);
-        t.copies.erase(t.copies.begin() + static_cast<std::ptrdiff_t>(one));
-      }
+      if (!t.copies.empty() && m.random() % 8 == 0) finish_some_copy(m, t);
       address &= 0xFFFFFFFF;  // shared addresses have 32 bits
       const std::uint64_t first = address - kSharedBase, size = t.block->shared.size();
       const bool is_static = first + bytes <= m.layout->static_bytes;
@@ -320,7 +234,6 @@ std::byte* memory_at(Machine& m, Thread& t, Space space, std::uint64_t address, 
 void add_memory(Decoders& all) {
   all["ld"] = all["ldu"] = [](Decoding& d) { decode_access(d, true); };
   all["st"] = [](Decoding& d) { decode_access(d, false); };
-  all["cp"] = decode_copy;
   const Decoder hint = [](Decoding& d) { d.made.run = &nothing; };
   all["prefetch"] = all["prefetchu"] = all["discard"] = all["applypriority"] = hint;
   all["createpolicy"] = [](Decoding& d) {  // what it makes is read by nothing

@@ -41,6 +41,9 @@ struct Written {
   std::vector<Written> parts;
 };
 
+// Of ".global", with its dot; none: not a space.
+Space space_named(std::string_view name);
+
 // An initialiser's element: a number, or an address.
 struct Value {
   std::string_view symbol;  // empty: a number
