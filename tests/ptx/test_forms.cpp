@@ -37,17 +37,15 @@ std::string found_in(const RandomModule& module, const transform::Rewritten& rew
 // Forms that these never take, and why.
 bool never(const std::string& construct, const std::string& form) {
   return form == "loop" && (construct == "exit in a function"  // it would end the loop
-                            || construct == "bar.arrive");  // of a barrier that the next block-task may reach
+                            || construct == "bar.arrive"       // at what the next block-task may wait for
+                            || construct == "recursion");      // some threads go deeper than others
 }
 
 }  // namespace
 
 TEST_CASE("random kernels in rewritten forms leave the same bytes behind, whenever they are evicted",
           "[long]") {
-  const auto numbers = case_numbers(60, 10'000);
-  std::map<std::string, std::map<std::string, int>> played;  // by construct and form
-  int usable = 0;
-  for (const int number : numbers) {
+  for (const int number : case_numbers(80, 10'000)) {
     const auto seed = static_cast<std::uint64_t>(number);
     const RandomModule module = random_module(seed);
     const transform::Rewritten rewritten = transform::rewrite(module.text);
@@ -55,20 +53,28 @@ TEST_CASE("random kernels in rewritten forms leave the same bytes behind, whenev
     CHECK(rewritten.unusable.empty());
     CHECK(found_in(module, rewritten, seed) == "");
     CHECK(transform::rewrite(module.text).text == rewritten.text);
-    for (std::size_t k = 0; k < rewritten.kernels.size() && k < module.kernels.size(); ++k)
+  }
+}
+
+// Of 10,000 modules, a hundred kernels in each form: of 1,000, ten.
+TEST_CASE("random kernels have each construct, and take each form with it") {
+  std::map<std::string, std::map<std::string, int>> kernels;  // by construct and form
+  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
+    const RandomModule module = random_module(seed);
+    const transform::Rewritten rewritten = transform::rewrite(module.text);
+    REQUIRE(rewritten.kernels.size() == module.kernels.size());
+    for (std::size_t k = 0; k < module.kernels.size(); ++k)
       for (const auto& [construct, count] : module.kernels[k].constructs) {
-        for (const char* const form : {"slice", "prologue", "loop"}) played[construct][form] += 0;
+        for (const char* const form : {"slice", "prologue", "loop"}) kernels[construct][form] += 0;
         for (const transform::Form& form : rewritten.kernels[k].forms)
-          if (takes(module.kernels[k], form)) ++played[construct][form.form], ++usable;
+          if (takes(module.kernels[k], form)) ++kernels[construct][form.form];
       }
   }
-  CHECK(usable > 0);
-  // Of each construct, in each form, a hundred kernels in ten thousand.
-  const int least = 100 * numbers.size() / 10'000 / 2;
-  for (const auto& [construct, forms] : played)
+  CHECK(kernels.size() >= 65);
+  for (const auto& [construct, forms] : kernels)
     for (const auto& [form, count] : forms) {
       INFO(construct << " as " << form);
-      if (!never(construct, form)) CHECK(count >= least);
+      if (!never(construct, form)) CHECK(count >= 10);
     }
 }
 

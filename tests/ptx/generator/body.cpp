@@ -1,5 +1,6 @@
 #include "tests/ptx/generator/body.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace gangway::testing::ptx {
@@ -43,6 +44,8 @@ void Body::statement(Place place) {
       return leaves ? leave(place) : plain();
     case 5:
     case 6:
+    case 20:
+    case 21:
       return s_.callable.empty() ? plain() : call(place);
     case 7:
     case 8:
@@ -73,7 +76,8 @@ void Body::statement(Place place) {
 }
 
 void Body::plain() {
-  switch (dice_.roll(12)) {
+  if (!s_.entry && dice_.one_in(4)) return special();
+  switch (dice_.roll(13)) {
     case 0:
     case 1:
     case 2:
@@ -90,6 +94,8 @@ void Body::plain() {
       return predicated();
     case 8:
       return scope();
+    case 9:
+      return shared_address();
     default:
       return arithmetic();
   }
@@ -106,7 +112,7 @@ std::string Body::divergent() {
 std::string Body::same() {
   static constexpr std::array kFrom{"%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y"};
   const std::string p = predicate(), t = temporary();
-  const char* const from = kFrom[dice_.roll(5)];
+  const char* const from = s_.asks ? kFrom[dice_.roll(5)] : "%ntid.x";
   line("mov.u32 {}, {};", t, from);
   line("and.b32 {}, {}, {};", t, t, 1 + dice_.roll(3));
   line("setp.{}.s32 {}, {}, {};", dice_.one_in(2) ? "ne" : "le", p, t, dice_.roll(3));
@@ -187,7 +193,7 @@ void Body::leave(Place place) {
   const bool function = !s_.entry;
   const bool whole = place.uniform && !function && dice_.one_in(3);
   const std::string p = whole ? same() : divergent();
-  const char* const how = function || dice_.one_in(2) ? "exit" : "ret";
+  const char* const how = function || dice_.one_in(2) ? "exit" : whole && dice_.one_in(2) ? "ret.uni" : "ret";
   used(function        ? "exit in a function"
        : whole         ? "whole block leaves"
        : how[0] == 'e' ? "early exit"
@@ -211,7 +217,10 @@ void Body::call(Place place) {
     if (!leaves || (place.in_loop && !left)) return plain();
     left = true;
   }
-  const bool indirect = dice_.one_in(6);
+  if (callee.constructs.contains("barrier in a function") && !place.uniform) return plain();
+  const bool asks = std::any_of(callee.constructs.begin(), callee.constructs.end(),
+                                [](const auto& one) { return one.first.find("ctaid") != std::string::npos; });
+  const bool indirect = dice_.one_in(asks ? 30 : 3);
   used("call");
   if (indirect) used("indirect call");
   for (const auto& [construct, count] : callee.constructs) constructs[construct] += count;

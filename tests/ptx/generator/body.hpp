@@ -19,6 +19,7 @@ struct Callable {
 
 struct Surroundings {
   bool entry = false;
+  bool asks = true;             // where the block is
   std::uint32_t threads = 1;    // of a block
   bool dynamic_shared = false;  // there is `dyn`, with 4 bytes a thread at least
   bool static_shared = false;   // there is `own`, with 4 bytes a thread
@@ -40,6 +41,10 @@ class Body {
   void statements(int count, Place place);
   // All threads give their slots of shared memory a value; then they can be exchanged.
   void initialise_shared();
+  // Some threads leave, in kernels where they may.
+  void leave_early() {
+    if (leaves) leave({});
+  }
   // The declarations of what the statements need.
   std::string declarations() const;
 
@@ -73,6 +78,7 @@ class Body {
   void local_memory();
   void predicated();
   void scope();
+  void shared_address();
   void condition(Place place);
   void loop(Place place);
   void table(Place place);

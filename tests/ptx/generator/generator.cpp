@@ -92,6 +92,7 @@ std::pair<std::string, Callable> random_function(Dice& dice, const std::string& 
                                                  const std::vector<Callable>& callable, bool may_exit) {
   Surroundings around;
   around.callable = callable;
+  around.asks = !dice.one_in(3);
   around.prefix = name;
   Body body(dice, around);
   body.leaves = may_exit;
@@ -99,8 +100,13 @@ std::pair<std::string, Callable> random_function(Dice& dice, const std::string& 
   for (int k = 1; k < 6; ++k)
     body.line("mad.lo.u32 %v{}, %v0, {}, {};", k, 2 * dice.roll(50) + 1, dice.roll(999));
   body.text += "mov.f32 %f1, 0f3F800000;\n";
+  if (dice.one_in(3)) body.leave_early();
+  if (dice.one_in(4)) {
+    body.used("barrier in a function");
+    body.text += "bar.sync 0;\n";
+  }
   body.statements(static_cast<int>(dice.between(2, 7)), {});
-  if (dice.one_in(3)) {
+  if (dice.one_in(3) && !body.constructs.contains("barrier in a function")) {
     // Calls itself with a smaller number, a few times.
     ++body.constructs["recursion"];
     body.text += fmt::format(
@@ -152,6 +158,7 @@ class Kernel {
     first(body, pointer, given.loads);
     if (dice_.one_in(3)) {  // threads may leave before any barrier
       body.statements(static_cast<int>(dice_.between(1, 4)), {});
+      if (dice_.one_in(2)) body.leave_early();
       if (!body.left) body.initialise_shared();
     } else {
       body.initialise_shared();
@@ -253,6 +260,7 @@ RandomModule random_module(std::uint64_t seed) {
   RandomModule made;
   made.text = "//\n// A random module\n//\n.version 8.0\n.target sm_80\n.address_size 64\n\n";
   made.text += fmt::format(".extern .shared .align {} .b8 dyn[];\n", 4u << dice.roll(3));
+  made.text += ".shared .align 8 .b8 of_module[24];\n";
   for (const char* const table : {".global .align 16 .b32 table", ".const .align 16 .b32 constants"}) {
     made.text += fmt::format("{}[64] = {{", table);
     for (int k = 0; k < 64; ++k)
@@ -261,7 +269,7 @@ RandomModule random_module(std::uint64_t seed) {
   }
   made.text += "\n";
   std::vector<Callable> callable;
-  const std::uint32_t functions = dice.one_in(3) ? 0 : dice.between(1, 3);
+  const std::uint32_t functions = dice.one_in(5) ? 0 : dice.between(1, 3);
   const bool declared_first = dice.one_in(2);
   std::string texts;
   for (std::uint32_t f = 0; f < functions; ++f) {

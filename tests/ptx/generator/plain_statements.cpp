@@ -116,7 +116,7 @@ void Body::special() {
   if (dice_.one_in(5)) {
     used("%dynamic_smem_size");
     line("mov.u32 {}, %dynamic_smem_size;", t);
-  } else if (dice_.one_in(4)) {
+  } else if (dice_.one_in(4) || !s_.asks) {
     line("mov.u32 {}, {};", t, kBlock[dice_.roll(kBlock.size())]);
   } else {
     const char* const name = kGrid[dice_.roll(6)];
@@ -172,6 +172,14 @@ void Body::predicated() {
     line("or.pred {}, {}, {};", s, q, r);
     line("@{} not.b32 {}, {};", s, a, a);
   }
+}
+
+// Where a variable of the module is, which has to be the same in every form.
+void Body::shared_address() {
+  const std::string t = temporary();
+  used(s_.entry ? "shared memory of the module" : "shared memory of the module in a function");
+  line("mov.u32 {}, of_module;", t);
+  mix(t);
 }
 
 // A scope whose registers and labels have names that are there outside, too.
