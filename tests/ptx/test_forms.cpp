@@ -45,7 +45,7 @@ bool never(const std::string& construct, const std::string& form) {
 
 TEST_CASE("random kernels in rewritten forms leave the same bytes behind, whenever they are evicted",
           "[long]") {
-  for (const int number : case_numbers(80, 10'000)) {
+  for (const int number : case_numbers(200, 10'000)) {
     const auto seed = static_cast<std::uint64_t>(number);
     const RandomModule module = random_module(seed);
     const transform::Rewritten rewritten = transform::rewrite(module.text);
