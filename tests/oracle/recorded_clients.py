@@ -239,8 +239,10 @@ class Client:
         return round_half_up(work.length * self.kernels_scale)
 
     def form_of(self, work, job):
-        """In which the work can leave, under grants."""
-        return self.forms.get(work.shape) if work.kind == KERNEL and job and isinstance(self.gate, Gate) else None
+        """In which the work can leave: under grants that do not overlap."""
+        if work.kind != KERNEL or not job or not isinstance(self.gate, Gate) or self.gate.scheduler.overlap:
+            return None
+        return self.forms.get(work.shape)
 
     def holds(self, job):
         return any(stream.holds(job) for stream in self.streams)

@@ -109,8 +109,7 @@ class Gate(OpenGate):
         now = self.world.now
         if self.closing:
             self.closing, self.state = False, CLOSED
-            if not self.scheduler.overlap:
-                self._raise_flag()
+            self._raise_flag()
         if self.client.on_device() and not (self.state == CLOSED and self.scheduler.overlap):
             return
         if self.state == CLOSED:

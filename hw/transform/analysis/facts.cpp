@@ -1,6 +1,7 @@
 #include "hw/transform/analysis/facts.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "hw/transform/analysis/calls.hpp"
 #include "hw/transform/analysis/lower_blocks.hpp"
@@ -11,6 +12,11 @@ namespace gangway::transform {
 namespace {
 
 bool begins(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
+
+// A special register, or a component of it; %ctaid_x may be a register of the program's.
+bool is_or_part_of(std::string_view word, std::string_view special) {
+  return begins(word, special) && (word.size() == special.size() || word[special.size()] == '.');
+}
 
 // System functions that the device links in: they know nothing of blocks.
 bool known_outside(std::string_view name) {
@@ -63,7 +69,8 @@ class FactsOf {
       facts_.traits.erase(Trait::skipped_barrier);
       // What a function that is called does is not looked into here.
       const auto skipped = passed_by_some(flow, [this](const Instruction& instruction) {
-        return is_barrier(instruction) || of_a_warp(instruction) || calls_unknown_flow(instruction);
+        std::set<const Function*> seen;
+        return is_barrier(instruction) || of_a_warp(instruction) || calls_together(instruction, seen);
       });
       if (skipped) facts_.traits[Trait::skipped_barrier] = {&function_, *skipped};
     }
@@ -74,11 +81,36 @@ class FactsOf {
   bool has(Trait trait) const { return facts_.traits.count(trait) != 0; }
   void note(Trait trait) { facts_.traits.emplace(trait, Place{&function_, at_}); }
 
-  // A call of something that may have a barrier.
-  bool calls_unknown_flow(const Instruction& instruction) const {
+  // A call of something that may have a barrier, or an operation of a whole warp.
+  bool calls_together(const Instruction& instruction, std::set<const Function*>& seen) const {
     if (instruction.name() != "call") return false;
     const Function* const function = callee(module_, instruction);
-    return function == nullptr || function->defined;
+    if (function == nullptr) return !known_outside(called_name(instruction));
+    if (!function->defined || !seen.insert(function).second) return false;
+    return std::any_of(function->statements.begin(), function->statements.end(),
+                       [&](const Statement& statement) {
+                         const Instruction& inner = statement.instruction;
+                         return statement.kind == StatementKind::instruction &&
+                                (is_barrier(inner) || of_a_warp(inner) || calls_together(inner, seen));
+                       });
+  }
+
+  std::string_view called_name(const Instruction& instruction) const {
+    const auto operand = called(module_, instruction);
+    return operand ? word_of(module_, *operand) : std::string_view{};
+  }
+
+  // Barrier 0 is the claim's, at which all threads of the block meet.
+  bool shares_the_claims(const Instruction& barrier) const {
+    if (barrier.operands.empty()) return false;
+    const bool result = barrier.has("red");
+    const std::size_t which = result ? 1 : 0;
+    if (which >= barrier.operands.size()) return true;
+    const Range number = barrier.operands[which];
+    const Token& token = module_.tokens[number.first];
+    if (number.last - number.first != 1 || token.kind != TokenKind::number) return true;
+    const bool of_some = barrier.operands.size() > which + (result ? 2 : 1);
+    return of_some && token.text.find_first_of("123456789abcdefABCDEF") == std::string_view::npos;
   }
 
   void of_instruction(const Instruction& instruction) {
@@ -86,6 +118,7 @@ class FactsOf {
       of_word(instruction, module_.tokens[token]);
     if (is_barrier(instruction)) note(Trait::barrier);
     if (is_barrier(instruction) && instruction.has("arrive")) note(Trait::arrival);
+    if (is_barrier(instruction) && shares_the_claims(instruction)) note(Trait::own_barrier);
     if (of_a_warp(instruction)) note(Trait::skipped_barrier);  // looked into below
     if (instruction.name() == "exit" && !function_.entry) note(Trait::exit);
     if (instruction.name() == "cp" && instruction.has("async") && !instruction.has("bulk"))
@@ -97,14 +130,14 @@ class FactsOf {
   void of_word(const Instruction& instruction, const Token& token) {
     const std::string_view word = token.text;
     if (token.kind != TokenKind::word || word.front() != '%') return;
-    if (begins(word, "%ctaid") || begins(word, "%nctaid")) {
+    if (is_or_part_of(word, "%ctaid") || is_or_part_of(word, "%nctaid")) {
       note(Trait::block_index);
       const bool component =
           word.size() > 2 && word[word.size() - 2] == '.' && word.back() >= 'x' && word.back() <= 'z';
       if (!component || instruction.has("u16") || instruction.has("b16") || instruction.has("s16"))
         note(Trait::whole_block_index);
     }
-    if (begins(word, "%clusterid") || begins(word, "%nclusterid")) note(Trait::cluster_index);
+    if (is_or_part_of(word, "%clusterid") || is_or_part_of(word, "%nclusterid")) note(Trait::cluster_index);
     if (begins(word, "%envreg")) note(Trait::environment);
     if (word == "%dynamic_smem_size") note(Trait::dynamic_size);
     if (word == "%total_smem_size" || word == "%aggr_smem_size" || begins(word, "%reserved_smem_offset"))
@@ -112,8 +145,7 @@ class FactsOf {
   }
 
   void of_call(const Instruction& instruction) {
-    const auto operand = called(module_, instruction);
-    const std::string_view name = operand ? word_of(module_, *operand) : std::string_view{};
+    const std::string_view name = called_name(instruction);
     if (const Function* const function = callee(module_, instruction);
         function != nullptr && function->defined) {
       if (std::find(facts_.calls.begin(), facts_.calls.end(), function) == facts_.calls.end())

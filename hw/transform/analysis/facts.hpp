@@ -25,6 +25,7 @@ enum class Trait {
   waits,              // may wait for what another block does
   waits_for_lower,    // as that, but for blocks of lower index only, if the grid has one dimension
   barrier,            // of the block
+  own_barrier,        // a barrier that may be number 0 and is not for all threads of the block
   arrival,            // at a barrier for which it does not wait
   skipped_barrier,    // a barrier, or an operation of a whole warp, that some threads may pass by
   exit,               // ends the thread from within a function that is called

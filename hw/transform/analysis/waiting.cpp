@@ -113,9 +113,32 @@ class WaitingLoop {
       open.pop_back();
       for (const std::string_view read : flow_.registers(statement).read)
         for (const std::uint32_t writer : flow_.writers(read)) add(writer);
+      if (reads_block_memory(flow_.instruction(statement)))
+        for (const std::uint32_t store : block_stores()) add(store);
       if (control && !each_round(flow_.block_of(statement)))
         for (const std::uint32_t branch : branches()) add(branch);
     }
+    return found;
+  }
+
+  // Shared and local memory counts as one variable: what some thread found may come by it.
+  static bool reads_block_memory(const Instruction& instruction) {
+    const bool reads =
+        instruction.name() == "ld" || instruction.name() == "ldmatrix" || instruction.name() == "atom";
+    return reads && !instruction.has("global") && !instruction.has("const") && !instruction.has("param");
+  }
+
+  std::vector<std::uint32_t> block_stores() const {
+    std::vector<std::uint32_t> found;
+    for (const std::uint32_t block : blocks_)
+      for (const std::uint32_t statement : flow_.blocks()[block].instructions) {
+        const Instruction& instruction = flow_.instruction(statement);
+        static constexpr std::string_view kStores[] = {"st", "atom", "red", "stmatrix"};
+        const bool stores =
+            std::find(std::begin(kStores), std::end(kStores), instruction.name()) != std::end(kStores);
+        if (instruction.name() == "cp" || (stores && !instruction.has("global") && !instruction.has("param")))
+          found.push_back(statement);
+      }
     return found;
   }
 

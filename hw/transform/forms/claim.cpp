@@ -20,7 +20,7 @@ std::string claim_setup(const std::string& shared_base) {
       shared_base, kClaimBytes - 3);
 }
 
-std::string claim(const std::string& condition) {
+std::string claim(const std::string& condition, const std::string& barrier) {
   return "\t@%gangway_p0 bra $gangway_wait;\n"
          "\tld.param.u64 %gangway_d0, [gangway_control];\n"
          "\tcvta.to.global.u64 %gangway_d0, %gangway_d0;\n"
@@ -34,7 +34,9 @@ std::string claim(const std::string& condition) {
          "$gangway_claimed:\n"
          "\tst.shared.u32 [%gangway_slot], %gangway_index;\n"
          "$gangway_wait:\n"
-         "\tbar.sync 0;\n"
+         "\t" +
+         barrier +
+         " 0;\n"
          "\tld.shared.u32 %gangway_index, [%gangway_slot];\n"
          "\tsetp.eq.u32 %gangway_p1, %gangway_index, 0xffffffff;\n"
          "\t@%gangway_p1 ret;\n";

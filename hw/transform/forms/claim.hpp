@@ -12,10 +12,10 @@ inline constexpr std::uint32_t kClaimBytes = 12;
 // dynamic shared memory begins at `shared_base`.
 std::string claim_setup(const std::string& shared_base);
 
-// One thread adds 1 to the count, which is the block's logical index unless the flag is up or `condition` (of
-// predicate %gangway_p1, set where the claim holds so far) takes it away; a claim that is refused is taken
-// back. The index, 0xffffffff if refused, is in [%gangway_slot + `word`] behind a barrier, and in
-// %gangway_index. `label` makes labels unique.
-std::string claim(const std::string& condition);
+// One thread adds 1 to the count, which is the block's logical index unless the flag is up or `condition`
+// takes it away: PTX that clears the predicate %gangway_p1, which says that the claim holds so far. A claim
+// that is refused is taken back, and the block's threads return. The index is handed on in [%gangway_slot]
+// behind a barrier (the instruction `barrier`), and is then in %gangway_index.
+std::string claim(const std::string& condition, const std::string& barrier);
 
 }  // namespace gangway::transform

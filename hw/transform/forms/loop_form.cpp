@@ -14,6 +14,7 @@ class LoopForm : public FormRule {
         {Trait::total_size, "it reads how much shared memory it has, to which the claim adds"},
         {Trait::exit, "a function that it calls ends the thread"},
         {Trait::transactions, "it leaves state behind that the next block-task would find"},
+        {Trait::own_barrier, "it may use the barrier of the claims for some of the block's threads"},
         {Trait::arrival, "it arrives at a barrier without waiting, maybe for the next block-task's"},
         {Trait::skipped_barrier, "some of a block's threads may pass this by, and would not if they went on"},
     };
@@ -29,7 +30,8 @@ class LoopForm : public FormRule {
            "\tneg.s32 %gangway_turn, %gangway_turn;\n" +
            claim(
                "\tld.param.u32 %gangway_t0, [gangway_end];\n"
-               "\tsetp.lt.and.u32 %gangway_p1, %gangway_index, %gangway_t0, %gangway_p1;\n");
+               "\tsetp.lt.and.u32 %gangway_p1, %gangway_index, %gangway_t0, %gangway_p1;\n",
+               "barrier.sync");  // threads come back from different places
   }
   std::string instead_of_leaving() const override { return "bra $gangway_next;"; }
 };

@@ -14,7 +14,7 @@ class PrologueForm : public FormRule {
   }
   std::uint32_t shared_bytes() const override { return kClaimBytes; }
   std::string beginning(const std::string& shared_base, bool) const override {
-    return claim_setup(shared_base) + claim("");
+    return claim_setup(shared_base) + claim("", "bar.sync");
   }
   std::string instead_of_leaving() const override { return {}; }
 };

@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::string_view kName = "gangway_forms_";
 constexpr std::size_t kOnALine = 24;
-constexpr std::size_t kHash = 32;
+constexpr std::size_t kNameHash = 32;
 
 }  // namespace
 
 std::string forms_note(const std::vector<KernelForms>& kernels) {
   const std::string text = forms_to_json(kernels).dump(-1, ' ', true);
   std::string out = "\n.visible .global .align 1 .b8 " + std::string(kName) +
-                    sha256_of(text).substr(0, kHash) + "[" + std::to_string(text.size()) + "] = {";
+                    sha256_of(text).substr(0, kNameHash) + "[" + std::to_string(text.size()) + "] = {";
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (i > 0) out += ',';
     if (i % kOnALine == 0) out += '\n';

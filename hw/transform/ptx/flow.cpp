@@ -59,9 +59,10 @@ class RegistersOf {
   Registers found() {
     if (instruction_.guard) found_.read.push_back(instruction_.guard->predicate);
     std::size_t results = without_result(instruction_) ? 0 : 1;
+    const bool argument = instruction_.name() == "st" && instruction_.has("param");
     if (instruction_.name() == "call") results = call_results();
     for (std::size_t index = 0; index < instruction_.operands.size(); ++index)
-      operand(instruction_.operands[index], index < results);
+      operand(instruction_.operands[index], index < results, argument && index == 0);
     return std::move(found_);
   }
 
@@ -70,14 +71,15 @@ class RegistersOf {
     return !instruction_.operands.empty() && module_.tokens[instruction_.operands[0].first].is("(") ? 1 : 0;
   }
 
-  void operand(Range range, bool result) {
+  // What is stored to an argument of a call is written to it, address or not.
+  void operand(Range range, bool result, bool argument) {
     bool address = false;
     for (std::uint32_t at = range.first; at < range.last; ++at) {
       const Token& token = module_.tokens[at];
       if (token.is("[")) address = true;
       if (token.is("]")) address = false;
       if (!is_register(token)) continue;
-      (result && !address ? found_.written : found_.read).push_back(base(token.text));
+      ((result && !address) || argument ? found_.written : found_.read).push_back(base(token.text));
     }
   }
 

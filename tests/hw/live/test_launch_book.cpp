@@ -29,9 +29,9 @@ class FakeLaunch : public RepeatableLaunch {
 
 // Streams, a stream beside each, and a stream of the port's own, each of which does one thing after the
 // other; which of them goes on is drawn. A block claims, and ends (or takes its claim back) some time later.
-class FakeDevice : public live::LaunchPort {
+class FakeContext : public live::LaunchPort {
  public:
-  explicit FakeDevice(std::uint64_t seed) : random_(seed, "device", {}), words_(12) {}
+  explicit FakeContext(std::uint64_t seed) : random_(seed, "device", {}), words_(12) {}
 
   std::optional<Word> take() override {
     for (Word w = 0; w < words_.size(); ++w)
@@ -237,16 +237,16 @@ class FakeDevice : public live::LaunchPort {
   std::set<std::string> faults_;
 };
 
-struct Played {
+struct PlayedBook {
   std::uint64_t evictions = 0, launches = 0;
   std::set<std::string> faults;
 };
 
-Played play(std::uint64_t seed) {
+PlayedBook play_book(std::uint64_t seed) {
   Stream random(seed, "program", {});
-  FakeDevice device(seed);
+  FakeContext device(seed);
   LaunchBook book(device);
-  Played played;
+  PlayedBook played;
   bool leaving = false, away = false;
   std::uint64_t claims_away = 0;
   std::map<std::uint64_t, std::vector<std::uint32_t>> in_stream;
@@ -310,7 +310,7 @@ Played play(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("a launch that left is launched again from where it was, and what is behind it waits") {
-  FakeDevice device(1);
+  FakeContext device(1);
   LaunchBook book(device);
   device.knows(7, 5);
   while (!book.launch(std::make_unique<FakeLaunch>(7, 5), 1)) {
@@ -337,7 +337,7 @@ TEST_CASE("a launch that left is launched again from where it was, and what is b
 TEST_CASE("whenever launches leave, every block runs once and nothing overtakes", "[long]") {
   std::uint64_t evictions = 0, launches = 0;
   for (const int number : case_numbers(400, 100'000)) {
-    const Played played = play(static_cast<std::uint64_t>(number));
+    const PlayedBook played = play_book(static_cast<std::uint64_t>(number));
     INFO("case " << number);
     REQUIRE(played.faults == std::set<std::string>{});
     evictions += played.evictions;
