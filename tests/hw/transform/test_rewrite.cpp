@@ -1,0 +1,242 @@
+// What the rewriter takes and what it refuses, by small kernels of which the right answer is plain.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "hw/transform/rewrite.hpp"
+#include "tests/catch.hpp"
+
+namespace gangway::testing {
+namespace {
+
+using transform::Refusal;
+using transform::Rewritten;
+
+// The body's first line is line 6.
+std::string kernel_of(const std::string& body) {
+  return ".version 8.0\n.target sm_80\n.address_size 64\n"
+         ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n" +
+         body + "}\n";
+}
+
+const std::string kRegisters =
+    ".reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<20>;"
+    " ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [n]; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %tid.x;\n";
+
+std::string forms_of(const Rewritten& rewritten) {
+  std::string found = rewritten.unusable;
+  for (const transform::KernelForms& kernel : rewritten.kernels)
+    for (const transform::Form& form : kernel.forms) found += (found.empty() ? "" : " ") + form.form;
+  return found;
+}
+
+std::string forms_of(const std::string& body) {
+  return forms_of(transform::rewrite(kernel_of(kRegisters + body)));
+}
+
+// "line 7: instruction: reason" of a form that is refused.
+std::string refusal_of(const std::string& body, const std::string& form) {
+  const Rewritten rewritten = transform::rewrite(kernel_of(kRegisters + body));
+  for (const Refusal& refusal : rewritten.kernels.at(0).refused)
+    if (refusal.form == form)
+      return fmt::format("line {}: {}: {}", refusal.line, refusal.instruction, refusal.reason);
+  return "taken";
+}
+
+const std::string kAll = "slice prologue loop";
+const std::string kWaits = "it may wait for another block, which may not have been launched";
+
+}  // namespace
+
+TEST_CASE("a rewritten module begins with every byte of the original") {
+  const std::string original = kernel_of(kRegisters + "ret;\n");
+  const Rewritten rewritten = transform::rewrite(original);
+  CHECK(rewritten.text.substr(0, original.size()) == original);
+  CHECK(forms_of(rewritten) == kAll);
+  const transform::KernelForms& kernel = rewritten.kernels.at(0);
+  CHECK(kernel.parameters.size() == 2);
+  CHECK(kernel.parameters[1].offset == 8);
+  for (const transform::Form& form : kernel.forms) {
+    CHECK(form.hidden.offset == 16);  // behind 12 bytes, aligned to 8
+    CHECK(rewritten.text.find(".entry " + form.entry + "(") != std::string::npos);
+  }
+  CHECK(rewritten.text.find("%ctaid.x", original.size()) == rewritten.text.rfind("%ctaid.x"));  // the slice's
+}
+
+TEST_CASE("what was rewritten before, or is no PTX, stays as it is") {
+  const std::string once = transform::rewrite(kernel_of("ret;\n")).text;
+  const Rewritten twice = transform::rewrite(once);
+  CHECK(twice.text == once);
+  CHECK(twice.unusable.find("expected a module that was not rewritten before") != std::string::npos);
+  const Rewritten nothing = transform::rewrite(".version 8.0\n.target sm_80\n@\n");
+  CHECK(nothing.unusable == "line 3: found '@', expected a function or a variable");
+  CHECK(nothing.text == ".version 8.0\n.target sm_80\n@\n");
+}
+
+TEST_CASE("a kernel that waits for another block stays whole") {
+  // The address is line 7's, the loop's load line 8's.
+  const std::string spin =
+      "A: ld.volatile.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n";
+  CHECK(refusal_of(spin, "prologue") == "line 7: ld.volatile.global.u32 %r4, [%rd1];: " + kWaits);
+  CHECK(forms_of(spin).empty());
+  SECTION("also by an ordinary load that is made again behind a barrier") {
+    CHECK(
+        forms_of("A: bar.sync 0;\nld.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
+            .empty());
+    CHECK(forms_of(
+              "A: bar.sync 0;\nld.global.u32 %r4, [%rd1];\nadd.u64 %rd1, %rd1, 4;\nsetp.eq.u32 %p1, %r4, 0;\n"
+              "@%p1 bra A;\nret;\n") != "");
+  }
+  SECTION("also where one thread finds it and tells the others by shared memory") {
+    CHECK(
+        forms_of(
+            ".shared .b32 s;\nA: atom.global.add.u32 %r4, [%rd1], 0;\nst.shared.u32 [s], %r4;\nbar.sync 0;\n"
+            "ld.shared.u32 %r5, [s];\nsetp.ne.u32 %p1, %r5, %r1;\n@%p1 bra A;\nret;\n")
+            .empty());
+  }
+  SECTION("also where the loop's way decides, not a value") {
+    CHECK(
+        forms_of(
+            "mov.u32 %r5, 0;\nA: setp.ne.u32 %p2, %r5, 0;\n@%p2 bra B;\nld.volatile.global.u32 %r4, [%rd1];\n"
+            "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nmov.u32 %r5, 1;\nbra A;\nB: ret;\n")
+            .empty());
+  }
+  SECTION("a lock") {
+    CHECK(forms_of("A: atom.global.cas.b32 %r4, [%rd1], 0, 1;\nsetp.ne.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
+              .empty());
+  }
+}
+
+TEST_CASE("a loop that ends by what its own block does is no wait") {
+  // A sum by compare-and-swap, which tries again with what it found.
+  CHECK(forms_of(
+            "ld.global.u32 %r4, [%rd1];\nA: mov.u32 %r5, %r4;\nadd.u32 %r6, %r5, 1;\n"
+            "atom.global.cas.b32 %r4, [%rd1], %r5, %r6;\nsetp.ne.u32 %p1, %r4, %r5;\n@%p1 bra A;\nret;\n") ==
+        kAll);
+  // Tickets until there are none.
+  CHECK(forms_of("A: atom.global.add.u32 %r4, [%rd1], 1;\nsetp.lt.u32 %p1, %r4, %r1;\n@%p1 bra A;\nret;\n") ==
+        kAll);
+  // Polling memory of the block.
+  CHECK(forms_of(".shared .b32 s;\nA: ld.volatile.shared.u32 %r4, [s];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra "
+                 "A;\nret;\n") == kAll);
+}
+
+namespace {
+
+// Block i publishes at p + 8 i + 64, and waits for what is at p + 8 i + `offset`.
+std::string look_back(const std::string& offset, const std::string& publish = "64") {
+  return "mul.wide.u32 %rd2, %r2, 8;\nadd.s64 %rd3, %rd1, %rd2;\n"
+         "A: ld.relaxed.gpu.u32 %r4, [%rd3+" +
+         offset +
+         "];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\n"
+         "st.relaxed.gpu.u32 [%rd3+" +
+         publish + "], %r4;\nret;\n";
+}
+
+bool only_in_one_dimension(const std::string& body) {
+  const Rewritten rewritten = transform::rewrite(kernel_of(kRegisters + body));
+  const auto& forms = rewritten.kernels.at(0).forms;
+  return !forms.empty() &&
+         std::all_of(forms.begin(), forms.end(), [](const auto& form) { return form.one_dimension; });
+}
+
+}  // namespace
+
+TEST_CASE("a wait for blocks of lower index only is taken, in grids of one dimension") {
+  CHECK(only_in_one_dimension(look_back("56")));  // the block before
+  CHECK(only_in_one_dimension(look_back("0")));   // eight before
+  CHECK(forms_of(look_back("64")).empty());       // itself
+  CHECK(forms_of(look_back("72")).empty());       // the next
+  CHECK_FALSE(only_in_one_dimension("ret;\n"));
+  SECTION("an address that falls in the loop falls further") {
+    const auto walking = [](const std::string& step) {
+      return "mul.wide.u32 %rd2, %r2, 8;\nadd.s64 %rd3, %rd1, %rd2;\nmov.u64 %rd4, %rd3;\n"
+             "A: ld.relaxed.gpu.u32 %r4, [%rd4+56];\nadd.s64 %rd4, %rd4, " +
+             step +
+             ";\nsetp.eq.u32 %p1, %r4, 0;\n"
+             "@%p1 bra A;\nst.relaxed.gpu.u32 [%rd3+64], %r4;\nret;\n";
+    };
+    CHECK(only_in_one_dimension(walking("-256")));
+    CHECK(forms_of(walking("256")).empty());
+  }
+  SECTION("what another store of the same array says, counts") {
+    CHECK(forms_of(look_back("56", "72")).find("prologue") != std::string::npos);
+    CHECK(forms_of("mul.wide.u32 %rd2, %r2, 8;\nadd.s64 %rd3, %rd1, %rd2;\n"
+                   "A: ld.relaxed.gpu.u32 %r4, [%rd3+56];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\n"
+                   "st.relaxed.gpu.u32 [%rd3+64], %r4;\nst.relaxed.gpu.u32 [%rd3+48], %r4;\nret;\n")
+              .empty());
+    CHECK(forms_of(
+              "mul.wide.u32 %rd2, %r2, 8;\nsub.s64 %rd3, %rd1, %rd2;\n"  // later blocks are lower in memory
+              "A: ld.relaxed.gpu.u32 %r4, [%rd3+56];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\n"
+              "st.relaxed.gpu.u32 [%rd3+64], %r4;\nret;\n")
+              .empty());
+  }
+  SECTION("the first block's own store") {
+    const auto first = [](const std::string& which, const std::string& compare = "eq") {
+      return "setp." + compare + ".u32 %p2, %r2, " + which + ";\n@%p2 bra B;\n" + look_back("56") +
+             "B: st.relaxed.gpu.u32 [%rd1+64], 1;\nret;\n";
+    };
+    CHECK(only_in_one_dimension(first("0")));
+    CHECK(forms_of(first("0", "ne")).empty());  // all but the first write its word
+    CHECK(forms_of(first("1")).empty());  // block 1 writes what block 0 should, for which block 1 may wait
+  }
+}
+
+TEST_CASE("a persistent loop is for kernels of which no thread may pass a barrier by") {
+  const std::string early = "setp.ge.u32 %p1, %r3, %r1;\n@%p1 ret;\n";
+  CHECK(forms_of(early + "ret;\n") == kAll);
+  CHECK(forms_of(early + "bar.sync 0;\nret;\n") == "slice prologue");
+  CHECK(forms_of("setp.ge.u32 %p1, %r2, %r1;\n@%p1 ret;\nbar.sync 0;\nret;\n") ==
+        kAll);  // all threads or none
+  CHECK(forms_of(early + "shfl.sync.idx.b32 %r4, %r3, 0, 31, -1;\nret;\n") == "slice prologue");
+  CHECK(forms_of("bar.arrive 1, 64;\nret;\n") == "slice prologue");
+  CHECK(forms_of("bar.sync 1, 64;\nret;\n") == kAll);
+  CHECK(forms_of("bar.sync 0, 64;\nret;\n") == "slice prologue");
+  CHECK(forms_of("bar.sync %r3, 64;\nret;\n") == "slice prologue");
+  CHECK(forms_of("add.cc.u32 %r4, %r3, -3;\naddc.u32 %r5, 0, 0;\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 "
+                 "ret;\nbar.sync 0;\nret;\n") == "slice prologue");
+}
+
+TEST_CASE("what no form can do is refused with its place") {
+  CHECK(refusal_of("mov.u32 %r4, %envreg2;\nret;\n", "slice") ==
+        "line 7: mov.u32 %r4, %envreg2;: it may synchronise the whole grid");
+  CHECK(refusal_of("mov.u32 %r4, %clusterid.x;\nret;\n", "slice").find("the index of its cluster") !=
+        std::string::npos);
+  CHECK(refusal_of("mov.u32 %r4, %total_smem_size;\nret;\n", "slice") == "taken");
+  CHECK(refusal_of("mov.u32 %r4, %total_smem_size;\nret;\n", "prologue").find("how much shared memory") !=
+        std::string::npos);
+  const std::string outside =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func elsewhere;\n.entry k() { call elsewhere; "
+      "ret; }\n";
+  CHECK(transform::rewrite(outside).kernels.at(0).refused.at(0).reason ==
+        "it calls a function that the module does not have");
+  const std::string clusters =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() .reqnctapercluster 2, 1, 1 { ret; }\n";
+  CHECK(transform::rewrite(clusters).kernels.at(0).refused.at(0).instruction == ".reqnctapercluster 2, 1, 1");
+  const std::string debug = ".version 8.0\n.target sm_90, debug\n.address_size 64\n.entry k() { ret; }\n";
+  CHECK(forms_of(transform::rewrite(debug)).empty());
+}
+
+TEST_CASE("functions that read the block's index are copied, others are not") {
+  const std::string text =
+      ".version 8.0\n.target sm_80\n.address_size 64\n"
+      ".func (.param .b32 r) plain(.param .b32 a) { .reg .b32 %r1; ld.param.b32 %r1, [a]; st.param.b32 [r], "
+      "%r1; ret; }\n"
+      ".func (.param .b32 r) which(.param .b32 a) { .reg .b32 %r1; mov.u32 %r1, %ctaid.y; st.param.b32 [r], "
+      "%r1; ret; }\n"
+      ".func (.param .b32 r) via(.param .b32 a) { .reg .b32 %r1; .param .b32 x; .param .b32 y; st.param.b32 "
+      "[x], 1;\n"
+      " call (y), which, (x); ld.param.b32 %r1, [y]; st.param.b32 [r], %r1; ret; }\n"
+      ".entry k() { .param .b32 x; .param .b32 y; st.param.b32 [x], 1; call (y), plain, (x); call (y), via, "
+      "(x); ret; }\n";
+  const Rewritten rewritten = transform::rewrite(text);
+  CHECK(forms_of(rewritten) == kAll);
+  CHECK(rewritten.text.find("which$gangway_slice") != std::string::npos);
+  CHECK(rewritten.text.find("via$gangway_loop") != std::string::npos);
+  CHECK(rewritten.text.find("plain$gangway") == std::string::npos);
+  CHECK(rewritten.text.find("call (y), via$gangway_prologue, (%gangway_ctaid_x") != std::string::npos);
+}
+
+}  // namespace gangway::testing
