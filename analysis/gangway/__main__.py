@@ -3,8 +3,8 @@
 import sys
 from importlib import import_module
 
-_COMMANDS = {'report': 'gangway.page',
-             **{name: f'gangway.drawing.commands.{name}' for name in ('figures', 'compare', 'calibration', 'rankings', 'rules', 'printed', 'metrics')},
+_DRAWING = ('figures', 'compare', 'calibration', 'rankings', 'rules', 'printed', 'metrics')
+_COMMANDS = {'report': 'gangway.page', **{name: f'gangway.drawing.commands.{name}' for name in _DRAWING},
              'text': 'gangway.drawing.commands.report', 'services': 'gangway.drawing.service_agreement'}
 
 

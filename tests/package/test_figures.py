@@ -76,7 +76,7 @@ class Figures(unittest.TestCase):
         usual = figures.metrics(self.result)
         self.assertEqual(usual.get_figwidth(), 7.2)
         chosen = figures.metrics(self.result, metrics=['utilisation', 'jain'])
-        self.assertEqual([axes.get_ylabel() for axes in chosen.axes], ['utilisation', 'jain'])
+        self.assertEqual([axes.get_ylabel() for axes in chosen.axes], ['utilisation (higher is better)', 'Jain (higher is better)'])
         self.assertEqual(dict(matplotlib.rcParams), settings)  # the caller's own
         self.assertEqual(matplotlib.pyplot.get_fignums(), [])
 

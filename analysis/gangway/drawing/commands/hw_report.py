@@ -197,8 +197,9 @@ def _agreement(folder):
         worst = {metric: max((abs(group[metric]['relative_error']) for group in found['groups']
                               if group[metric]['relative_error'] is not None), default=math.nan) for metric in _GOALS}
         yield (f'NTT of {error["jobs"]:,} single jobs is off by {100 * error["p50"]:.1f} % (median; goal 1 %), {100 * error["p90"]:.1f} % '
-               '(90th percentile; goal 5 %); at worst ' + ', '.join(f'{names.metric_name(metric)} by {_share(worst[metric])} (goal {100 * goal:.0f} %)'
-                                                                    for metric, goal in _GOALS.items()) + '.')
+               '(90th percentile; goal 5 %); at worst '
+               + ', '.join(f'{names.metric_name(metric)} by {_share(worst[metric])} (goal {100 * goal:.0f} %)' for metric, goal in _GOALS.items())
+               + '.')
     except (KeyError, TypeError) as error:
         raise results.InputError(file, f'{type(error).__name__} {error}', 'what gangway compare --json writes') from None
 
@@ -221,7 +222,8 @@ def _published(measured):
         return
     missed = [row for row in measured.published if row.verdict == 'miss']
     yield f'What is printed, on the chip: {tally(measured.published)}.' + ''.join(
-        f'\n- missed: {row.figure}, {names.metric_name(row.metric, "client" if row.client else "point")}{f" of {row.client}" if row.client else ""} under {row.policy}: '
+        f'\n- missed: {row.figure}, {names.metric_name(row.metric, "client" if row.client else "point")}'
+        f'{f" of {row.client}" if row.client else ""} under {row.policy}: '
         f'measured {_number(row.measured)}, printed {row.relation + " " if row.relation in "<>" else ""}{_number(row.published)}'
         f'{f" times that under {row.relative_to}" if row.relative_to else ""}' for row in missed)
 

@@ -23,8 +23,9 @@ def page(entries):
     for level in metrics.LEVELS:
         mine = [metric for metric in every if metric.level == level]
         lines += [f'## `{mine[0].file}`: {_OF[level]}', '', '| column | unit | better | what it is | use |', '|---|---|---|---|---|']
-        lines += [f'| `{metric.name}`{", `_ci95`" if metric.interval else ""} | {metric.unit} | {metric.better if metric.better != "neither" else ""} '
-                  f'| {_cell(metric.summary)} | {", ".join(word for use, word in _USES if getattr(metric, use))} |' for metric in mine]
+        lines += [f'| `{metric.name}`{", `_ci95`" if metric.interval else ""} | {metric.unit} '
+                  f'| {metric.better if metric.better != "neither" else ""} | {_cell(metric.summary)} '
+                  f'| {", ".join(word for use, word in _USES if getattr(metric, use))} |' for metric in mine]
         lines.append('')
     return '\n'.join(lines)
 
@@ -38,9 +39,9 @@ def _main(arguments):
     file, made = Path(arguments.page), page(json.loads(table))
     if arguments.write:
         file.write_text(made, encoding='utf-8')
-    for file, expected in ((metrics.FILE, table), (file, made)):
-        if not file.is_file() or expected != file.read_text(encoding='utf-8'):
-            raise results.InputError(file, 'another table than the program has', './dev metrics, which makes it')
+    for kept, expected in ((metrics.FILE, table), (file, made)):
+        if not kept.is_file() or expected != kept.read_text(encoding='utf-8'):
+            raise results.InputError(kept, 'another table than the program has', './dev metrics, which makes it')
 
 
 def cli(arguments=None):
