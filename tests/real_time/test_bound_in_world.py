@@ -1,9 +1,12 @@
 """gangway bound --world: task sets played and held against their bounds with costs."""
 
 import json
+import pathlib
+import sys
 import unittest
 
-from program import ProgramTest, table
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from program import ProgramTest, table  # noqa: E402  (the path comes first)
 
 # So generous that a busy machine keeps them.
 OWNERS = """\

@@ -2,13 +2,15 @@
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
-import time
+import sys
 import time
 import unittest
 
-from program import GANGWAY, ProgramTest, read_trace, table
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from program import GANGWAY, ProgramTest, read_trace, table  # noqa: E402  (the path comes first)
 
 REAL = """kind: experiment
 version: 1
