@@ -23,8 +23,7 @@ struct Square {
 };
 
 cudaError_t elements(void* room, size_t& bytes, float* in, float* out, double* wide, void** from, void** to,
-                     unsigned* sizes, int n)
-{
+                     unsigned* sizes, int n) {
   cub::DeviceAdjacentDifference::SubtractLeftCopy(room, bytes, in, out, n);
   cub::DeviceAdjacentDifference::SubtractRight(room, bytes, in, n);
   cub::DeviceFor::ForEachN(in, n, Twice{});

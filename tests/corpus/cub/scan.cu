@@ -1,8 +1,7 @@
 #include <cub/device/device_scan.cuh>
 
 template <typename T>
-cudaError_t scans(void* room, size_t& bytes, const T* in, const int* keys, T* out, int n)
-{
+cudaError_t scans(void* room, size_t& bytes, const T* in, const int* keys, T* out, int n) {
   cub::DeviceScan::ExclusiveSum(room, bytes, in, out, n);
   cub::DeviceScan::InclusiveScan(room, bytes, in, out, cuda::maximum<>{}, n);
   cub::DeviceScan::InclusiveSumByKey(room, bytes, keys, in, out, n);

@@ -5,8 +5,7 @@
 #include <thrust/transform_reduce.h>
 
 struct Estimate {
-  __host__ __device__ float operator()(unsigned i) const
-  {
+  __host__ __device__ float operator()(unsigned i) const {
     thrust::default_random_engine engine(i * 2654435761u);
     thrust::uniform_real_distribution<float> uniform(0, 1);
     float inside = 0;
@@ -19,13 +18,14 @@ struct Estimate {
   }
 };
 
-float pi(int n)
-{
+float pi(int n) {
   thrust::device_vector<float> many(n, 1.0f);
   thrust::device_vector<double> wide(many.begin(), many.end());
   thrust::fill(many.begin(), many.end(), 2.0f);
   thrust::default_random_engine engine;
   thrust::shuffle(many.begin(), many.end(), engine);
-  return thrust::transform_reduce(thrust::counting_iterator<unsigned>(0), thrust::counting_iterator<unsigned>(n),
-                                  Estimate{}, 0.0f, thrust::plus<float>{}) + many[0] + float(wide[0]);
+  return thrust::transform_reduce(thrust::counting_iterator<unsigned>(0),
+                                  thrust::counting_iterator<unsigned>(n), Estimate{}, 0.0f,
+                                  thrust::plus<float>{}) +
+         many[0] + float(wide[0]);
 }

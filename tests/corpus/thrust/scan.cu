@@ -2,8 +2,7 @@
 #include <thrust/scan.h>
 #include <thrust/transform_scan.h>
 
-void scans(int* ints, double* doubles, float* floats, int n)
-{
+void scans(int* ints, double* doubles, float* floats, int n) {
   thrust::inclusive_scan(thrust::device, ints, ints + n, ints);
   thrust::exclusive_scan(thrust::device, doubles, doubles + n, doubles, 1.0, thrust::multiplies<double>{});
   thrust::transform_inclusive_scan(thrust::device, floats, floats + n, floats, thrust::negate<float>{},

@@ -8,8 +8,7 @@ struct Odd {
   __host__ __device__ bool operator()(int x) const { return x & 1; }
 };
 
-void selections(int* ints, int* out, float* floats, int n)
-{
+void selections(int* ints, int* out, float* floats, int n) {
   thrust::copy_if(thrust::device, ints, ints + n, out, Odd{});
   thrust::copy_if(thrust::device, floats, floats + n, ints, floats, Odd{});
   thrust::remove_if(thrust::device, ints, ints + n, Odd{});

@@ -1,11 +1,10 @@
+#include <thrust/adjacent_difference.h>
 #include <thrust/binary_search.h>
 #include <thrust/execution_policy.h>
 #include <thrust/merge.h>
 #include <thrust/set_operations.h>
-#include <thrust/adjacent_difference.h>
 
-void sets(int* a, int* b, int* out, float* values, float* joined, int n)
-{
+void sets(int* a, int* b, int* out, float* values, float* joined, int n) {
   thrust::merge(thrust::device, a, a + n, b, b + n, out);
   thrust::merge_by_key(thrust::device, a, a + n, b, b + n, values, values, out, joined);
   thrust::set_union(thrust::device, a, a + n, b, b + n, out);

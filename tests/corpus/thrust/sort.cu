@@ -7,8 +7,7 @@ struct Record {
   __host__ __device__ bool operator<(const Record& other) const { return key < other.key; }
 };
 
-void sorts(int* ints, unsigned short* shorts, float* floats, Record* records, int n)
-{
+void sorts(int* ints, unsigned short* shorts, float* floats, Record* records, int n) {
   thrust::sort(thrust::device, ints, ints + n);
   thrust::stable_sort(thrust::device, records, records + n);
   thrust::sort_by_key(thrust::device, ints, ints + n, floats);

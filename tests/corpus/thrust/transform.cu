@@ -27,8 +27,7 @@ struct Odd {
   __host__ __device__ bool operator()(int x) const { return x & 1; }
 };
 
-void transforms(float* x, float* y, thrust::complex<double>* z, double* norms, int* map, int n)
-{
+void transforms(float* x, float* y, thrust::complex<double>* z, double* norms, int* map, int n) {
   thrust::transform(thrust::device, x, x + n, y, y, Saxpy{2});
   thrust::transform(thrust::device, z, z + n, norms, Norm{});
   thrust::transform_if(thrust::device, map, map + n, map, thrust::negate<int>{}, Odd{});
