@@ -1,5 +1,6 @@
 // The real-time executor and the host's workers, with evictions that race completion.
 #include <atomic>
+#include <deque>
 #include <numeric>
 
 #include "hw/executor.hpp"
@@ -53,6 +54,12 @@ class Held : public KernelCode {
   };
   std::atomic<bool>& let_go_;
 };
+
+// False. A worker that was held may still look at it when the world that gave it up is gone, so it stays.
+std::atomic<bool>& lasting_flag() {
+  static auto& flags = *new std::deque<std::atomic<bool>>;
+  return flags.emplace_back(false);
+}
 
 std::unique_ptr<HostDevice> host_device(const Workload& workload, unsigned workers,
                                         const std::string& mechanism) {
@@ -163,7 +170,7 @@ TEST_CASE("copies end, in both directions at once") {
 }
 
 TEST_CASE("a kernel that never ends is stopped by the watchdog, with the history") {
-  std::atomic<bool> let_go = false;
+  std::atomic<bool>& let_go = lasting_flag();
   Workload workload;
   workload.clients.push_back(throttle("endless", 1, 3_s, 1));
   workload.clients[0].kernels[0].code = std::make_shared<Held>(let_go);
@@ -192,7 +199,7 @@ TEST_CASE("a kernel that never ends is stopped by the watchdog under every mecha
   for (const std::string name :
        {"basic", "flag-copy", "proxy", "proxy-adaptive", "slice"}) {  // the others are as these
     INFO(name);
-    std::atomic<bool> let_go = false;
+    std::atomic<bool>& let_go = lasting_flag();
     Workload workload;
     workload.clients.push_back(throttle("endless", 1, 1_us, 1));
     workload.clients[0].kernels[0].code = std::make_shared<Held>(let_go);
