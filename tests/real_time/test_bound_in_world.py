@@ -77,7 +77,7 @@ class BoundInWorld(ProgramTest):
             report = json.loads(out.stdout)
             self.assertEqual((report["violated"], report["unmet"]), ("", ""))
             for task in report["tasks"]:
-                self.assertGreater(task["observed_ns"], 2e6)
+                self.assertGreater(task["observed_ns"], 1.8e6)  # `c`, less what its claims are taken to cost
                 self.assertAlmostEqual(task["ratio"], task["observed_ns"] / task["bound_ns"])
             self.assertLessEqual({"lateness", "launch", "run", "idle"}, {a["name"] for a in report["assumptions"]})
 
