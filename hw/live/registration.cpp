@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "hw/live/kill_points.hpp"
 #include "hw/live/monotonic.hpp"
@@ -132,14 +133,19 @@ bool Registration::returned() {
     gate_->hold();
   else
     gate_->open_to_all();
-  const std::int64_t began = monotonic_ns();
   ClientPage& page = *pages_.client;
   page.orphaned.fetch_add(1);
+  std::int64_t counted = monotonic_ns();
+  const auto count = [&page, &counted] {
+    const std::int64_t now = monotonic_ns();
+    page.orphaned_ns.fetch_add(now - std::exchange(counted, now));
+  };
   for (;;) {
     sleep_for(kBetweenReturns);
+    count();  // before a daemon knows of this client, since it may show the page at once
     const Return found = come_to(std::getenv("GANGWAY_SOCKET"));
     if (found == Return::nobody) continue;
-    page.orphaned_ns.fetch_add(monotonic_ns() - began);
+    count();
     if (found == Return::taken) {
       gate_->obey(*pages_.permit);
       std::fprintf(stderr, "gangway: another daemon is there; process %d is scheduled again\n", process);
