@@ -115,7 +115,8 @@ class Linked(Kernels):
 
     def nvcc_with_forms(self):
         """As hw/transform/README.md says."""
-        real = os.path.dirname(os.path.realpath(NVCC))
+        said = subprocess.run([NVCC, "--dryrun", "-c", FIXTURES / "two_kernels.cu"], capture_output=True, text=True).stderr
+        real = os.path.realpath(re.search(r"^#\$ _HERE_=(.+)$", said, re.M)[1])  # where nvcc is a script, too
         folder = self.folder / "with-forms"
         folder.mkdir()
         for name in os.listdir(real):
