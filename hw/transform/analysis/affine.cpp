@@ -1,20 +1,7 @@
 #include "hw/transform/analysis/affine.hpp"
 
-#include <charconv>
-
 namespace gangway::transform {
 namespace {
-
-std::optional<std::int64_t> number(std::string_view text, bool negative) {
-  while (!text.empty() && (text.back() == 'U' || text.back() == 'u')) text.remove_suffix(1);
-  int base = 10;
-  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-    text.remove_prefix(2), base = 16;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return negative ? -value : value;
-}
 
 Affine symbol(std::string name) {
   Affine made;
@@ -158,7 +145,7 @@ std::optional<Affine> AffineValues::of(Range operand) {
     }
     std::optional<Affine> part;
     if (token.kind == TokenKind::number) {
-      if (const auto read = number(token.text, negative)) part = constant(*read);
+      if (const auto read = integer_of(token)) part = constant(negative ? -*read : *read);
     } else if (token.kind == TokenKind::word) {
       part = of(token.text);
       if (part && negative) part = times(*part, -1);

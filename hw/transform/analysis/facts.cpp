@@ -1,7 +1,6 @@
 #include "hw/transform/analysis/facts.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "hw/transform/analysis/calls.hpp"
 #include "hw/transform/analysis/lower_blocks.hpp"
@@ -38,6 +37,9 @@ bool of_a_warp(const Instruction& instruction) {
          std::find(std::begin(kNames), std::end(kNames), instruction.name()) != std::end(kNames);
 }
 
+// What threads of a block do together.
+bool meets(const Instruction& instruction) { return is_barrier(instruction) || of_a_warp(instruction); }
+
 bool transaction(const Instruction& instruction) {
   const std::string_view name = instruction.name();
   return name == "mbarrier" || name == "wgmma" || name == "setmaxnreg" || name == "tcgen05" ||
@@ -64,13 +66,9 @@ class FactsOf {
     for (const std::uint32_t awaited : awaited_by_loops(flow))
       facts_.traits.emplace(only_lower_blocks_end(flow, awaited) ? Trait::waits_for_lower : Trait::waits,
                             Place{&function_, awaited});
-    if (has(Trait::barrier) || has(Trait::skipped_barrier) || !facts_.calls.empty() ||
-        has(Trait::indirect_call)) {
-      facts_.traits.erase(Trait::skipped_barrier);
-      // What a function that is called does is not looked into here.
-      const auto skipped = passed_by_some(flow, [this](const Instruction& instruction) {
-        std::set<const Function*> seen;
-        return is_barrier(instruction) || of_a_warp(instruction) || calls_together(instruction, seen);
+    if (meets_) {
+      const auto skipped = passed_by_some(flow, [this](const Instruction& one) {
+        return meets(one) || (one.name() == "call" && may_come_to(module_, one, meets));
       });
       if (skipped) facts_.traits[Trait::skipped_barrier] = {&function_, *skipped};
     }
@@ -78,27 +76,7 @@ class FactsOf {
   }
 
  private:
-  bool has(Trait trait) const { return facts_.traits.count(trait) != 0; }
   void note(Trait trait) { facts_.traits.emplace(trait, Place{&function_, at_}); }
-
-  // A call of something that may have a barrier, or an operation of a whole warp.
-  bool calls_together(const Instruction& instruction, std::set<const Function*>& seen) const {
-    if (instruction.name() != "call") return false;
-    const Function* const function = callee(module_, instruction);
-    if (function == nullptr) return !known_outside(called_name(instruction));
-    if (!function->defined || !seen.insert(function).second) return false;
-    return std::any_of(function->statements.begin(), function->statements.end(),
-                       [&](const Statement& statement) {
-                         const Instruction& inner = statement.instruction;
-                         return statement.kind == StatementKind::instruction &&
-                                (is_barrier(inner) || of_a_warp(inner) || calls_together(inner, seen));
-                       });
-  }
-
-  std::string_view called_name(const Instruction& instruction) const {
-    const auto operand = called(module_, instruction);
-    return operand ? word_of(module_, *operand) : std::string_view{};
-  }
 
   // Barrier 0 is the claim's, at which all threads of the block meet.
   bool shares_the_claims(const Instruction& barrier) const {
@@ -107,19 +85,18 @@ class FactsOf {
     const std::size_t which = result ? 1 : 0;
     if (which >= barrier.operands.size()) return true;
     const Range number = barrier.operands[which];
-    const Token& token = module_.tokens[number.first];
-    if (number.last - number.first != 1 || token.kind != TokenKind::number) return true;
+    const auto value = integer_of(module_.tokens[number.first]);
+    if (number.last - number.first != 1 || !value) return true;
     const bool of_some = barrier.operands.size() > which + (result ? 2 : 1);
-    return of_some && token.text.find_first_of("123456789abcdefABCDEF") == std::string_view::npos;
+    return of_some && *value == 0;
   }
 
   void of_instruction(const Instruction& instruction) {
     for (std::uint32_t token = instruction.tokens.first; token < instruction.tokens.last; ++token)
       of_word(instruction, module_.tokens[token]);
-    if (is_barrier(instruction)) note(Trait::barrier);
+    meets_ = meets_ || meets(instruction) || instruction.name() == "call";
     if (is_barrier(instruction) && instruction.has("arrive")) note(Trait::arrival);
     if (is_barrier(instruction) && shares_the_claims(instruction)) note(Trait::own_barrier);
-    if (of_a_warp(instruction)) note(Trait::skipped_barrier);  // looked into below
     if (instruction.name() == "exit" && !function_.entry) note(Trait::exit);
     if (instruction.name() == "cp" && instruction.has("async") && !instruction.has("bulk"))
       note(Trait::copies);
@@ -145,51 +122,47 @@ class FactsOf {
   }
 
   void of_call(const Instruction& instruction) {
-    const std::string_view name = called_name(instruction);
-    if (const Function* const function = callee(module_, instruction);
-        function != nullptr && function->defined) {
+    const Function* const function = callee(module_, instruction);
+    if (function == nullptr) return note(Trait::indirect_call);
+    if (function->defined) {
       if (std::find(facts_.calls.begin(), facts_.calls.end(), function) == facts_.calls.end())
         facts_.calls.push_back(function);
-    } else if (name.empty() || name.front() == '%') {
-      note(Trait::indirect_call);
-    } else if (name == "cudaCGGetIntrinsicHandle") {
-      note(Trait::environment);
-    } else if (launches(name)) {
-      note(Trait::launches);
-    } else if (!known_outside(name)) {
-      note(function == nullptr && known_register(name) ? Trait::indirect_call : Trait::unknown_call);
+      return;
     }
-  }
-
-  // A register need not begin with '%'.
-  bool known_register(std::string_view name) const {
-    return std::none_of(module_.functions.begin(), module_.functions.end(),
-                        [&](const Function& one) { return one.name == name; });
+    const std::string_view name = function->name;
+    if (name == "cudaCGGetIntrinsicHandle")
+      note(Trait::environment);
+    else if (launches(name))
+      note(Trait::launches);
+    else if (!known_outside(name))
+      note(Trait::unknown_call);
   }
 
   const Module& module_;
   const Function& function_;
   FunctionFacts facts_;
   std::uint32_t at_ = 0;
+  bool meets_ = false;  // has what threads do together, or a call, which may
 };
 
 }  // namespace
 
-Facts::Facts(const Module& module) : module_(module) {
+Facts::Facts(const Module& module) {
   for (const Function& function : module.functions)
     if (function.defined) facts_.emplace(&function, FactsOf(module, function).found());
+  for (const auto& [function, facts] : facts_) reached_.emplace(function, reach(module, facts));
 }
 
-std::vector<const FunctionFacts*> Facts::reached(const Function& kernel) const {
-  std::vector<const FunctionFacts*> found{&of(kernel)};
+std::vector<const FunctionFacts*> Facts::reach(const Module& module, const FunctionFacts& from) const {
+  std::vector<const FunctionFacts*> found{&from};
   const auto add = [&](const Function* function) {
-    const FunctionFacts* const facts = &of(*function);
+    const FunctionFacts* const facts = &facts_.at(function);
     if (std::find(found.begin(), found.end(), facts) == found.end()) found.push_back(facts);
   };
   for (std::size_t at = 0; at < found.size(); ++at) {
     for (const Function* const function : found[at]->calls) add(function);
     if (found[at]->traits.count(Trait::indirect_call) != 0)
-      for (const Function& function : module_.functions)
+      for (const Function& function : module.functions)
         if (function.defined && !function.entry) add(&function);
   }
   return found;

@@ -24,7 +24,6 @@ enum class Trait {
   own_variable,       // has a variable of the module's in its body, of which a copy would have its own
   waits,              // may wait for what another block does
   waits_for_lower,    // as that, but for blocks of lower index only, if the grid has one dimension
-  barrier,            // of the block
   own_barrier,        // a barrier that may be number 0 and is not for all threads of the block
   arrival,            // at a barrier for which it does not wait
   skipped_barrier,    // a barrier, or an operation of a whole warp, that some threads may pass by
@@ -33,14 +32,13 @@ enum class Trait {
   transactions,   // mbarrier, bulk copies, wgmma, setmaxnreg, tensor memory: state that outlives a block-task
   launches,       // kernels of its own
   unknown_call,   // calls what the module does not have
-  indirect_call,  // calls by address
+  indirect_call,  // calls by address, or by a name that the module has not
 };
 
-// Where in the text. `statement` counts within the function; kWhole: all of it.
+// Where in the text. `statement` counts within the function.
 struct Place {
-  static constexpr std::uint32_t kWhole = 0xffffffff;
   const Function* function = nullptr;
-  std::uint32_t statement = kWhole;
+  std::uint32_t statement = 0;
 };
 
 struct FunctionFacts {
@@ -55,18 +53,21 @@ class Facts {
   // Throws PtxError.
   explicit Facts(const Module& module);
 
-  const FunctionFacts& of(const Function& function) const { return facts_.at(&function); }
-  // A kernel and all that it may call, itself first. What is called by address may be any function of the
+  // A function and all that it may call, itself first. What is called by address may be any function of the
   // module that is not a kernel.
-  std::vector<const FunctionFacts*> reached(const Function& kernel) const;
+  const std::vector<const FunctionFacts*>& reached(const Function& function) const {
+    return reached_.at(&function);
+  }
   // The first place where a kernel, or what it calls, has a trait.
   std::optional<Place> place(const Function& kernel, Trait trait) const;
   // Whether a function, or what it calls, has one of the traits.
   bool has(const Function& function, std::initializer_list<Trait> traits) const;
 
  private:
+  std::vector<const FunctionFacts*> reach(const Module& module, const FunctionFacts& from) const;
+
   std::unordered_map<const Function*, FunctionFacts> facts_;
-  const Module& module_;
+  std::unordered_map<const Function*, std::vector<const FunctionFacts*>> reached_;
 };
 
 }  // namespace gangway::transform

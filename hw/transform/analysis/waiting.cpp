@@ -17,24 +17,6 @@ bool sees_others(const Instruction& instruction) {
           instruction.has("mmio") || instruction.has("cv") || instruction.has("cg"));
 }
 
-// Whether a function, or what it calls, has an instruction that sees what other blocks write. Of what is
-// called by address nothing is known.
-bool call_sees_others(const Module& module, const Instruction& call, std::set<const Function*>& seen) {
-  const Function* const function = callee(module, call);
-  if (function == nullptr || !function->defined) {
-    const auto name = called(module, call);
-    return function == nullptr && (!name || module.tokens[name->first].text.front() == '%');
-  }
-  if (!seen.insert(function).second) return false;
-  return std::any_of(function->statements.begin(), function->statements.end(),
-                     [&](const Statement& statement) {
-                       if (statement.kind != StatementKind::instruction) return false;
-                       const Instruction& instruction = statement.instruction;
-                       return sees_others(instruction) ||
-                              (instruction.name() == "call" && call_sees_others(module, instruction, seen));
-                     });
-}
-
 // Makes compilers read memory again.
 bool orders_memory(const Instruction& instruction) {
   return instruction.name() == "membar" || instruction.name() == "fence" ||
@@ -67,10 +49,7 @@ class WaitingLoop {
 
   bool awaits(std::uint32_t statement) {
     const Instruction& instruction = flow_.instruction(statement);
-    if (instruction.name() == "call") {
-      std::set<const Function*> seen;
-      return call_sees_others(flow_.module(), instruction, seen);
-    }
+    if (instruction.name() == "call") return may_come_to(flow_.module(), instruction, sees_others);
     if (sees_others(instruction)) return true;
     // An ordinary load, of one address in each round, between which memory is read again.
     return instruction.name() == "ld" && !within_block(instruction) && !instruction.has("nc") && rereads() &&
@@ -163,9 +142,8 @@ class WaitingLoop {
     if (instruction.has("inc") || instruction.has("dec")) return true;
     if (instruction.has("add") && instruction.operands.size() > 2) {
       const Range addend = instruction.operands[2];
-      const Token& token = flow_.module().tokens[addend.last - 1];
-      return token.kind == TokenKind::number &&
-             token.text.find_first_of("123456789abcdefABCDEF") != std::string_view::npos;
+      const auto value = integer_of(flow_.module().tokens[addend.last - 1]);
+      return value && *value != 0;
     }
     if (instruction.has("cas") && instruction.operands.size() > 2) {
       // What it compares with comes from what it found before.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace gangway::transform {
 namespace {
@@ -26,16 +27,11 @@ std::optional<std::uint32_t> bytes_of_type(std::string_view type) {
   return std::nullopt;
 }
 
+// A size or an alignment.
 std::optional<std::uint32_t> unsigned_of(const Token& token) {
-  std::string_view text = token.text;
-  while (!text.empty() && (text.back() == 'U' || text.back() == 'u')) text.remove_suffix(1);
-  const bool hexadecimal = text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-  if (hexadecimal) text.remove_prefix(2);
-  std::uint32_t value = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  const auto value = integer_of(token);
+  if (!value || *value < 0 || *value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
 }
 
 std::uint64_t rounded_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }

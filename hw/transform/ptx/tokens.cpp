@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <limits>
 
 namespace gangway::transform {
@@ -115,6 +116,20 @@ class Scanner {
 PtxError::PtxError(std::uint32_t line, std::string_view found, std::string_view expected)
     : std::runtime_error(
           fmt::format("line {}: found '{}', expected {}", line, found.substr(0, 60), expected)) {}
+
+std::optional<std::int64_t> integer_of(const Token& token) {
+  std::string_view text = token.text;
+  while (!text.empty() && (text.back() == 'U' || text.back() == 'u')) text.remove_suffix(1);
+  int base = 10;
+  if (text.size() > 1 && text[0] == '0') {
+    base = text[1] == 'x' || text[1] == 'X' ? 16 : text[1] == 'b' || text[1] == 'B' ? 2 : 8;
+    text.remove_prefix(base == 8 ? 1 : 2);
+  }
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 std::vector<Token> tokens_of(std::string_view text) {
   if (text.size() >= std::numeric_limits<std::uint32_t>::max()) throw PtxError(1, "4 GiB", "less");

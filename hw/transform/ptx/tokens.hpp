@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ struct Token {
   bool is(std::string_view what) const { return text == what; }
   std::uint32_t end() const { return offset + static_cast<std::uint32_t>(text.size()); }
 };
+
+// The value of an integer literal (12, 0x0c, 014, 0b1100, 12U); none: the token is no such.
+std::optional<std::int64_t> integer_of(const Token& token);
 
 // All tokens, comments left out, `end` last. A NUL ends the text. Throws PtxError.
 std::vector<Token> tokens_of(std::string_view text);

@@ -107,6 +107,18 @@ TEST_CASE("a kernel that waits for another block stays whole") {
     CHECK(forms_of("A: atom.global.cas.b32 %r4, [%rd1], 0, 1;\nsetp.ne.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
               .empty());
   }
+  SECTION("polling by adding nothing, however nothing is written") {
+    for (const std::string nothing : {"u32 %r4, [%rd1], 0", "u32 %r4, [%rd1], 0x0", "u32 %r4, [%rd1], 00",
+                                      "u32 %r4, [%rd1], 0b0", "f32 %r4, [%rd1], 0f00000000"})
+      CHECK(forms_of("A: atom.global.add." + nothing + ";\nsetp.eq.u32 %p1, %r4, 7;\n@%p1 bra A;\nret;\n")
+                .empty());
+  }
+  SECTION("also in what is called by a register, whatever the register's name") {
+    CHECK(forms_of(".reg .b64 way;\nmov.u64 way, %rd1;\nP: .callprototype (.param .b32 _) _ ();\n"
+                   "A: {\n.param .b32 r;\ncall (r), way, (), P;\nld.param.b32 %r4, [r];\n}\n"
+                   "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
+              .empty());
+  }
 }
 
 TEST_CASE("a loop that ends by what its own block does is no wait") {

@@ -1,0 +1,42 @@
+// One kernel in one form, as text.
+#pragma once
+
+#include <string>
+
+#include "hw/transform/analysis/facts.hpp"
+#include "hw/transform/forms/form.hpp"
+
+namespace gangway::transform {
+
+class TextCopy;
+
+// What it writes goes behind the module's own text. What it refers to has to outlive it.
+class FormWriter {
+ public:
+  FormWriter(const Module& module, const Facts& facts, const FormRule& rule)
+      : module_(module), facts_(facts), rule_(rule) {}
+
+  // The name of a kernel or function in this form.
+  std::string name(const Function& function) const;
+  std::string kernel(const Function& kernel) const;
+  // Whether a function needs a copy, to which the block's index is handed on.
+  bool needs_copy(const Function& function) const;
+  // That copy; the head alone where `declaration`.
+  std::string function(const Function& function, bool declaration) const;
+
+ private:
+  void append_parameters(TextCopy& copy, const Function& kernel) const;
+  std::string shared_base(const Function& kernel) const;
+  std::string dynamic_size(const Function& function) const;
+  std::string indices(const Function& kernel) const;
+  void instead_of_leaving(TextCopy& copy, const Function& kernel) const;
+  void rewrite_body(TextCopy& copy, const Function& function) const;
+  void replace_index(TextCopy& copy, std::uint32_t token) const;
+  void hand_on(TextCopy& copy, const Instruction& call) const;
+
+  const Module& module_;
+  const Facts& facts_;
+  const FormRule& rule_;
+};
+
+}  // namespace gangway::transform
