@@ -35,9 +35,10 @@ struct Standing {
 class Port {
  public:
   virtual ~Port() = default;
-  virtual void permit(std::uint32_t allowed) = 0;     // 0, kUnlimited, kIntercepted, or so many in flight
-  virtual void admit(std::uint64_t number) = 0;       // of an intercepted submission, and those before it
-  virtual Standing look() = 0;                        // after permit(0): exact
+  virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, kIntercepted, or so many in flight
+  virtual void admit(std::uint64_t number) = 0;    // of an intercepted submission, and those before it
+  virtual void rouse() {}                          // its gate may open soon: waiting threads should not sleep
+  virtual Standing look() = 0;                     // after permit(0): exact
   virtual void limit(std::optional<std::int64_t>) {}  // channels that it may have
   virtual void ask() = 0;                             // the client's helper should look after its streams
   virtual void kill() = 0;
