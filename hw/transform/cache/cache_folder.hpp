@@ -9,7 +9,8 @@ namespace gangway::transform {
 // defined.
 std::string cache_folder();
 
-// Whether the folder exists. RunError if other users can write to it: programs run its content.
+// Whether the folder exists. RunError if it belongs to another user or is open to others: programs run its
+// content.
 bool check_cache_folder(const std::string& folder);
 
 // Creates the folder with mode 0700, and its parents. RunError as above.
