@@ -66,7 +66,7 @@ class Registry {
     static std::list<Entry> replaced;
     if (const auto there = find(entry.name); there != entries().end()) {
       if (defined.count(entry.name) == 0)
-        throw InputError({"gangway", 0}, "name", quote(entry.name) + ", which Gangway has itself",
+        throw InputError({"gangway", 0}, "name", quote(entry.name) + ", a name of Gangway's own",
                          "another name");
       replaced.splice(replaced.end(), entries(), there);
     }
