@@ -230,18 +230,18 @@ void add_bound(CLI::App& app, int& code) {
       app.add_subcommand("bound", "response-time bounds of a task set, and why others do not apply");
   sub->add_option("taskset", arguments->file, "task set file")->type_name(value_type::kFile);
   sub->add_option("--simulate", arguments->horizon,
-                  "also the largest responses seen in simulation, of jobs released up to this time");
+                  "also simulate jobs released up to this time, and print the largest responses");
   auto* seconds = sub->add_option("--search", arguments->seconds,
-                                  "also the largest responses that a search for so many seconds finds")
+                                  "also search this many seconds for the largest responses")
                       ->check(CLI::Range(0.001, 1e9));
   sub->add_option("--steps", arguments->steps,
-                  "search with so many simulations for each task, the same on any machine")
+                  "search with this many simulations per task, the same on any machine")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}))
       ->excludes(seconds);
   sub->add_option("--save", arguments->save,
-                  "folder for what the search found: TASK.yaml, an experiment for `gangway run`")
+                  "folder for the worst cases found: TASK.yaml, an experiment for `gangway run`")
       ->type_name(value_type::kFolder);
-  sub->add_option("--seed", arguments->seed, "of what is simulated (default 1)");
+  sub->add_option("--seed", arguments->seed, "seed of simulations (default 1)");
   sub->add_flag("--json", arguments->json, "print JSON");
   add_in_world(*sub, arguments->in_world);
   sub->callback([arguments, &code] { code = bound(*arguments); });

@@ -116,27 +116,27 @@ std::string request_of(const InWorld& in_world) {
 
 void add_in_world(CLI::App& sub, InWorld& in_world) {
   sub.add_option("--world", in_world.world,
-                 "play the set there and hold what is seen against its bounds with costs")
+                 "play the set in this world, and check responses against its bounds with costs")
       ->type_name(fmt::format("{{{}}}", fmt::join(worlds(), ",")));
-  sub.add_option("--run", in_world.seconds, "release jobs for so many seconds (default 1)")
+  sub.add_option("--run", in_world.seconds, "release jobs for this many seconds (default 1)")
       ->check(CLI::Range(0.001, 1e5));
-  sub.add_option("--mechanism", in_world.mechanism, "of evictions (default: the first that the world has)")
+  sub.add_option("--mechanism", in_world.mechanism, "eviction mechanism (default: the world's first)")
       ->type_name(value_type::kMechanism);
   sub.add_option("--climb", in_world.search,
-                 "simulations for each task that look for bad releases, where kernels share (default 50)")
+                 "simulations per task that search for bad releases, for kernels that share (default 50)")
       ->check(CLI::Range(0, 1'000'000));
-  sub.add_option("--draw", in_world.draw, "instead of a file, so many random sets of measured kernels")
+  sub.add_option("--draw", in_world.draw, "instead of a file: this many random sets of measured kernels")
       ->check(CLI::Range(1, 1'000'000));
-  sub.add_option("--from", in_world.from, "folder of `gangway calibrate`, whose kernels are drawn")
+  sub.add_option("--from", in_world.from, "folder of `gangway calibrate` with the kernels to draw")
       ->type_name(value_type::kFolder);
   sub.add_option("--out", in_world.out,
-                 "folder for the results of drawn sets, which the same command goes on with")
+                 "folder for the results of drawn sets; the same command continues them")
       ->type_name(value_type::kFolder);
   sub.add_option("--slack", in_world.slack,
-                 "share by which drawn kernels may take longer than was measured (default 0.02)")
+                 "share by which drawn kernels may exceed their measured time (default 0.02)")
       ->check(CLI::Range(0.0, 10.0));
   sub.add_option("--margin", in_world.margin,
-                 "times as long as was measured that commands of drawn sets may take (default 1.5)")
+                 "factor by which commands of drawn sets may exceed their measured time (default 1.5)")
       ->check(CLI::Range(1.0, 100.0));
   sub.add_option("--cost", in_world.costs, "KEY=TIME: a cost of drawn sets, such as 'lateness=30 us'");
 }
@@ -155,7 +155,7 @@ void check_combination(const InWorld& in_world, const std::string& file, bool si
     for (const auto& [option, given] :
          {std::pair("--from", !in_world.from.empty()), std::pair("--out", !in_world.out.empty()),
           std::pair("--cost", !in_world.costs.empty())})
-      if (given) throw InputError({option, 0}, "--draw", "nothing", "--draw N, of which it says more");
+      if (given) throw InputError({option, 0}, "--draw", "nothing", "--draw N, to which it belongs");
   }
   if (simulated && !in_world.world.empty())
     throw InputError({"--world", 0}, "--simulate, --search, --steps", "with --world", "one or the other");

@@ -1,4 +1,4 @@
-// `gangway bound --world`: task sets played in a world and held against their bounds with costs.
+// `gangway bound --world`: plays task sets in a world and checks their bounds with costs.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@ struct InWorld {
   double seconds = 1;
   std::uint64_t search = 50, seed = 1;
   bool json = false;
-  // Of drawn sets.
+  // For drawn sets.
   std::uint64_t draw = 0;
   std::string from, out;
   double slack = 0.02, margin = 1.5;
@@ -22,11 +22,11 @@ struct InWorld {
 
 void add_in_world(CLI::App& sub, InWorld& in_world);
 
-// Throws InputError where these options do not go together; `simulated`: others say what is to be simulated.
+// Throws InputError for conflicting options; `simulated`: another option requests simulation.
 void check_combination(const InWorld& in_world, const std::string& file, bool simulated);
 
-// Both return the exit code: 1 with one line where a response is above a bound or, for one set, where what
-// the bounds assume did not hold.
+// Return the exit code: 1, with one line, if a response exceeds a bound or, for a single set, if an
+// assumption of the bounds did not hold.
 int hold_set(const InWorld& in_world, const std::string& file);
 int hold_drawn_sets(const InWorld& in_world);
 

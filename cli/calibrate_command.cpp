@@ -35,7 +35,7 @@ std::vector<Client> clients_of(const std::string& given) {
   for (const Client& client : workload.clients)
     for (const Kernel& kernel : client.kernels)
       if (!kernel.code)
-        throw InputError(kernel.origin, "code", "nothing", "the code of a kernel that is to be measured");
+        throw InputError(kernel.origin, "code", "nothing", "code of the kernel, which is to be measured");
   return workload.clients;
 }
 
@@ -54,7 +54,7 @@ void choose_device(const Arguments& arguments) {
     if (static_cast<std::size_t>(arguments.device) >= visible.size() && arguments.device > 0)
       throw InputError(
           {"--device", 0}, "device", std::to_string(arguments.device),
-          fmt::format("less than the {} that CUDA_VISIBLE_DEVICES lets be seen", visible.size()));
+          fmt::format("less than {}, the number of GPUs in CUDA_VISIBLE_DEVICES", visible.size()));
   }
   if (arguments.device == 0) return;
   const auto number = static_cast<std::size_t>(arguments.device);
@@ -165,17 +165,17 @@ void add_calibrate(CLI::App& app, const std::string& command, int& code) {
   CLI::App* sub = app.add_subcommand("calibrate", "measure a device and write the files that describe it");
   sub->add_option("--world", arguments->world, "cuda (default) or host")
       ->type_name(fmt::format("{{{}}}", fmt::join(RealDevices::names(), ",")));
-  sub->add_option("--device", arguments->device, "its number (default 0)")->check(CLI::Range(0, 1023));
+  sub->add_option("--device", arguments->device, "GPU number (default 0)")->check(CLI::Range(0, 1023));
   sub->add_option("--out", arguments->out, "folder for the files")
       ->required()
       ->type_name(value_type::kFolder);
-  sub->add_option("--name", arguments->name, "of the device in the files (default: its own)");
+  sub->add_option("--name", arguments->name, "device name in the files (default: its own)");
   sub->add_option("--workload", arguments->workload,
-                  "file, or name of a workload, whose kernels are measured (default five-kernels, on CPU "
+                  "workload, file or name, with the kernels to measure (default five-kernels, on CPU "
                   "cores host-kernels)")
       ->type_name(value_type::kWorkload);
   sub->add_option("--mechanism", arguments->mechanism,
-                  "the one the files describe (default: the first that the device has)")
+                  "mechanism that the files describe (default: the device's first)")
       ->type_name(value_type::kMechanism);
   sub->add_flag("--force", arguments->force, "replace a calibration");
   sub->add_flag("--answer", arguments->answer, "be one of the processes that share the device")->group("");

@@ -1,4 +1,4 @@
-// The commands, options and arguments that the app has, as completion sees them.
+// The app's commands, options and arguments, for completion and the manual page.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ class App;
 
 namespace gangway {
 
-// What an option or argument takes, as its type_name(): help shows it, and completion goes by it. Options
-// that have none of these complete to the names in braces of what they are checked for, or to nothing.
+// What an option or argument takes, as its type_name(): shown by help and used by completion. Options without
+// one complete to the names in braces of their check, or to nothing.
 namespace value_type {
 inline constexpr const char* kFile = "FILE";
 inline constexpr const char* kFolder = "FOLDER";
-// Names that `gangway list` shows; of the first three a file will do, too.
+// Names listed by `gangway list`; for the first three a file is accepted, too.
 inline constexpr const char* kExperiment = "EXPERIMENT";
 inline constexpr const char* kWorkload = "WORKLOAD";
 inline constexpr const char* kDevice = "DEVICE";
@@ -29,10 +29,10 @@ inline constexpr const char* kUtilisation = "UTILISATION";
 
 enum class PathKind { none, file, folder };
 
-// What may stand where a value is expected: any of these.
+// What a value may be: any of these.
 struct ValueFacts {
   std::vector<std::string> choices;
-  std::string listed;  // what `gangway list` shows as this; empty: none
+  std::string listed;  // what `gangway list` calls it; empty: not listed
   PathKind path = PathKind::none;
 
   bool nothing() const { return choices.empty() && listed.empty() && path == PathKind::none; }
@@ -41,14 +41,14 @@ struct ValueFacts {
 struct OptionFacts {
   std::vector<std::string> names;  // "-h", "--help"
   std::string help;
-  bool flag = false;      // it takes no value
+  bool flag = false;      // takes no value
   bool repeated = false;  // it may be given several times
   ValueFacts value;
 };
 
 struct ArgumentFacts {
   std::string name, help;
-  bool repeated = false;  // so may what follows it
+  bool repeated = false;  // so may the following one
   ValueFacts value;
 };
 
@@ -56,7 +56,7 @@ struct CommandFacts {
   std::string name, help;
   std::vector<OptionFacts> options;
   std::vector<ArgumentFacts> arguments;  // in order
-  bool runs_program = false;             // what follows its options is a program and its arguments
+  bool runs_program = false;             // a program and its arguments follow its options
 };
 
 struct CommandTree {
@@ -64,18 +64,18 @@ struct CommandTree {
   std::vector<CommandFacts> commands;
 };
 
-// Of an app with subcommands that have none themselves. What its help hides is left out.
+// For an app whose subcommands have none. Omits what its help hides.
 CommandTree command_tree(const CLI::App& app);
 
-// Scripts that complete `gangway` for a shell. They ask the program itself for names.
+// Completion scripts for shells, which ask the program for names.
 std::string bash_completion(const CommandTree& tree);
 std::string zsh_completion(const CommandTree& tree);
 std::string fish_completion(const CommandTree& tree);
 
-// For man.
+// A manual page for man.
 std::string man_page(const CommandTree& tree, const std::string& version);
 
-// A text in single quotes, as bash and zsh take it for one word.
+// A text in single quotes, one word for bash and zsh.
 std::string shell_quoted(std::string_view text);
 
 }  // namespace gangway

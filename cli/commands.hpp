@@ -16,7 +16,7 @@ void add_merge(CLI::App& app, const std::string& command, int& code);
 void add_bound(CLI::App& app, int& code);
 void add_check(CLI::App& app, int& code);
 void add_compare(CLI::App& app, int& code);
-// Prints the completion of what the whole app has, so it is given that.
+// Receives the whole app, whose completion it prints.
 void add_completion(CLI::App& app, int& code);
 void add_manual(CLI::App& app, int& code);  // likewise
 void add_doctor(CLI::App& app, int& code);
@@ -26,13 +26,13 @@ void add_list(CLI::App& app, int& code);
 void add_new(CLI::App& app, int& code);
 void add_taskset(CLI::App& app, int& code);
 void add_prepare(CLI::App& app, int& code);
-// `arguments`: all that was given behind the command's name.
+// `arguments`: everything after the command's name.
 void add_ptxas(CLI::App& app, const std::vector<std::string>& arguments, int& code);
 void add_report(CLI::App& app, int& code);
 void add_trace(CLI::App& app, int& code);
 void add_serve(CLI::App& app, int& code);
 void add_status(CLI::App& app, int& code);
-// `program`: what was given behind "--", if anything.
+// `program`: what follows "--", if anything.
 void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code);
 void add_record(CLI::App& app, const std::vector<std::string>& program, int& code);
 void add_calibrate(CLI::App& app, const std::string& command, int& code);

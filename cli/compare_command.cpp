@@ -35,7 +35,7 @@ std::vector<Exceeded> exceeded(const Comparison& comparison, const std::vector<L
   for (const Limit& limit : limits) {
     const auto value = value_of(comparison, limit.metric);
     if (!value)
-      throw InputError({"--fail-above", 0}, limit.metric, "nothing in both folders to tell it",
+      throw InputError({"--fail-above", 0}, limit.metric, "no such result in both folders",
                        "folders that have it");
     if (*value > limit.most) out.push_back({limit, *value});
   }
@@ -287,7 +287,7 @@ int compare_policies(const Arguments& arguments) {
        {std::pair{"DIR_B", &arguments.measurement}, std::pair{"--fail-above", &arguments.limits}})
     if (!value->empty())
       throw InputError({"--baseline", 0}, option, quote(*value),
-                       "nothing, as the policies of one folder are compared");
+                       "nothing, because the policies of one folder are compared");
   const Differences differences = differences_to_baseline(arguments.prediction, arguments.baseline,
                                                           parse_metrics("--metrics", arguments.metrics));
   if (arguments.json)
@@ -326,26 +326,23 @@ int compare(const Arguments& arguments) {
 void add_compare(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand(
-      "compare",
-      "how far a prediction is from a measurement; of two simulations, whether they differ by more than "
-      "chance");
-  sub->add_option("DIR_A", arguments->prediction, "result folder, of `--world sim` say")
+      "compare", "errors of a prediction, or whether two simulations differ by more than chance");
+  sub->add_option("DIR_A", arguments->prediction, "result folder: of two worlds, the prediction")
       ->required()
       ->type_name(value_type::kFolder);
   sub->add_option("DIR_B", arguments->measurement, "result folder of the same experiment")
       ->type_name(value_type::kFolder);
   sub->add_option("--baseline", arguments->baseline,
-                  "with one folder: whether its other policies differ from this one by more than chance")
+                  "with one folder: compare its other policies with this one")
       ->type_name(value_type::kPolicy);
-  sub->add_option(
-      "--metrics", arguments->metrics,
-      "column,...: which differences are tested, of replications.csv and service_replications.csv");
+  sub->add_option("--metrics", arguments->metrics,
+                  "column,...: metrics to test, of replications.csv and service_replications.csv");
   sub->add_option(
       "--fail-above", arguments->limits,
       "metric=most,...: exit code 1 when an error is larger. ntt_p50, ntt_p90: percentiles of the "
       "jobs' absolute relative error; antt, dntt, stp: the largest of a point and policy; "
       "ranking: how many rankings differ. Two simulations are then compared by errors, too");
-  sub->add_flag("--json", arguments->json, "everything, for programs");
+  sub->add_flag("--json", arguments->json, "print everything as JSON");
   sub->callback([arguments, &code] { code = compare(*arguments); });
 }
 

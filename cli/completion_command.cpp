@@ -11,8 +11,8 @@ namespace gangway {
 
 void add_completion(CLI::App& app, int& code) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* sub = app.add_subcommand("completion", "print the script that completes this program's commands");
-  sub->add_option("shell", *shell, "for which it is")
+  CLI::App* sub = app.add_subcommand("completion", "print a shell's completion script for these commands");
+  sub->add_option("shell", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   sub->callback([&app, shell, &code] {

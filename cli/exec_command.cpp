@@ -16,21 +16,19 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
   auto slo = std::make_shared<std::string>();
   CLI::App* sub = app.add_subcommand(
       "exec", "run an unmodified program under the daemon: gangway exec [options] -- PROGRAM [arguments]");
-  sub->add_option("--priority", settings->priority, "of its jobs; higher is more urgent (default 0)")
+  sub->add_option("--priority", settings->priority, "priority of its jobs; higher is more urgent (default 0)")
       ->check(CLI::Range(-1000, 1000));
-  sub->add_option("--weight", settings->weight, "its share is to be in proportion to this (default 1)")
+  sub->add_option("--weight", settings->weight, "its share is proportional to this (default 1)")
       ->check(CLI::Range(0.001, 1000.0));
-  sub->add_option("--slo", *slo,
-                  "objective for the latency of its jobs, for policies that heed deadlines: 5 ms");
-  sub->add_option("--name", settings->name, "in the daemon's reports (default: the program's)")
+  sub->add_option("--slo", *slo, "latency objective of its jobs, such as 5 ms, for policies with deadlines");
+  sub->add_option("--name", settings->name, "name in the daemon's reports (default: the program's)")
       ->check([](const std::string& name) { return name.size() < 64 ? "" : "longer than 63 bytes"; });
   sub->add_option("--group", settings->group,
                   "programs of one user and group are one client: for those that wait for each other")
       ->check([](const std::string& name) { return name.size() < 64 ? "" : "longer than 63 bytes"; });
-  sub->add_option(
-         "--gpu", settings->gpu,
-         "the GPU that it sees, of those that it would see, and whose daemon it is started under (default: "
-         "all, and the daemon of GPU 0)")
+  sub->add_option("--gpu", settings->gpu,
+                  "the only GPU that it sees, under that GPU's daemon (default: "
+                  "all GPUs, under the daemon of GPU 0)")
       ->check(CLI::Range(0U, 63U));
   sub->add_option(
          "--socket", settings->socket,
@@ -41,7 +39,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       "what a job is: sync, from a submission to the call that leaves nothing outstanding; nvtx:NAME, an "
       "NVTX range; whole, the program (default sync)");
   sub->add_flag("--preload", settings->preload,
-                "also use LD_PRELOAD, for programs with a search path of their own");
+                "also use LD_PRELOAD, for programs with their own library search path");
   sub->allow_extras()->prefix_command();
   sub->callback([sub, settings, slo, program, &code] {
     if (!slo->empty()) {

@@ -38,7 +38,7 @@ void report_import(const std::string& file, const recording::Recording& r) {
   const auto say = [](const std::string& line) { fmt::print(stderr, "gangway: {}\n", line); };
   fmt::print("{}", recording::to_text(r, recording::summarise(r)));
   if (r.about.lost > 0)
-    say(fmt::format("{} rows of the profile are missing: of work whose call is not in it, or without sense",
+    say(fmt::format("{} rows of the profile are omitted: senseless, or of work without a call in the profile",
                     r.about.lost));
   if (!r.about.trouble.empty()) say(r.about.trouble);
   for (const recording::Gpu& gpu : r.gpus) {
@@ -47,11 +47,13 @@ void report_import(const std::string& file, const recording::Recording& r) {
     if (gpu.sms == 0) unknown += ", its number of SMs";
     if (gpu.memory.count == 0) unknown += ", its memory";
     if (unknown.empty()) continue;
-    say(fmt::format("the profile does not say of the GPU: {} (--device NAME says it)", unknown.substr(2)));
+    say(fmt::format("the profile lacks facts about the GPU: {} (--device NAME supplies them)",
+                    unknown.substr(2)));
     break;
   }
   if (r.jobs.empty() && r.about.jobs == "sync")
-    say("no call left nothing outstanding, so there are no jobs (--jobs whole takes the program as one)");
+    say("no call waited for all outstanding work, so there are no jobs (--jobs whole makes the program one "
+        "job)");
   else if (r.jobs.empty())
     say("no jobs");
   else if (r.about.skip == r.jobs.size())
@@ -71,20 +73,20 @@ void add_import(CLI::App& app, int& code) {
   sub->add_option("profiler", settings.profiler, profilers)->required()->type_name(value_type::kProfiler);
   sub->add_option("file", settings.file, "the profile")->required()->type_name(value_type::kFile);
   sub->add_option("--out", settings.out, "the recording")->required()->type_name(value_type::kFile);
-  sub->add_flag("--force", settings.replace, "replace files that are there");
+  sub->add_flag("--force", settings.replace, "replace existing files");
   sub->add_option(
       "--jobs", arguments->jobs,
       "what a job is: sync (up to a call that leaves nothing outstanding; the default), nvtx:NAME "
       "(ranges of that name, which may end in *) or whole (the program)");
-  sub->add_option("--skip", arguments->skip, "jobs at the beginning that are warm-up (default 0)");
+  sub->add_option("--skip", arguments->skip, "number of first jobs that are warm-up (default 0)");
   CLI::Option* process =
       sub->add_option("--process", arguments->process, "the process to import, by its pid");
   sub->add_option("--stream", settings.stream,
-                  "the stream to import, NUMBER or CONTEXT/NUMBER; else all of the process");
+                  "the stream to import, NUMBER or CONTEXT/NUMBER (default: all)");
   sub->add_option("--split", arguments->split, "a recording for each process or stream: FILE-NUMBER")
       ->check(CLI::IsMember({"process", "stream"}));
   sub->add_option("--device", arguments->device,
-                  "a device (gangway list devices) that says what the profile does not of the GPU")
+                  "a device (gangway list devices) for facts about the GPU that the profile lacks")
       ->type_name(value_type::kDevice);
   sub->callback([arguments, process, &code] {
     profile::ImportSettings& chosen = arguments->settings;

@@ -20,17 +20,17 @@ void add_inspect(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   transform::InspectSettings& settings = arguments->settings;
   CLI::App* sub = app.add_subcommand(
-      "inspect", "which kernels of a program can leave the GPU before their end, and why the others cannot");
+      "inspect", "show which kernels of a program can be preempted, and why others cannot");
   sub->add_option("file", settings.file,
                   "a program, shared or static library, object, fatbin, cubin or PTX file")
       ->required()
       ->type_name(value_type::kFile);
   sub->add_option("--recording", settings.recording,
-                  "a recording of it (gangway record): which share of the GPU's time each kernel took")
+                  "a recording of the program: adds each kernel's share of GPU time")
       ->type_name(value_type::kFile);
-  sub->add_flag("--libraries", settings.libraries, "also the libraries that it is linked with");
-  sub->add_option("--arch", arguments->gpu, "the GPU (default sm_90)");
-  sub->add_flag("--json", arguments->json, "for programs: a list, an object for each kernel");
+  sub->add_flag("--libraries", settings.libraries, "include the libraries that it is linked with");
+  sub->add_option("--arch", arguments->gpu, "GPU architecture (default sm_90)");
+  sub->add_flag("--json", arguments->json, "print a JSON list with an object for each kernel");
   sub->callback([arguments, &code] {
     transform::InspectSettings& chosen = arguments->settings;
     chosen.gpu = transform::gpu_option(arguments->gpu);

@@ -1,13 +1,13 @@
-// What ends a program before its work is done: Ctrl-C, termination, and a policy that does not come back.
+// Ends of a program before its work is done: Ctrl-C, termination, and a policy that does not return.
 #pragma once
 
 #include <atomic>
 
 namespace gangway {
 
-// From now on SIGINT and SIGTERM set the flag, which long work looks at; a second one ends the program at
-// once, with exit code 130. A policy that does not return from a call ends it, too: with exit code 1 when its
-// time is over, with 130 soon after a signal. Results that are finished are files by then, and stay.
+// Installs handlers by which SIGINT and SIGTERM set the flag, polled by long work; a second one ends the
+// program at once with exit code 130. A policy that does not return ends it, too: with exit code 1 after its
+// time limit, with 130 soon after a signal. Finished results are files by then.
 const std::atomic<bool>& catch_interrupts();
 
 }  // namespace gangway

@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& done) {
     return app.exit(done);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "gangway: {} (gangway --help shows how it is called)\n", error.what());
+    fmt::print(stderr, "gangway: {} (see gangway --help)\n", error.what());
     return 2;
   } catch (const InputError& error) {
     fmt::print(stderr, "error: {}\n", error.what());
@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "error: {}\n", error.what());
     return 1;
   } catch (...) {
-    fmt::print(stderr, "error: something was thrown that is no std::exception\n");
+    fmt::print(stderr, "error: an exception that is not a std::exception\n");
     return 1;
   }
 }

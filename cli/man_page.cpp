@@ -64,7 +64,7 @@ std::string man_page(const CommandTree& tree, const std::string& version) {
   return out +
          ".SH ENVIRONMENT\n"
          ".TP\n\\fBGANGWAY_DATA\\fR\nThe folder of the devices, workloads and experiments that come with "
-         "Gangway, where it is another one.\n"
+         "Gangway, instead of the installed one.\n"
          ".TP\n\\fBGANGWAY_PYTHON\\fR\nThe Python that draws reports.\n"
          ".SH EXIT STATUS\n0: done; 1: the run failed; 2: the input or the call is wrong; 130: "
          "interrupted.\n";

@@ -39,11 +39,11 @@ int merge(const MergeArguments& arguments, const std::string& command) {
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
   const MergeReport merged = merge_parts(parts, arguments.out, arguments.force, command, catch_interrupts());
   if (merged.was_complete) {
-    fmt::print("{} holds these results already\n", arguments.out);
+    fmt::print("{} already holds these results\n", arguments.out);
     return 0;
   }
   if (!merged.interrupted) return print_merged(merged, arguments.out);
-  fmt::print(stderr, "interrupted: {} of {} parts are in {}; the same command goes on from there\n",
+  fmt::print(stderr, "interrupted: {} of {} parts are in {}; the same command continues\n",
              merged.parts_added, parts.size(), arguments.out);
   return 130;
 }
@@ -57,7 +57,7 @@ void add_merge(CLI::App& app, const std::string& command, int& code) {
       ->required()
       ->type_name(value_type::kFolder);
   sub->add_option("--out", arguments->out, "result folder")->required()->type_name(value_type::kFolder);
-  sub->add_flag("--force", arguments->force, "replace other results that the folder holds");
+  sub->add_flag("--force", arguments->force, "replace other results in the folder");
   sub->callback([arguments, command, &code] { code = merge(*arguments, command); });
 }
 

@@ -34,7 +34,7 @@ SkeletonKind kind_of(const Arguments& arguments) {
   if (arguments.kind == "policy")
     return arguments.cpp ? SkeletonKind::policy_in_cpp : SkeletonKind::policy_in_python;
   if (arguments.cpp)
-    throw InputError({"--cpp", 0}, "kind", quote(arguments.kind), "policy: what else there is has no code");
+    throw InputError({"--cpp", 0}, "kind", quote(arguments.kind), "policy; other kinds have no code");
   return arguments.kind == "workload" ? SkeletonKind::workload : SkeletonKind::experiment;
 }
 
@@ -73,14 +73,14 @@ void write_new(const Arguments& arguments) {
 void add_new(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("new", "write a runnable file to start from");
-  sub->add_option("kind", arguments->kind, "of file")
+  sub->add_option("kind", arguments->kind, "kind of file")
       ->required()
       ->check(CLI::IsMember({"policy", "experiment", "workload"}));
-  sub->add_option("name", arguments->name, "of what is in it, and of the file")->required();
+  sub->add_option("name", arguments->name, "name of the content, and of the file")->required();
   sub->add_flag("--cpp", arguments->cpp, "a policy in C++, for models/policy/, instead of Python");
-  sub->add_option("--out", arguments->out, "folder for it (default: this one)")
+  sub->add_option("--out", arguments->out, "output folder (default: the current one)")
       ->type_name(value_type::kFolder);
-  sub->add_flag("--force", arguments->force, "replace a file that is there");
+  sub->add_flag("--force", arguments->force, "replace an existing file");
   sub->callback([arguments, &code] {
     write_new(*arguments);
     code = 0;

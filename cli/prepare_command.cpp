@@ -59,7 +59,7 @@ int run(transform::PrepareSettings& settings) {
   if (terminal && report.modules > 0) fmt::print(stderr, "\r\033[K");
   for (const std::string& note : report.notes) say(note);
   if (report.interrupted) {
-    fmt::print(stderr, "interrupted: {} of {} modules are prepared; the same command goes on from there\n",
+    fmt::print(stderr, "interrupted: {} of {} modules are prepared; the same command continues\n",
                report.prepared + report.present, report.modules);
     return 130;
   }
@@ -78,18 +78,17 @@ void add_prepare(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   transform::PrepareSettings& settings = arguments->settings;
   settings.jobs = std::thread::hardware_concurrency();
-  CLI::App* sub = app.add_subcommand(
-      "prepare", "compile the kernels of programs in forms that can leave the GPU before their end");
+  CLI::App* sub = app.add_subcommand("prepare", "compile preemptible forms of programs' kernels");
   sub->add_option("files", settings.files,
                   "programs, shared or static libraries, objects, fatbins and PTX files")
       ->type_name(value_type::kFile);
-  sub->add_flag("--libraries", settings.libraries, "also the libraries that they are linked with");
-  sub->add_option("--arch", arguments->gpu, "the GPU (default sm_90)");
-  sub->add_option("--jobs", settings.jobs, "modules that are compiled at once (default: all cores)");
+  sub->add_flag("--libraries", settings.libraries, "include the libraries that they are linked with");
+  sub->add_option("--arch", arguments->gpu, "GPU architecture (default sm_90)");
+  sub->add_option("--jobs", settings.jobs, "parallel compilations (default: one per core)");
   sub->add_option("--limit", arguments->limit,
-                  "what all that is prepared may take on disk (default 2 GiB): the least recently used goes");
-  CLI::Option* list = sub->add_flag("--list", arguments->list, "show what is prepared");
-  CLI::Option* clear = sub->add_flag("--clear", arguments->clear, "remove all that is prepared");
+                  "disk limit of the cache (default 2 GiB); evicts the least recently used modules");
+  CLI::Option* list = sub->add_flag("--list", arguments->list, "list prepared modules");
+  CLI::Option* clear = sub->add_flag("--clear", arguments->clear, "remove all prepared modules");
   list->excludes(clear);
   sub->callback([arguments, &code] {
     transform::PrepareSettings& chosen = arguments->settings;
@@ -104,7 +103,7 @@ void add_prepare(CLI::App& app, int& code) {
     }
     if (chosen.files.empty())
       throw InputError({"prepare", 0}, "files", "none",
-                       "a program or module (--list shows what is prepared)");
+                       "a program or module (--list shows prepared modules)");
     chosen.gpu = transform::gpu_option(arguments->gpu);
     chosen.most_bytes = bytes_option(arguments->limit);
     code = run(chosen);

@@ -1,4 +1,4 @@
-// What commands that make results print of them.
+// Prints results of commands that produce them.
 #pragma once
 
 #include <string>
@@ -8,14 +8,13 @@
 
 namespace gangway {
 
-// The first rows of summary.csv and how many published values hold; warnings on stderr.
+// Prints the first rows of summary.csv and the number of published values met; warnings on stderr.
 void print_results(const Experiment& experiment, const RunReport& report);
 
-// On stderr, what could not be played, the first one in full. Returns the exit code.
+// Reports failures on stderr, the first in full. Returns the exit code.
 int print_failures(const RunReport& report, const std::string& what_tries_again);
 
-// The columns of summary.csv without the intervals, which would make lines too long; shares in three
-// decimals.
+// Prints the columns of summary.csv without intervals, which would be too wide; shares with three decimals.
 void print_study(const StudyReport& report);
 
 }  // namespace gangway

@@ -12,9 +12,8 @@ void add_ptxas(CLI::App& app, const std::vector<std::string>& arguments, int& co
   auto files =
       std::make_shared<std::vector<std::string>>();  // for help and completion: main() takes them off
   CLI::App* sub =
-      app.add_subcommand("ptxas", "NVIDIA's ptxas, with forms of kernels that can leave the GPU beside them");
-  sub->add_option("arguments", *files,
-                  "as ptxas has them; a link to gangway of the name ptxas takes them, too")
+      app.add_subcommand("ptxas", "NVIDIA's ptxas, which then also compiles preemptible forms of kernels");
+  sub->add_option("arguments", *files, "those of ptxas; a link named ptxas to gangway takes them, too")
       ->type_name(value_type::kFile);
   sub->callback(
       [files, &arguments, &code] { code = transform::wrapped_ptxas(arguments, catch_interrupts()); });

@@ -21,17 +21,16 @@ void add_record(CLI::App& app, const std::vector<std::string>& program, int& cod
       "record",
       "record what a program does with its GPUs: gangway record --out FILE [options] -- PROGRAM [arguments]");
   sub->add_option("--out", settings.out, "the recording")->required()->type_name(value_type::kFile);
-  sub->add_flag("--force", settings.replace, "replace the file if there is one");
+  sub->add_flag("--force", settings.replace, "replace an existing file");
   sub->add_option(
       "--jobs", arguments->jobs,
       "what a job is: sync (up to a call that leaves nothing outstanding; the default), nvtx:NAME (ranges "
       "of that name) or whole (the program)");
-  sub->add_option("--skip", arguments->skip, "jobs at the beginning that are warm-up (default 0)");
+  sub->add_option("--skip", arguments->skip, "number of first jobs that are warm-up (default 0)");
   sub->add_flag("--graph-nodes", settings.graph_nodes,
-                "run the program once more, to time the nodes of its graphs one by one");
-  sub->add_flag(
-      "--overhead", settings.overhead,
-      "run the program twice more, without being recorded and with its calls noted alone, and compare");
+                "run the program again to time the nodes of its graphs");
+  sub->add_flag("--overhead", settings.overhead,
+                "run the program twice more, unrecorded and with calls only, and compare");
   sub->add_option("--cupti", settings.cupti, "path of libcupti.so, if it is not found")
       ->type_name(value_type::kFile);
   sub->allow_extras()->prefix_command();

@@ -47,8 +47,7 @@ void add_report(CLI::App& app, int&) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand(
-      "report",
-      "one HTML page about results: tables, figures, timelines; of two, a prediction and a measurement");
+      "report", "write one HTML page about one or two result folders: tables, figures, timelines");
   sub->add_option("folders", arguments->folders, "result folders of `gangway run`")
       ->required()
       ->type_name(value_type::kFolder);

@@ -74,11 +74,11 @@ template <typename Report>
 std::optional<int> without_results(const Report& report, const std::filesystem::path& out) {
   for (const std::string& note : report.notes) fmt::print(stderr, "note: {}\n", note);
   if (report.was_complete && !report.interrupted) {
-    fmt::print("{} holds these results already\n", out.string());
+    fmt::print("{} already holds these results\n", out.string());
     return 0;
   }
   if (!report.interrupted) return std::nullopt;
-  fmt::print(stderr, "interrupted: {} of {} results kept in {}; the same command goes on from there\n",
+  fmt::print(stderr, "interrupted: {} of {} results kept in {}; the same command continues\n",
              report.groups_done, report.groups, out.string());
   return 130;
 }
@@ -89,7 +89,7 @@ std::optional<int> without_results(const Report& report, const std::filesystem::
 void take_over(Arguments& arguments, const std::optional<KeptRun>& kept) {
   if (arguments.verify && (!kept || !kept->manifest.key.machine.empty()))
     throw InputError({"--verify", 0}, "experiment", quote(arguments.file),
-                     kept ? "results of a simulation: what was measured is never the same to the byte"
+                     kept ? "results of a simulation, because measurements never have the same bytes"
                           : "the manifest.json of a result folder");
   if (kept && arguments.world.empty()) arguments.world = kept->manifest.key.world;
   if (kept && !arguments.points && !kept->manifest.key.points.empty())
@@ -108,7 +108,7 @@ int verified(const Arguments& arguments, const std::optional<KeptRun>& kept, con
   if (std::filesystem::equivalent(kept->file.parent_path().empty() ? "." : kept->file.parent_path(), out,
                                   error)) {
     if (!arguments.verify) return code;
-    throw InputError({"--out", 0}, "folder", quote(out.string()), "another folder than that of the manifest");
+    throw InputError({"--out", 0}, "folder", quote(out.string()), "a folder other than the manifest's");
   }
   const Reproduction found = reproduction_of(*kept, out);
   if (found.other_configuration && !arguments.verify && arguments.world != kept->manifest.key.world)
@@ -195,10 +195,9 @@ int run(Arguments arguments, const std::string& command) {
 void add_run(CLI::App& app, const std::string& command, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("run", "run an experiment and fill a result folder");
-  sub->add_option(
-         "experiment", arguments->file,
-         "experiment or study file, the name of one that comes with Gangway, or the manifest.json of "
-         "results, which are made again and compared")
+  sub->add_option("experiment", arguments->file,
+                  "experiment or study file, the name of one in Gangway's library, or the manifest.json of "
+                  "results, which are reproduced and compared")
       ->required()
       ->type_name(value_type::kExperiment);
   sub->add_option("--world", arguments->world,
@@ -215,10 +214,10 @@ void add_run(CLI::App& app, const std::string& command, int& code) {
       ->allow_extra_args(false);
   sub->add_flag("--force", arguments->force, "replace the results of another configuration");
   sub->add_flag("--verify", arguments->verify,
-                "of a simulation's manifest: exit code 1 unless the results are the same bytes");
+                "with a simulation's manifest: exit code 1 unless the results are the same bytes");
   sub->add_flag("--trace", arguments->trace, "keep the timeline of one run per point and policy");
   sub->add_option("--trace-limit", arguments->trace_limit,
-                  "what timelines may take on disk, all together (default 1 GiB)");
+                  "disk limit of all timelines together (default 1 GiB)");
   sub->add_flag("--native-clients", arguments->native_clients,
                 "be a process of native clients, and do what is asked for on stdin")
       ->group("");

@@ -97,13 +97,14 @@ void add_serve(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("serve", "share the GPU among programs started by exec, under a policy");
   sub->add_option("--policy", arguments->policy,
-                  "one that grants whole jobs (fcfs, piv, srt, frs and their kin), or disengaged-timeslice")
+                  "a policy that grants whole jobs (fcfs, piv, srt, frs, ...) or controls access "
+                  "(disengaged-timeslice, ...)")
       ->required()
       ->type_name(value_type::kPolicy);
   sub->add_option("--param", arguments->parameters,
                   "name=value: a parameter of the policy (list policies shows them)")
       ->allow_extra_args(false);
-  sub->add_option("--gpu", arguments->gpu, "whose programs it schedules, one daemon for each (default 0)")
+  sub->add_option("--gpu", arguments->gpu, "GPU to schedule, one daemon for each (default 0)")
       ->check(CLI::Range(0U, 63U));
   sub->add_option("--socket", arguments->socket,
                   "where to listen (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
@@ -113,26 +114,25 @@ void add_serve(CLI::App& app, int& code) {
          "streams and contexts that all clients can have, for policies with the parameter `channels` "
          "(default 0: any number)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}));
-  sub->add_option("--group", arguments->group, "a group of users that may connect, too");
+  sub->add_option("--group", arguments->group, "group whose users may connect, too");
   sub->add_option(
          "--allow-priority", arguments->priorities,
-         "USER=N: the highest priority that this user may give (others: 0; root and the daemon's owner: any)")
+         "USER=N: highest priority that this user may request (others: 0; root and the daemon's owner: any)")
       ->allow_extra_args(false);
-  sub->add_option(
-         "--in-flight", arguments->in_flight,
-         "submissions on the device at once, of clients that a more urgent one can displace (default 0: any)")
+  sub->add_option("--in-flight", arguments->in_flight,
+                  "limit on the submissions in flight of a client that a more urgent one can displace "
+                  "(default 0: none)")
       ->check(CLI::Range(0U, live::kMostInFlight));
-  sub->add_option(
-      "--drain-limit", arguments->drain_limit,
-      "how long a client may keep the device after its permit was taken back, before it is returned "
-      "(default 100 ms)");
+  sub->add_option("--drain-limit", arguments->drain_limit,
+                  "how long a client may drain after its permit was taken, before it gets the permit back "
+                  "(default 100 ms)");
   sub->add_option("--linger", arguments->linger,
-                  "an owner of whom nothing was on the device for so long has ended its job (default 1 ms)");
+                  "a grant ends when nothing of its job was on the device for this long (default 1 ms)");
   sub->add_flag("--overlap", arguments->overlap,
-                "the next owner begins as soon as the last one's gate is closed, not when its work is over");
+                "the next owner starts when the previous one's gate is closed, not when its work is over");
   sub->add_flag("--held", arguments->held,
-                "when the daemon is gone, its clients wait for another one instead of going on unscheduled");
-  sub->add_option("--log", arguments->log, "a file for every step, as CSV")->type_name(value_type::kFile);
+                "if the daemon ends, its clients wait for a new one instead of continuing unscheduled");
+  sub->add_option("--log", arguments->log, "CSV file for every step")->type_name(value_type::kFile);
   sub->callback([arguments, &code] { code = serve(*arguments); });
 }
 

@@ -45,7 +45,7 @@ void print_table(const Json& status) {
              static_cast<double>(status["up_ns"].get<std::int64_t>()) / 1e9,
              status["clients_so_far"].get<std::uint64_t>());
   for (const Json& other : status["others"])
-    fmt::print("process {} is on a GPU and no client: {}\n", other["process"].get<std::int64_t>(),
+    fmt::print("process {} uses a GPU but is not a client: {}\n", other["process"].get<std::int64_t>(),
                name_text(other["command"]).substr(0, 100));
   if (status["clients"].empty()) return;
   fmt::print("{:<20} {:>8} {:>8} {:>7} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12} {:>10} {:>10}\n", "name",
@@ -102,7 +102,7 @@ void print_prometheus(const Json& status) {
       {"held_total", "counter", "Submissions that had to wait at the gate.", "held", 1},
       {"held_seconds_total", "counter", "How long they waited.", "held_ns", 1e-9},
       {"waiting_threads", "gauge", "Threads that wait at the gate.", "waiting_threads", 1},
-      {"past_the_limit_total", "counter", "Submissions that passed though there was no room in flight.",
+      {"past_the_limit_total", "counter", "Submissions that passed without room in flight.",
        "past_the_limit_in_flight", 1},
       {"functions_not_known", "gauge", "Functions of the driver that do not pass the gate.",
        "functions_not_known", 1}};
@@ -175,14 +175,14 @@ int status(const Arguments& arguments) {
 void add_status(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("status", "show the daemon's clients");
-  sub->add_option("--gpu", arguments->gpu, "whose daemon (default 0)")->check(CLI::Range(0U, 63U));
+  sub->add_option("--gpu", arguments->gpu, "GPU whose daemon to ask (default 0)")->check(CLI::Range(0U, 63U));
   sub->add_option(
          "--socket", arguments->socket,
          "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
       ->type_name(value_type::kFile);
   sub->add_flag("--json", arguments->json, "print JSON (hw/live/README.md)");
   sub->add_flag("--prometheus", arguments->prometheus, "in Prometheus' text format")->excludes("--json");
-  sub->add_option("--every", arguments->every, "again and again: 1 s");
+  sub->add_option("--every", arguments->every, "repeat at this interval, such as 1 s");
   sub->callback([arguments, &code] {
     if (arguments->socket.empty()) arguments->socket = live::default_socket(arguments->gpu);
     code = status(*arguments);

@@ -66,9 +66,9 @@ int simulate(const Arguments& arguments, const Experiment& experiment, const Wor
   }
   if (!end.written)
     throw InputError({"--trace-limit", 0}, "--trace-limit", quote(arguments.limit),
-                     "room for the names of all clients at least");
+                     "at least room for the names of all clients");
   if (end.full_at)
-    fmt::print(stderr, "{}: ends at {}, as the --trace-limit of {} is reached\n", file.string(),
+    fmt::print(stderr, "{}: ends at {}, because the --trace-limit of {} is reached\n", file.string(),
                to_text(*end.full_at - Time{}), arguments.limit);
   if (arguments.out.empty()) list_file(arguments.folder, "trace/" + file.filename().string());
   fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
@@ -84,9 +84,9 @@ int trace_recording(const Arguments& arguments) {
   const auto end = write_recording_trace(recording, file, read_trace_limit(arguments.limit));
   if (!end)
     throw InputError({"--trace-limit", 0}, "--trace-limit", quote(arguments.limit),
-                     "room for the names of all threads and streams at least");
+                     "at least room for the names of all threads and streams");
   if (end->full_at)
-    fmt::print(stderr, "{}: ends at {}, as the --trace-limit of {} is reached\n", file.string(),
+    fmt::print(stderr, "{}: ends at {}, because the --trace-limit of {} is reached\n", file.string(),
                to_text(*end->full_at - Time{}), arguments.limit);
   fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
   return 0;
@@ -126,16 +126,16 @@ void add_trace(CLI::App& app, int& code) {
   sub->add_option("folder", arguments->folder, "result folder or recording")
       ->required()
       ->type_name(value_type::kFile);
-  sub->add_option("--point", arguments->point);
-  sub->add_option("--policy", arguments->policy, "its label (default: the first)")
+  sub->add_option("--point", arguments->point, "point number (default 0)");
+  sub->add_option("--policy", arguments->policy, "label of the policy (default: the first)")
       ->type_name(value_type::kPolicy);
-  sub->add_option("--replication", arguments->replication);
-  sub->add_option("--permutation", arguments->permutation);
+  sub->add_option("--replication", arguments->replication, "replication number (default 0)");
+  sub->add_option("--permutation", arguments->permutation, "permutation number (default 0)");
   sub->add_option(
          "--out", arguments->out,
          "file (default DIR/trace/...json.gz, or RECORDING.json.gz); compressed where it ends in .gz")
       ->type_name(value_type::kFile);
-  sub->add_option("--trace-limit", arguments->limit, "what the timeline may take on disk (default 1 GiB)");
+  sub->add_option("--trace-limit", arguments->limit, "size limit of the timeline (default 1 GiB)");
   sub->callback([arguments, &code] { code = trace(*arguments); });
 }
 

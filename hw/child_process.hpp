@@ -1,4 +1,4 @@
-// Programs that this one starts.
+// Child processes.
 #pragma once
 
 #include <sys/types.h>
@@ -8,11 +8,11 @@
 
 namespace gangway {
 
-// This process's variables (NAME=VALUE), where `more` does not replace them, and those.
+// This process's environment, overridden and extended by `more` (NAME=VALUE).
 std::vector<std::string> environment_with(const std::vector<std::string>& more);
 
-// Starts the command, found as a shell would, with these descriptors as its standard input (below 0: this
-// process's) and output. 0, and its number; or the number of what is wrong (errno).
+// Starts a command, found as a shell would, with these descriptors as standard input (below 0: this
+// process's) and output. Returns 0 and the process number, or errno.
 int start_child(const std::vector<std::string>& command, const std::vector<std::string>& environment, int in,
                 int out, pid_t& child);
 

@@ -1,4 +1,4 @@
-// The scheduler's clock: monotonic, read without a system call where the machine allows.
+// The scheduler's clock: monotonic, without a system call where possible.
 #pragma once
 
 #include <time.h>
@@ -23,12 +23,12 @@ struct HostClock {
   }
 };
 
-// What the executor reads; tests have one of their own.
+// The executor's clock; tests substitute their own.
 class SchedulerClock {
  public:
   virtual ~SchedulerClock() = default;
   virtual HostClock::Instant now() const { return HostClock::now(); }
-  // That the calling thread has had so far.
+  // Processor time of the calling thread so far.
   virtual Duration processor_time() const {
     timespec time{};
     return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0
@@ -37,7 +37,7 @@ class SchedulerClock {
   }
 };
 
-// Lets the core's other half, or a thread that waits for this core, go on for a moment.
+// Gives way briefly to the core's sibling, or to a thread waiting for this core.
 inline void pause_briefly() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

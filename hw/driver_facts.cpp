@@ -12,7 +12,7 @@ namespace gangway {
 
 DriverFacts driver_facts() {
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver == nullptr) throw RunError(std::string("there is no CUDA driver here: ") + dlerror());
+  if (driver == nullptr) throw RunError(std::string("no CUDA driver found: ") + dlerror());
   DriverFacts facts;
   facts.library = path_of_library(driver);
   facts.module = driver_module_version();

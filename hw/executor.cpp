@@ -351,7 +351,7 @@ TimerId RealTimeWorld::wake_at(Time time) {
 }
 
 void RealTimeWorld::cancel(TimerId timer) {
-  if (timer.value > timers_) impossible("the end of a timer that never was");
+  if (timer.value > timers_) impossible("the end of an unknown timer");
   std::erase_if(alarms_, [&](const Alarm& alarm) { return alarm.id == timer; });
 }
 

@@ -1,6 +1,6 @@
 // The real-time executor: one thread plays a workload under a policy on a real device. It polls clock and
-// device without blocking, tells the policy what it sees and carries out its orders at once. hw/README.md
-// says what is measured when.
+// device without blocking, reports to the policy and carries out its orders at once. hw/README.md defines
+// what is measured when.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
   RealTimeWorld(const WorldSetup& setup, std::unique_ptr<RealDevice> device,
                 std::unique_ptr<SchedulerClock> clock = std::make_unique<SchedulerClock>());
 
-  // From the first release on, nothing is allocated and no lock is taken unless the trace outgrows
-  // kKeptRecords. Records are passed on when there is no room left and at the end.
+  // From the first release on, nothing is allocated and no lock is taken unless the trace exceeds
+  // kKeptRecords. Records are passed on when the buffer is full and at the end.
   std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                     TraceSink& trace) override;
 
@@ -39,7 +39,7 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
     Bytes size;
   };
   struct Engine {
-    std::vector<Copy> waiting;  // in the order of asking; the first is under way when `busy`
+    std::vector<Copy> waiting;  // in order of request; the first is under way if `busy`
     bool busy = false;
     Time began;
   };
@@ -47,7 +47,7 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
     Time time;
     TimerId id;
   };
-  // What the device says in one look at it.
+  // What one look at the device shows.
   struct Seen {
     bool started = false, gone = false;
     std::optional<BlockCount> done;
@@ -71,12 +71,12 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
   Time happened(std::optional<HostClock::Instant> at, Time otherwise);
   void order_records();
   void tell_and_decide();
-  void look_after();  // what need not be done in every turn
+  void look_after();  // periodic work that need not be done in every turn
   bool idle() const;
-  void abandon() noexcept;  // gets the device free again after a failure
+  void abandon() noexcept;  // frees the device after a failure
   void flush();
 
-  // --- What jobs and launches ask for
+  // --- Requests of jobs and launches
   void note_record(const Record& record) override { note(record); }
   void tell_fact(const Fact& fact) override { facts_.push_back(fact); }
   [[noreturn]] void stop_run(const std::string& what) const override { stop(what); }
@@ -107,24 +107,24 @@ class RealTimeWorld final : public World, private RefusingOrders, private JobSta
   std::unique_ptr<RealDevice> device_;
   std::unique_ptr<SchedulerClock> clock_;
   JobBook book_;
-  std::optional<Grants> grants_;  // where whole jobs are granted: what the policy sees instead of the book
+  std::optional<Grants> grants_;  // with whole-job grants: what the policy sees instead of the book
   JobAutomaton jobs_;
-  std::vector<Time> releases_;  // by client: the next one, Time::max() when none is known
+  std::vector<Time> releases_;  // by client: next release, Time::max() if unknown
   Time next_release_;
   Engine engines_[2];
-  Duration told_late_;  // the launch's start, since something was noted between that and now
+  Duration told_late_;  // lateness of the launch's start, noticed after later records were written
   std::vector<Alarm> alarms_;
   Time next_alarm_;
   std::vector<Fact> facts_, delivering_;
   std::vector<Record> records_;  // not passed on yet
-  std::size_t ordered_ = 0;      // of these, up to the instant before this one
+  std::size_t ordered_ = 0;      // of these, sorted up to the previous instant
   History history_;
   HostClock::Instant origin_;
   Time now_;                     // of the instant being played
-  Time before_, before_before_;  // of the two before it: what is seen now happened after the second
+  Time before_, before_before_;  // of the two previous instants: what is seen now happened after the second
   Time noted_;                   // of the latest record before this instant
   Time looked_after_;
-  Time stirred_;  // when something last happened that was no timer
+  Time stirred_;  // last event that was not a timer
   Lateness lateness_;
   std::uint64_t timers_ = 0, events_ = 0;
   std::int64_t active_jobs_ = 0;

@@ -1,4 +1,4 @@
-// NVIDIA's Multi-Process Service, for programs that this one starts.
+// NVIDIA's Multi-Process Service for child processes.
 #pragma once
 
 #include <memory>
@@ -7,11 +7,11 @@
 
 namespace gangway {
 
-// A control daemon of MPS for programs alone that get `environment`, until it is destroyed; they should have
-// ended by then.
+// An MPS control daemon, used only by programs started with `environment`, until it is destroyed; they should
+// have ended by then.
 class MpsDaemon {
  public:
-  // None where there is no nvidia-cuda-mps-control, or it does not start.
+  // Null if nvidia-cuda-mps-control is missing or does not start.
   static std::unique_ptr<MpsDaemon> start();
   ~MpsDaemon();
   MpsDaemon(const MpsDaemon&) = delete;

@@ -146,12 +146,13 @@ std::string output_of_program(const std::vector<std::string>& command) {
 
 int run_program(const std::vector<std::string>& command, int& refused) {
   int failure[2];
-  if (pipe2(failure, O_CLOEXEC) != 0) throw RunError(std::string("a pipe: ") + std::strerror(errno));
+  if (pipe2(failure, O_CLOEXEC) != 0)
+    throw RunError(std::string("cannot create a pipe: ") + std::strerror(errno));
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
   child = fork();
-  if (child < 0) throw RunError(std::string("a process: ") + std::strerror(errno));
+  if (child < 0) throw RunError(std::string("cannot create a process: ") + std::strerror(errno));
   if (child == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
     become(command, failure[1]);

@@ -1,6 +1,6 @@
-// A real device in parts: launches, copies, the memory that kernels work on, probes. The real-time executor
-// and calibration see a device through these alone. One launch is on the device at a time. Unless a comment
-// says otherwise, a call returns at once, allocates nothing, and throws RunError where the device fails.
+// A real device in parts: launches, copies, kernel memory, probes. The only interface used by the real-time
+// executor and by calibration. One launch at a time. Unless stated otherwise, a call returns at once,
+// allocates nothing, and throws RunError if the device fails.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,27 @@
 
 namespace gangway {
 
-// Which kernel of which client of the workload.
+// A kernel, by client, of the workload.
 struct KernelIndex {
   std::uint32_t client = 0, kernel = 0;
 };
 
-// Kernels in their preemptible form.
+// Launches of kernels in preemptible form.
 class DeviceLaunches {
  public:
   virtual ~DeviceLaunches() = default;
-  // The last launch must be over (its pending work read). Block-tasks of the original grid; they are below
+  // The last launch must be over and its pending work read. `range`: block-tasks of the original grid, below
   // kMostBlockTasks (hw/protocol.hpp).
   virtual void launch(KernelIndex kernel, BlockRange range) = 0;
-  // Orders the launch off the device by the mechanism. Without effect once it is gone.
+  // Orders an eviction by the mechanism. No effect once the launch is gone.
   virtual void evict() = 0;
   virtual bool started() = 0;  // the first block runs
   virtual bool gone() = 0;     // the last block has ended
-  // When that was, where the device shares the scheduler's clock; once started() and once gone().
+  // When that happened, on devices that share the scheduler's clock; valid after started() or gone().
   virtual std::optional<HostClock::Instant> began() { return std::nullopt; }
   virtual std::optional<HostClock::Instant> ended() { return std::nullopt; }
-  // The pending-work command, once gone: asked, then known. Block-tasks of the kernel done in all.
+  // The pending-work command, once gone: requested, then known. Counts finished block-tasks of the kernel in
+  // total.
   virtual void ask_pending_work() = 0;
   virtual std::optional<BlockCount> pending_work() = 0;
 };
@@ -53,38 +54,37 @@ class DeviceCopies {
   virtual bool copied(CopyDirection direction) = 0;
 };
 
-// The inputs and outputs of the kernels. For calibration and tests, while nothing runs.
+// Inputs and outputs of kernels. For calibration and tests, while nothing runs.
 class KernelMemory {
  public:
   virtual ~KernelMemory() = default;
-  // Overwrites the kernel's outputs with values that no right result has. Waits.
+  // Overwrites the kernel's outputs with values that no correct result has. Waits.
   virtual void poison(KernelIndex kernel) = 0;
-  // Compares its outputs with the reference. Empty when they agree, else what differs first. Waits and
-  // allocates.
+  // Compares its outputs with the reference. Empty if equal, else the first difference. Waits and allocates.
   virtual std::string difference(KernelIndex kernel) = 0;
 };
 
-// What calibration and tests want to know of launches.
+// Additional queries of calibration and tests.
 class DeviceProbes {
  public:
   virtual ~DeviceProbes() = default;
-  // Launches the original form, all block-tasks; started() and gone() tell as for launch(), there is no
-  // pending work, and it cannot be evicted.
+  // Launches all of the original form. started() and gone() work as for launch(); there is no pending work
+  // and no eviction.
   virtual void launch_original(KernelIndex kernel) = 0;
-  // From now on launches also record, on the device's own clock, how long each block-task took (with a slight
-  // overhead), and how often each was carried out. Off at first. May wait and allocate.
+  // Makes later launches also record, on the device's clock, each block-task's duration (with slight
+  // overhead) and how often it was carried out. Initially off. May wait and allocate.
   virtual void observe(bool on) = 0;
   struct Observed {
-    std::vector<Duration> lengths;  // of block-tasks carried out in the last launch; at most 100,000 of them
-    std::vector<std::uint32_t> counts;  // by block-task of the original grid: how often, since observe(true)
+    std::vector<Duration> lengths;      // of block-tasks in the last launch; at most 100,000
+    std::vector<std::uint32_t> counts;  // by block-task of the original grid: executions since observe(true)
   };
   // After gone. Waits and allocates.
   virtual Observed observed() = 0;
-  // From the first block's start to the last block's end of the last launch, on the device's own clock.
+  // From the first block's start to the last block's end of the last launch, on the device's clock.
   virtual Duration device_time() = 0;
-  // What its forms take of an SM; none where there are no SMs.
+  // SM resources of its forms; none without SMs.
   virtual std::optional<KernelForms> forms(KernelIndex) const { return std::nullopt; }
-  // Persistent blocks of a launch of the whole kernel.
+  // Persistent blocks in a launch of the whole kernel.
   virtual std::int64_t blocks(KernelIndex kernel) const = 0;
 };
 
@@ -92,28 +92,27 @@ class RealDevice {
  public:
   virtual ~RealDevice() = default;
 
-  // The same object in every call; it lives as long as the device.
+  // Always the same object, which lives as long as the device.
   virtual DeviceLaunches& launches() = 0;
   virtual DeviceCopies& copies() = 0;
   virtual KernelMemory& memory() = 0;
   virtual DeviceProbes& probes() = 0;
 
-  // Called between polls that found nothing: lets others have the core where the device needs it.
+  // Called between fruitless polls: yields the core if the device needs it.
   virtual void relax() = 0;
-  // How long the device has to be busy before its speed is the usual one (a GPU's clocks rise under load).
+  // How long the device must be busy to reach its usual speed (a GPU's clocks rise under load).
   virtual Duration warm_up() const = 0;
-  // Empty, or what is wrong with the device (a kernel that faulted, say). Slow: asked now and then.
+  // What is wrong with the device, such as a faulted kernel; empty if nothing. Slow, so called rarely.
   virtual std::string fault() = 0;
-  // Gives up what can be given up (a copy, say) and waits up to `limit` for the rest; false when it did not
-  // end. After false the object must be left alone, destructor included: something still runs in it, and
-  // waiting for that could take for ever.
+  // Cancels what can be cancelled (a copy, for example) and waits up to `limit` for the rest. If false,
+  // something still runs: do not touch or destroy the object, because that could wait forever.
   virtual bool settle(Duration limit) = 0;
 };
 
-// Real devices register themselves by name; the world of that name plays on them.
+// Real devices register by name; the world of that name uses them.
 struct RealDeviceEntry : Described {
-  PreemptionLevel offers = PreemptionLevel::whole;  // and all coarser ones
-  // Whether it has the mechanism, and whether two that it has are one and the same on it.
+  PreemptionLevel offers = PreemptionLevel::whole;  // and all coarser levels
+  // whether it supports the mechanism, and whether two supported ones are identical on it
   bool (*has)(const RealMechanismEntry&) = nullptr;
   bool (*same)(const RealMechanismEntry&, const RealMechanismEntry&) = nullptr;
   // Throws InputError for what real_half() refuses (hw/real_time_refusals.hpp), RunError when the device

@@ -44,7 +44,7 @@ const RealMechanismEntry& real_half(const Mechanism& mechanism, const RealDevice
   for (const Parameter& parameter : entry.parameters)
     if (!contains(half->obeyed, parameter.name) && !contains(half->descriptive, parameter.name) &&
         !mechanism.values().is_default(parameter))
-      mechanism.values().refuse(parameter.name, fmt::format("{}, as the world {} cannot change it",
+      mechanism.values().refuse(parameter.name, fmt::format("{}, because the world {} cannot change it",
                                                             parameter.default_text(), device.name));
   return *half;
 }
@@ -54,7 +54,7 @@ void check_kernels(const WorldSetup& setup) {
     for (const Kernel& kernel : client.kernels) {
       if (kernel.block_tasks.count >= kMostBlockTasks)
         throw InputError(kernel.origin, kernel.name, fmt::format("{} block-tasks", kernel.block_tasks.count),
-                         fmt::format("fewer than {} in a world in real time", kMostBlockTasks));
+                         fmt::format("fewer than {} in a real-time world", kMostBlockTasks));
       if (kernel.gap > Duration{})
         throw InputError(kernel.origin, kernel.name + ".gap", to_text(kernel.gap), "none, or the world sim");
       if (kernel.host_work > Duration{})

@@ -1,4 +1,4 @@
-// How requests come to a client that does not wait for answers: the law of the gaps between them.
+// Arrival processes: the distribution of gaps between requests of a client that does not wait for replies.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@ namespace gangway {
 
 class Stream;
 
-// A renewal process (Cox, "Renewal Theory", 1962): its gaps are independent and of one law. Only their form
-// is drawn here. The rate scales them, so the same requests come closer together at a higher one.
+// A renewal process (Cox, "Renewal Theory", 1962): its gaps are independent and identically distributed. Only
+// the shape is drawn here; the rate scales it, so a higher rate compresses the same sequence.
 class ArrivalProcess {
  public:
   virtual ~ArrivalProcess() = default;

@@ -1,4 +1,4 @@
-// Numbers that a workload gives a client under names of its own choice, for policies that ask for them.
+// Numbers that a workload gives a client under freely chosen names, for policies that read them.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ class BlockSet {
 
   void add(BlockRange range) {
     if (range.empty()) return;
-    // Those that meet or touch it become one with it.
+    // Merge with ranges that touch or overlap.
     const auto from = std::find_if(ranges_.begin(), ranges_.end(),
                                    [&](const BlockRange& r) { return r.last >= range.first; });
     const auto to =
@@ -70,7 +70,7 @@ class BlockSet {
   const std::vector<BlockRange>& ranges() const { return ranges_; }
 
  private:
-  std::vector<BlockRange> ranges_;  // in order, none meets or touches another
+  std::vector<BlockRange> ranges_;  // sorted; none touches another
 };
 
 }  // namespace gangway

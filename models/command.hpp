@@ -1,4 +1,4 @@
-// The program behind a client, for worlds that run programs as they are.
+// The program behind a client, for worlds that run unmodified programs.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@ namespace gangway {
 
 struct Command {
   std::vector<std::string> words;  // the program and its arguments
-  std::string folder;              // it works there
-  std::string jobs = "sync";       // what its jobs are: sync, nvtx:NAME or whole
-  std::uint32_t skip = 10;         // jobs at its start that are warm-up
+  std::string folder;              // working directory
+  std::string jobs = "sync";       // what counts as a job: sync, nvtx:NAME or whole
+  std::uint32_t skip = 10;         // first jobs, which are warm-up
 
   friend bool operator==(const Command&, const Command&) = default;
 };

@@ -1,4 +1,4 @@
-// Which way a copy goes between host and device; each way has an engine of its own.
+// Direction of a copy between host and device. Each direction has its own engine.
 #pragma once
 
 namespace gangway {

@@ -1,5 +1,5 @@
-// Files of data that a YAML file names, such as times of requests. What they hold decides results as much as
-// the YAML does, so a resolved configuration says their SHA-256, too.
+// Data files named by YAML files, such as request times. Results depend on their content, so a resolved
+// configuration includes their SHA-256.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,13 @@ namespace gangway {
 
 struct DataFile {
   std::filesystem::path path;
-  std::optional<std::string> sha256;  // that its content must have, in lower-case hexadecimal digits
+  std::optional<std::string> sha256;  // required hash of the content, lower-case hexadecimal
 };
 
-// `trace.csv`, seen from the folder of the file in which that stands, or {path, sha256}. Throws InputError.
+// Reads `trace.csv`, relative to the naming file, or {path, sha256}. Throws InputError.
 DataFile read_data_file(const Field& field);
 
-// All of it. Throws InputError, at `field`, when the file cannot be read or its SHA-256 is another one.
+// The whole content. Throws InputError, at `field`, if the file is unreadable or its SHA-256 differs.
 std::string content_of(const DataFile& file, const Field& field);
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// SQLite, for what is kept in one file: recordings, and what a run has done so far.
+// SQLite, used for recordings and for the progress of runs.
 #pragma once
 
 #include <chrono>
@@ -13,15 +13,15 @@ struct sqlite3_stmt;
 
 namespace gangway {
 
-// For one thread at a time. Every failure goes to `failed`, which throws, with the system's reason or
-// SQLite's; where memory is short, std::bad_alloc is thrown.
+// Not thread-safe. Every failure calls `failed`, which throws, with the system's or SQLite's reason. Throws
+// std::bad_alloc if memory is short.
 class Database {
  public:
   using Failed = std::function<void(const std::string& reason)>;
 
-  enum class Mode { read, write };  // write: made where it is not there
+  enum class Mode { read, write };  // write: creates a missing file
   Database(const std::filesystem::path& file, Mode mode, Failed failed);
-  // To read, from a file's bytes.
+  // Reads a database from the bytes of a file.
   Database(std::string content, Failed failed);
   ~Database();
   Database(const Database&) = delete;
@@ -29,7 +29,7 @@ class Database {
 
   void run(const char* sql);
   void close();
-  // How long to wait while another process has the file; not at all if that was never said.
+  // How long to wait while another process holds the file; by default not at all.
   void wait_for_others(std::chrono::milliseconds limit);
   bool in_transaction() const;
 
@@ -42,7 +42,7 @@ class Database {
   Failed failed_;
 };
 
-// A prepared statement: values are bound one behind the other, and columns read in their order.
+// A prepared statement: binds values in order and reads columns in order.
 class Statement {
  public:
   Statement(Database& database, const std::string& sql);
@@ -51,9 +51,9 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
 
   Statement& bind(std::int64_t number);
-  Statement& bind(std::string_view text);  // not copied: it has to stay until the statement has run
+  Statement& bind(std::string_view text);  // not copied: must stay valid until the statement has run
   Statement& bind_null();
-  // Runs it once, for what returns nothing; the values bound are gone then.
+  // Runs a statement that returns nothing, and clears the bound values.
   void go();
 
   bool step();  // whether there is a row
@@ -61,7 +61,7 @@ class Statement {
   bool is_text(int column) const;
   bool is_null(int column) const;
   std::int64_t integer(int column) const;
-  std::string_view text(int column) const;  // or a blob's bytes; until the next step
+  std::string_view text(int column) const;  // or a blob's bytes; valid until the next step
 
  private:
   Database& database_;

@@ -6,7 +6,7 @@
 
 namespace gangway {
 
-// Where something stands in a text that a person wrote. Line 0: no line (the command line, say).
+// A position in a text. Line 0: none (for example the command line).
 struct Origin {
   std::string file;
   int line = 0;
@@ -19,7 +19,7 @@ class InputError : public std::runtime_error {
              const std::string& expected);
   explicit InputError(const std::string& line) : std::runtime_error(line) {}
 
-  // As they stand in what(); empty where only a line was given.
+  // As in what(); empty if only a line was given.
   const Origin& origin() const { return origin_; }
   const std::string& key() const { return key_; }
   const std::string& found() const { return found_; }
@@ -30,20 +30,19 @@ class InputError : public std::runtime_error {
   std::string key_, found_, expected_;
 };
 
-// A run that could not be carried out. what() may have more lines (an event history).
+// A failed run. what() may have several lines (the history of events).
 class RunError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// What code in another language threw: what() begins with its type there.
+// An exception from another language. what() starts with its type there.
 class ForeignError : public RunError {
  public:
   using RunError::RunError;
 };
 
-// Why an input cannot be used together with something else; who knows where it stands makes an InputError of
-// it.
+// Why an input does not fit another one. The caller that knows the position turns it into an InputError.
 struct Refusal {
   std::string found, expected;
 };

@@ -1,8 +1,8 @@
-// The rules by which a GPU takes kernels and copies from its queues, by the names of those who found them:
-// YA: Yang and Anderson, Response-Time Bounds for Concurrent GPU Scheduling, III. RTSS17: Amert et al., GPU
-// Scheduling on the NVIDIA TX2, RTSS 2017. RTAS24: Bakita and Anderson, Demystifying NVIDIA GPU Internals,
-// RTAS 2024. CUDA: NVIDIA's programming guide. The same letter means different things in different papers.
-// Each rule can be switched off; what then happens instead is said here.
+// The rules by which a GPU takes kernels and copies from its queues, under the names given by their
+// discoverers. YA: Yang and Anderson, Response-Time Bounds for Concurrent GPU Scheduling, III. RTSS17: Amert
+// et al., GPU Scheduling on the NVIDIA TX2, RTSS 2017. RTAS24: Bakita and Anderson, Demystifying NVIDIA GPU
+// Internals, RTAS 2024. CUDA: NVIDIA's programming guide. Papers reuse letters for different rules. Each rule
+// can be disabled; "Off" says what happens then.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace gangway {
 
 enum class Rule : std::uint8_t {
-  // An operation joins its stream's queue when it is issued, and a client issues all of a job's operations at
-  // its release. Off: the client waits for each operation before it issues the next.
+  // An operation joins its stream's queue when it is issued; a client issues all of a job's operations at its
+  // release. Off: the client waits for each operation before it issues the next.
   G1,
   // A kernel joins the primary queue when it is at the head of its stream queue (also YA.R2). Off: when it is
   // issued.
@@ -23,44 +23,43 @@ enum class Rule : std::uint8_t {
   G3,
   // A kernel leaves its stream queue when all its blocks have ended. Off: when all are assigned.
   G4,
-  // Only blocks of the kernel at the head of the primary queue are assigned (also YA.R1). Off: where the head
-  // has no room, those behind it are tried in order.
+  // Only blocks of the kernel at the head of the primary queue are assigned (also YA.R1). Off: if the head
+  // does not fit, later kernels are tried in order.
   X1,
-  // A block is assigned only where what it needs is free; with R2 and R3 on their own, block slots. Off:
-  // nothing is a limit.
+  // A block is assigned only if its resources are free: with R2 and R3 disabled, block slots. Off: no limits
+  // apply.
   R1,
-  R2,  // ... threads of one SM. Off: threads are no limit.
-  R3,  // ... shared memory and registers of one SM. Off: these are no limit.
+  R2,  // ... threads of one SM. Off: threads do not limit.
+  R3,  // ... shared memory and registers of one SM. Off: they do not limit.
   // A kernel joins the primary queue of its stream's priority. Off: all kernels join one queue.
   A1,
-  // Blocks of a queue are assigned only while all queues of higher priority are empty, even if the kernel at
-  // the head there has no room. Off: a queue whose head has no room is passed over.
+  // Blocks of a queue are assigned only while all queues of higher priority are empty, even if the head there
+  // does not fit. Off: a queue whose head does not fit is skipped.
   A2,
   // A copy joins its engine's queue when it is at the head of its stream queue. Off: when it is issued.
   C1,
   // Only the copy at the head of an engine's queue is carried out, one at a time. Off: all at once, each at
   // full speed.
   C2,
-  C3,  // A copy leaves its engine's queue when it begins. Off: when it has ended; times are the same.
+  C3,  // A copy leaves its engine's queue when it begins. Off: when it ends; times are the same.
   C4,  // A copy leaves its stream queue when it has ended. Off: when it begins.
-  // An operation of the NULL stream waits until every other stream is empty or has at its head what was
-  // issued later. Off: it does not wait.
+  // An operation of the NULL stream waits until every other stream is empty or has a later-issued operation
+  // at its head. Off: it does not wait.
   N1,
-  // An operation of another stream waits while the NULL stream has an operation at its head that was issued
-  // before. Off: it does not wait.
+  // An operation of another stream waits while the NULL stream has an earlier-issued operation at its head.
+  // Off: it does not wait.
   N2,
-  // Operations of streams that share a channel join queues in the order in which they were issued. Off: every
-  // stream has a channel of its own.
+  // Operations of streams that share a channel join queues in issue order. Off: every stream has its own
+  // channel.
   B1,
-  // No more kernels than the device has room for are in primary queues or have blocks that run (the
-  // programming guide's "resident grids"). Off: any number.
+  // At most as many kernels as the device supports (the programming guide's "resident grids") are in primary
+  // queues or have running blocks. Off: any number.
   K1,
-  // Blocks of one context at a time run, in turns, where the device's arbitration is native-timeslice. Off:
-  // all
-  // contexts share the device.
+  // Under native-timeslice arbitration, blocks of one context run at a time, in turns. Off: all contexts
+  // share the device.
   T1,
-  // No switch but the queue's order by release time (YA.P1): a kernel waits for those that were released
-  // before.
+  // Not a switch of its own: queue order by release time (YA.P1), in which a kernel waits for those released
+  // earlier.
   P1,
 };
 inline constexpr int kRules = static_cast<int>(Rule::P1) + 1;
@@ -81,7 +80,7 @@ class RuleSet {
   std::uint32_t off_ = 0;
 };
 
-// Reads `{RTSS17: {A2: false}, YA: {R1: false}}`; what is not named is on. Throws InputError.
+// Reads `{RTSS17: {A2: false}, YA: {R1: false}}`; rules not named are on. Throws InputError.
 RuleSet read_rules(const Field& field);
 
 }  // namespace gangway

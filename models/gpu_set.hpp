@@ -1,4 +1,4 @@
-// Which GPUs of a device somebody may use.
+// Sets of a device's GPUs.
 #pragma once
 
 #include <bit>
@@ -9,11 +9,11 @@
 
 namespace gangway {
 
-inline constexpr std::int64_t kMostGpus = 64;  // of a device
+inline constexpr std::int64_t kMostGpus = 64;  // per device
 
 class GpuSet {
  public:
-  constexpr GpuSet() = default;  // all of them, however many the device has
+  constexpr GpuSet() = default;  // all GPUs of the device
   constexpr GpuSet(std::initializer_list<DeviceId> gpus) : bits_(0) {
     for (const DeviceId gpu : gpus) add(gpu);
   }
@@ -28,7 +28,7 @@ class GpuSet {
   constexpr void remove(DeviceId gpu) { bits_ &= ~bit(gpu); }
   constexpr bool empty() const { return bits_ == 0; }
   constexpr std::uint32_t size() const { return static_cast<std::uint32_t>(std::popcount(bits_)); }
-  // The lowest by number; of a set that is not empty.
+  // The lowest-numbered GPU. The set must not be empty.
   constexpr DeviceId lowest() const { return {static_cast<std::uint32_t>(std::countr_zero(bits_))}; }
 
   friend constexpr GpuSet common(GpuSet a, GpuSet b) { return GpuSet(a.bits_ & b.bits_); }

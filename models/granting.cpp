@@ -20,15 +20,15 @@ Granting read_granting(const Field& field) {
   Mapping m = field.mapping();
   granting.of = read_of(m.need("of"));
   if (auto idle = m.maybe("idle")) {
-    if (granting.of == GrantOf::kernel) idle->fail("no idle, since a grant of a kernel is never idle");
+    if (granting.of == GrantOf::kernel) idle->fail("no idle, because kernel grants are never idle");
     granting.idle = idle->duration(Duration{}, kLongestIdle);
   }
   if (auto most = m.maybe("in_flight")) {
-    if (granting.of == GrantOf::kernel) most->fail("no in_flight, which is for grants of whole jobs");
+    if (granting.of == GrantOf::kernel) most->fail("no in_flight, which needs grants of whole jobs");
     granting.in_flight = most->integer(1, 1'000'000);
   }
   if (auto overlap = m.maybe("overlap")) {
-    if (granting.of == GrantOf::kernel) overlap->fail("no overlap, which is for grants of whole jobs");
+    if (granting.of == GrantOf::kernel) overlap->fail("no overlap, which needs grants of whole jobs");
     granting.overlap = overlap->boolean();
   }
   m.finish();

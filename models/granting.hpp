@@ -1,4 +1,4 @@
-// What a launch hands out under a policy, and how long a job may hold it without using it.
+// What a launch grants under a policy, and how long a job may hold it unused.
 #pragma once
 
 #include "models/input/field.hpp"
@@ -8,11 +8,11 @@ namespace gangway {
 
 struct Granting {
   GrantOf of = GrantOf::kernel;
-  // Of whole jobs: a grant ends when nothing of the job has been on the device for so long.
+  // For whole jobs: a grant ends after nothing of the job has been on the device for this long.
   Duration idle{50'000};
-  // Of recorded programs under grants of whole jobs: submissions on the device at once; 0: any number.
+  // For recorded programs with whole-job grants: limit on submissions on the device; 0: none.
   std::int64_t in_flight = 0;
-  // Likewise: a revoked grant is over when its gate is closed, not when all that passed it is over, too.
+  // Likewise: a revoked grant ends when its gate is closed, without waiting for work that passed it.
   bool overlap = false;
 };
 

@@ -1,4 +1,4 @@
-// SHA-256, by which programs, configurations and result files are told apart.
+// SHA-256, which identifies programs, configurations and result files.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ class Sha256 {
   Sha256& operator=(Sha256&&) = delete;
 
   void add(std::string_view bytes);
-  std::string hex();  // of all that was added; ends it
+  std::string hex();  // of everything added; ends the computation
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-// What a file held when it was written.
+// A file's facts when it was written.
 struct FileFacts {
   std::uintmax_t bytes = 0;
   std::string sha256;
@@ -32,10 +32,10 @@ struct FileFacts {
 };
 
 std::string sha256_of(std::string_view text);
-FileFacts facts_of(const std::filesystem::path& file);  // RunError when it cannot be read
+FileFacts facts_of(const std::filesystem::path& file);  // RunError if it is unreadable
 
-// Of this program's executable, or of the shared library that this is: what two builds made is not mixed,
-// whatever their sources were called. Worked out once. RunError where the executable cannot be read.
+// The hash of this program's executable, or of this shared library. Results of two builds are never mixed,
+// whatever their sources. Computed once. RunError if the executable is unreadable.
 const std::string& program_hash();
 
 }  // namespace gangway

@@ -1,5 +1,5 @@
-// Kernels that can really run. A workload names one as a kernel's `code`; the simulator needs only its shape,
-// the real worlds (hw/) make problems of it: inputs, outputs and block-tasks that compute them.
+// Executable kernels, which a workload names as a kernel's `code`. The simulator uses only their shape; the
+// real worlds (hw/) make problems of them: inputs, outputs and block-tasks.
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@ class CudaProblem;  // hw/kernels/cuda_problem.hpp
 
 using Dimensions = std::array<std::int64_t, 3>;
 
-// A kernel with its parameters: a problem size. Has no state; may be shared by threads.
+// A kernel with parameters, i.e. a problem size. Stateless; threads may share it.
 class KernelCode {
  public:
   virtual ~KernelCode() = default;
-  virtual Dimensions grid() const = 0;   // of the original kernel; a block of it is a block-task
+  virtual Dimensions grid() const = 0;   // of the original kernel; one block is one block-task
   virtual Dimensions block() const = 0;  // threads
-  virtual Bytes memory() const = 0;      // inputs and outputs
+  virtual Bytes memory() const = 0;      // of inputs and outputs
 
-  // A problem with inputs drawn from the seed, on CPU cores.
+  // A problem on CPU cores, with inputs drawn from the seed.
   virtual std::unique_ptr<HostProblem> on_host(std::uint64_t seed) const = 0;
-  // The same on the current CUDA device; nothing in a build without CUDA. Throws RunError.
+  // The same on the current CUDA device; null in a build without CUDA. Throws RunError.
   virtual std::unique_ptr<CudaProblem> on_cuda(std::uint64_t seed) const = 0;
 
   BlockCount block_tasks() const {
@@ -34,7 +34,7 @@ class KernelCode {
   }
 };
 
-// Registered by the kernel's file. make() throws std::invalid_argument when the values do not fit together.
+// Registered by the kernel's file. make() throws std::invalid_argument if the values do not fit together.
 struct KernelEntry : Described {
   std::string
       small_size;  // parameters of a small problem whose last block-task is not full, where that can be
@@ -44,7 +44,7 @@ using Kernels = Registry<KernelEntry>;
 
 template <typename K>
 struct KernelRegistration : Registration<KernelEntry> {
-  // `small_size`: as a file would give the parameters; tests play the kernel with it.
+  // `small_size`: parameters as a file would give them; tests run the kernel with them.
   KernelRegistration(std::string name, std::string summary, std::vector<Parameter> parameters,
                      std::string small_size,
                      const std::source_location& where = std::source_location::current())

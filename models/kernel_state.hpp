@@ -1,5 +1,4 @@
-// The states of a kernel as EffiSha's kernel stubs have them (6.1, Fig. 6; the paper says seven and names
-// these six).
+// Kernel states of EffiSha's stubs (6.1, Fig. 6; the paper says seven and names these six).
 #pragma once
 
 #include <optional>
@@ -9,18 +8,18 @@
 namespace gangway {
 
 enum class KernelState {
-  prep,     // its job has come, its launch has not been reached
+  prep,     // its job has arrived, its launch is not reached
   ready,    // waits to be launched
-  torun,    // to be launched, by order of the scheduler
+  torun,    // the scheduler has ordered its launch
   running,  // its first block has begun
-  toevict,  // to leave, by order of the scheduler
+  toevict,  // the scheduler has ordered its eviction
   done,
 };
 
 const char* name_of(KernelState state);
 
-// The state of the job's current kernel after the record, which is of a client that a policy manages; none
-// where the record leaves it as it is.
+// The state of the job's current kernel after the record, which concerns a client managed by a policy. None
+// if the record does not change it.
 std::optional<KernelState> state_after(const Record& record, KernelState before);
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// Eviction mechanisms: how the scheduler's commands reach a running kernel, and what they cost. One
+// Eviction mechanisms: how the scheduler's commands reach a running kernel, and their costs. One
 // self-registering file each.
 #pragma once
 
@@ -14,47 +14,45 @@
 
 namespace gangway {
 
-// The costs of one kernel under one mechanism on one device; sim/README.md says how they act.
+// Costs of one kernel under one mechanism on one device; sim/README.md defines their effect.
 struct CommandDelays {
   Duration launch;
   Duration seen;        // from the evict order until blocks see it
   Duration drain;       // from then until the last block is gone
-  Duration drain_work;  // the useful part of the drain
+  Duration drain_work;  // useful part of the drain
   Duration notice;
   Duration pending_work;
-  Duration host_wait = {};     // the most that a launch after the first waits for the client's host thread,
-                               // which does other work
+  Duration host_wait = {};  // longest wait of a relaunch for the client's host thread, which does other work
   Duration registration = {};  // from the host's call of the kernel until it is eligible
-  std::int64_t wave = 0;  // block-tasks are blocks that end together, so many at once, and cannot be evicted;
-                          // 0: they end evenly over the kernel's time
-  // Each block of the launch that has not begun when the others leave comes, finds the flag and goes: what
-  // one of them adds to the drain, in thousandths of a ns; 0: there are none, blocks are persistent.
+  std::int64_t wave = 0;  // number of block-tasks that end together and cannot be evicted; 0: block-tasks end
+                          // evenly over the kernel's time
+  // Each block of the launch that has not begun when eviction is ordered starts, finds the flag and leaves.
+  // The time that one of them adds to the drain, in ps; 0: blocks are persistent.
   std::int64_t claim_ps = 0;
 
   Duration claims(std::int64_t blocks) const { return {mul_div_ceil(blocks, claim_ps, 1000)}; }
 };
 
-// How long the messages about a client's state in device memory take (Share-a-GPU, II-D).
+// Duration of the messages about a client's state in device memory (Share-a-GPU, II-D).
 struct MoveDelays {
-  Duration order;   // from the order to restore until the copy is asked for
+  Duration order;   // from the restore order until the copy is requested
   Duration notice;  // from the end of the copy until the policy knows
 };
 
 struct MechanismEntry;
 
-// The simulated half of a mechanism. hw/mechanisms/ has the real halves.
+// The simulated half of a mechanism. Real halves are in hw/mechanisms/.
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
   virtual CommandDelays delays(const Kernel& kernel, const Device& device) const = 0;
-  // The kernel in the form that the mechanism needs, alone on the device and not evicted, without jitter.
+  // Time of the kernel in this mechanism's form, alone on the device, without eviction or jitter.
   virtual Duration running_time(const Kernel& kernel, const Device&) const { return kernel.transformed(); }
   virtual MoveDelays moves() const { return {}; }
-  // Why the kernel cannot run under this mechanism on this device, if it cannot.
+  // Why the kernel cannot run under this mechanism on this device; none if it can.
   virtual std::optional<Refusal> refusal(const Kernel&, const Device&) const { return std::nullopt; }
 
-  // What it was made from, for worlds that carry out its commands. Throw std::logic_error for one that no
-  // entry made.
+  // The entry that made it, for worlds that execute its commands. Throws std::logic_error if no entry did.
   const MechanismEntry& entry() const;
   const ParameterValues& values() const;
 
@@ -64,15 +62,15 @@ class Mechanism {
   std::optional<ParameterValues> values_;
 };
 
-// How long a block of the kernel's preemptible form is busy with one block-task: as the file says, or as its
-// persistent blocks share the block-tasks evenly.
+// How long a block of the preemptible form works on one block-task: from the file, or by even division among
+// persistent blocks.
 Duration block_task_length(const Kernel& kernel, const Device& device);
 
 struct MechanismEntry : Described {
   PreemptionLevel needs = PreemptionLevel::block_task;
   std::unique_ptr<Mechanism> (*create)(const ParameterValues&) = nullptr;
 
-  // The entry must outlive what it makes, as registered ones do.
+  // The entry must outlive the result, as registered ones do.
   std::unique_ptr<Mechanism> make(const ParameterValues& values) const;
 };
 using Mechanisms = Registry<MechanismEntry>;

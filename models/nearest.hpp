@@ -7,13 +7,13 @@
 
 namespace gangway {
 
-// The candidate with the smallest edit distance to `name`; empty when there are none.
+// The candidate with the smallest edit distance to `name`; empty if there are none.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
-// Whether one is the other but for at most two slips of the pen; one in four letters, none in fewer.
+// Whether the names differ by at most two typing errors: one per four letters, none in shorter names.
 bool resembles(std::string_view a, std::string_view b);
 
-// "one of a, b, c (did you mean 'b'?)": what an unknown name's error expects. Long lists are cut.
+// "one of a, b, c (did you mean 'b'?)": the expectation in an unknown name's error. Long lists are cut.
 std::string expected_names(std::string_view found, const std::vector<std::string>& candidates);
 
 }  // namespace gangway

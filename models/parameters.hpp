@@ -1,5 +1,5 @@
-// Declared parameters: what a policy, mechanism or generator can be told, with defaults and ranges. Values
-// are read from YAML strictly; nothing is defaulted that was misspelt.
+// Declared parameters of policies, mechanisms and generators, with defaults and ranges. Reading from YAML is
+// strict: a misspelt name is an error.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ struct Parameter {
     std::int64_t standard, least, most;
   };
   struct Choice {
-    std::vector<std::string> names;  // the first is the default
+    std::vector<std::string> names;  // first: the default
   };
 
   std::string name;
@@ -35,14 +35,14 @@ struct Parameter {
   std::string range_text() const;
 };
 
-// The value of every declared parameter. Asking for one that was not declared, or by another type, is a
-// programming error (std::out_of_range, std::bad_variant_access).
+// The values of all declared parameters. Reading an undeclared one, or one of another type, is a programming
+// error (std::out_of_range, std::bad_variant_access).
 class ParameterValues {
  public:
-  // Defaults, overridden by the mapping `given` (if any). Throws InputError for unknown names and values out
+  // Defaults, overridden by the mapping `given`, if any. Throws InputError for unknown names and values out
   // of range.
   ParameterValues(const std::vector<Parameter>& declared, const std::optional<Field>& given);
-  // Overridden by keys of a mapping that has others, too. Throws InputError for values out of range.
+  // Overridden by keys of a mapping that has other keys, too. Throws InputError for values out of range.
   ParameterValues(const std::vector<Parameter>& declared, Mapping& given);
 
   Duration duration(const std::string& name) const { return std::get<Duration>(values_.at(name)); }
@@ -50,13 +50,13 @@ class ParameterValues {
   std::int64_t integer(const std::string& name) const { return std::get<std::int64_t>(values_.at(name)); }
   const std::string& choice(const std::string& name) const { return std::get<std::string>(values_.at(name)); }
 
-  // As files write it: {quantum: 2 ms, order: stale}.
+  // As in files: {quantum: 2 ms, order: stale}.
   std::string text() const;
-  std::string text(const std::string& name) const;  // of one of them
+  std::string text(const std::string& name) const;  // of one parameter
 
-  // The parameter has its default, whether or not a file says so.
+  // Whether the value equals the default, given or not.
   bool is_default(const Parameter& parameter) const;
-  // Throws InputError: where the value stands, its key, the value, and what was expected instead.
+  // Throws InputError with the value's position, key, the value, and what was expected.
   [[noreturn]] void refuse(const std::string& name, const std::string& expected) const;
 
  private:
@@ -67,7 +67,7 @@ class ParameterValues {
     std::string path;
   };
   std::map<std::string, std::variant<Duration, double, std::int64_t, std::string>> values_;
-  std::map<std::string, Place> given_;  // of those that a file gives
+  std::map<std::string, Place> given_;  // values given by a file
 };
 
 }  // namespace gangway

@@ -19,12 +19,12 @@ std::optional<double> JobFacts::attribute(const std::string& name) const {
 }
 
 void View::refuse_generation(ClientId asked, ClientId there) {
-  throw std::out_of_range(fmt::format("client {} of generation {}, where there is generation {}",
+  throw std::out_of_range(fmt::format("client {} of generation {}, now of generation {}",
                                       std::uint32_t{asked.index}, std::uint32_t{asked.generation},
                                       std::uint32_t{there.generation}));
 }
 
-void View::refuse_memory() { throw std::logic_error("memory, which this world does not move"); }
+void View::refuse_memory() { throw std::logic_error("this world does not move memory"); }
 
 std::string Capabilities::text() const {
   constexpr std::array<std::pair<Capability, const char*>, 9> kNames{{{Capability::evict, "evict"},

@@ -1,16 +1,14 @@
 // The policy contract. A policy is a pure state machine: facts and the current time come in, orders go out.
-// It reads no clock, touches no device and does not know in which world it runs. Three families fit:
-// ownership policies (which kernel owns the GPU, when it must leave), slicing policies (a range of
-// block-tasks, then yield; memory moved around it) and access policies (which clients may submit, and whether
-// submissions are intercepted).
+// It reads no clock, touches no device, and does not know its world. There are three families: ownership
+// policies (which kernel owns the GPU, when it must leave), slicing policies (a range of block-tasks, then
+// yield; memory moves around it) and access policies (which clients may submit, and whether submissions are
+// intercepted).
 //
-// Whatever a policy does, its run ends with a RunError that names the policy, the point, the seed and what
-// happened before: an id or index that there is not, in an order or in a question to the View; an exception
-// of any type out of note() or decide(); orders without end in one instant; timers without end while nothing
-// else can happen. A call that does not return ends the program (exit code 1), after the `watchdog` time of
-// the experiment. Nobody can catch what a policy does to memory of its own: an index beyond the end of its
-// own vector is undefined behaviour, as anywhere in C++. Use at(), or build with sanitizers, while you write
-// one.
+// Faults of a policy end its run with a RunError that names the policy, point, seed and preceding events: an
+// invalid id or index in an order or a View query; an exception out of note() or decide(); endless orders in
+// one instant; endless timers while nothing else can happen. A call that does not return ends the program
+// (exit code 1) after the experiment's `watchdog` time. Errors in a policy's own memory cannot be caught: an
+// index beyond a vector is undefined behaviour as in any C++. Use at() or sanitizers during development.
 #pragma once
 
 #include <cstdint>
@@ -44,15 +42,15 @@ class Stream;
 
 struct KernelFacts {
   BlockCount block_tasks;
-  // Whole kernel, alone on the device, as declared (which may differ from the truth); none: not known.
+  // Time of the whole kernel alone on the device, as declared (the true time may differ); none: unknown.
   std::optional<Duration> declared = {};
   std::int32_t priority = 0;        // static; higher is more urgent
-  BlockCount resident;              // how many of its blocks the device holds at once
-  std::optional<BlockCount> slice;  // block-tasks of a slice, where the workload declares it
-  std::uint32_t same_as = 0;        // the first kernel of the program that has its name: calls of one kernel
+  BlockCount resident;              // blocks that the device can hold at once
+  std::optional<BlockCount> slice;  // block-tasks per slice, if the workload declares it
+  std::uint32_t same_as = 0;        // the first kernel of the program with the same name: calls of one kernel
 };
 
-// The kernels of a program, in order. An index beyond the last throws std::out_of_range.
+// The kernels of a program, in order. Throws std::out_of_range beyond the last.
 class KernelsFacts {
  public:
   KernelsFacts() = default;
@@ -70,96 +68,94 @@ class KernelsFacts {
   std::span<const KernelFacts> kernels_;
 };
 
-// Where the state of a client is, on one GPU.
+// The residence of a client's state on one GPU.
 enum class Residence { absent, restoring, resident, saving };
 
-// What of clients' state is on which GPU, under policies that need `memory`, as facts and orders so far leave
-// it (sim/memory/README.md). Block-tasks are of the job's current kernel; kAllBlocks are those of all its
-// kernels. A client or GPU that there is not throws std::out_of_range.
+// Which state is on which GPU, under policies that need `memory`, according to the facts and orders so far
+// (sim/memory/README.md). Block-tasks belong to the job's current kernel; kAllBlocks stands for all its
+// kernels. Throws std::out_of_range for an unknown client or GPU.
 class MemoryView {
  public:
   virtual ~MemoryView() = default;
   virtual Residence residence(ClientId client, DeviceId gpu) const = 0;
-  // That is left for states to be restored, and what the client's state takes.
+  // room(): free device memory. The other: bytes occupied by the client's state.
   virtual Bytes room(DeviceId gpu) const = 0;
   virtual Bytes held(ClientId client, DeviceId gpu) const = 0;
   // Whether these block-tasks can be launched there without a restore.
   virtual bool holds(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
-  // What a restore for them would take of the room there, and what it would copy.
+  // Room needed by a restore for them, and bytes it would copy.
   virtual Bytes takes(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
   virtual Bytes copies(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
-  // Whether other GPUs have changed some of that, so that it has to be saved there first; and which.
+  // Whether, and which, parts were changed by other GPUs and must be saved there first.
   virtual bool changed_elsewhere(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
   virtual bool changed_on(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
-  // What each GPU that takes part in a kernel has a version of, so that all must be merged behind it.
+  // Bytes of which each participating GPU has a version, to be merged after the kernel.
   virtual Bytes merged(ClientId client) const = 0;
-  // How long a copy of that takes, with the bus to itself.
+  // Duration of a copy of that size with the bus to itself.
   virtual Duration copy_time(Bytes size) const = 0;
 };
 
-// What a launch hands out: a kernel, or as many of its block-tasks as the order says, as in the papers; or
-// the device for all that the job submits, until the job is over, the launch is evicted or the job leaves the
-// device idle.
+// What a launch grants. A kernel, or the block-tasks named by the order, as in the papers; or the device for
+// all that the job submits, until the job is over, is evicted or leaves the device idle.
 enum class GrantOf { kernel, job };
 
-// How much a job is, on the device.
+// A job's use of the device.
 struct Work {
-  std::optional<Duration> alone = {};  // all of it, without other clients, as declared; none: not known
+  std::optional<Duration> alone = {};  // the whole job without other clients, as declared; none: unknown
   Duration served = {};                // so far, as of its last Left
 };
 
-// A job that was announced with Arrived and is not over. Progress is known as the FRS paper's pending-work
-// command gives it: when a launch leaves the device, not before.
+// A job that has Arrived and is not over. Progress is updated when a launch leaves the device, as by the FRS
+// paper's pending-work command.
 struct JobFacts {
   JobId id = {};
   Time arrived = {};
   bool over = true;
-  std::int32_t priority = 0;          // the client's, for this job; higher is more urgent
+  std::int32_t priority = 0;          // the client's share is proportional to it
   double weight = 1;                  // the client's share is to be in proportion to it
-  std::optional<Time> deadline = {};  // where the client has an objective for its latency
+  std::optional<Time> deadline = {};  // if the client has a latency objective
   Work work = {};
-  std::uint32_t program = 0;  // jobs of one program are alike; in a workload each client has its own
-  GpuSet gpus = {};           // that it may use
-  // Only where kernels are granted, and else none:
+  std::uint32_t program = 0;  // jobs of one program are alike; in workloads each client has its own
+  GpuSet gpus = {};           // those it may use
+  // Only if kernels are granted, else empty:
   KernelsFacts kernels = {};
   std::uint32_t kernel = 0;  // the current one; kernels.size() when none is left
-  BlockCount done = {};      // block-tasks of the current kernel, in all
+  BlockCount done = {};      // block-tasks of the current kernel, in total
   const Attributes* attributes = nullptr;
 
   bool finished() const { return over; }
   const KernelFacts& current() const { return kernels[kernel]; }  // throws when none is left
-  // Of the current kernel, or of the job where whole jobs are granted.
+  // Of the current kernel; of the job if whole jobs are granted.
   std::int32_t urgency() const { return kernel < kernels.size() ? kernels[kernel].priority : priority; }
-  // What the workload calls so at this client, if it does.
+  // The client's attribute of that name; none if the workload gives none.
   std::optional<double> attribute(const std::string& name) const;
 };
 
 class View {
  public:
-  // The client's job in progress, as it is after every fact of this instant. Valid from its Arrived until the
-  // Left that says job_over (where the client's next job may already stand in its place). A client that there
-  // is not, or that has left, throws std::out_of_range.
+  // The client's current job, after all facts of this instant. Valid from Arrived until the Left with
+  // job_over; by then the client's next job may have replaced it. Throws std::out_of_range for an unknown or
+  // departed client.
   const JobFacts& job(JobId id) const {
     if (id.client.index >= jobs_.size()) refuse_index("client", id.client.index, jobs_.size());
     const JobFacts& job = jobs_[id.client.index];
     if (id.client.generation != job.id.client.generation) refuse_generation(id.client, job.id.client);
     return job;
   }
-  // What an order to launch hands out.
+  // What a launch order grants.
   GrantOf grants() const { return grants_; }
   std::size_t clients() const { return jobs_.size(); }
-  // That clients which submit by themselves can open; none: any number.
+  // Channels available to self-submitting clients; none: unlimited.
   std::optional<std::int64_t> channels() const { return channels_; }
   std::uint32_t gpus() const { return gpus_; }
-  // Only under policies that need `memory`, which only worlds that move it play; throws std::logic_error in
-  // others.
+  // Only for policies that need `memory`; throws std::logic_error in worlds that do not move it.
   const MemoryView& memory() const {
     if (memory_ == nullptr) refuse_memory();
     return *memory_;
   }
 
  protected:
-  std::vector<JobFacts> jobs_;  // one job at a time per client, so the client is the index
+  std::vector<JobFacts> jobs_;  // one job at a time per client, so indexed by client
   GrantOf grants_ = GrantOf::kernel;
   std::optional<std::int64_t> channels_;
   std::uint32_t gpus_ = 1;
@@ -177,64 +173,64 @@ enum class Why { completed, evicted, budget, killed, idle };
 enum class Access { direct, intercept, deny };
 enum class MemoryMove { restore, save };
 
-// Facts of one instant are told in the order of this variant, and those of one kind in client order.
-struct Opens {  // a client begins; it is told before anything else about it. One that submits by itself has
-                // its channels open after this instant's decision
+// Facts of one instant are told in the order of this variant; facts of one kind in client order.
+struct Opens {  // a client begins; told before all other facts about it. A self-submitting client opens its
+                // channels after this instant's decision
   ClientId client;
-  std::int64_t channels = 1;  // that it asks for
-  double weight = 1;          // its share is to be in proportion to it
+  std::int64_t channels = 1;  // number requested
+  double weight = 1;          // its share is proportional to this
 };
 struct Left {  // a launch is over and its pending work was read
   LaunchId launch;
   JobId job;
   Why why = Why::completed;
-  std::optional<BlockCount> done = {};  // block-tasks of the kernel done in all, where kernels are granted
-                                        // and the mechanism can tell
-  bool job_over = false;  // nothing of the job is left to launch, unless it is told to arrive again
-  Duration served = {};   // the job has been on the device for so long in all
+  std::optional<BlockCount> done =
+      {};  // block-tasks of the kernel done in total, if kernels are granted and the mechanism can tell
+  bool job_over = false;  // nothing of the job is left to launch, unless it arrives again
+  Duration served = {};   // total time of the job on the device so far
 };
-struct Arrived {  // the job can be launched: its first kernel is eligible, or a later one for which its host
-                  // thread was not ready; where whole jobs are granted, it has work for the device again
+struct Arrived {  // the job can be launched: its first kernel is eligible, or a later one whose host thread
+                  // was not ready; if whole jobs are granted, it has work for the device again
   JobId job;
 };
-struct Started {  // the first block of a launch runs: quanta count from here
+struct Started {  // first block of a launch runs: quanta count from here
   LaunchId launch;
   JobId job;
 };
-struct Moved {  // a save or restore of the job's memory ended; also, when the job is finished some time after
-                // its last Left, with which its memory is free
+struct Moved {  // a save or restore of the job's memory ended; also told when a job finishes some time after
+                // its last Left, which frees its memory
   JobId job;
   DeviceId device;
   MemoryMove move = MemoryMove::restore;
 };
-struct Exited {  // the client is gone: its program is over, or was killed or refused. Nothing more is told
-                 // about it, and an order about it does nothing. Told at the latest with the next fact
+struct Exited {  // the client is gone: finished, killed or refused. No more facts about it follow, and orders
+                 // about it have no effect. Told at the latest with the next fact
   ClientId client;
 };
 struct Submitted {  // an intercepted submission waits for admit()
   ClientId client;
   RequestId request;
 };
-struct Drained {  // nothing of the client was on the device
+struct Drained {  // nothing of the client is on the device
   ClientId client;
-  Duration overrun;  // since the order, until that was seen; 0 where it was so already
+  Duration overrun;  // from the order until this was seen; 0 if already so
 };
-struct Sampled {  // sampling of a client is over, and nothing of it on the device
+struct Sampled {  // sampling of a client has ended, nothing of it on the device
   ClientId client;
-  std::int64_t requests = 0;  // that it completed
-  Duration busy;              // of the device, with these
-  Duration span;              // how long it had, without the time that interceptions took
+  std::int64_t requests = 0;  // completed during sampling
+  Duration busy;              // device time of these
+  Duration span;              // available time, without interception costs
 };
 struct Activity {  // known without interception; told with Drained and Sampled, and when a denied client
                    // submits
   ClientId client;
-  bool used = false;     // it submitted something that reached the device since that was last told
+  bool used = false;     // a submission reached the device since the last report
   bool pending = false;  // a submission waits for access
-  Duration usage;        // of the device since that was last told, for policies that take such statistics
+  Duration usage;        // device time since the last report, for policies that use such statistics
 };
-struct Overdue {  // a request of a client that is drained or sampled has run for too long: watch()
+struct Overdue {  // a request of a drained or sampled client has run too long: watch()
   ClientId client;
-  Duration age;  // since it began, or, if that was earlier, since the order
+  Duration age;  // since it began, or since the order if that is earlier
 };
 struct Timer {
   TimerId timer;
@@ -245,52 +241,52 @@ using Fact = std::variant<Opens, Left, Arrived, Started, Moved, Exited, Submitte
 // --- Orders
 // -------------------------------------------------------------------------------------------------------------
 
-// What a policy can ask for. An order about a launch or timer that is over does nothing. An order that can
-// never be right (a launch while another owns the device, of block-tasks that do not begin at the work done
-// or end outside the grid, a timer in the past, an order the world has no capability for) stops the run with
-// RunError. On several GPUs a kernel may have launches on more than one; then of any block-tasks that no
-// launch has or had, on GPUs that its job may use.
+// What a policy can order. Orders about a finished launch or timer have no effect. An order that can never be
+// valid stops the run with RunError: a launch while another owns the device, block-tasks that do not start at
+// the work done or end outside the grid, a timer in the past, an order that the world does not support. On
+// several GPUs a kernel may have several launches, each of block-tasks not launched before, on GPUs that its
+// job may use.
 class Orders {
  public:
   virtual ~Orders() = default;
-  // These block-tasks of the job's current kernel; none: all that is left of the kernel, or, where whole jobs
-  // are granted, whatever the job submits. A range is for kernels only.
+  // Launches these block-tasks of the job's current kernel. None: the rest of the kernel, or, if whole jobs
+  // are granted, all that the job submits. Ranges are for kernels only.
   virtual LaunchId launch(JobId job, DeviceId device, std::optional<BlockRange> range) = 0;
   virtual void evict(LaunchId launch) = 0;
   virtual void kill(ClientId client) = 0;
-  // What launches of these block-tasks need, of a state that is absent or resident there and that no launch
-  // uses there, if there is room; and of a resident one that no launch uses there. The job has kernels left
+  // Restores what launches of these block-tasks need: the state must be absent or resident there and not in
+  // use, and there must be room. save(): a resident state that is not in use. The job must have kernels left
   // (sim/memory/README.md).
   virtual void restore(JobId job, DeviceId device, BlockRange blocks) = 0;
   virtual void save(JobId job, DeviceId device) = 0;
-  // How the client's submissions reach the device from now on; one that waits is treated likewise. All
-  // clients begin with direct access.
+  // Sets how the client's submissions reach the device, including a waiting one. All clients begin with
+  // direct access.
   virtual void access(ClientId client, Access access) = 0;
   virtual void admit(RequestId request) = 0;
-  // In the instant of its Opens: how many channels the client may have at most.
+  // In the instant of its Opens: the most channels that the client may have.
   virtual void grant(ClientId client, std::int64_t channels) = 0;
-  // Drained is told as soon as nothing of the client is on the device.
+  // Drained follows as soon as nothing of the client is on the device.
   virtual void drain(ClientId client) = 0;
-  // Intercepts the client and admits its submissions for `span`, at most `requests`; then it is denied and
-  // Sampled is told.
+  // Intercepts the client and admits its submissions for `span`, at most `requests`. Then the client is
+  // denied and Sampled follows.
   virtual void sample(ClientId client, Duration span, std::int64_t requests) = 0;
-  // Overdue is told from now on when a request runs for longer than this, counted from the order to drain or
+  // From now on Overdue is told when a request runs longer than this, counted from the order to drain or
   // sample its client if that is later.
   virtual void watch(Duration limit) = 0;
   virtual TimerId wake_at(Time time) = 0;
   virtual void cancel(TimerId timer) = 0;
 };
 
-// What a policy needs of a world, or a world can do.
+// What a policy needs of a world, or what a world offers.
 enum class Capability : std::uint32_t {
   evict = 1,        // launches can be evicted
-  ranges = 2,       // launches of part of a kernel
+  ranges = 2,       // launches of parts of a kernel
   memory = 4,       // save and restore: clients' memory is on the device only while the policy keeps it there
   access = 8,       // clients submit by themselves, directly or not at all; grant, drain, kill
-  sampling = 16,    // sample, and the usage in Activity
-  native = 32,      // clients submit to the device's own queues: all, or
-  mixed = 64,       // some, beside those that a policy manages
-  intercept = 128,  // access under interception: each submission waits for admit()
+  sampling = 16,    // sample, and usage in Activity
+  native = 32,      // all clients submit to the device's own queues
+  mixed = 64,       // some clients do, beside those managed by a policy
+  intercept = 128,  // access by interception: each submission waits for admit()
 };
 
 class Capabilities {
@@ -322,17 +318,16 @@ class Capabilities {
 class Policy {
  public:
   virtual ~Policy() = default;
-  // A policy that needs `native` hears of no client and orders nothing: the device decides.
+  // A policy that needs `native` receives no facts and gives no orders: the device decides.
   virtual Capabilities needs() const = 0;
-  // Why the policy cannot schedule such a kernel, or not on such a device, if it cannot.
+  // Why the policy cannot schedule such a kernel, or on such a device; none if it can.
   virtual std::optional<Refusal> refusal(const Kernel&, const Device&) const { return std::nullopt; }
-  // Whether it schedules more than one GPU; and whether it then launches each job only where JobFacts says
-  // that it may.
+  // Whether it schedules several GPUs, launching each job only where JobFacts allows.
   virtual bool several_gpus() const { return false; }
   virtual bool heeds_clients_gpus() const { return false; }
-  // Where its random numbers come from in this run, before the first decision.
+  // The source of its random numbers in this run; called before the first decision.
   virtual void seed(const Stream&) {}
-  // Every fact of an instant comes first ...
+  // All facts of an instant come first ...
   virtual void note(Time now, const Fact& fact, const View& view) = 0;
   // ... then one decision. A run begins with a decision at time 0, before any fact.
   virtual void decide(Time now, const View& view, Orders& orders) = 0;
@@ -340,8 +335,8 @@ class Policy {
 
 struct PolicyEntry : Described {
   std::function<std::unique_ptr<Policy>(const ParameterValues&)> make;
-  // What tells it from another one of its name, where it is not part of this program; belongs to the identity
-  // of the experiments that play it.
+  // Distinguishes versions of a policy that is not part of this program. Part of the identity of experiments
+  // that use it.
   std::string version = {};
 };
 using Policies = Registry<PolicyEntry>;

@@ -1,13 +1,13 @@
-// How finely kernels leave a device to others.
+// How finely kernels can be preempted.
 #pragma once
 
 namespace gangway {
 
-// From coarse to fine. A mechanism needs one of them; a device that offers one offers all coarser ones, too.
+// From coarse to fine. A mechanism needs one level; a device that offers a level offers all coarser ones.
 enum class PreemptionLevel {
-  whole,       // when the kernel is done
-  slice,       // at the end of a launch, which may be of some of its block-tasks only
-  block_task,  // in the middle of a launch, when the block-tasks end that its blocks are at
+  whole,       // at the end of the kernel
+  slice,       // at the end of a launch, which may cover only some block-tasks
+  block_task,  // within a launch, when the current block-tasks end
 };
 
 // "whole kernels", "slices", "block-tasks".

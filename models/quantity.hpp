@@ -8,7 +8,7 @@
 
 namespace gangway {
 
-// A span of time in whole nanoseconds; never negative where a contract does not say so.
+// A time span in whole nanoseconds; never negative unless a contract says so.
 struct Duration {
   std::int64_t ns = 0;
   friend constexpr auto operator<=>(Duration, Duration) = default;
@@ -45,7 +45,7 @@ struct Bandwidth {
   friend constexpr auto operator<=>(Bandwidth, Bandwidth) = default;
 };
 
-// Events per second, on average; above 0 where it comes from a text.
+// Mean events per second; above 0 if read from a text.
 struct Rate {
   double per_second = 0;
   friend constexpr auto operator<=>(Rate, Rate) = default;
@@ -59,7 +59,7 @@ struct BlockCount {
   constexpr BlockCount operator-(BlockCount o) const { return {count - o.count}; }
   constexpr BlockCount& operator+=(BlockCount o) { return *this = *this + o; }
 };
-// So much for each of these blocks.
+// `each` per block.
 constexpr Bytes operator*(Bytes each, BlockCount blocks) { return {each.count * blocks.count}; }
 
 namespace literals {
@@ -71,8 +71,8 @@ constexpr Duration operator""_s(unsigned long long n) {
 }
 }  // namespace literals
 
-// floor(a * b / c) and ceil(a * b / c) without overflow in between; a, b >= 0, c > 0. Results beyond 10^18
-// (31 years in ns) are cut there, so that sums with them stay inside the clock.
+// floor(a * b / c) and ceil(a * b / c) without intermediate overflow; a, b >= 0, c > 0. Results are capped at
+// 10^18 (31 years in ns), so that sums stay within the clock.
 std::int64_t mul_div_floor_wide(std::int64_t a, std::int64_t b, std::int64_t c);
 inline std::int64_t mul_div_floor(std::int64_t a, std::int64_t b, std::int64_t c) {
   std::int64_t product = 0;
@@ -81,26 +81,26 @@ inline std::int64_t mul_div_floor(std::int64_t a, std::int64_t b, std::int64_t c
 }
 std::int64_t mul_div_ceil(std::int64_t a, std::int64_t b, std::int64_t c);
 
-// d times a factor, rounded down, or to the nearest with halves up. Exact for factors of at most nine
-// decimals, as people write them; factor >= 0.
+// d times a factor, rounded down, or to nearest with halves up. Exact for factors of at most nine decimals;
+// factor >= 0.
 Duration scaled_down(Duration d, double factor);
 Duration scaled_nearest(Duration d, double factor);
 
 // Time for a copy of `size`: ceil(size / bandwidth), without latency.
 Duration transfer_time(Bytes size, Bandwidth bandwidth);
 
-// Why a text is not a quantity: what was expected, for an error message; empty when it is one.
+// What a quantity's text should have been, for an error message; empty if it was valid.
 struct ParseFailure {
   std::string expected;
 };
 
-// Text to quantity. Exact: a text that is not a whole number of nanoseconds, bytes or bytes per second,
-// negative, not finite or beyond 100 days (times), 1 EiB (sizes), 1 PB/s (bandwidths) fails. Units: ns us ms
-// s; B kB MB GB TB KiB MiB GiB TiB; those per s.
+// Parses a quantity exactly. Fails unless it is a whole number of nanoseconds, bytes or bytes per second, not
+// negative, finite, and at most 100 days, 1 EiB or 1 PB/s. Units: ns us ms s; B kB MB GB TB KiB MiB GiB TiB;
+// those per s.
 bool parse(std::string_view text, Duration& out, ParseFailure& why);
 bool parse(std::string_view text, Bytes& out, ParseFailure& why);
 bool parse(std::string_view text, Bandwidth& out, ParseFailure& why);
-// From one in 10^6 s to 10^9 a second. Units: /s, /min, /h, /ms, /us. Not exact.
+// From one per 10^6 s to 10^9 per second. Units: /s, /min, /h, /ms, /us. Not exact.
 bool parse(std::string_view text, Rate& out, ParseFailure& why);
 // A plain decimal number or a percentage: `0.5`, `5 %`.
 bool parse_share(std::string_view text, double& out, ParseFailure& why);

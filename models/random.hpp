@@ -1,6 +1,5 @@
-// Named, seeded random streams. A stream is a pure function of seed, name and coordinates, so the number that
-// a job draws does not depend on the policy, the thread, or what was drawn before: common random numbers by
-// construction.
+// Named, seeded random streams. A stream is a pure function of seed, name and coordinates, so a job draws the
+// same number whatever the policy, thread or earlier draws: common random numbers by construction.
 #pragma once
 
 #include <cstdint>

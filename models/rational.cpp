@@ -103,7 +103,7 @@ Rational Rational::multiply(const Rational& a, const Rational& b) {
 }
 
 Rational Rational::divide(const Rational& a, const Rational& b) {
-  if (b == Rational(0)) throw std::domain_error("a rational divided by zero");
+  if (b == Rational(0)) throw std::domain_error("division of a rational by zero");
   if (b.big_) return narrowed({wide(a).value / b.big_->value});
   Rational inverse;
   inverse.num_ = b.num_ < 0 ? -b.den_ : b.den_;

@@ -1,4 +1,4 @@
-// Exact rational numbers, so that equality cases (a utilisation of exactly M*) are decided right.
+// Exact rational numbers, so that cases of equality (a utilisation of exactly M*) are decided correctly.
 #pragma once
 
 #include <compare>
@@ -11,13 +11,13 @@
 
 namespace gangway {
 
-// In lowest terms, denominator above zero, of any size. Numerators and denominators up to 63 bits take no
-// memory and no division where both operands are whole; larger ones fall back to Boost's integers, with the
-// same results. Dividing by zero is a programming error (std::domain_error).
+// In lowest terms, positive denominator, unbounded. Numerators and denominators up to 63 bits need no
+// allocation, and no division if both operands are whole; larger ones use Boost's integers. Dividing by zero
+// is a programming error (std::domain_error).
 class Rational {
  public:
   Rational() = default;
-  // Whole numbers stand in for rationals in formulas. NOLINTNEXTLINE(google-explicit-constructor)
+  // Allows whole numbers in formulas. NOLINTNEXTLINE(google-explicit-constructor)
   Rational(std::int64_t whole) : num_(whole) {
     if (whole == INT64_MIN) widen_least();
   }
@@ -79,12 +79,12 @@ class Rational {
     if (both_whole(a, b)) return Rational(a.num_ / b.num_ + (a.num_ % b.num_ > 0 ? 1 : 0));
     return -floor_wide(-a, b);
   }
-  // The least positive whole number that makes both whole when it multiplies them.
+  // The least positive whole number whose product with each is whole.
   static Rational common_denominator(const Rational& a, const Rational& b);
-  // The least positive whole number that both divide; a and b whole and positive.
+  // The least common multiple; a and b whole and positive.
   static Rational common_multiple(const Rational& a, const Rational& b);
 
-  // The number itself when it is whole and below 2^63 in magnitude.
+  // The number itself if whole and below 2^63 in magnitude.
   std::optional<std::int64_t> integer() const;
   double number() const;     // the nearest double, infinite beyond its range
   std::string text() const;  // 23/3, 8, -1/2
@@ -110,12 +110,12 @@ class Rational {
   void widen_least();
   void copy_big(const Rational& o);
 
-  std::int64_t num_ = 0, den_ = 1;  // what it is, unless
-  std::unique_ptr<Big, Free> big_;  // it does not fit there
+  std::int64_t num_ = 0, den_ = 1;  // the value, unless
+  std::unique_ptr<Big, Free> big_;  // it is too large
 };
 
-// Takes the number at the front of `text`, without a sign: 12, 0.1 (which is 1/10), 2.5e3, 1/3. Nothing when
-// there is none, when it has more than 18 digits, a zero denominator or an exponent beyond 30.
+// Consumes an unsigned number at the start of `text`: 12, 0.1 (which is 1/10), 2.5e3, 1/3. None if there is
+// none, it has more than 18 digits, a zero denominator, or an exponent beyond 30.
 std::optional<Rational> take_rational(std::string_view& text);
 
 }  // namespace gangway

@@ -1,5 +1,4 @@
-// Things that exist in several kinds, each in one file that registers itself: policies, mechanisms,
-// generators.
+// Registries of policies, mechanisms, generators and the like, each in a file that registers itself.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +16,14 @@
 
 namespace gangway {
 
-// What every kind says of itself. Entry types derive from it and add how to make one.
+// Common description. Entry types derive from it and add a factory.
 struct Described {
   std::string name;
   std::string summary;
   std::vector<Parameter> parameters;
 };
 
-// Two registrations of one name: says where both stand and ends the program with exit code 1.
+// For two registrations of one name: names both places and ends the program with exit code 1.
 [[noreturn]] void stop_at_start(const std::string& name, const std::source_location& first,
                                 const std::source_location& second);
 
@@ -43,7 +42,7 @@ class Registry {
   // Throws InputError with the nearest known name.
   static const Entry& get(const Field& name) { return *find(name.one_of(names())); }
 
-  // The same for a name that stands in no document: `origin` is where it was given ("--world"), `key` what it
+  // The same for a name from outside a document: `origin` is where it was given ("--world"), `key` what it
   // names.
   static const Entry& named(const std::string& name, const std::string& origin, const std::string& key) {
     const auto found = find(name);
@@ -52,7 +51,7 @@ class Registry {
     return *found;
   }
 
-  // Before main() only. Ends the program when the name is taken: one line on stderr, exit code 1.
+  // Before main() only. If the name is taken, ends the program: one line on stderr, exit code 1.
   static void add(Entry entry, const std::source_location& where) {
     static std::map<std::string, std::source_location> places;
     if (const auto [first, fresh] = places.emplace(entry.name, where); !fresh)
@@ -60,14 +59,14 @@ class Registry {
     insert(std::move(entry));
   }
 
-  // While a program runs, as far as nobody else uses the registry: takes the place of one that was defined so
-  // before, which stays for those who have chosen it. InputError for the name of an entry that was added.
+  // At run time, while nobody else uses the registry: defines an entry, or replaces an earlier definition,
+  // which stays valid for its users. InputError for the name of an added entry.
   static void define(Entry entry) {
     static std::set<std::string> defined;
     static std::list<Entry> replaced;
     if (const auto there = find(entry.name); there != entries().end()) {
       if (defined.count(entry.name) == 0)
-        throw InputError({"gangway", 0}, "name", quote(entry.name) + ", which Gangway has itself",
+        throw InputError({"gangway", 0}, "name", quote(entry.name) + ", a name of Gangway's own",
                          "another name");
       replaced.splice(replaced.end(), entries(), there);
     }
@@ -93,7 +92,7 @@ class Registry {
   }
 };
 
-// `where`: of the registration, in the file of the thing itself.
+// `where`: the registration's place, in the entry's file.
 template <typename Entry>
 struct Registration {
   explicit Registration(Entry entry, const std::source_location& where = std::source_location::current()) {
@@ -101,7 +100,7 @@ struct Registration {
   }
 };
 
-// A choice from a registry as files write it: a name, or {name, params} (and label, where one is allowed).
+// A choice as in files: a name, or {name, params}, plus a label where allowed.
 template <typename Entry>
 struct Chosen {
   const Entry* entry = nullptr;

@@ -162,7 +162,7 @@ void read_code(const Field& field, OwningTask& task) {
   try {
     task.code = chosen.entry->make(chosen.values);
   } catch (const std::invalid_argument& wrong) {
-    field.fail(wrong.what(), "parameters that fit together");
+    field.fail(wrong.what(), "a consistent combination of parameters");
   }
 }
 
@@ -212,7 +212,7 @@ OneShotStream read_stream(const Field& item, OneShotKernels& set, TimeReader& ti
       kernel.at = times.any(*at);
     }
     if (stream.kernels.empty() && !set.streams.empty() && kernel.at < set.streams.back().kernels.front().at)
-      entry.fail("an earlier kernel", "streams in the order in which their first kernels are submitted");
+      entry.fail("an earlier kernel", "streams in the order of their first kernels' submission");
     k.finish();
     stream.kernels.push_back(std::move(kernel));
   }

@@ -1,5 +1,5 @@
-// The trace: what happened in a run, record by record, in order of time. Every world writes it and every
-// metric is computed from it. Storing it is optional; metrics read it as it passes.
+// The trace: the records of a run in time order. Every world writes it, and every metric is computed from it
+// as it passes. Storing it is optional.
 #pragma once
 
 #include <cstdint>
@@ -17,41 +17,41 @@ class Lateness;
 
 enum class Mark : std::uint8_t {
   released,     // a job exists; amount: its standalone time in ns
-  copy_begins,  // direction says which engine; amount: bytes, where a policy ordered it
+  copy_begins,  // direction: the engine; amount: bytes, if ordered by a policy
   copy_ends,
-  eligible,   // the job's current kernel may be launched
-  submitted,  // a client that submits by itself handed the kernel to the device; amount: 1 when it trapped
-  access,     // how such a client may submit; amount: Access, or kSampled
-  killed,     // the job is over unfinished: its client was stopped
-  refused,    // likewise: its client got too few channels
+  eligible,        // the job's current kernel may be launched
+  submitted,       // a self-submitting client passed the kernel to the device; amount: 1 if it trapped
+  access,          // how such a client may submit; amount: Access, or kSampled
+  killed,          // the job ended unfinished: its client was stopped
+  refused,         // likewise: its client got too few channels
   launch_ordered,  // amount: first block-task of the range
   started,         // first block runs
-  paused,          // none of the launch's blocks has room on the device any more, though some are to come
-  resumed,         // some have room again
+  paused,          // no block of the launch runs, though some remain
+  resumed,         // blocks run again
   evict_ordered,
-  gone,  // last block has ended; amount: block-tasks this launch did (0 in real worlds: `left` tells)
-  left,  // pending work was read, `why` is known; amount: block-tasks of the kernel done in all
-  // The device's own queues. `copy` tells copies from kernels.
-  issued,  // a native client's operation joined its stream's queue
-  queued,  // it joined a primary queue, or a copy engine's
-  held,  // a rule keeps it there (amount: the Rule): where it is, or from joining a queue; said once for each
-  dequeued,  // all its blocks are assigned and it left the primary queue; or a copy its engine's
+  gone,  // last block ended; amount: block-tasks done by this launch (0 in real worlds: see `left`)
+  left,  // pending work was read, `why` is known; amount: block-tasks of the kernel done in total
+  // The device's own queues. `copy` distinguishes copies from kernels.
+  issued,    // a native client's operation joined its stream's queue
+  queued,    // it joined a primary queue or a copy engine's queue
+  held,      // a rule delays it (amount: the Rule), in place or from joining a queue; written once per rule
+  dequeued,  // all its blocks are assigned and it left the primary queue; or a copy left its engine's
   finished,  // the job is over
-  holds,     // amount: bytes of a GPU's memory that the job's state has from now on
-  merged,    // all versions of what several GPUs wrote are one on the host
-  decided,   // real worlds: the policy was told and has decided; amount: ns that took, orders included
-  ended,     // the run is over; unfinished jobs stay so
+  holds,     // amount: GPU memory that the job's state occupies from now on, bytes
+  merged,    // all GPUs' written versions are merged on the host
+  decided,   // real worlds: the policy was told and has decided; amount: duration in ns, orders included
+  ended,     // the run is over; unfinished jobs remain unfinished
 };
 
 inline constexpr std::int64_t kSampled = 3;
 
 struct Record {
   Time time{};
-  LaunchId launch{};  // 0 where no launch is meant
+  LaunchId launch{};  // 0 if no launch is concerned
   std::int64_t amount = 0;
   JobId job{};
   std::uint32_t kernel = 0;
-  std::int32_t priority = 0;  // released: of the client, as this job has it
+  std::int32_t priority = 0;  // released: the client's, for this job
   Mark mark = Mark::ended;
   Why why = Why::completed;                            // left
   CopyDirection direction = CopyDirection::to_device;  // copies
@@ -60,7 +60,7 @@ struct Record {
   std::uint8_t gpu = 0;      // of launches, copies, `holds`
 };
 
-// Blocks of one launch that ran together: they began at once and ended at once.
+// Blocks of one launch that began and ended together.
 struct BlocksOnSm {
   std::uint32_t sm = 0;
   std::uint32_t count = 0;
@@ -72,7 +72,7 @@ struct BlockSpan {
   std::uint32_t kernel = 0;
   Time began{};
   Duration length{};
-  std::int64_t waves = 1;  // as many more of the same followed without a gap: each ends where the next begins
+  std::int64_t waves = 1;               // number of identical waves in a row without gaps
   std::span<const BlocksOnSm> where{};  // valid during the call
 };
 
@@ -80,20 +80,18 @@ class TraceSink {
  public:
   virtual ~TraceSink() = default;
   virtual void record(const Record& record) = 0;
-  // Blocks have ended; told at the end of the last wave, by worlds that know blocks, if the sink wants to
-  // know.
+  // Blocks have ended. Told at the end of their last wave, by worlds that know blocks, if the sink wants it.
   virtual void blocks(const BlockSpan&) {}
   virtual bool wants_blocks() const { return false; }
-  // Times that a device's clock told are this near the run's clock; told by worlds that have two clocks.
+  // Error bound between device and run clock; told by worlds with two clocks.
   virtual void uncertain(Duration) {}
-  // How late the scheduler was in this run; told once, at its end, by worlds in real time.
+  // How late the scheduler was in this run; told once, at the end, by real-time worlds.
   virtual void late(const Lateness&) {}
-  // Whether nobody wants the rest of the run. Worlds ask for it now and then, since records may come late or
-  // far between.
+  // Whether the rest of the run is not wanted. Worlds poll this, because records may be late or rare.
   virtual bool stopped() const { return false; }
 };
 
-// One line for people: "1250000 ns  VA job 0 kernel 0 launch 3: evict ordered".
+// One readable line: "1250000 ns  VA job 0 kernel 0 launch 3: evict ordered".
 std::string describe(const Record& record, const std::string& client);
 std::string name_of(Mark mark);
 std::string name_of(Why why);

@@ -1,4 +1,4 @@
-// Clients, their programs and kernels: what a workload file says.
+// Clients, their programs and kernels: the content of a workload file.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace gangway {
 
-// A block of one job that takes another time than its kernel's blocks do.
+// A block of one job whose time differs from its kernel's.
 struct BlockException {
   std::uint32_t job = 0;
   std::int64_t block = 0;
@@ -23,56 +23,55 @@ struct BlockException {
 };
 
 struct Kernel {
-  Origin origin;  // where the file says so, for errors
+  Origin origin;  // position in the file, for errors
   std::string name;
   BlockCount block_tasks;  // blocks of the original grid
   Dimensions block{256, 1, 1};
-  Duration time;  // the original kernel alone on the device; 0 until complete() where the file does not say
-  double transformation_overhead =
-      1;  // time of the preemptible form over that of the original (FRS paper, VI-A)
-  std::optional<std::int32_t> priority;   // none: its client's
-  std::optional<BlockCount> slice;        // block-tasks of one, as found by profiling
-  std::optional<Duration> declared_time;  // none: as long as it takes under its mechanism
-  bool time_unknown = false;              // policies are not told how long it takes
+  Duration time;  // of the original kernel alone on the device; 0 until complete() if the file gives none
+  double transformation_overhead = 1;    // time of the preemptible form over the original's (FRS paper, VI-A)
+  std::optional<std::int32_t> priority;  // none: its client's
+  std::optional<BlockCount> slice;       // block-tasks per slice, from profiling
+  std::optional<Duration> declared_time;  // none: its time under its mechanism
+  bool time_unknown = false;              // policies are not told the time
   std::optional<Duration>
-      eviction_delay;            // as measured, from the order to the last block gone (FRS paper, VI-B)
-  std::optional<double> useful;  // share of its drain that does useful work; none: its mechanism's
-  std::optional<Duration> block_task_length;  // how long one block is busy with one block-task
-  std::uint32_t channel = 0;                  // of its client's, for those that submit by themselves
-  std::optional<std::uint32_t> never_ends;    // from this job on it never does
-  std::optional<Duration> trapped_gap;        // instead of `gap` when its client's last submission trapped
-  std::optional<Duration> trapped_time;       // instead of `time` when its client's last submission trapped
-  Duration gap;                               // of the client's host thread, before the kernel is submitted
+      eviction_delay;            // measured, from the order to the last block gone (FRS paper, VI-B)
+  std::optional<double> useful;  // useful share of its drain; none: its mechanism's
+  std::optional<Duration> block_task_length;  // how long a block works on one block-task
+  std::uint32_t channel = 0;                  // index of its client's channel, for self-submitting clients
+  std::optional<std::uint32_t> never_ends;    // from this job on it never ends
+  std::optional<Duration> trapped_gap;        // replaces `gap` if the client's last submission trapped
+  std::optional<Duration> trapped_time;       // replaces `time` if the client's last submission trapped
+  Duration gap;                               // of the client's host thread, before submitting the kernel
   Duration host_work;                         // of the client's host thread, from the launch on
-  std::int64_t registers = 0;                 // per thread; 0: no limit on residency
+  std::int64_t registers = 0;                 // per thread; 0: does not limit residency
   Bytes shared_memory;                        // per block
-  std::vector<BlockException> exceptions;     // by job and block; of native clients
-  std::shared_ptr<const KernelCode> code;     // what the real worlds run; none: they throttle for as long
-  std::string code_text;                      // as files write it
+  std::vector<BlockException> exceptions;     // by job and block; for native clients
+  std::shared_ptr<const KernelCode> code;     // what the real worlds run; none: they throttle for its time
+  std::string code_text;                      // as in files
 
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   Duration transformed() const;  // of the preemptible form, without jitter
 };
 
-// Which part of a variable each block of a kernel reads and writes, and no other block: block i has `size`
-// from first + i * stride on (Share-a-GPU, IV-A).
+// The part of a variable that each block of a kernel, and no other, accesses: block i uses `size` bytes from
+// first + i * stride (Share-a-GPU, IV-A).
 struct BlockMap {
   Bytes first, stride, size;
 };
 
-// Part of a client's state in device memory, as Share-a-GPU's metadata files list it (II-A, Fig. 2).
+// Part of a client's state in device memory, as in Share-a-GPU's metadata files (II-A, Fig. 2).
 struct Variable {
   std::string name;
   Bytes size;
-  bool input = true;                 // has contents before the first kernel
+  bool input = true;                 // has content before the first kernel
   bool dirty = false;                // kernels write it
-  bool output = false;               // the host reads it after the last kernel; then it is dirty
+  bool output = false;               // the host reads it after the last kernel; implies dirty
   std::optional<BlockMap> map = {};  // none: any block may use all of it
 };
 
 class ArrivalProcess;
 
-// Requests that come whether or not the client is done with earlier ones: drawn, or listed.
+// Requests that arrive independently of earlier ones: drawn or listed.
 struct RequestArrivals {
   std::shared_ptr<const ArrivalProcess> process;
   Rate rate;  // of `process`
@@ -80,19 +79,18 @@ struct RequestArrivals {
       times;  // instead: in order, from the client's first release on
 };
 
-// At most one form of releases is given; none: a recorded program's own pace.
+// At most one form of release is given; none: a recorded program's own pace.
 struct Repeat {
   std::optional<std::uint32_t> jobs = 1;         // none: endless
   std::optional<Duration> period;                // between releases, or
   std::optional<Duration> think;                 // from a finish to the next release
-  std::vector<Duration> releases = {};           // or all of them, in order
-  std::optional<RequestArrivals> arrivals = {};  // or as services have them
+  std::vector<Duration> releases = {};           // or all of them, listed
+  std::optional<RequestArrivals> arrivals = {};  // or as for services
 };
 
 struct Recorded;
 
-// What jobs of a program take with nothing else on the machine, and how long it is from one's end to the next
-// one's, on the average.
+// Mean times of a program's jobs with nothing else on the machine: of a job, and between job ends.
 struct AloneTimes {
   Duration job, between_ends;
 };
@@ -100,33 +98,33 @@ struct AloneTimes {
 struct Client {
   std::string name;
   std::int32_t priority = 0;                // higher is more urgent
-  std::optional<std::int32_t> priority_to;  // each job draws its own, from `priority` to this
-  bool privileged = false;                  // its kernels may be more urgent than the client itself
-  bool native = false;  // submits its operations to the device's own queues, not to the policy
-  std::string context;  // whose turns it shares on a device that gives them to contexts; empty: its own
-  std::string stream;   // of a native client; those that name the same share it; empty: its own
-  GpuSet gpus;          // that its jobs may use
+  std::optional<std::int32_t> priority_to;  // each job draws its priority, from `priority` to this
+  bool privileged = false;                  // its kernels may have a higher priority than the client
+  bool native = false;                      // submits to the device's own queues, not to the policy
+  std::string context;                      // context for time slicing between contexts; empty: its own
+  std::string stream;                       // of a native client; equal names share it; empty: its own
+  GpuSet gpus;                              // that its jobs may use
   std::optional<Duration> arrive;
-  std::optional<Duration> leave;  // from then on no job but the first is released
-  std::optional<Duration> slo;    // objective for the latency of a job, from its release
-  double weight = 1;              // its share is to be in proportion to this
+  std::optional<Duration> leave;  // from then on only the first job is released
+  std::optional<Duration> slo;    // latency objective of a job, from its release
+  double weight = 1;              // its share is proportional to this
   Attributes attributes;
   Bytes copy_in, copy_out;
-  Bytes memory;                     // footprint: what the state takes of device memory
-  std::vector<Variable> variables;  // none: all of `memory` is one, input and dirty
-  // Where clients submit by themselves (sim/channels/README.md):
-  std::int64_t channels = 1;           // that it opens
-  bool blocking = true;                // its host waits for each kernel before it goes on
-  double trivial_requests = 0;         // beside each kernel; nobody waits for them, but they trap, too
-  std::uint32_t frames_in_flight = 1;  // jobs released at first, where each finish releases one
+  Bytes memory;                     // device memory taken by the state
+  std::vector<Variable> variables;  // none: all of `memory` is one variable, input and dirty
+  // For self-submitting clients (sim/channels/README.md):
+  std::int64_t channels = 1;           // number it opens
+  bool blocking = true;                // its host waits for each kernel before it continues
+  double trivial_requests = 0;         // per kernel; nobody waits for them, but they trap
+  std::uint32_t frames_in_flight = 1;  // jobs released at first; each finish releases one
   Repeat repeat;
   std::vector<Kernel> kernels;
-  std::shared_ptr<const Recorded> recorded;  // what it plays in the place of kernels, if anything
-  std::shared_ptr<const Command> command;    // the program that it is, where worlds run programs
-  std::optional<AloneTimes> alone;           // likewise, as measured there
+  std::shared_ptr<const Recorded> recorded;  // played instead of kernels
+  std::shared_ptr<const Command> command;    // the program, in worlds that run programs
+  std::optional<AloneTimes> alone;           // as measured in those worlds
 };
 
-// First releases by position: the i-th client in the order arrives at i * gap.
+// First releases by position: the i-th client in arrival order arrives at i * gap.
 struct Arrivals {
   Duration gap;
   bool permuted = false;
@@ -136,8 +134,8 @@ struct Jitter {
   double kernel_time = 0;  // relative: half-width (uniform) or sigma (normal, cut at 3 sigma)
   Duration arrival;        // added to each release, from 0 to this
   bool normal = false;
-  double block_time = 0;  // as kernel_time, of each block of native clients by itself
-  double gap = 0;         // as kernel_time, of a job's gaps
+  double block_time = 0;  // as kernel_time, per block of native clients
+  double gap = 0;         // as kernel_time, per gap of a job
 };
 
 struct Workload {
@@ -148,33 +146,33 @@ struct Workload {
   std::vector<Client> clients;
 };
 
-// Of clients that say neither when their jobs are released nor how many there are: the program's own pace.
+// Whether the client gives neither release times nor a number of jobs: the program's own pace.
 bool has_own_pace(const Client& client);
 
-// Whether some clients are programs and nothing else, of which a simulation knows nothing.
+// Whether some clients are programs without a recording, which cannot be simulated.
 bool runs_programs_alone(const Workload& workload);
 
-// Whether some clients are made of recordings. Then all must be, for a world to play them.
+// Whether some clients are made of recordings. Then all must be.
 bool plays_recordings(const Workload& workload);
 
-// The stream that every other stream waits for, as CUDA's legacy default stream.
+// The stream that all others synchronise with: CUDA's legacy default stream.
 inline constexpr const char* kNullStream = "default";
 
-// What a state takes of device memory; what a move of it copies to the device, before and after kernels have
-// written to it, and to the host; and what of it is output.
+// Device memory of a state, bytes that a move copies to the device (before and after kernels have written)
+// and to the host, and bytes of output.
 struct StateSizes {
   Bytes footprint, first_restore, restore, save, output;
 };
 StateSizes state_sizes(const Client& client);  // all of it
-StateSizes block_sizes(const Client& client);  // of that, what one block has by maps
-// Blocks of its largest kernel: so many have such a part.
+StateSizes block_sizes(const Client& client);  // the part of one block by maps
+// Blocks of the largest kernel with such a map.
 BlockCount largest_grid(const Client& client);
 
-// A kernel's static priority (EffiSha, 6.4) in a job for which the client has the priority `inherited`: that,
-// or its own, unless it is higher and the client not privileged.
+// A kernel's static priority (EffiSha, 6.4), given the client's priority `inherited` for the job: the
+// kernel's own, else inherited; above inherited only if the client is privileged.
 std::int32_t static_priority(const Client& client, const Kernel& kernel, std::int32_t inherited);
 
-// Where a workload stands in its file, for errors.
+// Position of a workload in its file, for errors.
 struct WorkloadPlace {
   std::string path;
   Origin origin;

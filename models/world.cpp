@@ -26,8 +26,8 @@ void check_clients(const WorldRequest& request, const WorldEntry& world) {
     } else if (client.recorded) {
       if (!world.recordings) refuse("a recording in the world " + world.name, "the world sim");
     } else if (client.command) {
-      refuse("a command alone in the world " + world.name,
-             "a recording as well, which gangway record makes, or the world live");
+      refuse("a command without a recording in the world " + world.name,
+             "also a recording, made by gangway record, or the world live");
     }
   }
 }

@@ -20,24 +20,24 @@ namespace gangway {
 
 class WatchedRun;
 
-// Which random numbers a run draws: same numbers for every policy.
+// Seeds of a run's random numbers, the same for every policy.
 struct RunSeed {
   std::uint64_t seed = 1;
   std::uint32_t replication = 0;
   std::uint32_t permutation = 0;
 };
 
-// What a world plays. The references must outlive the world.
+// The input of a world. The references must outlive it.
 struct WorldSetup {
   const Workload& workload;
   const Device& device;
   const Mechanism& mechanism;
   bool standalone_transformed = true;  // else original
-  Time horizon = Time::max();          // events at this time are the last
-  Duration watchdog{10'000'000'000};   // a real launch may stay this long, and an eviction may take so long
-  std::uint64_t input_seed = 1;        // of the data that real kernels work on
-  bool by_block = false;        // simulation: each block an event of its own, for tests; results are the same
-  WatchedRun* watch = nullptr;  // told of each call of the policy, where somebody looks after it
+  Time horizon = Time::max();          // events at this time are still played
+  Duration watchdog{10'000'000'000};   // limit on a real launch's stay, and on its eviction
+  std::uint64_t input_seed = 1;        // of the data that real kernels process
+  bool by_block = false;               // simulation: one event per block, for tests; results are the same
+  WatchedRun* watch = nullptr;         // is told of each policy call; may be null
   Granting granting = {};
   Placing placing = Placing::fixed;  // of recorded clients
 };
@@ -45,60 +45,60 @@ struct WorldSetup {
 class World {
  public:
   virtual ~World() = default;
-  // Plays one run from time 0. `order` lists all clients in the order in which they arrive (used where the
-  // workload lays out arrivals by position). Returns the number of events. Throws RunError when the policy
-  // orders something impossible, throws or never ends (models/policy.hpp), with the history around it, or
-  // when the device fails. The policy must be fresh and need no more than the world's capabilities.
+  // Plays one run from time 0. `order` lists all clients by arrival (used where the workload derives arrivals
+  // from positions). Returns the number of events. Throws RunError, with history, if the policy gives an
+  // impossible order, throws or never ends (models/policy.hpp), or the device fails. The policy must be fresh
+  // and within the world's capabilities.
   virtual std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                             TraceSink& trace) = 0;
 };
 
-// Whether the policy's clients submit to channels of their own: it controls access, or leaves all to a device
-// that serves channels in turn.
+// Whether clients submit to channels of their own: the policy controls access, or the device serves channels
+// in turn.
 inline bool uses_channels(const Policy& policy, const Device& device) {
   const Capabilities needs = policy.needs();
   return needs.has(Capability::access) ||
          (needs.has(Capability::native) && device.arbitration == Arbitration::direct);
 }
 
-// What a real world's machine is, for the manifest.
+// A real world's machine, for the manifest.
 struct Machine {
   std::string gpu, driver;
 };
 
-// One policy with the clients of one point of an experiment, which a world is asked to play.
+// A policy with the clients of one experiment point, for a world to accept or refuse.
 struct WorldRequest {
-  const WorldSetup& setup;        // with a sample of the clients, where those are drawn
+  const WorldSetup& setup;        // with sample clients where clients are drawn
   const Policy& policy;           // fresh
-  const std::string& label;       // the policy's in the experiment
+  const std::string& label;       // of the policy in the experiment
   const WorkloadPlace& workload;  // for errors
   Origin gpus;                    // where the number of GPUs is given
   std::string gpus_path;
-  Origin grant;  // where it is said what launches hand out
+  Origin grant;  // where the grant is given
   std::string grant_path;
 };
 
-// Worlds register themselves by name, like policies; they have no parameters.
+// Worlds register themselves by name and have no parameters.
 struct WorldEntry : Described {
   Capabilities capabilities;
-  // Asked before anything runs. Throws InputError for what this world cannot play, wherever that can be known
+  // Called before anything runs. Throws InputError for what this world cannot play, as far as that is known
   // without its device.
   void (*check)(const WorldRequest&, const WorldEntry&) = nullptr;
-  // Throws InputError for what only the device can tell, and for clients drawn later; RunError when the
-  // device cannot be used.
+  // Throws InputError for what only the device can tell and for clients drawn later; RunError if the device
+  // is unusable.
   std::unique_ptr<World> (*make)(const WorldSetup&) = nullptr;
-  bool real_time = false;          // one run at a time, and no two runs are alike
-  Machine (*machine)() = nullptr;  // throws RunError when there is none
-  bool recordings = false;         // it plays recorded clients
-  bool programs = false;           // it runs clients that are programs, and no others
-  // Measures what the clients take alone, before a unit's runs; the workload is the setup's. False: `stop`
-  // was set. Throws RunError.
+  bool real_time = false;          // one run at a time; runs are not repeatable
+  Machine (*machine)() = nullptr;  // throws RunError if there is none
+  bool recordings = false;         // plays recorded clients
+  bool programs = false;           // runs clients that are programs, and no others
+  // Measures clients alone before a unit's runs; the workload is the setup's. False: `stop` was set. Throws
+  // RunError.
   bool (*measure_alone)(const WorldSetup&, Workload&, const std::atomic<bool>& stop) = nullptr;
 };
 using Worlds = Registry<WorldEntry>;
 
-// Throws InputError where the policy needs more than the world can do, or more than grants of whole jobs
-// offer where these are asked for, or native clients are not for this policy there.
+// Throws InputError if the policy needs more than the world offers, or than whole-job grants offer if
+// requested, or if native clients cannot be combined with it there.
 void check_capabilities(const WorldRequest& request, const WorldEntry& world);
 
 }  // namespace gangway

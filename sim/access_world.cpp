@@ -285,7 +285,7 @@ void AccessWorld::note_access(const Control& control, std::int64_t access) {
 void AccessWorld::access(ClientId client, Access access) {
   Control& control = control_of(client, "an access");
   if (access < Access::direct || access > Access::deny)
-    impossible(fmt::format("access {}, which there is not", static_cast<std::int64_t>(access)));
+    impossible(fmt::format("access {}, which does not exist", static_cast<std::int64_t>(access)));
   if (control.gone) return;
   if (control.sampling) impossible("an access of a client that is being sampled");
   if (control.access == access) return;
@@ -299,7 +299,7 @@ void AccessWorld::admit(RequestId request) {
   if (request.value == 0) return;
   const std::uint64_t client = request.value & ((1u << kClientBits) - 1);
   if (client >= controls_.size() || request.value >> kClientBits > requests_)
-    impossible("an admission of a request that never was");
+    impossible("an admission of an unknown request");
   const Control& control = controls_[client];
   if (control.gone) return;
   for (std::uint32_t thread = control.first_thread; thread < control.end_thread; ++thread)

@@ -1,7 +1,7 @@
-// What worlds have in common in which clients submit by themselves, under a policy that controls their access
-// or under none: which submissions trap, wait and go on, and what the scheduler sees of the device, and when.
-// Such a world says what a submission is and what it joins. sim/channels/README.md is the exact definition,
-// and sim/recorded/README.md for recorded programs.
+// Common to worlds in which clients submit by themselves, with or without a policy that controls access:
+// which submissions trap, wait and continue, and what the scheduler sees of the device, and when. A derived
+// world defines submissions and what they join. Exact definitions: sim/channels/README.md, and
+// sim/recorded/README.md for recorded programs.
 #pragma once
 
 #include <optional>
@@ -22,16 +22,16 @@ class AccessWorld : public EventWorld {
     kOwnKinds
   };
 
-  // Clients in their order, each with so many host threads, which are numbered over all clients.
+  // `host_threads`: number per client, in client order; threads are numbered over all clients.
   AccessWorld(const WorldSetup& setup, const std::vector<std::uint32_t>& host_threads);
   void reset_access(const Policy& policy, const RunSeed& seed);
 
-  // --- What only the world knows
-  // A submission of the thread that had to wait goes on.
+  // --- Provided by the world
+  // A waiting submission of the thread continues.
   virtual void pass(std::uint32_t thread) = 0;
-  // Whether anything that the client has submitted is not over.
+  // Whether any submission of the client is not over.
   virtual bool on_device(ClientId client) const = 0;
-  // The request of the client that has been running for longest, and what tells it from others.
+  // The client's longest-running request, and a number that identifies it.
   struct RunningRequest {
     Time since;
     std::uint64_t id = 0;
@@ -39,77 +39,77 @@ class AccessWorld : public EventWorld {
   virtual std::optional<RunningRequest> running(ClientId client) const = 0;
   // With fewer channels the client is refused.
   virtual std::int64_t channels_needed(ClientId client) const = 0;
-  // It has its channels, and can begin.
+  // The client has its channels and can begin.
   virtual void opened(ClientId client) = 0;
-  // Killed or refused: its jobs are over as `how` says, and nothing of it is on the device any more.
+  // Killed or refused: its jobs end as `how` says, and nothing of it is on the device any more.
   virtual void vanish(ClientId client, Mark how) = 0;
-  // Says used() up to now: somebody wants to know.
+  // Report used() up to now; the value is needed.
   virtual void bring_use_up_to_date() {}
-  // Whether a submission of a client that is being sampled waits until nothing of it is on the device.
+  // Whether each submission of a sampled client waits until nothing of it is on the device.
   virtual bool sampled_one_by_one() const { return false; }
 
-  // --- What the world says
-  // The policy wants to hear of clients.
+  // --- Called by the world
+  // Whether the policy receives facts about clients.
   bool controlled() const { return controlled_; }
   void access_due(const EventQueue::Event& event);
-  // A thread submits, with so many requests. Whether that traps: then trap_over() must follow when it has,
-  // and pass() will; else the submission goes on at once.
+  // A thread submits this many requests. True if that traps: call trap_over() when the trap ends; pass()
+  // follows. False: the submission continues at once.
   bool traps(std::uint32_t thread, std::int64_t requests);
   void trap_over(std::uint32_t thread);
   // Whether the thread's latest submission has trapped.
   bool trapped(std::uint32_t thread) const { return submissions_[thread].trapped; }
-  // The client's first job is released: it opens after the decision of this instant.
+  // The client's first job is released. It opens after this instant's decision.
   void asks_to_open(ClientId client, std::int64_t channels);
   void open_clients();
   bool is_open(ClientId client) const { return controls_[client.index].open; }
   bool is_gone(ClientId client) const { return controls_[client.index].gone; }
   // All its jobs are over.
   void close(ClientId client);
-  // It had the device for so long.
+  // Adds device time of the client.
   void used(ClientId client, Duration time);
-  // Something of it has ended, or now runs.
+  // Work of the client has ended or now runs.
   void stir(ClientId client) { stirred_.push_back(client); }
   void watch_request(ClientId client);
   // All events of the instant are over.
   void look();
 
  private:
-  // A client whose requests are counted for a while.
+  // A client whose requests are being counted.
   struct Sampling {
     Time since, until;
     std::int64_t wanted = 0, joined = 0;  // requests
     Duration busy, trapped;
     Time counted;                    // up to then, in `trapped`
-    std::optional<Duration> lasted;  // it is over, but that has not been seen
+    std::optional<Duration> lasted;  // it is over, which has not been seen yet
     bool admits(Time now) const { return now < until && joined < wanted; }
   };
   struct Drain {
     Time since;
     bool seen_soon = false;
   };
-  struct Control {  // of a client
+  struct Control {  // per client
     ClientId id;
     std::uint32_t first_thread = 0, end_thread = 0;
     bool opening = false, open = false, gone = false;
-    std::int64_t channels = 0;            // asked for; then open
-    std::optional<std::int64_t> granted;  // at most, if the policy has said
+    std::int64_t channels = 0;            // requested; then open
+    std::optional<std::int64_t> granted;  // the policy's limit, if given
     Access access = Access::direct;
     std::optional<Drain> drain;
     std::optional<Sampling> sampling;
     std::uint64_t overdue_event = 0;
-    std::optional<std::uint64_t> overdue_request;  // that is watched
+    std::optional<std::uint64_t> overdue_request;  // the one being watched
     Time overdue_since;
     bool overdue = false;  // in this instant
     bool used = false;     // since the policy was last told
     Duration usage;        // likewise
   };
-  struct Submission {  // of a host thread, the latest
+  struct Submission {  // the latest one of a host thread
     std::uint32_t client = 0;
     bool trapped = false;
-    bool waits = false;  // behind the trap
+    bool waits = false;  // after the trap
     std::int64_t requests = 0;
     Time trap_began, waits_since;
-    RequestId held;  // it waits for admission
+    RequestId held;  // waiting for admission
   };
 
   void kill(ClientId client) override;

@@ -1,5 +1,5 @@
-// The copy engines of one GPU or of several on one bus: which copies run, and how fast. sim/memory/README.md
-// says how a bus is shared. The world keeps the events.
+// The copy engines of one or several GPUs on one bus: which copies run, and how fast. sim/memory/README.md
+// defines bus sharing. The world keeps the events.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace gangway {
 
-// What each of `engines` (at least 1) gets of a bus that `others` use as well, each of these taking at most
-// `other`: an even share, and what slower ones leave, but at most `own`; in bytes per second, rounded down.
+// Bandwidth for each of `engines` (at least 1) on a bus that `others` use too, at most `other` each: an even
+// share plus what slower ones leave, at most `own`; bytes per second, rounded down.
 Bandwidth share_of_bus(Bandwidth bus, Bandwidth own, std::int64_t engines, Bandwidth other,
                        std::int64_t others);
 
@@ -24,18 +24,17 @@ class CopyEngines {
   };
 
   explicit CopyEngines(const Device& device);
-  void reset();  // a run begins: nothing is copied
+  void reset();  // a run begins without copies
 
   void ask(DeviceId gpu, CopyDirection direction, const CopyQueue::Copy& copy, Time now) {
     queues_[engine(gpu, direction)].ask(copy, now);
     changed_ = true;
   }
-  // Copies were asked for or ended since the last settle().
+  // Whether copies were requested or ended since the last settle().
   bool changed() const { return changed_; }
 
-  // At the end of an instant: copies begin, and all that run get their speeds. Calls begun(copy, gpu,
-  // direction) for each that begins; push(end, index), which returns the number of an event, for each whose
-  // end changes.
+  // At the end of an instant: starts copies and sets speeds. Calls begun(copy, gpu, direction) for each that
+  // begins, and push(end, index), which returns an event number, for each whose end changes.
   template <typename Begun, typename Push>
   void settle(Time now, Begun begun, Push push) {
     if (!std::exchange(changed_, false)) return;
@@ -46,16 +45,16 @@ class CopyEngines {
                       [&](Time end, std::uint32_t slot) { return push(end, index_of(e, slot)); });
   }
 
-  // An event of a copy's end came: none if it is out of date.
+  // Handles a copy's end event; none if it is outdated.
   std::optional<Ended> end(std::uint32_t index, std::uint64_t event, Time now);
-  // The client's copies vanish from all engines; calls stopped(copy, direction) for each that ran.
+  // Removes the client's copies from all engines; calls stopped(copy, direction) for each running one.
   template <typename Stopped>
   void remove(ClientId client, Stopped stopped) {
     changed_ = true;
     for (std::uint32_t e = 0; e < queues_.size(); ++e)
       queues_[e].remove(client, [&](const CopyQueue::Copy& copy) { stopped(copy, direction(e)); });
   }
-  // What such an index is about.
+  // Decodes an index.
   DeviceId gpu_of(std::uint32_t index) const { return gpu(index % count()); }
   CopyDirection direction_of(std::uint32_t index) const { return direction(index % count()); }
 
@@ -70,9 +69,9 @@ class CopyEngines {
   std::uint32_t count() const { return static_cast<std::uint32_t>(queues_.size()); }
   std::uint32_t index_of(std::uint32_t engine, std::uint32_t slot) const { return slot * count() + engine; }
 
-  // In parts of CopyQueue::kFullSpeed, as things stand.
+  // Current speed, in parts of CopyQueue::kFullSpeed.
   std::int64_t speed(std::uint32_t engine) const;
-  std::int64_t busy(CopyDirection direction) const;  // engines
+  std::int64_t busy(CopyDirection direction) const;  // number of engines
 
   CopyEngine h2d_, d2h_;
   std::optional<Bandwidth> bus_;

@@ -1,5 +1,5 @@
-// One direction of copying between host and device: first come, first served; copies asked for at the same
-// instant in client order. sim/README.md and sim/blocks/README.md define how long copies take.
+// One copy direction between host and device: first come, first served; copies requested at the same instant
+// in client order. Copy times: sim/README.md and sim/blocks/README.md.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ class CopyQueue {
     bool of_program() const { return purpose == Purpose::program; }
   };
 
-  // RTSS17.C2: one copy at a time; without that rule all at once.
+  // RTSS17.C2: one copy at a time; if disabled, all at once.
   CopyQueue(const CopyEngine& engine, bool one_at_a_time) : engine_(engine), one_at_a_time_(one_at_a_time) {}
 
   void ask(const Copy& copy, Time now) {
@@ -36,7 +36,7 @@ class CopyQueue {
     waiting_.insert(place, {copy, now});
   }
 
-  // At the end of an instant: the slot of a copy that begins now, until there is none. Its end is known after
+  // At the end of an instant: the slot of a copy that begins now; call until none. Its end is known after
   // pace().
   std::optional<std::uint32_t> begin(Time now) {
     if (waiting_.empty() || (one_at_a_time_ && !idle())) return std::nullopt;
@@ -53,8 +53,8 @@ class CopyQueue {
     return slot;
   }
 
-  // After copies began or ended, here or on other engines: the speed from now on, in parts of kFullSpeed.
-  // Calls push(end, slot), which returns the number of an event, for each copy whose end that changes.
+  // Sets the speed from now on, in parts of kFullSpeed, after copies began or ended on any engine. Calls
+  // push(end, slot), which returns an event number, for each copy whose end changes.
   template <typename Push>
   void pace(Time now, std::int64_t speed, Push push) {
     for (std::uint32_t s = 0; s < slots_.size(); ++s) {
@@ -69,13 +69,13 @@ class CopyQueue {
 
   bool idle() const { return free_.size() == slots_.size(); }
   const Copy& copy(std::uint32_t slot) const { return slots_[slot].copy; }
-  // Orders the copies of a queue, and those that began at different times, by their beginning.
+  // Orders queued copies, and copies that began at different times, by their beginning.
   struct Beginning {
     Time time;
     std::uint64_t number = 0;
   };
   Beginning beginning(std::uint32_t slot) const { return slots_[slot].began; }
-  // Whether that event is the copy's end: another one is out of date.
+  // Whether the event is the copy's current end, not an outdated one.
   bool ends(std::uint32_t slot, std::uint64_t event) const {
     return slots_[slot].busy && slots_[slot].event == event;
   }
@@ -84,7 +84,7 @@ class CopyQueue {
     free_.push_back(slot);
     last_end_ = now;
   }
-  // The client's copies vanish; calls stopped(copy) for each that ran. That is no end of a copy.
+  // Removes the client's copies; calls stopped(copy) for each running one. Does not count as an end.
   template <typename Stopped>
   void remove(ClientId client, Stopped stopped) {
     std::erase_if(waiting_, [&](const Waiting& w) { return w.copy.job.client == client; });
@@ -110,8 +110,8 @@ class CopyQueue {
     Copy copy;
     Beginning began;
     Work left = 0;            // at `since`
-    Time since;               // when its speed changed last
-    std::uint64_t event = 0;  // its end; 0: not known yet
+    Time since;               // of the last speed change
+    std::uint64_t event = 0;  // of its end; 0: not known yet
     bool busy = false;
   };
 

@@ -1,9 +1,8 @@
-// The pending events of a simulation, ordered by (time, order of insertion).
+// Pending events, ordered by (time, order of insertion).
 //
-// A 4-ary heap of packed 128-bit keys (time, sequence, id). The four children of a node share a cache line,
-// the slots behind the last entry hold a key above all others, so the least child is found without branches,
-// and removal moves the hole to a leaf before it looks at the entry that fills it (it nearly always belongs
-// there).
+// A 4-ary heap of packed 128-bit keys (time, sequence, id). Four siblings share a cache line. Slots after the
+// last entry hold a key above all others, so the least child is found without branches. Removal moves the
+// hole to a leaf before placing the last entry, which nearly always belongs there.
 #pragma once
 
 #include <cassert>
@@ -23,19 +22,19 @@ class EventQueue {
 
   struct Event {
     Time time;
-    std::uint64_t sequence = 0;  // never repeats in a queue's life
+    std::uint64_t sequence = 0;  // unique within a queue's life
     std::uint32_t id = 0;
   };
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
-  // When the first event is due. The queue must not be empty.
+  // Time of the first event. The queue must not be empty.
   Time next_time() const {
     const Key* const slots = slots_.get();
     assert(size_ > 0 && slots != nullptr);
     const Key* const root = slots + kRoot;
-    return time_of(hole_ ? root[1 + least_of(root + 1)] : *root);  // the hole is left for the next push
+    return time_of(hole_ ? root[1 + least_of(root + 1)] : *root);  // the hole is kept for the next push
   }
 
   // time >= 0, id < 2^24. Returns the event's sequence number, from 1.
@@ -52,7 +51,7 @@ class EventQueue {
     return sequence;
   }
 
-  // The first event, removed. The queue must not be empty.
+  // Removes and returns the first event. The queue must not be empty.
   Event pop() {
     if (hole_) fill_from_the_end();
     const Key first = slots_[kRoot];
@@ -62,7 +61,7 @@ class EventQueue {
     return {time_of(first), low >> kIdBits, static_cast<std::uint32_t>(low & ((1u << kIdBits) - 1))};
   }
 
-  // Forgets all events; sequence numbers go on.
+  // Removes all events; sequence numbers continue.
   void clear() {
     for (std::size_t i = 0; i < size_ + (hole_ ? 1 : 0); ++i) slots_[kRoot + i] = kAboveAll;
     size_ = 0;
@@ -72,15 +71,15 @@ class EventQueue {
  private:
   __extension__ using Key = unsigned __int128;
   static constexpr Key kAboveAll = ~static_cast<Key>(0);
-  static constexpr std::size_t kRoot = 3;  // puts every group of four children on a 64-byte boundary
+  static constexpr std::size_t kRoot = 3;  // aligns every group of four children to 64 bytes
   static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kCached = 1 << 12;  // so many entries stay in the first-level cache
+  static constexpr std::size_t kCached = 1 << 12;  // entries that stay in the first-level cache
 
   struct Free {
     void operator()(Key* p) const { ::operator delete[](p, std::align_val_t{kLine}); }
   };
 
-  // b where the mask is all ones, a where it is zero.
+  // b if the mask is all ones, a if it is zero.
   static std::uint64_t select(std::uint64_t a, std::uint64_t b, std::uint64_t mask) {
     return a ^ ((a ^ b) & mask);
   }
@@ -88,8 +87,8 @@ class EventQueue {
 
   static std::uint64_t time_bits(Key key) { return static_cast<std::uint64_t>(key >> 64); }
 
-  // The index of the least of four keys. Which child is least is as good as random, so a branch on it would
-  // be mispredicted. Times alone decide; only where two of those compared are equal do the whole keys.
+  // The index of the least of four keys. The result is unpredictable, so a branch would be mispredicted.
+  // Times decide alone; whole keys are compared only if times are equal.
   static std::uint64_t least_of(const Key* c) {
     const std::uint64_t t0 = time_bits(c[0]), t1 = time_bits(c[1]);
     const std::uint64_t t2 = time_bits(c[2]), t3 = time_bits(c[3]);
@@ -108,7 +107,7 @@ class EventQueue {
 
   static Time time_of(Key key) { return {static_cast<std::int64_t>(static_cast<std::uint64_t>(key >> 64))}; }
 
-  // No push came after a pop: the last entry takes the hole's place.
+  // No push followed a pop: the last entry fills the hole.
   void fill_from_the_end() {
     const Key last = slots_[kRoot + size_];
     slots_[kRoot + size_] = kAboveAll;
@@ -116,14 +115,13 @@ class EventQueue {
     if (size_ > 0) sift_up(hole_to_leaf(), last);
   }
 
-  // Moves the hole at the root down along the least children; returns the leaf it ends at.
+  // Moves the hole from the root down along the least children; returns its leaf.
   std::size_t hole_to_leaf() {
     Key* const base = slots_.get() + kRoot;
     std::size_t hole = 0;
     for (std::size_t child = 1; child < size_;) {
       const Key* c = base + child;
-      if (size_ >
-          kCached)  // whichever child it will be, its own children are on the way before that is known
+      if (size_ > kCached)  // prefetch the grandchildren before the child is known
         for (std::size_t i = 0; i < 4; ++i) __builtin_prefetch(base + 4 * (child + i) + 1);
       const std::uint64_t least = least_of(c);
       base[hole] = c[least];
@@ -156,7 +154,7 @@ class EventQueue {
   std::unique_ptr<Key[], Free> slots_;
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
-  bool hole_ = false;  // the root was popped and its place is not filled yet: the next push will often do it
+  bool hole_ = false;  // the root was popped; the next push usually fills it
   std::uint64_t last_ = 0;
 };
 

@@ -54,8 +54,7 @@ std::uint64_t EventWorld::run(Policy& policy, const RunSeed& seed, std::span<con
 }
 
 std::uint64_t EventWorld::push(Time time, std::uint32_t kind, std::uint32_t index) {
-  if (time > kEndOfClock)
-    stop("something would happen more than 126 years after the start, beyond the clock");
+  if (time > kEndOfClock) stop("an event more than 126 years after the start, beyond the clock");
   return queue_.push(time, kind | (index << kKindBits));
 }
 
@@ -68,7 +67,7 @@ TimerId EventWorld::wake_at(Time time) {
 }
 
 void EventWorld::cancel(TimerId timer) {
-  if (!timers_.known(timer)) impossible("the end of a timer that never was");
+  if (!timers_.known(timer)) impossible("the end of an unknown timer");
   timers_.cancel(timer);
 }
 
@@ -77,7 +76,7 @@ bool EventWorld::only_timers() {
   if (queue_.empty() || setup_.horizon < Time::max() || ++timer_only_instants_ < kMostTimerOnlyInstants)
     return false;
   if (open_jobs_ == 0) return true;
-  stop(fmt::format("the policy has set timers {} times in a row, while {} {} and nothing else can happen",
+  stop(fmt::format("the policy has set timers {} times in a row while {} {} and nothing else can happen",
                    timer_only_instants_, open_jobs_, open_jobs_ == 1 ? "job waits" : "jobs wait"));
 }
 
@@ -90,7 +89,7 @@ void EventWorld::note_release(const ClientRun& client) {
 }
 
 void EventWorld::count_round(int& rounds) const {
-  if (++rounds > kMostRounds) impossible("the same instant over and over");
+  if (++rounds > kMostRounds) impossible("the same instant endlessly");
 }
 
 void EventWorld::tell_and_decide() {

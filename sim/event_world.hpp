@@ -1,5 +1,5 @@
-// What every simulated world is made of: a clock that jumps from event to event, and a policy that is told
-// the facts of an instant and then decides.
+// Common to all simulated worlds: a clock that jumps from event to event, and a policy that is told the facts
+// of an instant and then decides.
 #pragma once
 
 #include <optional>
@@ -25,22 +25,22 @@ class EventWorld : public World, protected RefusingOrders {
                     TraceSink& trace) final;
 
  protected:
-  // An event's kind stands in the lowest bits of its id, an index above. kTimer is the same everywhere.
+  // An event id has the kind in its lowest bits and an index above. kTimer is common to all worlds.
   static constexpr unsigned kKindBits = 4;
   static constexpr std::uint32_t kTimer = 0;
   static std::uint32_t kind_of(const EventQueue::Event& event) { return event.id & ((1u << kKindBits) - 1); }
   static std::uint32_t index_of(const EventQueue::Event& event) { return event.id >> kKindBits; }
-  // No single delay is above 10^18 ns, so no sum overflows below this.
+  // Single delays are at most 10^18 ns, so sums below this do not overflow.
   static constexpr Time kEndOfClock{4'000'000'000'000'000'000};
 
   // What the setup refers to must outlive the world.
   explicit EventWorld(const WorldSetup& setup);
 
-  // The run begins: nothing has happened. The queue is empty.
+  // A run begins. The queue is empty.
   virtual void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) = 0;
-  // All of this instant. Returns the number of events.
+  // Plays the whole instant. Returns the number of events.
   virtual std::uint64_t play_instant() = 0;
-  // The horizon is reached, or nothing is left to happen.
+  // The horizon is reached, or no events remain.
   virtual void over() {}
 
   TimerId wake_at(Time time) override;
@@ -53,7 +53,7 @@ class EventWorld : public World, protected RefusingOrders {
     --timer_events_;
     if (const auto timer = timers_.due(index_of(event), event.sequence)) tell(Timer{*timer});
   }
-  // Another round of the same instant: a policy that asks for more than zero delays can chain never ends.
+  // Counts a round within one instant, to stop a policy that asks for zero delays forever.
   void count_round(int& rounds) const;
   void note(const Record& record) {
     if (record.mark == Mark::released) ++open_jobs_;
@@ -61,24 +61,24 @@ class EventWorld : public World, protected RefusingOrders {
       --open_jobs_;
     journal_.note(record);
   }
-  // The client's latest job is released.
+  // Records the release of the client's latest job.
   void note_release(const ClientRun& client);
   void tell(const Fact& fact) { facts_.push_back(fact); }
   bool nothing_to_tell() const { return facts_.empty(); }
   void tell_and_decide();
 
-  [[noreturn]] void impossible(const std::string& what) const override;  // the policy's fault
+  [[noreturn]] void impossible(const std::string& what) const override;  // an invalid order of the policy
   [[noreturn]] void stop(const std::string& what) const;                 // RunError with the history
 
   WorldSetup setup_;
   JobBook book_;
-  std::optional<Grants> grants_;  // where whole jobs are granted: what the policy sees instead of the book
+  std::optional<Grants> grants_;  // with whole-job grants: what the policy sees instead of the book
   EventQueue queue_;
   Time now_;
   Journal journal_;
 
  private:
-  // Whether a policy does nothing but wake itself up, and nothing else can happen any more.
+  // Whether only a policy's timers remain and nothing else can happen.
   bool only_timers();
   std::string story(const std::string& what) const;
   const View& view() const { return grants_ ? static_cast<const View&>(*grants_) : book_; }
@@ -87,9 +87,9 @@ class EventWorld : public World, protected RefusingOrders {
   PolicyGuard guard_;
   Timers timers_;
   std::vector<Fact> facts_, delivering_;
-  std::size_t timer_events_ = 0;           // in the queue, those of timers that were cancelled included
-  std::int64_t open_jobs_ = 0;             // released and not over
-  std::uint32_t timer_only_instants_ = 0;  // instants in a row with nothing but timers ahead
+  std::size_t timer_events_ = 0;           // in the queue, including cancelled timers
+  std::int64_t open_jobs_ = 0;             // released, unfinished
+  std::uint32_t timer_only_instants_ = 0;  // consecutive instants with only timers ahead
 };
 
 }  // namespace gangway

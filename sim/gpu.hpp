@@ -1,9 +1,9 @@
-// A GPU that runs persistent block-tasks for one owner at a time, with the three commands of the FRS paper
-// (III-B): launch, evict, read the pending work. sim/README.md states the arithmetic. The GPU only computes
-// when things happen; the world keeps the events.
+// A GPU that runs persistent block-tasks for one owner at a time, with the FRS paper's three commands
+// (III-B): launch, evict, read pending work. Arithmetic: sim/README.md. The GPU only computes when things
+// happen; the world keeps the events.
 //
-// With the device to itself a launch has all its persistent blocks from its start to its end, and everything
-// follows when it is ordered. Where native clients share the device, the world tells how many blocks it has.
+// With the device to itself, a launch keeps all its persistent blocks from start to end, so its times follow
+// from the order. On a device shared with native clients, the world reports how many blocks it has.
 #pragma once
 
 #include <optional>
@@ -14,38 +14,38 @@
 
 namespace gangway {
 
-// How long each block of a kernel runs that is launched as such, `wave` of them at once.
+// Duration of each block of a kernel launched as a plain grid, with `wave` blocks at once.
 Duration wave_length(const RunningKernel& kernel, std::int64_t wave);
 
 class Gpu {
  public:
-  // What is to come of the launch that the GPU has.
+  // The expected course of the GPU's launch.
   struct ResidentLaunch {
     const Launch* launch = nullptr;
     const CommandDelays* delays = nullptr;
     Time started;
-    Time gone;        // when the last block ends, as things stand
-    BlockCount done;  // of its range, the block-tasks before this one, once gone
+    Time gone;        // when the last block ends, as currently known
+    BlockCount done;  // once gone: block-tasks of its range before this one are done
   };
 
   bool free() const { return !resident_; }
   ResidentLaunch& resident() { return *resident_; }
   const ResidentLaunch& resident() const { return *resident_; }
 
-  // The device must be free; both references must outlive the launch's time here. started and gone are then
-  // known. `wait`: until the client's host thread gives the command.
+  // The device must be free; references must outlive the launch's time here. Sets started and gone. `wait`:
+  // delay until the client's host thread gives the command.
   const ResidentLaunch& launch(const Launch& launch, const CommandDelays& delays, Duration wait = {});
-  // Once for a launch whose last block runs. Returns whether its end changed; not where nothing can be
-  // evicted.
+  // Orders an eviction, once per launch whose last block runs. Returns whether its end changed; false if it
+  // cannot be evicted.
   bool evict(Time now);
   void release() { resident_.reset(); }
 
-  // On a device that is shared: the launch's first blocks come later than its command. Until then it neither
-  // starts nor ends.
+  // On a shared device: the launch's first blocks come later than its command. Until then it neither starts
+  // nor ends.
   void share(std::int64_t blocks);
-  // So many of its blocks have places from now on; at least 1. The end of the launch is then known.
+  // This many of its blocks, at least 1, have places from now on. Its end is then known.
   void placed(Time now, std::int64_t running);
-  // The blocks see the flag of the eviction that was ordered. Returns whether the end of the launch changed.
+  // The blocks see the flag of the ordered eviction. Returns whether the launch's end changed.
   bool flag_seen(Time now);
 
  private:
@@ -54,8 +54,8 @@ class Gpu {
   __extension__ using BlockTime = __int128;  // block nanoseconds
 
   std::optional<ResidentLaunch> resident_;
-  std::int64_t blocks_ = 1;   // of a shared launch, in all
-  std::int64_t running_ = 0;  // of those
+  std::int64_t blocks_ = 1;   // of a shared launch, in total
+  std::int64_t running_ = 0;  // of these, now running
   BlockTime worked_ = 0;      // up to since_
   Time since_;
 };

@@ -1,5 +1,5 @@
-// What clients' host threads do beside launching kernels: each goes on with other work after a launch, and
-// waits for the kernel when that is done (EffiSha, 6.3, asynchronous checking).
+// Clients' host threads: after a launch a thread does other work, then waits for the kernel (EffiSha, 6.3,
+// asynchronous checking).
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@ class HostThreads {
  public:
   void reset(std::size_t clients) { threads_.assign(clients, {}); }
 
-  // A launch of the job's kernel is ordered. Returns how long the host thread keeps it waiting, at most
-  // `most`: it comes to the first launch when its program says so, but later ones can find it busy. `work`:
-  // what it does from the first on.
+  // A launch of the job's kernel is ordered. Returns how long the host thread delays it, at most `most`: the
+  // first launch comes when the program says so, but later ones may find the thread busy. `work`: its work
+  // from the first launch on.
   Duration launch(Time now, JobId job, std::uint32_t kernel, Duration work, Duration most) {
     Thread& thread = threads_[job.client.index];
     if (thread.launched && thread.job == job && thread.kernel == kernel)
@@ -25,12 +25,12 @@ class HostThreads {
     return {};
   }
 
-  // When its work of now is done; in the past where it has none.
+  // When its current work ends; in the past if it has none.
   Time free(ClientId client) const { return threads_[client.index].free; }
 
  private:
   struct Thread {
-    JobId job;  // of the kernel it launched last
+    JobId job;  // of the last launched kernel
     std::uint32_t kernel = 0;
     bool launched = false;
     Time free;

@@ -1,4 +1,4 @@
-// Where a simulated run writes what happens: the trace, and the history for messages.
+// Receives a simulated run's records: for the trace, and for the history in messages.
 #pragma once
 
 #include "models/run/history.hpp"

@@ -43,7 +43,7 @@ void check_memory(const WorldRequest& request, DeviceId gpu) {
 // Where clients submit to channels of their own nobody uses other queues of the device's.
 std::optional<Refusal> refusal_by_channels(const Client& client) {
   if (!client.native) return std::nullopt;
-  return Refusal{"native: true", "no native clients where all submit to channels"};
+  return Refusal{"native: true", "no native clients if all submit to channels"};
 }
 
 // Native clients issue all of a job at once, others need the mechanism.
@@ -77,10 +77,10 @@ void check_gpus(const WorldRequest& request) {
   const GpuSet all = GpuSet::first(static_cast<std::uint32_t>(device.gpus));
   for (std::size_t c = 0; c < clients.size(); ++c)
     if (common(clients[c].gpus, all) != all)
-      throw InputError(
-          request.workload.of(c), request.workload.path + ".clients." + clients[c].name + ".gpus",
-          fmt::format("{} of {} GPUs", clients[c].gpus.size(), device.gpus),
-          "all of them under the policy " + quote(request.label) + ", which does not heed `gpus`");
+      throw InputError(request.workload.of(c),
+                       request.workload.path + ".clients." + clients[c].name + ".gpus",
+                       fmt::format("{} of {} GPUs", clients[c].gpus.size(), device.gpus),
+                       "all of them under the policy " + quote(request.label) + ", which ignores `gpus`");
 }
 
 // Recorded programs share a device among themselves, under policies that need to know nothing of their

@@ -1,12 +1,12 @@
-// What the simulation cannot play.
+// Input that the simulation refuses.
 #pragma once
 
 #include "models/world.hpp"
 
 namespace gangway {
 
-// Throws InputError: memory that does not fit, several GPUs under a policy of one, a kernel that the policy
-// or the mechanism cannot take.
+// Throws InputError: memory that does not fit, several GPUs under a single-GPU policy, a kernel that the
+// policy or mechanism cannot handle.
 void check_simulation(const WorldRequest& request, const WorldEntry& world);
 
 }  // namespace gangway

@@ -1,5 +1,4 @@
-// The timers that a policy has set. A timer that was cancelled leaves its event in the queue, which then
-// does nothing.
+// A policy's timers. A cancelled timer leaves its event in the queue, where it has no effect.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ class Timers {
     free_.clear();
   }
 
-  // `push(slot)` puts the event into the queue and returns its sequence number.
+  // `push(slot)` inserts the event and returns its sequence number.
   template <typename Push>
   TimerId set(Push push) {
     if (free_.empty()) {
@@ -31,7 +30,7 @@ class Timers {
     return {events_[slot] << EventQueue::kIdBits | slot};
   }
 
-  // Whether it was ever set, or is none.
+  // Whether the timer was ever set, or is the null timer.
   bool known(TimerId timer) const {
     const std::uint64_t slot = timer.value & ((1u << EventQueue::kIdBits) - 1);
     return timer.value == 0 || (slot < events_.size() && timer.value >> EventQueue::kIdBits <= last_);
@@ -42,7 +41,7 @@ class Timers {
     if (pending(slot, timer.value >> EventQueue::kIdBits)) release(slot);
   }
 
-  // The slot's event is due. The timer, unless it was cancelled.
+  // The slot's event is due: its timer; none if cancelled.
   std::optional<TimerId> due(std::uint32_t slot, std::uint64_t event) {
     if (!pending(slot, event)) return std::nullopt;
     release(slot);
@@ -58,9 +57,9 @@ class Timers {
     free_.push_back(slot);
   }
 
-  std::vector<std::uint64_t> events_;  // by slot: the timer's event, 0 when free
+  std::vector<std::uint64_t> events_;  // by slot: the timer's event, 0 if free
   std::vector<std::uint32_t> free_;
-  std::uint64_t last_ = 0;  // event of a timer
+  std::uint64_t last_ = 0;  // event of the latest timer
 };
 
 }  // namespace gangway

@@ -1,7 +1,7 @@
-// The simulated world: discrete events on one GPU or on several. sim/README.md is its exact definition,
-// sim/memory/README.md that of memory and of kernels split over several GPUs, and sim/blocks/README.md
-// that of a GPU that native clients use as well. What happens to jobs and launches is up to the automaton
-// (models/run/job_automaton.hpp); this file says when.
+// The simulated world: discrete events on one or several GPUs. Exact definitions: sim/README.md;
+// sim/memory/README.md for memory and split kernels; sim/blocks/README.md for a GPU shared with native
+// clients. The automaton (models/run/job_automaton.hpp) decides what happens to jobs and launches; this file
+// decides when.
 #pragma once
 
 #include <optional>
@@ -38,14 +38,14 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
     kIdle
   };
 
-  // --- The policy's orders
+  // --- Orders of the policy
   LaunchId launch(JobId job, DeviceId device, std::optional<BlockRange> range) override;
   void evict(LaunchId launch) override { jobs_.evict(launch, now_); }
   void restore(JobId job, DeviceId device, BlockRange blocks) override;
   void save(JobId job, DeviceId device) override;
   void check_move(JobId job, DeviceId device, const char* order) const;
 
-  // --- What jobs and launches ask for
+  // --- Requests of jobs and launches
   void note_record(const Record& record) override { note(record); }
   void tell_fact(const Fact& fact) override { tell(fact); }
   [[noreturn]] void stop_run(const std::string& what) const override { stop(what); }
@@ -68,7 +68,7 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
     if (moves_memory_) moves_.free(job, late, now_);
   }
 
-  // --- What moves of memory ask for
+  // --- Requests of memory moves
   void begin_move_after(Duration wait, std::uint32_t index) override {
     push(now_ + wait, kMoveBegins, index);
   }
@@ -79,7 +79,7 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
     copies_.ask(gpu, direction, copy, now_);
   }
 
-  // --- What a device that native clients use asks for
+  // --- Requests of a device shared with native clients
   LaunchId next_launch() override { return jobs_.next_launch(); }
   void ask_for_copy(CopyDirection direction, const CopyQueue::Copy& copy) override {
     ask_for_copy(DeviceId{0}, direction, copy);
@@ -97,7 +97,7 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
   void over() override;
   bool nothing_but_a_wave();
   void handle(const EventQueue::Event& event);
-  // The end of an instant's events: what was asked for at the same time is served in client order.
+  // The end of an instant's events: requests of the same time are served in client order.
   void settle() {
     if (device_)
       device_->settle(now_);
@@ -118,11 +118,12 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
   std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
   HostThreads hosts_;
   std::vector<Gpu> gpus_;
-  std::vector<std::uint64_t> gone_events_;  // by GPU: the event that ends the launch; others are out of date
-  std::vector<DeviceId> copies_in_on_, ran_on_;  // by client: where its jobs are copied to; its last launch
+  std::vector<std::uint64_t> gone_events_;  // by GPU: the event that ends the launch; others are outdated
+  std::vector<DeviceId> copies_in_on_,
+      ran_on_;  // by client: where its jobs are copied to; where its last launch was
   CopyEngines copies_;
   bool all_native_ = false;
-  std::optional<SharedDevice> device_;  // only where there are native clients
+  std::optional<SharedDevice> device_;  // only with native clients
   MemoryMoves moves_;
   bool moves_memory_ = false;
   JobAutomaton jobs_;

@@ -113,7 +113,7 @@ Layout read_layout(Mapping& arrivals) {
   const auto from = arrivals.maybe("from");
   const bool first = from ? from->is_scalar() && from->node().scalar == "first" : !layout.unit;
   if (!first) layout.from = from ? from->duration() : Duration{};
-  if (!first && !layout.unit) from->fail("first, as the times have dates");
+  if (!first && !layout.unit) from->fail("first, because the times have dates");
   if (auto scale = arrivals.maybe("rate_scale")) layout.rate_scale = scale->number(1e-6, 1e6);
   return layout;
 }
@@ -163,19 +163,19 @@ std::shared_ptr<const std::vector<Duration>> read_arrival_times(Mapping& arrival
   while (table.next()) {
     const auto time = layout.parse(table.text(column));
     if (!time) table.refuse(column, layout.expected());
-    if (last && *time < *last) table.refuse(column, "a time not before that of the row above it");
+    if (last && *time < *last) table.refuse(column, "a time not before the previous row's");
     last = time;
     if (!zero) zero = time;
     if (*time < 0 && layout.from) table.refuse(column, "a time from 0 on, or `from: first`");
     if (*time < *zero) continue;
     const double ns = static_cast<double>(*time - *zero) / layout.rate_scale;
     if (!(ns <= static_cast<double>(kLatest)))
-      table.refuse(column, "a time at most 100 days behind the first (`from: first` counts from that)");
+      table.refuse(column, "a time at most 100 days after the first (`from: first` counts from that)");
     times->push_back({layout.rate_scale == 1 ? *time - *zero : std::llround(ns)});
   }
   if (!last)
     throw InputError({table.file().string(), 2}, table.columns()[column], "no row", "at least one time");
-  if (times->empty()) arrivals.need("from").fail("a time that is not behind the last one in the file");
+  if (times->empty()) arrivals.need("from").fail("a time not after the last one in the file");
   return times;
 }
 

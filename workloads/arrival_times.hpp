@@ -1,4 +1,4 @@
-// Times of requests from a table of somebody else's: a trace of a service, say.
+// Request times from other programs' tables, such as traces of a service.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace gangway {
 
-// Reads the keys of an `arrivals` that names a `file` (experiments/README.md#arrivals): the times, in order,
-// as seen from the client's first release. Throws InputError: at the mapping's keys, or with the table's
-// file, line and column for what is wrong in there.
+// Reads the keys of an `arrivals` with a `file` (experiments/README.md#arrivals): times in order, relative to
+// the client's first release. Throws InputError, at the mapping's keys or with the table's file, line and
+// column.
 std::shared_ptr<const std::vector<Duration>> read_arrival_times(Mapping& arrivals);
 
-// ISO 8601 date and time of day, such as 2023-11-16 18:15:46.6805900 or 2024-05-10T00:00:00.009930+00:00, in
-// ns since 1970 (UTC where it does not say), to the nearest; none for anything else.
+// ISO 8601 date and time, such as 2023-11-16 18:15:46.6805900 or 2024-05-10T00:00:00.009930+00:00, in ns
+// since 1970 (UTC by default), rounded to nearest. None for anything else.
 std::optional<std::int64_t> parse_timestamp(std::string_view text);
 
 }  // namespace gangway

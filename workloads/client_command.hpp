@@ -8,9 +8,9 @@
 
 namespace gangway {
 
-// The `command` of a client: [PROGRAM, ARGUMENT...], or {run: that, jobs: nvtx:NAME, skip: 20, folder: DIR}
-// (experiments/README.md). It works in the folder of the file in which it stands, or in DIR seen from there.
-// Throws InputError.
+// A client's `command`: [PROGRAM, ARGUMENT...], or {run: that, jobs: nvtx:NAME, skip: 20, folder: DIR}
+// (experiments/README.md). Its working directory is the folder of the file that contains it, or DIR relative
+// to that. Throws InputError.
 std::shared_ptr<const Command> read_command(const Field& field);
 
 }  // namespace gangway

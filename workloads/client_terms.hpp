@@ -1,5 +1,4 @@
-// What a client asks of whoever schedules it: an objective for its latency, a share, how long it stays, and
-// numbers under names of its own choice.
+// A client's requests to the scheduler: latency objective, share, time to leave, and freely named numbers.
 #pragma once
 
 #include "models/input/field.hpp"
@@ -7,7 +6,7 @@
 
 namespace gangway {
 
-// Keys `slo`, `weight`, `leave` and `attributes` of a client; its `arrive` has been read. Throws InputError.
+// Reads the keys `slo`, `weight`, `leave` and `attributes`; `arrive` must have been read. Throws InputError.
 void read_terms(Mapping& client, Client& into);
 
 }  // namespace gangway

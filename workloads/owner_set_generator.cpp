@@ -18,14 +18,15 @@ Rational to_milli(double value) { return {std::llround(value * static_cast<doubl
 std::vector<Parameter> owner_set_parameters() {
   using P = Parameter;
   return {{"tasks", "how many", P::Integer{5, 1, 32}},
-          {"utilisation", "of the set: sum of times as owner over periods", P::Number{0.5, 0.000'1, 10}},
-          {"most", "utilisation of one task", P::Number{1, 0.000'1, 10}},
+          {"utilisation", "utilisation of the set: sum of times as owner over periods",
+           P::Number{0.5, 0.000'1, 10}},
+          {"most", "largest utilisation of one task", P::Number{1, 0.000'1, 10}},
           {"scheduler", "who owns the GPU", P::Choice{{"fixed-priority", "round-robin"}}},
           {"quantum", "of round robin", P::Number{5, 0.001, 1e6}},
           {"shortest", "period, to_milli to a whole number", P::Number{50, 1, 1e6}},
           {"longest", "period", P::Number{500, 1, 1e6}},
-          {"eviction", "longest eviction delay; drawn evenly from 0", P::Number{2, 0, 1e6}},
-          {"launch", "longest launch; drawn evenly from 0", P::Number{1, 0, 1e6}}};
+          {"eviction", "longest eviction delay; uniform from 0", P::Number{2, 0, 1e6}},
+          {"launch", "longest launch; uniform from 0", P::Number{1, 0, 1e6}}};
 }
 
 OwnerSetGenerator::OwnerSetGenerator(const UtilisationMethod& method, const ParameterValues& values)

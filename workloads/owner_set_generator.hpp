@@ -1,22 +1,20 @@
-// Random task sets whose kernels own the GPU one at a time, for schedulability studies.
+// Random task sets whose kernels own the GPU, for schedulability studies.
 #pragma once
 
 #include "workloads/taskset_generator.hpp"
 
 namespace gangway {
 
-// What every method of drawing utilisations has besides, for these sets.
+// Parameters of every utilisation method for these sets.
 std::vector<Parameter> owner_set_parameters();
 
-// Draws sets under fixed priorities (the shorter a period, the higher) or round robin; the same seed and
-// number always give the same set.
+// Draws sets under fixed priorities (shorter period first) or round robin. Deterministic in seed and number.
 class OwnerSetGenerator {
  public:
-  // `values` are of owner_set_parameters(). Throws std::invalid_argument, saying what was found, when they do
-  // not fit together.
+  // `values`: of owner_set_parameters(). Throws std::invalid_argument, with what was found, if they conflict.
   OwnerSetGenerator(const UtilisationMethod& method, const ParameterValues& values);
 
-  // Set `number` of those of a seed, named set-NUMBER. Times are plain numbers with at most three decimals.
+  // Set `number` of a seed, named set-NUMBER. Times are plain numbers with at most three decimals.
   TaskSet draw(std::uint64_t seed, std::uint64_t number) const;
 
  private:

@@ -47,15 +47,15 @@ Inspected read_inspected(const Field& field) {
   const auto fail = [&](const std::string& found) {
     field.fail(found, "a JSON list of {\"kernel\": NAME, \"forms\": [NAME, ...]}, as gangway inspect --json");
   };
-  if (!list.is_array()) fail("a file that is no such list");
+  if (!list.is_array()) fail("another kind of file");
   Inspected inspected;
   for (const auto& kernel : list) {
     if (!kernel.is_object() || !kernel.contains("kernel") || !kernel["kernel"].is_string() ||
         !kernel.contains("forms") || !kernel["forms"].is_array())
-      fail(fmt::format("entry {}, of another form", inspected.size()));
+      fail(fmt::format("a malformed entry {}", inspected.size()));
     std::set<std::string>& forms = inspected[kernel["kernel"].get<std::string>()];
     for (const auto& form : kernel["forms"]) {
-      if (!form.is_string()) fail("a form that is no name");
+      if (!form.is_string()) fail("a form that is not a name");
       forms.insert(form.get<std::string>());
     }
   }

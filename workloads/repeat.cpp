@@ -18,7 +18,7 @@ std::vector<Duration> read_releases(const Field& field) {
   for (const Field& item : field.items()) {
     releases.push_back(item.duration());
     if (releases.size() > 1 && releases.back() < releases[releases.size() - 2])
-      item.fail("a release not before the one before it");
+      item.fail("a release not before the previous one");
   }
   return releases;
 }
@@ -68,7 +68,7 @@ Repeat read_repeat(const Field& field, bool own_pace) {
   m.finish();
   check_forms(field, own_pace);
   if (auto releases = m.maybe("releases")) {
-    if (auto jobs = m.maybe("jobs")) jobs->fail("none, as all releases are listed");
+    if (auto jobs = m.maybe("jobs")) jobs->fail("none, because all releases are listed");
     repeat.releases = read_releases(*releases);
     repeat.jobs = static_cast<std::uint32_t>(repeat.releases.size());
     return repeat;

@@ -6,8 +6,7 @@
 
 namespace gangway {
 
-// A `repeat` of a workload file; one that says only how many jobs there are is for programs with a pace of
-// their own. Throws InputError.
+// Reads a `repeat`. With `own_pace`, one that only gives the number of jobs is allowed. Throws InputError.
 Repeat read_repeat(const Field& field, bool own_pace = false);
 
 }  // namespace gangway

@@ -37,7 +37,7 @@ void read_code(const Field& field, Kernel& kernel) {
   try {
     kernel.code = chosen.entry->make(chosen.values);
   } catch (const std::invalid_argument& wrong) {
-    field.fail(wrong.what(), "parameters that fit together");
+    field.fail(wrong.what(), "a consistent combination of parameters");
   }
 }
 
@@ -416,7 +416,7 @@ ParsedWorkload::ParsedWorkload(const Field& field) : place(place_of(field)) {
     try {
       generator = chosen.entry->make(chosen.values);
     } catch (const std::invalid_argument& wrong) {
-      given->fail(wrong.what(), "parameters that fit together");
+      given->fail(wrong.what(), "a consistent combination of parameters");
     }
     workload.clients = generator->draw(0, 0);
   } else {

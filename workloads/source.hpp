@@ -11,9 +11,9 @@
 
 namespace gangway {
 
-// Draws the clients of one replication. A generator's constructor throws std::invalid_argument, saying what
-// was found, when its parameters do not fit together. Same seed and replication, same clients; every
-// replication has the same names.
+// Draws the clients of a replication. A generator's constructor throws std::invalid_argument, with what was
+// found, if parameters conflict. Deterministic in seed and replication; names are the same in every
+// replication.
 class Generator {
  public:
   virtual ~Generator() = default;
@@ -37,34 +37,34 @@ struct GeneratorRegistration : Registration<GeneratorEntry> {
             where) {}
 };
 
-// A `kind: workload` mapping as read, for whatever device it is played on.
+// A `kind: workload` mapping, read independently of the device.
 struct ParsedWorkload {
-  Workload workload;  // clients as drawn for replication 0 of seed 0, where they are drawn
-  std::shared_ptr<const Generator> generator;  // that draws them
-  double load = 1;  // by which what arrives is scaled; done, but for clients drawn later
+  Workload workload;                           // clients as drawn for replication 0 of seed 0, if drawn
+  std::shared_ptr<const Generator> generator;  // null for fixed clients
+  double load = 1;                             // load factor, already applied except to clients drawn later
   WorkloadPlace place;
 
   // Throws InputError.
   explicit ParsedWorkload(const Field& field);
 };
 
-// A workload on a device, where times may follow from the length of a block.
+// A workload on a device; times may follow from the length of a block.
 class WorkloadSource {
  public:
-  // Throws InputError when a kernel's block exceeds the device.
+  // Throws InputError if a kernel's block exceeds the device.
   WorkloadSource(const ParsedWorkload& parsed, const Device& device);
 
-  // Keeps only the clients that are listed, in the order of the workload. Throws InputError for an unknown
-  // name and for clients that are drawn.
+  // Keeps only the listed clients, in workload order. Throws InputError for an unknown name and for drawn
+  // clients.
   void choose(const Field& names);
 
-  // Replaces what is known of the recordings that clients play.
+  // Replaces the facts about clients' recordings.
   void know_recorded(
       const std::function<std::shared_ptr<const Recorded>(const Client&, const Device&)>& known);
 
   bool generated() const { return generator_ != nullptr; }
   Workload draw(std::uint64_t seed, std::uint32_t replication) const;
-  // Names, arrivals, jitter; with clients unless generated (then as drawn for replication 0 of seed 0).
+  // Names, arrivals, jitter; drawn clients as for replication 0 of seed 0.
   const Workload& sample() const { return workload_; }
   const WorkloadPlace& place() const { return place_; }
 
@@ -76,7 +76,7 @@ class WorkloadSource {
   WorkloadPlace place_;
 };
 
-// Reads a workload without a device to hold it against.
+// Reads a workload without a device.
 Workload read_clients(const Field& field);
 
 }  // namespace gangway

@@ -1,5 +1,5 @@
-// Random task sets for schedulability studies: utilisations from a registered method, then periods, blocks
-// and grids.
+// Random task sets for schedulability studies: utilisations by a registered method, then periods, blocks and
+// grids.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gangway {
 
-// Draws `tasks` shares above 0 and at most `most` that sum up to `total`; 0 < total < tasks * most. One
+// Draws `tasks` shares above 0, at most `most`, with sum `total`; 0 < total < tasks * most. One
 // self-registering file per method.
 struct UtilisationMethod : Described {
   std::vector<double> (*draw)(std::size_t tasks, double total, double most, Stream& random) = nullptr;
@@ -26,18 +26,18 @@ struct UtilisationRegistration : Registration<UtilisationMethod> {
                           const std::source_location& where = std::source_location::current());
 };
 
-// What every method has besides: number of tasks, device, utilisation, periods, blocks, grids.
+// Parameters common to all methods: number of tasks, device, utilisation, periods, blocks, grids.
 std::vector<Parameter> task_set_parameters();
 
-// Draws sporadic task sets; the same seed and number always give the same set.
+// Draws sporadic task sets, deterministic in seed and number.
 class TaskSetGenerator {
  public:
-  // Throws std::invalid_argument, saying what was found, when the parameters do not fit together.
+  // Throws std::invalid_argument, with what was found, if parameters conflict.
   TaskSetGenerator(const UtilisationMethod& method, const ParameterValues& values);
 
-  // Set `number` of those of a seed, named set-NUMBER. Times are plain numbers with at most six decimals; w_i
-  // is rounded to a millionth, so utilisations are met to about that. Throws RunError when 10,000 draws gave
-  // no set whose tasks can keep up with their own releases (w_i <= T_i) with the grids and blocks allowed.
+  // Set `number` of a seed, named set-NUMBER. Times are plain numbers with at most six decimals; w_i is
+  // rounded to a millionth, so utilisations are met to about that. Throws RunError if 10,000 draws gave no
+  // set whose tasks can keep up with their releases (w_i <= T_i) under the allowed grids and blocks.
   TaskSet draw(std::uint64_t seed, std::uint64_t number) const;
 
  private:

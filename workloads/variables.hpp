@@ -1,4 +1,4 @@
-// What clients keep in device memory, as workload files say it, and whether it fits.
+// Clients' device memory in workload files, and whether it fits.
 #pragma once
 
 #include "models/input/field.hpp"
@@ -8,7 +8,7 @@ namespace gangway {
 
 // Reads `memory`, `variables`, `copy_in` and `copy_out` of a client. Throws InputError.
 void read_memory(Mapping& m, Client& client);
-// Whether the maps of its variables have a part for each block of its kernels. Throws InputError.
+// Checks that variables' maps have a part for each block of the client's kernels. Throws InputError.
 void check_maps(const Field& field, const Client& client);
 
 }  // namespace gangway

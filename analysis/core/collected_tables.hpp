@@ -1,4 +1,4 @@
-// The tables of a run, kept in memory as they are written.
+// The tables of a run, collected in memory.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,8 +15,8 @@
 
 namespace gangway::python {
 
-// jobs.csv: times in ns; NaN where a job did not begin or end. Whole numbers stay exact in a double, as times
-// are below 100 days. The cells of swept parameters are left out: the point decides them.
+// jobs.csv: times in ns; NaN if a job did not begin or end. Doubles hold them exactly, because times are
+// below 100 days. Swept parameters are omitted, because the point determines them.
 class JobColumns {
  public:
   explicit JobColumns(const std::vector<JobField>& fields);
@@ -37,7 +37,7 @@ class JobColumns {
 
 class CollectedTables : public TableSink {
  public:
-  // Jobs may be very many; without `keep_jobs` there are none here.
+  // Jobs may be numerous; without `keep_jobs` they are omitted.
   CollectedTables(const Experiment& experiment, bool keep_jobs)
       : keep_jobs_(keep_jobs), jobs_(job_fields(experiment)) {}
   void row(ResultTable table, std::uint32_t point, const std::string& policy, const std::string& client,
@@ -48,7 +48,7 @@ class CollectedTables : public TableSink {
   void published(const Row& cells) override { published_.add(cells); }
 
   // summary, clients, services, replications, service_replications: {point, policy, client, cells: [(name,
-  // column)]}; jobs: {name: column}; published: [(name, column)]. Texts that repeat are (codes, names). The
+  // column)]}; jobs: {name: column}; published: [(name, column)]. Repeated texts are (codes, names). The
   // interpreter's lock must be held.
   nb::dict take();
 

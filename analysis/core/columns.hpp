@@ -19,7 +19,7 @@ namespace nb = nanobind;
 template <typename Value>
 nb::object array_of(std::vector<Value> values);
 
-// Texts of which most occur often: a number for each, and what the numbers mean.
+// Texts with many repetitions: a code for each, and the codes' meanings.
 class Texts {
  public:
   void add(std::string_view text);
@@ -32,8 +32,8 @@ class Texts {
   std::unordered_map<std::string, std::int32_t> numbers_;
 };
 
-// Rows of a table whose cells have names; a column is of numbers (NaN where there is none) or of texts (empty
-// where there is none), as its first cell that is not empty has it.
+// Rows of named cells. A column holds numbers (NaN if missing) or texts (empty if missing), as decided by its
+// first non-empty cell.
 class NamedColumns {
  public:
   void add(const Row& row);
@@ -43,7 +43,7 @@ class NamedColumns {
   struct Column {
     std::string name;
     std::vector<double> numbers;
-    std::vector<std::string> texts;  // none as long as all cells are numbers or empty
+    std::vector<std::string> texts;  // empty as long as all cells are numbers or empty
   };
   Column& column(const std::string& name, std::size_t place);
 

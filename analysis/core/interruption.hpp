@@ -1,4 +1,4 @@
-// Ctrl-C and exceptions of callbacks while a run is under way on other threads.
+// Handles Ctrl-C and exceptions of callbacks while a run proceeds on other threads.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,17 +12,17 @@ namespace nb = nanobind;
 
 class Interruption {
  public:
-  // Set from the first interruption or exception on.
+  // Set by the first interruption or exception.
   const std::atomic<bool>& stop() const { return stop_; }
 
-  // Lets Python handle signals that have come; on its main thread. The interpreter's lock must be held.
+  // Lets Python handle pending signals; on its main thread. The interpreter's lock must be held.
   void look() {
     guard([] {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     });
   }
 
-  // Calls Python, and keeps what it throws for raise().
+  // Calls Python and stores its exception for raise().
   template <typename Call>
   void guard(Call call) {
     try {

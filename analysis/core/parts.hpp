@@ -1,5 +1,5 @@
 // The compiled half of the Python package: what each file adds to the module `gangway._core`. It offers
-// little more than numbers, texts and JSON; the package around it makes Python of that.
+// mostly numbers, texts and JSON; the Python package wraps them.
 #pragma once
 
 #include <nanobind/nanobind.h>

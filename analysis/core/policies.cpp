@@ -210,7 +210,7 @@ void add_policies(nb::module_& core) {
   core.def("define", [](nb::object type, const std::string& name, const std::string& summary,
                         const std::vector<Declared>& declared, const std::vector<std::string>& needs,
                         bool ownership, const std::string& version) {
-    if (Running::any()) throw RunError("no policy can be defined while something runs");
+    if (Running::any()) throw RunError("no policy can be defined during a run");
     std::vector<Parameter> parameters;
     for (const Declared& one : declared) parameters.push_back(parameter_of(one));
     const std::vector<Parameter> own = parameters;

@@ -22,7 +22,7 @@ const char* name_of_access(Access access) {
 Access access_of(const std::string& name) {
   for (const Access access : {Access::direct, Access::intercept, Access::deny})
     if (name == name_of_access(access)) return access;
-  throw nb::value_error(fmt::format("access '{}', where there are direct, intercept and deny", name).c_str());
+  throw nb::value_error(fmt::format("access '{}', expected direct, intercept or deny", name).c_str());
 }
 
 std::optional<std::int64_t> ns_of(const std::optional<Duration>& duration) {
@@ -162,7 +162,8 @@ void add_orders(nb::module_& core) {
 
 void Epoch::Stamp::check() const {
   if (*now_ == then_) return;
-  PyErr_SetString(PyExc_ReferenceError, "this was of an earlier call of the policy; keep numbers, not views");
+  PyErr_SetString(PyExc_ReferenceError,
+                  "this view belongs to an earlier call of the policy; keep numbers, not views");
   throw nb::python_error();
 }
 

@@ -1,4 +1,4 @@
-// What a policy in Python sees and orders: wrappers that are of no more use when its call is over.
+// What a Python policy sees and orders: wrappers that become invalid when its call returns.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,14 +14,14 @@ namespace gangway::python {
 
 namespace nb = nanobind;
 
-// Grows with each call of a policy: a wrapper of an earlier call refuses to answer.
+// Increases with each call of a policy; wrappers of earlier calls refuse to answer.
 class Epoch {
  public:
   void next() { ++*now_; }
   class Stamp {
    public:
     Stamp(std::shared_ptr<const std::uint64_t> now) : now_(std::move(now)), then_(*now_) {}
-    // ReferenceError in Python.
+    // Raises ReferenceError in Python.
     void check() const;
 
    private:

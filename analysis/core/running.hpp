@@ -1,4 +1,4 @@
-// Whether something is being played: then no policy is defined, as others look for theirs.
+// Whether a run is in progress; then no policy may be defined, because runs look policies up.
 #pragma once
 
 namespace gangway::python {

@@ -1,8 +1,8 @@
-// Two result folders of one experiment, a prediction and a measurement: how far apart they are.
+// Compares two result folders of one experiment, a prediction and a measurement.
 //
-// A relative error is (predicted - measured) / measured: 0.1 is predicted 10% too large. It is 0 when both
-// are 0, infinite when only the measurement is, and none where one of them has no value. Percentiles are
-// nearest ranks.
+// A relative error is (predicted - measured) / measured: 0.1 means predicted 10% too large. It is 0 if both
+// are 0, infinite if only the measurement is 0, and none if either has no value. Percentiles are nearest
+// ranks.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace gangway {
 
-// Of a prediction, as above.
+// Relative error of a prediction, as defined above.
 double relative_error(double predicted, double measured);
 
 // One metric in both folders.
@@ -25,34 +25,35 @@ struct Compared {
   std::optional<double> relative_error() const;
 };
 
-// Relative errors of the NTT of single jobs that finished in both folders.
+// Relative errors of the NTT of jobs finished in both folders.
 struct JobErrors {
-  std::size_t jobs = 0;                        // 0: the numbers below are none
+  std::size_t jobs = 0;                        // 0: the values below are invalid
   double p50 = 0, p90 = 0, mean = 0, max = 0;  // of the absolute values
   double bias = 0, bias_p50 = 0;               // mean and median with sign
 };
 
-// Jobs that stand in both folders but did not finish in both.
+// Jobs of both folders that did not finish in both.
 struct Unfinished {
-  std::size_t predicted = 0, measured = 0, both = 0;  // not finished in the prediction only, ...
+  std::size_t predicted = 0, measured = 0,
+              both = 0;  // unfinished in the prediction only, in the measurement only, in both
 };
 
-// Clients that finished no job in some run: then metrics over clients have no value.
+// Clients that finished no job in some run; metrics over clients then have no value.
 struct Starved {
   std::vector<std::string> predicted, measured;
   bool equal() const { return predicted == measured; }
 };
 
-// A point under a policy.
+// A point under one policy.
 struct GroupComparison {
   std::uint32_t point = 0;
   std::string policy;
-  std::vector<Compared> metrics;  // those that are compared (metrics/metric.hpp), in their order
+  std::vector<Compared> metrics;  // the compared ones (metrics/metric.hpp), in order
   Starved starved;
   JobErrors ntt;
   Unfinished unfinished;
 
-  const Compared& metric(const std::string& name) const;  // one of those
+  const Compared& metric(const std::string& name) const;  // must be one of them
 };
 
 struct ClientComparison {
@@ -60,27 +61,27 @@ struct ClientComparison {
   std::string policy, client;
   std::vector<Compared> metrics;  // likewise
 
-  const Compared& metric(const std::string& name) const;  // one of those
+  const Compared& metric(const std::string& name) const;  // must be one of them
 };
 
-// The policies of a point by one metric.
+// The policies of a point, ranked by one metric.
 struct RankingComparison {
   std::uint32_t point = 0;
-  std::string metric;                            // one by which policies are ranked
-  std::vector<std::string> predicted, measured;  // policies, the best first
-  // Policies under which a client starves: they come after all others, and tie.
+  std::string metric;                            // one that ranks policies
+  std::vector<std::string> predicted, measured;  // policies, best first
+  // Policies that starve a client; they rank last and tie.
   std::vector<std::string> starved_predicted, starved_measured;
-  // Pairs that are more than 5% apart in both folders, the other way round.
+  // Pairs more than 5% apart in both folders, in opposite order.
   std::vector<std::pair<std::string, std::string>> swapped;
   bool equal() const { return swapped.empty(); }
 };
 
-// Rows that stand in one folder only.
+// Rows in one folder only.
 struct Unmatched {
   std::string file;
   bool in_prediction = false;  // else in the measurement
   std::size_t count = 0;
-  std::vector<std::string> first;  // a few of them, as their key columns with blanks between
+  std::vector<std::string> first;  // the first ones: key columns separated by blanks
 };
 
 struct ComparedFolder {
@@ -92,35 +93,36 @@ struct Comparison {
   ComparedFolder prediction, measurement;
   std::vector<GroupComparison> groups;      // by point, then policy
   std::vector<ClientComparison> clients;    // by point, policy, client
-  std::vector<RankingComparison> rankings;  // by point; those with two policies at least
+  std::vector<RankingComparison> rankings;  // by point; only points with at least two policies
   std::vector<Unmatched> unmatched;
   JobErrors ntt;  // over all jobs
   Unfinished unfinished;
 };
 
-// Reads summary.csv, clients.csv and, unless either experiment says `jobs: false`, jobs.csv of both. Throws
-// InputError when a folder is no finished result folder, a file is missing, cut off or malformed, the same
-// point has other swept values in the two, or they have no point and policy in common.
+// Reads summary.csv, clients.csv and, unless an experiment says `jobs: false`, jobs.csv of both. Throws
+// InputError if a folder is no finished result folder, a file is missing, truncated or malformed, a point has
+// different swept values, or no point and policy is in both.
 Comparison compare_folders(const std::filesystem::path& prediction, const std::filesystem::path& measurement);
 
-// Of each point with two policies or more that both folders have, by each metric that ranks.
+// Rankings of each point with at least two common policies, by each ranking metric.
 std::vector<RankingComparison> rankings_of(const std::vector<GroupComparison>& groups);
 
-// Everything, for programs; numbers that are none or infinite are null.
+// As JSON; invalid and infinite numbers are null.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 
-// The largest error that somebody is content with. Metrics: ntt_p50, ntt_p90 (of all jobs), those that rank
-// (the largest absolute relative error of a point and policy, infinite where other clients starve in the two
-// folders), ranking (the number of rankings not equal).
+// A limit for an error. Metrics: ntt_p50, ntt_p90 (of all jobs), ranking metrics (the largest absolute
+// relative error of a point and policy; infinite if different clients starve), ranking (the number of
+// different rankings).
 struct Limit {
   std::string metric;
   double most = 0;
 };
 
-// "ntt_p50=0.05,antt=10 %"; InputError (its place is `option`) when it is not such a list.
+// "ntt_p50=0.05,antt=10 %". InputError, at `option`, if malformed.
 std::vector<Limit> parse_limits(const std::string& option, std::string_view text);
 
-// What a limit limits; none when the folders do not say (no job finished in both, no jobs.csv, no ranking).
+// The value to compare with the limit. None if the folders lack it (no common finished job, no jobs.csv, no
+// ranking).
 std::optional<double> value_of(const Comparison& comparison, const std::string& metric);
 
 }  // namespace gangway

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse_twice(const Table& table) {
-  throw InputError({table.file().string(), table.line()}, "row", "the same key as in a row before",
+  throw InputError({table.file().string(), table.line()}, "row", "the same key as in an earlier row",
                    "each key once");
 }
 

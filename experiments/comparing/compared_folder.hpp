@@ -1,4 +1,4 @@
-// A result folder as comparisons read it.
+// A result folder read for comparison.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ using ClientKey = std::tuple<std::uint32_t, std::string, std::string>;
 struct SummaryRow {
   int line = 0;
   std::vector<std::string> swept;
-  std::vector<Compared> values;  // of one side only
+  std::vector<Compared> values;  // of one side
   std::vector<std::string> starved;
 };
 
@@ -28,13 +28,13 @@ struct Folder {
   ComparedFolder about;
   std::vector<std::string> swept;  // columns
   std::map<GroupKey, SummaryRow> summary;
-  std::map<ClientKey, std::vector<Compared>> clients;  // of one side only
+  std::map<ClientKey, std::vector<Compared>> clients;  // of one side
 };
 
-// Throws InputError as compare_folders() does.
+// Throws InputError like compare_folders().
 Folder read_folder(const std::filesystem::path& path);
 
-// Both sides of what two folders have of one row.
+// Combines both sides of a row.
 std::vector<Compared> both_sides(const std::vector<Compared>& predicted,
                                  const std::vector<Compared>& measured);
 

@@ -44,7 +44,7 @@ class JobReader {
                                           [](const Job& a, const Job& b) { return a.key() == b.key(); });
     if (twice != jobs.end())
       throw InputError({table_.file().string(), std::max(twice->line, std::next(twice)->line)}, "row",
-                       "the same key as in a row before", "each key once");
+                       "the same key as in an earlier row", "each key once");
     return jobs;
   }
 
@@ -59,7 +59,7 @@ class JobReader {
 
   std::uint32_t known(std::size_t column, const Numbers& numbers) const {
     const auto found = numbers.find(table_.text(column));
-    if (found == numbers.end()) table_.refuse(column, "a name that stands in clients.csv");
+    if (found == numbers.end()) table_.refuse(column, "a name from clients.csv");
     return found->second;
   }
 

@@ -5,8 +5,8 @@
 
 namespace gangway::compared {
 
-// Adds to the comparison, whose groups are there, what the jobs.csv of both folders say. Throws InputError
-// for one that is malformed.
+// Adds the content of both jobs.csv to a comparison whose groups exist. Throws InputError if one is
+// malformed.
 void match_jobs(const Folder& a, const Folder& b, Comparison& out);
 
 }  // namespace gangway::compared

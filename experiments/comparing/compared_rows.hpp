@@ -12,7 +12,7 @@ namespace gangway::compared {
 
 inline constexpr std::size_t kMostNamed = 5;
 
-// Rows of one folder only, counted and a few named.
+// Counts rows of one folder only, and keeps the first few.
 class UnmatchedRows {
  public:
   UnmatchedRows(std::string file, bool in_prediction) {
@@ -30,7 +30,7 @@ class UnmatchedRows {
   Unmatched unmatched_;
 };
 
-// Walks two ranges that are sorted by a key: pairs of equal key, and rows that stand alone.
+// Walks two ranges sorted by a key: pairs of equal key, and unmatched rows.
 template <typename Rows, typename Key, typename Both, typename First, typename Second>
 void merge(const Rows& a, const Rows& b, Key key, Both both, First only_a, Second only_b) {
   auto i = a.begin();

@@ -232,7 +232,7 @@ std::optional<Differences> differences_between(const Comparison& comparison,
       throw InputError(
           {"--metrics", 0}, "world",
           fmt::format("{} and {}", quote(comparison.prediction.world), quote(comparison.measurement.world)),
-          "two results of one world: a prediction is compared with a measurement by its errors");
+          "two results of one world; a prediction and a measurement are compared by errors");
     return std::nullopt;
   }
   const ReplicationSamples a = read_replications(comparison.prediction.path, metrics);
@@ -267,7 +267,7 @@ Differences differences_to_baseline(const fs::path& folder, const std::string& b
     throw InputError({"--baseline", 0}, "policy", quote(baseline), expected_names(baseline, policies));
   if (policies.size() < 2)
     throw InputError({"--baseline", 0}, "policies", "one only in " + folder.string(),
-                     "another one, to be compared with " + quote(baseline));
+                     "another policy, to be compared with " + quote(baseline));
   for (const auto& [point, own] : points) {
     if (std::find(own.begin(), own.end(), baseline) == own.end()) {
       out.left_out.push_back(fmt::format("point {}", point));
@@ -289,7 +289,8 @@ std::vector<std::string> parse_metrics(const std::string& option, std::string_vi
     more = comma != std::string_view::npos;
     if (more) text.remove_prefix(comma + 1);
     if (metric.empty() || std::find(metrics.begin(), metrics.end(), metric) != metrics.end())
-      throw InputError({option, 0}, "metric", quote(metric), "names of columns, each once, with commas");
+      throw InputError({option, 0}, "metric", quote(metric),
+                       "distinct names of columns, separated by commas");
     metrics.push_back(metric);
   }
   return metrics;

@@ -20,7 +20,7 @@ std::string how_compared(const Differences& d) {
   if (!d.paired)
     return fmt::format("Independent samples ({} and {}): Welch's t-test of {} and {} replications.",
                        seed(d.a), seed(d.b), a, b);
-  std::string text = fmt::format("Paired by replication, as both drew the same random numbers ({}): {}.",
+  std::string text = fmt::format("Paired by replication, because both drew the same random numbers ({}): {}.",
                                  seed(d.a), plural(std::min(a, b), "pair"));
   if (a != b)
     text += fmt::format(" {} has {} more, which are left out.", a > b ? "A" : "B",
@@ -34,7 +34,7 @@ bool has_sample(const ReplicatedFolder& side) { return side.replications > 1 && 
 std::string how_to_sample(const ReplicatedFolder& side) {
   const std::string run = fmt::format("`gangway run {}/manifest.json", side.folder.path);
   if (!side.kept)
-    return fmt::format("{} was written by a program that kept no replications.csv: {} --out NEW` makes it.",
+    return fmt::format("{} was written by a version without replications.csv: {} --out NEW` makes it.",
                        side.folder.path, run);
   return fmt::format("{} has one replication: {} --set replications=20 --out NEW` plays more.",
                      side.folder.path, run);
@@ -78,8 +78,7 @@ const char* name_of(Finding finding) {
 
 std::vector<std::string> conclusions(const Differences& d) {
   if (!has_sample(d.a) || !has_sample(d.b)) {
-    std::vector<std::string> said{
-        "Nothing can be said of chance: neither that these differences are real nor that they are not."};
+    std::vector<std::string> said{"So these differences may or may not be chance."};
     for (const ReplicatedFolder* side : {&d.a, &d.b})
       if (!has_sample(*side) && (side == &d.a || d.baseline.empty())) said.push_back(how_to_sample(*side));
     return said;

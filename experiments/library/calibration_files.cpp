@@ -62,7 +62,8 @@ std::string device_text(const Calibration& c, const std::string& name, const std
   return to_yaml(
       root,
       {{"",
-        "Times are medians, as the scheduler sees them: a launch until its first block is seen to run, and "
+        "Times are medians from the scheduler's point of view: a launch lasts until its first block is seen, "
+        "and "
         "so on; what it takes to\nnotice an end is contained in the kernels' times, so notice is 0. evict is "
         "what every eviction costs beside its longest\nblock-task. calibration.json has intervals and "
         "residuals."},
@@ -70,8 +71,7 @@ std::string device_text(const Calibration& c, const std::string& name, const std
         "host: a read of mapped host memory; those of all blocks go one after the other. device: a claim of "
         "the next block-task, which\nshows the flag; kernels' measured transformation_overhead contains it "
         "already."},
-       {"time_slice",
-        "Between contexts of two processes, without MPS: sim/recorded/README.md has the rules."}});
+       {"time_slice", "Between contexts of two processes without MPS; rules: sim/recorded/README.md."}});
 }
 
 Node measured(const Kernel& k) {

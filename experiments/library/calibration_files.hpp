@@ -1,5 +1,5 @@
-// A calibration as files: device.yaml and workload.yaml, which experiments use, calibration.json with every
-// median, interval, fit and residual, and samples.csv with every reading.
+// Writes a calibration: device.yaml and workload.yaml for experiments, calibration.json with medians,
+// intervals, fits and residuals, and samples.csv with all readings.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 
 namespace gangway {
 
-// Writes the four files into the folder. `name` becomes the device's, `command` says where they come from.
-// Throws RunError when a file cannot be written.
+// Writes the four files into the folder. `name`: of the device; `command`: their origin. Throws RunError if a
+// file cannot be written.
 void write_calibration(const Calibration& calibration, const std::string& name, const std::string& command,
                        const std::filesystem::path& folder);
 
-// Whether the folder holds a calibration already.
+// Whether the folder contains a calibration.
 bool holds_calibration(const std::filesystem::path& folder);
 
 }  // namespace gangway

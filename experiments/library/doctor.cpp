@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kServiceSocket = "/run/gangway/socket";  // packaging/gangway.service
-constexpr const char* kInstallDriver = "install NVIDIA's driver, or let this container see the GPU";
+constexpr const char* kInstallDriver = "install NVIDIA's driver, or give this container access to the GPU";
 
 Examined present(std::string what, std::string found) {
   return {std::move(what), true, std::move(found), {}, true};
@@ -64,7 +64,7 @@ Area simulation() {
   };
   return {"simulate",
           {present("program", build_version() + " " + build_commit()),
-           tried("files that come with it", "set GANGWAY_DATA to Gangway's sources", files),
+           tried("data files", "set GANGWAY_DATA to Gangway's sources", files),
            present("world host", fmt::format("{} CPU cores", std::thread::hardware_concurrency()))}};
 }
 
@@ -101,7 +101,7 @@ class Python {
     if (version.empty())
       return missing("Python", program_ + " does not run", "apt install python3, or set GANGWAY_PYTHON");
     if (!at_least(version, 3, 11))
-      return missing("Python", version + ", " + program_, "Python 3.11 or newer, as GANGWAY_PYTHON");
+      return missing("Python", version + ", " + program_, "set GANGWAY_PYTHON to Python 3.11 or newer");
     return present("Python", version + ", " + program_);
   }
   // A package of PyPI's, with its Debian name.
@@ -185,8 +185,8 @@ Area world_cuda(const Driver& driver) {
                                      "build again where nvcc of CUDA 12 or newer is in PATH: ./dev build")
                            : present("built with CUDA", version));
   if (!version.empty() && driver.facts && !driver.facts->gpus.empty())
-    area.parts.push_back(
-        tried("usable", "a driver that knows CUDA " + version, [] { return describe_cuda_device(0).name; }));
+    area.parts.push_back(tried("usable", "a driver that supports CUDA " + version,
+                               [] { return describe_cuda_device(0).name; }));
   const std::string mps = path_of_program("nvidia-cuda-mps-control");
   area.parts.push_back(optional_part(
       mps.empty() ? missing("MPS control", "no nvidia-cuda-mps-control",
@@ -201,7 +201,7 @@ Area records(const Driver& driver) {
           {gpu_part(driver),
            tried("recording library", "build again where cupti.h of CUDA 13.0 or newer is: ./dev build",
                  spool::recording_library),
-           tried("CUPTI", "install the CUDA toolkit's CUPTI, or say record --cupti PATH",
+           tried("CUPTI", "install the CUDA toolkit's CUPTI, or use record --cupti PATH",
                  [] { return spool::find_cupti({}); })}};
 }
 
@@ -210,19 +210,17 @@ Area records(const Driver& driver) {
 Examined known_driver(const Driver& driver) {
   const char* const what = "driver known";
   if (!driver.facts || driver.facts->cuda == 0)
-    return missing(what, driver.facts ? "it does not say its version" : "no driver", kInstallDriver);
+    return missing(what, driver.facts ? "unknown version" : "no driver", kInstallDriver);
   const std::string known = cuda_version_text(intercept::kKnownCuda);
   const std::string found = fmt::format("CUDA {}, of up to {}", cuda_version_text(driver.facts->cuda), known);
   if (driver.facts->cuda <= intercept::kKnownCuda) return present(what, found);
-  return missing(
-      what, found,
-      "functions that are new in it do not pass the gate; see functions_not_known in gangway status");
+  return missing(what, found, "its new functions bypass the gate; see functions_not_known in gangway status");
 }
 
 Examined runtime_folder() {
   const std::string problem = live::own_folder_problem();
   if (problem.empty()) return present("runtime folder", live::own_folder_path());
-  return missing("runtime folder", problem, "remove it, or set XDG_RUNTIME_DIR to a folder of yours");
+  return missing("runtime folder", problem, "remove it, or set XDG_RUNTIME_DIR to your own folder");
 }
 
 // The daemon that listens there, in words; empty: none.
@@ -230,7 +228,7 @@ std::string daemon_at(const std::string& socket) {
   if (!live::connect_to(socket)) return {};
   try {
     const Json status = Json::parse(live::ask_for_status(socket), nullptr, false);
-    if (!status.is_object()) return "something that is no daemon listens at " + socket;
+    if (!status.is_object()) return "a program other than the daemon listens at " + socket;
     return fmt::format("{}, process {}, at {}", status.value("policy", std::string("?")),
                        status.value("process", std::int64_t{0}), socket);
   } catch (const RunError& error) {
@@ -245,7 +243,7 @@ Examined no_daemon() {
       found += (found.empty() ? "" : "; ") + daemon;
   const char* const what = "no daemon at work";
   if (found.empty()) return present(what, "none listens at " + live::default_socket());
-  return missing(what, found, "gangway exec starts programs under it; end it for another policy");
+  return missing(what, found, "gangway exec starts programs under it; stop it to use another policy");
 }
 
 Examined service() {
@@ -291,7 +289,7 @@ Examined device_access() {
   for (const fs::path& file : device_files()) {
     if (access(file.c_str(), R_OK | W_OK) != 0)
       return missing(what, file.string() + ": " + std::strerror(errno),
-                     "let this user read and write it, by its group (ls -l says which) or as root");
+                     "let this user read and write it, through its group (see ls -l) or as root");
     fine += (fine.empty() ? "" : ", ") + file.string();
   }
   return fine.empty() ? missing(what, "no /dev/nvidia*", kInstallDriver) : present(what, fine);
@@ -299,7 +297,7 @@ Examined device_access() {
 
 Examined other_users() {
   const char* const what = "other users' programs";
-  if (geteuid() == 0) return present(what, "seen and scheduled, as this is root");
+  if (geteuid() == 0) return present(what, "seen and scheduled, because this is root");
   if (fs::exists(kServiceSocket) && access(kServiceSocket, R_OK | W_OK) == 0)
     return present(what, std::string("under the daemon at ") + kServiceSocket);
   return missing(what, "this user's alone",

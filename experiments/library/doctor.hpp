@@ -1,4 +1,4 @@
-// What this machine can do, and what to install for the rest.
+// Examines what this machine can do, and what is missing.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,27 +7,27 @@
 
 namespace gangway {
 
-// One thing that was looked for.
+// One requirement.
 struct Examined {
   std::string what;
   bool yes = false;
-  std::string found;   // its version or place, or what is wrong
-  std::string advice;  // where it is `no`: what to do about it
-  bool needed = true;  // whether the area is `no` without it
+  std::string found;   // its version or place, or the problem
+  std::string advice;  // what to do if it is missing
+  bool needed = true;  // whether the area requires it
 };
 
-// What a user wants to do, and what it needs.
+// A task of users, with its requirements.
 struct Area {
   std::string name;
   std::vector<Examined> parts;
-  bool yes() const;  // all that is needed is there
+  bool yes() const;  // all required parts are present
 };
 
-// Looks at this machine: starts Python, loads the CUDA driver and CUPTI where they are, asks a daemon that
-// listens for its status, and changes nothing. What is missing is told, never thrown.
+// Examines this machine: starts Python, loads the CUDA driver and CUPTI if present, and asks a running daemon
+// for its status. Changes nothing and never throws.
 std::vector<Area> examine_machine();
 
-// {version, areas: [{name, yes, parts: [{what, yes, needed, found, advice}]}]}, for programs.
+// As JSON: {version, areas: [{name, yes, parts: [{what, yes, needed, found, advice}]}]}.
 nlohmann::ordered_json examined_json(const std::vector<Area>& areas);
 
 }  // namespace gangway

@@ -44,7 +44,7 @@ std::vector<LibraryFile> found(const std::string& what) {
   const bool set = std::getenv("GANGWAY_DATA") != nullptr;
   throw InputError({set ? "GANGWAY_DATA" : "gangway", 0}, what, missing,
                    set ? "a folder with models/devices, workloads and experiments"
-                       : "the files that come with Gangway: set GANGWAY_DATA to where they are");
+                       : "Gangway's data files: set GANGWAY_DATA to their folder");
 }
 
 void check_folder(const std::string& what) {

@@ -1,4 +1,4 @@
-// The files that come with Gangway, by name.
+// Gangway's own data files, by name.
 #pragma once
 
 #include <filesystem>
@@ -14,24 +14,20 @@ struct LibraryFile {
   std::string path;
 };
 
-// What there is of "devices", "workloads" or "experiments", sorted by name. Found below the folder in the
-// environment variable GANGWAY_DATA, or else where Gangway was built or installed from. Throws InputError
-// where there is no such folder.
+// The "devices", "workloads" or "experiments", sorted by name. Searched in the folder named by GANGWAY_DATA,
+// else where Gangway was built or installed. Throws InputError if there is no such folder.
 std::vector<LibraryFile> library(const std::string& what);
 
-// A file that comes with Gangway and is none of these, such as "examples/skeletons/workload.yaml". Throws
-// InputError where it is not there.
+// Another data file, such as "examples/skeletons/workload.yaml". Throws InputError if missing.
 std::filesystem::path library_file(const std::string& path);
 
-// The folder from which Python finds the package `gangway`: in a checkout, or in a wheel. Empty where neither
-// is, and Python has it by itself or not at all.
+// The folder of the Python package `gangway`, in a checkout or a wheel. Empty if Python must find it itself.
 std::filesystem::path python_package();
 
-// The Python that is to run it: what the environment variable GANGWAY_PYTHON says, else the system's.
+// The Python to run it: GANGWAY_PYTHON, else the system's.
 std::string python_program();
 
-// What a name in the library, or the path of a file as seen from `folder`, stands for; a mapping stands for
-// itself. Throws InputError.
+// Resolves a library name, or a path relative to `folder`. A mapping is returned as it is. Throws InputError.
 Node resolve(const Field& field, const std::string& what, const std::filesystem::path& folder);
 
 }  // namespace gangway

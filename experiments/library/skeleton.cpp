@@ -30,7 +30,7 @@ void check_name(SkeletonKind kind, const std::string& name) {
   if (!is_alphanumeric(name.front())) field.fail("a name that begins with a letter or a digit");
   const auto taken = Policies::names();
   if (is_policy(kind) && std::find(taken.begin(), taken.end(), name) != taken.end())
-    field.fail(quote(name) + ", which Gangway has itself", "another name");
+    field.fail(quote(name) + ", a name of Gangway's own", "another name");
 }
 
 // "longest-first": LongestFirst.

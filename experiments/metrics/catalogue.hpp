@@ -1,4 +1,4 @@
-// All metrics of a level, whatever they are computed from.
+// All metrics of a level.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,19 +10,19 @@
 
 namespace gangway {
 
-// In the order of their columns.
+// In column order.
 std::vector<const Metric*> metrics_of(Level level);
 
-// Null where there is none of that name.
+// Null for an unknown name.
 const Metric* find_metric(Level level, std::string_view name);
-// One that is there.
+// The name must exist.
 const Metric& metric_of(Level level, std::string_view name);
 
-// The names of those that a condition holds for.
+// Names of the metrics that satisfy a condition.
 std::vector<std::string> metric_names(Level level, bool (*which)(const Metric&));
 
-// Of a point or of a client, as published values may name them: numbers. Those of services are a client's,
-// too.
+// Numeric metrics of a point or a client, as published values may name them. Those of services count as a
+// client's.
 std::vector<std::string> point_metrics();
 std::vector<std::string> client_metrics();
 
@@ -30,7 +30,7 @@ std::vector<std::string> client_metrics();
 bool is_time_metric(std::string_view column);
 
 // `gangway list metrics`: name, level, file, label, heading, unit, better, summary, whether it has an
-// interval, and of what it is part.
+// interval, and what it is part of.
 nlohmann::ordered_json metrics_json();
 
 }  // namespace gangway

@@ -1,6 +1,6 @@
-// The one table of what is measured. Each metric is one entry: the columns of result files, what published
-// values and comparisons may name, rankings, `gangway list metrics`, the labels of figures and the reference
-// in README.md follow from it.
+// The single table of metrics. Each metric is one entry. Columns of result files, names in published values
+// and comparisons, rankings, `gangway list metrics`, labels of figures and the reference in README.md follow
+// from it.
 #pragma once
 
 #include <algorithm>
@@ -16,36 +16,36 @@
 
 namespace gangway {
 
-// Of what a metric says something, and in which file: all clients of a point under a policy (summary.csv and
-// replications.csv), one of them (clients.csv), one as a service (services.csv and
-// service_replications.csv), one job (jobs.csv).
+// What a metric describes, and its file: all clients of a point under a policy (summary.csv and
+// replications.csv), one client (clients.csv), a client as a service (services.csv and
+// service_replications.csv), or a job (jobs.csv).
 enum class Level { point, client, service, job };
 enum class MetricUnit { ns, per_second, share, ratio, count, text };
 enum class Better { neither, lower, higher };
 
-// What a metric says of itself.
+// The description of a metric.
 struct Metric {
   std::string name = {};   // the column
-  std::string label = {};  // in figures and tables; a time's has no unit
+  std::string label = {};  // in figures and tables; without unit for times
   MetricUnit unit = MetricUnit::ratio;
   Better better = Better::neither;
   std::string meaning = {};  // what it is and how it is computed, in one sentence
-  std::string heading = {};  // of a narrow column; empty: the label
-  bool compared = false;     // `gangway compare` shows the error of a prediction
-  bool tested = false;  // ... and tests whether two simulations differ in it, unless others are asked for
-  bool ranked = false;  // policies are ranked by it; none where a client starves
+  std::string heading = {};  // for a narrow column; empty: the label
+  bool compared = false;     // `gangway compare` shows its error in predictions
+  bool tested = false;       // ... and tests it by default in comparisons of simulations
+  bool ranked = false;       // policies are ranked by it; no value if a client starves
 
   bool is_number() const { return unit != MetricUnit::text; }
   const std::string& short_label() const { return heading.empty() ? label : heading; }
 };
 
-// One that is computed from a Sample (samples.hpp).
+// A metric computed from a Sample (samples.hpp).
 template <typename Sample>
 struct MetricOf {
   using Value = std::function<Cell(const Sample&)>;
   using Condition = std::function<bool(const Sample&)>;
 
-  // Without `its_ci95` it has no interval.
+  // Without `its_ci95` there is no interval.
   MetricOf(Metric says, Value its_value, Value its_ci95 = {}, std::string behind = {},
            Condition if_there = {})
       : about(std::move(says)),
@@ -57,18 +57,18 @@ struct MetricOf {
   Metric about;
   Value value;
   Value ci95;  // half-width of the interval
-  // The interval's column stands behind this metric's, or, if empty, behind its own metric's.
+  // The interval's column follows this metric's column; empty: its own metric's.
   std::string ci95_behind;
   Condition is_there;  // empty: always
 };
 
-// All metrics of a kind in the order of their columns: those that come with Gangway, then others.
+// All metrics of a kind in column order: Gangway's own, then others.
 template <typename Entry>
 class Metrics {
  public:
   static const std::list<Entry>& all() { return entries(); }
 
-  // Before main() only. Ends the program when the name is taken: one line on stderr, exit code 1.
+  // Before main() only. If the name is taken, ends the program: one line on stderr, exit code 1.
   static void add(Entry entry, const std::source_location& where) {
     for (const Entry& there : entries())
       if (there.about.name == entry.about.name) stop_at_start(entry.about.name, place_of_usual(), where);
@@ -92,7 +92,7 @@ struct MetricRegistration {
   }
 };
 
-// Adds the columns of all metrics that the sample has.
+// Adds the columns of all metrics present in the sample.
 template <typename Sample>
 void add_metrics(Row& row, const Sample& sample) {
   using Entry = MetricOf<Sample>;

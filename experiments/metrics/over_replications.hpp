@@ -1,4 +1,4 @@
-// Values of replications, put together.
+// Combines values of replications.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline double sum_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// get() of each replication. None where one of them has no value: of the rest alone it would flatter.
+// get() of each replication. None if one has no value, because the rest alone would be biased.
 template <typename Replication, typename Get>
 std::vector<double> over_replications(const std::vector<Replication>& replications, Get get) {
   std::vector<double> values;

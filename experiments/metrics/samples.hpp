@@ -1,4 +1,4 @@
-// What metrics of each level are computed from.
+// The data from which metrics of each level are computed.
 #pragma once
 
 #include <vector>
@@ -13,29 +13,28 @@
 
 namespace gangway {
 
-// All replications, in order and at least one, of a point under a policy.
+// All replications, at least one, of a point under a policy, in order.
 struct PointSample {
-  const std::vector<std::string>& clients;  // names, as ReplicationMetrics::clients has them
+  const std::vector<std::string>& clients;  // names, as in ReplicationMetrics::clients
   const std::vector<ReplicationMetrics>& replications;
-  const ResponsePercentiles& responses;         // of the jobs of all clients
-  const std::vector<double>& switching;         // by replication, where it is known
-  const std::vector<double>& evictions_by_gpu;  // summed over replications; empty where not counted
-  const Lateness* lateness = nullptr;           // null for a replication by itself
-  double shortest_alone_ns = 0;                 // the least of the clients' mean times alone
+  const ResponsePercentiles& responses;         // of all clients' jobs
+  const std::vector<double>& switching;         // by replication, if known
+  const std::vector<double>& evictions_by_gpu;  // summed over replications; empty if not counted
+  const Lateness* lateness = nullptr;           // null for a single replication
+  double shortest_alone_ns = 0;                 // least mean time alone of all clients
 };
 
-// Of one client. What is averaged over its jobs has no value where it starved.
+// One client. Averages over its jobs have no value if it starved.
 struct ClientSample {
   std::size_t client = 0;
   const std::vector<ReplicationMetrics>& replications;
-  const ResponsePercentiles& responses;  // of its jobs; without any where it starved
-  const std::vector<std::vector<SliceUse>>&
-      slices;  // by replication and client; each empty where not counted
+  const ResponsePercentiles& responses;              // of its jobs; empty if it starved
+  const std::vector<std::vector<SliceUse>>& slices;  // by replication and client; empty if not counted
 
   bool starved() const;  // in any replication
 };
 
-// Of one client as a service.
+// One client as a service.
 struct ServiceSample {
   const std::vector<ServiceMetrics>& replications;
   const ResponsePercentiles& latencies;  // likewise
@@ -46,7 +45,7 @@ using PointMetric = MetricOf<PointSample>;
 using ClientMetric = MetricOf<ClientSample>;
 using ServiceMetric = MetricOf<ServiceSample>;
 
-// jobs.csv may be long, so that a job's metrics append their text to its row.
+// jobs.csv may be long, so job metrics append text to the row.
 struct JobMetric {
   enum class Kind { whole, number, text };
   Metric about;
@@ -54,7 +53,7 @@ struct JobMetric {
   std::function<void(std::string&, const JobResult&)> append;
 };
 
-// Percentiles of latencies that services.csv has, as shares.
+// Latency percentiles in services.csv, as shares.
 std::vector<double> service_percentiles();
 
 template <>

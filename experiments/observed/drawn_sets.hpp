@@ -1,5 +1,4 @@
-// Random task sets of kernels as a calibration measured them, to be held against their bounds on the device
-// that it measured.
+// Random task sets of calibrated kernels, to be checked against their bounds on the calibrated device.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +13,12 @@
 
 namespace gangway {
 
-// What a folder of `gangway calibrate` says of kernels and commands: the largest readings.
+// The largest readings of kernels and commands in a `gangway calibrate` folder.
 struct MeasuredKernels {
   struct One {
     std::string name, code_text;
     std::shared_ptr<const KernelCode> code;
-    std::int64_t run_ns = 0;       // alone, in the preemptible form
+    std::int64_t run_ns = 0;       // alone, in preemptible form
     std::int64_t eviction_ns = 0;  // from the order, at any moment, until the last block is gone
   };
   Device device;
@@ -27,26 +26,26 @@ struct MeasuredKernels {
   std::int64_t launch_ns = 0;  // and relaunch
   std::int64_t pending_ns = 0;
 
-  // Of one mechanism; empty: the first that was measured. Throws InputError for what is no calibration, and
-  // where no kernel was measured.
+  // For one mechanism; empty: the first measured. Throws InputError if the folder is no calibration or
+  // contains no kernels.
   MeasuredKernels(const std::filesystem::path& folder, const std::string& mechanism);
 };
 
 struct DrawnSetOptions {
-  double slack = 0.02;  // kernels may take this share longer than measured
-  double margin = 1.5;  // commands may take so many times as long as measured
-  bool queues = true;   // also sets that share the device block by block
-  std::vector<std::pair<std::string, std::string>> costs;  // by key: instead of those below, for all sets
+  double slack = 0.02;  // share by which kernels may exceed their measured time
+  double margin = 1.5;  // factor by which commands may exceed their measured time
+  bool queues = true;   // include sets that share the device block by block
+  std::vector<std::pair<std::string, std::string>> costs;  // by key: replace the defaults below, for all sets
 };
 
-// Costs that no calibration measures, unless the options give them: of owners, lateness 50 us and resume 20
-// us; of queues, lateness 50 us, issue 12 us, stream 4 us, refill 2 us, change 3 us, clock 3 us, block 2 us.
+// Costs that calibration does not measure, unless given in the options. Owners: lateness 50 us, resume 20 us.
+// Queues: lateness 50 us, issue 12 us, stream 4 us, refill 2 us, change 3 us, clock 3 us, block 2 us.
 class DrawnSets {
  public:
   DrawnSets(MeasuredKernels measured, DrawnSetOptions options, std::uint64_t seed);
-  // Set `number`, named set-NUMBER: in turns fixed priorities, round robin and a queue. The same seed and
-  // number always give the same set, whose tasks all have a bound. Throws InputError for costs that its form
-  // has not, RunError when 1,000 draws gave no such set.
+  // Set `number`, named set-NUMBER; by turns fixed priorities, round robin and a queue. Deterministic in seed
+  // and number; all its tasks have a bound. Throws InputError for costs that its form lacks, RunError if
+  // 1,000 draws gave no such set.
   TaskSet draw(std::uint64_t number) const;
 
  private:

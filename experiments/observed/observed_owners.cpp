@@ -104,7 +104,8 @@ class PlayedOwners {
   void add_client(std::size_t i) {
     const OwningTask& task = set_.tasks[i];
     if (!task.period)
-      refuse_set(world_, fmt::format("tasks.{}.T", task.name), "none", "a period: releases have to be timed");
+      refuse_set(world_, fmt::format("tasks.{}.T", task.name), "none",
+                 "a period, because releases are timed");
     Client client;
     client.name = task.name;
     client.priority = static_cast<std::int32_t>(set_.tasks.size() - i);

@@ -81,8 +81,9 @@ class PlayedQueue {
     const std::int64_t least = (real.sm.threads + real.sm.blocks - 1) / real.sm.blocks;
     for (const SporadicTask& task : set_.tasks)
       if (task.grid.threads < least || task.grid.threads % 32 != 0)
-        refuse_set(world_, fmt::format("tasks.{}.b", task.name), std::to_string(task.grid.threads),
-                   fmt::format("a multiple of 32 from {} on: else warps and block slots would count", least));
+        refuse_set(
+            world_, fmt::format("tasks.{}.b", task.name), std::to_string(task.grid.threads),
+            fmt::format("a multiple of 32 from {} on; otherwise warps and block slots would matter", least));
   }
 
   void add_client(const SporadicTask& task) {

@@ -1,4 +1,4 @@
-// Releases of one run that is to be held against a bound.
+// Releases of a run that is checked against a bound.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace gangway {
 
-// Of one task.
+// Releases of one task.
 struct TaskReleases {
   std::vector<Duration> nominal;  // at least a period apart
-  std::vector<Duration> actual;   // later by the task's jitter at most, in order
+  std::vector<Duration> actual;   // later by at most the task's jitter, in order
 };
 
 struct ReleasedRun {
@@ -22,15 +22,15 @@ struct ReleasedRun {
 
 struct ReleasedTask {
   Duration period, jitter;
-  Duration lead;  // so much earlier than others it may have come to hold them up
+  Duration lead;  // how much earlier than others it may arrive to delay them
 };
 
-// Runs of `length` in all, of each pattern one; every task has a job in each. The same random numbers give
-// the same releases.
+// Runs with total `length`, one per pattern; every task has a job in each. Deterministic in the random
+// numbers.
 std::vector<ReleasedRun> released_runs(const std::vector<ReleasedTask>& tasks, Duration length,
                                        std::uint64_t seed);
 
-// With jitter on top of nominal releases: the longest and none often enough for two jobs to come together.
+// Adds jitter to nominal releases: often the longest and none, so that two jobs come close together.
 TaskReleases with_jitter(std::vector<Duration> nominal, Duration jitter, Stream& random);
 
 }  // namespace gangway

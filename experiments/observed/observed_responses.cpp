@@ -10,8 +10,7 @@ ObservedResponses observe_responses(const TaskSet& set, const ObserveOptions& op
                                     const std::atomic<bool>& stop) {
   if (std::holds_alternative<OwningTasks>(set.tasks)) return observe_owners(set, options, stop);
   if (std::holds_alternative<SporadicTasks>(set.tasks)) return observe_queue(set, options, stop);
-  refuse_set(*options.world, "streams", "kernels submitted once",
-             "a set of tasks that release jobs again and again");
+  refuse_set(*options.world, "streams", "kernels submitted once", "tasks that release jobs repeatedly");
 }
 
 Rational nanoseconds(const TaskSet& set, const Rational& time) { return time * SetClock(set).scale(); }

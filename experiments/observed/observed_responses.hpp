@@ -1,6 +1,6 @@
-// Task sets played for real, or as a device would play them that is as slow as the set's costs say: jobs are
-// released as the analysis allows, and what is seen is held against the bounds with costs and against what
-// these assume (models/bounds/measured_costs.hpp).
+// Plays task sets on a device, or in simulation with the set's costs. Jobs are released as the analysis
+// allows; responses are checked against the bounds with costs, and runs against the assumptions of these
+// bounds (models/bounds/measured_costs.hpp).
 #pragma once
 
 #include <atomic>
@@ -19,39 +19,39 @@ namespace gangway {
 
 struct ObserveOptions {
   const WorldEntry* world = nullptr;
-  std::string mechanism;      // of evictions; empty: the usual one
-  Duration length{};          // jobs are released for so long, over all patterns of releases
-  std::uint64_t search = 50;  // simulations for each task that look for bad releases, where blocks share
+  std::string mechanism;      // of evictions; empty: the default
+  Duration length{};          // duration of releases, over all patterns
+  std::uint64_t search = 50;  // simulations per task that search for bad releases, for block-sharing sets
   std::uint64_t seed = 1;
 };
 
 struct ObservedTask {
   Duration response;
-  std::string pattern;  // of releases, the first that gave it
+  std::string pattern;  // the first release pattern that caused it
   std::uint32_t job = 0;
 };
 
 struct ObservedResponses {
-  std::vector<std::optional<ObservedTask>> tasks;  // in the file's order; none: nothing finished
+  std::vector<std::optional<ObservedTask>> tasks;  // in file order; none: nothing finished
   Assumptions assumptions;
   std::uint64_t jobs = 0;
   bool interrupted = false;
 };
 
-// One run for each pattern of releases: together, nearly together in another order each, at offsets,
-// sporadically, in bursts, nearly periodically, and as a search found bad in simulation. On `sim` every cost
-// takes any time up to what the set allows it. Throws InputError for what the world or its device cannot
-// play: times without a unit, a set that does not fit, another form of set.
+// One run per release pattern: together, nearly together in changing order, with offsets, sporadic, in
+// bursts, nearly periodic, and patterns that a search found to be bad. On `sim`, each cost takes any time up
+// to its limit. Throws InputError for what the world or its device cannot play: times without a unit, a set
+// that does not fit, another form of set.
 ObservedResponses observe_responses(const TaskSet& set, const ObserveOptions& options,
                                     const std::atomic<bool>& stop);
 
-// What was seen against a bound: in ns.
+// Converts a time of the set to ns.
 Rational nanoseconds(const TaskSet& set, const Rational& time);
 
 struct Judgement {
-  std::vector<std::optional<double>> ratios;  // observed over the tightest bound, by task
-  std::string violated;                       // a response above a bound: one line; empty if there is none
-  std::string unmet;                          // an assumption that did not hold, the worst; likewise
+  std::vector<std::optional<double>> ratios;  // observed over tightest bound, by task
+  std::string violated;                       // a response above a bound, one line; empty if none
+  std::string unmet;                          // the worst violated assumption, one line; empty if none
 };
 Judgement judge(const TaskSet& set, const BoundReport& bounds, const ObservedResponses& seen);
 

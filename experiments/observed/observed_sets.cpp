@@ -68,7 +68,7 @@ void refuse_other(const std::filesystem::path& folder, const std::string& reques
   if (std::filesystem::exists(said)) {
     if (read_file(said) != request + "\n")
       throw InputError({folder.string(), 0}, "--out", "results of another request",
-                       "a new folder, or the request that request.txt has");
+                       "a new folder, or the request in request.txt");
     return;
   }
   if (std::filesystem::exists(folder) && !std::filesystem::is_empty(folder))

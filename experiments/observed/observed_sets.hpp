@@ -1,4 +1,4 @@
-// Many random task sets held against their bounds, a folder of results that can be gone on with.
+// Checks many random task sets against their bounds; the result folder can be continued.
 #pragma once
 
 #include <atomic>
@@ -12,21 +12,21 @@
 namespace gangway {
 
 struct ObservedSets {
-  std::uint64_t sets = 0;  // that there are now, of those wanted
+  std::uint64_t sets = 0;  // sets present
   std::uint64_t tasks = 0;
-  std::uint64_t held = 0;      // sets of which every assumption held
-  std::uint64_t violated = 0;  // of these, with a response above a bound
-  std::uint64_t above = 0;     // sets with a response above a bound and an assumption that did not hold
-  std::string first_violated;  // says it
-  // Observed over bound, of tasks of sets whose assumptions held.
+  std::uint64_t held = 0;      // sets that met every assumption
+  std::uint64_t violated = 0;  // of these, sets with a response above a bound
+  std::uint64_t above = 0;     // sets with a response above a bound and a violated assumption
+  std::string first_violated;  // describes it
+  // Observed over bound, for tasks of sets that met their assumptions.
   double p50 = 0, p90 = 0, p99 = 0, largest = 0;
   bool interrupted = false;
 };
 
-// Draws and plays the sets 0 to `count` - 1 that the folder does not have yet. sets.csv gets a row for each,
-// tasks.csv for each of their tasks, assumptions.csv for each assumption of these, sets/set-N.yaml what
-// `gangway bound` plays again. `request` says what all of that depends on: a folder that was begun with
-// another one is refused with InputError. `progress` is told each row of sets.csv.
+// Draws and plays the sets from 0 to `count` - 1 missing in the folder. Writes a row per set to sets.csv, per
+// task to tasks.csv, per assumption to assumptions.csv, and sets/set-N.yaml for `gangway bound`. `request`
+// identifies the inputs: a folder of another request is refused with InputError. `progress` receives each row
+// of sets.csv.
 ObservedSets observe_sets(const DrawnSets& drawn, std::uint64_t count, const ObserveOptions& options,
                           const std::string& request, const std::filesystem::path& folder,
                           const std::function<void(const std::string&)>& progress,

@@ -1,4 +1,4 @@
-// What plays of task sets have in common, whoever plays them.
+// Common to all ways of playing task sets.
 #pragma once
 
 #include <memory>
@@ -10,26 +10,26 @@
 
 namespace gangway {
 
-// Times of a set in whole ns. Throws InputError for a set without a unit.
+// A set's times in whole ns. Throws InputError for a set without a unit.
 class SetClock {
  public:
   explicit SetClock(const TaskSet& set);
   Duration down(const Rational& time) const { return {*Rational::floor_of(time * scale_, 1).integer()}; }
   Duration up(const Rational& time) const { return {*Rational::ceil_of(time * scale_, 1).integer()}; }
-  const Rational& scale() const { return scale_; }  // ns in one of the set's units
+  const Rational& scale() const { return scale_; }  // ns per unit of the set
 
  private:
   Rational scale_;
 };
 
-// Throws InputError with `--world NAME` as its origin.
+// Throws InputError with `--world NAME` as origin.
 [[noreturn]] void refuse_set(const WorldEntry& world, const std::string& key, const std::string& found,
                              const std::string& expected);
 
-// The device of a world in real time; throws RunError where there is none.
+// The device of a real-time world. Throws RunError if there is none.
 Device real_device_of(const WorldEntry& world);
 
-// The largest response of each client in runs one after the other, beside a sink that judges the runs.
+// The largest response of each client over consecutive runs, beside a sink that judges the runs.
 class ObservedRun : public TraceSink {
  public:
   ObservedRun(TraceSink& judge, const std::vector<std::vector<Duration>>& nominal,
@@ -41,7 +41,7 @@ class ObservedRun : public TraceSink {
   bool wants_blocks() const override { return judge_.wants_blocks(); }
   void uncertain(Duration clock) override { judge_.uncertain(clock); }
   bool stopped() const override { return stop_; }
-  // Puts what is larger than was known before into `out`.
+  // Adds responses larger than those known to `out`.
   void add_to(ObservedResponses& out, const std::string& pattern) const;
 
  private:
@@ -52,10 +52,10 @@ class ObservedRun : public TraceSink {
   std::uint64_t jobs_ = 0;
 };
 
-// Sets the releases of the clients, in the order of the run's tasks, and returns the nominal ones.
+// Sets the clients' releases, in the order of the run's tasks; returns the nominal ones.
 std::vector<std::vector<Duration>> release(Workload& workload, const ReleasedRun& run);
 
-// On `sim` a cost takes this share of what it may take: all of it, or any share.
+// Share of a cost's limit taken on `sim`: all, or random.
 class CostShare {
  public:
   CostShare(std::uint64_t seed, std::uint64_t run) : random_(seed, "costs", {run}), all_(run % 2 == 0) {}

@@ -44,7 +44,7 @@ std::vector<PrintedNumber> read_numbers(Mapping& m) {
   if (value) return {read_number(*value, "")};
   std::vector<PrintedNumber> numbers;
   if (!values) return numbers;
-  if (!values->is_mapping()) values->fail("a mapping from what each is of to a number");
+  if (!values->is_mapping()) values->fail("a mapping from subjects to numbers");
   for (const auto& [what, node] : values->node().entries)
     numbers.push_back(read_number(Field(node, values->path() + "." + what), what));
   return numbers;
@@ -152,7 +152,7 @@ class Audit {
 
   static std::string numbers_expected(const PrintedStatement& statement, const PublishedValue& value) {
     if (statement.numbers.empty())
-      return fmt::format("{}, as {} has no number", value.neutral(), statement.id);
+      return fmt::format("{}, because {} has no number", value.neutral(), statement.id);
     std::vector<double> numbers;
     for (const PrintedNumber& number : statement.numbers) numbers.push_back(number.value);
     return fmt::format("what {} has: {}", statement.id, fmt::join(numbers, ", "));
@@ -206,7 +206,7 @@ class Audit {
         throw InputError(entry.value.origin, entry.value.path,
                          fmt::format("{} as {}, which counts in {}.yaml", statement.id,
                                      entry.value.class_name, counted->experiment),
-                         "class input, as nothing counts twice");
+                         "class input, because nothing counts twice");
     }
   }
 

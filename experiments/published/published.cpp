@@ -78,7 +78,7 @@ void check_relation(const PublishedValue& value, const Field& field) {
     field.fail("class order with relation =", "a class with a tolerance, or another relation");
   if (near && value.relation != "=")
     field.fail(fmt::format("class {} with relation {}", value.class_name, value.relation),
-               "class order, as there is nothing to be near to");
+               "class order, because no value is given to compare with");
   if ((value.relation == "in") != value.published_to.has_value())
     field.fail(value.published_to ? "a range with relation " + value.relation : "one number with relation in",
                "relation in with a range, and with nothing else");
@@ -152,7 +152,7 @@ void refuse_repeated(const std::vector<PublishedValue>& values) {
     const auto [first, is_new] = seen.emplace(what, &value);
     if (!is_new)
       throw InputError(value.origin, value.path, "the same measured quantity as " + first->second->path,
-                       "one entry for each, so that nothing counts twice");
+                       "one entry for each quantity");
   }
 }
 

@@ -74,7 +74,7 @@ void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error && !fs::is_directory(path))  // another process may have made it meanwhile
-    throw RunError("cannot make the folder " + path.string() + ": " + error.message());
+    throw RunError("cannot create the folder " + path.string() + ": " + error.message());
 }
 
 void refuse_file(const fs::path& out, const char* option) {
@@ -89,7 +89,7 @@ void make_empty_folder(const fs::path& path, const char* option) {
   refuse_file(path, option);
   make_folder(path);
   if (!fs::is_empty(path))
-    throw InputError({path.string(), 0}, option, "a folder that holds something", "an empty folder");
+    throw InputError({path.string(), 0}, option, "a folder that is not empty", "an empty folder");
 }
 
 }  // namespace gangway

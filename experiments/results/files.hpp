@@ -1,4 +1,4 @@
-// Writing files so that nothing half-written is ever left under a final name.
+// Writes files so that no partial file appears under a final name.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace gangway {
 
-// A file that appears under its name when commit() returns, and not before; without commit() nothing is left.
-// Every failure (no permission, disk full) is a RunError that names the file and the system's reason.
+// A file that appears under its name when commit() returns; without commit() nothing remains. Failures (no
+// permission, disk full) are RunErrors with the file and the system's reason.
 class NewFile {
  public:
   explicit NewFile(std::filesystem::path path);
@@ -20,9 +20,9 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void write(std::string_view text);
-  // Bytes that were written before; what is written afterwards still goes to the end.
+  // Overwrites earlier bytes; later writes still append.
   void overwrite(std::uint64_t place, const std::string& text);
-  FileFacts facts();  // of what was written, unless overwritten; nothing more can be
+  FileFacts facts();  // of the written content, unless overwritten; writing is then finished
   void commit();
 
  private:
@@ -34,14 +34,14 @@ class NewFile {
 };
 
 void write_file(const std::filesystem::path& path, const std::string& text);
-std::string read_file(const std::filesystem::path& path);  // RunError when it cannot be read
-void make_folder(const std::filesystem::path& path);       // with parents; RunError when it cannot be made
+std::string read_file(const std::filesystem::path& path);  // RunError if unreadable
+void make_folder(const std::filesystem::path& path);       // with parents; RunError on failure
 
-// Throws InputError where what was given as --out cannot be a folder, as it or what leads to it is a file.
+// Throws InputError if the --out path, or part of it, is a file.
 void refuse_file(const std::filesystem::path& out, const char* option = "--out");
 
-// Makes a folder, with parents, for files that `option` asks for. Throws InputError where there is a file, or
-// a folder that holds anything.
+// Creates a folder, with parents, for files requested by `option`. Throws InputError if it is a file or not
+// empty.
 void make_empty_folder(const std::filesystem::path& path, const char* option);
 
 }  // namespace gangway

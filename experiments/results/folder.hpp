@@ -17,43 +17,43 @@
 
 namespace gangway {
 
-// A row of summary.csv, to be shown.
+// A row of summary.csv for display.
 struct ReportedRow {
   std::uint32_t point = 0;
   std::string policy;
   std::vector<std::string> values;  // swept, as text
-  Row summary;                      // empty where the group failed
-  std::string error;                // then one line
+  Row summary;                      // empty if the group failed
+  std::string error;                // one line, if it failed
 };
 
 struct Findings {
   std::vector<Verdict> verdicts;       // on the published values
-  std::vector<ReportedRow> rows;       // the first of summary.csv
-  std::optional<std::string> warning;  // of launches that take much of the time
+  std::vector<ReportedRow> rows;       // the first rows of summary.csv
+  std::optional<std::string> warning;  // if launches take much of the time
 };
 
 class ResultFolder {
  public:
   static constexpr std::size_t kMostReported = 60;
 
-  // As ResultParts opens it.
+  // Opened as by ResultParts.
   ResultFolder(std::filesystem::path path, const Experiment& experiment, ResultKey key, bool force);
 
   ResultParts& parts() { return parts_; }
-  bool complete() const { return parts_.complete(); }  // nothing is left to do
+  bool complete() const { return parts_.complete(); }  // nothing remains to be done
 
-  // Groups are numbered point by point, policies in order. jobs.csv's rows of a replication come before its
-  // group, replication by replication.
+  // Groups are numbered by point, then policy. A replication's jobs.csv rows precede its group, replication
+  // by replication.
   void keep_jobs(std::uint64_t group, std::uint32_t replication, const std::string& rows);
   void keep(std::uint64_t group, std::uint32_t point, const std::string& policy, const GroupRows& rows);
   void keep_failure(std::uint64_t group, std::uint32_t point, const std::string& policy,
                     const std::string& error);
 
-  // Writes the final files, of which failed groups are rows of summary.csv with nothing but the reason, and
-  // removes the parts unless some failed. RunError where all did: then nothing is written.
-  Findings finish(RunAccount& account,           // adds what all rows say of the scheduler
-                  TableSink* tables = nullptr);  // is told all rows, too
-  // Of a part of results: no tables, and no findings. The parts stay, for a merge.
+  // Writes the final files, with failed groups as summary.csv rows that contain only the reason, and removes
+  // the parts unless some failed. RunError if all failed; then nothing is written.
+  Findings finish(RunAccount& account,           // receives what all rows say of the scheduler
+                  TableSink* tables = nullptr);  // also receives all rows
+  // For a part of results: no tables and no findings. The parts stay, for a merge.
   void finish_part(const RunAccount& account);
 
  private:

@@ -157,7 +157,7 @@ Manifest read_manifest_of_any(const fs::path& folder) {
                                  folder.string()));
   auto manifest = read_manifest_file(file);
   if (!manifest)
-    throw InputError({file.string(), 1}, "kind", "no manifest of a result",
+    throw InputError({file.string(), 1}, "kind", "not the manifest of a result",
                      "the manifest.json that `gangway run` writes");
   return std::move(*manifest);
 }

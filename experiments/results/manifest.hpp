@@ -1,4 +1,4 @@
-// What a result folder says about itself.
+// The description of a result folder.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace gangway {
 
-// What decides results: those of different keys are never mixed.
+// What determines results. Results of different keys are never mixed.
 struct ResultKey {
-  std::string identity;  // a hash of the resolved configuration, all files it names in it
+  std::string identity;  // hash of the resolved configuration, including all named files
   std::string world;
-  std::string program;  // a hash of the executable
-  std::string machine;  // that times were measured on; empty for worlds that do not measure
-  std::string points;   // of a part: which of the sweep's, as PointSet::parse() takes them; empty: all
+  std::string program;  // hash of the executable
+  std::string machine;  // on which times were measured; empty for simulations
+  std::string points;   // of a part: its points, as for PointSet::parse(); empty: all
 
-  // What these results are, seen from `ours`, for an error message; none where they are the same.
+  // How these results differ from `ours`, for an error message; none if equal.
   std::optional<std::string> difference(const ResultKey& ours) const;
 
   nlohmann::ordered_json json() const;
-  static ResultKey from_json(const nlohmann::ordered_json& json);  // what is missing is empty
+  static ResultKey from_json(const nlohmann::ordered_json& json);  // missing values are empty
 };
 
 // The key of a configuration in a world of this program, measured on `machine`.
@@ -41,20 +41,20 @@ using ResultFiles = std::map<std::string, FileFacts>;  // by path in the result 
 struct Manifest {
   std::string experiment;
   ResultKey key;
-  bool has_jobs = true;              // the experiment wanted jobs.csv
-  std::uint64_t failed = 0;          // groups of results
-  std::optional<ResultFiles> files;  // what was written beside the manifest; none in folders of old programs
-  double events = 0;                 // of the runs that were played when it was written
-  std::optional<std::uint64_t> seed = {};  // none where it is swept
+  bool has_jobs = true;              // the experiment requested jobs.csv
+  std::uint64_t failed = 0;          // result groups
+  std::optional<ResultFiles> files;  // files written beside the manifest; none in folders of older programs
+  double events = 0;                 // of the runs played when it was written
+  std::optional<std::uint64_t> seed = {};  // none if swept
   std::uint32_t replications = 1;
   std::string version = {}, commit = {};  // of Gangway
 };
 
-// How this run came about; goes to the manifest.
+// How a run came about, for the manifest.
 struct RunAccount {
   std::string command;
   std::string world;
-  std::string cpus;  // of the hosts, where it was not this one
+  std::string cpus;  // of other hosts
   Machine machine;   // of a real world
   unsigned threads = 1;
   std::string start, end;  // UTC, ISO 8601
@@ -65,27 +65,27 @@ struct RunAccount {
   SchedulerAccount scheduler;  // of all rows
   std::vector<RecordedMachine> recordings;
   std::vector<std::string> best_cases;  // RecordedMachines::best_cases()
-  std::uint64_t failed = 0;             // groups of results that are missing
-  std::uint64_t merged_parts = 0;       // that these results were joined from
+  std::uint64_t failed = 0;             // missing result groups
+  std::uint64_t merged_parts = 0;       // number of joined parts
 };
 
 std::string utc_now();  // as a manifest has it
 
-// What every manifest says, as JSON; `configuration` is the resolved file, `seed` none where it is swept.
+// The common content of manifests as JSON; `configuration`: the resolved file; `seed`: none if swept.
 nlohmann::ordered_json manifest_json(const std::string& name, const ResultKey& key,
                                      std::optional<std::uint64_t> seed, const std::string& configuration,
                                      const RunAccount& account);
 
-// The same with other files beside it.
+// The same with other files.
 nlohmann::ordered_json with_files(nlohmann::ordered_json manifest, const ResultFiles& files);
 
-// Lists another file of a finished folder in its manifest.
+// Adds a file to the manifest of a finished folder.
 void list_file(const std::filesystem::path& folder, const std::string& name);
 
-// Reads manifest.json. Throws InputError where `folder` is none that `gangway run` finished, or a part.
+// Reads manifest.json. Throws InputError if `folder` is not a finished result folder, or is a part.
 Manifest read_manifest(const std::filesystem::path& folder);
 Manifest read_manifest_of_any(const std::filesystem::path& folder);  // of a part, too
-// The file, whatever it is called and wherever it lies; none where it is no manifest of results.
+// Reads a file of any name and place; none if it is no result manifest.
 std::optional<Manifest> read_manifest_file(const std::filesystem::path& file);
 
 }  // namespace gangway

@@ -60,7 +60,7 @@ class Merge::Destination {
       identity = experiment_->identity;
     }
     if (key.identity != identity)
-      like.refuse("results of other files than are there now", "the files that its configuration names");
+      like.refuse("results of files that have changed since", "the files that its configuration names");
     if (experiment_)
       folder_ = std::make_unique<ResultFolder>(out, *experiment_, std::move(key), force);
     else
@@ -140,7 +140,7 @@ class Merge::Destination {
       add_group(part, number, group, hash);
     });
     if (groups != counts().of(points) || !part.content_is(hash.hex()))
-      part.refuse("a damaged part (its content has changed)", "a part as `gangway run --points` left it");
+      part.refuse("a damaged part (its content has changed)", "an unchanged part of `gangway run --points`");
   }
 
   void add_group(PartFile& part, std::uint64_t number, const Part& group, PartsHash& hash) {
@@ -197,7 +197,7 @@ class Merge::Destination {
     }
     copied.sha256 = hash.hex();
     if (copied != facts)
-      part.refuse(name + ", which is missing or has changed", "a part as `gangway run --points` left it");
+      part.refuse(name + ", which is missing or has changed", "an unchanged part of `gangway run --points`");
     parts().put(name, file);
   }
 

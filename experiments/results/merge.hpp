@@ -1,4 +1,4 @@
-// Joins parts of results into one result folder, as if one run had played all points.
+// Joins parts into one result folder, as if a single run had played all points.
 #pragma once
 
 #include <atomic>
@@ -14,66 +14,63 @@
 
 namespace gangway {
 
-// A folder that parts are added to, one after the other and in any order, until it has all points. What was
-// added stays when this object goes, and another one goes on from there, as a run does after an interruption;
-// a run of the same configuration may go on from there, too. Memory grows neither with the number of points
-// nor with that of parts, but with that of gaps between the points that are there. For one thread.
+// A folder that collects parts, in any order, until it has all points. Added parts remain after this object
+// is gone; another one continues, as does a run of the same configuration. Memory does not grow with points
+// or parts, only with gaps between present points. Not thread-safe.
 //
 //   Merge merge(PartFile(first), "out/sweep", false);
 //   for (each file that comes in) merge.add(PartFile(file), stop);
 //   if (merge.missing().empty()) merge.finish(command);
 class Merge {
  public:
-  // Opens or makes the folder, as ResultParts does, for the results that `like` is a part of; the experiment
-  // or study is read from there. Throws InputError as ResultParts and read_experiment() do, and where the
-  // part is of another build of this program; RunError while another process writes to the folder.
+  // Opens or creates the folder, like ResultParts, for the results that `like` is a part of. The experiment
+  // or study is read from that part. Throws InputError like ResultParts and read_experiment(), and if the
+  // part is of another build; RunError if another process writes to the folder.
   Merge(PartFile& like, const std::filesystem::path& out, bool force);
   ~Merge();
   Merge(const Merge&) = delete;
   Merge& operator=(const Merge&) = delete;
 
-  bool complete() const;  // the folder is finished already; nothing can be added
+  bool complete() const;  // already finished; nothing can be added
 
-  // Adds all of the part's results and timelines, or none where it throws or `stop` gets set; returns whether
-  // it did. A point that is there already has to be the same; a result that failed gives way to one that did
-  // not. Throws InputError, with the part's name: for a part of other results, one that is damaged, and one
-  // that differs in a point, with the name of the part that this came from before. RunError when something
-  // cannot be written.
+  // Adds all results and timelines of the part, or none if it throws or `stop` is set; returns whether it
+  // did. A point already present must be equal; a failed result is replaced by one that succeeded. Throws
+  // InputError, naming the part, for a part of other results, a damaged one, and one that differs in a point
+  // (naming that point's earlier part). RunError if writing fails.
   bool add(PartFile& part, const std::atomic<bool>& stop);
 
-  // Removes all that was added; nothing else may be called then.
+  // Removes everything added. Call nothing afterwards.
   void abandon();
 
-  PointSet missing() const;  // points that no part had so far
-  // Throws InputError, in one line, unless parts of these results with `points` would leave none missing.
+  PointSet missing() const;  // points missing so far
+  // Throws InputError, one line, unless parts with `points` would complete the results.
   void expect_all(const PointSet& points) const;
 
-  // Writes the tables and the manifest: the bytes that one run writes, but for the manifest, where times are
-  // those of the parts (the earliest start, the latest end, and the sum of their seconds). Throws InputError
-  // where points are missing, RunError where every result failed or something cannot be written.
+  // Writes the tables and the manifest, byte for byte as a single run would, except the manifest's times
+  // (earliest start, latest end, sum of seconds). Throws InputError if points are missing, RunError if every
+  // result failed or writing fails.
   std::variant<RunReport, StudyReport> finish(const std::string& command);
 
-  const Experiment* experiment() const;  // null of a study
-  std::uint32_t points() const;          // of the sweep
+  const Experiment* experiment() const;  // null for a study
+  std::uint32_t points() const;          // in the sweep
 
  private:
   class Destination;
   std::unique_ptr<Destination> to_;
 };
 
-// What a merge of all these parts at once came to.
+// The result of merging all parts.
 struct MergeReport {
   bool was_complete = false;  // nothing had to be done
   bool interrupted = false;
   std::size_t parts_added = 0;
   std::variant<RunReport, StudyReport> report;
-  std::unique_ptr<Merge> merge;  // for what the report is about
+  std::unique_ptr<Merge> merge;  // keeps alive what the report refers to
 };
 
-// Merges folders or files of parts into `out`. Before anything is written, each is held against the first and
-// their points against the sweep: InputError where they do not belong together, a point is missing or `out`
-// is one of them. Otherwise as Merge; where a part turns out to be wrong, nothing is left that this call
-// began.
+// Merges folders or files of parts into `out`. First checks each against the first part and their points
+// against the sweep: InputError if they do not belong together, a point is missing, or `out` is one of them.
+// Otherwise like Merge; if a part turns out to be invalid, nothing begun by this call remains.
 MergeReport merge_parts(const std::vector<std::filesystem::path>& parts, const std::filesystem::path& out,
                         bool force, const std::string& command, const std::atomic<bool>& stop);
 

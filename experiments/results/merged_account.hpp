@@ -1,4 +1,4 @@
-// How merged results came about: the times and machines of their parts, all together.
+// Combined times and machines of merged parts.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,19 +10,19 @@ namespace gangway {
 
 class MergedAccount {
  public:
-  // Goes on from what text() returned; from nothing where that is empty.
+  // Continues from a previous text(); from nothing if that is empty.
   explicit MergedAccount(const std::string& text);
 
   void add(const nlohmann::ordered_json& manifest_of_part);
   std::string text() const { return json_.dump(); }
-  // The earliest start, the latest end, the sum of seconds, the most threads, and all processors.
+  // Earliest start, latest end, sum of seconds, most threads, and all processors.
   RunAccount run() const;
 
  private:
   nlohmann::ordered_json json_;
 };
 
-// What a manifest says of a real world's machine.
+// The real world's machine in a manifest.
 Machine machine_of(const nlohmann::ordered_json& manifest);
 
 }  // namespace gangway

@@ -1,5 +1,5 @@
-// A part of results in one file: what `gangway run --points` leaves in a folder's parts/results.sqlite, and
-// all that `gangway merge` needs but for timelines.
+// A part of results in one file: parts/results.sqlite as left by `gangway run --points`. Contains all that
+// `gangway merge` needs except timelines.
 #pragma once
 
 #include <filesystem>
@@ -15,39 +15,41 @@
 
 namespace gangway {
 
-// What a finished store says of itself, by name.
+// Entries of a finished store, by name.
 inline constexpr const char* kPartManifest = "manifest";            // without the configuration and the files
 inline constexpr const char* kPartConfiguration = "configuration";  // the resolved file as JSON
 inline constexpr const char* kPartContent = "content";              // PartStore::hash()
 
-// Whether the store says that it is finished, and is as it was then.
+// Whether the store is finished and unchanged since.
 bool is_finished(PartStore& store);
-// Makes a finished store one that goes on.
+// Reopens a finished store for writing.
 void reopen(PartStore& store);
 
-// For one thread at a time; nothing is written. Every call throws InputError, with the part's name, where the
-// part is damaged. A change inside parts is seen by content_is() alone.
+// Read-only, not thread-safe. Every call throws InputError, naming the part, if it is damaged. Changes inside
+// parts are detected by content_is() only.
 class PartFile {
  public:
-  // A folder, or the file by itself, whatever it is called. Throws InputError where there is none, where it
-  // is not finished, and where it holds whole results.
+  // A folder, or the file alone under any name. Throws InputError if it is missing, unfinished, or holds
+  // complete results.
   explicit PartFile(const std::filesystem::path& given);
-  // The file's bytes, under a name for messages.
+  // From the file's bytes; `name` is for messages.
   PartFile(std::string bytes, std::string name);
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
 
   const std::string& name() const { return name_; }
-  const std::filesystem::path& folder() const { return folder_; }  // with manifest and timelines; or empty
-  const ResultKey& key() const { return key_; }                    // with the points
+  const std::filesystem::path& folder() const {
+    return folder_;
+  }                                              // with manifest and timelines; may be empty
+  const ResultKey& key() const { return key_; }  // with the points
   const nlohmann::ordered_json& manifest() const { return *manifest_; }
   std::string configuration();  // the resolved file as JSON
-  // Of a sweep of so many.
+  // The points, given a sweep of `of` points.
   PointSet points(std::uint32_t of) const { return PointSet::parse(key_.points, of); }
 
-  void each(const VisitPart& visit);  // in the order of their numbers
+  void each(const VisitPart& visit);  // in numeric order
   void each_text(std::uint64_t number, const std::function<void(std::string_view)>& visit);
-  // Whether this is the hash of its parts when it was finished.
+  // Whether the hash of its parts at completion was `hash`.
   bool content_is(const std::string& hash);
 
   [[noreturn]] void refuse(const std::string& found, const std::string& expected) const;

@@ -45,9 +45,9 @@ std::vector<std::string> RecordedMachines::notes() const {
   for (const RecordedMachine& m : seen_) {
     if (!m.is_another()) continue;
     const std::string recorded = m.is_known() ? fmt::format("{} ({} SMs, {})", m.gpu, m.sms, gib(m.memory))
-                                              : std::string("a GPU that its profile does not tell of");
+                                              : std::string("a GPU unknown to its profile");
     std::string& names = others[fmt::format(
-        "recorded on {}, played on {} ({} SMs, {}), where everything is taken to last as long", recorded,
+        "recorded on {}, played on {} ({} SMs, {}), where all times are assumed to be the same", recorded,
         m.device, m.device_sms, gib(m.device_memory))];
     names += (names.empty() ? "" : ", ") + m.client;
   }
@@ -55,12 +55,12 @@ std::vector<std::string> RecordedMachines::notes() const {
   for (const auto& [rest, names] : others) notes.push_back(names + ": " + rest);
   if (!taken_beside_.empty())
     notes.push_back(
-        fmt::format("{}: profiled beside other work on the same GPU, so that alone it may be faster than "
+        fmt::format("{}: profiled beside other work on the same GPU, so alone it may be faster than "
                     "is taken here",
                     fmt::join(taken_beside_, ", ")));
   if (!best_cases_.empty())
     notes.push_back(
-        fmt::format("{}: a best case: kernels of several programs that are on the GPU at once under MPS slow "
+        fmt::format("{}: a best case: kernels of several programs on the GPU at once under MPS slow "
                     "each other down, which is not modelled",
                     fmt::join(best_cases_, ", ")));
   return notes;

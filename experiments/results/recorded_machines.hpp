@@ -1,4 +1,4 @@
-// On which machines an experiment's recordings were made, and on which devices they are played.
+// The machines on which recordings were made, and the devices on which they are played.
 #pragma once
 
 #include <set>
@@ -9,11 +9,11 @@
 
 namespace gangway {
 
-// One client's recording on one device. The device is another one than was recorded on where it has another
-// number of SMs, or its memory differs by more than a tenth, or where that of the recording is not known.
+// A client's recording on a device. The device counts as another one if the number of SMs differs, the memory
+// differs by more than a tenth, or the recording's device is unknown.
 struct RecordedMachine {
   std::string client;
-  std::string gpu;  // as its driver calls it
+  std::string gpu;  // name given by its driver
   std::uint32_t sms = 0;
   Bytes memory;
   std::string device;
@@ -29,11 +29,11 @@ class RecordedMachines {
  public:
   void see(const Point& point);
   std::vector<RecordedMachine> all() const { return {seen_.begin(), seen_.end()}; }
-  // Policies, by label, under which kernels of several programs are on a GPU at once (MPS), which slow each
-  // other down on a chip, but not here.
+  // Labels of policies under which kernels of several programs are on a GPU at once (MPS). On a chip these
+  // slow each other down, here they do not.
   std::vector<std::string> best_cases() const { return {best_cases_.begin(), best_cases_.end()}; }
-  // One line each, for people: devices that are others, clients whose times were taken beside other work on
-  // their GPU, and best cases.
+  // One line each, for people: other devices, clients recorded beside other work on their GPU, and best
+  // cases.
   std::vector<std::string> notes() const;
 
  private:

@@ -62,7 +62,7 @@ class SampleReader {
                           client_ ? std::string(table_.text(*client_)) : ""};
       const std::uint32_t number = replication_ ? table_.index(*replication_) : 0;
       if (!out_.rows[key].emplace(number, row()).second)
-        throw InputError({table_.file().string(), table_.line()}, "row", "the same key as in a row before",
+        throw InputError({table_.file().string(), table_.line()}, "row", "the same key as in an earlier row",
                          "each key once");
     }
     return std::move(out_);

@@ -1,4 +1,4 @@
-// What the replications of a result folder came to, read for tests of differences.
+// Reads a result folder's replications for tests of differences.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@
 
 namespace gangway {
 
-// One replication of a point and policy, or of a client there.
+// One replication of a point and policy, or of a client.
 struct ReplicationRow {
   std::vector<std::optional<double>> values;  // in the order of ReplicationTable::metrics
-  std::string starved;                        // clients that finished no job, as the table has them
-  std::string lower_bounds;                   // metrics of these values that are lower bounds, between blanks
+  std::string starved;                        // clients that finished no job, as in the table
+  std::string lower_bounds;                   // names of metrics that are lower bounds, between blanks
 };
 
 using SampleKey = std::tuple<std::uint32_t, std::string, std::string>;  // point, policy, client or ""
 
 struct ReplicationTable {
-  std::vector<std::string> columns;  // those that could be metrics
-  std::vector<std::string> metrics;  // those that were asked for and are there
+  std::vector<std::string> columns;                                   // possible metrics
+  std::vector<std::string> metrics;                                   // requested metrics that are present
   std::map<SampleKey, std::map<std::uint32_t, ReplicationRow>> rows;  // by replication
 };
 
 struct ReplicationSamples {
   Manifest manifest;
-  bool kept = true;         // false: there are several replications and a program of old kept none
-  bool seed_swept = false;  // then points have equal seeds where they have equal values
+  bool kept = true;         // false: several replications, but an older program did not store them
+  bool seed_swept = false;  // then points have equal seeds if their values are equal
   ReplicationTable points, services;
-  std::vector<std::pair<std::uint32_t, std::string>> groups;  // points and policies, failed ones as well
+  std::vector<std::pair<std::uint32_t, std::string>> groups;  // points and policies, including failed ones
 };
 
-// Reads of each table those of `metrics` that it has; empty: all. Throws InputError as read_manifest() does,
-// and for tables that are missing, cut off or malformed.
+// Reads from each table the `metrics` that it has; empty: all. Throws InputError as read_manifest(), and for
+// missing, truncated or malformed tables.
 ReplicationSamples read_replications(const std::filesystem::path& folder,
                                      const std::vector<std::string>& metrics);
 

@@ -56,8 +56,8 @@ std::vector<std::string> described(const Reproduction& found, const KeptRun& kep
   const std::string manifest = kept.file.string();
   if (found.other_configuration)
     said.push_back(
-        fmt::format("the configuration is not that of the results of {}: it was changed, or this "
-                    "version reads it otherwise",
+        fmt::format("the configuration is not that of {}: it was changed, or this "
+                    "version reads it differently",
                     manifest));
   else if (found.holds())
     said.push_back(fmt::format("the same bytes as {} lists: {}", manifest, counted_files(found.same.size())));
@@ -68,7 +68,7 @@ std::vector<std::string> described(const Reproduction& found, const KeptRun& kep
                                counted_files(found.same.size() + found.different.size()),
                                fmt::join(found.different, ", ")));
   if (!found.other_configuration && !found.missing.empty())
-    said.push_back(fmt::format("listed by {} and not made: {}", manifest, fmt::join(found.missing, ", ")));
+    said.push_back(fmt::format("listed by {} but not made: {}", manifest, fmt::join(found.missing, ", ")));
   if (found.other_program)
     said.push_back(fmt::format(
         "{} was written by {}; this is {}{}", manifest,

@@ -1,4 +1,4 @@
-// Percentiles of response times over replications, as result files have them.
+// Percentiles of response times over replications, as in result files.
 #pragma once
 
 #include <vector>
@@ -10,23 +10,23 @@ namespace gangway {
 
 class ResponsePercentiles {
  public:
-  // `shares`: of which there are intervals.
+  // `shares`: those with intervals.
   explicit ResponsePercentiles(std::vector<double> shares = {0.99})
       : shares_(std::move(shares)), replications_(shares_.size()) {}
 
   void add(const ResponseTimes& replication);
-  // Of the jobs of all replications.
+  // Over the jobs of all replications.
   Cell percentile(double share) const;
-  bool exact(double share) const;  // else it is a lower bound
-  Cell kind() const;               // whether the median and p99 are "exact", or one a "lower-bound"
-  // From the percentile of each replication by itself; none where one of them is a lower bound. One of
+  bool exact(double share) const;  // false: a lower bound
+  Cell kind() const;               // "exact" if the median and p99 are, else "lower-bound"
+  // From each replication's percentile; none if one of them is a lower bound. `share` must be one of
   // `shares`.
   Cell ci95(double share) const;
 
  private:
   struct OfShare {
     std::vector<double> ns;  // by replication
-    bool exact = true;       // in every one
+    bool exact = true;       // in every replication
   };
   ResponseTimes pooled_;
   std::vector<double> shares_;

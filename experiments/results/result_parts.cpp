@@ -65,7 +65,7 @@ void refuse_everybodys(const fs::path& path) {
   std::error_code error;
   const fs::path whole = fs::weakly_canonical(fs::absolute(path), error);
   const auto refuse = [&](const char* what) {
-    throw InputError({path.string(), 0}, "--out", what, "a folder of its own for the results");
+    throw InputError({path.string(), 0}, "--out", what, "a separate folder for the results");
   };
   if (error) return;
   if (whole == whole.root_path()) refuse("the root of the file system");
@@ -149,7 +149,8 @@ void ResultParts::take_up(bool force) {
   const bool store_lacks = is_part_of_results() && !(store_ && is_finished(*store_));
   complete_ = manifest && manifest->failed == 0 && whole && !store_lacks;
   if (manifest && store_lacks)
-    note_ = fmt::format("{}: {} is missing or has changed: made anew", path_.string(), store_of("").string());
+    note_ = fmt::format("{}: {} is missing or has changed, so it is made again", path_.string(),
+                        store_of("").string());
   resumed_ = !complete_ && store_ && store_->count() > 0;
   if (manifest && !whole) {
     std::vector<std::string> lost;

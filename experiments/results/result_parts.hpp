@@ -1,8 +1,8 @@
-// What result folders of any kind have in common: one process writes at a time, finished parts of a run are
-// kept until all are there, a later call with the same key takes them up, and files are known by size and
-// hash, so that one that is missing or changed is made anew and one of somebody else's is left alone.
+// Common to all result folders: only one process writes at a time; finished parts of a run are kept until all
+// exist; a later call with the same key continues them; files are known by size and hash, so that missing or
+// changed ones are made again and foreign ones are left alone.
 //
-// A folder whose key names points holds a part of results. It is complete with its manifest and its store,
+// A folder whose key names points is a part of results. It is complete with its manifest and its store,
 // parts/results.sqlite, which PartFile reads.
 #pragma once
 
@@ -23,11 +23,11 @@ namespace gangway {
 
 class ResultParts {
  public:
-  // Opens or makes the folder; `files` are those of a complete result beside the manifest and the traces.
-  // Refused with InputError, unless `force`: a folder with other results than the key's, whether finished or
-  // not, one that holds anything and no results, and a file of somebody else's where one of `files` belongs.
-  // `force` removes results and nothing else. Always refused: a file, the root of the file system and the
-  // user's home directory with InputError, a folder that another process writes to with RunError.
+  // Opens or creates the folder. `files`: those of a complete result, besides the manifest and traces. Throws
+  // InputError, unless `force`, for a folder with results of another key, finished or not, for one with other
+  // content but no results, and for a foreign file under one of the names. `force` removes results only.
+  // Always refused: a file, the root of the file system and the home directory (InputError), and a folder in
+  // use by another process (RunError).
   ResultParts(std::filesystem::path path, ResultKey key, std::vector<std::string> files, bool force);
   ~ResultParts();
   ResultParts(const ResultParts&) = delete;
@@ -35,33 +35,33 @@ class ResultParts {
 
   const std::filesystem::path& path() const { return path_; }
   const ResultKey& key() const { return key_; }
-  bool complete() const { return complete_; }        // all results are there as they were written
-  bool resumed() const { return resumed_; }          // parts of an earlier call are there
-  const std::string& note() const { return note_; }  // one line on what is made anew; empty: nothing is
+  bool complete() const { return complete_; }        // all results exist, as written
+  bool resumed() const { return resumed_; }          // parts of an earlier call exist
+  const std::string& note() const { return note_; }  // one line on what is made again; empty: nothing
 
-  PartStore& store() { return *store_; }  // not of a complete folder
+  PartStore& store() { return *store_; }  // not for a complete folder
 
-  // Whether a trace is there as it was written, and whether one was written that is not.
+  // Whether a trace exists as written; and whether one that was written is missing or changed.
   bool intact(const std::string& name) const;
   bool lacks_traces() const;
-  bool lost(const std::string& name) const;                       // written once, and missing or changed
-  std::optional<FileFacts> facts(const std::string& name) const;  // as it was written; none where it was not
+  bool lost(const std::string& name) const;                       // written before, and missing or changed
+  std::optional<FileFacts> facts(const std::string& name) const;  // as written; none if never written
 
-  // For a file that others write: before, which throws InputError where there is one of somebody else's, and
-  // after. May be called from any thread.
+  // Call before and after another writer creates a file. Throws InputError if a foreign file is there.
+  // Thread-safe.
   void expect(const std::string& name);
   void list(const std::string& name);
 
-  // Gives a file its name in the folder and lists it. InputError where there is one of somebody else's that
-  // holds something else. May be called from any thread.
+  // Gives a file its name in the folder and lists it. InputError if a foreign file with other content is
+  // there. Thread-safe.
   void put(const std::string& name, NewFile& file);
 
-  // Writes the manifest with all files listed; with `keep_parts`, parts stay for a later call. Those of a
-  // part of results stay always: `keep_parts` says that a later call tries what failed again.
+  // Writes the manifest with all listed files. `keep_parts`: keep parts for a later call. A part of results
+  // always keeps them; there `keep_parts` means that a later call retries failures.
   void finish(const nlohmann::ordered_json& manifest, bool keep_parts);
   static std::filesystem::path store_of(const std::filesystem::path& folder);
-  void abandon();     // removes all that was begun; nothing else may be called then
-  void list_again();  // the manifest of a complete folder that got more files
+  void abandon();     // removes everything begun; call nothing afterwards
+  void list_again();  // writes the manifest of a complete folder that got more files
 
  private:
   void lock();
@@ -83,8 +83,8 @@ class ResultParts {
   ResultKey key_;
   std::vector<std::string> names_;
   bool force_;
-  ResultFiles files_;              // ours, as they were written
-  std::set<std::string> damaged_;  // of these, those that are missing or changed
+  ResultFiles files_;              // ours, as written
+  std::set<std::string> damaged_;  // ours, missing or changed
   mutable std::mutex files_mutex_;
   std::unique_ptr<PartStore> store_;
   std::string note_;

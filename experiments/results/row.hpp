@@ -1,4 +1,4 @@
-// One row of a result file: cells by column name.
+// A row of a result file: cells by column name.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,21 +11,21 @@
 
 namespace gangway {
 
-// A number, a text or nothing.
+// A number, a text, or empty.
 class Cell {
  public:
   Cell() = default;
-  Cell(double value);  // nothing where it is not finite
+  Cell(double value);  // empty if not finite
   Cell(std::optional<double> value);
-  Cell(std::string text);  // nothing where it is empty
+  Cell(std::string text);  // empty if the text is
 
   bool empty() const { return std::holds_alternative<std::monostate>(value_); }
   std::optional<double> number() const;  // none for a text
   const std::string& text() const;       // empty for a number
 
-  std::string csv() const;  // the shortest decimal that reads back as the same double; text quoted if need be
+  std::string csv() const;  // shortest decimal that reads back as the same double; text quoted if necessary
   nlohmann::ordered_json json() const;
-  static Cell from_json(const nlohmann::ordered_json& json);  // nlohmann's exception for anything else
+  static Cell from_json(const nlohmann::ordered_json& json);  // nlohmann's exception for other JSON
 
   friend bool operator==(const Cell&, const Cell&) = default;
 
@@ -33,13 +33,13 @@ class Cell {
   std::variant<std::monostate, double, std::string> value_;
 };
 
-// In the order of the file.
+// In file order.
 using Row = std::vector<std::pair<std::string, Cell>>;
 
-// The cell of a column; an empty one where the row has no such column.
+// The cell of a column; empty if the row lacks it.
 const Cell& cell(const Row& row, std::string_view column);
 
-// A field of a CSV file, in quotes where it must be (RFC 4180).
+// A CSV field, quoted if necessary (RFC 4180).
 std::string csv_field(const std::string& text);
 
 std::string csv_names(const Row& row);  // separated by commas

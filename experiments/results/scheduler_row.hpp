@@ -1,4 +1,4 @@
-// What the results say of the scheduler of runs in real time (hw/README.md, "How late the scheduler was").
+// Lateness of the real-time scheduler in results (hw/README.md, "How late the scheduler was").
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,11 +8,11 @@
 
 namespace gangway {
 
-// Of the shortest job's time alone: a scheduler that is later than that, once in a hundred times, is too
+// A scheduler whose 99th percentile of lateness exceeds this share of the shortest job's time alone is too
 // late.
 inline constexpr double kTooLate = 0.05;
 
-// All rows of a result folder together: of each number the largest.
+// The maximum of each value over all rows of a result folder.
 class SchedulerAccount {
  public:
   void add(const Row& summary);
@@ -20,7 +20,7 @@ class SchedulerAccount {
   std::size_t too_late() const { return too_late_; }
   // For the manifest; null for simulations.
   nlohmann::ordered_json json() const;
-  // One line for people where a run was too late, else nothing.
+  // One line for people if a run was too late, else empty.
   std::string warning() const;
 
  private:

@@ -1,4 +1,4 @@
-// Which points and policies have clients that starve, for notes beside published values.
+// Points and policies with starving clients, for notes on published values.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace gangway {
 
 class StarvedCells {
  public:
-  // `clients`: names with '|' between them; nothing where it is empty.
+  // `clients`: names separated by '|'; ignored if empty.
   void add(std::uint32_t point, const std::string& policy, const std::string& clients);
-  // The value's own note; where the value could not be measured because clients starve in a cell that it is
-  // of, relative to or less that of, "starved: a|b" before it.
+  // The value's own note, preceded by "starved: a|b" if the value could not be measured because clients
+  // starve in a cell it depends on.
   std::string note(const PublishedValue& value, const Verdict& verdict) const;
 
  private:

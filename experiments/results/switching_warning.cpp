@@ -19,7 +19,7 @@ bool might_linger(const Contender& policy) {
 
 std::string advice(const Contender& policy, const Row& row) {
   const double evictions = number(row, "evictions"), launches = number(row, "launches");
-  if (evictions < launches / 10) return "kernels, or slices of them, are short against what a launch costs";
+  if (evictions < launches / 10) return "kernels or slices are short compared with the cost of a launch";
   const std::string evicted = fmt::format("{:.0f} of {:.0f} launches are evicted", evictions, launches);
   if (!might_linger(policy)) return evicted;
   return evicted + "; where hosts have gaps between kernels, try " +

@@ -1,4 +1,4 @@
-// Whether launches and evictions take so much of a run that its results say more of them than of the policy.
+// Whether launches and evictions take so much time that results say more about them than about the policy.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace gangway {
 
-// More than this of the time without blocks on a GPU that a launch owns is worth a warning.
+// A warning is due above this share of time in which a launch owns the GPU without blocks.
 inline constexpr double kMuchSwitching = 0.1;
 
-// Takes the rows of summary.csv one by one.
+// Receives the rows of summary.csv.
 class SwitchingWarning {
  public:
   void add(std::uint32_t point, const std::string& policy, const Row& summary);
-  // One line that names the cell with the greatest share, and what to try.
+  // One line with the worst cell and a suggestion.
   std::optional<std::string> text(const Experiment& experiment) const;
 
  private:

@@ -1,4 +1,4 @@
-// Who is told the rows of a result's tables as they are written, beside the files.
+// Receives the rows of result tables as they are written.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,13 @@ enum class ResultTable { summary, clients, services, replications, service_repli
 class TableSink {
  public:
   virtual ~TableSink() = default;
-  // In the order of the files, all tables of a point and policy before the next. `client`: empty in
-  // ResultTable::summary and ResultTable::replications. Of a group that failed there is a row of the summary
-  // whose only cell is `error`.
+  // In file order, all tables of a point and policy before the next. `client`: empty in ResultTable::summary
+  // and ResultTable::replications. A failed group has one summary row whose only cell is `error`.
   virtual void row(ResultTable table, std::uint32_t point, const std::string& policy,
                    const std::string& client, const Row& cells) = 0;
-  // Lines of jobs.csv, any number of whole ones.
+  // Any number of complete lines of jobs.csv.
   virtual void jobs(std::string_view lines) = 0;
-  // A value that was published, after all rows.
+  // A published value, after all rows.
   virtual void published(const Row& cells) = 0;
 };
 

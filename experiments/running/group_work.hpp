@@ -1,5 +1,5 @@
-// What runners share: tasks of groups on worker threads, counted, with progress, interruption and finished
-// groups committed as they come.
+// Common to runners: distributes tasks of groups to worker threads, counts them, reports progress, handles
+// interruption, and commits finished groups.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ namespace gangway {
 
 struct RunProgress {
   std::uint64_t groups_done = 0, groups = 0;  // a group: one point under one policy or in one order
-  std::uint64_t runs_done = 0, runs = 0;      // that were to be played by this call
+  std::uint64_t runs_done = 0, runs = 0;      // to be played by this call
   double jobs_per_second = 0, runs_per_second = 0;
-  double seconds_left = 0;  // 0 while nothing is known
+  double seconds_left = 0;  // 0 if unknown
 };
 
 template <typename Group>
@@ -29,8 +29,8 @@ class GroupWork {
  public:
   using Task = GroupTask<Group>;
   struct Settings {
-    std::uint64_t runs = 1;                            // of each group
-    unsigned threads = 0;                              // 0: one for each core
+    std::uint64_t runs = 1;                            // per group
+    unsigned threads = 0;                              // 0: one per core
     std::function<void(const RunProgress&)> progress;  // called about five times a second; may be empty
   };
 
@@ -42,8 +42,8 @@ class GroupWork {
         stop_(stop),
         tasks_(std::move(groups), settings_.runs) {}
 
-  // Calls play() for each task until none is left or `stop` is set. A task whose play() throws std::bad_alloc
-  // must have done nothing yet: it is given to a thread that has more room.
+  // Calls play() for each task until none is left or `stop` is set. If play() throws std::bad_alloc it must
+  // have done nothing; the task is given to a thread with more room.
   Crew run(const std::function<void(const Task&)>& play) {
     const Crew crew = work(
         static_cast<unsigned>(std::min<std::uint64_t>(threads(), runs())), [&] { return step(play); },
@@ -52,7 +52,7 @@ class GroupWork {
     return crew;
   }
 
-  // By play(), from any thread.
+  // Called by play(), from any thread.
   void count_run() { ++runs_done_; }
   void count_group() { ++groups_done_; }
   void count(std::uint64_t events, std::uint64_t jobs) {
@@ -62,12 +62,12 @@ class GroupWork {
 
   std::uint64_t groups() const { return groups_; }
   std::uint64_t played() const { return groups_done_; }                // groups, by this call
-  std::uint64_t done() const { return groups_done_ + tasks_.kept(); }  // those of earlier calls as well
+  std::uint64_t done() const { return groups_done_ + tasks_.kept(); }  // including earlier calls
   std::uint64_t runs_done() const { return runs_done_; }
   std::uint64_t events() const { return events_; }
   std::uint64_t jobs() const { return jobs_; }
 
-  // The parts of an account that are known when the work begins, and when all is over.
+  // Fills in the parts of an account known at the beginning, and at the end.
   void begin(RunAccount& account, bool resumed) const {
     account.start = start_;
     account.resumed = resumed;

@@ -1,4 +1,4 @@
-// One point under one policy while its replications come in, in any order.
+// One point under one policy while its replications arrive, in any order.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@
 
 namespace gangway {
 
-// A point that several units play at once: read by whichever comes first.
+// A point shared by several units; read by the first that needs it.
 class OpenPoint {
  public:
   explicit OpenPoint(std::uint32_t index) : index_(index) {}
 
-  // Throws what reading and `check` throw, to everybody.
+  // Rethrows what reading or `check` throws, to every caller.
   const Point& get(const Experiment& experiment, const std::function<void(const Point&)>& check);
   std::uint32_t index() const { return index_; }
 
@@ -29,7 +29,7 @@ class OpenPoint {
   std::exception_ptr error_;
 };
 
-// What became of one replication.
+// The outcome of a replication.
 struct Played {
   std::optional<UnitResult> result;  // or
   std::string error;
@@ -44,13 +44,13 @@ class OpenGroup {
   std::uint64_t number() const { return number_; }
   OpenPoint& point() const { return *point_; }
   std::uint32_t policy() const { return policy_; }
-  // Whether a replication has to be played: none before it has failed. One that was handed out earlier may
-  // fail later, and then its failure is the group's.
+  // Whether a replication must be played: no earlier one has failed. If an earlier one fails later, its
+  // failure becomes the group's.
   bool needs(std::uint32_t replication) const { return replication <= first_failed_; }
 
-  // Takes a replication; they are reduced in their order, so that the first one that fails is the same on any
-  // number of threads. When all are in, or one failed, the group is kept in the folder, with jobs.csv's rows.
-  // Returns whether that was now; error() then has the reason of a failure.
+  // Adds a replication. They are reduced in order, so that the first failure is the same for any number of
+  // threads. When all are in, or one failed, stores the group and its jobs.csv rows in the folder. Returns
+  // whether that happened now; error() then has the reason of a failure.
   bool take(std::uint32_t replication, Played played, const Experiment& experiment, ResultFolder& folder);
   const std::string& error() const { return error_; }
   bool wrong_input() const { return wrong_input_; }
@@ -66,7 +66,7 @@ class OpenGroup {
   std::uint32_t policy_;
   std::mutex mutex_;
   std::unique_ptr<Group> group_;
-  std::map<std::uint32_t, Played> early_;  // replications whose predecessors are not in yet
+  std::map<std::uint32_t, Played> early_;  // replications waiting for earlier ones
   std::uint32_t next_ = 0;
   bool closed_ = false, wrong_input_ = false;
   std::atomic<std::uint32_t> first_failed_ = UINT32_MAX;

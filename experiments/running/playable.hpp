@@ -6,10 +6,10 @@
 
 namespace gangway {
 
-// Every experiment can be simulated: this world is asked when one is read.
+// The world used to check an experiment when it is read: every experiment can be simulated.
 const WorldEntry& simulation();
 
-// Throws InputError where the world refuses.
+// Throws InputError if the world refuses.
 void check_playable(const WorldEntry& world, const Contender& contender, const Point& point);
 
 }  // namespace gangway

@@ -232,7 +232,7 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   if (!note.empty()) report.notes.push_back(note);
   if (note.empty() && lacks_traces)
     report.notes.push_back(
-        fmt::format("{}: traces are missing or have changed: made anew", options.out.string()));
+        fmt::format("{}: traces are missing or have changed, so they are made again", options.out.string()));
   return report;
 }
 

@@ -1,4 +1,4 @@
-// How long the jobs of recorded programs take alone where what was recorded is scaled.
+// Time alone of recorded programs with scaled times.
 #pragma once
 
 #include "models/device.hpp"
@@ -7,9 +7,8 @@
 
 namespace gangway {
 
-// What the client's recording says, with the lengths of its jobs as they are with the device to themselves:
-// where kernels or host are scaled, the client is played by itself, at its own pace, each timeline its jobs
-// once.
+// The client's recording with job times for an otherwise empty device. If kernels or host are scaled, plays
+// the client alone at its own pace, each timeline's jobs once.
 std::shared_ptr<const Recorded> measured_alone(const Client& client, const Device& device);
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// Runs in the simulated world that no policy manages.
+// Simulated runs without a policy.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace gangway {
 
-// Plays a workload under `passthrough`, any number of times. What the references hold may change between
-// runs, but for the number of clients, their names, kernels, recordings and streams.
+// Plays a workload under `passthrough` any number of times. The references' content may change between runs,
+// except the number of clients, their names, kernels, recordings and streams.
 class UnmanagedRuns {
  public:
   UnmanagedRuns(const Workload& workload, const Device& device);

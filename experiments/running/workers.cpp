@@ -56,7 +56,7 @@ class Workers {
     work_alone();  // what threads that ran out of memory left, or all of it
     crew.threads = left_ > 0 ? left_ : std::max(static_cast<unsigned>(threads.size()), 1u);
     if (short_of_memory_ && crew.note.empty())
-      crew.note = "some threads ended early for lack of memory, and the others did their work";
+      crew.note = "some threads ended early for lack of memory; the others did their work";
     return crew;
   }
 
@@ -172,7 +172,7 @@ Crew work(unsigned wanted, const std::function<bool()>& step, const std::functio
 }
 
 RunError out_of_memory() {
-  return RunError("out of memory; what is finished is kept, and the same command goes on from there");
+  return RunError("out of memory; finished results are kept, and the same command continues");
 }
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// One task set of a study: its bounds, what is seen of it, and how the two compare.
+// One task set of a study: bounds, observations, and their comparison.
 #pragma once
 
 #include <atomic>
@@ -12,17 +12,17 @@
 namespace gangway {
 
 struct JudgedSet {
-  // Of one bound, or of the tightest one of each task: whether it holds for all tasks of the set, and is
-  // within all their periods. For one-shot kernels and tasks without a period the second says the same.
+  // For one bound, or the tightest of each task: whether it exists for all tasks, and lies within all their
+  // periods. For one-shot kernels and tasks without period both are equal.
   struct Verdict {
     std::string bound;
     bool all = true, in_time = true;
-    std::vector<double> ratios;  // what was seen of each task that it bounds, over the bound
-    std::int64_t stopped = 0;    // tasks for which it is looser or missing as a step limit stopped it
+    std::vector<double> ratios;  // observation over bound, for each task it bounds
+    std::int64_t stopped = 0;    // tasks whose bound is looser or missing because of a step limit
   };
-  std::vector<Verdict> bounds;       // by name, the tightest last
-  std::optional<bool> met, growing;  // in the long run: every deadline; any task
-  std::string rows;                  // of tasks.csv, after the point and the order
+  std::vector<Verdict> bounds;       // by name; the tightest last
+  std::optional<bool> met, growing;  // in the long run: all deadlines met; some task growing
+  std::string rows;                  // rows of tasks.csv, without point and order
   std::uint64_t jobs = 0, events = 0;
 
   bool proven() const { return bounds.back().all; }
@@ -31,7 +31,7 @@ struct JudgedSet {
 inline constexpr const char* kTightest = "tightest";
 inline constexpr const char* kTaskColumns = "set,task,u,period,bound,value,simulated,searched,ratio,stopped";
 
-// Throws RunError when anything is seen to be above a bound. None when `stop` gets set.
+// Throws RunError if an observation exceeds a bound. None if `stop` was set.
 std::optional<JudgedSet> judge(const Study& study, const StudyPoint& point, std::uint64_t number,
                                std::size_t order, const std::atomic<bool>& stop);
 

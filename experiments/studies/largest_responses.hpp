@@ -1,4 +1,4 @@
-// The largest response of each client over one run, and of each task over many.
+// The largest response of each client in a run, and of each task over many.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace gangway {
 
-// Limits of all simulations behind --simulate.
+// Limits of all simulations for --simulate.
 inline const Origin kSimulateOption{"--simulate", 0};
 inline constexpr std::int64_t kMostSimulatedJobs = 20'000'000;
-inline constexpr std::uint64_t kRounds = 3;  // of every pattern, with another order at ties
+inline constexpr std::uint64_t kRounds = 3;  // per pattern, with different orders at ties
 
 class LargestResponses : public JobSink, public TraceSink {
  public:
-  // `nominal`: by client, releases from which responses count instead of the actual ones, where any are
-  // listed. It must outlive this object.
+  // `nominal`: by client, releases from which responses count instead of actual ones, if listed. Must outlive
+  // this object.
   explicit LargestResponses(std::size_t clients, const std::vector<std::vector<Duration>>* nominal = nullptr)
       : nominal_(nominal), meter_(clients, *this), worst_(clients) {}
 
@@ -35,7 +35,7 @@ class LargestResponses : public JobSink, public TraceSink {
       worst_[client] = {*job.finish - release, job.id.number};
   }
 
-  // Puts what is larger than was known before into `out`; the workload's clients have the tasks' names.
+  // Adds responses larger than those known to `out`. The workload's clients are named like the tasks.
   template <typename Task>
   void add_to(SimulatedResponses& out, const Workload& workload, const std::vector<Task>& tasks,
               const Ticks& ticks, const char* pattern) const {

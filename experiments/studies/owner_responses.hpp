@@ -1,12 +1,11 @@
-// Task sets whose kernels own the GPU on the simulated GPU: the largest responses seen over many ways in
-// which jobs may be released.
+// Task sets whose kernels own the simulated GPU: the largest responses over many release patterns.
 #pragma once
 
 #include "experiments/studies/responses.hpp"
 
 namespace gangway {
 
-// As simulate_responses(), which calls it.
+// Called by simulate_responses(), whose contract it shares.
 SimulatedResponses simulate_owners(const OwningTasks& set, const std::string& unit, const Rational& horizon,
                                    std::uint64_t seed);
 

@@ -1,4 +1,4 @@
-// Ways in which the jobs of sporadic tasks may be released.
+// Release patterns for jobs of sporadic tasks.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace gangway {
 
-// The first release and the gaps after it, at least the period; in ticks.
+// The first release and later gaps, at least the period; in ticks.
 struct ReleasePattern {
   const char* name;
   bool shorter;  // blocks, or times as owner
@@ -18,11 +18,10 @@ struct ReleasePattern {
   std::int64_t (*gap)(std::int64_t period, Stream& random);
 };
 
-// Synchronous, at random offsets, sporadic, in bursts, nearly periodic; with full times and with shorter
-// ones.
+// Synchronous, with random offsets, sporadic, in bursts, nearly periodic; with full and shorter times.
 const std::array<ReleasePattern, 9>& release_patterns();
 
-// Those before the horizon.
+// The releases before the horizon.
 std::vector<Duration> releases_of(const ReleasePattern& pattern, std::int64_t period, std::int64_t horizon,
                                   Stream random);
 

@@ -52,7 +52,7 @@ OwnerRuns::OwnerRuns(const OwningTasks& set, const Rational& longest, const std:
     : set_(set), ticks_(times_of(set), longest, Ticks::Prefer::fine, unit, origin, "horizon") {
   if (set.quantum && !ticks_.exact())
     throw InputError(origin, "quantum", "times of " + set.tasks.front().name + " and others so fine",
-                     "round robin with times that 10^-9 of the unit divides");
+                     "round robin with times that are multiples of 10^-9 of the unit");
 }
 
 Client OwnerRuns::client(std::size_t task) const {

@@ -1,5 +1,5 @@
-// Task sets whose kernels own the GPU one at a time, as what the simulated world plays: by fixed priorities
-// under the policy piv, round robin under rr.
+// Converts task sets whose kernels own the GPU into simulator input: fixed priorities under piv, round robin
+// under rr.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,15 @@ namespace gangway {
 
 class OwnerRuns {
  public:
-  // Times as they are, or rounded such that the bounds must hold all the same; `longest`: no instant of a
-  // run is later. Throws InputError, of `origin`, where the clock is too short, and where a quantum is no
-  // whole number of ticks.
+  // Times are exact, or rounded such that bounds still apply. `longest`: no instant of a run is later. Throws
+  // InputError, with `origin`, if the clock is too short or a quantum is not a whole number of ticks.
   OwnerRuns(const OwningTasks& set, const Rational& longest, const std::string& unit, const Origin& origin);
 
   const Ticks& ticks() const { return ticks_; }
-  // A client of the task without releases: as owner for `c`, or up to that where the workload has jitter.
+  // A client for the task, without releases: owner for `c`, or for up to `c` if the workload has jitter.
   Client client(std::size_t task) const;
-  // Plays a workload of such clients, in any order. Progress counts to the nanosecond, evictions take e
-  // without progress, launches l. Returns the number of events.
+  // Plays a workload of such clients in any order. Progress counts in ns, evictions take e without progress,
+  // launches l. Returns the number of events.
   std::uint64_t play(const Workload& workload, std::uint64_t seed, TraceSink& sink) const;
 
  private:

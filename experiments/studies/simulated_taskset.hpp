@@ -1,5 +1,5 @@
-// Task sets whose kernels share the GPU block by block, as what the simulated world plays: exact times as
-// whole nanoseconds of its clock, layouts as devices, grids as kernels of native clients.
+// Converts task sets that share the GPU block by block into simulator input: exact times as whole ns, layouts
+// as devices, grids as kernels of native clients.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace gangway {
 
-// Times of a set as whole numbers of ticks, each simulated as a nanosecond.
+// A set's times in whole ticks; a tick is simulated as a nanosecond.
 class Ticks {
  public:
-  // Which scales are tried for exact times, first to last.
+  // Scales tried for exact times, in order.
   enum class Prefer {
-    fine,        // so fine that shorter blocks have many lengths, then one in which half of a time is whole
-    nanosecond,  // real ones, where the set has units
+    fine,        // fine enough for many lengths of shorter blocks, then one in which half of a time is whole
+    nanosecond,  // real nanoseconds, if the set has units
   };
-  // `longest`: no instant of a run is later. Times that no scale makes whole are rounded; exact() is false
-  // then. Throws InputError, of `origin` and `key`, where the clock is too short for `longest`.
+  // `longest`: no instant of a run is later. Rounds times that no scale makes whole; exact() is then false.
+  // Throws InputError, with `origin` and `key`, if the clock is too short for `longest`.
   Ticks(const std::vector<Rational>& times, const Rational& longest, Prefer prefer, const std::string& unit,
         const Origin& origin, const std::string& key);
 
   bool exact() const { return exact_; }
-  const Rational& scale() const { return scale_; }  // ticks in one of the set's units of time
-  // To the safe side where they are not exact: block times down, to no less than a tick, and periods up.
+  const Rational& scale() const { return scale_; }  // ticks per unit of the set
+  // Conservative if inexact: block times down, at least one tick; periods up.
   std::int64_t down(const Rational& time) const { return rounded_down(time, 1); }
   std::int64_t down_to_even(const Rational& time) const { return rounded_down(time, 2); }
   std::int64_t floor(const Rational& time) const { return *Rational::floor_of(time * scale_, 1).integer(); }
@@ -42,10 +42,10 @@ class Ticks {
   bool exact_ = true;
 };
 
-// A device with these threads and no other limit.
+// A device with these threads and no other limits.
 Device device_of(const ThreadLayout& layout, QueueOrder order, std::int64_t channels, Placement placement);
 
-// A kernel of the grid whose blocks take `block_time`.
+// A kernel for the grid whose blocks take `block_time`.
 Kernel kernel_of(const Grid& grid, Duration block_time);
 
 }  // namespace gangway

@@ -20,7 +20,7 @@ std::shared_ptr<const Generator> read_generator(const Field& field,
   try {
     return std::make_shared<const Generator>(method, values);
   } catch (const std::invalid_argument& wrong) {
-    field.fail(wrong.what(), "parameters that fit together");
+    field.fail(wrong.what(), "a consistent combination of parameters");
   }
 }
 

@@ -1,5 +1,5 @@
-// What a study file says: over many task sets, how many have proven response-time bounds, how many are seen
-// to meet deadlines or to grow, and how near what is seen comes to the bounds.
+// A study file: over many task sets, how many have proven response-time bounds, how many meet deadlines or
+// grow in simulation, and how close observations come to the bounds.
 #pragma once
 
 #include <memory>
@@ -20,29 +20,29 @@ struct StudyPoint {
   std::shared_ptr<const TaskSetGenerator> generator;  // or
   std::shared_ptr<const OwnerSetGenerator> owners;    // or the sets below
   std::vector<TaskSet> given;
-  std::vector<QueueOrder> orders;  // in each of which every set is judged; none: the set's own
+  std::vector<QueueOrder> orders;  // every set is judged in each of these; empty: the set's own
   std::uint64_t sets = 0;
   std::uint64_t seed = 1;
 
-  // Set `number` of the point in its `order`-th order.
+  // Set `number` of the point, in its `order`-th order.
   TaskSet set(std::uint64_t number, std::size_t order) const;
-  std::string order_of(std::size_t order) const;  // its name; empty: the set's own
+  std::string order_of(std::size_t order) const;  // name; empty: the set's own
   std::size_t order_count() const { return orders.empty() ? 1 : orders.size(); }
 };
 
 struct Study {
   std::string name, title;
   Sweep sweep;
-  std::optional<std::uint64_t> simulated_jobs;  // of each task in one long run
-  std::optional<std::uint64_t> search_steps;    // for each task
+  std::optional<std::uint64_t> simulated_jobs;  // per task in one long run
+  std::optional<std::uint64_t> search_steps;    // per task
   bool write_tasks = false;
-  std::optional<std::uint64_t> seed = 1;  // none where it is swept: each point has its own
-  std::string configuration, identity;    // the resolved file as JSON, and a hash of it
+  std::optional<std::uint64_t> seed = 1;  // none if swept
+  std::string configuration, identity;    // the resolved file as JSON, and its hash
   Node root;                              // the resolved file
-  std::uint64_t sets = 0;                 // of every point in every order
-  GroupCounts groups;                     // orders of points, 1 where sets have their own
+  std::uint64_t sets = 0;                 // per point and order
+  GroupCounts groups;                     // orders per point; 1 if sets keep their own
 
-  // Points are read when they are asked for. Throws InputError where the values of one do not go together.
+  // Points are read on demand. Throws InputError if a point's values conflict.
   StudyPoint point(std::uint32_t index) const;
 };
 

@@ -9,11 +9,11 @@
 
 namespace gangway {
 
-// The tables of a study beside the manifest.
+// The tables of a study, without the manifest.
 std::vector<std::string> study_files(const Study& study);
 
-// When the store has every group: writes the tables, or of a part of results the manifest alone. Returns the
-// first lines of summary.csv, of a part none. RunError when something cannot be written.
+// When the store has every group: writes the tables, or for a part of results only the manifest. Returns the
+// first lines of summary.csv; empty for a part. RunError if writing fails.
 std::string finish_study(const Study& study, ResultParts& parts, const RunAccount& account);
 
 }  // namespace gangway

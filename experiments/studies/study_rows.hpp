@@ -1,4 +1,4 @@
-// All task sets of one point of a study in one order: the rows of the result files.
+// Reduces all task sets of a study's point and order to rows of the result files.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace gangway {
 
-// The files of a study's result folder, and what their rows hold.
+// The files of a study's result folder and their columns.
 struct StudyFile {
   const char* name;
-  const char* columns;  // after the point, the order and the swept values
+  const char* columns;  // after point, order and swept values
 };
 inline constexpr std::array<StudyFile, 4> kStudyFiles{
     StudyFile{"summary.csv",
@@ -27,7 +27,7 @@ inline constexpr std::array<StudyFile, 4> kStudyFiles{
 std::string header_of(const StudyFile& file, const Study& study);
 
 // The rows of each file, in the order of kStudyFiles. Shares are of sets; `_low` and `_high` are Wilson's 95%
-// interval. Cells of what was not simulated are empty.
+// interval. Cells without simulation are empty.
 using StudyRows = std::array<std::string, kStudyFiles.size()>;
 StudyRows rows_of(const Study& study, std::uint32_t point, const std::string& order,
                   const std::vector<JudgedSet>& sets);

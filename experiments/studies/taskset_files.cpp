@@ -21,7 +21,7 @@ TaskSetGenerator task_set_generator(const std::string& method,
   try {
     return {entry, values};
   } catch (const std::invalid_argument& wrong) {
-    throw InputError({"--set", 0}, "", wrong.what(), "parameters that fit together");
+    throw InputError({"--set", 0}, "", wrong.what(), "a consistent combination of parameters");
   }
 }
 

@@ -58,7 +58,7 @@ std::uint64_t read_seed(const Field& field) {
 void refuse_swept_seed(bool swept, const std::vector<Override>& overrides) {
   for (const Override& change : overrides)
     if (swept && change.path == "seed")
-      throw InputError({"--seed", 0}, "seed", "a seed beside those of the sweep", "one or the other");
+      throw InputError({"--seed", 0}, "seed", "a seed in addition to the sweep's", "one or the other");
 }
 
 std::string identity_of(const std::string& configuration) { return sha256_of(configuration); }

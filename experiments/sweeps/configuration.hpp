@@ -1,4 +1,4 @@
-// The files that `gangway run` is given, before they are interpreted: found, read, overridden, identified.
+// The input of `gangway run` before interpretation: located, read, overridden, identified.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gangway {
 
-inline const Origin kCommandLine{"--set", 0};  // where overrides stand
+inline const Origin kCommandLine{"--set", 0};  // origin of overrides
 
 struct Override {
   std::string path, value;
@@ -18,24 +18,23 @@ struct Override {
 
 struct Configuration {
   Node root;                     // a mapping
-  std::filesystem::path folder;  // that paths in it start from
-  std::string kind;              // experiment, study; empty where it does not say
+  std::filesystem::path folder;  // base of relative paths
+  std::string kind;              // experiment or study; empty if not given
 };
 
-// Reads a file, one that comes with Gangway by its name, or the manifest of a result folder, under whatever
-// name, which keeps the resolved mapping. Throws InputError, also for a manifest of another version of its
-// format.
+// Reads a file, a library entry by name, or a result manifest under any name, which contains the resolved
+// mapping. Throws InputError, also for an unsupported manifest version.
 Configuration read_configuration(const std::string& given);
 
-// The value, which is YAML. Throws InputError.
+// The value, parsed as YAML. Throws InputError.
 Node value_of(const Override& change);
 
-// Puts the value at its path. Throws InputError.
+// Sets the value at its path. Throws InputError.
 void apply(Node& root, const Override& change);
 
 std::uint64_t read_seed(const Field& field);  // throws InputError
 
-// Throws InputError where a seed is given on the command line and the sweep has others.
+// Throws InputError if a seed is given on the command line and the sweep has seeds.
 void refuse_swept_seed(bool swept, const std::vector<Override>& overrides);
 
 // A hash of a resolved configuration.

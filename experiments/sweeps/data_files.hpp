@@ -1,4 +1,4 @@
-// Files of data that an experiment's workloads name: found, and known by their content.
+// Data files named by an experiment's workloads: resolved and identified by content.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +7,12 @@
 
 namespace gangway {
 
-// Makes each name of a data file in a resolved experiment, swept ones as well, {path, sha256}: an absolute
-// path, and what the file holds now. A name is seen from the folder of the file in which it stands, or from
-// `folder` where it stands in none. Throws InputError for a file that cannot be read.
+// Replaces each data file name in a resolved experiment, swept ones too, by {path, sha256}: the absolute path
+// and its present content. Names are relative to the file that contains them, else to `folder`. Throws
+// InputError if a file is unreadable.
 void resolve_data_files(Node& root, const std::filesystem::path& folder);
 
-// The same configuration wherever its data files lie: without their paths.
+// The configuration without data file paths, so that it does not depend on their place.
 Node without_data_paths(const Node& root);
 
 }  // namespace gangway

@@ -156,7 +156,7 @@ class WorkloadCheck {
     for (const Client& client : workload.clients)
       if (!client.repeat.jobs && !ends_)
         throw InputError(root_, "horizon", "nothing",
-                         "a horizon, since client " + client.name + " is endless");
+                         "a horizon, because client " + client.name + " is endless");
   }
 
  private:

@@ -1,4 +1,4 @@
-// Some of the points of a sweep, by number.
+// A set of a sweep's points, by number.
 #pragma once
 
 #include <boost/icl/interval_set.hpp>
@@ -9,19 +9,18 @@
 
 namespace gangway {
 
-// Takes memory for each range of points, and not for each point.
+// Takes memory per range, not per point.
 class PointSet {
  public:
   struct Range {
-    std::uint32_t first = 0, last = 0;  // both included
+    std::uint32_t first = 0, last = 0;  // both inclusive
     friend bool operator==(const Range&, const Range&) = default;
   };
 
-  static PointSet all(std::uint32_t points);  // from 0 on
+  static PointSet all(std::uint32_t points);  // from 0
 
-  // "7", "0-9", or several of these with commas between them; both ends are included, and what is named twice
-  // counts once. Throws InputError, at the option --points, for anything else and for a point that is not
-  // below `points`.
+  // "7", "0-9", or several of these separated by commas; ends are inclusive, repetitions count once. Throws
+  // InputError, at the option --points, for anything else and for a point not below `points`.
   static PointSet parse(const std::string& text, std::uint32_t points);
 
   void add(Range range);
@@ -32,8 +31,8 @@ class PointSet {
   PointSet without(const PointSet& others) const;
   std::vector<Range> ranges() const;  // ascending, with gaps between them
 
-  std::string text() const;  // as parse() takes it
-  // The same for people, in one line: of more ranges than `most`, the first.
+  std::string text() const;  // in the format of parse()
+  // The same for people, in one line; at most the first `most` ranges.
   std::string text_of_first(std::size_t most) const;
 
   friend bool operator==(const PointSet&, const PointSet&) = default;

@@ -73,8 +73,7 @@ bool grants_nothing(const ChosenPolicy& chosen) {
 Placing read_placing(const Field& field, const Point& point) {
   if (field.one_of({"fixed", "least-loaded"}) == "fixed") return Placing::fixed;
   if (!plays_recordings(point.workload->sample()))
-    field.fail("least-loaded for clients with kernels",
-               "recorded programs, which stay where they are placed");
+    field.fail("least-loaded for clients with kernels", "recorded programs, which stay on one GPU");
   return Placing::least_loaded;
 }
 
@@ -133,7 +132,7 @@ struct Points::Sections {
 
   // A policy's `device` is laid over the experiment's.
   OwnDevice own_device(const Field& changes) const {
-    if (!changes.is_mapping()) changes.fail("a mapping of what differs from the experiment's device");
+    if (!changes.is_mapping()) changes.fail("a mapping of differences from the experiment's device");
     Node node = need("device").node();
     lay_over(node, changes.node());
     Device device = read_device(Field(node, changes.path()));

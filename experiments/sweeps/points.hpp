@@ -1,4 +1,4 @@
-// The points of an experiment: every combination of its swept parameters, read when it is asked for.
+// The points of an experiment: combinations of its swept parameters, read on demand.
 #pragma once
 
 #include <functional>
@@ -18,32 +18,33 @@
 
 namespace gangway {
 
-// The experiment's device as one policy changes it, and the workload as read for that device.
+// A policy's variant of the experiment's device, and the workload read for it.
 struct OwnDevice {
   Device device;
   WorkloadSource workload;
 };
 
-// A policy as it is played: under the experiment's mechanism and on its device, or on ones of its own.
+// A policy with its mechanism and device: the experiment's or its own.
 struct Contender : ChosenPolicy {
   ChosenMechanism mechanism;
   Granting granting = {};
   Placing placing = Placing::fixed;
-  Origin grant = {};  // where that is given, for errors
+  Origin grant = {};  // where it is given, for errors
   std::string grant_path = {};
   std::optional<OwnDevice> own = std::nullopt;
   Origin gpus = {};  // where the number of GPUs is given, for errors
   std::string gpus_path = {};
 };
 
-// One combination of the swept parameters, ready to run.
+// A combination of the swept parameters, ready to run.
 struct Point {
   std::vector<std::string> values;  // as text, one per swept path
   std::uint64_t seed = 1;
-  Device device;                                   // of the policies that have none of their own
-  std::shared_ptr<const WorkloadSource> workload;  // likewise; clients' names and arrivals are everybody's
+  Device device;  // for policies without their own
+  std::shared_ptr<const WorkloadSource>
+      workload;  // likewise; names and arrivals of clients are common to all
   ChosenMechanism mechanism;
-  Granting granting;  // of policies that do not say it themselves
+  Granting granting;  // for policies without their own
   Placing placing = Placing::fixed;
   std::vector<Contender> policies;  // sorted by label; labels are unique
 
@@ -53,26 +54,25 @@ struct Point {
   }
 };
 
-// May be read from any thread. What the sweep does not change is read once; of what it does change in a
-// workload, the latest few are kept.
+// Thread-safe. Unswept parts are read once; of swept workloads the latest few are cached.
 class Points {
  public:
   using Check = std::function<void(const Point&)>;
 
   Points() = default;
-  // `root` is a resolved experiment, which must be right by itself; `check` says what else holds of a point.
-  // Throws InputError.
+  // `root`: a resolved experiment, valid by itself; `check`: further conditions on each point. Throws
+  // InputError.
   Points(Node root, Sweep sweep, Check check);
 
   std::uint32_t size() const { return sweep_.points(); }
   const Sweep& sweep() const { return sweep_; }
 
-  // Throws InputError where the values of the point do not go together.
+  // Throws InputError if the point's values conflict.
   Point operator[](std::uint32_t point) const;
 
-  std::uint64_t policies_at(std::uint32_t point) const { return groups_.at(point); }  // how many
+  std::uint64_t policies_at(std::uint32_t point) const { return groups_.at(point); }  // number of policies
   const GroupCounts& groups() const { return groups_; }                               // policies of points
-  std::vector<std::string> labels_at(std::uint32_t point) const;  // of its policies, in their order
+  std::vector<std::string> labels_at(std::uint32_t point) const;  // of its policies, in order
 
   // Reads the points of Sweep::checked().
   void each_checked(const Check& visit) const;

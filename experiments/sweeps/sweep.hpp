@@ -1,5 +1,5 @@
-// Sweeps: which values a parameter takes, and all combinations. Nothing is kept for a combination: a sweep of
-// a billion points takes the room of its file.
+// Sweeps: the values of parameters, and all their combinations. Combinations are not stored: memory is
+// independent of their number.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace gangway {
 
-// The quantity that all values of a path are; result files tell it in base units, too.
+// The common quantity of a path's values; result files also give them in base units.
 enum class SweptQuantity { none, time, bytes, bandwidth, rate, share };
 
-// One path of a sweep and its values: those listed, or the steps of a range, which are made when asked for.
+// A swept path with its values: a list, or a range whose steps are computed on demand.
 class SweptPath {
  public:
-  // Values are a list or {from, to, step | factor}; an item {label, value} stands in result files as its
+  // Values are a list or {from, to, step | factor}; an item {label, value} appears in result files as its
   // label. Throws InputError.
   SweptPath(std::string path, const Field& values);
 
   const std::string& path() const { return path_; }
   std::size_t size() const { return size_; }
   Node value(std::size_t index) const;
-  std::string text(std::size_t index) const;  // as it stands in result files
+  std::string text(std::size_t index) const;  // as in result files
   SweptQuantity quantity() const { return quantity_; }
 
-  // Of a long range only the values at both ends are checked before a run, of anything else all.
+  // Of a long range only values at both ends are checked before a run; otherwise all.
   std::vector<std::size_t> checked() const;
 
  private:
@@ -39,8 +39,8 @@ class SweptPath {
 
   std::string path_;
   std::vector<Node> listed_;
-  std::vector<std::string> labels_;  // of those listed; empty: the value itself
-  // Of a range: in nanoseconds, bytes, bytes per second, events per second, or plain.
+  std::vector<std::string> labels_;  // of listed values; empty: the value itself
+  // For a range: in ns, bytes, bytes per second, events per second, or plain.
   double from_ = 0, step_ = 0;
   bool factor_ = false;
   Node where_;
@@ -48,7 +48,7 @@ class SweptPath {
   SweptQuantity quantity_ = SweptQuantity::none;
 };
 
-// {label: fast, value: ...}, or a value by itself. Throws InputError.
+// {label: fast, value: ...}, or a plain value. Throws InputError.
 struct LabelledValue {
   std::optional<Field> label;
   Field value;
@@ -58,30 +58,30 @@ LabelledValue read_labelled(const Field& item);
 class Sweep {
  public:
   Sweep() = default;
-  // Reads `sweep:`, a mapping from paths to values. Below `together` there is another one, or a list of them,
-  // whose paths take their values side by side: as many each, one point for the first of all, one for the
-  // second. At most 2^32 - 1 combinations. Throws InputError.
+  // Reads `sweep:`, a mapping from paths to values. `together` contains such a mapping, or a list of them,
+  // whose paths vary in lockstep and need equally many values. At most 2^32 - 1 combinations. Throws
+  // InputError.
   explicit Sweep(const Field& field);
 
   const std::vector<SweptPath>& paths() const { return paths_; }
-  std::uint32_t points() const { return points_; }  // 1 when nothing is swept
+  std::uint32_t points() const { return points_; }  // 1 if nothing is swept
 
-  // Which value each path has at a point; the last path varies fastest.
+  // Index of each path's value at a point; the last path varies fastest.
   std::vector<std::size_t> at(std::uint32_t point) const;
   std::uint64_t stride(std::size_t path) const {
     return strides_[path];
   }                                                            // so many points in a row share a value
   std::vector<std::string> values(std::uint32_t point) const;  // as texts
 
-  // Columns of result files and their cells, each with a comma before it: every path, and behind one whose
-  // values are quantities the same in base units, named PATH_ns, PATH_bytes, PATH_bytes_per_second,
+  // Columns of result files and their cells, each preceded by a comma: every path, followed, if its values
+  // are quantities, by the value in base units, named PATH_ns, PATH_bytes, PATH_bytes_per_second,
   // PATH_per_second or PATH_share.
   std::vector<std::string> column_names() const;
   std::string columns() const;
   std::string cells(std::uint32_t point) const;
 
-  // The points at which everything is checked before a run: all when they are few; else those that have each
-  // path's values with all other paths at their first, but for those that vary with it.
+  // Points checked before a run: all if there are few; else those with each value of one path and the first
+  // values of the others, apart from paths that vary with it.
   std::vector<std::uint32_t> checked() const;
 
  private:
@@ -92,13 +92,13 @@ class Sweep {
   std::uint32_t points_ = 1;
 };
 
-// Visits the paths of a `sweep:` as it is written, with what stands there for their values.
+// Visits the paths of a `sweep:` as written, with their values.
 void each_swept(Node& sweep, const std::function<void(const std::string& path, Node& values)>& visit);
 
-// `root` with what the point changes below the keys given, and nothing else of it.
+// `root` with the point's changes below the given keys only.
 Node changed(const Node& root, const Sweep& sweep, std::uint32_t point, const std::vector<std::string>& keys);
 
-// The first name of a path.
+// The first component of a path.
 std::string first_of(const std::string& path);
 
 }  // namespace gangway

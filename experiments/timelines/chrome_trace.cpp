@@ -40,7 +40,7 @@ std::string head_of(const Experiment& experiment, const Unit& unit, std::uint32_
     if (const auto clock = timeline->uncertainty()) other["clock_uncertainty_ns"] = clock->ns;
     if (const auto full = timeline->full_at()) {
       other["full_at_ns"] = full->ns;
-      other["left_out"] = "everything after that: the file may not be larger (--trace-limit)";
+      other["left_out"] = "everything after that, because of the size limit (--trace-limit)";
     }
     if (timeline->spans_left_out() > 0) other["spans_of_blocks_left_out"] = timeline->spans_left_out();
   }

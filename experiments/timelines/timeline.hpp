@@ -1,4 +1,4 @@
-// A run's records as the events of a timeline.
+// Converts a run's records to timeline events.
 #pragma once
 
 #include <map>
@@ -16,11 +16,10 @@
 
 namespace gangway {
 
-// Bytes that names, the record at hand and what is still open may take when the file is full.
+// Bytes needed for names, the current record and open phases when the file is full.
 std::size_t reserve_of(const Workload& workload, std::int64_t gpus);
 
-// Turns records into trace events. A client's track shows one phase at a time; a GPU's tracks follow its one
-// owner.
+// A client's track shows one phase at a time; a GPU's tracks follow its owner.
 class Timeline : public TraceSink {
  public:
   Timeline(const Workload& workload, std::int64_t gpus, TraceFile& file);
@@ -32,18 +31,17 @@ class Timeline : public TraceSink {
   void uncertain(Duration clock) override { uncertain_ = clock; }
   std::optional<Duration> uncertainty() const { return uncertain_; }
 
-  // Where the file was full, and everything else was left out.
+  // Where the file became full and the rest was omitted.
   std::optional<Time> full_at() const { return events_.full() ? std::optional(now_) : std::nullopt; }
   std::int64_t spans_left_out() const { return blocks_.left_out(); }
 
  private:
   void draw(const Record& r);
 
-  // What does not fit any more is still written, out of the reserve: the record at hand, and what is open
-  // then.
+  // Writes the current record and open phases from the reserve, even if the file is full.
   void close();
 
-  // Lengths of queues are shown as they are when all of an instant has happened.
+  // Queue lengths are shown as of the end of each instant.
   void count(const Record& r, std::int64_t queued, std::int64_t in_streams);
   void show_counts();
   void counter(const char* name, std::int64_t kernels);
@@ -60,7 +58,7 @@ class Timeline : public TraceSink {
   bool is_native(const Record& r) const { return native_.contains(r.launch); }
   Phase& phase(const Record& r) { return phases_[r.job.client.index]; }
 
-  std::string kernel_of(const Record& r) const;  // empty where jobs are granted as a whole
+  std::string kernel_of(const Record& r) const;  // empty if whole jobs are granted
   TraceEvents::Json args(const Record& r) const;
 
   void decided(const Record& r);
@@ -72,7 +70,7 @@ class Timeline : public TraceSink {
   void leave(const Record& r);
   void enter(const Record& r, const char* name);
 
-  // How clients may submit that do so by themselves; all begin with direct access.
+  // Access of self-submitting clients, which begin with direct access.
   void begin_access();
   void access(const Record& r);
   void show_access(const Phase& phase, Time until);
@@ -83,13 +81,13 @@ class Timeline : public TraceSink {
 
   void gone(const Record& r);
 
-  // What is still going on when a horizon ends the run is drawn up to there.
+  // Phases still open when a horizon ends the run are drawn up to it.
   void ended(Time now);
 
   struct GpuTracks {
     Time launched;                // when the launch was ordered
-    std::optional<Record> owner;  // how the launch that runs started
-    Time command;                 // when the eviction or reading under way was ordered
+    std::optional<Record> owner;  // record of the running launch's start
+    Time command;                 // when the current eviction or reading was ordered
     bool evicting = false;
   };
 
@@ -98,22 +96,23 @@ class Timeline : public TraceSink {
   Time now_;  // of the last record
   const Workload* workload_;
   std::vector<Phase> phases_;
-  std::vector<int> running_;  // by client: its launches on GPUs
+  std::vector<int> running_;  // by client: number of its launches on GPUs
   StateTracks states_;
   BlockTracks blocks_;
   std::vector<GpuTracks> gpus_;
-  // What began the copies under way, by GPU and engine; of one job the first that began first, as an engine
-  // may copy several things at once.
+  // The records that began current copies, by GPU and engine; a job's earliest first, because an engine may
+  // copy several things at once.
   std::multimap<std::tuple<std::uint8_t, std::size_t, JobId>, Record> copying_;
-  bool scheduler_ = false;  // its track is there
+  bool scheduler_ = false;  // whether its track exists
   std::set<LaunchId> native_;
-  std::set<LaunchId> requests_;               // of clients that submit by themselves, that have not begun
-  std::vector<Phase> accesses_;               // by client
-  std::int64_t queued_ = 0, in_streams_ = 0;  // kernels: in primary queues; of native clients, in streams
-  Time counted_at_;                           // when one of them changed last
+  std::set<LaunchId> requests_;  // of self-submitting clients, not begun
+  std::vector<Phase> accesses_;  // by client
+  std::int64_t queued_ = 0,
+               in_streams_ = 0;  // kernels in primary queues; kernels of native clients in streams
+  Time counted_at_;              // of the last change
   bool counted_ = false, counts_changed_ = false;
-  bool queues_known_ = false;          // a real device does not tell of them
-  std::optional<Duration> uncertain_;  // of times that the device's clock told
+  bool queues_known_ = false;          // real devices do not report queues
+  std::optional<Duration> uncertain_;  // error of device clock times
 };
 
 }  // namespace gangway

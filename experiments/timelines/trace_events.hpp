@@ -1,4 +1,4 @@
-// Chrome trace events, one after the other, as far as the file has room.
+// Writes Chrome trace events while the file has room.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,14 +13,14 @@ class TraceEvents {
  public:
   using Json = nlohmann::ordered_json;
 
-  // The file must outlive this object. `reserve`: bytes for what is still written when the file is full.
+  // The file must outlive this object. `reserve`: bytes kept for closing a full file.
   TraceEvents(TraceFile& file, std::size_t reserve) : file_(file), reserve_(reserve) {}
 
-  // Written in any case; afterwards full() may be true.
+  // Always writes; full() may be true afterwards.
   void emit(const Json& event);
   bool full() const { return full_; }
 
-  // Names of tracks. A process's threads are shown in the order of their numbers.
+  // Names a track. A process's threads are shown in numeric order.
   void process(int pid, const std::string& name);
   void thread(int pid, int tid, const std::string& name);
 

@@ -96,7 +96,7 @@ void TraceFile::flush(int how) {
 }
 
 std::uint64_t TraceFile::finish(const std::string& head) {
-  if (head.size() > head_size_) throw RunError("the head of a timeline grew by more than was kept for it");
+  if (head.size() > head_size_) throw RunError("the head of a timeline outgrew its reserved space");
   const std::string padded = head + std::string(head_size_ - head.size(), ' ');
   flush(Z_FINISH);
   if (compressed_) {

@@ -107,9 +107,9 @@ void TraceFiles::tell(const TraceEnd& end, const Unit& unit) {
   if (end.written) parts_.list(name(unit));
   const std::string path = file(unit).string(), limit = size_text(static_cast<double>(limit_));
   if (!end.written)
-    say_(fmt::format("{}: left out, as the --trace-limit of {} is reached", path, limit));
+    say_(fmt::format("{}: omitted, because the --trace-limit of {} is reached", path, limit));
   else if (end.full_at)
-    say_(fmt::format("{}: ends at {}, as the --trace-limit of {} is reached", path,
+    say_(fmt::format("{}: ends at {}, because the --trace-limit of {} is reached", path,
                      to_text(*end.full_at - Time{}), limit));
 }
 

@@ -1,4 +1,4 @@
-// The timelines of a result folder: the first run of each point and policy, and what they may take on disk.
+// The timelines of a result folder, the first run of each point and policy, and their disk limit.
 #pragma once
 
 #include <atomic>
@@ -15,26 +15,24 @@ namespace gangway {
 class TraceFiles {
  public:
   static constexpr std::uint64_t kUsualLimit = std::uint64_t{1} << 30;
-  static constexpr std::uint64_t kMuch = std::uint64_t{100} << 20;  // worth a word before it is written
+  static constexpr std::uint64_t kMuch = std::uint64_t{100} << 20;  // announced before writing
   using Say = std::function<void(const std::string&)>;
 
-  // Of these points of the experiment. `limit`: bytes on disk, of all timelines of the folder together. `say`
-  // is given lines for people: what is left out, and why. The experiment and the folder must outlive this
-  // object.
+  // For these points of the experiment. `limit`: bytes on disk of all timelines together. `say` receives
+  // lines for people about omissions. Experiment and folder must outlive this object.
   TraceFiles(const Experiment& experiment, const PointSet& points, ResultParts& parts, std::uint64_t limit,
              Say say);
 
   bool has(const Unit& unit) const { return parts_.intact(name(unit)); }
-  bool complete() const;  // all are there
+  bool complete() const;  // all exist
 
-  // Before those that are missing are made: how much that is going to be, if it is much. `events`: of
-  // all runs of the results.
+  // Announces the size of missing timelines if it is large. `events`: of all runs of the results.
   void announce(double events) const;
-  // Plays what is missing, of a simulation; or only what was written once and is lost. Returns false when
-  // `stop` got set before the end.
+  // Plays missing timelines of a simulation; or only those written before and lost. False if `stop` was set
+  // before the end.
   bool make_missing(const WorldEntry& world, const std::atomic<bool>& stop, bool only_lost = false);
 
-  // For a run in real time, which cannot be played again: null where there is no room any more.
+  // For a real-time run, which cannot be replayed: null if there is no room left.
   std::unique_ptr<ChromeTrace> record(const Unit& unit);
   void finish(ChromeTrace& trace, const Unit& unit);
 
@@ -54,9 +52,9 @@ class TraceFiles {
   bool full_ = false;
 };
 
-// "1.5 GiB" as --trace-limit; InputError for anything else.
+// A size such as "1.5 GiB" for --trace-limit. InputError for anything else.
 std::uint64_t read_trace_limit(const std::string& text);
-// About what a timeline takes on disk, of a run of so many events.
+// Estimated disk size of the timeline of a run with this many events.
 double estimated_trace_size(double events);
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// A device with some kernels, and how to time things on it.
+// A device with kernels, and ways to time things on it.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,12 @@
 
 namespace gangway {
 
-// What readings call a kernel.
+// A kernel's name in readings.
 inline std::string label(const Client& client, const Kernel& kernel) {
   return client.name == kernel.name ? kernel.name : client.name + "." + kernel.name;
 }
 
-inline constexpr Duration kBenchLimit{20'000'000'000};  // for anything single
+inline constexpr Duration kBenchLimit{20'000'000'000};  // for any single action
 
 class Bench {
  public:
@@ -97,8 +97,8 @@ class Bench {
     o.done = *done;
     return o;
   }
-  // The launch runs to its end. Nothing where the scheduler saw less of it than the device's own clock says:
-  // another thread had its core.
+  // Runs the launch to its end. None if the scheduler saw less of it than the device's clock shows: another
+  // thread had its core.
   std::optional<Duration> whole(KernelIndex k) {
     const auto l = launch(k);
     return undisturbed(over().gone - l.started);

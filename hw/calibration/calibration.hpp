@@ -1,6 +1,6 @@
-// Measures a real device and what kernels do on it, as the scheduler sees them: every time is taken on the
-// scheduler's clock from its call until it has seen the effect, so `notice` is contained in the others.
-// Kernels are measured alone; nothing is learnt from runs that are to be predicted.
+// Measures a real device and its kernels from the scheduler's point of view: each time runs on the
+// scheduler's clock from its call until it saw the effect, so `notice` is included. Kernels are measured
+// alone; nothing is learnt from runs that are to be predicted.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@
 
 namespace gangway {
 
-// One reading. `parameter` is what was varied: a nominal block-task length in ns, a copy's bytes, blocks that
-// poll, pieces of work; else 0.
+// One reading. `parameter`: the varied quantity: a nominal block-task length in ns, bytes of a copy, polling
+// blocks, pieces of work; else 0.
 struct Reading {
   std::string quantity, mechanism, kernel;
   std::int64_t parameter = 0;
@@ -37,7 +37,7 @@ struct Line {
   LinearFit fit;  // parameters {intercept, slope}
 };
 
-// Of a kernel, on a device with SMs.
+// For a kernel on a device with SMs.
 struct FormsOfKernel {
   std::string kernel;  // as in readings
   BlockCount block_tasks;
@@ -48,7 +48,7 @@ struct FormsOfKernel {
 struct Calibration {
   Device device;
   std::vector<FormsOfKernel> forms;
-  std::vector<Client> clients;  // the measured kernels with their times, a client for each given client
+  std::vector<Client> clients;  // measured kernels with their times; one client per given client
   double useful = 0.5;          // share of a drain that does useful work, over all kernels
   std::vector<Reading> readings;
   std::vector<Summary> summaries;
@@ -60,23 +60,22 @@ struct Calibration {
 struct CalibrationPlan {
   // Clients whose kernels are measured; every kernel must name its code.
   std::vector<Client> clients;
-  std::vector<std::string> mechanisms;  // at least one; the first is the one that the files will describe
+  std::vector<std::string> mechanisms;  // at least one; files describe the first
   std::vector<Duration> lengths;        // nominal block-task lengths for eviction delays
-  int most = 60;                        // readings of a kernel's time; they stop when settled
+  int most = 60;                        // readings of a kernel's time, unless settled earlier
   int evictions = 60;                   // of each kernel, at random moments
   int commands = 300;                   // launches and evictions of throttle kernels
-  int polls = 15;                       // of each number of blocks and of pieces of work
+  int polls = 15;                       // per number of blocks and of pieces of work
   double settled = 0.003;               // stop when half the median's interval is below this share of it
   Duration warm_up{500'000'000};
   std::int64_t largest_copy = 256 << 20;  // bytes
   std::uint64_t seed = 1;
 };
 
-// The usual plan for these clients: every mechanism that the device has, once where several are the same on
-// it.
+// The usual plan: every mechanism of the device, except duplicates.
 CalibrationPlan usual_plan(std::vector<Client> clients, const RealDeviceEntry& device);
 
-// `progress` is told what is being measured. Throws RunError when the device fails or `stop` is set.
+// `progress` is told what is measured. Throws RunError if the device fails or `stop` is set.
 Calibration calibrate(const RealDeviceEntry& device, const CalibrationPlan& plan,
                       const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop);
 

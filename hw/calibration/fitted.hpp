@@ -1,4 +1,4 @@
-// What readings come to: the model of a device, and of kernels on it.
+// Turns readings into a model of the device and its kernels.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace gangway {
 
-// The median of the readings; of any mechanism or kernel where that is empty.
+// The median of the readings; an empty mechanism or kernel matches any.
 double median_of(const Calibration& c, const std::string& quantity, const std::string& mechanism,
                  const std::string& kernel);
 
-// Also adds its line to the calibration.
+// Also adds the fitted line to the calibration.
 CopyEngine fit_copies(Calibration& c, const char* quantity);
 
-// Adds the line: eviction delay = what every eviction costs + slope * longest block-task.
+// Adds the line: eviction delay = fixed cost + slope * longest block-task.
 void fit_evictions(Calibration& c, const std::string& mechanism);
 
-// Of evictions at the shortest block-tasks, what they cost beside these. RunError where there are too few.
+// The fixed cost of evictions with the shortest block-tasks. RunError if there are too few.
 std::vector<double> beside_shortest(const Calibration& c, const std::string& mechanism);
 
-// Gives the measured kernels their times, overheads, eviction delays and useful shares. `seen`: what every
-// eviction costs. RunError where a kernel's times cannot be.
+// Sets the measured kernels' times, overheads, eviction delays and useful shares. `seen`: the fixed cost of
+// an eviction. RunError if a kernel's times are impossible.
 void describe_kernels(Calibration& c, const std::string& mechanism, Duration seen);
 
 }  // namespace gangway

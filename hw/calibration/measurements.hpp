@@ -1,27 +1,27 @@
-// What is measured on a bench; readings go to its calibration. RunError where the device fails, or the
-// scheduler's core is too busy with other things.
+// Measurements on a bench, which add readings to its calibration. RunError if the device fails, or the
+// scheduler's core is too busy.
 #pragma once
 
 #include "hw/calibration/bench.hpp"
 
 namespace gangway {
 
-constexpr std::size_t kFewestReadings = 10;  // of anything
-constexpr Duration kShortTask{10'000};       // block-tasks that persistent blocks do not do in step
+constexpr std::size_t kFewestReadings = 10;  // of any quantity
+constexpr Duration kShortTask{10'000};       // block-tasks too short for persistent blocks to run in step
 
 void warm_up(Bench& bench, Duration length);
 
-// Of a kernel alone.
+// Measurements of one kernel alone.
 void describe_forms(Bench& bench, Calibration& c, std::size_t client, std::uint32_t number);
 void measure_times(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 void measure_block_tasks(Bench& bench, KernelIndex k);
-// At random moments of `transformed` ns: the delay, and how much of it was work.
+// Evicts at random moments within `transformed` ns: delay, and its useful part.
 void measure_evictions(Bench& bench, const CalibrationPlan& plan, KernelIndex k, double transformed);
 
-// Of the device, by throttle kernels.
+// Of the device, with throttle kernels.
 void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
-// Evictions at random moments, and from each order on to the first block of the next launch. For block-tasks
-// that blocks do not do in step, both also less the longest block-task that such launches do.
+// Evicts at random moments, and times the order to the next launch's first block. For block-tasks that blocks
+// do not run in step, also less the longest block-task of such launches.
 void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, Duration length);
 void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quantity, CopyDirection direction);
 

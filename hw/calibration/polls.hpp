@@ -1,4 +1,4 @@
-// What reading an eviction flag costs (PollCosts in models/device.hpp): measured by a device's probe, fitted
+// Costs of reading an eviction flag (PollCosts in models/device.hpp), measured by a device's probe and fitted
 // as lines.
 #pragma once
 
@@ -20,10 +20,10 @@ namespace gangway {
 void measure_polls(PollProbe& probe, const CalibrationPlan& plan, Calibration& out,
                    const std::atomic<bool>& stop);
 
-// From these readings, out.device.polls and the lines `host poll` over blocks (as many as SMs or more) and
-// `device poll` over pieces: the slopes are the costs, since what a launch and a read cost once is in the
-// intercepts. 0 where a slope is not positive. Throws std::invalid_argument when there are too few readings
-// for a line.
+// Computes, from these readings, out.device.polls and the lines `host poll` over blocks (at least as many as
+// SMs) and `device poll` over pieces. The slopes are the costs; fixed costs of a launch and a read are in the
+// intercepts. 0 if a slope is not positive. Throws std::invalid_argument if there are too few readings for a
+// line.
 void fit_polls(Calibration& out);
 
 }  // namespace gangway

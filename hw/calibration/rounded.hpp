@@ -8,7 +8,7 @@
 
 namespace gangway {
 
-// The nearest whole ns; 0 for what is negative, as small differences can be.
+// The nearest whole ns; 0 for negative values, which small differences can be.
 inline Duration rounded(double ns) { return {static_cast<std::int64_t>(std::llround(std::max(0.0, ns)))}; }
 
 }  // namespace gangway

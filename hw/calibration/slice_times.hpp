@@ -1,5 +1,5 @@
-// How a device shares its time between contexts of two processes (TimeSlice in models/device.hpp; the rules
-// it is about are TS1 to TS9 of sim/recorded/README.md).
+// How a device shares its time between two processes' contexts (TimeSlice in models/device.hpp; rules TS1 to
+// TS9 of sim/recorded/README.md).
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace gangway {
 
-// Two contexts of a device, in processes of their own.
+// Two contexts of a device, in separate processes.
 class TwoContexts {
  public:
   virtual ~TwoContexts() = default;
-  // Both do their work, from about the same instant on. Waits. Throws RunError.
+  // Both do their work, starting at about the same time. Waits. Throws RunError.
   virtual std::array<std::vector<ProbeStay>, 2> run(const std::array<ProbeWork, 2>& work) = 0;
 };
 
@@ -35,8 +35,8 @@ void measure_time_slices(TwoContexts& contexts, Calibration& out, const std::ato
 // From these readings, out.device.time_slice. Throws RunError where there are too few.
 void fit_time_slices(Calibration& out);
 
-// The share of the time in which both had a kernel on the device, of the time from the later one's first
-// instant to the earlier one's last: 0 where they took turns, 1 where they never did.
+// Share of the time, from the later context's first instant to the earlier one's last, in which both had a
+// kernel on the device: 0 if they took turns, 1 if they never did.
 double time_together(const std::array<std::vector<ProbeStay>, 2>& stays);
 
 }  // namespace gangway

@@ -31,7 +31,7 @@ class Process {
   Process(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
     int to[2], from[2];
     if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
-      throw RunError(std::string("a pipe: ") + std::strerror(errno));
+      throw RunError(std::string("cannot create a pipe: ") + std::strerror(errno));
     const int code = start_child(command, environment_with(environment), to[0], from[1], pid_);
     close(to[0]);
     close(from[1]);

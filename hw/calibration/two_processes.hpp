@@ -1,4 +1,4 @@
-// Two processes of this program, each with a context of its own, that do what they are told.
+// Two processes of this program, each with its own context, that carry out requests.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace gangway {
 
-// Starts them: `command` twice, each of which must call answer_for_context() with its standard streams.
-// `environment`: variables (NAME=VALUE) that they get besides this process's. They end with it. Throws
-// RunError, also where one of them cannot use its device.
+// Starts `command` twice; each must call answer_for_context() with its standard streams. `environment`:
+// additional variables (NAME=VALUE). The processes end with the object. Throws RunError, also if one cannot
+// use its device.
 std::unique_ptr<TwoContexts> start_two_processes(const std::vector<std::string>& command,
                                                  const std::vector<std::string>& environment = {});
 
-// The other end: does what is asked for on stdin, a line each, and answers on stdout, until stdin ends. What
-// fails is answered, too.
+// The other end: carries out requests from stdin, one per line, and answers on stdout, until stdin ends.
+// Failures are answered, too.
 void answer_for_context(std::unique_ptr<SharingProbe> (*make)());
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// The device of the world `cuda`: device number 0 (CUDA_VISIBLE_DEVICES says which one that is).
+// The device of the world `cuda`: device number 0 (as set by CUDA_VISIBLE_DEVICES).
 #pragma once
 
 #include <memory>
@@ -7,8 +7,7 @@
 
 namespace gangway {
 
-// With a problem for each kernel of the workload; one without `code` throttles for as long. Throws
-// InputError for what real_half() refuses, RunError: no device, no memory for the problems, a build without
-// CUDA.
+// Creates a problem for each kernel; one without `code` throttles for its time. InputError for what
+// real_half() refuses. RunError: no device, no memory for the problems, or a build without CUDA.
 std::unique_ptr<RealDevice> make_cuda_device(const WorldSetup& setup);
 }  // namespace gangway

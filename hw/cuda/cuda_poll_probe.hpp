@@ -1,4 +1,4 @@
-// The probe of what reading an eviction flag costs on a GPU: device number 0, as for the world `cuda`.
+// Measures the cost of reading an eviction flag on a GPU: device number 0, as in the world `cuda`.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace gangway {
 
-// While it lives nothing else may run on the device. Throws RunError: no device, a build without CUDA.
+// While it exists, nothing else may use the device. RunError: no device, or a build without CUDA.
 std::unique_ptr<PollProbe> make_cuda_poll_probe();
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// The probe of how a GPU shares its time between contexts: device number 0, as for the world `cuda`.
+// Measures how a GPU shares its time between contexts: device number 0, as in the world `cuda`.
 #pragma once
 
 #include <memory>

@@ -181,7 +181,7 @@ class OnDevice {
       const Duration half{(after - before).ns / 2};
       if (half < best.uncertainty) best = {static_cast<std::int64_t>(last), before.ns + half.ns, half};
     }
-    if (!rest(kPatience)) throw RunError("the GPU does not come to rest");
+    if (!rest(kPatience)) throw RunError("the GPU does not become idle");
     return best;
   }
 
@@ -197,7 +197,7 @@ class OnDevice {
       cuda_check(cudaEventRecord(references_[i][0].get(), service_.get()), "cudaEventRecord");
       launch(service_.get(), variants().front().code, 1, dim3(32), {}, {}, spare_.data() + i);
       cuda_check(cudaEventRecord(references_[i][1].get(), service_.get()), "cudaEventRecord");
-      if (!rest(kPatience)) throw RunError("the GPU does not come to rest");
+      if (!rest(kPatience)) throw RunError("the GPU does not become idle");
     }
     std::array<busy::Stamp, kReferences> stamps;
     cuda_check(cudaMemcpy(stamps.data(), spare_.data(), sizeof stamps, cudaMemcpyDeviceToHost),
@@ -359,7 +359,7 @@ class OnDevice {
     DeviceArray<unsigned long long> step(1);
     busy::find_clock_step<<<1, 1, 0, service_.get()>>>(step.data());
     cuda_check(cudaGetLastError(), "launch of find_clock_step");
-    if (!rest(kPatience)) throw RunError("the GPU does not come to rest");
+    if (!rest(kPatience)) throw RunError("the GPU does not become idle");
     unsigned long long ns = 0;
     cuda_check(cudaMemcpy(&ns, step.data(), sizeof ns, cudaMemcpyDeviceToHost),
                "cudaMemcpy of a clock's step");

@@ -1,5 +1,5 @@
-// Native clients on a GPU, number 0, in this process. Kernels with code are original ones; all others keep
-// their place for as long as the setup says and record when and where that was.
+// Native clients on GPU 0 in this process. Kernels with code run in original form. Others keep their place
+// for the time in the setup, and record when and where.
 #pragma once
 
 #include "hw/native/player.hpp"

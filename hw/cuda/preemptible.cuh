@@ -3,9 +3,9 @@
 //   __global__ void saxpy(float a, const float* x, float* y, int n) {
 //   GANGWAY_KERNEL(saxpy, float a, const float* x, float* y, int n) {
 //
-// and the body stays as it is. hw/cuda/README.md says what cannot be taken, and why. Needs C++17
-// (__VA_OPT__), CUDA 12, session.cuh and persistent.cuh beside this file, and protocol.hpp there, too, or as
-// hw/protocol.hpp below the include path; nothing else of Gangway.
+// The body stays as it is. hw/cuda/README.md lists what is not supported, and why. Needs C++17 (__VA_OPT__),
+// CUDA 12, session.cuh and persistent.cuh beside this file, and protocol.hpp beside it or as hw/protocol.hpp
+// in the include path; nothing else of Gangway.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,8 +18,8 @@
 
 #include "session.cuh"  // beside this file
 
-// The parameters shadow the built-in variables, so the body computes with the block-task's index and the
-// original grid. A `template <...>` line before it stays where it is.
+// The parameters shadow the built-in variables, so the body sees the block-task's index and the original
+// grid. A preceding `template <...>` line stays.
 #define GANGWAY_KERNEL(name, ...)              \
   static __device__ __forceinline__ void name( \
       [[maybe_unused]] const uint3 blockIdx, [[maybe_unused]] const dim3 gridDim __VA_OPT__(, ) __VA_ARGS__)
@@ -29,7 +29,7 @@ namespace gangway::preemptible {
 #ifdef __CUDACC__
 
 // A kernel made by GANGWAY_KERNEL, with its grid: Kernel<&saxpy>, Kernel<&multiply<32>>. kMostThreads and
-// kLeastBlocks are what its __launch_bounds__ said, 0 where it had none.
+// kLeastBlocks: from its __launch_bounds__, else 0.
 template <auto kBody, int kMostThreads = 0, int kLeastBlocks = 0, typename Signature = decltype(kBody)>
 class Kernel {
   static_assert(sizeof(Signature) == 0,
@@ -45,8 +45,8 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
   static_assert((sizeof(Stay) + ... + sizeof(A)) <= 4000, "a kernel's arguments must fit into 4,000 bytes");
 
  public:
-  // Loads the code, so that no launch waits for that. `shared_memory`: dynamic, in bytes. Throws Error, and
-  // std::invalid_argument for a grid of more than kMostBlockTasks or a block that no SM can hold.
+  // Loads the code, so that no launch waits for it. `shared_memory`: dynamic, in bytes. Throws Error;
+  // std::invalid_argument for a grid above kMostBlockTasks or a block that no SM can hold.
   Kernel(dim3 grid, dim3 block, std::size_t shared_memory = 0)
       : grid_(grid), block_(block), shared_memory_(shared_memory) {
     const unsigned long long tasks = 1ull * grid.x * grid.y * grid.z;
@@ -63,16 +63,16 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
   }
 
   std::uint32_t block_tasks() const { return block_tasks_; }
-  // As many blocks of that form as the device holds at once.
+  // Blocks of that form that the device holds at once.
   std::uint32_t room(PollingForm polling, bool observed = false) const {
     return resident_[static_cast<std::size_t>(polling)][observed];
   }
-  // As many persistent blocks as the device holds at once, no more than there are block-tasks.
+  // Persistent blocks that the device holds at once, at most one per block-task.
   std::uint32_t blocks() const {
     return usual_blocks(PollingForm::claim, room(PollingForm::claim), block_tasks_);
   }
 
-  // What one block takes, and how many such an SM holds.
+  // Resources of one block, and how many an SM holds.
   struct Resources {
     int registers;  // per thread
     std::size_t shared_memory;
@@ -83,8 +83,8 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
     return resources(code_of(polling, false));
   }
 
-  // Launches the block-tasks [first, last) of the original grid; where the session's blocks do not poll, as
-  // original blocks.
+  // Launches the block-tasks [first, last) of the original grid; as original blocks if the session's blocks
+  // do not poll.
   void launch(Session& session, std::uint32_t first, std::uint32_t last, A... arguments) const {
     if (first >= last || last > block_tasks_) throw std::invalid_argument("block-tasks outside the grid");
     if (session.polling() == PollingForm::none)
@@ -98,8 +98,8 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
   }
   void launch(Session& session, A... arguments) const { launch(session, 0, block_tasks_, arguments...); }
 
-  // The kernel as it was, whole. It cannot be evicted; gone() tells, and device_ns() measures, to the start
-  // of the stream's next kernel, about a microsecond after the last block's end.
+  // The whole original kernel. It cannot be evicted. gone() and device_ns() refer to the start of the
+  // stream's next kernel, about a microsecond after the last block's end.
   void launch_original(Session& session, A... arguments) const {
     if (const auto& place = session.originals_place()) {
       Stay there{};
@@ -116,7 +116,7 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
   }
 
  private:
-  // Blocks of the original kernel, in its own grid where that is asked for whole.
+  // Blocks of the original kernel; in its own grid if the whole is requested.
   void launch_blocks(Session& session, std::uint32_t first, std::uint32_t last, bool observed,
                      A... arguments) const {
     const bool whole = last - first == block_tasks_ && !observed;
@@ -131,7 +131,7 @@ class Kernel<kBody, kMostThreads, kLeastBlocks, void (*)(uint3, dim3, A...)> {
   }
 
   std::uint32_t resident(const void* code) const {
-    if (shared_memory_ > 0)  // beyond 48 KiB, this kernel's own few bytes included, it has to be asked for
+    if (shared_memory_ > 0)  // beyond 48 KiB, including the kernel's own bytes, it must be requested
       check(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(shared_memory_)),
             "cudaFuncSetAttribute");

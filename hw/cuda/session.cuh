@@ -1,4 +1,4 @@
-// The host's side of launches: words, signals and streams of one sequence of them. Part of preemptible.cuh.
+// The host side of launches: words, signals and streams of one sequence. Part of preemptible.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,7 +19,7 @@
 
 namespace gangway::preemptible {
 
-// A CUDA call that failed. what(): the call and CUDA's text.
+// A failed CUDA call. what(): the call and CUDA's text.
 class Error : public std::runtime_error {
  public:
   Error(cudaError_t code, const std::string& call)
@@ -29,38 +29,37 @@ class Error : public std::runtime_error {
 
 inline void check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
-  (void)cudaGetLastError();  // or a later, innocent call would report it again
+  (void)cudaGetLastError();  // or a later, unrelated call would report it again
   throw Error(code, call);
 }
 
-// How launches persist: which form of polling their blocks have, and how many blocks there are. `blocks` is
-// asked before each launch of `block_tasks` block-tasks, with the number of blocks that the device holds at
-// once, and says 1 to `room`. None: as many as fit, no more than there are block-tasks, and the proxy.
+// How launches persist: their polling form and number of blocks. `blocks` is asked before each launch of
+// `block_tasks`, with the number of blocks that fit, and returns 1 to `room`. None: as many as fit, at most
+// one per block-task, plus the proxy.
 struct Persistence {
   PollingForm polling = PollingForm::claim;
   std::function<std::uint32_t(std::uint32_t room, std::uint32_t block_tasks)> blocks = {};
-  std::uint64_t look_interval =
-      0;  // ns between two looks of a block under `proxy`; 0: before each block-task
+  std::uint64_t look_interval = 0;  // ns between a block's looks under `proxy`; 0: before each block-task
 };
 
-// As many persistent blocks as there is room and work for; under `proxy` one of at least two does no work.
+// As many persistent blocks as there is room and work for; under `proxy`, one of at least two does no work.
 inline std::uint32_t usual_blocks(PollingForm polling, std::uint32_t room, std::uint32_t block_tasks) {
   const std::uint32_t proxies = polling == PollingForm::proxy ? 1 : 0;
   if (room <= proxies) return room + 1;  // there is none
   return (room - proxies < block_tasks ? room - proxies : block_tasks) + proxies;
 }
 
-// Where an original kernel runs as in a program that knows nothing of this: a stream, and words and signals
-// of its own in device memory, all of which must live as long as it runs. `words->begun` gets the time of its
-// first block; nothing tells its end.
+// Where an original kernel runs as in an unaware program: a stream, and words and signals of its own in
+// device memory, which must live as long as it runs. `words->begun` receives its first block's start; its end
+// is not recorded.
 struct Place {
   cudaStream_t stream;
   Words* words;
   Signals* signals;
 };
 
-// The words, signals and streams of one sequence of launches on the current device: one launch at a time. No
-// call but the constructor and the destructor waits. All throw Error. The destructor waits for what runs.
+// The words, signals and streams of a sequence of launches on the current device; one launch at a time. Only
+// the constructor and destructor wait. All throw Error. The destructor waits for running work.
 class Session {
  public:
   Session() {
@@ -81,9 +80,8 @@ class Session {
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
 
-  // Orders the launch off the device, by its number: a copy of it onto the high half of the control word, or
-  // a store where blocks poll the host's memory. Without effect once it is gone, and where blocks do not
-  // poll.
+  // Orders an eviction by the launch's number: a copy onto the high half of the control word, or a store if
+  // blocks poll host memory. No effect once the launch is gone, or if its blocks do not poll.
   void evict() {
     if (gone() || evicted_ == launch_ || polling() == PollingForm::none) return;
     evicted_ = launch_;
@@ -91,7 +89,7 @@ class Session {
       *const_cast<volatile std::uint32_t*>(&signals_->leaving) = launch_;
       return;
     }
-    // Copies in the stream happen in order, so a slot in use would be one of kSlots launches ago.
+    // Copies in the stream are ordered, so a slot in use is at least kSlots launches old.
     std::uint32_t* slot = slots_.get() + launch_ % kSlots;
     *slot = launch_;
     check(cudaMemcpyAsync(flag(), slot, sizeof *slot, cudaMemcpyHostToDevice, commands_.get()),
@@ -101,22 +99,22 @@ class Session {
   bool started() const { return launch_ != 0 && read(signals_->started) == launch_; }
   bool gone() const { return launch_ == 0 || read(signals_->gone) == launch_; }
   // Once gone:
-  std::uint32_t done() const { return read(signals_->done); }  // block-tasks of the kernel, in all
-  unsigned long long device_ns() const {  // from the first block's start to the last's end
+  std::uint32_t done() const { return read(signals_->done); }  // block-tasks of the kernel in total
+  unsigned long long device_ns() const {  // from the first block's start to the last block's end
     return read(signals_->ended) - read(signals_->begun);
   }
 
-  // From now on original kernels run there, any number at once, and have no part in started() and gone().
+  // Makes later original kernels run there, any number at once, independent of started() and gone().
   void originals_in(const Place& place) { place_ = place; }
   const std::optional<Place>& originals_place() const { return place_; }
 
-  // From now on launches record what `observation` has room for; its null pointers: no longer.
+  // Makes later launches record what `observation` has room for; null pointers end that.
   void observe(const Observation& observation) { observation_ = observation; }
 
-  // From now on launches persist like this; the last one must be gone.
+  // Sets how later launches persist; the last launch must be gone.
   void persist(Persistence persistence) { persistence_ = std::move(persistence); }
   PollingForm polling() const { return persistence_.polling; }
-  // Persistent blocks of a launch. Throws std::invalid_argument where the rule says none or too many.
+  // Persistent blocks of a launch. Throws std::invalid_argument if the rule returns none or too many.
   std::uint32_t blocks(std::uint32_t room, std::uint32_t block_tasks) const {
     const std::uint32_t blocks = persistence_.blocks ? persistence_.blocks(room, block_tasks)
                                                      : usual_blocks(polling(), room, block_tasks);
@@ -125,18 +123,18 @@ class Session {
     return blocks;
   }
 
-  // For eviction by other means: what to write where, and a stream that no kernel delays.
+  // For other ways of eviction: what to write where, and a stream not delayed by kernels.
   std::uint32_t launch_number() const { return launch_; }
   std::uint32_t* flag() const { return reinterpret_cast<std::uint32_t*>(&words_->control) + 1; }
   const std::uint32_t* done_word() const { return &words_->done; }
   cudaStream_t commands() const { return commands_.get(); }
   cudaStream_t kernels() const { return kernels_.get(); }
 
-  // For Kernel: begins a launch, which must not be before the last one is gone.
+  // For Kernel: begins a launch; the last one must be gone.
   Stay begin(dim3 grid, std::uint32_t first, std::uint32_t last, std::uint32_t blocks) {
     if (!gone()) throw std::logic_error("a launch while the last one is still on the device");
     ++launch_;
-    if (launch_ == 0) ++launch_;  // 0 names no launch
+    if (launch_ == 0) ++launch_;  // 0 is not a launch
     return {words_.get(), signals_there_, {launch_, first, last, blocks},
             grid,         observation_,   persistence_.look_interval};
   }
@@ -173,7 +171,7 @@ class Session {
 
   std::unique_ptr<Words, FreeDevice> words_;
   std::unique_ptr<Signals, FreeHost> signals_;
-  Signals* signals_there_ = nullptr;  // as the device addresses them
+  Signals* signals_there_ = nullptr;  // in the device's address space
   std::unique_ptr<std::uint32_t, FreeHost> slots_;
   Stream kernels_, commands_;
   Observation observation_;

@@ -1,4 +1,4 @@
-// What is said where a GPU is asked for in a build without CUDA.
+// The error for using a GPU in a build without CUDA.
 #pragma once
 
 namespace gangway {

@@ -1,4 +1,4 @@
-// Copies of clients' data on CPU cores: memory to memory, by a thread of its own in each direction.
+// Copies of clients' data on CPU cores: memory to memory, one thread per direction.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ class HostCopies : public DeviceCopies {
   void copy(CopyDirection direction, Bytes size) override { line(direction).ask(size); }
   bool copied(CopyDirection direction) override { return line(direction).done(); }
 
-  // What is left of copies under way is not copied: done() comes soon.
+  // Skips the rest of current copies; done() follows soon.
   void abandon();
   bool done() const { return lines_[0].done() && lines_[1].done(); }
 

@@ -1,5 +1,5 @@
-// CPU cores as a device: the mechanism is a store to shared memory. The same protocol as on a GPU, so the
-// real-time path is exercised anywhere.
+// CPU cores as a device; eviction is a store to shared memory. Uses the GPU's protocol, so the real-time path
+// runs anywhere.
 #pragma once
 
 #include "hw/host/host_copies.hpp"
@@ -10,15 +10,15 @@ namespace gangway {
 
 class HostDevice : public RealDevice {
  public:
-  // `workers` >= 1 threads: so many persistent blocks fit. Kernels without code throttle for as long as the
-  // workload says, and every kernel's inputs are drawn from the seed. Throws RunError without memory.
+  // `workers` >= 1 threads, each one persistent block. Kernels without code throttle for the workload's time.
+  // Inputs are drawn from the seed. Throws RunError without memory.
   HostDevice(const Workload& workload, unsigned workers, std::uint64_t seed = 1,
              std::unique_ptr<HostMechanism> mechanism = std::make_unique<HostMechanism>())
       : mechanism_(std::move(mechanism)),
         memory_(workload, workers, mechanism_->polling(), seed),
         workers_(memory_, *mechanism_, workers) {}
 
-  // One for every core but the scheduler's; at least one.
+  // One for each core except the scheduler's; at least one.
   static unsigned usual_workers();
 
   DeviceLaunches& launches() override { return workers_; }

@@ -1,4 +1,4 @@
-// The problems that CPU cores work on: one for each kernel of a workload.
+// Problems for CPU cores: one for each kernel of a workload.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace gangway {
 
 class HostMemory : public KernelMemory {
  public:
-  // Inputs are drawn from the seed. A kernel without code throttles for as long as the workload says of the
-  // form that is launched, on `workers` cores. Throws RunError without memory.
+  // Draws inputs from the seed. A kernel without code throttles, on `workers` cores, for the time of the
+  // launched form. Throws RunError without memory.
   HostMemory(const Workload& workload, unsigned workers, PollingForm polling, std::uint64_t seed);
 
   void poison(KernelIndex kernel) override { problem(kernel).poison(); }

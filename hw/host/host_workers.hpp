@@ -1,5 +1,5 @@
-// CPU cores as persistent blocks: worker threads that carry out launches by the State/TaskId protocol, as
-// blocks do on a GPU.
+// CPU cores as persistent blocks: worker threads that carry out launches by the State/TaskId protocol, like
+// blocks of a GPU.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ namespace gangway {
 
 class HostWorkers : public DeviceLaunches, public DeviceProbes {
  public:
-  // `workers` >= 1 threads: as many persistent blocks fit. The mechanism says how many a launch has. Memory
-  // and mechanism must outlive them.
+  // `workers` >= 1 threads, each one persistent block. The mechanism decides how many a launch has. Memory
+  // and mechanism must outlive this object.
   HostWorkers(const HostMemory& memory, const HostMechanism& mechanism, unsigned workers);
   ~HostWorkers() override;
 
@@ -35,10 +35,10 @@ class HostWorkers : public DeviceLaunches, public DeviceProbes {
   Duration device_time() override;
   std::int64_t blocks(KernelIndex kernel) const override;
 
-  bool crowded() const { return crowded_; }  // as many workers as cores or more
+  bool crowded() const { return crowded_; }  // at least as many workers as cores
 
  private:
-  // What workers see of a launch; written while none is under way.
+  // The current launch as workers see it; written while none is under way.
   struct Order {
     LaunchTask task;
     HostProblem* problem = nullptr;
@@ -48,12 +48,12 @@ class HostWorkers : public DeviceLaunches, public DeviceProbes {
     bool observe = false;
     bool quit = false;
   };
-  // One worker's looks at the proxy's copy of the flag.
+  // A worker's looks at the proxy's copy of the flag.
   struct Looks {
     HostClock::Instant from;  // when its first block-task began
     std::uint32_t claims = 0, look_at = 0;
   };
-  // What one worker saw of it.
+  // What one worker recorded of the launch.
   struct alignas(64) Seen {
     std::vector<Duration> lengths;
     std::vector<std::uint32_t> done;
@@ -80,16 +80,16 @@ class HostWorkers : public DeviceLaunches, public DeviceProbes {
   std::uint32_t launches_ = 0;
   std::uint32_t flagged_ = 0;  // the control word's high half
   std::atomic<ControlWord> word_ = 0;
-  std::atomic<std::uint32_t> leaving_ = 0;  // the launch that has to leave, where that is a word apart
+  std::atomic<std::uint32_t> leaving_ = 0;  // the launch that must leave, if kept in a separate word
   std::atomic<std::uint32_t> copied_ = 0;   // the proxy's copy
   std::atomic<TaskSamples> samples_ = 0;    // of this launch
-  std::atomic<std::uint32_t> posted_ = 0;   // the launch that workers shall carry out
-  std::atomic<std::uint32_t> started_ = 0;  // the last launch of which a block-task began
-  std::atomic<std::int64_t> began_at_ = 0;  // when that was, in ns; 0: none has begun
+  std::atomic<std::uint32_t> posted_ = 0;   // the launch that workers must carry out
+  std::atomic<std::uint32_t> started_ = 0;  // the last launch with a started block-task
+  std::atomic<std::int64_t> began_at_ = 0;  // start of the first block-task, in ns; 0: none yet
   std::atomic<std::uint32_t> left_ = 0;     // workers that left it
-  std::atomic<std::uint32_t> gone_ = 0;     // the last launch that every worker left
-  HostClock::Instant gone_at_;              // when the last of them did
-  std::uint32_t done_ = 0;                  // block-tasks of its kernel in all
+  std::atomic<std::uint32_t> gone_ = 0;     // the last launch that every worker has left
+  HostClock::Instant gone_at_;              // when the last worker left
+  std::uint32_t done_ = 0;                  // finished block-tasks of its kernel in total
   std::vector<Seen> seen_;
   std::vector<std::thread> threads_;
 };

@@ -1,7 +1,7 @@
-// The real driver behind the look-alike: its functions by symbol, and what the gate asks of it.
+// The real driver behind the look-alike: its functions by symbol, and the gate's queries.
 #pragma once
 
-#define __CUDA_API_VERSION_INTERNAL  // every version of every function, by its own name
+#define __CUDA_API_VERSION_INTERNAL  // every version of every function, under its own name
 #include <cuda.h>
 #include <cudaProfiler.h>
 
@@ -24,12 +24,12 @@ enum Index : int {
 
 struct Intercepted {
   const char* symbol;
-  void* real;  // null: this driver has no such function
+  void* real;  // null: this driver lacks it
   void* ours;
 };
 extern Intercepted intercepted[kIntercepted];
 
-// Finds the real library, which the loader found under another name, and its functions.
+// Finds the real library under its other name, and its functions.
 void find_driver();
 
 class RealDriver : public live::Driver, public live::Helped {
@@ -42,7 +42,7 @@ class RealDriver : public live::Driver, public live::Helped {
   bool reached(Event event, bool captures) override;
   void helper_begins() override;
   std::uint64_t current_context();
-  // The device's primary context, if it is active.
+  // The device's primary context, if active.
   std::uint64_t primary_context(CUdevice device);
 
  private:

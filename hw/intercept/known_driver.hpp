@@ -1,9 +1,9 @@
-// Up to which driver every function of cuda.h is in functions.def.
+// The newest driver whose cuda.h functions are all in functions.def.
 #pragma once
 
 namespace gangway::intercept {
 
-// As CUDA writes its versions. Functions that a newer driver adds do not pass the gate.
+// In CUDA's version format. Functions added by newer drivers bypass the gate.
 inline constexpr int kKnownCuda = 13000;
 
 }  // namespace gangway::intercept

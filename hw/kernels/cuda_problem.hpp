@@ -1,5 +1,5 @@
-// One instance of a kernel on a CUDA device: inputs, outputs and both forms of the kernel. Plain C++, so that
-// kernel files compile without a CUDA toolkit too.
+// A kernel instance on a CUDA device: inputs, outputs and both forms. Plain C++, so that kernel files compile
+// without a CUDA toolkit.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace preemptible {
 class Session;  // hw/cuda/session.cuh
 }
 
-// What a form of a kernel takes, as compiled for the device.
+// Resources of one form, as compiled for the device.
 struct KernelResources {
   std::int64_t registers = 0;  // per thread
   Bytes shared_memory;         // per block
@@ -28,13 +28,13 @@ struct KernelForms {
 class CudaProblem {
  public:
   virtual ~CudaProblem() = default;
-  // As many blocks of that form as the device holds at once.
+  // Blocks of that form that the device holds at once.
   virtual std::uint32_t room(PollingForm polling) const = 0;
   virtual KernelForms forms(PollingForm polling) const = 0;
-  // These return at once. Throw preemptible::Error.
+  // Return at once. Throw preemptible::Error.
   virtual void launch(preemptible::Session& session, BlockRange range) const = 0;
   virtual void launch_original(preemptible::Session& session) const = 0;
-  // As HostProblem does; while nothing runs. Both wait. Throw RunError.
+  // As in HostProblem, while nothing runs. Both wait. Throw RunError.
   virtual void poison() = 0;
   virtual std::string difference() const = 0;
 };

@@ -1,5 +1,5 @@
-// Problems whose input and output are images. A block-task computes a strip of the output, tile by tile from
-// the top down; what lies around a strip is read from the input only, so no block-task needs another.
+// Problems with image input and output. A block-task computes a strip of the output, tile by tile from the
+// top; the surroundings of a strip are read from the input only, so block-tasks are independent.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct ImageShape {
   std::int64_t pixels() const { return width * height; }
 };
 
-// Places of the output: [left, right) x [top, bottom).
+// Output positions: [left, right) x [top, bottom).
 struct Strip {
   int left, right, top, bottom;
 };

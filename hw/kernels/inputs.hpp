@@ -1,5 +1,5 @@
-// Inputs that host and device both compute: a hash of the seed and the element's number, so that gigabytes
-// need no transfer and any element can be checked by itself.
+// Inputs computed alike on host and device: a hash of the seed and the element's number. Gigabytes need no
+// transfer, and any element can be checked alone.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Inputs {
   GANGWAY_ANYWHERE constexpr std::uint32_t bits(std::uint64_t i) const {
     return mixed(static_cast<std::uint32_t>(i) ^ mixed(key_ + static_cast<std::uint32_t>(i >> 32)));
   }
-  // In [0.5, 1.5); the same everywhere, as every step is exact but the last, which rounds once.
+  // In [0.5, 1.5); identical everywhere, because only the last step rounds, once.
   GANGWAY_ANYWHERE constexpr float real(std::uint64_t i) const {
     return static_cast<float>(bits(i) >> 8) * 0x1p-24f + 0.5f;
   }

@@ -1,4 +1,4 @@
-// Comparing outputs with a reference, whole or, where that would take more than about two seconds, in part.
+// Compares outputs with a reference: all of them, or a sample if that would take more than about two seconds.
 #pragma once
 
 #include <algorithm>
@@ -18,22 +18,22 @@
 
 namespace gangway {
 
-// Blocks for so many elements, the last one perhaps with fewer. Throws std::invalid_argument where they are
-// more than a launch can have.
+// Number of blocks of `each` elements; the last may be partial. Throws std::invalid_argument if a launch
+// cannot have that many.
 inline std::int64_t blocks_for(std::int64_t elements, std::int64_t each) {
   const std::int64_t blocks = (elements + each - 1) / each;
   if (blocks >= kMostBlockTasks) throw std::invalid_argument("more than 2^30 block-tasks");
   return blocks;
 }
 
-// "is 1, and should be 2", or nothing when they are equal.
+// "is 1, and should be 2"; empty if equal.
 template <typename T>
 std::string unequal(T is, T should_be) {
   if (is == should_be) return {};
   return "is " + std::to_string(is) + ", and should be " + std::to_string(should_be);
 }
 
-// poison() fills outputs with 0xFF bytes: a NaN as float, and no right result of any kernel here as integer.
+// poison() fills outputs with 0xFF bytes: NaN as float, and not a correct integer result of any kernel here.
 inline constexpr int kPoison = 0xFF;
 
 template <typename T>
@@ -58,19 +58,25 @@ std::vector<T> host_array(std::uint64_t elements) {
   }
 }
 
-// Which outputs are compared: every one, or one at random of each `stride` neighbours.
+// Selects the outputs to compare: all, or a random one of each `stride` neighbours.
 class Sample {
  public:
-  // `cost`: about what the reference of one output takes, in input elements.
+  // `cost`: approximate reference cost of one output, in input elements.
   Sample(std::uint64_t outputs, std::uint64_t cost, std::uint64_t seed) : choice_(seed, 0xC0FFEE) {
     constexpr std::uint64_t kBudget = std::uint64_t{1} << 28;
     stride_ = std::max<std::uint64_t>(1, outputs * cost / kBudget);
     cost_ = std::max<std::uint64_t>(1, cost);
   }
 
+<<<<<<< HEAD
   // Compares outputs[0, count), which are numbers first, first + 1, ... of all. `wrong(number, value)` says
   // what differs from the reference, or nothing; several threads call it at once. All outputs, sampled or
   // not, must have been written. Empty, or the first difference found.
+=======
+  // Compares outputs[0, count), numbered from `first`. `wrong(number, value)` describes a difference from the
+  // reference; empty if equal. All outputs, sampled or not, must have been written. Returns the first
+  // difference, or empty.
+>>>>>>> words
   template <typename T, typename Wrong>
   std::string compare(const T* outputs, std::uint64_t first, std::uint64_t count, Wrong wrong) const {
     constexpr std::uint64_t kWorthAThread = std::uint64_t{1} << 20;

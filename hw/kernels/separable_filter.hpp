@@ -1,4 +1,4 @@
-// What the two kernels of separable convolution share: the filter and its reference.
+// Shared by the two kernels of separable convolution: the filter and its reference.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace gangway {
 
 inline constexpr int kFilterRadius = 8, kFilterTaps = 2 * kFilterRadius + 1;  // as in the CUDA SDK's example
 
-// Adds up to 1. All weights differ, so that a wrong tap is noticed.
+// Sums to 1. All weights differ, so that a wrong tap is detected.
 GANGWAY_ANYWHERE constexpr float filter_weight(int tap) {
   return static_cast<float>(1 + 7 * tap % kFilterTaps) / 153;
 }
@@ -25,8 +25,8 @@ class FilterSource {
   Inputs inputs_;
 };
 
-// The image is 0 outside. Of a sum of 17 positive products in floats, added in any order, the relative
-// rounding error is below 17 * 2^-23.
+// The image is 0 outside. The relative rounding error of a sum of 17 positive float products, in any order,
+// is below 17 * 2^-23.
 template <int kAlongX, int kAlongY>
 class FilterReference {
  public:

@@ -1,4 +1,4 @@
-// What the codes of kernels have in common: problems made of a shape and a seed.
+// Common to kernel codes: problems made of a shape and a seed.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace gangway {
 
-// OnHost and OnCuda are made from (shape, seed). OnCuda need only be declared where there is no CUDA.
+// OnHost and OnCuda are constructed from (shape, seed). Without CUDA, OnCuda need only be declared.
 template <typename Shape, typename OnHost, typename OnCuda>
 class ShapedCode : public KernelCode {
  public:

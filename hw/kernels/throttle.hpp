@@ -1,4 +1,4 @@
-// Stands in for kernels whose code we do not have.
+// Substitutes for kernels whose code is not available.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace gangway {
 
-// A throttle with the kernel's block-tasks and threads that takes as long as the kernel's preemptible form
-// where `resident` blocks of it are on the device at once; where blocks do not poll, as the kernel as it was.
+// A throttle with the kernel's block-tasks and threads that takes the time of its preemptible form with
+// `resident` blocks on the device; if blocks do not poll, the time of the original kernel.
 std::shared_ptr<const KernelCode> throttle_like(const Kernel& kernel, std::int64_t resident,
                                                 PollingForm polling = PollingForm::claim);
 

@@ -1,4 +1,4 @@
-// What a client's jobs take without others, from the times of those that it did alone.
+// How long a client's jobs take without competition.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace gangway::live {
 
-// Of jobs in their order, at least one, all of them over. A job takes from when it could begin: its arrival,
-// or the end of the one before. Of five stretches with equally many jobs each the means are taken, and the
-// median of these: who stops the program once does not make its jobs longer. Fewer jobs are one stretch.
-// `own_pace`: the program decides when jobs begin; then the mean from one end to the next is told, too.
+// From the finished jobs of an undisturbed client, in order, at least one. A job takes from the moment it can
+// begin (its arrival, or the previous job's end) to its end. The result is the median of the means of five
+// equal stretches, so that one pause of the program does not count; with fewer jobs there is one stretch.
+// `own_pace`: the program decides when jobs begin; then the mean interval between job ends is reported, too.
 AloneTimes alone_times(std::span<const LiveClient::JobTimes> jobs, bool own_pace);
 
 }  // namespace gangway::live

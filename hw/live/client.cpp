@@ -37,7 +37,7 @@ SharedPage<Page>::SharedPage(Descriptor file) : file_(std::move(file)) {
   const int seals = fcntl(file_.get(), F_GET_SEALS);  // of memory files only
   if (seals < 0 || (seals & kSeals) != kSeals || fstat(file_.get(), &facts) != 0 ||
       facts.st_size != static_cast<off_t>(sizeof(Page)))
-    throw RunError("a client returns with a page that is none");
+    throw RunError("the page of a returning client is not valid");
   void* at = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (at == MAP_FAILED)
     throw RunError(std::string("a client's page cannot be used: ") + std::strerror(errno));

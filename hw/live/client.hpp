@@ -14,14 +14,14 @@
 
 namespace gangway::live {
 
-// Memory shared with a client as a file whose size is sealed, so that nobody can truncate it under the other.
+// Shared memory in a file of sealed size, which neither side can truncate.
 template <typename Page>
 class SharedPage {
  public:
   enum class Writer { daemon, client };
-  // A writable mapping here; where the daemon writes, all later mappings can only read. Throws RunError.
+  // A writable mapping. If the daemon is the writer, all later mappings are read-only. Throws RunError.
   explicit SharedPage(Writer writer);
-  // Of a client that returns: its file, which must be such memory of that size, sealed. Throws RunError.
+  // The file of a returning client, which must be sealed memory of the right size. Throws RunError.
   explicit SharedPage(Descriptor file);
   ~SharedPage();
   SharedPage(const SharedPage&) = delete;
@@ -37,11 +37,11 @@ class SharedPage {
 
 class LiveClient : public Port {
  public:
-  // `page`: its own, of a client that returns; else none. RunError where there is no memory to share, or that
-  // is no such page.
+  // `page`: the existing page of a returning client, else none. RunError if there is no memory to share or
+  // the page is invalid.
   LiveClient(pid_t process, Descriptor pidfd, std::string name, int bell, Descriptor page = Descriptor());
   void connect(Descriptor socket) { socket_ = std::move(socket); }
-  // Shakes hands: false when the other side is gone.
+  // Completes the handshake. False if the client is gone.
   bool welcome(std::int64_t daemon, bool held);
 
   void permit(std::uint32_t allowed) override;
@@ -55,20 +55,21 @@ class LiveClient : public Port {
   void ask() override;
   void kill() override;
   bool stopped() override;
-  // When the client's jobs begin, which are counted from its start. As they come; or none but the one under
-  // way.
+  // When jobs may begin, counted from the client's start. release_all(): at any time. release_until(): none
+  // after the job under way.
   void release_all() { permit_->releases.kind.store(Releases::own); }
   void hold();
-  // Of a client on hold: from `since` on and `think` after the last one's end, once release_until() says so.
+  // For a client on hold: jobs begin from `since` on, and `think` after the previous one's end, as far as
+  // release_until() allows.
   void release_from(std::int64_t since, Duration think);
   void release_until(std::uint64_t count);
-  // Likewise: the next job when it is due. False: too many that were released have not begun.
+  // For a client on hold: releases the next job at `due`. False if too many released jobs have not begun.
   bool release_at(std::int64_t due);
-  // Jobs that have begun, that are over, and whether one is under way.
+  // Jobs begun, jobs over, and whether one is under way.
   std::uint64_t jobs_begun() const { return (page_->counted.load() + 1) / 2; }
   std::uint64_t jobs_over() const { return page_->counted.load() / 2; }
   bool in_job() const { return (page_->counted.load() & 1) != 0; }
-  // The times of a job, once it is over; of one under way without its end. None: it is too long ago.
+  // A job's times; no end while it is under way. None if it was too long ago.
   struct JobTimes {
     std::int64_t arrived = 0, begun = 0, ended = 0;  // CLOCK_MONOTONIC, ns; 0: not yet
   };
@@ -85,7 +86,7 @@ class LiveClient : public Port {
   std::uint64_t program = 0;
   Introduction introduction;
   uid_t user = 0;
-  std::string group;  // empty: it is a client of its own
+  std::string group;  // empty: a client of its own
 
  private:
   Descriptor socket_, pidfd_, own_bell_;

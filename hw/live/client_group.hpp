@@ -1,4 +1,4 @@
-// Processes that depend on each other, as one client of the policy: one gate for all.
+// Dependent processes that the policy sees as one client with one gate.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +11,37 @@
 
 namespace gangway::live {
 
-// A job of a group lasts from the first of its members' jobs to a moment in which none has one under way, as
-// far as looks tell. A limit in flight is each member's own.
+// A group's job lasts from the first job of a member until no member has one under way, as far as polling can
+// tell. An in-flight limit applies to each member separately.
 class ClientGroup : public Port {
  public:
-  // The member gets the group's permit. It must be removed before it is gone.
+  // Gives the member the group's permit. Remove it before it is destroyed.
   void add(Port& member);
   void remove(const Port& member);
   bool empty() const { return members_.empty(); }
 
   void permit(std::uint32_t allowed) override;
-  void limit(std::optional<std::int64_t> channels) override;  // each member's
+  void limit(std::optional<std::int64_t> channels) override;  // of each member
   void admit(std::uint64_t number) override;
   Standing look() override;
   void ask() override;
   void kill() override;
-  bool stopped() override;  // all of it
+  bool stopped() override;  // whether all members are
 
-  std::optional<ClientId> id;  // of the conductor's; none: it is not scheduled
+  std::optional<ClientId> id;  // in the conductor; none: not scheduled
 
  private:
   struct Member {
     Port* port = nullptr;
-    std::uint64_t asked = 0;  // numbers of intercepted submissions that the group has seen
+    std::uint64_t asked = 0;  // intercepted submissions that the group has seen
   };
   struct Asked {
-    std::uint64_t group = 0;  // the group's number for it
+    std::uint64_t group = 0;  // its number within the group
     Port* port = nullptr;
     std::uint64_t number = 0;
   };
   std::vector<Member> members_;
-  std::deque<Asked> asked_;  // not admitted yet, in the order of looks
+  std::deque<Asked> asked_;  // not yet admitted, in the order seen
   std::uint32_t allowed_ = 0;
   std::optional<std::int64_t> channels_;
   std::uint64_t job_ = 0, numbers_ = 0;

@@ -19,7 +19,7 @@ std::unique_ptr<Conductor> Conductor::make(const std::string& name, std::shared_
       : native ? Capabilities{Capability::native}
                : Capabilities{Capability::evict};
   const Capabilities rest = needs.missing_from(offered);
-  if (!rest.none()) refuse("a policy that live clients can obey; it needs " + rest.text());
+  if (!rest.none()) refuse("a policy for live clients; this one needs " + rest.text());
   if (access) return access_conductor(std::move(policy), settings, journal);
   if (native) return open_conductor(std::move(policy), settings, journal);
   return grant_conductor(std::move(policy), settings, journal);
@@ -123,7 +123,7 @@ void Conductor::fire() {
 // Carrying out orders can be a fact itself.
 void Conductor::decide() {
   for (int round = 0; !facts_.empty(); ++round) {
-    if (round == 1000) impossible("launches of jobs that are over, without end");
+    if (round == 1000) impossible("launches of finished jobs without end");
     std::vector<Fact> facts;
     facts.swap(facts_);
     sort_for_telling(facts);

@@ -1,6 +1,6 @@
-// Plays a policy over live clients by opening and closing their gates. Two families: access policies say who
-// may submit; ownership policies grant the device to whole jobs: the owner's gate is open, the others'
-// closed. Pure but for the ports: time comes in with each call.
+// Plays a policy over live clients by opening and closing their gates. Access policies decide who may submit.
+// Ownership policies grant the device to whole jobs: the owner's gate is open, the others' are closed. No
+// side effects except through ports; time is passed to each call.
 #pragma once
 
 #include <memory>
@@ -15,56 +15,64 @@
 
 namespace gangway::live {
 
-// What is seen of a client at once.
+// A snapshot of a client.
 struct Standing {
   bool inside = false;            // a thread may be about to submit
   bool waiting = false;           // a thread is held at the gate
   std::uint64_t outstanding = 0;  // submissions not known to be over
-  std::uint64_t deepest = 0;      // on one stream, of those
-  std::uint64_t over = 0;         // a count that changes whenever a submission is known to be over
+  std::uint64_t deepest = 0;      // the largest number of those on one stream
+  std::uint64_t over = 0;         // changes whenever a submission is known to be over
   std::uint64_t job = 0;          // odd: one is under way
   bool endless = false;           // its job is the whole program
   std::uint64_t submissions = 0;  // in all
-  std::uint64_t asked = 0;        // numbers of intercepted submissions
-  std::int64_t channels = 0;      // streams and contexts that it has made
+  std::uint64_t asked = 0;        // intercepted submissions so far
+  std::int64_t channels = 0;      // streams and contexts made
   Duration since_arrival = {};    // of the job under way
   bool drained() const { return !inside && outstanding == 0; }
 };
 
-// A client as the conductor reaches it. No call waits for the client.
+// The conductor's access to a client. No call waits for the client.
 class Port {
  public:
   virtual ~Port() = default;
+<<<<<<< HEAD
   virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, kIntercepted, or so many in flight
   virtual void admit(std::uint64_t number) = 0;    // of an intercepted submission, and those before it
   virtual void rouse() {}                          // its gate may open soon: waiting threads should not sleep
   virtual Standing look() = 0;                     // after permit(0): exact
   virtual void limit(std::optional<std::int64_t>) {}  // channels that it may have
   virtual void ask() = 0;                             // the client's helper should look after its streams
+=======
+  virtual void permit(std::uint32_t allowed) = 0;     // 0, kUnlimited, kIntercepted, or a number in flight
+  virtual void admit(std::uint64_t number) = 0;       // admits intercepted submissions up to this number
+  virtual Standing look() = 0;                        // exact after permit(0)
+  virtual void limit(std::optional<std::int64_t>) {}  // most channels it may have
+  virtual void ask() = 0;                             // asks the client's helper thread to check its streams
+>>>>>>> words
   virtual void kill() = 0;
-  virtual bool stopped() { return false; }  // by a signal, so that nothing of it goes on
+  virtual bool stopped() { return false; }  // by a signal, so that none of its threads run
 };
 
 struct GateSettings {
-  std::uint32_t in_flight = 0;  // of clients that a more urgent one can displace; 0: any number
+  std::uint32_t in_flight = 0;  // limit for clients that a more urgent one can displace; 0: none
   Duration drain_limit{
-      100'000'000};            // then the permit returns: something waits for the client's next submission
-  Duration linger{1'000'000};  // an owner of whom nothing was on the device for so long has ended its job
-  std::optional<std::int64_t> channels = {};  // that all clients can have; none: any number
-  bool overlap = false;  // the next owner begins when the gate is closed, not when all is over
+      100'000'000};            // then the permit returns: the work may wait for the client's next submission
+  Duration linger{1'000'000};  // an owner with nothing on the device for this long has ended its job
+  std::optional<std::int64_t> channels = {};  // limit for all clients together
+  bool overlap = false;  // the next owner starts when the gate is closed, not when all work is over
 };
 
-// What happened, for a journal. `value` is ns where not said otherwise.
+// Journal entries. `value` is in ns unless stated.
 enum class Step {
-  opened,       // a client is there
-  exited,       // and gone
-  permitted,    // value: in flight, -1 any number, -2 one by one
-  evicted,      // the policy takes a grant back
-  closed,       // the gate: nobody is inside; since the order
-  drained,      // nothing is on the device; since the order
-  returned,     // the permit, after drain_limit
-  whole,        // from now on never revoked inside a job
-  unconfirmed,  // it is stopped, and may be in the middle of a submission: nobody waits for it
+  opened,       // the client has come
+  exited,       // the client has gone
+  permitted,    // value: number in flight, -1: any, -2: one by one
+  evicted,      // the policy ended a grant
+  closed,       // the gate is closed, nobody inside; time since the order
+  drained,      // nothing is on the device; time since the order
+  returned,     // the permit was given back after drain_limit
+  whole,        // from now on revoked between jobs only
+  unconfirmed,  // stopped, possibly during a submission: no longer waited for
   killed,
 };
 class Journal {
@@ -74,82 +82,82 @@ class Journal {
 };
 
 inline constexpr std::uint32_t kMostClients = 64;
-// What a client has when its permit is returned: an event behind each submission tells how far it is.
+// The permit that a client gets back: with an event behind each submission, which shows its progress.
 inline constexpr std::uint32_t kReturned = kMostInFlight;
 
-// What is known of a client when it comes.
+// What is known of a new client.
 struct Introduction {
   std::int32_t priority = 0;
-  std::uint32_t program = 0;  // clients that run the same program have the same number
+  std::uint32_t program = 0;  // the same for all clients that run the same program
   double weight = 1;
-  std::optional<Duration> slo = {};    // objective for the latency of its jobs
-  std::optional<Duration> alone = {};  // how long its jobs use the device; none: to be learnt
+  std::optional<Duration> slo = {};    // latency objective of its jobs
+  std::optional<Duration> alone = {};  // device time of its jobs; none: learnt
   const Attributes* attributes = nullptr;
 };
 
 class Conductor : protected RefusingOrders {
  public:
-  // InputError where the policy needs what live clients cannot do.
+  // InputError if the policy needs what live clients cannot do.
   static std::unique_ptr<Conductor> make(const std::string& name, std::shared_ptr<Policy> policy,
                                          const GateSettings& settings, Journal& journal);
 
   void begin(Time now);
-  // A client whose gate is closed. None: there are kMostClients already. A client that takes the place of one
-  // that has left has the next generation.
+  // Adds a client with a closed gate. None if there are kMostClients. A client that reuses the place of an
+  // earlier one has the next generation.
   std::optional<ClientId> opens(Time now, Port& port, const Introduction& introduction);
-  void exited(Time now, ClientId client);  // one that is there
-  // Looks at all clients, tells the policy what happened and carries out its orders. Says when to call again
-  // unless something happens: `now` where only looking tells.
+  void exited(Time now, ClientId client);  // must be present
+  // Looks at all clients, informs the policy and carries out its orders. Returns when to call again if
+  // nothing happens: `now` if only polling can tell.
   Time step(Time now);
   // As of the last step.
   struct State {
-    std::uint32_t allowed = 0;  // 0: closed; kUnlimited; kIntercepted; or so many in flight
+    std::uint32_t allowed = 0;  // 0: closed; kUnlimited; kIntercepted; or a number in flight
     bool closing = false, whole = false, unconfirmed = false;
     Standing seen;
   };
-  State state(ClientId client) const;  // of one that is there
-  // Whether a client's arrival is so urgent that the caller should rather look all the time than be rung for.
+  State state(ClientId client) const;  // must be present
+  // Whether an arrival is urgent enough that the caller should poll instead of waiting for the bell.
   virtual bool alert() const { return false; }
 
  protected:
   struct Client {
-    Port* port = nullptr;  // null: not there
-    ClientId id;           // its own, or that of whoever comes next
+    Port* port = nullptr;  // null: absent
+    ClientId id;           // of this client, or of the next one in its place
     std::int32_t priority = 0;
     double weight = 1;
     std::optional<Duration> slo, alone;
     const Attributes* attributes = nullptr;
     std::uint32_t allowed = 0;
-    // Closing, until drained.
+    // While closing, until drained.
     bool closing = false, shut = false, returned = false, looked = false;
     Time ordered, since;
-    std::uint64_t over = 0;  // as of `progressed`, when something of it was last known to be over
+    std::uint64_t over = 0;  // at `progressed`, when the last submission was known to be over
     Time progressed;
     std::uint32_t overstays = 0;
     bool whole = false;
     bool overdue = false;
     bool unconfirmed = false;
-    Time asked_about;  // whether it is still stopped
+    Time asked_about;  // for checking whether it is still stopped
     Standing seen;
   };
   Conductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal);
 
   virtual void came(ClientId client) = 0;
   virtual void went(ClientId client) = 0;
-  virtual void gather() = 0;  // tell() what the standings say
+  virtual void gather() = 0;  // calls tell() for what the snapshots show
   virtual void decided() {}   // the policy has been told everything
   virtual bool impatient() = 0;
   virtual Duration look_within() const { return Duration::max(); }
 
   Client& of(ClientId client) { return clients_[client.index]; }
-  // Whether an order about the client is about one that has not left.
+  // Whether the order's client is still present.
   bool is_there(ClientId client) const;
   void tell(const Fact& fact) { facts_.push_back(fact); }
   void permit(ClientId client, std::uint32_t allowed);
   void close(ClientId client);
-  // Takes the permit of a client that is stopped, and does not wait for it. False: it is not stopped.
+  // Takes the permit of a stopped client without waiting for it. False if it is not stopped.
   bool given_up(ClientId client);
-  // Drives a closing on. True: nobody is inside and, unless told otherwise, nothing on the device.
+  // Continues closing. True once nobody is inside and, if `and_drained`, nothing is on the device.
   bool closed(ClientId client, bool and_drained);
   Time now() const { return now_; }
 
@@ -163,7 +171,7 @@ class Conductor : protected RefusingOrders {
   Journal& journal_;
   Grants grants_;  // what the policy sees
   std::vector<Client> clients_;
-  Duration limit_ = Duration::max();  // watch()
+  Duration limit_ = Duration::max();  // set by watch()
 
  private:
   void look();

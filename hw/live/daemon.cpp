@@ -219,7 +219,7 @@ void Daemon::opens(LiveClient& client) {
     id = group->id;
   }
   if (!id) {  // it is welcome all the same: nobody schedules it
-    say(fmt::format("{} ({}): not scheduled, as there are {} clients already", client.name(),
+    say(fmt::format("{} ({}): not scheduled, because there are already {} clients", client.name(),
                     client.process(), kMostClients));
     client.permit(kUnlimited);
   }
@@ -264,7 +264,7 @@ void Daemon::say(const std::string& line) {
     return;
   }
   if (const std::uint64_t lines = std::exchange(unsaid_, 0); lines > 0)
-    fmt::print(settings_.out, "{} lines are left out, as nobody read them\n", lines);
+    fmt::print(settings_.out, "{} lines omitted, because nobody read them\n", lines);
   fmt::print(settings_.out, "{}\n", line);
   std::fflush(settings_.out);
 }
@@ -275,13 +275,14 @@ void Daemon::report(const LiveClient& client) {
   for (const auto& bucket : page.woken) woken += bucket.load();
   std::size_t median = 0;
   while (median + 1 < kBuckets && (seen += page.woken[median].load()) * 2 < woken) ++median;
-  say(fmt::format(
-      "{} ({}): {} submissions in {} jobs; {} held, {:.3f} ms in all{}{}", client.name(), client.process(),
-      page.submissions(), (page.counted.load() + 1) / 2, page.held.load(),
-      static_cast<double>(page.held_ns.load()) / 1e6,
-      woken == 0 ? std::string() : fmt::format("; half went on within {} ns of the decision", 2ULL << median),
-      page.forced.load() == 0 ? std::string()
-                              : fmt::format("; {} went past the limit in flight", page.forced.load())));
+  say(fmt::format("{} ({}): {} submissions in {} jobs; {} held, {:.3f} ms in all{}{}", client.name(),
+                  client.process(), page.submissions(), (page.counted.load() + 1) / 2, page.held.load(),
+                  static_cast<double>(page.held_ns.load()) / 1e6,
+                  woken == 0 ? std::string()
+                             : fmt::format("; half continued within {} ns of the decision", 2ULL << median),
+                  page.forced.load() == 0
+                      ? std::string()
+                      : fmt::format("; {} exceeded the limit in flight", page.forced.load())));
   if (settings_.log == nullptr) return;
   for (std::size_t b = 0; b < kBuckets; ++b)
     if (const std::uint64_t count = page.woken[b].load(); count != 0)

@@ -18,18 +18,18 @@
 namespace gangway::live {
 
 struct DaemonSettings {
-  std::string socket;  // its folder is made if it is missing, with mode 0700
+  std::string socket;  // its folder is created, with mode 0700, if missing
   GateSettings gate;
-  std::string group;  // its users may connect, too; empty: only root and the daemon's owner
-  bool held = false;  // when the daemon is gone, its clients wait for another one; else they go on
-  std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may give; others: 0
-  std::FILE* log = nullptr;                       // a line for each step (README.md); none: none
-  std::FILE* out = stdout;                        // a line for each client that goes; none: none
+  std::string group;  // its users may connect; empty: only root and the daemon's owner
+  bool held = false;  // whether clients wait for a new daemon when this one is gone
+  std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0
+  std::FILE* log = nullptr;                       // one line per step (README.md); null: no log
+  std::FILE* out = stdout;                        // one line per client that leaves; null: none
 };
 
-inline constexpr ClientId kUnscheduled{kMostClients};  // a client for which there is no room
+inline constexpr ClientId kUnscheduled{kMostClients};  // a client beyond the limit
 
-// Who is told what happens, beside the log.
+// Is told of clients, in addition to the log.
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -40,27 +40,27 @@ class Watcher {
 
 class Daemon : private Journal {
  public:
-  // Listens from here on. InputError where the policy is not for live clients, RunError where the socket
-  // cannot be had (another daemon has it, say).
+  // Starts listening. InputError if the policy does not support live clients; RunError if the socket is
+  // unavailable, for example because another daemon has it.
   Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
          Watcher* watcher = nullptr);
   ~Daemon();
 
-  // Until `stop`; opens every gate then.
+  // Runs until `stop` is set, then opens all gates.
   void run(const std::atomic<bool>& stop);
 
-  // For whoever plays one policy after the other. Another policy takes over: clients are closed and come to
-  // it anew, as their introductions say now. InputError as above.
+  // For playing several policies in turn. Closes all clients and introduces them to the new policy, with
+  // their current introductions. InputError as above.
   void play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate);
-  // One look at everything, and a wait of no longer than `most` for what comes.
+  // One pass over all clients, then a wait of at most `most`.
   void turn(Duration most);
   Time now() const;
-  std::int64_t origin() const { return origin_; }  // CLOCK_MONOTONIC, ns, at time 0
+  std::int64_t origin() const { return origin_; }  // CLOCK_MONOTONIC at time 0, ns
 
  private:
   struct Program {
     Descriptor socket;
-    Introduction introduction;  // but for `program`
+    Introduction introduction;  // without `program`
     std::string name, group;
     std::uint32_t clients = 0;  // so far
     uid_t user = 0;
@@ -76,7 +76,7 @@ class Daemon : private Journal {
   void greet(int socket);
   void greet_program(int socket, const Hello& hello, uid_t user);
   void greet_client(int socket, const Hello& hello, const ucred& peer, Descriptor page);
-  std::string why_not(const Hello& hello, uid_t user) const;  // empty: it may be introduced so
+  std::string why_not(const Hello& hello, uid_t user) const;  // empty: acceptable
   void tell_status(int socket);
   std::uint32_t number_of(const std::string& name);
   void refuse(int socket, const std::string& why);
@@ -94,7 +94,7 @@ class Daemon : private Journal {
   Descriptor lock_, listener_, events_, bell_;
   struct Stranger {
     Descriptor socket;
-    std::uint64_t number = 0;  // of those so far
+    std::uint64_t number = 0;  // of connections so far
   };
   std::map<int, Stranger> strangers_;  // connected, no Hello yet
   std::uint64_t strangers_so_far_ = 0;
@@ -109,7 +109,7 @@ class Daemon : private Journal {
   bool polling_ = false;
   std::int64_t origin_ = 0;
   std::uint64_t clients_so_far_ = 0;
-  std::uint64_t unsaid_ = 0;  // lines since the last one that there was room for
+  std::uint64_t unsaid_ = 0;  // lines dropped since the last one written
 };
 
 }  // namespace gangway::live

@@ -92,10 +92,10 @@ std::string Daemon::why_not(const Hello& hello, uid_t user) const {
   if (hello.priority > (highest != settings_.priorities.end() ? highest->second : 0) && user != 0 &&
       user != geteuid())
     return highest != settings_.priorities.end()
-               ? fmt::format("this user's priorities go up to {}", highest->second)
-               : "only root and the daemon's owner raise a priority";
+               ? fmt::format("this user may request priorities up to {}", highest->second)
+               : "only root and the daemon's owner may raise priorities";
   if (!(hello.weight >= 0.001 && hello.weight <= 1000) || hello.slo_ns < 0)
-    return "a weight from 0.001 to 1000 and an objective that is not negative were expected";
+    return "expected a weight from 0.001 to 1000 and an objective of 0 or more";
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Who else uses the GPU.
+// Other processes that use the GPU.
 #pragma once
 
 #include <sys/types.h>
@@ -8,15 +8,15 @@
 
 namespace gangway::live {
 
-// What every process with a CUDA context has open.
+// Every process with a CUDA context has this file open.
 inline constexpr const char* kDeviceFile = "/dev/nvidia-uvm";
 
 struct DeviceProcess {
   pid_t process = 0;
-  std::string command;  // empty: it is not told
+  std::string command;  // empty: unknown
 };
 
-// Processes that have the file open, as far as this user may look; by number.
+// The processes, by number, that have the file open, as far as this user may see.
 std::vector<DeviceProcess> processes_with(const std::string& file);
 
 }  // namespace gangway::live

@@ -28,9 +28,9 @@ constexpr const char* kRealDriver = "libgangway-real-cuda.so.1";  // hw/intercep
 // As the loader finds it for any program started here; behind a look-alike, the one behind that.
 std::string real_driver() {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) throw RunError(std::string("there is no CUDA driver here: ") + dlerror());
+  if (library == nullptr) throw RunError(std::string("no CUDA driver found: ") + dlerror());
   if (dlsym(library, "gangway_submission") != nullptr) library = dlopen(kRealDriver, RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) throw RunError("the CUDA driver behind Gangway's look-alike is not there");
+  if (library == nullptr) throw RunError("the CUDA driver behind Gangway's look-alike is missing");
   return path_of_library(library);
 }
 

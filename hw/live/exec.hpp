@@ -1,4 +1,4 @@
-// `gangway exec`: starts a program behind the look-alike of libcuda.so.1, as one of the daemon's programs.
+// `gangway exec`: starts a program behind the look-alike of libcuda.so.1, as a client of the daemon.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace gangway::live {
 
 struct ExecSettings {
   std::string socket;
-  std::optional<unsigned> gpu;  // of those that it would see, the only one that it sees
-  std::string name;             // empty: that of the program
+  std::optional<unsigned> gpu;  // the only GPU that the program sees, counted among those it would see
+  std::string name;             // empty: the program's name
   std::string group;            // programs of one group are one client; empty: each its own
   std::int32_t priority = 0;
-  double weight = 1;          // of its share
-  Duration slo = {};          // objective for the latency of its jobs; 0: none
-  std::string jobs = "sync";  // what a job is: sync, nvtx:NAME or whole
-  bool preload = false;  // for programs whose own search path finds the driver before LD_LIBRARY_PATH does
+  double weight = 1;          // share of the device
+  Duration slo = {};          // latency objective of its jobs; 0: none
+  std::string jobs = "sync";  // what counts as a job: sync, nvtx:NAME or whole
+  bool preload = false;       // for programs whose own search path finds the driver before LD_LIBRARY_PATH
   std::vector<std::string> command;
 };
 
-// The look-alike, behind which programs are started. RunError where it is not beside this program.
+// Path of the look-alike library. RunError if it is not beside this program.
 std::string lookalike_library();
 
-// Returns the program's exit code, or dies of the signal that it died of. 127: not found; 126: it cannot be
-// executed. RunError: no daemon, no driver, no look-alike.
+// Returns the program's exit code, or dies of the same signal. 127: not found; 126: not executable. RunError:
+// no daemon, driver or look-alike.
 int execute(const ExecSettings& settings);
 
 }  // namespace gangway::live

@@ -1,4 +1,4 @@
-// The families of policies over live clients.
+// Conductors for the families of policies.
 #pragma once
 
 #include <memory>
@@ -7,15 +7,15 @@
 
 namespace gangway::live {
 
-// Access policies: direct is an open gate, deny a closed one; submissions are not intercepted one by one.
+// Access policies: direct opens the gate, deny closes it. Submissions are not intercepted one by one.
 std::unique_ptr<Conductor> access_conductor(std::shared_ptr<Policy> policy, const GateSettings& settings,
                                             Journal& journal);
 
-// Native policies: every gate is open.
+// Native policies: all gates are open.
 std::unique_ptr<Conductor> open_conductor(std::shared_ptr<Policy> policy, const GateSettings& settings,
                                           Journal& journal);
 
-// Ownership policies: a launch grants the device to the client's job, an eviction takes the permit back.
+// Ownership policies: a launch grants the device to the client's job, an eviction revokes the permit.
 std::unique_ptr<Conductor> grant_conductor(std::shared_ptr<Policy> policy, const GateSettings& settings,
                                            Journal& journal);
 

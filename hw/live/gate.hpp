@@ -1,9 +1,9 @@
-// The client's side of the gate: every submission of the process passes it. Knows nothing of CUDA; the
-// look-alike of libcuda.so.1 feeds it (hw/intercept/), tests feed it without a driver.
+// The client's side of the gate, which every submission of the process passes. Independent of CUDA: the
+// look-alike of libcuda.so.1 calls it (hw/intercept/), and tests call it without a driver.
 //
-// Revocation is exact because both sides are sequentially consistent: a thread marks itself inside and then
-// reads the permit; who revokes writes the permit and then looks who is inside. No submission that read the
-// old permit is missed, and none that reads the new one starts.
+// Revocation is exact because both sides are sequentially consistent: a thread marks itself inside, then
+// reads the permit; the revoker writes the permit, then checks who is inside. No submission under the old
+// permit is missed, and none under the new one starts.
 #pragma once
 
 #include <atomic>
@@ -18,64 +18,65 @@
 
 namespace gangway::live {
 
-// Where permits come from.
+// The source of permits.
 class Source {
  public:
   virtual ~Source() = default;
   struct Pages {
-    const PermitPage* permit = nullptr;  // null: nobody schedules this process, everything is open
+    const PermitPage* permit = nullptr;  // null: the process is not scheduled, all is open
     ClientPage* client = nullptr;        // zeros
   };
-  // At the first submission of the process, in the thread that makes it.
+  // Called by the thread that makes the process's first submission.
   virtual Pages open() = 0;
-  virtual void ring() = 0;  // the daemon should look at the client page
+  virtual void ring() = 0;  // asks the daemon to look at the client page
 };
 
-// What is submitted.
+// A submission.
 struct Submission {
-  const StreamName* stream = nullptr;  // null: to none (pinning memory)
+  const StreamName* stream = nullptr;  // null: no stream (pinning memory)
   bool waits = false;                  // the call itself waits for the work
 };
 
-// What a submission holds between enter() and leave(). Not engaged: the stream is being captured, or the call
-// is made inside another one.
+// A submission's state between enter() and leave(). Not engaged if the stream is being captured or the call
+// is nested in another one.
 struct Pass {
   ThreadSlot* thread = nullptr;
   StreamSlot* stream = nullptr;
   bool engaged = false;
-  bool limited = false;  // gets a mark
-  bool refused = false;  // the client may have no channel: there is nothing to submit, and no leave()
+  bool limited = false;  // gets an event behind it
+  bool refused = false;  // no channel is left: submit nothing, do not call leave()
 };
 
 class Gate {
  public:
-  void jobs_are(JobsAre what) { jobs_.are(what); }  // before anything else
-  // A range waits for its job's release. Of ranges inside each other the outermost counts; what of its work
-  // is outstanding at its end belongs to the job, until a synchronising call or the next range.
+  void jobs_are(JobsAre what) { jobs_.are(what); }  // call before anything else
+  // Range markers. A range waits for its job's release. Of nested ranges the outermost counts; work
+  // outstanding at its end belongs to the job until a synchronising call or the next range.
   void range_begins();
   void range_ends();
 
   constexpr Gate(Driver& driver, Source& source) : driver_(driver), source_(source) {}
 
   Pass enter(const Submission& submission);  // returns when the thread may submit
-  void leave(const Pass& pass, const Submission& submission, bool submitted);  // the call has returned
+  void leave(const Pass& pass, const Submission& submission, bool submitted);  // after the call has returned
 
-  // A synchronising call: before() what has been submitted to the stream, after() with that once the call
-  // succeeded. Without a stream the driver is asked. A job ends here when nothing is outstanding.
+  // Around a synchronising call: before() returns what has been submitted to the stream; pass it to after()
+  // once the call succeeded. Without a stream the driver is asked. A job ends here when nothing is
+  // outstanding.
   std::uint64_t before(const StreamName& stream);
   void after(const StreamName& stream, std::uint64_t begun);
   void after();
 
-  // Asks the driver about streams that are not known to be over. True: nothing is outstanding.
+  // Asks the driver about streams with outstanding work. True if nothing is outstanding.
   bool look();
 
-  // Held around a call that begins a capture, or lets a stream join one.
+  // Held around a call that begins a capture or adds a stream to one.
   class Capture {
    public:
     enum Kind { begins, joins };
     Capture(Gate& gate, Kind kind);
     ~Capture();
-    void began() { counted_ = false; }  // it lasts until capture_ended()
+    void began() { counted_ = false; }  // the capture lasts until capture_ended()
 
    private:
     Gate& gate_;
@@ -83,16 +84,16 @@ class Gate {
   };
   void capture_ended() { captures_.fetch_sub(1); }
 
-  // Channels are streams and contexts. Before one is made: false where the client may have no more. It counts
-  // from then on: until channel_failed(), or it has a name (0: a context's own), or is closed with its
-  // context.
+  // Channels are streams and contexts. Call before one is made. False if the client may have no more;
+  // otherwise it counts until channel_failed(), or until it is closed under its name (0: the context's own)
+  // or with its context.
   bool channel_opens();
   void channel_failed() { channels_.failed(); }
   void channel_opened(std::uint64_t stream, std::uint64_t context) { channels_.opened(stream, context); }
-  // The stream's; 0: all of the context.
+  // A stream's channel; 0: all of the context's.
   void channels_closed(std::uint64_t stream, std::uint64_t context) { channels_.closed(stream, context); }
 
-  // Held around a stream's or context's destruction, which forgets it.
+  // Held around the destruction of a stream or context.
   class Destruction {
    public:
     Destruction(Gate& gate, const StreamName* stream, std::uint64_t context);
@@ -104,21 +105,19 @@ class Gate {
     std::uint64_t stream_, context_;
   };
 
-  // How long (ns) a submission waits for room in flight while nothing goes on; then it may be what others
-  // wait for.
+  // How long (ns) a submission waits for room in flight without progress. Then it passes: others may wait for
+  // it.
   void set_patience(std::int64_t ns) { patience_ = ns; }
-  void
-  found_unknown();  // the program asked for a function of the driver that does not pass the gate, but should
-  // The daemon is gone, and the gate open from now on, or closed until there is another one. Its permit takes
-  // effect on submissions that have not been let in by then. Threads may still look at permits of before,
-  // which have to stay.
+  void found_unknown();  // the program requested a driver function that should pass the gate but does not
+  // The daemon is gone: from now on the gate is open, or closed until another daemon comes. Affects
+  // submissions not yet admitted. Earlier permits must stay valid, because threads may still read them.
   void open_to_all() { permit_.store(&open_); }
   void hold() { permit_.store(&held_); }
   void obey(const PermitPage& permit);
-  void forked();  // in the child: no client yet
+  void forked();  // in the child, which is no client yet
   bool closed() const { return permit_.load()->allowed.load() == 0; }
   ClientPage* page() { return page_.load(); }
-  static std::uint64_t submission();  // of the calling thread, under way: a number from 1; else 0
+  static std::uint64_t submission();  // number of the calling thread's current submission, from 1; else 0
 
  private:
   void wait_for_permit(const PermitPage& permit);
@@ -152,11 +151,11 @@ class Gate {
   std::atomic<ClientPage*> page_{nullptr};
   std::int64_t patience_ = 100'000'000;
   GateJobs jobs_{permit_};
-  std::uint64_t opening_ = 0;  // tells this page from others that threads may remember
+  std::uint64_t opening_ = 0;  // distinguishes this page from earlier ones that threads remember
   GateMarks marks_{driver_, captures_};
   GateChannels channels_{page_};
   std::mutex first_mutex_;
-  std::mutex streams_mutex_;  // which slot is whose; asking the driver, against captures and destruction
+  std::mutex streams_mutex_;  // slot assignment; driver queries, against captures and destruction
   std::mutex places_mutex_;
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
   std::atomic<std::uint64_t> forgotten_{0};  // generation: threads that remember slots look again

@@ -1,4 +1,4 @@
-// The channels of a client process: streams and contexts, of which it may have so many.
+// Counts and limits a client's channels: its streams and contexts.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@ namespace gangway::live {
 
 class GateChannels {
  public:
-  // `page`: the gate's, which has their number once there is one.
+  // `page`: the gate's client page, which receives their number.
   explicit constexpr GateChannels(const std::atomic<ClientPage*>& page) : page_(page) {}
 
-  // Before one is made. False: the client may have no more. `most`: as the permit has it.
+  // Call before one is made. False if the client may have no more. `most`: from the permit.
   bool opens(std::uint32_t most);
   void failed();
   void opened(std::uint64_t stream, std::uint64_t context);
-  void closed(std::uint64_t stream, std::uint64_t context);  // the stream's; 0: all of the context
+  void closed(std::uint64_t stream, std::uint64_t context);  // the stream's; 0: all of the context's
   void forked();                                             // in the child: there are none
 
  private:
@@ -30,7 +30,7 @@ class GateChannels {
   };
   const std::atomic<ClientPage*>& page_;
   std::vector<Channel> channels_;
-  std::uint32_t opening_ = 0;  // that have no name yet
+  std::uint32_t opening_ = 0;  // opened, without a name yet
   std::mutex mutex_;
 };
 

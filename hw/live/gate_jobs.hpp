@@ -1,4 +1,4 @@
-// The jobs of a client process: when each begins and ends, as the client page has it.
+// Begins and ends of a client's jobs, as recorded on the client page.
 #pragma once
 
 #include <atomic>
@@ -9,25 +9,25 @@
 
 namespace gangway::live {
 
-// What counts as a job of the program.
+// What counts as a job.
 enum class JobsAre {
   synchronised,  // from a submission to a call that leaves nothing outstanding
-  ranges,        // what lies in ranges that begin and end by range_begins() and range_ends()
-  whole,         // all of it is one
+  ranges,        // what lies between range_begins() and range_ends()
+  whole,         // the whole program
 };
 
 class GateJobs {
  public:
-  // `permit`: the gate's; nobody is kept waiting by one that another has followed.
+  // `permit`: the gate's. Nobody waits for a permit that has been replaced.
   explicit constexpr GateJobs(const std::atomic<const PermitPage*>& permit) : permit_(permit) {}
 
-  void are(JobsAre what) { are_ = what; }  // before anything else
+  void are(JobsAre what) { are_ = what; }  // call before anything else
   bool are_whole() const { return are_ == JobsAre::whole; }
 
-  // A submission comes, and no job is under way: waits until one may begin.
+  // At a submission with no job under way: waits until a job may begin.
   void begin(const PermitPage& permit, ClientPage& page);
-  // It passes the gate. `begun`: the calling thread's, about this page; 0 at first. A job that the thread
-  // knows to have begun costs it no look at the job's slot.
+  // The submission passes the gate. `begun`: the calling thread's memory for this page, initially 0, which
+  // saves a look at the slot of a job known to have begun.
   void passes(ClientPage& page, std::uint64_t& begun) {
     if ((page.job.load() & 1) == 0) begin_again(page);
     const std::uint64_t counted = page.counted.load(std::memory_order_relaxed);
@@ -37,13 +37,13 @@ class GateJobs {
         slot.begun.store(monotonic_ns(), std::memory_order_relaxed);
     }
   }
-  // After a call that waited: ends the job if nothing of it is left.
+  // After a waiting call: ends the job if nothing is outstanding.
   void may_be_over(ClientPage& page);
 
-  // Of ranges inside each other: whether it is the outermost.
+  // Whether this is the outermost of nested ranges.
   bool range_opens() { return ranges_.fetch_add(1) == 0; }
   bool range_closes() { return ranges_.fetch_sub(1) == 1; }
-  // The outermost range begins: waits until its job may.
+  // The outermost range begins: waits until its job may begin.
   void begin_range(const PermitPage& permit, ClientPage& page);
   void count_end(ClientPage& page);
 
@@ -55,7 +55,7 @@ class GateJobs {
 
   const std::atomic<const PermitPage*>& permit_;
   JobsAre are_ = JobsAre::synchronised;
-  std::atomic<std::uint32_t> ranges_{0};  // inside each other, or at once
+  std::atomic<std::uint32_t> ranges_{0};  // nested or concurrent
 };
 
 }  // namespace gangway::live

@@ -1,4 +1,4 @@
-// Events behind submissions whose number is limited; when one is reached, so much of its stream is over.
+// Events behind submissions with an in-flight limit. A reached event shows the stream's progress.
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@ namespace gangway::live {
 
 class GateMarks {
  public:
-  // `captures`: so many are under way.
+  // `captures`: the number in progress.
   constexpr GateMarks(Driver& driver, const std::atomic<std::uint32_t>& captures)
       : driver_(driver), captures_(captures) {}
 
-  // Behind what was submitted to the stream; `begun`: how much of it is over then.
+  // Puts an event behind the stream's work. `begun`: submissions that are over once it is reached.
   void put(const StreamName& name, StreamSlot& slot, std::uint64_t begun);
-  void look();    // says on the client page what is over
+  void look();    // updates the client page
   void forked();  // in the child: there are none
 
  private:

@@ -131,7 +131,7 @@ class GrantConductor : public Conductor {
   }
 
   LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override {
-    if (range) impossible("a launch of block-tasks, where whole jobs are granted");
+    if (range) impossible("a launch of block-tasks under grants of whole jobs");
     if (const std::string why = grants_.refusal(job, gpu); !why.empty()) impossible(why);
     const LaunchId id = grants_.give({++launches_}, job, gpu).id;
     owner_ = Owner{Owner::opening, now(), now(), now(), now(), 0};

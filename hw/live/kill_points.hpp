@@ -1,4 +1,4 @@
-// Named points of the gate's protocol, where tests end a client (GANGWAY_DIE_AT). Only in test builds.
+// Named points in the gate's protocol at which tests kill a client (GANGWAY_DIE_AT). Test builds only.
 #pragma once
 
 #ifdef GANGWAY_POINTS

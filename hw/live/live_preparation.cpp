@@ -138,7 +138,7 @@ AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, co
   const Client& client = setup.workload.clients[index];
   Member& member = members_.at(client.name);
   if (member.client == nullptr)
-    throw RunError(client.name + ": its program ended before what it takes alone was measured");
+    throw RunError(client.name + ": its program ended before its time alone was measured");
   std::vector<LiveClient::JobTimes> times;
   const std::int64_t began = monotonic_ns();
   std::uint64_t next = member.client->jobs_over();

@@ -1,4 +1,4 @@
-// The programs of a run: started under a daemon, watched, and ended.
+// The programs of a run: starts, watches and ends them.
 #pragma once
 
 #include <sys/types.h>
@@ -14,23 +14,23 @@ namespace gangway::live {
 
 class LivePrograms {
  public:
-  // Their outputs go to NAME.log in `folder`, one behind the other.
+  // Output is appended to NAME.log in `folder`.
   LivePrograms(std::string socket, std::string folder);
-  ~LivePrograms();  // ends them all: SIGTERM, and SIGKILL to those that are still there after 5 s
+  ~LivePrograms();  // ends all: SIGTERM, then SIGKILL after 5 s
   LivePrograms(const LivePrograms&) = delete;
   LivePrograms& operator=(const LivePrograms&) = delete;
 
-  // By gangway exec, in a process group of its own. RunError where that cannot be started.
+  // Starts the command under gangway exec, in a process group of its own. RunError on failure.
   void start(const std::string& name, const Command& command);
-  // Variables (NAME=VALUE) that programs get from now on, besides this process's.
+  // Additional environment variables (NAME=VALUE) for programs started from now on.
   void give(std::vector<std::string> variables) { variables_ = std::move(variables); }
   bool runs(const std::string& name) const { return programs_.count(name) != 0; }
   const Command& command(const std::string& name) const { return programs_.at(name).command; }
-  // Looks after its end. Once it has ended: how, and it is forgotten.
+  // Polls for the end of a program. After it has been reported, the program is forgotten.
   struct End {
     bool well = false;  // exit code 0
     std::string how;    // "exit code 3", "signal 9"
-    std::string last;   // line of its output
+    std::string last;   // last line of its output
   };
   bool ended(const std::string& name, End& end);
   void end(const std::string& name);  // as the destructor does

@@ -1,4 +1,4 @@
-// When a live client's jobs begin in a run, as its workload says.
+// When a live client's jobs begin in a run, by its workload.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ class LiveReleases {
 
   // The client is on hold; `origin` is time 0 (CLOCK_MONOTONIC, ns).
   void begin(LiveClient& client, std::int64_t origin);
-  // Tells as many releases up to `until` as there is room for, and ends them where the client leaves.
+  // Announces the releases up to `until` as far as there is room, and ends them when the client leaves.
   void look(LiveClient& client, Time now, Time until);
 
   bool timed() const { return timed_; }
-  // Of timed jobs, up to `end`, those included that nobody could be told of for want of room.
+  // All timed releases up to `end`, including those never announced for lack of room.
   std::vector<Time> all(Time end);
-  // Whether no job is to come after so many that are over.
+  // Whether no job follows once `over` jobs are over.
   bool through(std::uint64_t over) const;
 
  private:
@@ -31,7 +31,7 @@ class LiveReleases {
   bool timed_;
   bool left_ = false;
   std::int64_t origin_ = 0;
-  std::optional<Time> next_;  // not told yet
+  std::optional<Time> next_;  // not announced yet
   std::vector<Time> told_;
   std::optional<std::uint64_t> jobs_;  // none: endless
 };

@@ -1,5 +1,5 @@
-// One run of programs under the session's daemon: releases, what their pages say of jobs, and when they may
-// not use the device. Only live_session.cpp includes it.
+// One run of programs under the session's daemon: releases jobs, reads their times from the client pages, and
+// notes when they may not use the device. Only live_session.cpp includes it.
 #pragma once
 
 #include <fmt/format.h>
@@ -136,7 +136,7 @@ class LiveSession::Run {
     watch_programs(at);
   }
 
-  // Those that have ended, and those whose jobs do not end.
+  // Checks for ended programs and jobs that do not end.
   void watch_programs(Time at) {
     for (std::size_t c = 0; c < clients_.size(); ++c) {
       Member& of = member(c);
@@ -166,14 +166,14 @@ class LiveSession::Run {
     for (; of.taken < over; ++of.taken) number_of(of, of.taken - of.base, *of.client);
   }
 
-  // The job's history as its page has it now.
+  // The job's current record, from its page.
   LiveJob* number_of(Member& of, std::uint64_t number, const LiveClient& client) {
     const auto times = client.job(of.base + number);
     std::vector<LiveJob>& jobs = of.history.jobs;
     if (jobs.size() <= number) jobs.resize(number + 1, jobs.empty() ? LiveJob{} : jobs.back());
     LiveJob& job = jobs[number];
     const Time before = number > 0 && jobs[number - 1].over ? *jobs[number - 1].over : Time{};
-    if (!times || times->arrived == 0) {  // nothing of it was ever submitted
+    if (!times || times->arrived == 0) {  // it has submitted nothing
       job = {before, before, before};
       return &job;
     }
@@ -197,7 +197,7 @@ class LiveSession::Run {
       Member& of = member(c);
       if (!of.out && of.client->in_job() && of.client->jobs_begun() > of.base)
         number_of(of, of.client->jobs_over() - of.base, *of.client);
-      // Requests that came while it was busy.
+      // Requests that arrived while it was busy.
       const std::vector<Time> told = releases_.at(c).all(end);
       for (std::size_t j = of.history.jobs.size(); j < told.size() && told[j] <= end; ++j)
         of.history.jobs.push_back({told[j], {}, {}});

@@ -1,5 +1,5 @@
-// Programs under a daemon in this process, which plays one run after the other with them. They are started
-// once: between runs they wait at their gates, between two jobs.
+// Programs under a daemon in this process, which plays runs with them. They start once and wait at their
+// gates between runs.
 #pragma once
 
 #include <atomic>
@@ -26,13 +26,13 @@ class LiveSession : public Watcher {
   LiveSession();
   ~LiveSession();
 
-  // Starts the clients' programs that do not run yet, waits until they are warm, and measures what their jobs
-  // take alone, once for each command and pace. False: `stop` was set. RunError where one ends before, or
-  // none of its jobs does.
+  // Starts the clients' programs that are not running, waits until they are warm, and measures how long their
+  // jobs take alone, once per command and pace. False: `stop` was set. RunError if a program ends first, or
+  // no job of one ends.
   bool prepare(const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop);
 
-  // Plays a run of programs that are prepared, and returns its trace. RunError where a program fails. Empty:
-  // the sink was stopped.
+  // Plays a run of prepared programs and returns its trace. Empty if the sink was stopped. RunError if a
+  // program fails.
   struct Play {
     const WorldSetup& setup;
     const RunSeed& seed;
@@ -47,13 +47,13 @@ class LiveSession : public Watcher {
   struct Member {
     LiveClient* client = nullptr;
     bool warming = false;
-    std::optional<AloneTimes> alone;  // of `measured`
+    std::optional<AloneTimes> alone;  // from `measured`
     Command measured;
     Repeat measured_at;
-    // In a run:
-    std::uint64_t base = 0, taken = 0;  // jobs on the page: at its begin, and known to be over
+    // During a run:
+    std::uint64_t base = 0, taken = 0;  // jobs on the page: at the run's start, and known to be over
     LiveHistory history;
-    bool out = false;  // it has ended
+    bool out = false;  // has ended
     bool killed = false;
   };
   class Run;
@@ -73,11 +73,11 @@ class LiveSession : public Watcher {
 
   std::string folder_;
   std::unique_ptr<Daemon> daemon_;
-  std::unique_ptr<MpsDaemon> mps_;  // its clients end before it
+  std::unique_ptr<MpsDaemon> mps_;  // must outlive its clients
   std::unique_ptr<LivePrograms> programs_;
-  std::map<std::string, Member> members_;  // by the client's name
+  std::map<std::string, Member> members_;  // by client name
   Run* run_ = nullptr;
-  std::string further_;  // a program of which a second process has come
+  std::string further_;  // a program of which a second process appeared
 };
 
 }  // namespace gangway::live

@@ -1,4 +1,4 @@
-// What happened to live clients, as records of a trace. Pure.
+// Turns the history of live clients into trace records. Pure functions.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace gangway::live {
 
-// How clients came to the device in a run, which says what a gate's changes are in the trace.
+// How clients share the device in a run; this decides what gate changes mean in the trace.
 enum class Sharing {
-  free,      // as the driver lets them
-  accessed,  // a gate that closes in the middle of a job pauses it
-  granted,   // likewise, but it evicts it, and it is launched again
+  free,      // by the driver
+  accessed,  // closing a gate during a job pauses the job
+  granted,   // closing a gate during a job evicts it; it is launched again later
 };
 
 struct LiveJob {
@@ -21,11 +21,11 @@ struct LiveJob {
   bool killed = false;  // then `over` is that time
 };
 
-// The gate as it goes: when it opened, and when nothing was left on the device behind it.
+// A period of an open gate, from its opening until nothing is left on the device.
 struct GateSpan {
   Time opened;
   std::optional<Time> shut;     // none: not in this run
-  std::optional<Time> evicted;  // where the policy ordered it to be
+  std::optional<Time> evicted;  // if the policy ordered an eviction
 };
 
 struct LiveHistory {
@@ -35,8 +35,8 @@ struct LiveHistory {
   std::vector<GateSpan> spans;  // likewise
 };
 
-// Of a run that ended at `end`, by client; the last record says so. A job is on the device while it is under
-// way and its gate is not shut. What came after the end is left out.
+// The trace of a run that ended at `end`, by client; its last record marks the end. A job is on the device
+// while it is under way and its gate is not closed. Later events are omitted.
 std::vector<Record> live_trace(const std::vector<LiveHistory>& clients, Sharing sharing, Time end);
 
 }  // namespace gangway::live

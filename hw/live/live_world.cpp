@@ -59,7 +59,7 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
                      fmt::format("1 in the world {}, or the world sim", world.name));
   if (setup.mechanism.entry().name != "ideal")
     throw InputError(origin, "mechanism", quote(setup.mechanism.entry().name),
-                     "ideal: programs as they are leave between two submissions");
+                     "ideal: unmodified programs leave between submissions");
   if (setup.workload.jitter.arrival > Duration{})
     throw InputError(request.workload.origin, "workload.jitter.arrival",
                      to_text(setup.workload.jitter.arrival),
@@ -77,7 +77,8 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
           "one drawn for each job", "a number in the world " + world.name + ", where it is the program's");
   for (std::size_t c = 0; c < setup.workload.clients.size(); ++c)
     if (const Client& client = setup.workload.clients[c]; client.name.size() > kLongestName)
-      throw InputError(request.workload.of(c), "workload.clients." + client.name, "a long name",
+      throw InputError(request.workload.of(c), "workload.clients." + client.name,
+                       fmt::format("a name of {} letters", client.name.size()),
                        fmt::format("at most {} letters in the world {}", kLongestName, world.name));
 }
 

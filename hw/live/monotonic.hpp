@@ -1,4 +1,4 @@
-// The clock that the daemon and its clients share.
+// The clock shared by the daemon and its clients.
 #pragma once
 
 #include <time.h>

@@ -1,4 +1,4 @@
-// How a thread that waits for another process waits.
+// Ways for a thread to wait for another process.
 #pragma once
 
 #include <sched.h>
@@ -8,7 +8,7 @@
 
 namespace gangway::live {
 
-// A moment, of a thread that looks again and again.
+// For threads that poll.
 inline void spin_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -17,7 +17,7 @@ inline void spin_pause() {
 #endif
 }
 
-// Less than a second, in ns; a signal may end it early.
+// Sleeps less than a second, in ns; a signal may end it early.
 inline void sleep_ns(std::int64_t ns) {
   const timespec pause{0, ns};
   nanosleep(&pause, nullptr);

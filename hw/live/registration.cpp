@@ -148,7 +148,7 @@ bool Registration::returned() {
     count();
     if (found == Return::taken) {
       gate_->obey(*pages_.permit);
-      std::fprintf(stderr, "gangway: another daemon is there; process %d is scheduled again\n", process);
+      std::fprintf(stderr, "gangway: a new daemon is running; process %d is scheduled again\n", process);
       return true;
     }
     gate_->open_to_all();

@@ -1,4 +1,4 @@
-// A client's connection to the daemon: made at its first submission, watched by a thread of its own.
+// A client's connection to the daemon: made at its first submission, watched by a helper thread.
 #pragma once
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 namespace gangway::live {
 
-// Called in the helper thread before anything else.
+// Runs in the helper thread before anything else.
 class Helped {
  public:
   virtual ~Helped() = default;
@@ -20,8 +20,8 @@ class Registration : public Source {
   constexpr explicit Registration(Helped& helped) : helped_(helped) {}
   void watch_for(Gate& gate) { gate_ = &gate; }
 
-  // From the environment that `gangway exec` left: GANGWAY_SOCKET, GANGWAY_PROGRAM. Without it, or where the
-  // daemon does not answer (which one line on stderr tells), the process is scheduled by nobody.
+  // Uses the environment from `gangway exec`: GANGWAY_SOCKET, GANGWAY_PROGRAM. Without it the process is
+  // unscheduled; likewise if the daemon does not answer, with one line on stderr.
   Pages open() override;
   void ring() override;
   void forked();  // in the child
@@ -31,16 +31,16 @@ class Registration : public Source {
   void help();
   Pages alone();
   Pages refused(const char* what, const char* why);
-  // The daemon is gone: until another one has taken this client. False: it refuses to.
+  // After the loss of the daemon: waits until another one has taken this client. False if it refuses.
   bool returned();
   enum class Return { taken, nobody, refused };
   Return come_to(const char* path);
 
   Helped& helped_;
   Gate* gate_ = nullptr;
-  Descriptor socket_, daemon_bell_, own_bell_, page_;  // the last: its memory
+  Descriptor socket_, daemon_bell_, own_bell_, page_;  // the last one: its memory
   Pages pages_;
-  Welcome welcome_;  // the daemon's
+  Welcome welcome_;  // from the daemon
 };
 
 }  // namespace gangway::live

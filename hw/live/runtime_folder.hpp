@@ -1,17 +1,17 @@
-// Where a user's daemon and programs keep what they share.
+// A user's folder for what the daemon and programs share.
 #pragma once
 
 #include <string>
 
 namespace gangway::live {
 
-// $XDG_RUNTIME_DIR/gangway, else /tmp/gangway-UID; made where it is missing. RunError where it is somebody
-// else's.
+// $XDG_RUNTIME_DIR/gangway, else /tmp/gangway-UID, created if missing. RunError if it belongs to another
+// user.
 std::string own_folder();
-// Where that is, and what is wrong with it: empty where it can be used, or made. Makes nothing.
+// Its path, and what is wrong with it; empty if it is usable or can be created. Creates nothing.
 std::string own_folder_path();
 std::string own_folder_problem();
-// Where the daemon of a GPU listens unless told otherwise. Makes nothing.
+// The default socket of a GPU's daemon. Creates nothing.
 std::string default_socket(unsigned gpu = 0);
 
 }  // namespace gangway::live

@@ -1,5 +1,5 @@
-// Messages between `gangway exec`, clients and the daemon: small records over a Unix socket that keeps their
-// bounds, some with file descriptors.
+// Messages between `gangway exec`, clients and the daemon: small records over a Unix socket that preserves
+// record boundaries, some with file descriptors.
 #pragma once
 
 #include <array>
@@ -16,30 +16,29 @@ struct Hello {
   std::uint32_t magic = kMagic, version = 0;
   Kind kind = Kind::program;
   std::int32_t priority = 0;  // of a program
-  std::uint64_t program = 0;  // a client's, as Welcome said; 0: of none
-  std::int64_t daemon = 0;    // likewise: whose number that is
+  std::uint64_t program = 0;  // a client's, from its Welcome; 0: none
+  std::int64_t daemon = 0;    // the daemon that assigned `program`
   double weight = 1;          // of a program, from 0.001 to 1000
-  std::int64_t slo_ns = 0;    // of a program: for the latency of its jobs; 0: none
+  std::int64_t slo_ns = 0;    // of a program: latency objective of its jobs; 0: none
   char name[64] = {};         // of a program
   char group[64] = {};        // likewise: programs of one group are one client; empty: each its own
-  // A client whose daemon is gone comes to another one: with its page, and what its Welcome said of its
-  // program.
+  // Set if a client whose daemon is gone comes to another one, with its page and its former introduction.
   std::uint32_t returns = 0;
 };
 
-// The answer. A client's brings the permit page, the client page, the daemon's bell and the client's; that to
-// a question for the status a sealed file with the status as JSON (README.md).
+// The answer. A client receives the permit page, the client page, the daemon's bell and its own bell; a
+// status request receives a sealed file with the status as JSON (README.md).
 struct Welcome {
   std::uint32_t magic = kMagic, version = 0;
   std::uint32_t accepted = 0;
-  std::uint32_t held = 0;  // when the daemon is gone, its clients wait for another one
+  std::uint32_t held = 0;  // whether clients wait for another daemon when this one is gone
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
-  Hello introduction;  // of a client: what it is to say when it returns
+  Hello introduction;  // of a client: what to say when it returns
   char why_not[128] = {};
 };
 
-// What a program asks at its end: how many clients it has had. The answer is the number.
+// Asked by a program's `exec` at its end: how many clients it had. The answer is the number.
 struct Question {
   std::uint32_t magic = kMagic;
 };
@@ -47,7 +46,7 @@ struct Answer {
   std::uint32_t clients = 0;
 };
 
-// A file descriptor that is closed at the end.
+// A file descriptor, closed by its destructor.
 class Descriptor {
  public:
   constexpr Descriptor() = default;
@@ -76,13 +75,13 @@ class Descriptor {
 inline constexpr std::size_t kDescriptors = 4;
 using Descriptors = std::array<Descriptor, kDescriptors>;
 
-// These say what went wrong in errno.
+// On failure, errno gives the reason.
 Descriptor connect_to(const std::string& path);
-// False: refused, or the other side is gone. Never blocks for long, never raises SIGPIPE.
+// False: refused, or the peer is gone. Never blocks for long, never raises SIGPIPE.
 bool send_record(int socket, const void* data, std::size_t size, const int* descriptors = nullptr,
                  std::size_t count = 0);
-// False: no whole record of that size, or not as many descriptors as expected (`or_fewer`: more). Those
-// beyond are closed.
+// False: no complete record of that size, or fewer descriptors than expected (unless `or_fewer`). Surplus
+// descriptors are closed.
 bool receive_record(int socket, void* data, std::size_t size, Descriptors* descriptors = nullptr,
                     std::size_t expected = 0, bool or_fewer = false);
 

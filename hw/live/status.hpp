@@ -1,4 +1,4 @@
-// What a daemon tells of itself and its clients, and how it is asked.
+// The daemon's status, and how to request it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace gangway::live {
 
 struct DaemonFacts {
   std::string policy;
-  Duration up;                // since it listens
+  Duration up;                // since it began to listen
   std::uint64_t clients = 0;  // so far
   bool looks_all_the_time = false;
 };
@@ -21,13 +21,13 @@ struct ClientFacts {
   Conductor::State state;
 };
 
-// JSON, as the README has it.
+// JSON as described in README.md.
 std::string status_text(const DaemonFacts& daemon, const std::vector<ClientFacts>& clients);
 
-// A file of that text, sealed. Not engaged where there is none to be had.
+// A sealed file with that text. Not engaged on failure.
 Descriptor status_file(const std::string& text);
 
-// Asks the daemon that listens there for its status. RunError where there is none, or it does not answer.
+// Requests the status of the daemon on that socket. RunError if there is none or it does not answer.
 std::string ask_for_status(const std::string& socket);
 
 }  // namespace gangway::live

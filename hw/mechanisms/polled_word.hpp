@@ -1,5 +1,5 @@
-// What the real halves of EffiSha's mechanisms share (Chen et al., 6.2 and 6.3): the scheduler writes a word
-// of its own memory, which blocks poll, and progress needs no command to be read.
+// Common to the real halves of EffiSha's mechanisms (Chen et al., 6.2 and 6.3): the scheduler writes a word
+// of its own memory, which blocks poll, and progress is available without a command.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace gangway {
 
 #ifdef __CUDACC__
 
-// On a GPU: the order, if the form has one, is a store, and the last block has put the count of block-tasks
-// done into mapped memory.
+// On a GPU: the order, if any, is a store; the last block has written the number of finished block-tasks to
+// mapped memory.
 class StoreMechanism : public CudaMechanism {
  public:
   void evict(preemptible::Session& session) override { session.evict(); }
@@ -30,7 +30,7 @@ class StoreMechanism;
 
 #endif
 
-// Launches with a proxy, which takes the place of a block. `Base`: HostMechanism or StoreMechanism.
+// Launches with a proxy in place of one block. `Base`: HostMechanism or StoreMechanism.
 template <typename Base>
 class ProxyHalf : public Base {
  public:
@@ -41,7 +41,7 @@ class ProxyHalf : public Base {
   PollingForm polling() const override { return PollingForm::proxy; }
 };
 
-// Launches of the original kernel's blocks, which nothing calls back.
+// Launches of the original kernel's blocks, which cannot be evicted.
 template <typename Base>
 class SlicedHalf : public Base {
  public:

@@ -1,6 +1,6 @@
 // The real halves of mechanisms: how the scheduler's commands reach a launch on a real device, and which
-// device code its blocks run. One self-registering file each in hw/mechanisms/, under the name of the
-// simulated half (models/mechanism/).
+// device code its blocks run. One self-registering file each in hw/mechanisms/, named like the simulated half
+// (models/mechanism/).
 #pragma once
 
 #include <algorithm>
@@ -23,48 +23,48 @@ namespace preemptible {
 class Session;  // hw/cuda/session.cuh
 }
 
-// What a mechanism settles on every device.
+// Properties of a mechanism on every device.
 class RealMechanism {
  public:
   virtual ~RealMechanism() = default;
-  // Persistent blocks of a launch of `block_tasks` >= 1 block-tasks on a device that holds `room` >= 1 of the
-  // kernel's blocks at once; 1 to `room`. Asked before each launch, so it neither waits nor allocates.
+  // Persistent blocks, 1 to `room`, for a launch of `block_tasks` >= 1 on a device that holds `room` >= 1
+  // blocks of the kernel. Called before each launch; neither waits nor allocates.
   virtual std::uint32_t blocks(std::uint32_t room, std::uint32_t block_tasks) const {
     return std::min(room, block_tasks);
   }
-  // Of which so many have to fit. Of a kernel with less room the device makes nothing.
+  // Fewest blocks that must fit; a kernel with less room is refused.
   virtual std::uint32_t least_room() const { return 1; }
-  // How these blocks find out that they have to leave. `none`: a launch is blocks of the original kernel, one
-  // for each block-task, however many fit at once.
+  // How blocks learn that they must leave. `none`: a launch consists of the original kernel's blocks, one per
+  // block-task, however many fit at once.
   virtual PollingForm polling() const { return PollingForm::claim; }
-  // Under `proxy`: how far apart two looks of a block are to be; 0: one before each block-task.
+  // Under `proxy`: intended interval between a block's looks; 0: before each block-task.
   virtual Duration look_interval() const { return {}; }
 };
 
-// Where nobody says which: every device has it, and needs no more than commands to be measured for it.
+// The default: every device supports it, and only its commands must be measured.
 inline constexpr const char* kUsualMechanism = "flag-copy";
 
-// On CPU cores nothing more is needed: scheduler and workers share memory, so the command is a store.
+// On CPU cores, scheduler and workers share memory, so a command is a store.
 using HostMechanism = RealMechanism;
 
-// On a GPU. No call but the constructor waits. All throw preemptible::Error.
+// On a GPU. Only the constructor waits. All throw preemptible::Error.
 class CudaMechanism : public RealMechanism {
  public:
-  // Orders the launch off the device. Without effect once it is gone.
+  // Orders an eviction. No effect once the launch is gone.
   virtual void evict(preemptible::Session& session) = 0;
-  // Once gone: asked, then known. Block-tasks of the kernel done in all.
+  // Once gone: requested, then known. Finished block-tasks of the kernel in total.
   virtual void ask_pending_work(const preemptible::Session& session) = 0;
   virtual std::optional<std::uint32_t> pending_work(const preemptible::Session& session) = 0;
 };
 
 struct RealMechanismEntry {
   std::string name;
-  // Parameters of the simulated half that reach the device: the constructors below are given them.
+  // Parameters of the simulated half that reach the device, through the constructors below.
   std::vector<std::string> obeyed;
-  // Those that tell the simulator what a device does by itself, as calibration measures it. On a real device
-  // they change nothing. Any other parameter is refused there unless it has its default.
+  // Parameters that describe a device's behaviour to the simulator, as measured by calibration. They have no
+  // effect on a real device. Any other parameter must have its default there.
   std::vector<std::string> descriptive;
-  // None: the mechanism is not for that device.
+  // Null: the device does not support the mechanism.
   std::unique_ptr<HostMechanism> (*on_host)(const ParameterValues&) = nullptr;
   std::unique_ptr<CudaMechanism> (*on_cuda)(const ParameterValues&) = nullptr;
 };
@@ -83,7 +83,7 @@ template <typename Half>
 std::unique_ptr<CudaMechanism> make_cuda_half(const ParameterValues& values) {
   return make_half<CudaMechanism, Half>(values);
 }
-#else  // the names are known wherever the program was built
+#else  // names are known in every build
 template <typename Half>
 std::unique_ptr<CudaMechanism> make_cuda_half(const ParameterValues&) {
   throw RunError(kBuiltWithoutCuda);
@@ -91,7 +91,7 @@ std::unique_ptr<CudaMechanism> make_cuda_half(const ParameterValues&) {
 #endif
 
 // `const RealMechanismRegistration<HostMechanism, FlagCopy> registered{{"flag-copy", {}, {"useful"}}};`
-// Either half may be void. The second is only declared where there is no CUDA.
+// Either half may be void. Without CUDA the second is only declared.
 template <typename OnHost, typename OnCuda>
 struct RealMechanismRegistration : Registration<RealMechanismEntry> {
   explicit RealMechanismRegistration(RealMechanismEntry entry,

@@ -1,5 +1,5 @@
-// Native clients on a real device: each has a stream, and all operations of a job are issued at its release.
-// In this process, or in one for each context. One run at a time.
+// Native clients on a real device: each has a stream, and all operations of a job are issued at its release,
+// from this process or from one per context. One run at a time.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace gangway {
 
-// Throws InputError for a workload that it cannot play (hw/native/plan.hpp), RunError where its device cannot
-// be used. `make` makes who plays in this process, `command` starts one that calls play_as_asked().
+// InputError for a workload that it cannot play (hw/native/plan.hpp); RunError if its device is unusable.
+// `make` creates this process's player; `command` starts a process that calls play_as_asked().
 std::unique_ptr<World> make_native_world(const WorldSetup& setup, MakeNativePlayer make,
                                          std::vector<std::string> (*command)());
 

@@ -74,7 +74,7 @@ void NativePlan::refuse(const Client& client) const {
   const Arbitration arbitration = setup_.device.arbitration;
   if (!client.context.empty() && arbitration != Arbitration::timeslice && arbitration != Arbitration::mps)
     unable("context", quote(client.context),
-           "none, as all native clients are in one, or `arbitration: native-timeslice` or mps");
+           "none, because all native clients share one, or `arbitration: native-timeslice` or mps");
   for (const Kernel& kernel : client.kernels) {
     const std::string place = "kernels." + kernel.name;
     if (kernel.block_tasks.count >= kMostBlockTasks)

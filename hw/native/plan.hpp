@@ -1,6 +1,5 @@
-// What native clients submit to a real device's own queues, worked out before the run: streams, operations in
-// the order in which they are issued, launches and where their blocks' stamps go. sim/blocks/README.md is the
-// model that a real device is held against.
+// What native clients submit to a real device's queues, planned before the run: streams, operations in issue
+// order, launches, and the places of their blocks' stamps. Its simulated counterpart is sim/blocks/README.md.
 #pragma once
 
 #include <optional>
@@ -12,12 +11,12 @@ namespace gangway {
 
 class NativePlan {
  public:
-  // Throws InputError for what a real device cannot do, or what this program does not make it do.
+  // Throws InputError for what a real device, or this program, cannot do.
   explicit NativePlan(const WorldSetup& setup);
 
   const NativeSetup& on_device() const { return on_device_; }
-  // Clients that play in one process each; none: all play in this one. As contexts of the model: those that
-  // name the same `context` or `stream` are together.
+  // Clients by process; empty: all in this one. As contexts of the model: clients with the same `context` or
+  // `stream` share one.
   const std::vector<std::vector<std::uint32_t>>& processes() const { return processes_; }
   bool under_mps() const { return setup_.device.arbitration == Arbitration::mps; }
 
@@ -31,7 +30,7 @@ class NativePlan {
   // From a block's end until its room is free.
   Duration block_end() const { return setup_.device.delays.block_end; }
 
-  // Lays out one run: what is released up to the horizon, in order of time, then of clients. Allocates.
+  // Plans one run: what is released up to the horizon, by time, then by client. Allocates.
   void lay_out(const RunSeed& seed, std::span<const std::uint32_t> order);
   const NativeRun& run() const { return run_; }
 
@@ -49,11 +48,11 @@ class NativePlan {
   std::uint64_t launches_ = 0;
 };
 
-// Throws InputError for what native clients on a real device cannot be, as NativePlan does, and for a number
-// of channels that is not the one which the environment's CUDA_DEVICE_MAX_CONNECTIONS (8 if not set) gives.
+// Throws InputError for impossible native clients, as NativePlan does, and if the number of channels differs
+// from CUDA_DEVICE_MAX_CONNECTIONS (8 if unset).
 void check_native(const WorldSetup& setup);
 
-// Registers per thread that busy kernels can be given.
+// Available register counts per thread of busy kernels.
 inline constexpr std::uint32_t kNativeRegisters[] = {32, 64, 128, 255};
 
 }  // namespace gangway

@@ -87,7 +87,7 @@ class Answering {
       player_ = make_(setup_);
       return true;
     }
-    if (player_ == nullptr) throw RunError("asked for something before the setup");
+    if (player_ == nullptr) throw RunError("a request before the setup");
     if (asked.contains("prepare")) {
       run_ = run_from_wire(asked.at("prepare"));
       return player_->prepare(run_), true;
@@ -104,7 +104,7 @@ class Answering {
     if (asked.contains("poison")) return player_->poison(), true;
     if (asked.contains("difference")) return player_->difference();
     if (asked.contains("stop")) return nullptr;  // it came when all was over
-    throw RunError("asked for something unknown: " + asked.dump());
+    throw RunError("an unknown request: " + asked.dump());
   }
 
  private:
@@ -132,10 +132,10 @@ NativeProcess::NativeProcess(std::string whose, const std::vector<std::string>& 
                              const std::vector<std::string>& environment)
     : whose_(std::move(whose)) {
   int to[2], from[2];
-  if (pipe2(to, O_CLOEXEC) != 0) throw RunError(std::string("a pipe: ") + std::strerror(errno));
+  if (pipe2(to, O_CLOEXEC) != 0) throw RunError(std::string("cannot create a pipe: ") + std::strerror(errno));
   if (pipe2(from, O_CLOEXEC) != 0) {
     close(to[0]), close(to[1]);
-    throw RunError(std::string("a pipe: ") + std::strerror(errno));
+    throw RunError(std::string("cannot create a pipe: ") + std::strerror(errno));
   }
   const int code = start_child(command, environment_with(environment), to[0], from[1], pid_);
   close(to[0]), close(from[1]);
@@ -235,7 +235,7 @@ std::string gangway_program() {
   for (const fs::path& beside : {self.parent_path() / "gangway", self.parent_path() / "../gangway"})
     if (fs::is_regular_file(beside)) return fs::weakly_canonical(beside).string();
   if (const std::string found = path_of_program("gangway"); !found.empty()) return found;
-  throw RunError("native clients in processes of their own need the program gangway, in PATH at least");
+  throw RunError("native clients in their own processes need the program gangway in PATH");
 }
 
 std::vector<std::string> native_process_command() {

@@ -21,40 +21,40 @@
 
 namespace gangway {
 
-// The asking end. All calls throw RunError where the process has ended, or says what is wrong.
+// The requesting end. All calls throw RunError if the process has ended or reports an error.
 class NativeProcess {
  public:
-  // Starts `command`, which must call play_as_asked() with its standard streams; `environment`: variables
-  // (NAME=VALUE) that it gets besides this process's. `whose`: for errors.
+  // Starts `command`, which must call play_as_asked() with its standard streams. `environment`: additional
+  // variables (NAME=VALUE). `whose`: for errors.
   NativeProcess(std::string whose, const std::vector<std::string>& command,
                 const std::vector<std::string>& environment);
-  // Lets it end; after `kPatience`, makes it.
+  // Lets the process end; forces it after `kPatience`.
   ~NativeProcess();
   NativeProcess(const NativeProcess&) = delete;
   NativeProcess& operator=(const NativeProcess&) = delete;
 
   void ask(const nlohmann::json& what);
-  // Waits until an answer is there, at most so long; whether it is.
+  // Waits up to `limit` for an answer; returns whether it is there.
   bool answered(Duration limit);
   nlohmann::json answer();  // waits
 
  private:
   [[noreturn]] void has_ended() const;
-  bool read_more(int milliseconds);  // whether something came
+  bool read_more(int milliseconds);  // whether something arrived
 
   std::string whose_;
   pid_t pid_ = -1;
   int to_ = -1, from_ = -1;
-  std::string text_;  // read, not answered yet
+  std::string text_;  // read, not yet processed
 };
 
-// The other end: does what is asked for on descriptor `in`, and answers on `out`, until `in` ends. A process
-// of its own should ignore SIGINT, as who asks says when to stop, and SIGPIPE.
+// The other end: carries out requests from descriptor `in` and answers on `out`, until `in` ends. A process
+// of its own should ignore SIGPIPE, and SIGINT, because the requester decides when to stop.
 void play_as_asked(int in, int out, const MakeNativePlayer& make);
 
-// The program `gangway`: this one, or the one beside it, or else in PATH. Throws RunError without one.
+// Path of `gangway`: this program, the one beside it, or the one in PATH. RunError if there is none.
 std::string gangway_program();
-// The command of which a process plays native clients of the world `cuda`.
+// The command of a process that plays native clients of the world `cuda`.
 std::vector<std::string> native_process_command();
 
 }  // namespace gangway

@@ -1,12 +1,12 @@
-// Turns what a device recorded of a run of native clients into the trace.
+// Turns a device's record of native clients' run into the trace.
 #pragma once
 
 #include "hw/native/plan.hpp"
 
 namespace gangway {
 
-// A copy's beginning is not told by the device: it is taken for the moment at which it was issued, everything
-// before it in its stream was over and the copy before it in its direction had ended, whichever was last.
+// The device does not report when a copy begins. It is taken as the latest of: its issue, the end of
+// everything before it in its stream, and the end of the previous copy in its direction.
 void build_trace(const NativePlan& plan, const NativeMeasurement& measured, Time horizon, TraceSink& trace);
 
 }  // namespace gangway

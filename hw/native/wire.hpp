@@ -11,8 +11,8 @@ nlohmann::json wire(const NativeSetup& setup);
 nlohmann::json wire(const NativeRun& run);
 nlohmann::json wire(const NativeMeasurement& measured);
 
-// The other way. Throw nlohmann::json::exception for what is none, and for a kernel's code that this program
-// does not have InputError.
+// The inverse. Throw nlohmann::json::exception for malformed JSON, and InputError for kernel code that this
+// program lacks.
 NativeSetup setup_from_wire(const nlohmann::json& json);
 NativeRun run_from_wire(const nlohmann::json& json);
 NativeMeasurement measurement_from_wire(const nlohmann::json& json);

@@ -1,4 +1,4 @@
-// What CUPTI notes of the GPUs, of ranges and of memory, from its buffers to the spool.
+// Copies CUPTI's records of GPUs, ranges and memory from its buffers to the spool.
 #pragma once
 
 #include <cupti.h>
@@ -8,7 +8,7 @@
 
 namespace gangway::spool {
 
-// For cuptiActivityRegisterCallbacks(): CUPTI asks for buffers, and hands them back with records in them.
+// For cuptiActivityRegisterCallbacks(): CUPTI requests buffers and returns them filled.
 void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records);
 void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
                           std::size_t valid);

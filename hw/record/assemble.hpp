@@ -1,4 +1,4 @@
-// From the spools of a program's processes to its recording.
+// Combines the spools of a program's processes into a recording.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace gangway::spool {
 
-// Jobs are not cut yet, and of `about` only the origin, what is lost, CUPTI's version and the trouble that
-// spools tell of are filled in.
+// Jobs are not cut yet. Of `about`, fills in only the origin, lost records, CUPTI's version and troubles
+// found in spools.
 recording::Recording assemble(const std::vector<Contents>& processes);
 
 }  // namespace gangway::spool

@@ -1,4 +1,4 @@
-// The calls that a recorded program makes, as its own threads note them.
+// Calls of a recorded program, logged by its own threads.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace gangway::spool {
 
-// Of one thread: it puts, and somebody else takes from time to time.
+// A thread's log: the thread appends, another one collects from time to time.
 class CallLog {
  public:
-  // The calling thread's. It is kept until the thread has ended and what is in it was taken.
+  // The calling thread's log. It exists until the thread has ended and its content was collected.
   static CallLog& mine();
-  // Hands over what was put since by all threads of the process, thread by thread, each thread's calls in the
-  // order of their ends. For one thread at a time.
+  // Passes on all calls since the last collection, thread by thread, each thread's in the order of their
+  // ends. One caller at a time.
   static void take_all(const std::function<void(const Call&)>& to);
 
   void put(const Call& call);
 
-  const std::uint32_t thread;  // as the system numbers it
-  // Of the runtime's functions that it is inside of: how many, and the outermost one's correlation.
+  const std::uint32_t thread;  // the system's thread number
+  // Nesting depth of runtime functions, and the outermost one's correlation.
   std::uint32_t depth = 0, outermost = 0;
 
  private:

@@ -1,4 +1,4 @@
-// CUPTI, loaded into a program that is not linked to it.
+// CUPTI, loaded at run time.
 #pragma once
 
 #include <cupti.h>
@@ -11,7 +11,7 @@
 
 namespace gangway::spool {
 
-// Those of CUPTI's functions that are used here.
+// The functions used here.
 #define GANGWAY_EACH_CUPTI(use)                                                                       \
   use(cuptiGetVersion) use(cuptiGetResultString) use(cuptiGetTimestamp) use(cuptiSubscribe)           \
       use(cuptiEnableCallback) use(cuptiGetCallbackName) use(cuptiSetThreadIdType)                    \
@@ -25,7 +25,7 @@ struct Cupti {
 #undef GANGWAY_CUPTI
   void* library = nullptr;
 
-  // From where kCupti says, or where the loader finds it. Empty, or what is missing.
+  // Loads from kCupti, or by the loader. Returns what is missing; empty if nothing.
   std::string load() {
     const char* path = std::getenv(kCupti);
     library = dlopen(path != nullptr ? path : "libcupti.so", RTLD_NOW | RTLD_LOCAL);

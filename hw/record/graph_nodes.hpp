@@ -1,4 +1,4 @@
-// What a second run of a program tells of the nodes of its graphs.
+// Timings of graph nodes from a second run.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,8 @@
 
 namespace gangway::spool {
 
-// Adds the nodes of the recording's graphs from a second pass over the same program, in which they were timed
-// one by one: its n-th process's k-th graph is taken for the same as here. Returns how many graphs found
-// none.
+// Adds the nodes of the recording's graphs from a second pass that timed them individually. Matches the k-th
+// graph of the n-th process. Returns the number of unmatched graphs.
 std::size_t add_nodes(recording::Recording& recording, const std::vector<Contents>& second_pass);
 
 }  // namespace gangway::spool

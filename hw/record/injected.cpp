@@ -101,7 +101,7 @@ std::string begin_recording(std::uint32_t version) {
            ", and its records are known here as of version " + std::to_string(CUPTI_API_VERSION);
   const CUptiResult subscribed = cupti.cuptiSubscribe(&recorder->subscriber, called, nullptr);
   if (subscribed == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-    return "another profiler is active in the program, and there can be one only";
+    return "another profiler is active in the program, and only one is possible";
   if (subscribed != CUPTI_SUCCESS) return failed("CUPTI cannot be used", subscribed);
 
   cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);

@@ -1,4 +1,4 @@
-// The calls that the program makes, from CUPTI's callbacks to the spool.
+// Logs the program's calls from CUPTI's callbacks to the spool.
 #pragma once
 
 #include <cupti.h>
@@ -7,14 +7,14 @@
 
 namespace gangway::spool {
 
-// For cuptiSubscribe(). Comes at the beginning and at the end of each function that was asked for.
+// For cuptiSubscribe(). Called at the beginning and end of each requested function.
 void CUPTIAPI called(void*, CUpti_CallbackDomain domain, CUpti_CallbackId number, const void* data);
 
-// Asks for the functions of an API whose numbers are below `end`. Only those that a recording tells apart: to
-// note every call would cost more than all the rest.
+// Requests callbacks for functions of an API with numbers below `end`, but only for those that a recording
+// distinguishes: logging every call would dominate the cost.
 void note_calls_of(CUpti_CallbackDomain domain, std::uint32_t end);
 
-// Puts what was called since into the spool. The recorder's lock is held.
+// Moves the calls since then to the spool. The recorder's lock must be held.
 void take_calls();
 
 }  // namespace gangway::spool

@@ -1,4 +1,4 @@
-// What recording costs a program's jobs.
+// Effect of recording on a program's jobs.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,12 @@
 namespace gangway::spool {
 
 struct JobTimes {
-  Duration recorded, calls_only;  // medians over the jobs that both have, without warm-up
+  Duration recorded, calls_only;  // medians over the common jobs, without warm-up
 };
 
-// The jobs of a recording against the same program's when only its calls were noted: no GPU was asked for
-// times. Both runs' threads are matched by the order in which they come to submit, their calls by their
-// order. None where the two runs did not call the same, or where jobs end with queries, as they have those by
-// chance.
+// Compares the jobs of a recording with a run that logged only calls, without GPU times. Matches threads by
+// the order of their first submissions, and calls by their order. None if the two runs made different calls,
+// or if jobs end with queries, which depend on timing.
 std::optional<JobTimes> compare_jobs(const recording::Recording& recorded,
                                      const recording::Recording& calls_only);
 

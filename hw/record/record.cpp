@@ -170,12 +170,11 @@ std::string range_names(const rec::Recording& r) {
 
 void report_problems(const rec::Recording& r) {
   if (r.about.ending == rec::Ending::killed || r.about.code != 0)
-    say(fmt::format("the program {}; recorded is what there was until then", how_it_ended(r.about)));
+    say(fmt::format("the program {}; everything until then is recorded", how_it_ended(r.about)));
   const auto unfinished =
       std::count_if(r.processes.begin(), r.processes.end(), [](const auto& p) { return !p.finished; });
   if (unfinished > 0 && r.about.ending == rec::Ending::exited)
-    say(fmt::format("{} of {} processes ended without handing over their last records", unfinished,
-                    r.processes.size()));
+    say(fmt::format("{} of {} processes ended without their last records", unfinished, r.processes.size()));
   if (r.about.lost > 0)
     say(fmt::format(
         "{} records are missing: of work that was not over when its process ended, or that found no room",
@@ -185,7 +184,8 @@ void report_problems(const rec::Recording& r) {
 
 void report_jobs(const rec::Recording& r, const RecordSettings& settings) {
   if (r.jobs.empty() && settings.jobs.kind == rec::JobKind::sync)
-    say("no call left nothing outstanding, so there are no jobs (--jobs whole takes the program as one)");
+    say("no call waited for all outstanding work, so there are no jobs (--jobs whole makes the program one "
+        "job)");
   else if (!r.jobs.empty() && r.about.skip == r.jobs.size())
     say(fmt::format("--skip {} leaves none of {} jobs", settings.jobs.skip, r.jobs.size()));
   if (!r.jobs.empty() && r.jobs.front().kind == rec::JobKind::cut)
@@ -201,26 +201,26 @@ double change(Duration with, Duration without) {
 // Runs the program alone, and once more with its calls noted and nothing else, for its jobs.
 void report_overhead(const rec::Recording& r, const RecordSettings& settings, const std::string& library,
                      const std::string& cupti) {
-  say("run without being recorded");
+  say("run without recording");
   const Duration alone = run(settings.command).wall;
-  fmt::print(stderr, "overhead  whole program, its start included: {} recorded, {} alone ({:+.1f} %)\n",
+  fmt::print(stderr, "overhead  whole program, including start: {} recorded, {} alone ({:+.1f} %)\n",
              to_text(rounded(r.about.length)), to_text(rounded(alone)), change(r.about.length, alone));
-  say("run with its calls noted alone, for the times of its jobs");
+  say("run with calls only, for the times of its jobs");
   const SpoolFolder folder(settings.out);
   run_recorded(settings, library, cupti, folder, kCallsOnly);
   if (const auto jobs = compare_jobs(r, assemble(read_spools(folder.name()))))
-    fmt::print(stderr, "overhead  median job: {} recorded, {} with its calls noted alone ({:+.1f} %)\n",
+    fmt::print(stderr, "overhead  median job: {} recorded, {} with calls only ({:+.1f} %)\n",
                to_text(rounded(jobs->recorded)), to_text(rounded(jobs->calls_only)),
                change(jobs->recorded, jobs->calls_only));
   else
-    fmt::print(stderr, "overhead  of jobs: not known, as the program did not make the same calls again\n");
+    fmt::print(stderr, "overhead  of jobs: unknown, because the program did not repeat its calls\n");
 }
 
 // Adds what a second run tells of the nodes of graphs, if there are graphs.
 void second_pass(rec::Recording& r, const RecordSettings& settings, const std::string& library,
                  const std::string& cupti) {
   if (r.graphs.empty())
-    return say("the program launched no graphs, so there is no second run for their nodes");
+    return say("the program launched no graphs, so no second run is needed for their nodes");
   say("second run, for the nodes of graphs");
   const SpoolFolder folder(settings.out);
   const Run second = run_recorded(settings, library, cupti, folder, kGraphNodes);

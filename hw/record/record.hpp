@@ -1,4 +1,4 @@
-// `gangway record`: runs a program with the injected library in it, and makes a recording of what it left.
+// `gangway record`: runs a program with the injected library and makes a recording of its output.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@ namespace gangway::spool {
 
 struct RecordSettings {
   std::string out;
-  bool replace = false;  // a file that is there
+  bool replace = false;  // overwrite an existing file
   recording::JobRule jobs;
-  bool graph_nodes = false;  // runs the program once more, for the nodes of its graphs
-  bool overhead = false;     // runs it twice more, to see what being recorded costs
-  std::string cupti;         // path of its library; empty: searched for
+  bool graph_nodes = false;  // run the program again, for the nodes of its graphs
+  bool overhead = false;     // run it twice more, to measure the cost of recording
+  std::string cupti;         // path of CUPTI's library; empty: search
   std::vector<std::string> command;
   std::string version, cpu;  // of Gangway; of the host's processors
 };
 
-// The library that the driver loads into programs. RunError where it is not beside this program.
+// Path of the library that the driver injects. RunError if it is not beside this program.
 std::string recording_library();
 
-// CUPTI's library, as the loader or CUDA's folders have it; `given`: the one that was asked for, or empty.
-// RunError where it cannot be loaded.
+// CUPTI's library, from the loader or CUDA's folders; `given`: the requested one, or empty. RunError if it
+// cannot be loaded.
 std::string find_cupti(const std::string& given);
 
-// The program's exit code, or it dies of the signal that it died of: what there was until then is recorded.
-// Says on stderr what was recorded; stdout is the program's. 127: not found; 126: it cannot be executed.
-// InputError: there is such a file. RunError: CUPTI is missing, another profiler is at work, the program
-// never used a GPU, no range has the name that was asked for.
+// Returns the program's exit code, or dies of the same signal; what happened until then is recorded. Reports
+// on stderr; stdout belongs to the program. 127: not found; 126: not executable. InputError: the file exists.
+// RunError: CUPTI is missing, another profiler is active, the program did not use a GPU, or no range has the
+// requested name.
 int record(const RecordSettings& settings);
 
 }  // namespace gangway::spool

@@ -1,4 +1,4 @@
-// What the parts of the injected library share.
+// State shared by the parts of the injected library.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@ namespace gangway::spool {
 
 struct Recorder {
   std::mutex mutex;
-  Spool spool;  // under `mutex`, once the recording has begun
+  Spool spool;  // under `mutex`, once recording has begun
   Cupti cupti;
   CUpti_SubscriberHandle subscriber{};
-  std::unordered_set<std::uint32_t> queries;  // functions; not changed any more when calls are noted
+  std::unordered_set<std::uint32_t> queries;  // functions; constant while calls are logged
   std::mutex buffers_mutex;
   std::vector<std::uint8_t*> buffers;
   std::uint64_t unfinished = 0;  // work without times; under `mutex`

@@ -1,4 +1,4 @@
-// The rows of a recording that say what was submitted: kernels with their launches, and transfers.
+// Rows that describe submissions: kernels with their launches, and transfers.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 
 namespace gangway::spool {
 
-// Of a launch, as CUPTI numbers its types (cupti_activity.h).
+// Launch types by CUPTI's numbers (cupti_activity.h).
 inline constexpr std::uint32_t kCooperative = 1;
 
-// Numbers rows of which each is kept once.
+// Numbers rows, keeping each distinct row once.
 template <typename Row, typename Key>
 class Distinct {
  public:
@@ -37,7 +37,7 @@ class Distinct {
 using LaunchKey = std::tuple<std::string, std::array<std::uint32_t, 14>>;
 using TransferKey = std::tuple<std::uint64_t, std::uint8_t, std::uint8_t, bool>;
 
-// Kernels and transfers as they were submitted, each kept once.
+// Kernels and transfers as submitted, each distinct one once.
 class Shapes {
  public:
   explicit Shapes(recording::Recording& r) : launches_(r.launches), transfers_(r.transfers) {

@@ -1,7 +1,7 @@
-// What the injected library leaves of one process for `gangway record`: records one behind the other, each a
-// multiple of 8 bytes, in the machine's byte order. A file may end inside a record, where its process was
-// killed. Times are nanoseconds of CUPTI's clock. Ids are CUPTI's, but for those of texts, functions and
-// shapes, which a record defines before the first that refers to it.
+// What the injected library writes of one process for `gangway record`: consecutive records, each a multiple
+// of 8 bytes, in machine byte order. A killed process may leave a partial last record. Times are nanoseconds
+// of CUPTI's clock. Ids are CUPTI's, except those of texts, functions and shapes, which a record defines
+// before their first use.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 namespace gangway::spool {
 
 inline constexpr std::uint32_t kVersion = 1;
-inline constexpr const char* kFolder = "GANGWAY_SPOOL";         // variables of the recorded program
-inline constexpr const char* kCupti = "GANGWAY_SPOOL_CUPTI";    // path of the library
+inline constexpr const char* kFolder = "GANGWAY_SPOOL";       // environment variables of the recorded program
+inline constexpr const char* kCupti = "GANGWAY_SPOOL_CUPTI";  // path of the library
 inline constexpr const char* kExtent = "GANGWAY_SPOOL_EXTENT";  // one of:
-inline constexpr const char* kEverything = "everything";        // graphs as launched
-inline constexpr const char* kGraphNodes = "graph nodes";       // and not the graphs as wholes
-inline constexpr const char* kCallsOnly = "calls";              // nothing of what GPUs did
+inline constexpr const char* kEverything = "everything";        // with graphs as launched
+inline constexpr const char* kGraphNodes = "graph nodes";       // graph nodes instead of whole graphs
+inline constexpr const char* kCallsOnly = "calls";              // no GPU activity
 
 enum class Type : std::uint16_t {
   begin = 1,
@@ -42,15 +42,15 @@ enum class Type : std::uint16_t {
 
 struct Head {
   Type type{};
-  std::uint16_t size = 0;  // of the record, the head and a text behind it included
+  std::uint16_t size = 0;  // of the record, with head and text
   std::uint32_t spare = 0;
 };
 
-// Its text: the words of the command line, each with a 0 behind it.
+// Its text: the command line's words, each followed by a 0.
 struct Begin {
   static constexpr Type kType = Type::begin;
   Head head{};
-  std::uint32_t version = 0, cupti = 0;  // cuptiGetVersion(); 0 where it was not loaded
+  std::uint32_t version = 0, cupti = 0;  // cuptiGetVersion(); 0 if not loaded
   std::uint32_t pid = 0, parent = 0;
   std::uint64_t time = 0;
 };
@@ -73,7 +73,7 @@ struct Shape {
   Head head{};
   std::uint32_t id = 0, name = 0;
   std::uint32_t grid[3]{}, block[3]{}, cluster[3]{};
-  std::uint32_t registers = 0, static_shared = 0, dynamic_shared = 0, local = 0;  // bytes; local: a thread
+  std::uint32_t registers = 0, static_shared = 0, dynamic_shared = 0, local = 0;  // bytes; local: per thread
   std::uint32_t launch_type = 0;
 };
 
@@ -84,11 +84,11 @@ struct Call {
   std::uint64_t begin = 0, end = 0;
 };
 
-// What kernels, copies and memsets have in common.
+// Common to kernels, copies and memsets.
 struct Work {
   std::uint32_t correlation = 0, device = 0, context = 0, stream = 0;
   std::uint64_t begin = 0, end = 0;
-  std::uint64_t node = 0;  // of a graph, 0: none
+  std::uint64_t node = 0;  // of a graph; 0: none
   std::uint32_t graph = 0, spare = 0;
 };
 
@@ -127,7 +127,7 @@ struct Sync {
   Head head{};
   std::uint32_t correlation = 0, kind = 0;  // CUPTI's types of synchronization
   std::uint32_t context = 0, stream = 0;
-  std::uint64_t event = 0;  // which recording of an event it is about
+  std::uint64_t event = 0;  // identifies the recording of an event
 };
 
 struct Event {
@@ -179,21 +179,21 @@ struct Thread {
   std::uint32_t id = 0, name = 0;
 };
 
-// Why nothing, or not everything, is recorded. Its text is for people.
+// Why nothing, or not everything, is recorded, as text for people.
 struct Trouble {
   static constexpr Type kType = Type::trouble;
   Head head{};
   std::uint32_t length = 0, spare = 0;
 };
 
-// Records that CUPTI or this library could not keep.
+// Records lost by CUPTI or this library.
 struct Lost {
   static constexpr Type kType = Type::lost;
   Head head{};
   std::uint64_t records = 0;
 };
 
-// The process came to its regular end.
+// The process ended regularly.
 struct End {
   static constexpr Type kType = Type::end;
   Head head{};

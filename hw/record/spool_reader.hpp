@@ -1,4 +1,4 @@
-// Spools, as the injected library leaves them, read into memory.
+// Reads spools into memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gangway::spool {
 
-// What one process left. A spool that ends inside a record is read up to there.
+// The content of one process's spool. A partial last record is dropped.
 struct Contents {
   std::optional<Begin> begin;
   std::vector<std::string> command;
@@ -36,7 +36,7 @@ struct Contents {
   bool finished = false;
 };
 
-// RunError where it is no spool of this version, or cannot be read.
+// RunError if it is no spool of this version or unreadable.
 Contents read_spool(const std::filesystem::path& file);
 
 // Every spool in a folder, in the order in which their processes began.

@@ -1,4 +1,4 @@
-// Writes a spool, in the program that is recorded.
+// Writes a spool, inside the recorded program.
 #pragma once
 
 #include <sys/types.h>
@@ -15,16 +15,16 @@
 
 namespace gangway::spool {
 
-// The file and what was defined in it. For one thread at a time.
+// The file and what was defined in it. One thread at a time.
 class Spool {
  public:
   static constexpr std::size_t kLongestText = 60'000;
 
-  // A new file in `folder`. Returns whether there is one; else errno says why.
+  // Creates a file in `folder`. False on failure, with errno.
   bool open(const char* folder);
-  // From now on nothing is written.
+  // Stops writing for good.
   void forget();
-  // Whether there is a file, and this process opened it.
+  // Whether a file exists that this process opened.
   bool ours() const;
 
   template <typename Record>
@@ -37,13 +37,13 @@ class Spool {
     std::memcpy(pending_.data() + from, &record, sizeof(Record));
     std::memcpy(pending_.data() + from + sizeof(Record), text.data(), text.size());
   }
-  // All that was put since. Where that fails it is said on stderr, and the recording ends.
+  // Writes what was added. On failure, says so on stderr and ends the recording.
   void write();
 
-  // The id of a text or shape, which is put where it is new. No text has the id 0.
+  // The id of a text or shape, which is added if new. 0 is never a text's id.
   std::uint32_t text(const char* text);
   std::uint32_t shape(Shape shape);
-  // Puts a thread of this process and its name, where it is new.
+  // Adds a thread of this process and its name, if new.
   void thread(std::uint32_t id);
 
  private:

@@ -1,4 +1,4 @@
-// One kernel in one form, as text.
+// Writes one kernel in one form as PTX text.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace gangway::transform {
 
 class TextCopy;
 
-// What it writes goes behind the module's own text. What it refers to has to outlive it.
+// The output is appended to the module's own text. The constructor's arguments must outlive this object.
 class FormWriter {
  public:
   FormWriter(const Module& module, const Facts& facts, const FormRule& rule)
@@ -19,9 +19,9 @@ class FormWriter {
   // The name of a kernel or function in this form.
   std::string name(const Function& function) const;
   std::string kernel(const Function& kernel) const;
-  // Whether a function needs a copy, to which the block's index is handed on.
+  // Whether a function needs a copy that takes the block index as an argument.
   bool needs_copy(const Function& function) const;
-  // That copy; the head alone where `declaration`.
+  // That copy; only its head if `declaration`.
   std::string function(const Function& function, bool declaration) const;
 
  private:

@@ -1,4 +1,4 @@
-// What there is to know to launch the forms of a module's kernels, as text.
+// What a launcher must know of a module's forms, as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,7 +15,7 @@ namespace gangway::transform {
 // ...]}.
 nlohmann::json forms_to_json(const std::vector<KernelForms>& kernels);
 
-// None where it is anything else.
+// None for any other JSON.
 std::optional<std::vector<KernelForms>> forms_from_json(const nlohmann::json& json);
 
 }  // namespace gangway::transform

@@ -73,8 +73,8 @@ class Rewriting {
   // What keeps a kernel from all forms, whatever it does.
   std::optional<Refusal> of_module(const Function& kernel) const {
     if (!kernel.defined) return Refusal{"", "it is only declared here", "", kernel.line(module_.tokens)};
-    if (module_.address_size != 64) return Refusal{"", "the module has addresses of 32 bits", "", 0};
-    if (module_.debug) return Refusal{"", "the module was compiled for a debugger", "", 0};
+    if (module_.address_size != 64) return Refusal{"", "the module uses 32-bit addresses", "", 0};
+    if (module_.debug) return Refusal{"", "the module was compiled for debugging", "", 0};
     if (const HeadDirective* const directive = clusters(kernel))
       return Refusal{"", "its blocks form clusters", std::string(module_.source(directive->tokens)),
                      module_.tokens[directive->tokens.first].line};
@@ -96,7 +96,8 @@ class Rewriting {
       if (indirect == facts->traits.end()) continue;
       for (const Function& function : module_.functions)
         if (function.defined && !function.entry && FormWriter(module_, facts_, rule).needs_copy(function))
-          return refusal("it calls by address what may read the index of the block", indirect->second);
+          return refusal("it calls through an address a function that may read the block index",
+                         indirect->second);
     }
     return std::nullopt;
   }

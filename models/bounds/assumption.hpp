@@ -1,4 +1,4 @@
-// What a theorem assumes of a device, as far as a run shows it.
+// Checks a run against the assumptions of a theorem.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace gangway {
 
-// The worst of one kind that was seen of one task. In ns.
+// The worst observation of one kind for one task, in ns.
 struct Assumption {
   std::string name;
   std::string task;
@@ -18,7 +18,7 @@ struct Assumption {
 
 class Assumptions {
  public:
-  // Keeps what exceeds the allowed by most, or stays below it by least.
+  // Keeps the observation that most exceeds what is allowed, or comes closest to it.
   void note(const char* name, const std::string& task, std::int64_t measured, std::int64_t allowed) {
     for (Assumption& known : seen_) {
       if (known.name != name || known.task != task) continue;
@@ -30,7 +30,7 @@ class Assumptions {
     }
     seen_.push_back({name, task, measured, allowed});
   }
-  // They are by name afterwards.
+  // Sorted by name afterwards.
   void add(const Assumptions& other) {
     for (const Assumption& a : other.seen_) note(a.name.c_str(), a.task, a.measured, a.allowed);
     std::stable_sort(seen_.begin(), seen_.end(),

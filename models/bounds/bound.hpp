@@ -1,5 +1,5 @@
-// Response-time bounds: what one of them says about a task set. Each theorem is one file that registers
-// itself; models/bounds/README.md has the proofs under the same names.
+// Response-time bounds. Each theorem is one self-registering file; models/bounds/README.md has the proofs
+// under the same names.
 #pragma once
 
 #include <map>
@@ -18,33 +18,31 @@ namespace gangway {
 class SporadicAnalysis;
 class OneShotAnalysis;
 
-// A number with the name it has in the theorem: H_i, M*, lambda. `of` is the task it belongs to, where there
-// is one.
+// A value under its name in the theorem: H_i, M*, lambda. `of`: its task, if any.
 struct Figure {
   std::string_view name;
   Rational value;
   std::string of;
-  bool time = false;  // in the set's unit of time; else threads, counts
+  bool time = false;  // in the set's time unit; else threads or counts
   friend bool operator==(const Figure&, const Figure&) = default;
 };
 
-// A condition that does not hold, with the numbers that show it.
+// A violated condition, with its numbers.
 struct Unmet {
   std::string condition;
   std::vector<Figure> numbers;
-  bool stopped = false;  // a search at its step limit: the theorem may have a bound all the same
+  bool stopped = false;  // a search hit its step limit: a bound may still exist
   friend bool operator==(const Unmet&, const Unmet&) = default;
 };
 
-// Of one task, or of one kernel of a one-shot set: a response time that is never exceeded, or why there is
-// none. One-shot kernels: completion, counted from instant 0.
+// For a task, or a kernel of a one-shot set: a response time never exceeded, or why there is none. One-shot
+// kernels: completion time from instant 0.
 using BoundOrUnmet = std::variant<Rational, Unmet>;
 
 struct BoundResult {
   std::vector<BoundOrUnmet> tasks;  // in the file's order
   std::vector<Figure> figures;      // of the whole set: lambda, B*
-  // Bounds that are proven, but may be above what the theorem says as a search stopped at its step limit:
-  // what stands in the place of its result, by task.
+  // Proven bounds that may exceed the theorem's because a search hit its step limit: the substitute, by task.
   std::map<std::size_t, std::string> looser;
 };
 
@@ -53,15 +51,15 @@ inline BoundResult nowhere(std::size_t tasks, const Unmet& why) {
   return {std::vector<BoundOrUnmet>(tasks, why), {}, {}};
 }
 
-// How a bound is computed from one form of task sets. The analyses have the theorems' symbols; times that go
-// in and out are in the analysis' own unit.
+// Computes a bound from one form of task set. Analyses hold the theorems' symbols; times are in the analysis'
+// unit.
 using ComputeSporadic = BoundResult (*)(const SporadicAnalysis&);
 using ComputeOneShot = BoundResult (*)(const OneShotAnalysis&);
 using ComputeOwning = BoundResult (*)(const OwningTasks&);
 
 struct Bound : Described {
   std::variant<ComputeSporadic, ComputeOneShot, ComputeOwning> compute;
-  // What the proof covers; for sporadic sets only.
+  // Covered by the proof; for sporadic sets only.
   std::vector<QueueOrder> orders;
   bool on_multiprocessors = true;
 };
@@ -82,8 +80,8 @@ struct BoundRegistration : Registration<Bound> {
       : Registration<Bound>(Bound{{std::move(name), std::move(summary), {}}, compute, {}, true}, where) {}
 };
 
-// A search that would take too long is given up: the bound is looser or missing then, never wrong, and says
-// so. Counted in steps, so that results do not depend on the machine.
+// Limits a search. When exhausted, the bound is looser or missing, never wrong, and says so. Counts steps, so
+// that results do not depend on the machine.
 class Steps {
  public:
   explicit Steps(std::int64_t most) : left_(most) {}

@@ -49,7 +49,7 @@ Rational inflate(const TaskSet& whole, OwningTasks& set) {
   const bool back_to_back =
       std::any_of(set.tasks.begin(), set.tasks.end(), [](const OwningTask& task) { return !task.period; });
   if (back_to_back)
-    refuse(whole, "tasks", "a task without T beside costs", "T for every task: releases have to be timed");
+    refuse(whole, "tasks", "a task without T beside costs", "T for every task, because releases are timed");
   set.costs.reset();
   return 0;
 }
@@ -57,9 +57,9 @@ Rational inflate(const TaskSet& whole, OwningTasks& set) {
 Rational inflate(const TaskSet& whole, SporadicTasks& set) {
   if (!set.costs) return 0;
   if (set.order != QueueOrder::became_head)
-    refuse(whole, "order", name_of(set.order), "became-head, in which hardware queues serve");
+    refuse(whole, "order", name_of(set.order), "became-head, the order of hardware queues");
   if (set.priorities) refuse(whole, "priorities", "true", "false: no bound covers stream priorities");
-  if (set.tasks.size() < 2) refuse(whole, "tasks", "one task", "two at least, which wait for each other");
+  if (set.tasks.size() < 2) refuse(whole, "tasks", "one task", "at least two, which wait for each other");
   const QueueCosts& costs = *set.costs;
   const Rational later = costs.lateness + costs.issue + costs.clock;
   for (SporadicTask& task : set.tasks) {
@@ -75,7 +75,7 @@ Rational inflate(const TaskSet& whole, SporadicTasks& set) {
 }
 
 Rational inflate(const TaskSet& whole, OneShotKernels&) {
-  refuse(whole, "streams", "kernels submitted once", "a set of tasks that release jobs again and again");
+  refuse(whole, "streams", "kernels submitted once", "tasks that release jobs repeatedly");
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ BoundReport bound_with_costs(const TaskSet& set) {
   for (const BoundedTask& task : report.tasks)
     if (!task.busy_while_blocked)
       refuse(set, "tasks", fmt::format("{}, which never waits for room", task.name),
-             "tasks of which each can have to wait, for bounds with costs");
+             "tasks that may all have to wait, for bounds with costs");
   for (AppliedBound& applied : report.bounds)
     for (BoundOrUnmet& bound : applied.result.tasks)
       if (auto* value = std::get_if<Rational>(&bound)) *value += inflated.later;

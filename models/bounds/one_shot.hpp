@@ -1,4 +1,4 @@
-// The symbols of theorem T6, about kernels that are submitted once.
+// Symbols of theorem T6, for kernels submitted once.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ class OneShotAnalysis {
 
   const OneShotKernels& set() const { return *set_; }
   std::size_t kernels() const { return kernels_; }
-  // M*: least number of busy threads while any kernel is blocked, of streams that run one kernel at a time;
+  // M*: the least number of busy threads while any kernel is blocked, with one running kernel per stream;
   // none: nothing ever blocks.
   const std::optional<std::int64_t>& least_busy() const { return least_busy_; }
-  // K = w (M* - b)+; 0 where nothing ever blocks.
+  // K = w (M* - b)+; 0 if nothing ever blocks.
   Rational tail(const Grid& grid) const;
 
  private:

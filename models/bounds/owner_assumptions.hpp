@@ -1,5 +1,4 @@
-// Whether a run under a policy of owners was what T7 and T8 speak of when costs are added: read off its
-// trace.
+// Checks, from a trace, that a run under an ownership policy met the assumptions of T7 and T8 with costs.
 #pragma once
 
 #include <deque>
@@ -12,24 +11,22 @@
 
 namespace gangway {
 
-// Of one client, on the run's clock: the set's own times with its costs, before they are put together.
+// Limits of one client on the run's clock: the set's own times and its costs, not yet combined.
 struct OwnerLimits {
   std::string name;
   std::int32_t priority = 0;
   Duration lateness;  // of a release, and of a quantum's end
   Duration launch;    // from the order until the first block is seen to run
-  Duration run;       // of a job in all its launches, up to orders to evict, the end of the last included
-  Duration resume;    // by which that may be longer for each relaunch
-  Duration eviction;  // from the order, or the first block if that is later, until what is left is known
+  Duration run;       // of a job over all launches, up to the order to evict, or the end for the last
+  Duration resume;    // by which that may grow per relaunch
+  Duration eviction;  // from the order, or the first block if later, until the remaining work is known
 };
 
-// Told the records of one run after the other; each begins with restart(). What it keeps is of the released
-// jobs that are not over.
+// Receives runs one after the other; each begins with restart(). Keeps only released, unfinished jobs.
 class OwnerAssumptions : public TraceSink {
  public:
-  // By client. `quantum`: of round robin; none: fixed priorities. `nominal`: by client and job, when it was
-  // released as far as the analysis is concerned, where that is not what the trace says; it must outlive
-  // this.
+  // By client. `quantum`: of round robin; none: fixed priorities. `nominal`: release times for the analysis
+  // by client and job, if they differ from the trace; must outlive this object.
   OwnerAssumptions(std::vector<OwnerLimits> clients, std::optional<Duration> quantum);
 
   void restart(const std::vector<std::vector<Duration>>& nominal, const std::vector<Duration>& jitter);
@@ -39,7 +36,7 @@ class OwnerAssumptions : public TraceSink {
  private:
   struct Job {
     std::optional<Time> eligible;
-    Time free;  // its predecessor was finished
+    Time free;  // when its predecessor finished
     Duration run;
     std::int64_t launches = 0;
   };
@@ -48,7 +45,7 @@ class OwnerAssumptions : public TraceSink {
     std::uint32_t client = 0;
     Time ordered;
     std::optional<Time> started, evict_ordered, gone;
-    std::optional<Time> wanted;  // somebody who may displace it waits since then
+    std::optional<Time> wanted;  // a job that may displace it has waited since
   };
 
   bool displaces(std::uint32_t client) const;
@@ -63,11 +60,11 @@ class OwnerAssumptions : public TraceSink {
   std::vector<OwnerLimits> clients_;
   std::optional<Duration> quantum_;
   const std::vector<std::vector<Duration>>* nominal_ = nullptr;
-  std::vector<Duration> jitter_;  // by client: of the task itself
-  std::vector<Job> jobs_;         // by client: the one that is not over
+  std::vector<Duration> jitter_;  // by client, of the task itself
+  std::vector<Job> jobs_;         // by client: the unfinished one
   std::optional<Owner> owner_;
-  std::optional<Time> idle_;  // nobody owns the GPU though somebody waits, since then
-  Time free_;                 // nobody owns it since then
+  std::optional<Time> idle_;  // since when nobody owns the GPU though a job waits
+  Time free_;                 // since when nobody owns it
   Assumptions seen_;
 };
 

@@ -1,5 +1,5 @@
-// Whether a run of native clients was what the theorems about a device's own queue speak of when costs are
-// added: read off its trace, blocks included.
+// Checks, from a trace with blocks, that a run of native clients met the assumptions of the queue theorems
+// with costs.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace gangway {
 
-// Of one client, each job of which is one kernel.
+// Limits of one client whose jobs are single kernels.
 struct QueueLimits {
   std::string name;
-  std::int64_t threads = 1;   // of a block
+  std::int64_t threads = 1;   // per block
   std::int64_t capacity = 1;  // M_h: threads busy while a block of it finds no room
-  Duration block;             // w: the longest that a block takes
+  Duration block;             // w: the longest time of a block
   Duration head;              // D_h of the inflated set: lemma 1
 };
 
@@ -24,14 +24,13 @@ struct QueueAllowances {
   Duration lateness, issue, stream, refill, change, clock;
 };
 
-// Told one run after the other; each begins with restart() and is judged by finish(). Memory grows with the
-// blocks of a run.
+// Receives runs one after the other; each begins with restart() and is judged by finish(). Memory grows with
+// the blocks of a run.
 class QueueAssumptions : public TraceSink {
  public:
   QueueAssumptions(std::vector<QueueLimits> clients, const QueueAllowances& allowed);
 
-  // `nominal`: by client and job, when it was released as far as the analysis is concerned. It must outlive
-  // the run.
+  // `nominal`: release times for the analysis, by client and job; must outlive the run.
   void restart(const std::vector<std::vector<Duration>>& nominal);
   void record(const Record& record) override;
   void blocks(const BlockSpan& span) override;
@@ -45,14 +44,14 @@ class QueueAssumptions : public TraceSink {
     std::uint32_t client = 0;
     std::uint32_t number = 0;
     Time issued;
-    Time first = Time::max(), last{};  // blocks began
-    Time end{};                        // the last block ended
-    Time latest;                       // at which it may be in the queue
+    Time first = Time::max(), last{};  // when blocks began
+    Time end{};                        // when the last block ended
+    Time latest;                       // latest time at which it joins the queue
     Time enqueued;                     // in a queue that serves in this order
     std::int64_t running = 0;          // threads, in the sweep
     bool played() const { return end > Time{}; }
   };
-  struct Change {  // of the threads that are taken
+  struct Change {  // of the number of busy threads
     Time at;
     std::size_t job = 0;
     std::int64_t threads = 0;
@@ -73,7 +72,7 @@ class QueueAssumptions : public TraceSink {
   QueueAllowances allowed_;
   const std::vector<std::vector<Duration>>* nominal_ = nullptr;
   std::vector<Job> jobs_;
-  std::vector<std::vector<std::size_t>> of_client_;  // which of them, by job number
+  std::vector<std::vector<std::size_t>> of_client_;  // indices by client and job number
   std::vector<Change> changes_;
   Assumptions seen_;
 };

@@ -91,7 +91,8 @@ std::optional<Rational> ReleaseOrder::delay() const {
 void ReleaseOrder::tell(BoundResult& result) const {
   if (sets_) return;
   for (std::size_t i = 0; i < set_.size(); ++i)
-    result.looser[i] = "Y is bounded by a fractional knapsack, as there are too many sets of pending tasks";
+    result.looser[i] =
+        "Y is bounded by a fractional knapsack, because there are too many sets of pending tasks";
 }
 
 std::optional<Unmet> overloaded(const SporadicAnalysis& set) {

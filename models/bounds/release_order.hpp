@@ -1,5 +1,5 @@
-// What T3 and T4 share: jobs are served in release order, and before a busy stretch begins only a few tasks
-// are pending, those whose running blocks leave less than M* threads busy.
+// Shared by T3 and T4: jobs are served in release order, and few tasks are pending when a busy interval
+// begins: those whose running blocks keep fewer than M* threads busy.
 #pragma once
 
 #include <optional>
@@ -16,15 +16,14 @@ class ReleaseOrder {
   // For sets in which something blocks.
   explicit ReleaseOrder(const SporadicAnalysis& set);
 
-  // The sets S of tasks with sum b_j <= M* - 1 to which no further task can be added; none when there are too
-  // many to go through.
+  // The maximal sets S of tasks with sum b_j <= M* - 1; none if there are too many.
   const std::optional<std::vector<Members>>& pending_sets() const { return sets_; }
 
-  // Y = max over S of (sum C + sum_S u_j kappa_j) / (M* - sum_S u_j), or an upper bound of it where there are
-  // too many sets; none when a denominator is not above zero.
+  // Y = max over S of (sum C + sum_S u_j kappa_j) / (M* - sum_S u_j), or an upper bound if there are too many
+  // sets; none if a denominator is not positive.
   std::optional<Rational> delay() const;
 
-  // Says in a result that follows from delay() where that is an upper bound of Y.
+  // Notes in a result that delay() returned an upper bound.
   void tell(BoundResult& result) const;
 
  private:
@@ -33,11 +32,11 @@ class ReleaseOrder {
 
   const SporadicAnalysis& set_;
   Rational M_;
-  std::vector<std::size_t> by_size_;  // tasks by falling b
+  std::vector<std::size_t> by_size_;  // tasks by decreasing b
   std::optional<std::vector<Members>> sets_;
 };
 
-// What both need: U <= M*. The numbers where that fails.
+// The condition U <= M* of both; its numbers if violated.
 std::optional<Unmet> overloaded(const SporadicAnalysis& set);
 
 }  // namespace gangway

@@ -29,14 +29,14 @@ std::optional<Unmet> outside_model(const SporadicTasks& set) {
 std::optional<Unmet> not_proven(const Bound& bound, const SporadicTasks& set) {
   if (auto why = outside_model(set)) return why;
   if (!bound.on_multiprocessors && set.layout.kind == ThreadLayout::Kind::sm)
-    return Unmet{"layout: pool, as it is not proven for multiprocessors", {}};
+    return Unmet{"layout: pool, because it is not proven for multiprocessors", {}};
   if (std::find(bound.orders.begin(), bound.orders.end(), set.order) != bound.orders.end())
     return std::nullopt;
   std::vector<std::string> orders;
   for (const QueueOrder order : bound.orders) orders.push_back(name_of(order));
-  return Unmet{
-      fmt::format("order: {}, as it is not proven for {}", fmt::join(orders, " or "), name_of(set.order)),
-      {}};
+  return Unmet{fmt::format("order: {}, because it is not proven for {}", fmt::join(orders, " or "),
+                           name_of(set.order)),
+               {}};
 }
 
 void scale_down(Unmet& why, const Rational& scale) {

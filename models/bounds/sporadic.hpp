@@ -1,4 +1,4 @@
-// The symbols of the theorems about sporadic tasks that share a GPU block by block.
+// Symbols of the theorems about sporadic tasks that share a GPU block by block.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,8 @@
 
 namespace gangway {
 
-// Times in here are multiples of a unit chosen so that nearly all of them are whole numbers, which makes
-// exact arithmetic fast: a time of the file is this one divided by scale(). Work is in threads times that
-// unit. M, utilisation: threads.
+// Times are multiples of a unit chosen so that nearly all are whole, which makes exact arithmetic fast: the
+// file's time is this one divided by scale(). Work: threads times that unit. M, utilisation: threads.
 class SporadicAnalysis {
  public:
   explicit SporadicAnalysis(const SporadicTasks& set);
@@ -21,11 +20,11 @@ class SporadicAnalysis {
     std::string name;
     std::int64_t g = 1, b = 1;
     Rational C, T;
-    Rational w;                     // C / (g b): the longest that a block takes
+    Rational w;                     // C / (g b): the longest time of a block
     Rational u;                     // C / T
-    std::optional<std::int64_t> M;  // M_h: threads busy while a job of it is blocked; none: never is
-    Rational K;                     // w (M* - b)+; 0 where nothing ever blocks
-    Rational D;                     // lemma 1: the longest that one job of it can be blocked at the head
+    std::optional<std::int64_t> M;  // M_h: threads busy while a job of it is blocked; none: never blocked
+    Rational K;                     // w (M* - b)+; 0 if nothing ever blocks
+    Rational D;                     // lemma 1: the longest blocking of one job at the head
     Rational H;                     // theorem T1: from the head of its stream to completion
   };
 
@@ -38,24 +37,24 @@ class SporadicAnalysis {
   const Rational& work() const { return work_; }                                 // sum of C
   const Rational& utilisation() const { return utilisation_; }                   // U
 
-  // kappa_i = K_i / M*; 0 where nothing ever blocks.
+  // kappa_i = K_i / M*; 0 if nothing ever blocks.
   Rational tail_loss(const Task& task) const;
 
-  // Theorem T1's closed form with a capacity that is no larger than any M_h (M*, m - b_max + 1): in the place
-  // of H_i, and never less.
+  // Theorem T1's closed form, for a capacity no larger than any M_h (M*, m - b_max + 1). Replaces H_i and is
+  // never less.
   Rational closed_form(const Task& task, std::int64_t capacity) const {
     return work_ / capacity + task.w * std::max<std::int64_t>(0, capacity - task.b) / capacity;
   }
 
-  // Knap_i(W; N, k): the most that sum d_h + theta can be when sum M_h d_h + b_i theta <= W,
-  // 0 <= d_h <= N_h D_h and 0 <= theta <= k w_i. One N per task; N and k need not be whole.
+  // Knap_i(W; N, k): the maximum of sum d_h + theta subject to sum M_h d_h + b_i theta <= W, 0 <= d_h <= N_h
+  // D_h and 0 <= theta <= k w_i. One N per task; N and k need not be whole.
   Rational longest_wait(std::size_t task, const Rational& work, const std::vector<Rational>& jobs,
                         const Rational& own) const;
 
-  // How much slower arithmetic is with these times than with short whole numbers, about.
+  // Approximate cost factor of arithmetic with these times, compared with short whole numbers.
   std::int64_t step_cost() const { return short_ ? 1 : 16; }
 
-  // Of a set of which no task can ever block: w_i, unless jobs come faster than that.
+  // For a set in which no task can block: w_i, unless jobs come faster than that.
   BoundResult unblocked() const;
 
  private:
@@ -67,7 +66,7 @@ class SporadicAnalysis {
   bool short_ = true;
   std::vector<Task> tasks_;
   std::optional<std::int64_t> least_busy_;
-  std::vector<std::size_t> by_capacity_;  // tasks that can block, by rising M_h
+  std::vector<std::size_t> by_capacity_;  // tasks that can block, by increasing M_h
   Rational work_, utilisation_;
 };
 

@@ -77,7 +77,7 @@ class Backlog {
         const Rational next = demand / M_;
         if (next >= length) break;
         if (!steps.take(cost())) {
-          looser_lambda_ = "lambda is bounded from above";
+          looser_lambda_ = "lambda is only bounded from above";
           break;
         }
         length = next;

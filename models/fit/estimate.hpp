@@ -1,10 +1,10 @@
-// A number that was estimated, and how well it is known.
+// An estimate with its confidence interval.
 #pragma once
 
 namespace gangway {
 
-// The 95% confidence interval [low, high] of a value, in the value's unit. An end is infinite where the data
-// do not bound it.
+// The 95% confidence interval [low, high], in the value's unit. An end that the data do not bound is
+// infinite.
 struct Estimate {
   double value = 0;
   double low = 0, high = 0;

@@ -54,7 +54,7 @@ class Builder : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto known = anchors_.find(anchor);
-    if (known == anchors_.end()) fail(mark, "an alias of an enclosing value", "a value that is complete");
+    if (known == anchors_.end()) fail(mark, "an alias of an enclosing value", "a complete value");
     count(mark.line + 1, weight(known->second));
     add(known->second);
   }
@@ -151,14 +151,14 @@ class Builder : public YAML::EventHandler {
   Node root_;
 };
 
-// Control characters and bytes that are no UTF-8 have no place in a file.
+// Control characters and bytes that are not UTF-8 have no place in a file.
 // Returns the number of lines.
 int check_characters(std::string_view text, const std::string& file) {
   int line = 1;
   while (!text.empty()) {
     const std::size_t length = character_length(text);
     const auto first = static_cast<unsigned char>(text[0]);
-    if (length == 0) throw InputError({file, line}, "", "bytes that are no UTF-8", "a text in UTF-8");
+    if (length == 0) throw InputError({file, line}, "", "bytes that are not UTF-8", "a text in UTF-8");
     if ((first < 0x20 && first != '\t' && first != '\n' && first != '\r') || first == 0x7f)
       throw InputError({file, line}, "", fmt::format("the control character {:#04x}", first),
                        "a text in UTF-8");
@@ -313,7 +313,7 @@ Node parse_yaml(const std::string& text, const std::string& file) {
     throw InputError({file, std::min(error.mark.line + 1, lines)}, "", "values nested too deeply",
                      "a YAML mapping");
   } catch (const YAML::Exception& error) {
-    throw InputError({file, std::min(error.mark.line + 1, lines)}, "", "no YAML (" + error.msg + ")",
+    throw InputError({file, std::min(error.mark.line + 1, lines)}, "", "invalid YAML (" + error.msg + ")",
                      "a YAML mapping");
   }
 }
@@ -321,19 +321,19 @@ Node parse_yaml(const std::string& text, const std::string& file) {
 Node read_yaml(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
-  if (error) throw InputError({path, 0}, "", "no readable file (" + error.message() + ")", "a YAML file");
+  if (error) throw InputError({path, 0}, "", "an unreadable file (" + error.message() + ")", "a YAML file");
   if (size > kLargestFile)
     throw InputError({path, 0}, "", fmt::format("{} bytes", size),
                      fmt::format("at most {} bytes", kLargestFile));
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
-  if (!in) throw InputError({path, 0}, "", "no readable file", "a YAML file");
+  if (!in) throw InputError({path, 0}, "", "an unreadable file", "a YAML file");
   return parse_yaml(text.str(), path);
 }
 
 Node& place(Node& root, const std::string& path, const Origin& origin) {
-  if (!is_utf8(path)) throw InputError(origin, path, "bytes that are no UTF-8", "a path in UTF-8");
+  if (!is_utf8(path)) throw InputError(origin, path, "bytes that are not UTF-8", "a path in UTF-8");
   Node* node = &root;
   std::string rest = path;
   for (;;) {

@@ -1,6 +1,5 @@
-// A YAML document as a tree of values that remember where they stand. Strict: one document, no duplicate
-// keys, no tags; aliases are copied, and a tree of more than 200,000 nodes or a file above 16 MiB is refused
-// (alias bombs).
+// A YAML document as a tree of values with positions. Strict: one document, no duplicate keys, no tags.
+// Aliases are copied; more than 200,000 nodes or 16 MiB are refused (alias bombs).
 #pragma once
 
 #include <memory>
@@ -33,9 +32,9 @@ class Node {
   Node* find(std::string_view key);
   void put(const std::string& key, Node value);  // replaces or appends
 
-  // What stands here, for an error message: a quoted scalar, or the kind.
+  // The value for an error message: a quoted scalar, or the kind.
   std::string found() const;
-  // Scalars become strings; for manifests and for the configuration's identity.
+  // Scalars become strings; for manifests and the configuration's identity.
   nlohmann::ordered_json json() const;
 };
 
@@ -44,14 +43,13 @@ struct Node::Entry {
   Node value;
 };
 
-// Reads a file or a text. Throws InputError, also for a file that cannot be read.
+// Throws InputError, also for an unreadable file.
 Node read_yaml(const std::string& path);
 Node parse_yaml(const std::string& text, const std::string& file);
 
-// The place that a path such as policies.rr.params.quantum names below root: through mappings by key and
-// through sequences by their items' label, name, or index. Keys that are missing are made; a sequence item
-// that is just a name becomes a mapping with that name. Throws InputError (at `origin`, key `path`) where the
-// path leads nowhere.
+// The node at a path such as policies.rr.params.quantum below root: mappings by key, sequences by their
+// items' label, name or index. Creates missing keys; a sequence item that is just a name becomes a mapping.
+// Throws InputError (at `origin`, key `path`) if the path leads nowhere.
 Node& place(Node& root, const std::string& path, const Origin& origin);
 
 }  // namespace gangway

@@ -45,7 +45,7 @@ std::string Field::identifier() const {
                     });
   if (!fine) fail("a name of at most 80 letters, digits and _ - . that does not begin with a dot");
   if (std::find(kMissing.begin(), kMissing.end(), value) != kMissing.end())
-    fail("a name that tables do not take for a missing value, as pandas does this one");
+    fail("a name that table readers such as pandas do not treat as a missing value");
   return value;
 }
 

@@ -15,7 +15,7 @@ namespace gangway {
 
 class Mapping;
 
-// A value in a document together with the path that leads to it.
+// A value with its path.
 class Field {
  public:
   Field(const Node& node, std::string path) : node_(&node), path_(std::move(path)) {}
@@ -25,8 +25,8 @@ class Field {
   [[noreturn]] void fail(const std::string& found, const std::string& expected) const;
   [[noreturn]] void fail(const std::string& expected) const { fail(node_->found(), expected); }
 
-  // Each throws InputError unless the value is of that form and inside the (closed) range.
-  std::string text() const;        // a scalar that is not empty
+  // Each throws InputError unless the value has that form and lies in the (closed) range.
+  std::string text() const;        // a non-empty scalar
   std::string identifier() const;  // letters, digits and _ - . only, at most 80; not NA and the like
   bool boolean() const;
   std::int64_t integer(std::int64_t least, std::int64_t most) const;
@@ -46,7 +46,7 @@ class Field {
   std::string path_;
 };
 
-// A mapping being read key by key; finish() refuses the keys nobody asked for.
+// A mapping read key by key; finish() refuses keys that were not read.
 class Mapping {
  public:
   explicit Mapping(Field field);
@@ -62,7 +62,7 @@ class Mapping {
   std::vector<std::string> known_;
 };
 
-// Reads the header every file starts with: `kind` (as given) and `version: 1`.
+// Reads every file's header: `kind` (as given) and `version: 1`.
 void read_header(Mapping& file, const std::string& kind);
 
 }  // namespace gangway

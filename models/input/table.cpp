@@ -77,7 +77,7 @@ std::string_view Table::take_line() {
   const std::size_t end = rest_.find('\n');
   if (end == std::string_view::npos && !foreign_)
     throw InputError({file_.string(), line_}, "row", "no end of the line",
-                     "a whole line: the file is cut off");
+                     "a whole line; the file is truncated");
   std::string_view line = rest_.substr(0, end);
   rest_.remove_prefix(std::min(rest_.size(), line.size() + 1));
   if (foreign_ && line.ends_with('\r')) line.remove_suffix(1);
@@ -110,7 +110,7 @@ std::string_view Table::read_cell(std::string_view& rest) {
     if (rest[i] == '"') ++i;
   }
   if (i >= rest.size() || (i + 1 < rest.size() && rest[i + 1] != ','))
-    throw InputError({file_.string(), line_}, "row", "a quote that does not close a cell", "quoted cells");
+    throw InputError({file_.string(), line_}, "row", "an unclosed quote", "quoted cells");
   rest = i + 1 == rest.size() ? std::string_view() : rest.substr(i + 2);
   unquoted_.push_back(std::move(cell));
   return unquoted_.back();

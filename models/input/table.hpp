@@ -1,4 +1,4 @@
-// A CSV file, of a result folder or of somebody else, read strictly, row by row.
+// Strict row-by-row reading of CSV files, our own and others'.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 
 namespace gangway {
 
-// Stands on one row at a time: next() goes to the first, then on. The whole text is kept in memory. Every
-// error is an InputError with file, line and column: a file that cannot be read, a row with more or fewer
-// cells than the first line, a last line without an end (a file cut off), a quote that does not close.
+// Positioned on one row at a time; next() advances, first to the first row. Keeps the whole text in memory.
+// Errors are InputErrors with file, line and column: an unreadable file, a row with another number of cells
+// than the first line, a last line without a line end (a truncated file), an unclosed quote.
 class Table {
  public:
-  // Of a result folder.
+  // For result folders.
   explicit Table(std::filesystem::path file);
-  // Of another program, with this content: lines may end as on Windows, the last one may have no end, empty
-  // ones may follow it, and a byte order mark may precede the first.
+  // For other programs' files, with this content. Allows Windows line ends, a byte order mark, empty lines at
+  // the end, and a last line without a line end.
   Table(std::filesystem::path file, std::string content);
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
   const std::filesystem::path& file() const { return file_; }
   const std::vector<std::string>& columns() const { return columns_; }
-  std::size_t column(const std::string& name) const;  // its place; InputError when there is none
+  std::size_t column(const std::string& name) const;  // InputError if missing
   std::optional<std::size_t> column_if_any(const std::string& name) const;
 
   bool next();  // false after the last row
   int line() const { return line_; }
 
-  // Of the current row. A view is good until the next row.
+  // Of the current row. Views are valid until the next row.
   std::string_view text(std::size_t column) const { return cells_[column]; }
   std::uint32_t index(std::size_t column) const;           // a whole number from 0 to 2^32 - 1
   std::optional<double> number(std::size_t column) const;  // finite; none for an empty cell

@@ -1,4 +1,4 @@
-// Writes YAML files: what read_yaml() reads back as the same values.
+// Writes YAML that read_yaml() reads back as the same values.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace gangway {
 
-// Values to be written.
+// Constructors of values.
 Node yaml_text(std::string value);
 Node yaml_text(std::int64_t value);
 Node yaml_list(std::vector<Node> items);
 Node yaml_texts(const std::vector<std::string>& items);
 Node yaml_mapping(std::initializer_list<std::pair<const char*, std::string>> texts);
 
-// Of a mapping, with `comments` before the keys of the top level that they name; that of "" begins the file.
-// Comments may have several lines. Short collections stand on one line.
+// Writes a mapping, with `comments`, possibly of several lines, before the top-level keys that they name; the
+// key "" is the start of the file. Short collections take one line.
 std::string to_yaml(const Node& root, const std::map<std::string, std::string>& comments = {});
 
 }  // namespace gangway

@@ -23,8 +23,7 @@ CommandDelays FlagMechanism::delays(const Kernel& kernel, const Device& device) 
 }
 
 std::vector<Parameter> FlagMechanism::parameters() {
-  return {{"useful",
-           "share of a drain that does useful work: 1/2 when blocks are spread evenly over their block-tasks",
+  return {{"useful", "useful share of a drain; 1/2 if blocks are spread evenly over their block-tasks",
            Parameter::Number{0.5, 0, 1}},
           {"delay_scale", "multiplies the time to see the flag and the drain", Parameter::Number{1, 0, 100}}};
 }

@@ -1,5 +1,5 @@
-// What mechanisms have in common whose blocks read a flag before each block-task (FRS paper, III): each block
-// ends the block-task that it is at when it sees the flag.
+// Common to mechanisms whose blocks read a flag before each block-task (FRS paper, III): a block that sees
+// the flag first finishes its current block-task.
 #pragma once
 
 #include <vector>

@@ -6,7 +6,7 @@ namespace gangway {
 namespace {
 
 const MechanismRegistration<FlagMechanism> registered_loop{
-    "loop", "rewritten kernels: persistent blocks claim block-tasks, and leave between two of them",
+    "loop", "rewritten kernels: persistent blocks claim block-tasks and leave between two of them",
     PreemptionLevel::block_task, FlagMechanism::parameters()};
 
 }  // namespace

@@ -30,7 +30,8 @@ class Microkernel : public Mechanism {
 
 const MechanismRegistration<Microkernel> registered_microkernel{
     "microkernel",
-    "launches are grids of the original kernel, by processes that talk to the scheduler (Share-a-GPU)",
+    "launches are grids of the original kernel, by processes that exchange messages with the scheduler "
+    "(Share-a-GPU)",
     PreemptionLevel::slice,
     {{"message", "from a process to the scheduler or back", Parameter::Time{50_us, 0_ns, 1_s}},
      {"registration", "of each kernel call of a program with the scheduler",

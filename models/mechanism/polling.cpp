@@ -37,7 +37,7 @@ CommandDelays PollingMechanism::delays(const Kernel& kernel, const Device& devic
 
 std::optional<Refusal> PollingMechanism::refusal(const Kernel&, const Device& device) const {
   if (device.polls) return std::nullopt;
-  return Refusal{"nothing to tell what a poll costs", "`polls` in the device file of " + device.name};
+  return Refusal{"no costs of polls", "`polls` in the device file of " + device.name};
 }
 
 std::int64_t PollingMechanism::blocks(const Kernel& kernel, const Device& device) {
@@ -46,13 +46,11 @@ std::int64_t PollingMechanism::blocks(const Kernel& kernel, const Device& device
 
 std::vector<Parameter> PollingMechanism::parameters(std::vector<Parameter> own) {
   std::vector<Parameter> all{
-      {"useful",
-       "share of a drain that does useful work: 1/2 when blocks are spread evenly over their block-tasks",
+      {"useful", "useful share of a drain; 1/2 if blocks are spread evenly over their block-tasks",
        Parameter::Number{0.5, 0, 1}},
-      {"relaunch",
-       "a host thread with work of its own launches again: when a signal interrupts it, or after the work",
+      {"relaunch", "when a busy host thread relaunches: upon a signal, or after its work",
        Parameter::Choice{{"signal", "wait"}}},
-      {"signal_after", "how long the scheduler waits for the host thread before it sends the signal",
+      {"signal_after", "how long the scheduler waits for the host thread before it signals it",
        Parameter::Time{100_us, 0_ns, 10_s}}};
   all.insert(all.end(), own.begin(), own.end());
   return all;
@@ -69,7 +67,7 @@ std::optional<Refusal> ProxyMechanism::refusal(const Kernel& kernel, const Devic
   if (auto refused = PollingMechanism::refusal(kernel, device)) return refused;
   if (workers(kernel, device) > 0) return std::nullopt;
   return Refusal{fmt::format("room for {} of its blocks on {}", resident_blocks(device, kernel), device.name),
-                 "room for 2, as one of them is the proxy"};
+                 "room for 2, because one of them is the proxy"};
 }
 
 PollingMechanism::Look ProxyMechanism::look(const Kernel& kernel, const Device& device) const {

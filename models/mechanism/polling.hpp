@@ -1,6 +1,6 @@
-// What EffiSha's mechanisms have in common (6.2, 6.3): the kernel's state is a word of host memory, written
-// by the scheduler; the kernel notices it by reading, and the client's host thread launches it again.
-// Progress stays in device memory, so nothing is read back.
+// Common to EffiSha's mechanisms (6.2, 6.3): the kernel's state is a word in host memory, written by the
+// scheduler and read by the kernel; the client's host thread relaunches the kernel. Progress stays in device
+// memory, so nothing is read back.
 #pragma once
 
 #include <vector>
@@ -19,13 +19,13 @@ class PollingMechanism : public Mechanism {
   static std::vector<Parameter> parameters(std::vector<Parameter> own = {});
 
  protected:
-  // How long after the order blocks can find the flag, and from one look of a block to its next.
+  // When blocks can first find the flag after the order, and the interval between a block's looks.
   struct Look {
     Duration seen, interval;
   };
   virtual Look look(const Kernel& kernel, const Device& device) const = 0;
 
-  // Blocks of the kernel at once: with the device to itself, but no more than it has block-tasks.
+  // Resident blocks with the device to itself, at most one per block-task.
   static std::int64_t blocks(const Kernel& kernel, const Device& device);
 
  private:
@@ -33,8 +33,8 @@ class PollingMechanism : public Mechanism {
   Duration host_wait_;
 };
 
-// One block of the kernel does no block-tasks but reads the state in host memory and keeps a copy of it in
-// device memory for the others (EffiSha, 6.3).
+// One block does no block-tasks; it reads the state in host memory and keeps a copy in device memory for the
+// others (EffiSha, 6.3).
 class ProxyMechanism : public PollingMechanism {
  public:
   using PollingMechanism::PollingMechanism;
@@ -43,7 +43,7 @@ class ProxyMechanism : public PollingMechanism {
 
  protected:
   Look look(const Kernel& kernel, const Device& device) const override;
-  // Every so many block-tasks a block reads the copy.
+  // Number of block-tasks between a block's reads of the copy.
   virtual std::int64_t checked_every(const Kernel&, const Device&) const { return 1; }
 };
 

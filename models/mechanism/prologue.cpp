@@ -47,17 +47,17 @@ class Prologue : public FlagMechanism {
 std::vector<Parameter> parameters() {
   std::vector<Parameter> all = FlagMechanism::parameters();
   all.push_back({"claim_ns",
-                 "ns that each block not begun adds to the drain: of up to 256 threads (H100: 0.73)",
+                 "ns that each block not yet begun adds to the drain, for up to 256 threads (H100: 0.73)",
                  Parameter::Number{0.73, 0, 1000}});
-  all.push_back({"claim_1024_ns", "likewise, of 1024 threads; between them along a line",
-                 Parameter::Number{1.8, 0, 1000}});
-  all.push_back({"overhead", "multiplies the kernel's time, beside its transformation_overhead",
+  all.push_back(
+      {"claim_1024_ns", "likewise, for 1024 threads; linear in between", Parameter::Number{1.8, 0, 1000}});
+  all.push_back({"overhead", "multiplies the kernel's time, in addition to its transformation_overhead",
                  Parameter::Number{1, 0.01, 100}});
   return all;
 }
 
 const MechanismRegistration<Prologue> registered_prologue{
-    "prologue", "rewritten kernels: an ordinary grid, whose blocks claim before they begin, or leave",
+    "prologue", "rewritten kernels: an ordinary grid whose blocks claim before they begin, or leave",
     PreemptionLevel::block_task, parameters()};
 
 }  // namespace

@@ -42,10 +42,9 @@ const MechanismRegistration<ProxyAdaptive> registered_proxy_adaptive{
     PollingMechanism::parameters(
         {{"r", "looks per time slice", Parameter::Integer{10, 1, 1'000'000}},
          {"L", "the scheduler's time slice", Parameter::Time{1_ms, 1_us, 100_s}},
-         {"interval", "looks every L / (r l) block-tasks, or every r L / l as the paper prints",
+         {"interval", "looks every L / (r l) block-tasks, or, as printed, every r L / l",
           Parameter::Choice{{"several-per-slice", "as-printed"}}},
-         {"first_block_task",
-          "length of a kernel's first block-tasks, from which l is taken, over that of all",
+         {"first_block_task", "length of a kernel's first block-tasks, which determines l, over that of all",
           Parameter::Number{1, 0.01, 100}}})};
 
 }  // namespace

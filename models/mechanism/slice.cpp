@@ -31,7 +31,8 @@ const MechanismRegistration<Slice> registered_slice{
     "slice",
     "launches are grids of the original kernel, which run to their end (PKM)",
     PreemptionLevel::slice,
-    {{"slice_cost", "of each launch, beyond the device's launch command", Parameter::Time{0_ns, 0_ns, 1_s}}}};
+    {{"slice_cost", "cost of each launch, beyond the device's launch command",
+      Parameter::Time{0_ns, 0_ns, 1_s}}}};
 
 }  // namespace
 }  // namespace gangway

@@ -17,17 +17,17 @@ struct ClientAverages {
   double waiting_ns = 0;
   double evictions = 0;  // per job
   double standalone_ns = 0;
-  double time_per_job_ns = 0;    // first release to last finish over the jobs finished, averaged over runs
-  double eviction_delay_ns = 0;  // of one eviction; NaN when there was none
+  double time_per_job_ns = 0;    // first release to last finish, per finished job, averaged over runs
+  double eviction_delay_ns = 0;  // per eviction; NaN if there was none
   std::int64_t jobs = 0;         // finished
   std::int64_t unfinished = 0;
-  std::int64_t starved_runs = 0;  // in which it finished no job
+  std::int64_t starved_runs = 0;  // runs in which it finished no job
 
   bool starved() const { return starved_runs > 0; }
 };
 
-// What is averaged over clients, or over the jobs of all of them, is NaN when a client starved: the others
-// would make it look better the worse that one fares.
+// Averages over clients, or over all clients' jobs, are NaN if a client starved: otherwise the others would
+// look better the worse it fares.
 struct ReplicationMetrics {
   std::vector<ClientAverages> clients;
   double antt = 0, dntt = 0, stp = 0, jain = 0;  // NaN: a client starved
@@ -35,14 +35,14 @@ struct ReplicationMetrics {
   double evictions = 0, launches = 0;            // per run
   double eviction_delay_ns = 0;                  // summed
   std::int64_t eviction_count = 0;
-  double waiting_ns = 0;  // mean over jobs finished; NaN: a client starved
-  // Sum over clients of the time between finishes alone over the time per job when sharing (NEON paper,
-  // section 5). NaN: a client starved.
+  double waiting_ns = 0;  // mean over finished jobs; NaN: a client starved
+  // Sum over clients of (time between finishes alone) / (time per job when sharing) (NEON paper, section 5).
+  // NaN: a client starved.
   double concurrency_efficiency = 0;
   std::int64_t jobs = 0, unfinished = 0;
 };
 
-// Fed with the jobs and totals of one run after the other.
+// Receives the jobs and totals of one run after the other.
 class ReplicationMeter : public JobSink {
  public:
   // `between_finishes`: of each client alone.
@@ -62,7 +62,7 @@ class ReplicationMeter : public JobSink {
     double ntt = 0, response = 0, waiting = 0, standalone = 0, time_per_job = 0;
     double eviction_delay = 0;
     std::int64_t evictions = 0, jobs = 0, runs = 0, starved_runs = 0;
-    // of the current run
+    // Of the current run.
     Time first, last;
     std::int64_t run_jobs = 0;
   };

@@ -1,4 +1,4 @@
-// Response times of jobs of which some may not have finished.
+// Percentiles of response times when some jobs did not finish.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,20 @@ namespace gangway {
 
 struct ResponsePercentile {
   Duration value;
-  // Whether it is the same however long the unfinished jobs would have taken; else it is a lower bound.
+  // Whether the value is independent of how long unfinished jobs would have taken; else it is a lower bound.
   bool exact = true;
 };
 
 class ResponseTimes {
  public:
   void add_finished(Duration response) { finished_.add(response); }
-  // `age`: how long ago it was released when it was seen last.
+  // `age`: time since its release when last seen.
   void add_unfinished(Duration age) { unfinished_.add(age); }
   void add(const ResponseTimes& other);
 
   std::int64_t unfinished() const { return unfinished_.count(); }
-  // Nearest rank over all jobs, where an unfinished one counts with its age, which its response would have
-  // exceeded: so no percentile is too large. None where there are no jobs.
+  // Nearest rank over all jobs. An unfinished job counts with its age, which its response exceeds, so no
+  // percentile is too large. None if there are no jobs.
   std::optional<ResponsePercentile> at(double share) const;
 
  private:

@@ -1,5 +1,4 @@
-// From the trace of one run to its jobs and totals. Memory grows with the jobs released and unfinished, not
-// with the jobs run.
+// Computes a run's jobs and totals from its trace. Memory grows with released, unfinished jobs only.
 #pragma once
 
 #include <deque>
@@ -17,20 +16,20 @@ struct JobResult {
   JobId id;
   Time arrival;                // released
   std::optional<Time> start;   // first block of the first kernel
-  std::optional<Time> finish;  // none: it did not finish
+  std::optional<Time> finish;  // none: unfinished
   Time over;                   // finished, killed or refused; else the end of the run
   Duration standalone;
-  Duration executing;  // with blocks on any GPU, draining included
-  Duration copying;    // with the program's own copies under way, and no blocks on any GPU
+  Duration executing;  // with blocks on a GPU, including draining
+  Duration copying;    // with the program's own copies under way and no blocks on a GPU
   std::int64_t evictions = 0;
   std::int64_t launches = 0;
-  Duration eviction_delay;  // summed over evictions: from the order to the last block gone
+  Duration eviction_delay;  // sum over evictions: from the order to the last block gone
   std::int32_t priority = 0;
   Outcome outcome = Outcome::unfinished;
 
   Duration response() const { return *finish - arrival; }
   Duration waiting() const { return response() - executing - copying; }
-  // The response of a job that finished; of another one, what its response would have exceeded.
+  // The response of a finished job; for others a lower bound.
   Duration age() const { return over - arrival; }
   // Normalised turnaround time (FRS paper, equation 3).
   double ntt() const { return static_cast<double>(response().ns) / static_cast<double>(standalone.ns); }
@@ -39,37 +38,38 @@ struct JobResult {
 class JobSink {
  public:
   virtual ~JobSink() = default;
-  // Jobs as they are over, unfinished ones at the end of the run.
+  // Receives jobs when they are over; unfinished ones at the end of the run.
   virtual void job(const JobResult& result) = 0;
 };
 
-// Told while a run is played which clients have jobs, and launches with blocks on GPUs. Where a world in real
-// time learns late of something, its time may be before that of what was told last.
+// Is told during a run which clients have jobs, and which launches have blocks on GPUs. In real-time worlds a
+// time may precede the previous one.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
   virtual void released(ClientId client, Time at) = 0;  // one more job
   virtual void over(ClientId client, Time at) = 0;      // one job less; not told at the end of the run
   virtual void on_gpu(ClientId client, DeviceId gpu, Time at) = 0;   // one more launch
-  virtual void off_gpu(ClientId client, DeviceId gpu, Time at) = 0;  // one less; likewise
+  virtual void off_gpu(ClientId client, DeviceId gpu, Time at) = 0;  // one launch less
 };
 
-// The window of a run is from its first release until its last job is over, or, where jobs are unfinished,
-// until the run ends. Makespan and utilisation are of this window.
+// A run's window: from its first release until its last job is over, or until the run ends if jobs are
+// unfinished. Makespan and utilisation refer to it.
 struct RunTotals {
   Time first_release = Time::max();
   Time end;            // of the window
-  Duration executing;  // with blocks of any kernel on a GPU, in the window, summed over GPUs
+  Duration executing;  // GPU time with blocks of any kernel, in the window, summed over GPUs
   std::int64_t gpus = 1;
   std::int64_t evictions = 0;
   std::int64_t launches = 0;
-  Duration eviction_delay;  // summed over evictions: from the order to the last block gone
+  Duration eviction_delay;  // sum over evictions: from the order to the last block gone
   std::int64_t finished = 0;
   std::int64_t unfinished = 0;
 
-  // Zero when nothing was released.
+  // Zero if nothing was released.
   Duration makespan() const { return first_release < end ? end - first_release : Duration{}; }
-  // The share of the window that a GPU executes blocks, in [0, 1]; of several, the mean. 0 of no window.
+  // Share of the window in which a GPU executes blocks, in [0, 1]; the mean of several GPUs. 0 for an empty
+  // window.
   double utilisation() const {
     const double all = static_cast<double>(gpus) * static_cast<double>(makespan().ns);
     return all > 0 ? static_cast<double>(executing.ns) / all : 0;
@@ -83,19 +83,19 @@ class RunMeter : public TraceSink {
   void record(const Record& record) override;
   void reset();  // before the next run
   const RunTotals& totals() const { return totals_; }
-  // Of these evictions, those from this GPU.
+  // The evictions from this GPU.
   std::int64_t evictions_from(DeviceId gpu) const { return gpus_[gpu.index].evictions; }
 
  private:
-  // A job that is released and not over, and what it is doing.
+  // A released, unfinished job.
   struct Open {
     JobResult result;
     int launches = 0;  // with blocks on a GPU
     int copies = 0;    // under way
-    Time since;        // all that was before is accounted for
+    Time since;        // everything earlier is accounted for
     void account(Time now);
   };
-  struct Launch {  // that started and is not gone
+  struct Launch {  // started and not gone
     LaunchId id;
     JobId job;
     std::uint8_t gpu = 0;
@@ -106,10 +106,10 @@ class RunMeter : public TraceSink {
     Time ordered;
   };
   struct Gpu {
-    int launches = 0;  // with blocks on it
+    int launches = 0;  // with blocks on the GPU
     Time since;
-    std::optional<Eviction> eviction;  // the last that was ordered of the launch that owns it
-    Duration eviction_delay;           // of the last one
+    std::optional<Eviction> eviction;  // the last one ordered for the owning launch
+    Duration eviction_delay;           // of the last eviction
     std::int64_t evictions = 0;
   };
   Open& open(JobId job) {
@@ -130,7 +130,7 @@ class RunMeter : public TraceSink {
   void arrive(Launch& launch, Time now);
   void depart(Launch& launch, Time now);
 
-  std::vector<std::deque<Open>> open_;  // by client: jobs from the first that is not over
+  std::vector<std::deque<Open>> open_;  // by client: jobs from the first unfinished one
   JobSink* jobs_;
   RunObserver* observer_ = nullptr;
   RunTotals totals_;

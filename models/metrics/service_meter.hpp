@@ -1,5 +1,4 @@
-// What services are judged by, of each client in one replication. experiments/README.md, "Services", defines
-// every metric.
+// Metrics of services, per client in one replication. Definitions: experiments/README.md, "Services".
 #pragma once
 
 #include <cstdint>
@@ -13,29 +12,29 @@
 namespace gangway {
 
 struct ServiceMetrics {
-  std::optional<Duration> slo;  // objective for the latency of its jobs
+  std::optional<Duration> slo;  // latency objective of its jobs
   double weight = 1;
-  // Jobs by that objective, of all runs. One that did not finish has missed it when it was killed or refused,
-  // or when its age was above it at the end of the run; else nobody knows.
+  // Jobs against that objective, over all runs. An unfinished job missed it if it was killed or refused, or
+  // older than the objective at the end of the run; else it is undecided.
   std::int64_t met = 0, missed = 0, undecided = 0;
   // Means over runs:
   double arrivals_per_s = 0;    // jobs released
   double throughput_per_s = 0;  // jobs finished
   double gpu_time_ns = 0;
-  double gpu_share = 0;   // of the time of all GPUs
-  double queue_mean = 0;  // jobs released and not over, over time
-  // GPU time used over what its weight entitles it to; NaN: nobody used a GPU while it had a job.
+  double gpu_share = 0;   // of all GPUs' time
+  double queue_mean = 0;  // released, unfinished jobs, averaged over time
+  // GPU time used over what its weight entitles it to; NaN: no GPU was used while it had a job.
   double share_against_weight = std::numeric_limits<double>::quiet_NaN();
   std::int64_t queue_max = 0;  // of all runs
 
-  // Of the jobs that are decided; none where there are none.
+  // Of the decided jobs; none if there are none.
   std::optional<double> attainment() const {
     if (met + missed == 0) return std::nullopt;
     return static_cast<double>(met) / static_cast<double>(met + missed);
   }
 };
 
-// Fed with one run after the other. Memory does not grow with jobs.
+// Receives one run after the other. Memory does not grow with jobs.
 class ServiceMeter : public JobSink, public RunObserver {
  public:
   ServiceMeter(const std::vector<Client>& clients, std::int64_t gpus);
@@ -55,20 +54,20 @@ class ServiceMeter : public JobSink, public RunObserver {
     double since = 0;  // Gpu::even when the first came
   };
   struct OfRun {
-    double used = 0, entitled = 0, in_system = 0;  // ns, the last one summed over jobs
+    double used = 0, entitled = 0, in_system = 0;  // ns; the last one summed over jobs
     std::int64_t arrivals = 0, finished = 0, jobs = 0;
     double since = 0;  // virtual_ when the first of these jobs came
     std::vector<OnGpu> gpus;
   };
   struct OfClient {
     ServiceMetrics sums;
-    double used = 0, entitled = 0;  // ns, of all runs
+    double used = 0, entitled = 0;  // ns, over all runs
     OfRun run;
   };
   struct Gpu {
     std::int64_t clients = 0;  // with blocks there
-    double even = 0;           // ns that each of them has used of it, had it been there all the time
-    Time since;                // `even` is as of then
+    double even = 0;           // ns that each of them would have used if present all the time
+    Time since;                // time of `even`
     void advance(Time now);
   };
   void advance(Time now);
@@ -79,8 +78,8 @@ class ServiceMeter : public JobSink, public RunObserver {
   std::vector<OfClient> clients_;
   std::vector<Gpu> gpus_;
   std::int64_t runs_ = 0;
-  // Generalised processor sharing: the virtual time grows as GPU time is used, the more slowly the larger the
-  // sum of weights of clients that have jobs (Parekh and Gallager 1993).
+  // Generalised processor sharing: virtual time grows with GPU time used, divided by the sum of weights of
+  // clients with jobs (Parekh and Gallager 1993).
   double virtual_ = 0, weights_ = 0;
   std::int64_t busy_ = 0, with_jobs_ = 0;  // GPUs; clients
   Time now_;

@@ -1,4 +1,4 @@
-// How clients share GPUs' time slices while all of them are there (Share-a-GPU, III-B b).
+// How clients share GPU time slices while all are present (Share-a-GPU, III-B b).
 #pragma once
 
 #include <array>
@@ -12,17 +12,16 @@ namespace gangway {
 
 struct SliceUse {
   double share = 0;     // of all launches
-  double in_a_row = 0;  // launches of a turn: on a GPU, until another client's
+  double in_a_row = 0;  // launches per turn: on a GPU, until another client's
 };
 
-// Counts launches while every client has a job that is released and not finished; over as many runs as it is
-// fed.
+// Counts launches while every client has an unfinished job, over any number of runs.
 class SliceMeter {
  public:
   explicit SliceMeter(std::size_t clients) : launches_(clients), turns_(clients), unfinished_(clients) {}
-  void reset();  // before the next run; keeps what was counted
+  void reset();  // before the next run; keeps counts
   void record(const Record& record);
-  std::vector<SliceUse> use() const;  // by client; NaN where nothing was counted
+  std::vector<SliceUse> use() const;  // by client; NaN if nothing was counted
 
  private:
   std::vector<std::int64_t> launches_, turns_, unfinished_;  // by client

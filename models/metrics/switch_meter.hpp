@@ -1,4 +1,4 @@
-// How much of a run goes to changing what owns a GPU: time in which a launch owns it and no block is there.
+// Time lost to changing a GPU's owner: a launch owns it and no block is there.
 #pragma once
 
 #include <array>
@@ -10,14 +10,14 @@
 
 namespace gangway {
 
-// From the order of a launch to its first block, and from its last block to the report. Blocks that drain are
-// still there: that is no switching. Adds up over as many runs as it is fed.
+// From the launch order to the first block, and from the last block to the report. Draining blocks do not
+// count as switching. Sums over any number of runs.
 class SwitchMeter {
  public:
   explicit SwitchMeter(std::int64_t gpus) : gpus_(gpus) {}
-  void reset();  // before the next run; keeps what was counted
+  void reset();  // before the next run; keeps sums
   void record(const Record& record);
-  // Of the time from the first release to the end of the run, averaged over GPUs, in [0, 1]; none where no
+  // Share of the time from the first release to the end of the run, averaged over GPUs, in [0, 1]; none if no
   // policy launched anything.
   std::optional<double> share() const;
 

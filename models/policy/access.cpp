@@ -17,8 +17,7 @@ std::vector<Parameter> AccessPolicy::with_protection(std::vector<Parameter> own)
        "channels a client may have; with it, only so many clients are let in as can all have them; 0: "
        "whoever comes first",
        Parameter::Integer{0, 0, 1'000'000}});
-  own.push_back({"limit",
-                 "a request that runs for longer than this while it is waited for costs its client its life",
+  own.push_back({"limit", "a client whose request runs longer than this while it is waited for is killed",
                  Parameter::Time{1_s, 1_us, 86'400_s}});
   return own;
 }

@@ -1,5 +1,5 @@
-// What policies that control access have in common (NEON, 3 and 6.3): which clients are there, who may have
-// channels, and what happens to requests that run for too long.
+// Common to access policies (NEON, 3 and 6.3): which clients are present, who may have channels, and what
+// happens to overlong requests.
 #pragma once
 
 #include <vector>
@@ -16,28 +16,28 @@ class AccessPolicy : public Policy {
   void decide(Time now, const View& view, Orders& orders) final;
 
  protected:
-  // Parameters `channels` and `limit`, to append to a policy's own.
+  // Appends the parameters `channels` and `limit` to a policy's own.
   static std::vector<Parameter> with_protection(std::vector<Parameter> own);
   explicit AccessPolicy(const ParameterValues& values);
 
-  // All of these only for clients that are there.
+  // All of these concern present clients only.
   virtual void begun(Time now, Orders& orders) = 0;                  // before anything happens
-  virtual void heard(Time now, const Fact& fact) = 0;                // Opens and Exited included
+  virtual void heard(Time now, const Fact& fact) = 0;                // including Opens and Exited
   virtual void act(Time now, const View& view, Orders& orders) = 0;  // after the facts of an instant
 
-  // In the order of the workload, those included whose Opens is of this instant.
+  // In workload order, including clients whose Opens is of this instant.
   const std::vector<ClientId>& present() const { return present_; }
   bool is_present(ClientId client) const;
 
  private:
   void protect(const Opens& opens, const View& view, Orders& orders);
 
-  std::int64_t most_channels_;  // of a client; 0: any number
+  std::int64_t most_channels_;  // per client; 0: any number
   Duration limit_;              // of a request
   bool began_ = false;
   std::vector<ClientId> present_;
   std::vector<Opens> opening_;      // of this instant
-  std::vector<ClientId> too_long_;  // likewise: clients to kill
+  std::vector<ClientId> too_long_;  // of this instant: clients to kill
 };
 
 }  // namespace gangway

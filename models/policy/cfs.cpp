@@ -66,9 +66,9 @@ class Cfs : public OwnershipPolicy {
 
 const OwnershipRegistration<Cfs> registered_cfs{
     "cfs",
-    "completely fair scheduler: an epoch shared evenly, longest waiting first",
+    "completely fair scheduler: an epoch shared equally, longest waiting first",
     {{"epoch", "time shared by the active kernels", Parameter::Time{4_ms, 1_us, 100_s}},
-     {"order", "by waiting time once a round, or by cumulative waiting time after every quantum",
+     {"order", "by waiting time once per round, or by cumulative waiting time after every quantum",
       Parameter::Choice{{"rounds", "cumulative"}}}}};
 
 }  // namespace

@@ -32,21 +32,23 @@ class DisengagedFairQueueing : public AccessPolicy {
 
   static std::vector<Parameter> parameters() {
     return with_protection(
-        {{"sampling", "the longest a client is sampled", Parameter::Time{5_ms, 1_us, 10_s}},
-         {"requests", "sampling of a client ends after so many", Parameter::Integer{32, 1, 1'000'000}},
-         {"requests_mixed", "the same for one with several channels", Parameter::Integer{96, 1, 1'000'000}},
-         {"free_run", "length of the free run, in sampling windows of all that are sampled",
+        {{"sampling", "longest sampling of a client", Parameter::Time{5_ms, 1_us, 10_s}},
+         {"requests", "sampling of a client ends after this many requests",
+          Parameter::Integer{32, 1, 1'000'000}},
+         {"requests_mixed", "the same for a client with several channels",
+          Parameter::Integer{96, 1, 1'000'000}},
+         {"free_run", "length of the free run, in sampling windows of all sampled clients",
           Parameter::Number{5, 0.1, 1000}},
-         {"statistics", "who tells what a client has used: sampling, or the device",
+         {"statistics", "source of clients' usage: sampling, or the device",
           Parameter::Choice{{"sampled", "vendor"}}},
          {"forward",
           "whose virtual time is brought forward to the system's: also that of who asks for less than its "
           "share, or "
           "only of who was idle",
           Parameter::Choice{{"low-demand", "idle"}}},
-         {"subset", "sample so many clients at most, drawn anew each time; 0: all",
+         {"subset", "sample at most this many clients, drawn anew each time; 0: all",
           Parameter::Integer{0, 0, 1'000'000}},
-         {"randomise", "windows and free runs are drawn within this share around their lengths",
+         {"randomise", "windows and free runs vary at random by up to this share",
           Parameter::Number{0, 0, 0.9}}});
   }
 
@@ -280,7 +282,7 @@ Duration DisengagedFairQueueing::drawn(double length) {
 }
 
 const PolicyRegistration<DisengagedFairQueueing> registered_disengaged_fair_queueing{
-    "disengaged-fair-queueing", "free use of the device, with whoever is ahead of the others held back",
+    "disengaged-fair-queueing", "free use of the device; clients ahead of the others are denied",
     DisengagedFairQueueing::parameters()};
 
 }  // namespace

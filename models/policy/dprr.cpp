@@ -153,17 +153,16 @@ class Dprr : public OwnershipPolicy {
 const OwnershipRegistration<Dprr> registered_dprr{
     "dprr",
     "dynamic priority-based round robin: quotas by priority, in two queues",
-    {{"quota", "time for each level of priority, and once more", Parameter::Time{500_us, 1_us, 10_s}},
+    {{"quota", "time per level of priority, plus one", Parameter::Time{500_us, 1_us, 10_s}},
      {"quota_priority", "which priority the quota follows", Parameter::Choice{{"static", "dynamic"}}},
      {"aging", "waiting time in the active queue that raises the priority by one",
       Parameter::Time{1_ms, 1_us, 100_s}},
-     {"most_aged", "by how much waiting can raise the priority", Parameter::Integer{20, 0, 1'000'000}},
+     {"most_aged", "largest increase of the priority by waiting", Parameter::Integer{20, 0, 1'000'000}},
      {"arrivals", "the queue that new kernels join; inactive bounds every wait",
       Parameter::Choice{{"active", "inactive"}}},
      {"arrival_preempts", "whether a more urgent arrival displaces the owner",
       Parameter::Choice{{"no", "yes"}}},
-     {"swap",
-      "when the queues change places: when the active one is empty, or when a kernel is needed from it",
+     {"swap", "when the queues swap: when the active one is empty, or when a kernel is needed from it",
       Parameter::Choice{{"when-empty", "when-needed"}}}}};
 
 }  // namespace

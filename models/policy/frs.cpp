@@ -73,8 +73,8 @@ class Frs : public OwnershipPolicy {
 const OwnershipRegistration<Frs> registered_frs{
     "frs",
     "fair and responsive scheduler: greatest instantaneous slowdown first",
-    {{"minimum_quantum", "the shortest time a kernel is given", Parameter::Time{1_ms, 1_us, 100_s}},
-     {"denominator", "of equation 1: the time of all tasks, or, as printed, of the tasks done",
+    {{"minimum_quantum", "shortest quantum", Parameter::Time{1_ms, 1_us, 100_s}},
+     {"denominator", "denominator of equation 1: the time of all tasks, or, as printed, of the tasks done",
       Parameter::Choice{{"total", "done"}}},
      Estimates::parameter()}};
 

@@ -1,5 +1,5 @@
-// Kernels of Share-a-GPU's processes over several GPUs (Garg et al., IV-A): with fewer processes than GPUs
-// each may use several, where it pays. sim/memory/README.md is the exact definition.
+// Splitting kernels of Share-a-GPU's processes over several GPUs (Garg et al., IV-A): with fewer processes
+// than GPUs, a process may use several if that pays. Exact definition: sim/memory/README.md.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class KernelSplits {
  public:
   explicit KernelSplits(ProcessQueues& queues) : queues_(&queues) {}
 
-  // Each process may use an even number of GPUs; those that nobody else uses take part in its kernel.
+  // Each process may use an even number of GPUs. GPUs that nobody else uses join its kernel.
   void split(const View& view, Orders& orders) {
     const auto all = static_cast<std::int64_t>(queues_->gpus().size());
     const auto& processes = queues_->processes();
@@ -29,7 +29,7 @@ class KernelSplits {
     }
   }
 
-  // Others could use some of its GPUs; those that it leaves already do not count.
+  // Whether others could use some of its GPUs; GPUs it is already leaving do not count.
   bool has_too_many(ClientId client, const View& view) const {
     return queues_->gpus().size() > 1 &&
            gpus_in({Residence::restoring, Residence::resident}, client, view) > queues_->process(client).gpus;
@@ -52,7 +52,7 @@ class KernelSplits {
       if (!join(client, joining[i], joining.size() - i, view, orders)) return;
   }
 
-  // GPUs that nobody else has a use for, and where it has none itself now.
+  // GPUs that no one else has a use for and that the process itself does not use now.
   std::vector<DeviceId> idle_for(ClientId client, const View& view) const {
     std::int64_t more = queues_->process(client).gpus - std::max<std::int64_t>(1, uses(client, view));
     std::vector<DeviceId> idle;
@@ -72,7 +72,7 @@ class KernelSplits {
     return false;
   }
 
-  // Returns whether the GPU takes part in the kernel.
+  // Returns whether the GPU joined the kernel.
   bool join(ClientId client, DeviceId id, std::size_t joining, const View& view, Orders& orders) {
     Process& process = queues_->process(client);
     if (process.on(id) != nullptr) return false;
@@ -81,7 +81,7 @@ class KernelSplits {
     if (part.empty() || memory.takes(process.job, id, part) > memory.room(id)) return false;
     const bool stale = memory.changed_elsewhere(process.job, id, part);
     if (!pays(process, id, part, stale, view)) return false;
-    if (stale) {  // between two kernels all of it can go to the host first
+    if (stale) {  // between two kernels the whole state can go to the host first
       if (!process.runs()) queues_->fetch(client, id, kAllBlocks, view, orders);
       return false;
     }
@@ -93,14 +93,14 @@ class KernelSplits {
     return true;
   }
 
-  // Shares of a kernel stay apart: one that could go anywhere goes to the GPU where it is in the queue.
+  // Keeps shares of a kernel apart: a share that could go anywhere goes to the GPU in whose queue it is.
   void bind(ClientId client) {
     for (const auto& gpu : queues_->gpus())
       for (const auto& place : gpu.queue)
         if (place.client == client) queues_->share_of(place).gpu = gpu.id;
   }
 
-  // Whether what the program gains by one more GPU is more than what the moves for it take.
+  // Whether the program gains more from one more GPU than the required moves cost.
   static bool pays(const Process& process, DeviceId id, BlockRange part, bool stale, const View& view) {
     const JobFacts& job = view.job(process.job);
     const MemoryView& memory = view.memory();

@@ -281,27 +281,27 @@ class MicrokernelRr : public Policy {
 
 const PolicyRegistration<MicrokernelRr> registered_microkernel_rr{
     "microkernel-rr",
-    "round robin of microkernels, memory saved and restored around them (Share-a-GPU)",
+    "round robin of microkernels, with memory saved and restored around them (Share-a-GPU)",
     {{"order", "of the queue", Parameter::Choice{{"round-robin", "priority", "shortest-first"}}},
      {"blocks",
       "of a microkernel: as take a slice by what the workload declares, or by the last microkernel's time, "
       "or "
       "so many block-tasks",
       Parameter::Choice{{"declared", "profiled", "block-tasks"}}},
-     {"slice", "time slice that a microkernel is to take, but at least one wave of blocks",
-      Parameter::Time{1_s, 1_us, 100_s}},
-     {"block_tasks", "of a microkernel, with blocks: block-tasks",
+     {"slice", "time slice of a microkernel; at least one wave of blocks", Parameter::Time{1_s, 1_us, 100_s}},
+     {"block_tasks", "block-tasks of a microkernel, with blocks: block-tasks",
       Parameter::Integer{1, 1, 1'000'000'000'000}},
-     {"ahead", "how many processes at the head of the queue are prepared", Parameter::Integer{1, 1, 1000}},
+     {"ahead", "number of processes at the head of the queue that are prepared",
+      Parameter::Integer{1, 1, 1000}},
      {"keep", "how long a process that yields keeps its state: while nobody else waits, or lacks room",
       Parameter::Choice{{"while-alone", "while-room"}}},
-     {"unready", "what a process does whose successor is not ready: it runs on, or yields all the same",
+     {"unready", "what a process does if its successor is not ready: run on, or yield anyway",
       Parameter::Choice{{"run-on", "yield"}}},
-     {"split", "kernels over several GPUs: where GPUs are idle and it pays, or never",
+     {"split", "whether kernels are split over GPUs: if GPUs are idle and it pays, or never",
       Parameter::Choice{{"when-idle", "never"}}},
-     {"protocol", "the scheduler's: repaired, or Algorithm 2 as printed, which never begins",
+     {"protocol", "the scheduler's protocol: repaired, or Algorithm 2 as printed, which never starts a job",
       Parameter::Choice{{"repaired", "literal"}}},
-     {"state", "of clients: moved to and from the device, or resident there all the time, as on a real one",
+     {"state", "clients' state: moved to and from the device, or always resident there, as on a real one",
       Parameter::Choice{{"moved", "resident"}}}}};
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How large the microkernels of Share-a-GPU are (Garg et al., II-F): fixed, or as take a time slice by what
-// was declared or seen. sim/memory/README.md is the exact definition.
+// Sizes of Share-a-GPU's microkernels (Garg et al., II-F): fixed, or filling a time slice by declared or
+// measured times. Exact definition: sim/memory/README.md.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class MicrokernelSize {
       seen_[c].reserve(view.job({ClientId{c}, 0}).kernels.size());
   }
 
-  // Of so many that are left.
+  // `left`: block-tasks remaining.
   BlockCount next(const JobFacts& job, BlockCount left) const {
     const KernelFacts& kernel = job.current();
     if (fixed_) return std::min(left, BlockCount{block_tasks_});
@@ -36,7 +36,7 @@ class MicrokernelSize {
     return std::min(left, whole_waves(kernel, std::min(waves, waves_of(kernel, kernel.block_tasks))));
   }
 
-  // The last microkernel of this kernel.
+  // Reports the last microkernel of this kernel.
   void saw(ClientId client, const KernelFacts& kernel, BlockCount tasks, Duration elapsed) {
     if (!profiled_) return;
     std::vector<Seen>& seen = seen_[client.index];
@@ -54,7 +54,7 @@ class MicrokernelSize {
     return kernel < seen.size() ? seen[kernel] : Seen{};
   }
 
-  bool fixed_, profiled_;  // else by declared times
+  bool fixed_, profiled_;  // neither: by declared times
   Duration slice_;
   std::int64_t block_tasks_;
   std::vector<std::vector<Seen>> seen_;  // by client and kernel

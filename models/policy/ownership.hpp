@@ -1,7 +1,7 @@
-// What all ownership policies share: who waits, who owns which GPU, quanta counted from the first block,
-// evictions ordered once, and how long a job keeps a GPU between two of its kernels. A policy says whom to
-// choose, for how long, and how urgent jobs are where a waiting one displaces an owner. On several GPUs a job
-// owns one at a time; models/policy/README.md, "On several GPUs", has the rules.
+// Shared by all ownership policies: the waiting jobs, the owner of each GPU, quanta counted from the first
+// block, evictions ordered once, and how long a job keeps a GPU between two kernels. A policy decides whom to
+// choose, for how long, and, if waiting jobs can displace owners, how urgent jobs are. On several GPUs a job
+// owns one at a time; rules: models/policy/README.md, "On several GPUs".
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class OwnershipPolicy : public Policy {
   OwnershipPolicy() = default;
   explicit OwnershipPolicy(const Estimates& estimates) : estimates_(estimates) {}
 
-  // How long a job may keep the GPU after a kernel completed while its next one is not eligible; 0 takes the
-  // GPU from it at every end of a kernel (models/policy/README.md, "Between two kernels of a job").
+  // How long a job keeps the GPU after a kernel while its next one is not eligible; 0 takes the GPU away at
+  // the end of every kernel (models/policy/README.md, "Between two kernels of a job").
   static Parameter linger_parameter();
   void set_linger(Duration linger) { linger_ = linger; }
 
@@ -38,56 +38,56 @@ class OwnershipPolicy : public Policy {
     Time arrived;
     Time since;               // when this wait began
     Duration waited;          // in earlier waits of this job
-    std::uint64_t place = 0;  // grows in the order of beginning to wait
+    std::uint64_t place = 0;  // increases in the order in which waits begin
     bool provided = false;    // in this decision: a GPU is being vacated for it
   };
   struct Owner {
-    Waiting waiting;           // as it was when chosen
+    Waiting waiting;           // as when chosen
     LaunchId launch;           // the latest
-    std::uint32_t kernel = 0;  // what was launched, from which block-task on
+    std::uint32_t kernel = 0;  // what was launched, and from which block-task
     BlockCount first;
     std::optional<Time> started;     // the launch
-    std::optional<Time> turn_began;  // its first launch started since it was chosen: quanta count from here
+    std::optional<Time> turn_began;  // start of its first launch since it was chosen: quanta count from here
     bool evicting = false;
-    bool displaced = false;                 // by a waiting job that is more urgent
+    bool displaced = false;                 // by a more urgent waiting job
     bool lingers = false;                   // between two kernels
-    std::optional<std::uint64_t> returned;  // it came back: the place that it would have in waiting()
+    std::optional<std::uint64_t> returned;  // it has come back: the place it would have in waiting()
   };
   struct Choice {
     std::size_t index = 0;            // into candidates()
     std::optional<Duration> quantum;  // none: until it completes
   };
 
-  // In the order of beginning to wait.
+  // Ordered by the beginning of the wait.
   const std::vector<Waiting>& waiting() const { return waiting_; }
-  // In choose(): those of them that may use a GPU which is free, at least one.
+  // During choose(): waiting jobs that may use a free GPU, at least one.
   const std::vector<Waiting>& candidates() const { return narrowed_ ? candidates_ : waiting_; }
 
-  // Who gets a free GPU: the first by number that it may use.
+  // Chooses who gets a free GPU: the lowest-numbered one it may use.
   virtual Choice choose(Time now, const View& view) = 0;
-  // How many block-tasks of the job's current kernel to launch at most; none: all that are left.
+  // Limit on the block-tasks per launch of the job's current kernel; none: all that are left.
   virtual std::optional<BlockCount> slice(const JobFacts& job) const;
-  // The quantum has expired: whether the owner gets another one although somebody waits who may use its GPU.
+  // After an expired quantum: whether the owner gets another one although a waiting job may use its GPU.
   virtual bool keeps(Time now, const View& view, const Owner& owner, DeviceId gpu);
-  // The quantum when the last one expired and nobody waits, or the owner keeps its GPU.
+  // The next quantum if nobody waits, or if the owner keeps its GPU.
   virtual Duration renewed_quantum(Time now, const View& view, const Owner& owner);
-  // A run begins: room for what the policy keeps by client, so that nothing is allocated while time counts.
+  // A run begins: allocates what the policy keeps per client, so that nothing is allocated while time counts.
   virtual void prepare(std::size_t clients);
-  // A decision begins, with everybody who has come to wait in waiting().
+  // A decision begins; waiting() is complete.
   virtual void consider(const View& view);
-  // Whether the owner has to leave for a waiting job that is more urgent. One that lingers is judged by its
-  // next kernel: nothing has to be evicted.
+  // Whether the owner must leave for a more urgent waiting job. A lingering owner is judged by its next
+  // kernel, since nothing has to be evicted.
   virtual bool yields(const Owner& owner) const;
-  // How urgent a waiting job is, and an owner: more where it is greater. All are alike if no owner yields.
+  // Urgency of a waiting job or an owner; greater is more urgent. All are equal if no owner yields.
   virtual std::int64_t urgency(const View& view, const Waiting& waiting) const;
   virtual std::int64_t owner_urgency(Time now, const View& view, const Owner& owner) const;
-  // The owner left: its launch did `tasks` block-tasks between its start and now.
+  // The owner left: its launch completed `tasks` block-tasks between its start and now.
   virtual void left(Time now, const Owner& owner, BlockCount tasks);
 
-  // Of policies that ask how long jobs take; kept up to date here.
+  // For policies that need job times; updated here.
   Estimates estimates_;
 
-  // The candidate for which `value` is least; ties go to who arrived first, then to the first client.
+  // The candidate with the least `value`; ties go to the earliest arrival, then to the first client.
   template <typename Value>
   std::size_t least(Value value) const {
     const std::vector<Waiting>& all = candidates();
@@ -117,8 +117,8 @@ class OwnershipPolicy : public Policy {
     bool expired = false;
     TimerId linger_timer;  // likewise
     bool lingered = false;
-    bool chosen_now = false;   // the owner, in this decision
-    std::int64_t urgency = 0;  // of the owner, in this decision, where it yields
+    bool chosen_now = false;   // the owner was chosen in this decision
+    std::int64_t urgency = 0;  // of the owner in this decision, if it yields
   };
 
   void begin(const View& view);
@@ -127,12 +127,12 @@ class OwnershipPolicy : public Policy {
   Gpu* gpu_of(LaunchId launch);
   void wait(Waiting job, Time now);
 
-  // ownership.cpp: how GPUs are taken.
+  // ownership.cpp: taking GPUs.
   void take_free(Time now, const View& view, Orders& orders);
   bool narrow(const View& view, GpuSet free);
   void launch(Gpu& gpu, const View& view, Orders& orders);
 
-  // ownership_leaving.cpp: how they are left.
+  // ownership_leaving.cpp: leaving GPUs.
   void displace(Time now, const View& view, Orders& orders);
   std::size_t most_urgent_that_can_act(const View& view, GpuSet vacated, GpuSet yielding) const;
   const Gpu* least_urgent_below(std::int64_t urgency, GpuSet gpus) const;
@@ -146,13 +146,13 @@ class OwnershipPolicy : public Policy {
   Duration linger_;
   std::vector<Gpu> gpus_;  // by number
   std::vector<Waiting> waiting_;
-  std::uint64_t places_ = 0;             // that were given in waiting_
-  bool narrowed_ = false;                // some of those that wait may use no free GPU
-  std::vector<Waiting> candidates_;      // then, the others ...
-  std::vector<std::size_t> of_waiting_;  // ... and which of waiting_ each is
+  std::uint64_t places_ = 0;             // number given out in waiting_
+  bool narrowed_ = false;                // some waiting jobs can use no free GPU
+  std::vector<Waiting> candidates_;      // then the others ...
+  std::vector<std::size_t> of_waiting_;  // ... and their positions in waiting_
 };
 
-// Registers an ownership policy from its file, with `linger` beside its own parameters.
+// Registers an ownership policy from its file; adds `linger` to its parameters.
 template <typename P>
 struct OwnershipRegistration : Registration<PolicyEntry> {
   OwnershipRegistration(std::string name, std::string summary, std::vector<Parameter> parameters,

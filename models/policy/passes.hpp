@@ -1,6 +1,6 @@
 // Passes of stride scheduling (Waldspurger and Weihl, "Stride Scheduling: Deterministic Proportional-Share
-// Resource Management", MIT/LCS/TM-528, 1995): a client's pass grows with what it uses over its weight, and
-// whoever has the least pass is next.
+// Resource Management", MIT/LCS/TM-528, 1995): a client's pass grows by its use divided by its weight, and
+// the client with the least pass is next.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class Passes {
   // In ns of use at weight 1.
   double of(ClientId client) const { return clients_[client.index].pass; }
 
-  // The client wants the device, from now on or still. Time in which it did not is not saved up.
+  // The client wants the device from now on, or still. Time without demand is not credited.
   void join(ClientId client, double weight) {
     if (client.index >= clients_.size()) clients_.resize(client.index + 1);
     OfClient& its = clients_[client.index];
@@ -32,7 +32,7 @@ class Passes {
     its.pass += static_cast<double>(use.ns) / its.weight;
   }
 
-  // The least pass of those who want the device is this one, at least: who joins begins there.
+  // The least pass of the clients that want the device is at least this: newcomers begin there.
   void reach(double pass) { reached_ = std::max(reached_, pass); }
 
  private:

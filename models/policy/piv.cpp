@@ -31,7 +31,7 @@ class Piv : public OwnershipPolicy {
 const OwnershipRegistration<Piv> registered_piv{
     "piv",
     "priority-based immediate eviction: the most urgent kernel runs",
-    {{"evicted", "where an evicted kernel waits among those of its priority: where it was, or behind them",
+    {{"evicted", "where an evicted kernel waits among those of its priority: in its former place, or last",
       Parameter::Choice{{"place", "tail"}}}}};
 
 }  // namespace

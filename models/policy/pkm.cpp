@@ -48,12 +48,10 @@ class Pkm : public OwnershipPolicy {
 const OwnershipRegistration<Pkm> registered_pkm{
     "pkm",
     "kernel slicing: the most urgent kernel's next slice",
-    {{"slice",
-      "how large: as the latency allows, so many block-tasks, or as the workload declares of each kernel",
+    {{"slice", "size of a slice: as the latency allows, a number of block-tasks, or as the workload declares",
       Parameter::Choice{{"latency", "block-tasks", "declared"}}},
-     {"latency", "how long a slice may run, but at least one wave of blocks",
-      Parameter::Time{1_ms, 1_us, 100_s}},
-     {"block_tasks", "of one slice, or of kernels that declare none",
+     {"latency", "longest run of a slice; at least one wave of blocks", Parameter::Time{1_ms, 1_us, 100_s}},
+     {"block_tasks", "block-tasks of a slice, also for kernels that declare none",
       Parameter::Integer{1, 1, 1'000'000'000}}}};
 
 }  // namespace

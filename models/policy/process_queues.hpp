@@ -1,5 +1,5 @@
-// Who of Share-a-GPU's processes runs on which GPU, and who requests it, in which order (Garg et al., II-D
-// and II-E). sim/memory/README.md is the exact definition.
+// Which of Share-a-GPU's processes runs on which GPU, and the order of those that request one (Garg et al.,
+// II-D and II-E). Exact definition: sim/memory/README.md.
 #pragma once
 
 #include <algorithm>
@@ -32,15 +32,15 @@ class ProcessQueues {
   struct Gpu {
     DeviceId id;
     std::optional<Running> running;
-    std::vector<Place> queue;         // as of this decision
-    std::optional<ClientId> yielder;  // left in this instant, with kernels left
+    std::vector<Place> queue;         // of this decision
+    std::optional<ClientId> yielder;  // left in this instant with kernels remaining
   };
 
   explicit ProcessQueues(const ParameterValues& values)
       : by_priority_(values.choice("order") == "priority"),
         by_length_(values.choice("order") == "shortest-first") {}
 
-  // Before anything happens.
+  // Call before anything else.
   void prepare(std::size_t clients, std::uint32_t gpus) {
     processes_.resize(clients);
     for (Process& process : processes_) process.shares.reserve(gpus);
@@ -62,15 +62,15 @@ class ProcessQueues {
   Share& share_of(const Place& place) { return process(place.client).shares[place.share]; }
   const Share& share_of(const Place& place) const { return process(place.client).shares[place.share]; }
 
-  // The share requests a GPU from now on, behind all that do so already.
+  // The share requests a GPU from now on, after all that already do.
   void request(Process& process, Share& share) {
     share.state = Share::State::requests;
     share.since = ++requests_;
     new_.push_back(process.job.client);
   }
 
-  // All that request, in order, each on its GPU or the one that it would best go to. One GPU's queue stays as
-  // it is but for those who leave it, and those who come.
+  // Puts all requests in order, each on its GPU or the best one. A queue keeps its order apart from leavers
+  // and newcomers.
   void line_up(const View& view) {
     if (gpus_.size() > 1) return line_up_anew(view);
     std::vector<Place>& queue = gpus_[0].queue;
@@ -81,7 +81,7 @@ class ProcessQueues {
     new_.clear();
   }
 
-  // The process's last share requests this GPU and stands last in its queue until they line up again.
+  // The process's last share requests this GPU, last in its queue until the next line_up().
   void append(ClientId client, DeviceId id, const View& view) {
     Process& wants = process(client);
     request(wants, wants.shares.back());
@@ -99,8 +99,8 @@ class ProcessQueues {
     return gpu(id).running && gpu(id).running->job.client == client;
   }
 
-  // Orders to save what the client has there. Its share that requests this GPU does so again behind that, and
-  // on any.
+  // Orders saving the client's state there. Its share that requests this GPU then requests again, at the end
+  // and for any GPU.
   void save(ClientId client, DeviceId id, Orders& orders) {
     for (const Place& place : gpu(id).queue) {
       if (place.client != client) continue;
@@ -111,7 +111,7 @@ class ProcessQueues {
     orders.save(process(client).job, id);
   }
 
-  // What other GPUs have changed goes to the host first.
+  // Saves what other GPUs have changed to the host first.
   void fetch(ClientId client, DeviceId to, BlockRange blocks, const View& view, Orders& orders) {
     const JobId job = process(client).job;
     for (const Gpu& from : gpus_)
@@ -143,7 +143,7 @@ class ProcessQueues {
     for (const Place& place : places_) gpu(best_gpu(place, view)).queue.push_back(place);
   }
 
-  // Where its state is; else where there is room, the shortest queue, and a free GPU or the one whose owner
+  // Where the state is; else where there is room, the shortest queue, and a free GPU or the one whose owner
   // came first.
   DeviceId best_gpu(const Place& place, const View& view) const {
     if (share_of(place).gpu) return *share_of(place).gpu;
@@ -164,7 +164,7 @@ class ProcessQueues {
   std::vector<Process> processes_;
   std::vector<Gpu> gpus_;
   std::vector<Place> places_;
-  std::vector<ClientId> new_;  // who requests since they lined up
+  std::vector<ClientId> new_;  // requesting since the last line_up()
   std::uint64_t requests_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// What Share-a-GPU's scheduler keeps of a process (its kernel control block; Garg et al., II-D and IV-A): the
-// shares of its current kernel that GPUs have or wait to get. A kernel that is not split is one share.
+// Share-a-GPU's record of a process (its kernel control block; Garg et al., II-D and IV-A): the shares of its
+// current kernel that GPUs hold or wait for. An unsplit kernel is one share.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,15 @@
 namespace gangway {
 
 struct Share {
-  enum class State { requests, runs, saves };  // saves: and requests again behind that
+  enum class State { requests, runs, saves };  // saves: and requests again afterwards
 
-  BlockRange rest;              // not launched yet
-  std::optional<DeviceId> gpu;  // where it has to be; none: anywhere
+  BlockRange rest;              // not yet launched
+  std::optional<DeviceId> gpu;  // required GPU; none: any
   State state = State::requests;
-  std::uint64_t since = 0;  // when it began to request, as a number that grows
+  std::uint64_t since = 0;  // sequence number of its request
 };
 
-// The declared time of what is not done of the current kernel, as of when it last left a GPU; none counts as
-// 0.
+// Declared time of the undone part of the current kernel when it last left a GPU; none counts as 0.
 inline Duration declared_left(const JobFacts& job) {
   const KernelFacts& kernel = job.current();
   const Duration declared = kernel.declared.value_or(Duration{});
@@ -36,13 +35,13 @@ inline Duration declared_total(const JobFacts& job) {
 struct Process {
   JobId job;
   bool present = false;  // its job has kernels left
-  bool split = false;    // its kernel: a GPU needs the memory of its share only
+  bool split = false;    // its kernel is split: a GPU needs only the memory of its share
   std::vector<Share> shares;
-  std::vector<BlockRange> spare;  // parts of the kernel that GPUs had to leave
-  Duration later;                 // the declared time of kernels behind the current one
-  std::int64_t gpus = 1;          // that it may use
+  std::vector<BlockRange> spare;  // parts of the kernel returned by GPUs
+  Duration later;                 // declared time of later kernels
+  std::int64_t gpus = 1;          // number it may use
 
-  // Its share that has to be on this GPU, if there is one.
+  // The share bound to this GPU, or null.
   Share* on(DeviceId gpu) {
     const auto share =
         std::find_if(shares.begin(), shares.end(), [&](const Share& s) { return s.gpu == gpu; });
@@ -53,8 +52,8 @@ struct Process {
                        [](const Share& s) { return s.state == Share::State::runs; });
   }
 
-  // A part for one of `joining` GPUs that are to take part as well: a spare one, or an even part from the end
-  // of the largest share, in whole waves. Empty if there is none.
+  // A part for one of `joining` GPUs: a spare part, or an even part from the end of the largest share, in
+  // whole waves. Empty if there is none.
   BlockRange part_for(std::size_t joining, const KernelFacts& kernel) const {
     if (!spare.empty()) return spare.back();
     const Share* share = largest();
@@ -67,7 +66,7 @@ struct Process {
     const BlockCount wave = whole_waves(kernel, 1);
     return {{share->rest.first.count + (waves - part) * wave.count}, share->rest.last};
   }
-  // Takes it from where part_for() found it.
+  // Removes it from where part_for() found it.
   void take(BlockRange part) {
     if (!spare.empty())
       spare.pop_back();

@@ -1,4 +1,4 @@
-// One client at a time holds a token, and only its holder may submit: time slices for whole clients.
+// One client at a time holds a token, and only the holder may submit: time slices for whole clients.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@ class TokenPolicy : public AccessPolicy {
  protected:
   // Parameter `slice`, and those of AccessPolicy.
   static std::vector<Parameter> parameters();
-  // `engaged`: every submission of the holder is intercepted, and admitted.
+  // `engaged`: every submission of the holder is intercepted and admitted.
   TokenPolicy(const ParameterValues& values, bool engaged);
 
   Duration slice() const { return slice_; }
 
-  // Who gets the token: one of those present, of whom there is at least one.
+  // The next holder, among the present clients (at least one).
   virtual ClientId next() = 0;
   virtual void opened(const Opens& opens) = 0;
-  // The holder was denied at the end of its slice, and now, `overrun` later, nothing of it is on the device.
+  // The holder was denied at the end of its slice; `overrun` later nothing of it is on the device.
   virtual void gave_back(ClientId client, Duration held, Duration overrun) = 0;
   virtual void exited(ClientId client) = 0;
 
@@ -33,12 +33,12 @@ class TokenPolicy : public AccessPolicy {
   Duration slice_;
   Access holders_;
   std::optional<ClientId> holder_;
-  Time since_;  // it has the token
+  Time since_;  // since when it holds the token
   bool draining_ = false;
   std::optional<TimerId> timer_;
   std::vector<ClientId> newcomers_;   // of this instant
   std::vector<RequestId> submitted_;  // likewise
-  bool over_ = false;                 // likewise: the slice
+  bool over_ = false;                 // of this instant: the slice is over
 };
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// The token goes round (NEON, 3.1 and 3.2), with control of overuse.
+// Passes the token in turn (NEON, 3.1 and 3.2), with control of overuse.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ class TokenTurns : public TokenPolicy {
   void gave_back(ClientId client, Duration, Duration overrun) override { overuse(client) += overrun; }
   void exited(ClientId client) override { overuse(client) = {}; }
 
-  // Who has overused a whole slice is passed over once for it.
+  // A client that has overused a whole slice is skipped once for it.
   ClientId next() override {
     for (last_ = after(); overuse(*last_) > slice(); last_ = after())
       overuse(*last_) = overuse(*last_) - slice();
     return *last_;
   }
 
-  // In the order of the workload.
+  // In workload order.
   ClientId after() const {
     const auto later =
         last_ ? std::upper_bound(present().begin(), present().end(), *last_) : present().begin();
@@ -38,7 +38,7 @@ class TokenTurns : public TokenPolicy {
   }
 
   std::vector<Duration> overuse_;  // by client
-  std::optional<ClientId> last_;   // who had the token
+  std::optional<ClientId> last_;   // previous holder
 };
 
 }  // namespace gangway

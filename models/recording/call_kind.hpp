@@ -1,4 +1,4 @@
-// What the functions of CUDA's driver and runtime do, by their names, as far as a recording tells them apart.
+// Classifies functions of CUDA's driver and runtime by name, as far as recordings distinguish them.
 #pragma once
 
 #include <array>
@@ -11,15 +11,15 @@ namespace gangway::recording {
 
 // The numbers are those of the table `functions` (README.md).
 enum class CallKind : std::uint8_t {
-  other = 0,          // takes the host's time: allocates, loads a module, instantiates a graph
-  kernel = 1,         // the submissions
+  other = 0,          // takes host time: allocates, loads a module, instantiates a graph
+  kernel = 1,         // submissions
   graph = 2,          //
   copy = 3,           //
   memset = 4,         //
   host_function = 5,  //
-  memory_word = 6,    // a stream writes a word of memory, or waits for one
+  memory_word = 6,    // a stream writes or awaits a word of memory
   synchronize = 7,    // of a context, a stream or an event
-  query = 8,          // that was answered with yes
+  query = 8,          // answered with yes
   record = 9,         // of an event
   wait_event = 10,    // a stream waits for an event
 };
@@ -29,11 +29,11 @@ constexpr bool is_submission(CallKind kind) {
   return kind >= CallKind::kernel && kind <= CallKind::memory_word;
 }
 
-// None: the function is not recorded. `name`: of the driver or the runtime, with its version or without:
+// None: not recorded. `name`: a driver or runtime function, with or without version:
 // cuMemcpyHtoDAsync_v2_ptsz, cudaMemcpyAsync.
 constexpr std::optional<CallKind> call_kind(std::string_view name) {
   struct Stem {
-    std::string_view text;  // what its name begins with
+    std::string_view text;  // prefix of the name
     CallKind kind;
   };
   using enum CallKind;

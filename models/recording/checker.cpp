@@ -38,7 +38,7 @@ class Checker {
     });
     Time last{INT64_MIN};
     const auto in_order = [&](Time time) {
-      ok(time >= last, "a time before that of the row before");
+      ok(time >= last, "a time before the previous row's");
       last = time;
     };
     each("ranges", r_.ranges, [&](const Range& range) {
@@ -58,7 +58,7 @@ class Checker {
       if (job.thread != kNone) there(job.thread, r_.threads);
       positive(job.length);
       in_order(job.begin);
-      ok(job.warm_up == (row_ < r_.about.skip), "another warm-up than the first jobs");
+      ok(job.warm_up == (row_ < r_.about.skip), "a warm-up other than the first jobs");
     });
     last = Time{INT64_MIN};
     std::vector<Time> returned(r_.threads.size(), Time{INT64_MIN});
@@ -93,7 +93,7 @@ class Checker {
       call = o.call;
       if (o.recorded != kNone) {
         there(o.recorded, r_.calls);
-        ok(o.recorded < o.call, "an event that is recorded later");
+        ok(o.recorded < o.call, "an event recorded later");
       }
       if (o.kind == OrderKind::context)
         there(o.place, r_.contexts);
@@ -106,12 +106,12 @@ class Checker {
   template <typename Row, typename Check>
   void each(const char* table, const std::vector<Row>& rows, Check check_row) {
     table_ = table;
-    ok(rows.size() < kNone, "more rows than can be counted");
+    ok(rows.size() < kNone, "too many rows");
     for (row_ = 0; row_ < rows.size(); ++row_) check_row(rows[row_]);
   }
   template <typename Row>
   void there(Index index, const std::vector<Row>& rows) {
-    ok(index < rows.size(), "a row that refers to nothing");
+    ok(index < rows.size(), "a reference to a missing row");
   }
   void shape(WorkKind kind, Index index) {
     if (kind == WorkKind::kernel)
@@ -125,7 +125,7 @@ class Checker {
   void ok(bool fine, const char* problem) {
     if (!fine)
       throw InputError({file_, 0}, "recording", fmt::format("table {}, row {}: {}", table_, row_, problem),
-                       "a recording that is not damaged");
+                       "an undamaged recording");
   }
 
   const Recording& r_;

@@ -7,13 +7,13 @@
 
 namespace gangway::recording {
 
-// A recording may have been compressed with gzip: all that reads one reads it as it is.
+// All readers accept gzip-compressed recordings.
 
-// Whether a file begins as recordings do, sound or not.
+// Whether the file starts like a recording, valid or not.
 bool is_recording(const std::filesystem::path& file);
 
-// Writes it under a name that appears when all is written, readable by its owner alone. RunError where it
-// cannot be written, or where there is such a file and `replace` is false.
+// Writes under a temporary name and renames; readable by the owner only. RunError if writing fails, or if the
+// file exists and `replace` is false.
 void write_recording(const Recording& recording, const std::filesystem::path& file, bool replace);
 
 enum class Extent {
@@ -21,21 +21,21 @@ enum class Extent {
   everything,
 };
 
-// Reads and checks it: every reference, order and kind. InputError, in one line, where it is no recording, of
-// a newer version, cut off or damaged.
+// Reads and checks every reference, order and kind. InputError, one line, if it is no recording, too new,
+// truncated or damaged.
 Recording read_recording(const std::filesystem::path& file, Extent extent = Extent::everything);
 
-// Where its times are from.
+// Where a recording's times come from.
 struct Origins {
   Gpu gpu;              // that it used
-  bool beside = false;  // some were taken beside work that is not in it
+  bool beside = false;  // some were taken beside work that it does not contain
 };
 
-// InputError as read_recording, but for what the rest of the file has.
+// InputError as read_recording, except for errors in the rest of the file.
 Origins origins_of_recording(const std::filesystem::path& file);
 
-// Of any length, for tests and those who make recordings by other means: throws as read_recording does, where
-// something in it refers to nothing or is out of order. `file`: for the message.
+// For tests and other producers of recordings: throws as read_recording does if a reference is dangling or an
+// order is wrong. `file`: for the message.
 void check_recording(const Recording& recording, const std::string& file);
 
 }  // namespace gangway::recording

@@ -87,7 +87,7 @@ class PlayedProgram::Maker {
     for (const Timeline& timeline : timing_.timelines) lines_.push_back({&timeline.calls, 0, {}, {}});
     for (Index j = 0; j < r.jobs.size(); ++j)
       if (!r.jobs[j].warm_up) add_job(j);
-    if (jobs_.empty()) throw InputError({file, 0}, "recording", "no job behind its warm-up", "at least one");
+    if (jobs_.empty()) throw InputError({file, 0}, "recording", "no job after its warm-up", "at least one");
     settle_leads();
     steps_.push_back({{}, {}, {}, 0, static_cast<Index>(works_.size()), static_cast<Index>(orders_.size())});
     jobs_.emplace_back().first_segment = static_cast<Index>(segments_.size());

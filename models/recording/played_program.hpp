@@ -1,6 +1,5 @@
-// A recorded program as it is played: its jobs, step by step, with what each step submits, orders and waits
-// for. It is worked out from a recording once, then read by any number of simulations at once, page by page
-// as they come to it.
+// A recorded program prepared for replay: its jobs, step by step, with what each step submits, orders and
+// waits for. Computed once per recording, then memory-mapped by any number of simulations.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +11,10 @@
 
 namespace gangway::recording {
 
-// A call of a host thread. Its works and orders are those from its first to the next step's first.
+// A call of a host thread. Its works and orders end where the next step's begin.
 struct Step {
   Duration gap, own, wake;  // models/recording/timing.hpp
-  Index call = 0;           // of the recording: what events refer to
+  Index call = 0;           // of the recording; events refer to it
   Index first_work = 0, first_order = 0;
   bool waits = false;
 };
@@ -25,32 +24,32 @@ struct PlayedWork {
   Index stream = 0;
   WorkKind kind = WorkKind::kernel;
   Index shape = 0;  // of a kernel: the recording's launch
-  // Of copies: between host and GPU; others stay on the GPU.
+  // Copies between host and GPU; others stay on the GPU.
   bool to_device = false, to_host = false;
-  bool host_waits = false;  // its call ends only when it is over
+  bool host_waits = false;  // the call returns only when the work is over
 };
 
 struct PlayedOrder {
   OrderKind kind = OrderKind::context;
-  Index place = kNone, recorded = kNone;  // as Order has them
+  Index place = kNone, recorded = kNone;  // as in Order
 };
 
-// What one timeline does for one job: steps from `begin` up to `end`, and those from `before` on between the
-// timeline's job before and this one.
+// What one timeline does for one job: steps [begin, end), and steps from `before` on between the timeline's
+// previous job and this one.
 struct Segment {
   Index job = 0, timeline = 0;
   Index before = 0, begin = 0, end = 0;
-  Duration lead;        // from the end of the last step before it until the job can begin
-  Duration least_lead;  // of the timeline's
+  Duration lead;        // from the end of the previous step until the job can begin
+  Duration least_lead;  // the timeline's least lead
   Duration head;        // from the job's begin to its first step
-  Duration tail;        // from the end of its last step to the job's, of the host
+  Duration tail;        // from the end of its last step to the job's end, on the host
 };
 
 struct PlayedJob {
   JobKind kind = JobKind::sync;
   Duration length;          // as recorded
-  Duration busy;            // time in which work of it was on a GPU
-  Index first_segment = 0;  // the next job's first is its end
+  Duration busy;            // time with its work on a GPU
+  Index first_segment = 0;  // its segments end where the next job's begin
 };
 
 struct PlayedStream {
@@ -60,20 +59,19 @@ struct PlayedStream {
 
 class PlayedProgram {
  public:
-  // Maps what is kept as FILE.played beside the recording, and is made where there is none, or that of
-  // another recording, or of another build of this program. Where that folder cannot be written it is made
-  // anew each time, in memory. InputError as read_recording, and where the recording has no jobs behind its
-  // warm-up, or they use several GPUs.
+  // Maps FILE.played beside the recording, which is created if missing or made from another recording or
+  // build. If the folder is not writable, it is computed in memory each time. InputError as read_recording,
+  // and if the recording has no jobs after warm-up or its jobs use several GPUs.
   explicit PlayedProgram(const std::filesystem::path& recording);
   ~PlayedProgram();
   PlayedProgram(const PlayedProgram&) = delete;
   PlayedProgram& operator=(const PlayedProgram&) = delete;
 
-  // One more step and job than there are: the end of the last ones.
+  // One extra step and job mark the end of the last ones.
   std::span<const Step> steps;
   std::span<const PlayedWork> works;
   std::span<const PlayedOrder> orders;
-  std::span<const Segment> segments;  // by job, its home first
+  std::span<const Segment> segments;  // by job, home timeline first
   std::span<const PlayedJob> jobs;    // without warm-up
   std::span<const PlayedStream> streams;
 
@@ -89,7 +87,7 @@ class PlayedProgram {
     std::uint64_t steps = 0, works = 0, orders = 0, segments = 0, jobs = 0, streams = 0;
     Index timelines = 0, contexts = 0;
     std::uint64_t depth = 0;     // 0: none
-    std::uint64_t checksum = 0;  // of all that follows
+    std::uint64_t checksum = 0;  // of the rest
   };
   class Maker;
 

@@ -48,7 +48,7 @@ std::string inflated(const fs::path& file) {
     int code = Z_OK;
     gzerror(in.get(), &code);
     if (read < 0 || code != Z_OK)
-      refuse(file.string(), "compressed data that end too early or are damaged", "a whole file");
+      refuse(file.string(), "truncated or damaged compressed data", "a whole file");
     if (read == 0) break;
     content.append(chunk, 0, static_cast<std::size_t>(read));
   }
@@ -69,7 +69,7 @@ void check_size(const std::string& name, const std::string& head, std::uintmax_t
   const std::uint64_t stored = big_endian(head, 16, 2);
   const std::uint64_t whole = (stored == 1 ? 65'536 : stored) * big_endian(head, 28, 4);
   if (size != whole)
-    refuse(name, fmt::format("{} bytes", size), fmt::format("{}: it is cut off or damaged", whole));
+    refuse(name, fmt::format("{} bytes", size), fmt::format("{}; it is truncated or damaged", whole));
   if (big_endian(head, 68, 4) != static_cast<std::uint32_t>(kApplication))
     refuse(name, "another SQLite database", "a recording");
   const std::uint64_t version = big_endian(head, 60, 4);
@@ -81,7 +81,7 @@ void check_size(const std::string& name, const std::string& head, std::uintmax_t
 Database open(const fs::path& file) {
   const std::string name = file.string();
   const auto damaged = [name](const std::string& reason) {
-    refuse(name, quote(reason), "a recording that is not damaged");
+    refuse(name, quote(reason), "an undamaged recording");
   };
   std::error_code failed;
   const std::uintmax_t size = fs::file_size(file, failed);
@@ -111,11 +111,11 @@ class Rows {
   // Those of tables whose ids are counted from 0.
   bool next_counted() {
     if (!next()) return false;
-    if (number() != row_ - 1) bad("its ids are not counted from 0");
+    if (number() != row_ - 1) bad("ids not counted from 0");
     return true;
   }
   std::int64_t number() {
-    if (!select_.is_integer(column_)) bad("a value that is no whole number");
+    if (!select_.is_integer(column_)) bad("a value that is not a whole number");
     return select_.integer(column_++);
   }
   template <typename Value>
@@ -157,14 +157,13 @@ class Rows {
     std::vector<std::string> command;
     if (!json.is_array()) bad("a command that is no list");
     for (const auto& word : json) {
-      if (!word.is_string()) bad("a command that is no list of words");
+      if (!word.is_string()) bad("a command that is not a list of words");
       command.push_back(word.get<std::string>());
     }
     return command;
   }
   [[noreturn]] void bad(const std::string& what) {
-    refuse(file_, fmt::format("table {}, row {}: {}", table_, row_ - 1, what),
-           "a recording that is not damaged");
+    refuse(file_, fmt::format("table {}, row {}: {}", table_, row_ - 1, what), "an undamaged recording");
   }
 
  private:
@@ -192,7 +191,7 @@ class Reader {
     Statement select(database_, "SELECT min(gpu) FROM contexts");
     const std::int64_t used = select.step() && select.is_integer(0) ? select.integer(0) : -1;
     if (used < 0 || static_cast<std::size_t>(used) >= r_.gpus.size())
-      refuse(file_, "no GPU that it used", "a recording that is not damaged");
+      refuse(file_, "no GPU", "an undamaged recording");
     return {r_.gpus[static_cast<std::size_t>(used)], has_table("beside") && any("beside")};
   }
 
@@ -219,9 +218,10 @@ class Reader {
       return found->second;
     };
     const auto command = nlohmann::json::parse(need(texts, "command"), nullptr, false);
-    if (!command.is_array()) refuse(file_, "table about: a command that is no list", "a recording");
+    if (!command.is_array()) refuse(file_, "table about: a command that is not a list", "a recording");
     for (const auto& word : command) {
-      if (!word.is_string()) refuse(file_, "table about: a command that is no list of words", "a recording");
+      if (!word.is_string())
+        refuse(file_, "table about: a command that is not a list of words", "a recording");
       a.command.push_back(word.get<std::string>());
     }
     a.origin = need(numbers, "origin");
@@ -301,7 +301,7 @@ class Reader {
          t.next_counted();) {
       Launch& l = r_.launches.emplace_back();
       const Index kernel = t.index();
-      if (kernel >= kernels.size()) t.bad("a kernel that is not there");
+      if (kernel >= kernels.size()) t.bad("a missing kernel");
       l.kernel = kernels[kernel];
       for (Dim* dim : {&l.grid, &l.block, &l.cluster})
         for (std::uint32_t* value : {&dim->x, &dim->y, &dim->z}) *value = t.number_as<std::uint32_t>();
@@ -375,7 +375,7 @@ class Reader {
     for (Rows t = rows("calls", "id, thread, function, gap, length, result, job"); t.next_counted();) {
       Call& c = r_.calls.emplace_back();
       c.thread = t.index();
-      if (c.thread >= returned.size()) t.bad("a thread that is not there");
+      if (c.thread >= returned.size()) t.bad("a missing thread");
       c.function = t.index();
       c.begin = later(t, returned[c.thread], t.number());
       c.length = Duration{t.number()};

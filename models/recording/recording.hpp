@@ -1,5 +1,5 @@
-// A recording: what a program did with its GPUs, call by call. README.md has the file's tables; here they are
-// in memory. Times count from the recording's origin.
+// A recording in memory: a program's use of its GPUs, call by call. README.md describes the file's tables.
+// Times count from the recording's origin.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gangway::recording {
 
-// Rows refer to rows of other tables by their index there.
+// Rows refer to rows of other tables by index.
 using Index = std::uint32_t;
 inline constexpr Index kNone = UINT32_MAX;
 
@@ -24,19 +24,19 @@ struct About {
   std::int64_t origin = 0;  // ns since 1970
   Duration length;          // wall time of the program
   Ending ending = Ending::exited;
-  int code = 0;               // of its exit, or the signal that killed it
-  std::string jobs;           // the rule by which they were cut, as --jobs has it
-  std::uint32_t skip = 0;     // jobs at the beginning that are warm-up
-  std::int64_t lost = 0;      // records that are missing
+  int code = 0;               // exit code, or the signal that killed it
+  std::string jobs;           // rule that divides it, as in --jobs
+  std::uint32_t skip = 0;     // first jobs, which are warm-up
+  std::int64_t lost = 0;      // missing records
   std::string gangway;        // version of Gangway
   std::string cupti, driver;  // versions
   std::string cpu, system;    // of the host: model of its processors, kernel
   std::uint32_t cores = 0;    // likewise
-  std::string trouble;        // what else is not as it should be, in a line; mostly empty
-  std::string source;         // of which kind the profile was from which it was made, if it was not recorded
+  std::string trouble;        // other problems, one line; usually empty
+  std::string source;         // kind of the profile it was imported from; empty if recorded
 };
 
-// What is not known of it is empty or 0.
+// Unknown values are empty or 0.
 struct Gpu {
   std::string name;
   std::uint32_t sms = 0, major = 0, minor = 0;  // compute capability
@@ -48,7 +48,7 @@ struct Process {
   std::uint32_t pid = 0, parent = 0;
   std::vector<std::string> command;
   Time began;
-  bool finished = false;  // it ended in the regular way, with everything written
+  bool finished = false;  // it ended regularly, with everything written
 };
 
 struct Thread {
@@ -81,13 +81,13 @@ struct Dim {
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 
-// A kernel as it was launched.
+// A kernel launch.
 struct Launch {
   std::string kernel;  // its name, mangled
   Dim grid, block;
   Dim cluster{0, 0, 0};                        // 0: no clusters
-  std::uint32_t registers = 0;                 // a thread
-  Bytes static_shared, dynamic_shared, local;  // a block; local: a thread
+  std::uint32_t registers = 0;                 // per thread
+  Bytes static_shared, dynamic_shared, local;  // per block; local: per thread
   bool cooperative = false;
 };
 
@@ -104,10 +104,10 @@ enum class MemoryKind : std::uint8_t {
 };
 inline constexpr std::uint8_t kMemoryKinds = 8;
 
-// A copy or a memset as it was submitted.
+// A copy or memset.
 struct Transfer {
   Bytes bytes;
-  MemoryKind from = MemoryKind::unknown, to = MemoryKind::unknown;  // of a memset both are the same
+  MemoryKind from = MemoryKind::unknown, to = MemoryKind::unknown;  // equal for a memset
   bool asynchronous = false;
 };
 
@@ -119,27 +119,27 @@ struct Graph {
   std::uint32_t number = 0;  // CUPTI's
 };
 
-// Of a second pass, in which the nodes of graphs were timed: medians over its launches.
+// From a second pass that timed graph nodes: medians over its launches.
 struct GraphNode {
   Index graph = 0;
   WorkKind kind = WorkKind::kernel;
   Index shape = 0;         // a launch or a transfer, by kind
-  std::uint32_t lane = 0;  // nodes of one lane run one after the other
-  Duration after, length;  // from the beginning of the graph's first node; of itself
+  std::uint32_t lane = 0;  // nodes of one lane run one after another
+  Duration after, length;  // after: from the beginning of the graph's first node
   std::uint32_t launches = 0;
 };
 
-// A call of a host thread. Calls of one thread do not overlap.
+// A host thread's call. Calls of one thread do not overlap.
 struct Call {
   Index thread = 0, function = 0;
   Time begin;
   Duration length;
-  std::int32_t result = 0;  // of the function; 0 is success
+  std::int32_t result = 0;  // of the function; 0: success
   Index job = kNone;
   Time end() const { return begin + length; }
 };
 
-// What a GPU did for a submission.
+// GPU work of a submission.
 struct Work {
   Index call = 0, stream = 0;
   WorkKind kind = WorkKind::kernel;
@@ -174,27 +174,27 @@ struct MemoryChange {
 };
 
 struct RangeName {
-  std::string domain, name;  // the default domain: empty
+  std::string domain, name;  // empty: the default domain
 };
 
 struct Range {
   Index name = 0, thread = 0;
   Time begin;
-  std::optional<Duration> length;  // none: it never ended
+  std::optional<Duration> length;  // none: never ended
 };
 
 enum class JobKind : std::uint8_t {
   sync = 0,
   nvtx = 1,
   whole = 2,
-  cut = 3,  // a piece of a program that never synchronises: it has no latency
+  cut = 3,  // a piece of a program that never synchronises; it has no latency
 };
 inline constexpr std::uint8_t kJobKinds = 4;
 
-// Jobs are in the order of their beginning; the first `About::skip` are warm-up.
+// Jobs are ordered by beginning; the first `About::skip` are warm-up.
 struct Job {
   JobKind kind = JobKind::sync;
-  Index thread = kNone;  // none: of the whole program
+  Index thread = kNone;  // none: the whole program's
   Time begin;
   Duration length;
   bool warm_up = false;
@@ -211,14 +211,14 @@ struct Recording {
   std::vector<Launch> launches;
   std::vector<Transfer> transfers;
   std::vector<Graph> graphs;
-  std::vector<GraphNode> nodes;  // in the order of their graphs, then of `after`
+  std::vector<GraphNode> nodes;  // by graph, then by `after`
   std::vector<RangeName> range_names;
-  std::vector<Range> ranges;         // in the order of their beginning
+  std::vector<Range> ranges;         // by beginning
   std::vector<Call> calls;           // likewise
-  std::vector<Work> works;           // in the order of their calls
+  std::vector<Work> works;           // by call
   std::vector<Order> orders;         // likewise
-  std::vector<Index> beside;         // works that ran beside work that is not in here, in their order
-  std::vector<MemoryChange> memory;  // in the order of time
+  std::vector<Index> beside;         // works that ran beside work not recorded here
+  std::vector<MemoryChange> memory;  // by time
   std::vector<Job> jobs;
 
   CallKind kind(const Call& call) const { return functions[call.function].kind; }

@@ -1,4 +1,4 @@
-// The file's tables. README.md says what stands in them.
+// The file's tables, described in README.md.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What follows what on a GPU: streams, events and the null stream.
+// Order of GPU work: streams, events and the null stream.
 #pragma once
 
 #include <unordered_map>
@@ -8,9 +8,8 @@
 
 namespace gangway::recording {
 
-// Walks over a recording's calls in their order and keeps, for each stream, a Value that says what has been
-// submitted to it so far and to what it waits for. `Join()(Value& a, const Value& b)` adds b to a; a Value{}
-// says nothing.
+// Walks over a recording's calls in order. Keeps, per stream, a Value describing what has been submitted to
+// it and what it waits for. `Join()(Value& a, const Value& b)` adds b to a; Value{} is empty.
 template <typename Value, typename Join>
 class StreamOrder {
  public:
@@ -18,12 +17,12 @@ class StreamOrder {
     for (Index s = 0; s < r.streams.size(); ++s) of_context_[r.streams[s].context].push_back(s);
   }
 
-  // Of what work follows that is submitted to the stream now. The caller adds the work to it.
+  // What work submitted to the stream now follows. The caller adds the work to it.
   Value& follows(Index stream) {
     wait_for_null(stream);
     return ends_[stream];
   }
-  // What the host knows to be over after a call with this order; of orders to streams, nothing.
+  // What the host knows to be over after a call with this order; empty for orders to streams.
   Value of(const Order& order) const {
     switch (order.kind) {
       case OrderKind::context: {
@@ -42,7 +41,7 @@ class StreamOrder {
     }
     return {};
   }
-  // Orders to streams.
+  // Notes an order to a stream.
   void note(const Order& order) {
     if (order.kind == OrderKind::record) events_[order.call] = follows(order.place);
     if (order.kind == OrderKind::wait_event) Join()(ends_[order.place], of_event(order.recorded));
@@ -53,7 +52,7 @@ class StreamOrder {
     const auto found = events_.find(recorded);
     return found != events_.end() ? found->second : Value{};
   }
-  // The null stream and those that block wait for each other.
+  // The null stream and blocking streams wait for each other.
   void wait_for_null(Index stream) {
     const Stream& s = r_.streams[stream];
     if (s.kind == StreamKind::non_blocking) return;
@@ -70,7 +69,7 @@ class StreamOrder {
   std::unordered_map<Index, Value> events_;     // by the call that recorded them
 };
 
-// Whether a copy's call goes on only when the copy is over. Those to the device may return before.
+// Whether the copy's call returns only when the copy is over. Copies to the device may return earlier.
 inline bool host_waits_for(const Recording& r, const Work& work) {
   if (work.kind != WorkKind::copy) return false;
   const Transfer& t = r.transfers[work.shape];

@@ -262,7 +262,7 @@ std::string to_text(const Recording& r, const Summary& s) {
     first = false;
   }
   if (!r.beside.empty())
-    line("beside    {} of {} ran while something else was on the GPU", r.beside.size(),
+    line("beside    {} of {} ran beside other work on the GPU", r.beside.size(),
          plural(s.submissions, "submission"));
   if (s.graphs > 0)
     line("graphs    {}{}", s.graphs,

@@ -1,4 +1,4 @@
-// What a person wants to know of a recording.
+// A summary of a recording for people.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace gangway::recording {
 
-// The warm-up is left out of everything but `submissions`, `memory` and `graphs_without_nodes`.
+// Warm-up is excluded, except from `submissions`, `memory` and `graphs_without_nodes`.
 struct Summary {
-  std::int64_t submissions = 0;  // of the whole recording
+  std::int64_t submissions = 0;  // in the whole recording
   std::int64_t jobs = 0, warm_up = 0;
-  Duration median, p90, shortest, longest;  // of jobs; 0 where there are none
+  Duration median, p90, shortest, longest;  // of jobs; 0 if there are none
   double submissions_of_job = 0,
-         kernels_of_job = 0;  // medians; the kernels of graphs count where they are known
+         kernels_of_job = 0;  // medians; kernels of graphs count if known
 
-  // Of the time in which a job is under way. The host holds a GPU up while it is idle and the work that it
-  // does next is not submitted yet; the rest is neither: latencies, work of other GPUs, waits for the
+  // Shares of the time in which a job is under way. A GPU is held up by the host while it is idle and its
+  // next work is not yet submitted. The rest is neither: latencies, work of other GPUs, waits for the
   // program.
   struct OfGpu {
     Index gpu = 0;
@@ -29,14 +29,14 @@ struct Summary {
       return under_way.ns > 0 ? static_cast<double>(part.ns) / static_cast<double>(under_way.ns) : 0;
     }
   };
-  std::vector<OfGpu> gpus;  // those that were used
+  std::vector<OfGpu> gpus;  // GPUs used
 
   struct OfKernel {
-    std::string name;  // a graph's: graph N
+    std::string name;  // for a graph: graph N
     std::int64_t launches = 0;
     Duration total;
   };
-  std::vector<OfKernel> kernels;  // the longest in total first; graphs as wholes
+  std::vector<OfKernel> kernels;  // by total time, longest first; graphs as a whole
 
   struct OfCopies {
     std::int64_t count = 0;
@@ -50,10 +50,10 @@ struct Summary {
 
 Summary summarise(const Recording& recording);
 
-// As lines for a terminal.
+// Text for a terminal.
 std::string to_text(const Recording& recording, const Summary& summary);
 
-// The name of a kernel as people write it, without its parameters.
+// A kernel's readable name, without parameters.
 std::string plain_name(const std::string& mangled);
 
 }  // namespace gangway::recording

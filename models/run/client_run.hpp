@@ -1,4 +1,4 @@
-// A client's program as it runs: when its jobs are released and where the current one stands.
+// The state of a client's program in a run: releases, and the progress of the current job.
 #pragma once
 
 #include <vector>
@@ -9,38 +9,39 @@
 
 namespace gangway {
 
-// A kernel as one job runs it.
+// A kernel in one job.
 struct RunningKernel {
   JobId job;
   std::uint32_t index = 0;
   BlockCount block_tasks;
-  Duration time;  // all block-tasks, undisturbed, this job's jitter included
+  Duration time;  // for all block-tasks, undisturbed, with this job's jitter
 };
 
-// The factor on the times of a job's kernels.
+// The jitter factor on a job's kernel times.
 double kernel_time_factor(const Jitter& jitter, const RunSeed& seed, JobId job);
 
 class ClientRun {
  public:
   enum class Form { of_mechanism, original };  // of its kernels
-  // Both references must outlive this object, and so must what the setup refers to.
+  // References, and what the setup refers to, must outlive this object.
   ClientRun(const WorldSetup& setup, ClientId id, Form form = Form::of_mechanism);
 
-  // Begins a run: nothing released yet. `first` is the first release without jitter.
+  // Begins a run with nothing released. `first`: the first release without jitter.
   void reset(const RunSeed& seed, Time first);
 
   const Client& client() const { return *client_; }
   ClientId id() const { return id_; }
 
-  // When the next job is released, if the file (or the start of the run) says so by itself: by period,
-  // releases or arrivals. Where a finish decides, that is after_finish().
+  // The next release that the file or the run's start determines: by period, list or arrivals. If a finish
+  // determines it, see after_finish().
   std::optional<Time> next_release();
-  // Whether it has one to tell at once: of jobs that wait for nobody's finish and have no times of their own.
+  // Whether a release can be announced at once: of jobs that wait for no finish and have no times of their
+  // own.
   bool has_release() const { return announced_ < at_first_; }
   std::optional<Time> after_finish(Time now);
 
-  // A release is due, for which it was due at `due`: counted. Native clients' jobs need no more than that.
-  // begin() starts the next job's program if none runs and one is released.
+  // Counts a release that was due at `due`. Native clients' jobs need nothing else. begin() starts the next
+  // job's program if none runs and one is released.
   void release(Time due);
   bool begin();
   void finish() { active_ = false; }
@@ -48,7 +49,7 @@ class ClientRun {
   // The client's priority for one of its jobs.
   std::int32_t priority_of(JobId job) const;
 
-  // When the current job was due, which its objective for latency counts from; of clients that have one.
+  // when the current job was due, from which its latency objective counts
   Time released_at() const { return released_at_; }
 
   JobId job() const { return {id_, begun_ - 1}; }
@@ -59,25 +60,25 @@ class ClientRun {
   void next_kernel() { ++kernel_; }
   // The current kernel of the current job.
   RunningKernel running() const;
-  // What the host does before it submits that, this job's jitter included.
+  // Host time before submitting that kernel, with this job's jitter.
   Duration gap() const { return gaps_[kernel_]; }
-  // Another time of a kernel in this job, its jitter included.
+  // Applies this job's jitter to another kernel time.
   Duration drawn(Duration nominal) const;
   bool kernels_left() const { return kernel_ < times_.size(); }
-  // Every job has been begun, and no more will be released.
+  // Whether every job has begun and none will follow.
   bool over() const { return !more() && begun_ == scheduled_; }
 
  private:
   Time jittered(Time nominal, std::uint32_t release) const;
   Time next_due();  // of the next release, without jitter
   bool more() const { return !left_ && (!client_->repeat.jobs || scheduled_ < *client_->repeat.jobs); }
-  // Whether a release at `due` is one too late for a client that leaves; then no more follow.
+  // Whether a release at `due` is too late for a departing client; then none follow.
   bool leaves(Time due);
 
   const Client* client_;
   ClientId id_;
   const Jitter* jitter_;
-  std::vector<Duration> nominal_;  // in their form
+  std::vector<Duration> nominal_;  // in its form
   std::vector<Duration> times_;    // of the current job
   std::vector<Duration> gaps_;     // likewise
   RunSeed seed_;
@@ -85,15 +86,15 @@ class ClientRun {
   std::optional<RequestTimes> requests_;  // of clients with arrivals
   Time latest_;                           // releases never go back in time
   double factor_ = 1;                     // on the times of the current job
-  std::uint32_t at_first_ = 0;            // jobs released without waiting for a finish, if finishes release
+  std::uint32_t at_first_ = 0;            // jobs released initially, if finishes release later ones
   std::uint32_t announced_ = 0;           // of those
-  std::uint32_t scheduled_ = 0;           // releases decided so far, those included
+  std::uint32_t scheduled_ = 0;           // releases decided so far, including those
   std::uint32_t released_ = 0;
   std::uint32_t begun_ = 0;
   std::uint32_t kernel_ = 0;
   bool active_ = false;
   bool left_ = false;
-  std::vector<Time> due_;  // of jobs released; those from next_due_ on are not begun
+  std::vector<Time> due_;  // of released jobs; those from next_due_ on have not begun
   std::size_t next_due_ = 0;
   Time released_at_;
 };

@@ -1,5 +1,5 @@
-// Grants of whole jobs: what policies know of the jobs, who holds which GPU, and what is refused. Whoever
-// plays them says what happens; simulated and real worlds and the daemon agree here on what a grant is. Pure.
+// Whole-job grants: what policies know of jobs, who holds which GPU, and what is refused. The caller reports
+// events; simulated worlds, real worlds and the daemon thus share one definition of a grant. No side effects.
 #pragma once
 
 #include <optional>
@@ -14,48 +14,48 @@ struct Grant {
   LaunchId id = {};
   JobId job = {};
   DeviceId gpu = {};
-  bool began = false;    // something of the job has run under it
-  bool revoked = false;  // it ends as soon as nothing of the job is on the GPU
-  Duration served = {};  // of the GPU, so far
+  bool began = false;    // some of the job has run under it
+  bool revoked = false;  // ends as soon as nothing of the job is on the GPU
+  Duration served = {};  // GPU time so far
 };
 
 class Grants : public View {
  public:
-  // Places for so many clients. `channels`: as View says.
+  // Places for `clients`. `channels`: as in View.
   Grants(std::size_t clients, std::uint32_t gpus, std::optional<std::int64_t> channels = std::nullopt);
 
-  // A run begins: no job is there.
+  // A run begins without jobs.
   void reset();
 
-  // A client takes the place; its jobs are of this `program`. The client that had it before must have left.
+  // A client takes the place; its jobs belong to `program`. The previous client must have left.
   void opens(ClientId client, std::uint32_t program);
-  // It leaves: its grant, if it holds one, must have been ended.
+  // The client leaves. Its grant, if any, must have ended.
   void exited(ClientId client);
 
-  // The client's job can be granted from now on. Its `arrived` and `over` are set here.
+  // The client's job can be granted from now on. Sets its `arrived` and `over`.
   void arrived(JobFacts job, Time now);
-  // The job, under way but without work for the GPU since its last grant ended, has some again.
+  // A job under way has work for the GPU again after its last grant ended.
   void returned(JobId job);
-  // It is over before it could be granted again.
+  // The job ended before it could be granted again.
   void over(JobId job);
 
-  // Why the order to launch can never be right, or empty.
+  // Why the launch order can never be valid; empty if it can.
   std::string refusal(JobId job, DeviceId gpu) const;
   Grant& give(LaunchId id, JobId job, DeviceId gpu);
   // Ends the grant on a GPU. `over`: the job is; `waits`: it can be granted again at once.
   Left end(DeviceId gpu, Why why, bool over, bool waits);
 
-  // Null where there is none.
+  // Null if there is none.
   Grant* on(DeviceId gpu);
   Grant* find(LaunchId id);
   Grant* of(ClientId client);
   bool waits(JobId job) const { return job_of(job.client).id == job && waiting_[job.client.index]; }
-  // What the policy knows of the client's job in progress, or of its last one.
+  // The policy's knowledge of the client's current or last job.
   const JobFacts& job_of(ClientId client) const { return jobs_[client.index]; }
 
  private:
   std::vector<bool> waiting_;  // by client: its job can be granted
-  std::vector<Grant> held_;    // by GPU; without an id: none
+  std::vector<Grant> held_;    // by GPU; id 0: none
 };
 
 }  // namespace gangway

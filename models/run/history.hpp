@@ -1,4 +1,4 @@
-// The last records of a run, for the message when it has to be stopped.
+// The last records of a run, for the message when it is stopped.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ class History {
  public:
   void add(const Record& record) { kept_[added_++ % kept_.size()] = record; }
   void clear() { added_ = 0; }
-  // "at NOW ns WHAT; what happened before:" and a line for each record, oldest first.
+  // "at NOW ns WHAT; what happened before:" and one line per record, oldest first.
   std::string text(Time now, const std::string& what, const Workload& workload) const;
 
  private:

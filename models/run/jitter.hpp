@@ -1,4 +1,4 @@
-// How times are drawn around their nominal values, wherever that happens.
+// Random variation of nominal times.
 #pragma once
 
 #include "models/quantity.hpp"
@@ -6,11 +6,11 @@
 
 namespace gangway {
 
-// A factor around 1: uniform within `width`, or normal with that sigma, cut at 3 sigma. Draws once (uniform)
-// or twice (normal).
+// A factor around 1: uniform within `width`, or normal with that sigma, cut at 3 sigma. Draws one (uniform)
+// or two (normal) numbers.
 double drawn_factor(Stream& random, double width, bool normal);
 
-// The nominal time multiplied, to the nearest ns, at least 1 ns.
+// The nominal time times the factor, to the nearest ns, at least 1 ns.
 Duration drawn_time(Duration nominal, double factor);
 
 }  // namespace gangway

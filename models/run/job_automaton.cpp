@@ -164,7 +164,7 @@ void JobAutomaton::finished_on_device(JobId job, Time now) {
 
 std::string JobAutomaton::refusal(JobId job, DeviceId gpu, const std::optional<BlockRange>& range) const {
   if (grants_ != nullptr)
-    return range ? "a launch of block-tasks, where whole jobs are granted" : grants_->refusal(job, gpu);
+    return range ? "a launch of block-tasks under grants of whole jobs" : grants_->refusal(job, gpu);
   if (gpu.index >= launches_.size())
     return fmt::format("a launch on device {}, of {}", gpu.index, launches_.size());
   if (!free(gpu)) return "a launch while another kernel owns the GPU";
@@ -197,7 +197,7 @@ void JobAutomaton::place_next(const Grant& grant, Time now) {
 }
 
 void JobAutomaton::evict(LaunchId id, Time now) {
-  if (id.value > launched_) stage_.refuse_order("an eviction of a launch that never was");
+  if (id.value > launched_) stage_.refuse_order("an eviction of an unknown launch");
   if (grants_ != nullptr) {
     Grant* grant = grants_->find(id);
     if (grant == nullptr || grant->revoked) return;

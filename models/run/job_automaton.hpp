@@ -1,7 +1,7 @@
-// The automaton of jobs and launches: the steps of every client's program (released, copied in, kernels,
-// copied out, finished) and the life of every launch (ordered, running, gone, reported), with what is refused
-// on the way. Each world drives it with what happens on its device and carries out what it asks for, so all
-// worlds agree on what a job is. Pure: time comes in with each call.
+// The state machine of jobs and launches: the steps of a client's program (released, copied in, kernels,
+// copied out, finished), the life of a launch (ordered, running, gone, reported), and what is refused. Each
+// world feeds it with device events and carries out its requests, so all worlds share one definition of a
+// job. No side effects; time is passed to each call.
 #pragma once
 
 #include <span>
@@ -16,43 +16,43 @@
 
 namespace gangway {
 
-// What the automaton asks of its world.
+// Requests to the world.
 class JobStage {
  public:
-  // For the trace and for the policy.
+  // For the trace and the policy.
   virtual void note_record(const Record& record) = 0;
   virtual void tell_fact(const Fact& fact) = 0;
-  // Both end the run with RunError: it cannot go on, or the policy ordered what can never be right.
+  // Both end the run with RunError: it cannot continue, or the policy gave an invalid order.
   [[noreturn]] virtual void stop_run(const std::string& what) const = 0;
   [[noreturn]] virtual void refuse_order(const std::string& what) const = 0;
 
-  // The client's next job is due then: release(). One at a time for each client.
+  // Call release() when the client's next job is due. One at a time per client.
   virtual void release_at(ClientId client, Time due) = 0;
-  // The program's own copy before its first kernel, or behind its last one; then copied_in() or copied_out().
-  // Returns false where there is nothing to copy.
+  // The program's copy before its first kernel, or after its last; then copied_in() or copied_out(). False if
+  // there is nothing to copy.
   virtual bool copy_in(JobId job) = 0;
   virtual bool copy_out(JobId job) = 0;
 
-  // The launch, which is the automaton's until its report, goes to its GPU, or off it.
+  // Puts the launch on its GPU, or evicts it. The automaton owns it until its report.
   virtual void place(const Launch& launch) = 0;
   virtual void displace(const Launch& launch) = 0;
 
-  // Whether the client's jobs go to the device's own queues: release() tells it then, and the automaton takes
-  // no further step.
+  // Whether the client's jobs go to the device's own queues. Told by release(); the automaton then takes no
+  // further step.
   virtual bool released_to_device(JobId) { return false; }
-  // Nothing of the job that holds the GPU is on it: idle() then, if that is still so. Only where whole jobs
-  // are granted.
+  // Nothing of the job that holds the GPU is on it. Call idle() at that time if still so. Only with whole-job
+  // grants.
   virtual void idle_at(DeviceId, Time) {}
-  // How long the host computes before the client's next kernel is eligible.
+  // Host time before the client's next kernel is eligible.
   virtual Duration host_gap(const ClientRun&) const { return {}; }
-  // When the host has passed the kernel that is just over.
+  // When the host has passed the kernel that has just ended.
   virtual Time host_free_at(ClientId, Time now) const { return now; }
-  // The client's host thread does not go on before: host_free() then. Only where these two said so.
+  // The client's host thread waits until then: call host_free(). Only if these two said so.
   virtual void resume_at(ClientId, Time) {}
-  // A kernel of the job is over: whether something else holds the program up, until settled().
+  // A kernel of the job has ended: whether something else delays the program, until settled().
   virtual bool holds_up(JobId) { return false; }
   virtual void begin_to_settle(ClientId) {}
-  // The job is about to be finished; `late`: some time after its last Left.
+  // The job is about to finish; `late`: some time after its last Left.
   virtual void finishing(JobId, bool) {}
 
  protected:
@@ -61,56 +61,54 @@ class JobStage {
 
 class JobAutomaton {
  public:
-  // All references must outlive this object. `grants`: null where kernels are granted.
+  // References must outlive this object. `grants`: null if kernels are granted.
   JobAutomaton(const WorldSetup& setup, JobBook& book, Grants* grants, JobStage& stage);
 
-  // A run begins: no job is released, no launch is on a GPU; first releases are asked for, in client order.
+  // A run begins with no released job and no launch. Requests first releases, in client order.
   void begin(const RunSeed& seed, std::span<const std::uint32_t> order);
 
-  // --- What happens to programs
+  // --- Events of programs
 
-  // A job of the client is released; it was due at `due`, now or before.
+  // A job of the client is released; it was due at `due`, now or earlier.
   void release(ClientId client, Time due, Time now);
   void copied_in(ClientId client, Time now);
   void copied_out(ClientId client, Time now);
   void host_free(ClientId client, Time now);  // see JobStage::resume_at()
   void settled(ClientId client, Time now);
-  // A job that went to the device's own queues is over.
+  // A job in the device's own queues is over.
   void finished_on_device(JobId job, Time now);
 
-  // --- Orders. What can never be right is refused.
+  // --- Orders. Invalid ones are refused.
 
-  // What `range` says of the job's kernel, or all that is left of it where there is none; or a grant, whose
-  // id is returned.
+  // Launches `range` of the job's kernel, or all that is left; or grants the GPU. Returns the launch's id.
   LaunchId launch(JobId job, DeviceId gpu, const std::optional<BlockRange>& range, Time now);
-  // Why the order to launch can never be right, or empty.
+  // Why the order can never be valid; empty if it can.
   std::string refusal(JobId job, DeviceId gpu, const std::optional<BlockRange>& range) const;
   void evict(LaunchId launch, Time now);
 
-  // --- What happens to launches
+  // --- Events of launches
 
-  // Its first block ran at `at`; `noted`: the device has written that into the trace itself.
+  // The first block began at `at`; `noted`: the device has already written that to the trace.
   void began(DeviceId gpu, Time at, bool noted = false);
-  // Its last block ended at `at`, when `tasks` block-tasks of its range were done (0 where only the report
-  // tells).
+  // The last block ended at `at`, with `tasks` block-tasks of the range done (0 if only the report tells).
   void ended(DeviceId gpu, Time at, BlockCount tasks = {});
-  // The pending work is read: of its range, the block-tasks before `done` are.
+  // The pending work was read: block-tasks of the range before `done` are done.
   void report(DeviceId gpu, BlockCount done, Time now);
   void idle(DeviceId gpu, Time now);  // see JobStage::idle_at()
 
-  // --- What there is
+  // --- State
 
   bool free(DeviceId gpu) const { return launches_[gpu.index].id.value == 0; }
-  // Of a GPU that is not free.
+  // The GPU must not be free.
   const Launch& on(DeviceId gpu) const { return launches_[gpu.index]; }
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(launches_.size()); }
   const ClientRun& client(ClientId id) const { return clients_[id.index]; }
   std::span<const ClientRun> clients() const { return clients_; }
-  // An id for a launch that the automaton does not order.
+  // An id for a launch not ordered through the automaton.
   LaunchId next_launch() { return {++launched_}; }
-  // Launches in a row that did no block-task.
+  // Consecutive launches without a finished block-task.
   std::uint32_t fruitless() const { return fruitless_; }
-  // Forgets what is on the GPUs.
+  // Forgets the launches on all GPUs.
   void abandon();
 
  private:
@@ -132,16 +130,16 @@ class JobAutomaton {
   Record of(const Launch& launch, Mark mark, Time time, std::int64_t amount = 0) const;
 
   const Workload& workload_;
-  const Duration idle_;  // that ends a grant
+  const Duration idle_;  // after which a grant ends
   JobBook& book_;
   Grants* grants_;
   JobStage& stage_;
   std::vector<ClientRun> clients_;
   std::vector<std::int64_t> standalone_;  // ns, by client
-  std::vector<Launch> launches_;          // by GPU; without an id: none
-  std::vector<Time> idle_since_;          // by GPU: when the last kernel of the job that holds it was over
-  std::vector<bool> opened_;              // by client: the policy knows of it
-  std::vector<ClientId> exited_;          // of whom the policy will be told that they are gone
+  std::vector<Launch> launches_;          // by GPU; id 0: none
+  std::vector<Time> idle_since_;          // by GPU: when the last kernel of its job ended
+  std::vector<bool> opened_;              // by client: known to the policy
+  std::vector<ClientId> exited_;          // departed clients that the policy is still to be told of
   std::uint64_t launched_ = 0;
   std::uint32_t fruitless_ = 0;
 };

@@ -1,6 +1,5 @@
-// How late a scheduler in real time was: from when something was due, or had happened, until the scheduler
-// handled it. Kept as a histogram of fixed size, so that adding allocates nothing and runs can be put
-// together.
+// Lateness of a real-time scheduler: from when something was due or happened until the scheduler handled it.
+// A histogram of fixed size, which can be merged and allocates nothing.
 #pragma once
 
 #include <array>
@@ -12,17 +11,17 @@ namespace gangway {
 
 class Lateness {
  public:
-  // Below 0 counts as 0.
+  // Negative values count as 0.
   void add(Duration late);
-  // Of the scheduler's thread: how long it was at work, and without a processor in that time.
+  // Time the scheduler's thread was at work, and without a processor in that time.
   void add_thread(Duration span, Duration off_cpu);
   void add(const Lateness& other);
 
   std::uint64_t count() const { return count_; }
-  // The smallest lateness that this share of all is at most, to within 1/16 above; 0 where there is none.
+  // The smallest lateness that at least this share does not exceed, up to 1/16 too large; 0 if there is none.
   Duration at(double share) const;
   Duration most() const { return most_; }
-  // Share of its time that the thread was without a processor.
+  // share of time without a processor
   double off_cpu() const;
 
  private:
@@ -30,7 +29,7 @@ class Lateness {
   static constexpr std::size_t kBuckets = (64 - kFine) << kFine;
 
   static std::size_t bucket_of(std::int64_t ns);
-  static std::int64_t end_of(std::size_t bucket);  // the largest that falls into it
+  static std::int64_t end_of(std::size_t bucket);  // the largest value in it
 
   std::array<std::uint64_t, kBuckets> counts_{};
   std::uint64_t count_ = 0;

@@ -1,4 +1,4 @@
-// One stay of a kernel on a GPU, from the order that launches it to the report that it left.
+// One stay of a kernel on a GPU, from the launch order to the report that it left.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct Launch {
   BlockRange range = {};
   Time ordered = {};
   std::optional<Time> evict_ordered = {};
-  Time began = {}, ended = {};  // its first block and its last, from `running` and `gone` on
+  Time began = {}, ended = {};  // first and last block; valid from `running` and `gone` on
   Phase phase = Phase::ordered;
 };
 

@@ -1,5 +1,5 @@
-// Between a world and its policy. Whatever the policy does while it is told facts or decides, the world gets
-// an exception of its own making: a RunError with the history (models/policy.hpp has the contract).
+// Stands between a world and its policy. Whatever the policy does, the world receives only RunErrors with the
+// history (contract: models/policy.hpp).
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace gangway {
 
 class PolicyGuard : private Orders {
  public:
-  // So many orders of one decision are taken for a loop without end; more for many clients.
+  // More orders in one decision count as an endless loop; the limit grows with clients.
   static constexpr std::uint64_t kMostOrders = 1'000'000;
 
-  // `world` carries the orders out; `story` says what has happened in the run behind what the policy did.
+  // `world` carries out the orders; `story` describes the run's history after what the policy did.
   PolicyGuard(Orders& world, WatchedRun::Story story) : world_(world), story_(std::move(story)) {}
 
-  // A run begins, of so many clients. The policy must outlive it; `watch` may be null.
+  // A run of `clients` begins. The policy must outlive it; `watch` may be null.
   void begin(Policy& policy, WatchedRun* watch, std::size_t clients);
 
   void seed(const Stream& random);
-  // All facts of an instant, then one decision.
+  // Tells all facts of an instant, then asks for one decision.
   void tell_and_decide(Time now, std::span<const Fact> facts, const View& view);
 
  private:
@@ -54,7 +54,7 @@ class PolicyGuard : private Orders {
   Policy* policy_ = nullptr;
   WatchedRun* watch_ = nullptr;
   std::uint64_t orders_ = 0, most_orders_ = kMostOrders;
-  std::exception_ptr from_world_;  // out of an order: it ends the run, whatever the policy makes of it
+  std::exception_ptr from_world_;  // from an order: it ends the run even if the policy swallows it
 };
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// Looks after policies that do not come back from a call: neither the run's thread nor Ctrl-C can end one.
+// Detects policies that do not return from a call, which neither the run's thread nor Ctrl-C can end.
 #pragma once
 
 #include <pthread.h>
@@ -13,10 +13,10 @@
 
 namespace gangway {
 
-// A run's calls of its policy, as its own thread tells them. All other members are for that thread alone.
+// A run's policy calls, as reported by its thread. All other members are for that thread only.
 class WatchedRun {
  public:
-  // From now on PolicyWatch knows the run. `limit`: how long one call may take, as processor time.
+  // Registers the run. `limit`: processor time allowed per call.
   explicit WatchedRun(Duration limit);
   ~WatchedRun();
   WatchedRun(const WatchedRun&) = delete;
@@ -25,13 +25,13 @@ class WatchedRun {
   // "point 3, policy 'rr', seed 1, replication 0, permutation 2"
   void call_it(std::string name) { name_ = std::move(name); }
   const std::string& name() const { return name_; }
-  // Says what has happened in the run so far, behind what the policy did. Called while the policy is at work
-  // and gives no order. Nothing: there is nothing to say.
+  // Describes the run so far, after what the policy did. Called while the policy runs and gives no order. May
+  // be null.
   using Story = std::function<std::string(const std::string& what)>;
   void tell_by(Story story) { story_ = std::move(story); }
 
-  // The policy is called (or is back), or gives an order (which is carried out). The policy may not be called
-  // while it is.
+  // The policy is being called (or has returned), or gives an order (or it is carried out). During an order
+  // the policy may not be called.
   void begin_call() {
     ++calls_;
     unlock();
@@ -47,31 +47,31 @@ class WatchedRun {
   }
   void unlock() { locked_.store(false, std::memory_order_release); }
 
-  // Guards what follows, and the run's history against the watch. The run's thread holds it unless the policy
-  // is at work.
+  // Protects the fields below, and the run's history against the watch. Held by the run's thread except while
+  // the policy runs.
   std::atomic<bool> locked_ = true;
-  std::uint64_t calls_ = 0;  // that have begun
+  std::uint64_t calls_ = 0;  // calls begun
   const Duration limit_;
   const pthread_t thread_;
   std::string name_;
   Story story_;
-  // Of the watch:
+  // Used by the watch:
   std::uint64_t seen_ = 0;  // calls_ at the last look
-  std::int64_t looks_ = 0;  // in a row that met that call
+  std::int64_t looks_ = 0;  // consecutive looks during that call
   Duration used_;           // processor time of the thread at the first of them
 };
 
-// One object looks after all runs of the program. A call is stuck when its thread has spent the run's limit
-// as processor time in it, or has been in it for six times that long as the watch's own looks count: neither
-// a busy machine nor one that was asleep makes a call stuck.
+// One object watches all runs of the program. A call is stuck if its thread has spent the limit as processor
+// time in it, or six times the limit as counted by the watch's own looks. A busy or suspended machine
+// therefore does not make a call stuck.
 class PolicyWatch {
  public:
-  static constexpr Duration kInterval{50'000'000};  // between two looks
-  // After an interruption a call that lasts longer than this is not waited for.
+  static constexpr Duration kInterval{50'000'000};  // between looks
+  // After an interruption, longer calls are not waited for.
   static constexpr Duration kGrace{500'000'000};
 
   enum class Why { stuck, interrupted };
-  // Ends the program. If it returns, the watch goes on as if the call had only begun.
+  // Ends the program. If it returns, the watch continues as if the call had just begun.
   using End = std::function<void(Why, const std::string& message)>;
 
   PolicyWatch(const std::atomic<bool>& interrupted, End end)

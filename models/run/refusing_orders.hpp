@@ -1,4 +1,4 @@
-// Orders of which a world obeys some: all others stop the run.
+// Orders that stop the run, for worlds to override those they obey.
 #pragma once
 
 #include <cstdlib>
@@ -25,13 +25,13 @@ class RefusingOrders : public Orders {
   void cancel(TimerId) override { cannot("the end of a timer"); }
 
  protected:
-  // Stops the run: the policy ordered `what`, which can never be right. Throws RunError.
+  // Stops the run with RunError: the policy's order `what` can never be valid.
   [[noreturn]] virtual void impossible(const std::string& what) const = 0;
 
  private:
   [[noreturn]] void cannot(const char* what) const {
     impossible(std::string(what) + ", which this world cannot do");
-    std::abort();  // for compilers that do not believe a virtual function
+    std::abort();  // for compilers that ignore [[noreturn]] here
   }
 };
 

@@ -303,7 +303,7 @@ void BlockScheduler::start(std::uint32_t cohort) {
 std::uint32_t BlockScheduler::new_cohort() {
   if (free_cohorts_.empty()) {
     if (cohorts_.size() >> (EventQueue::kIdBits - shift_) != 0)
-      throw RunError("more blocks are on the device at once than the simulator can tell apart");
+      throw RunError("more blocks are on the device at once than the simulator can number");
     free_cohorts_.push_back(static_cast<std::uint32_t>(cohorts_.size()));
     cohorts_.emplace_back();
     if (places_.size() < cohorts_.size()) places_.emplace_back();

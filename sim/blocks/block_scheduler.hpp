@@ -1,6 +1,6 @@
-// The GPU at the level of thread blocks: primary queues, and the blocks of grids on SMs. sim/blocks/README.md
-// is its exact definition; models/gpu_rules.hpp names the rules. It only computes when things happen: the
-// world keeps the clock and calls it, in each instant after all its events.
+// The GPU at thread-block level: primary queues, and blocks of grids on SMs. Exact definition:
+// sim/blocks/README.md; rules: models/gpu_rules.hpp. It only computes when things happen: the world keeps the
+// clock and calls it in each instant after all events.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@
 
 namespace gangway {
 
-// How long the blocks of one grid run.
+// Durations of a grid's blocks.
 struct BlockLengths {
-  Duration all;  // every block, but
+  Duration all;  // every block, except
   double jitter = 0;
   bool normal = false;
-  std::optional<Stream> random;                     // drawn from block by block where there is jitter
-  std::span<const BlockException> exceptions = {};  // of this job, by block
+  std::optional<Stream> random;                     // source of per-block draws if there is jitter
+  std::span<const BlockException> exceptions = {};  // for this job, by block
 
   bool vary() const { return jitter > 0 || !exceptions.empty(); }
   Duration of(std::int64_t block);
@@ -33,23 +33,23 @@ struct LaunchedGrid {
   LaunchId launch;
   JobId job;
   std::uint32_t kernel = 0;
-  Time released;  // its job
+  Time released;  // of its job
   std::int32_t priority = 0;
   std::uint32_t context = 0;
   BlockNeeds needs;
   std::int64_t blocks = 1;
   BlockLengths lengths;
   bool persistent = false;  // blocks stay until close()
-  bool ready = true;        // at the head of its stream, as far as the primary queue's order asks for that
+  bool ready = true;        // at the head of its stream, if the primary queue's order requires that
 };
 
 using GridSlot = std::uint32_t;
 
 class BlockScheduler {
  public:
-  // Events of the ends of blocks go into `events`, with ids of `event_id` + (slot << shift). `by_block`: each
-  // block is an event of its own; else equal blocks that begin together are one. `alarm`: when to vacate().
-  // `contexts`: of the grids to come; they take turns where the device has time slices.
+  // Block-end events go into `events`, with ids `event_id` + (slot << shift). `by_block`: one event per
+  // block; else equal blocks that begin together share one. `alarm`: when to vacate(). `contexts`: number of
+  // contexts, which take turns if the device has time slices.
   BlockScheduler(const Device& device, EventQueue& events, std::uint32_t event_id, unsigned shift,
                  Alarm alarm, std::size_t contexts, Journal& journal, bool by_block);
   void reset();
@@ -57,51 +57,49 @@ class BlockScheduler {
   GridSlot add(const LaunchedGrid& grid);
   const LaunchedGrid& grid(GridSlot slot) const { return grids_[slot].grid; }
   std::int64_t running(GridSlot slot) const { return grids_[slot].running; }
-  void finish(GridSlot slot, Time now);  // it is done: forgets it
+  void finish(GridSlot slot, Time now);  // the grid is done: forgets it
 
   // The grid joins its primary queue (RTSS17.G2, A1).
   void join(GridSlot slot, Time now);
-  // It is its stream's head now; only of consequence in a queue by release_all.
+  // The grid is its stream's head now; matters only in a release_all queue.
   void make_ready(GridSlot slot);
-  // Persistent blocks end now, and those not assigned yet when they are.
+  // Persistent blocks end now; unassigned ones end when assigned.
   void close(GridSlot slot, Time now);
-  // Persistent blocks not assigned yet end when they are.
+  // Unassigned persistent blocks end when assigned.
   void close_unassigned(GridSlot slot) { grids_[slot].closed = true; }
 
-  // Frees the room of blocks that ended a while ago.
+  // Frees the room of blocks that ended earlier.
   void vacate(Time now) {
     vacated_.take(now, [&](const Vacated& blocks) { free(blocks); });
     if (turns_ && turns_->due(now)) changed_ = true;
   }
-  // Admits kernels to their queues (K1) and assigns what can be assigned (X1, R1 to R3, A2, G3).
+  // Admits kernels to queues (K1) and assigns blocks (X1, R1 to R3, A2, G3).
   void assign(Time now);
   bool changed() const { return changed_; }  // since the last assign()
 
-  // Whether the end of these blocks at `now` leaves everything as it is, their places being taken at once by
-  // as many of the same kernel; if so that has been done, as often as it happens before anything else does,
-  // at `next`.
+  // Whether the end of these blocks at `now` changes nothing, because as many blocks of the same kernel take
+  // their places at once. If so, that has been done, repeatedly up to `next`, when something else happens.
   bool prolong(std::uint32_t cohort, Time now, Time next);
   void ended(std::uint32_t cohort, Time now);
-  // The run is over: tells of the waves that ended among blocks that still run.
+  // The run is over: reports the waves that ended among running blocks.
   void flush();
 
-  // Since they were cleared last: grids of which the first block began, that were assigned whole, that are
-  // done.
+  // Grids since the last clearing: first block began, fully assigned, done.
   std::vector<GridSlot> started, assigned, done;
 
  private:
   struct Entry {
     LaunchedGrid grid;
     std::int64_t assigned = 0, running = 0;
-    std::int64_t present = 0;  // blocks that have room
+    std::int64_t present = 0;  // blocks that occupy room
     bool started = false, paused = false, closed = false, admitted = false, dequeued = false;
-    std::uint32_t said = 0;           // rules told to hold it
+    std::uint32_t said = 0;           // rules already reported as holding it
     std::vector<std::uint32_t> open;  // cohorts of persistent blocks
   };
   struct Cohort {
     GridSlot grid = 0;
     std::uint32_t count = 0;  // 0: the slot is free
-    std::uint32_t sm = 0;     // where there is only one SM; else places_
+    std::uint32_t sm = 0;     // if there is one SM; else places_
     bool scattered = false;
     Time began;
     Duration length;
@@ -111,12 +109,12 @@ class BlockScheduler {
 
   std::size_t queue_of(const LaunchedGrid& grid) const;
   std::span<Queue> queues_of(std::size_t context) { return {&queues_[context * levels_], levels_}; }
-  // Whose blocks may be assigned now; none while none may.
+  // The context whose blocks may be assigned now; none if none may.
   std::optional<std::size_t> turn(Time now);
   bool before(const LaunchedGrid& a, const LaunchedGrid& b) const;
   void insert(Queue& queue, GridSlot slot);
   void admit(Time now);
-  // Whether all of the queue could be assigned.
+  // Whether the whole queue was assigned.
   bool serve(Queue& queue, Time now);
   void serve(std::span<Queue> queues, Time now);
   bool has_work(std::span<const Queue> queues) const;
@@ -133,7 +131,7 @@ class BlockScheduler {
     bool last = false;  // of their kernel
   };
   void free(const Vacated& blocks);
-  // Tells of kernels that have lost all their room in this instant.
+  // Reports kernels that lost all their room in this instant.
   void tell_paused(Time now);
   std::span<const BlocksOnSm> places(std::uint32_t cohort);
   void tell(std::uint32_t cohort, std::int64_t waves);
@@ -141,7 +139,7 @@ class BlockScheduler {
   void finish_if_done(GridSlot slot);
   void dequeue(GridSlot slot, Time now);
   void hold(GridSlot slot, Rule rule, Time now);
-  void hold_for_room(GridSlot slot, Time now);  // only the first rule in its way is told
+  void hold_for_room(GridSlot slot, Time now);  // reports only the first rule in its way
   void note(const Entry& entry, Mark mark, Time now, std::int64_t amount = 0);
 
   RuleSet rules_;
@@ -157,19 +155,18 @@ class BlockScheduler {
   bool changed_ = false;
 
   Multiprocessors sms_;
-  std::size_t levels_;         // of priority
-  std::vector<Queue> queues_;  // by context, and of each by priority, highest first
-  std::vector<Queue>
-      outside_;  // by priority, kernels that are not admitted yet; none where any number may be
+  std::size_t levels_;          // of priority
+  std::vector<Queue> queues_;   // by context, then by priority, highest first
+  std::vector<Queue> outside_;  // by priority: kernels not admitted yet; none if unlimited
   std::optional<ContextTurns> turns_;
-  std::int64_t on_device_ = 0;  // blocks that have room
+  std::int64_t on_device_ = 0;  // blocks that occupy room
   std::vector<Entry> grids_;
   std::vector<GridSlot> free_grids_;
   std::vector<Cohort> cohorts_;
   std::vector<std::vector<BlocksOnSm>> places_;
   std::vector<std::uint32_t> free_cohorts_;
   DelayLine<Vacated> vacated_;
-  std::int64_t resident_ = 0;      // kernels that were admitted to a queue and have not left the device
+  std::int64_t resident_ = 0;      // kernels admitted to a queue that have not left the device
   std::vector<GridSlot> joined_;   // since the last assign()
   std::vector<GridSlot> emptied_;  // that lost all their room since the last assign()
   std::vector<BlocksOnSm> where_;

@@ -1,4 +1,4 @@
-// Contexts that take turns on a device: native-timeslice. sim/blocks/README.md is the exact definition.
+// Contexts that take turns on a device: native-timeslice. Exact definition: sim/blocks/README.md.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace gangway {
 
-// The context of each client, from 0: those that name one, or share a stream, share it; where the device has
-// no time slices, all do.
+// The context of each client, from 0. Clients that name the same context or share a stream share it; without
+// time slices, all do.
 std::vector<std::uint32_t> contexts_of(std::span<const Client> clients, const Device& device);
 
 class ContextTurns {
@@ -21,16 +21,16 @@ class ContextTurns {
       : slice_(slice), contexts_(contexts), alarm_(alarm) {}
   void reset();
 
-  // Whose blocks may be assigned now; none while the device drains or switches. `waits(c)`: whether context c
-  // has kernels with blocks to assign. `busy`: whether blocks are on the device.
+  // The context whose blocks may be assigned now; none while the device drains or switches. `waits(c)`:
+  // whether context c has blocks to assign. `busy`: whether blocks are on the device.
   template <typename Waits>
   std::optional<std::size_t> turn(Time now, Waits waits, bool busy);
-  // Whether a turn or a switch is over since turn() was asked last.
+  // Whether a turn or switch has ended since the last call of turn().
   bool due(Time now) const { return alarmed_ && *alarmed_ <= now; }
   bool open() const { return open_; }
 
  private:
-  // A context that is not active and has work, since when; sorted.
+  // An inactive context with work, and since when; sorted.
   struct Waiting {
     Time since;
     std::size_t context = 0;
@@ -46,11 +46,11 @@ class ContextTurns {
   Alarm alarm_;
   std::size_t active_ = 0;
   std::vector<Waiting> line_;
-  bool used_ = false;       // somebody had a turn: the first costs no switch
-  bool idle_ = true;        // nobody wanted the device when turn() was asked last
+  bool used_ = false;       // there was a turn before: the first costs no switch
+  bool idle_ = true;        // nobody wanted the device at the last turn()
   bool contested_ = false;  // another context waited then
   bool open_ = false;
-  Time from_, until_;  // of the turn
+  Time from_, until_;  // the turn's
   std::optional<Time> alarmed_;
 };
 

@@ -1,4 +1,4 @@
-// What follows something else a fixed time later, in the order in which that happened.
+// Events that follow others after a fixed delay, in the same order.
 #pragma once
 
 #include <deque>
@@ -7,7 +7,7 @@
 
 namespace gangway {
 
-// Where a delay line says when the world must look again: events of no other meaning.
+// Tells the world when to look again; its events have no other meaning.
 struct Alarm {
   EventQueue& events;
   std::uint32_t event_id;
@@ -25,10 +25,10 @@ class DelayLine {
     if (line_.empty() || line_.back().due != due) alarm_.events.push(due, alarm_.event_id);
     line_.push_back({due, what});
   }
-  // Calls follow(what) for all that is due.
+  // Calls follow(what) for everything due.
   template <typename Follow>
   void take(Time now, Follow follow) {
-    if (none()) return;  // most lines, at every instant: quicker than to look into the queue
+    if (none()) return;  // the usual case, faster than looking into the queue
     for (; !line_.empty() && line_.front().due <= now; line_.pop_front()) follow(line_.front().what);
   }
   void clear() { line_.clear(); }

@@ -1,5 +1,4 @@
-// Clients that submit their jobs' operations to the device's own queues. sim/blocks/README.md is the exact
-// definition.
+// Clients that submit operations to the device's own queues. Exact definition: sim/blocks/README.md.
 #pragma once
 
 #include <deque>
@@ -12,7 +11,7 @@
 
 namespace gangway {
 
-// What native clients need of the world that they live in.
+// What native clients require of their world.
 class NativeHost {
  public:
   virtual LaunchId next_launch() = 0;
@@ -25,7 +24,7 @@ class NativeHost {
 
 class NativeClients {
  public:
-  // `all`: clients that do not say so are native as well; `alarm`, when to advance(). The references must
+  // `all`: every client is native, also those that do not say so. `alarm`: when to advance(). References must
   // outlive this object.
   NativeClients(const WorldSetup& setup, bool all, BlockScheduler& blocks, Alarm alarm, Journal& journal,
                 NativeHost& host);
@@ -35,9 +34,9 @@ class NativeClients {
   void copy_begun(const CopyQueue::Copy& copy, CopyDirection direction, Time now);
   void copied(const CopyQueue::Copy& copy, CopyDirection direction, Time now);
   void assigned(GridSlot slot);
-  void done(GridSlot slot, Time now);  // forgets the grid, too
+  void done(GridSlot slot, Time now);  // also forgets the grid
 
-  // Operations join queues.
+  // Lets operations join queues.
   void advance(Time now);
   bool changed() const { return streams_.changed(); }
 
@@ -53,7 +52,7 @@ class NativeClients {
     std::uint32_t stream = 0, context = 0;
     std::vector<Operation> program;
     std::vector<Duration> lengths;  // of blocks, by kernel
-    std::deque<Job> jobs;           // released and not over
+    std::deque<Job> jobs;           // released, unfinished
   };
 
   static std::vector<Operation> program_of(const Client& client);

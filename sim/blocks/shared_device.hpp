@@ -1,5 +1,5 @@
-// A device that native clients use: its blocks, those clients, and beside them at most one launch of a
-// policy, whose persistent blocks queue like any others. sim/blocks/README.md is the exact definition.
+// A device shared with native clients: its blocks, those clients, and at most one launch of a policy, whose
+// persistent blocks queue like any others. Exact definition: sim/blocks/README.md.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,14 @@
 
 namespace gangway {
 
-// What such a device needs of the world that it is in.
+// What such a device requires of its world.
 class DeviceHost : public NativeHost {
  public:
-  // Begins the copies that were asked for, and whether there are any.
+  // Begins requested copies; returns whether there are any.
   virtual void serve_copies() = 0;
   virtual bool has_copies() const = 0;
-  // The policy's launch: its first block runs; so many run from now on; its last one has ended.
+  // For the policy's launch: its first block runs; the number of running blocks changed; its last block
+  // ended.
   virtual void launch_started() = 0;
   virtual void launch_placed(std::int64_t running) = 0;
   virtual void launch_gone() = 0;
@@ -25,7 +26,7 @@ class DeviceHost : public NativeHost {
   ~DeviceHost() = default;
 };
 
-// Ids of the world's events: the end of blocks, with the index above `shift` bits, and "look again".
+// Ids of the world's events: block ends, with the index above `shift` bits, and "look again".
 struct DeviceEvents {
   EventQueue& queue;
   std::uint32_t blocks, look;
@@ -34,13 +35,13 @@ struct DeviceEvents {
 
 class SharedDevice {
  public:
-  // `all`: clients that do not say so are native as well. The references must outlive this object.
+  // `all`: every client is native, also those that do not say so. References must outlive this object.
   SharedDevice(const WorldSetup& setup, bool all, const DeviceEvents& events, Journal& journal,
                DeviceHost& host);
   void reset(const RunSeed& seed);
   bool is_native(ClientId client) const { return all_ || setup_.workload.clients[client.index].native; }
 
-  // What happens to native clients in an instant, told in any order and acted upon by settle().
+  // Events of native clients in an instant, in any order; settle() acts on them.
   void released(JobId job) { releases_.push_back(job); }
   void copied(const CopyQueue::Copy& copy, CopyDirection direction, const CopyQueue::Beginning& began) {
     ended_copies_.push_back({copy, direction, began});

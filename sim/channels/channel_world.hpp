@@ -1,5 +1,5 @@
-// Clients that hand their requests to the device's channels themselves, under a policy that controls access,
-// or none. sim/channels/README.md is its exact definition.
+// Clients that submit requests to the device's channels, with or without a policy that controls access. Exact
+// definition: sim/channels/README.md.
 #pragma once
 
 #include <vector>
@@ -37,7 +37,7 @@ class ChannelWorld : public AccessWorld {
   void join_channel(Host& host);
   bool awaits_end(Host& host);
   void copy_out(Host& host);
-  // It waits for the job's requests, and there are none any more.
+  // Whether it waits for the job's requests and all are over.
   static bool settled(Host& host) {
     return host.stage == Host::Stage::settling && host.jobs.latest().outstanding == 0;
   }
@@ -60,7 +60,7 @@ class ChannelWorld : public AccessWorld {
   std::vector<Duration> interception_;        // by client
   ChannelTurns turns_;
   CopyEngines copies_;
-  std::uint64_t begin_event_ = 0, end_event_ = 0;  // of the running request; others are out of date
+  std::uint64_t begin_event_ = 0, end_event_ = 0;  // of the running request; others are outdated
   std::uint64_t launches_ = 0;
 };
 

@@ -1,5 +1,4 @@
-// A client that submits by itself: its host thread and its jobs under way.
-// sim/channels/README.md is the definition.
+// A self-submitting client: its host thread and current jobs. Definition: sim/channels/README.md.
 #pragma once
 
 #include <deque>
@@ -10,13 +9,13 @@
 
 namespace gangway {
 
-// The jobs of a client that are begun and not over.
+// A client's jobs that have begun and are not over.
 class OpenJobs {
  public:
   struct Job {
     std::uint32_t number = 0;
-    std::uint32_t outstanding = 0;  // requests
-    bool submitted = false;         // all of them
+    std::uint32_t outstanding = 0;  // number of requests
+    bool submitted = false;         // all requests are
     bool over() const { return submitted && outstanding == 0; }
   };
 
@@ -25,18 +24,18 @@ class OpenJobs {
   void begin(std::uint32_t number) { jobs_.push_back({number, 0, false}); }
   Job& latest() { return jobs_.back(); }
   Job& of(std::uint32_t number) { return jobs_[number - jobs_.front().number]; }
-  // Forgets those that are over at the front.
+  // Removes finished jobs at the front.
   void trim() {
     while (!jobs_.empty() && jobs_.front().over()) jobs_.pop_front();
   }
   const std::deque<Job>& all() const { return jobs_; }
 
  private:
-  std::deque<Job> jobs_;  // numbers without a gap
+  std::deque<Job> jobs_;  // consecutive numbers
 };
 
 struct Host {
-  // submitting: a submission traps or waits; settling: the job's requests have to end before its copy out;
+  // submitting: a submission traps or waits; settling: the job's requests must end before its copy out;
   // copying: a copy is on the device.
   enum class Stage { idle, computing, submitting, working, blocked, settling, copying };
 
@@ -45,10 +44,10 @@ struct Host {
   ClientRun run;
   OpenJobs jobs;
   Stage stage = Stage::idle;
-  std::optional<CopyDirection> copy;  // that the host submits, or waits for; else kernels
+  std::optional<CopyDirection> copy;  // that the host submits or waits for; else kernels
   LaunchId awaited;                   // while blocked
 
-  bool watched = false;  // the submission before this one trapped
+  bool watched = false;  // the previous submission trapped
 
   void reset() {
     const ClientRun keep = run;

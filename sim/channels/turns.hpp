@@ -1,5 +1,4 @@
-// The device's side of clients' channels: one request at a time, channels in turn. sim/channels/README.md is
-// the definition.
+// The device's side of channels: one request at a time, channels in turn. Definition: sim/channels/README.md.
 #pragma once
 
 #include <deque>
@@ -11,7 +10,7 @@
 
 namespace gangway {
 
-// A kernel that a client has handed to the device.
+// A kernel passed to the device.
 struct Request {
   JobId job;
   std::uint32_t kernel = 0;
@@ -36,22 +35,22 @@ class ChannelTurns {
   void reset();
 
   void submit(std::uint32_t channel, const Request& request);
-  // At the end of an instant: the request that the device takes now, if it is free and one waits.
+  // At the end of an instant: the request that starts now, if the device is free and one waits.
   const Run* begin(Time now);
   // The running request has ended.
   void end();
-  // Nothing of the client is there any more. Returns whether that ended the running request.
+  // Removes all of the client. Returns whether that ended the running request.
   bool remove(ClientId client);
 
   const std::optional<Run>& run() const { return run_; }
-  // Requests of the client in its channels, the running one included.
+  // The client's requests in its channels, including the running one.
   std::int64_t outstanding(ClientId client) const { return outstanding_[client.index]; }
 
  private:
   struct Channel {
     bool graphics = false;
     std::deque<Request> queue;
-    // Of graphics: how long other channels may still run before its next turn.
+    // Graphics: how long other channels may run before its next turn.
     Duration yields;
   };
 
@@ -59,12 +58,12 @@ class ChannelTurns {
 
   ChannelCosts costs_;
   std::vector<std::size_t> first_;         // of each client's channels
-  std::vector<Channel> channels_;          // the ring
+  std::vector<Channel> channels_;          // in ring order
   std::vector<std::int64_t> outstanding_;  // by client
-  std::size_t waiting_ = 0;                // requests, in all
-  std::size_t turn_ = 0;                   // whose it is
-  std::size_t left_ = 0;                   // requests in this turn
-  std::optional<ClientId> last_;           // whose request was the last
+  std::size_t waiting_ = 0;                // total requests
+  std::size_t turn_ = 0;                   // channel whose turn it is
+  std::size_t left_ = 0;                   // requests left in this turn
+  std::optional<ClientId> last_;           // owner of the last request
   std::optional<Run> run_;
 };
 

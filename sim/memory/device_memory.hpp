@@ -1,6 +1,6 @@
-// Which clients' state is in which GPU's memory, and what a move of it copies (Share-a-GPU, II-E and IV-A),
-// under policies that need `memory`. sim/memory/README.md is the exact definition. The world keeps the events
-// and tells when copies are over.
+// Which clients' state is in which GPU's memory, and what a move copies (Share-a-GPU, II-E and IV-A), under
+// policies that need `memory`. Exact definition: sim/memory/README.md. The world keeps the events and reports
+// the end of copies.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace gangway {
 
 class DeviceMemory : public MemoryView {
  public:
-  // Both must outlive this object, which the book's view shows from now on.
+  // Both must outlive this object. The book's view shows it from now on.
   DeviceMemory(const WorldSetup& setup, JobBook& book);
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
-  // A run begins: native clients hold their memory all the time, nobody else has any.
+  // A run begins: native clients hold their memory throughout, others have none.
   void reset();
 
   Residence residence(ClientId client, DeviceId gpu) const override { return asked(client, gpu).residence; }
@@ -30,34 +30,34 @@ class DeviceMemory : public MemoryView {
   Bytes merged(ClientId client) const override { return asked(client).shared.save; }
   Duration copy_time(Bytes size) const override;
 
-  // Why the policy cannot order this, or empty.
+  // Why the policy cannot order this; empty if it can.
   std::string restore_refusal(JobId job, DeviceId gpu, BlockRange blocks) const;
   std::string save_refusal(JobId job, DeviceId gpu) const;
 
-  // The order is given: a restore takes the room. Returns how much is to be copied.
+  // The order is given: a restore occupies the room. Returns the bytes to copy.
   Bytes restore_begins(JobId job, DeviceId gpu, BlockRange blocks);
   Bytes save_begins(JobId job, DeviceId gpu);
-  // The policy is told that it is over: the state is resident, or the room is free.
+  // The policy is told of the end: the state is resident, or the room is free.
   void restored(ClientId client, DeviceId gpu);
   void saved(ClientId client, DeviceId gpu);
 
-  // A launch of these block-tasks is ordered: what they write differs from the host's and from other GPUs'
-  // from now on. Calls freed(gpu) for each GPU where that frees room.
+  // A launch of these block-tasks is ordered: from now on what they write differs from the host's and other
+  // GPUs' copies. Calls freed(gpu) for each GPU that gains room.
   template <typename Freed>
   void launched(JobId job, DeviceId gpu, BlockRange blocks, Freed freed);
 
-  // A kernel of the job is over. Whether GPUs have versions of it that must be merged.
+  // Whether GPUs have versions of a finished kernel that must be merged.
   bool needs_merge(ClientId client) const { return states_[client.index].versions > 1; }
   void kernel_over(ClientId client);
-  // Of these, what is not on the host yet, there.
+  // Bytes of its version there that are not on the host yet.
   Bytes unmerged(ClientId client, DeviceId gpu) const;
-  // All that the host reads for that.
+  // Bytes that the host reads to merge.
   Bytes versions(ClientId client) const;
   void merged_on_host(ClientId client);
 
-  // No launch will follow: outputs are on their way, then the room is free.
+  // No launch will follow: outputs are copied, then the room is freed.
   void leaving(ClientId client);
-  // Of the outputs, what is to be copied from there.
+  // Output bytes to be copied from there.
   Bytes outputs(ClientId client, DeviceId gpu) const;
   // Returns whether the job had room there.
   bool free(ClientId client, DeviceId gpu);
@@ -67,27 +67,27 @@ class DeviceMemory : public MemoryView {
   // A client's state on one GPU.
   struct Part {
     Residence residence = Residence::absent;
-    bool current = false;   // what blocks share and write is as on the host when the kernel began, or later
-    bool arriving = false;  // is going to be, when the restore ends
-    bool changed = false;   // launches wrote to it since
-    bool version = false;   // in this kernel, or in one whose writes are nowhere else
+    bool current = false;   // the shared part is at least as recent as the host's at the kernel's beginning
+    bool arriving = false;  // will be current when the restore ends
+    bool changed = false;   // written by launches since
+    bool version = false;   // of this kernel, or of one whose writes are nowhere else
     BlockSet blocks;        // whose own part is there
-    BlockSet unsaved;       // of these, whose part differs from the host's
+    BlockSet unsaved;       // of these, those whose part differs from the host's
   };
   struct State {
-    StateSizes shared;  // what any block may use
-    StateSizes block;   // what each block has of its own
-    BlockRange blocks;  // that have such a part
+    StateSizes shared;  // usable by any block
+    StateSizes block;   // own part of each block
+    BlockRange blocks;  // that have an own part
     bool native = false;
-    bool written = false;  // what blocks share, in this job
-    bool on_host = true;   // what they share, as of the beginning of the kernel
-    int versions = 0;      // GPUs with a version
+    bool written = false;  // the shared part was written in this job
+    bool on_host = true;   // the shared part, as of the kernel's beginning
+    int versions = 0;      // number of GPUs with a version
     BlockSet written_blocks;
-    DeviceId last;            // where the last launch was
+    DeviceId last;            // GPU of the last launch
     std::vector<Part> parts;  // by GPU
   };
 
-  // What a policy asks about: refused where there is no such client or GPU.
+  // For policies' queries; refused for an unknown client or GPU.
   const State& asked(ClientId client) const {
     if (client.index >= states_.size()) refuse_index("client", client.index, states_.size());
     return states_[client.index];
@@ -98,7 +98,7 @@ class DeviceMemory : public MemoryView {
   }
   const Part& part(ClientId client, DeviceId gpu) const { return states_[client.index].parts[gpu.index]; }
   Part& part(ClientId client, DeviceId gpu) { return states_[client.index].parts[gpu.index]; }
-  // Of those that have a part of their own, the ones that are not there.
+  // Blocks with an own part that is not there.
   static BlockSet missing(const State& state, const Part& part, BlockRange blocks);
   std::string refusal(JobId job) const;
   static void outdate(State& state, DeviceId but);

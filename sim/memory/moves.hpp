@@ -1,6 +1,6 @@
-// Moves of clients' state between host and GPUs that a policy orders (Share-a-GPU, II-E and IV-A), and what a
-// program waits for because of them: moves under way, the merge of what several GPUs wrote, its outputs.
-// sim/memory/README.md is the exact definition. The world keeps the events.
+// Moves of clients' state between host and GPUs ordered by a policy (Share-a-GPU, II-E and IV-A), and what
+// programs wait for: moves, merging what several GPUs wrote, and outputs. Exact definition:
+// sim/memory/README.md. The world keeps the events.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@
 
 namespace gangway {
 
-// What moves need of the world that they happen in.
+// What moves require of their world.
 class MoveHost {
  public:
   virtual void note_record(const Record& record) = 0;
   virtual void tell_fact(const Fact& fact) = 0;
   [[noreturn]] virtual void stop_run(const std::string& what) const = 0;
   [[noreturn]] virtual void refuse_order(const std::string& what) const = 0;
-  // After `wait`: begin(index), or over(index) of a move, or merged(client).
+  // After `wait`, call begin(index), or over(index) of a move, or merged(client).
   virtual void begin_move_after(Duration wait, std::uint32_t index) = 0;
   virtual void end_move_after(Duration wait, std::uint32_t index) = 0;
   virtual void end_merge_after(Duration wait, ClientId client) = 0;
   virtual void ask_for_copy(DeviceId gpu, CopyDirection direction, const CopyQueue::Copy& copy) = 0;
-  // Nothing of memory holds the client's program up any more.
+  // Memory no longer delays the client's program.
   virtual void memory_settled(ClientId client) = 0;
 
  protected:
@@ -34,38 +34,37 @@ class MoveHost {
 
 class MemoryMoves {
  public:
-  // All references must outlive this object.
+  // References must outlive this object.
   MemoryMoves(const WorldSetup& setup, JobBook& book, MoveHost& host);
   void reset();  // a run begins
 
-  // --- Orders of the policy, about jobs that own no GPU there. What can never be right is refused.
+  // --- Orders of the policy, for jobs that own no GPU there. Invalid ones are refused.
   void restore(JobId job, DeviceId gpu, BlockRange blocks, Time now);
   void save(JobId job, DeviceId gpu, Time now);
 
-  // --- Moves: their copy begins, it has ended, the policy knows
+  // --- Moves: the copy begins, has ended, and the policy knows
   void begin(std::uint32_t index, Time now);
   void copied(JobId job, DeviceId gpu, CopyDirection direction, Bytes size, Time now);
   void over(std::uint32_t index, Time now);
 
   // --- Launches
-  // Whether these block-tasks can be launched there as things stand.
+  // Whether these block-tasks can be launched there now.
   bool holds(JobId job, DeviceId gpu, BlockRange blocks) const { return memory_.holds(job, gpu, blocks); }
   void launched(JobId job, DeviceId gpu, BlockRange blocks, Time now);
-  // A launch did block-tasks: what was ordered before was not in vain.
+  // A launch completed block-tasks, so earlier moves were useful.
   void progressed() { in_vain_ = 0; }
 
   // --- Programs
-  // A kernel of the job is over. Whether its program waits for memory; then settle() begins what it waits
-  // for.
+  // A kernel of the job ended. Whether its program waits for memory; if so, settle() starts that.
   bool must_settle(JobId job);
   void settle(JobId job);
   void merge_copied(JobId job);
   void merged(JobId job, Time now);
-  // Its last kernel is over. Returns whether there are outputs to wait for; output_copied() says which is the
-  // last of them.
+  // Its last kernel ended. Returns whether there are outputs to wait for; output_copied() tells which is the
+  // last.
   bool copy_outputs(JobId job);
   bool output_copied(ClientId client) { return --states_[client.index].copies == 0; }
-  // The job is finished; `late`: and its Left was told before.
+  // The job is finished; `late`: after its Left was told.
   void free(JobId job, bool late, Time now);
 
  private:
@@ -75,16 +74,16 @@ class MemoryMoves {
   };
   struct State {            // of a client's job
     int moves = 0;          // under way
-    bool leaving = false;   // its last kernel is over
-    bool settling = false;  // a kernel is over, but moves or a merge hold up the program
+    bool leaving = false;   // its last kernel has ended
+    bool settling = false;  // a kernel has ended, but moves or a merge delay the program
     bool merging = false;
-    int copies = 0;  // for the merge, or of the outputs
+    int copies = 0;  // for the merge, or of outputs
   };
 
   void order(JobId job, DeviceId gpu, MemoryMove move, Bytes size, Duration wait, Time now);
   void merge(ClientId client);
   void note_held(JobId job, DeviceId gpu, Time now);
-  // Of a move, by client, GPU and what it is.
+  // Index of a move, by client, GPU and kind.
   std::uint32_t index_of(JobId job, DeviceId gpu, MemoryMove move) const {
     return (job.client.index * gpus_ + gpu.index) << 1 | static_cast<std::uint32_t>(move);
   }
@@ -97,9 +96,9 @@ class MemoryMoves {
   std::uint32_t gpus_;
   DeviceMemory memory_;
   MoveDelays delays_;
-  std::vector<Move> moving_;   // by index_of() without what it is
+  std::vector<Move> moving_;   // by index_of() without the kind
   std::vector<State> states_;  // by client
-  std::uint32_t in_vain_ = 0;  // saves and restores since a block-task was done
+  std::uint32_t in_vain_ = 0;  // saves and restores since the last finished block-task
 };
 
 }  // namespace gangway

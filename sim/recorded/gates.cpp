@@ -88,7 +88,7 @@ LaunchId RecordedWorld::launch(JobId job, DeviceId gpu, std::optional<BlockRange
 
 void RecordedWorld::evict(LaunchId launch) {
   Grant* grant = grants_ ? grants_->find(launch) : nullptr;
-  if (launch.value > launches_) impossible("an eviction of a launch that never was");
+  if (launch.value > launches_) impossible("an eviction of an unknown launch");
   if (grant == nullptr || grant->revoked) return;
   grant->revoked = true;
   RecordedClient& client = clients_[grant->job.client.index];

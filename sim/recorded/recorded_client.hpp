@@ -1,5 +1,5 @@
-// A client that is a recorded program: its host threads, its jobs under way, and how it may submit. README.md
-// is the definition.
+// A client that is a recorded program: host threads, current jobs, and how it may submit. Definition:
+// README.md.
 #pragma once
 
 #include <deque>
@@ -14,52 +14,52 @@
 
 namespace gangway {
 
-// One timeline of the recording, as it is played.
+// A timeline of the recording during replay.
 struct HostThread {
   enum class Doing {
-    nothing,   // it has no job, and none is to come
+    nothing,   // no job, and none will come
     gap,       // on the host, until its event
     trapped,   // a submission traps, until its event
-    gate,      // it waits for the gate
-    room,      // or for room in a stream
+    gate,      // waits for the gate
+    room,      // waits for room in a stream
     blocked,   // a call waits for the GPU
     leading,   // between two jobs, until its event
-    release,   // the next job waits to be released
-    trailing,  // behind the last call of a job, until its event
+    release,   // waits for the next job's release
+    trailing,  // after a job's last call, until its event
   };
 
   Doing doing = Doing::nothing;
   bool home = false;     // jobs begin here
-  bool between = false;  // it plays what is between two jobs
+  bool between = false;  // plays what lies between two jobs
   std::uint64_t event = 0;
   const recording::Segment* segment = nullptr;
   recording::Index step = 0, end = 0;
   JobId job;
   Time call_began;
-  Time since;                              // it has waited: blocked, at the gate, for room or for a release
+  Time since;  // since when it waits: blocked, at the gate, for room or for a release
   std::vector<GpuStreams::Place> awaited;  // while blocked
-  Duration own, wake;                      // of the call that is blocked
-  std::uint32_t taken = 0;                 // jobs, in all
-  std::vector<recording::Index> jobs;      // of the recording, that begin here; in order
+  Duration own, wake;                      // of the blocked call
+  std::uint32_t taken = 0;                 // number of jobs
+  std::vector<recording::Index> jobs;      // jobs of the recording that begin here, in order
   struct Help {
     const recording::Segment* segment = nullptr;
     JobId job;
     Time job_began;
   };
-  std::deque<Help> helps;  // what it does next for others' jobs
+  std::deque<Help> helps;  // its next work for others' jobs
 };
 
 // A job that has begun and is not over.
 struct PlayedRun {
   JobId id;
   recording::Index played = 0;
-  std::uint32_t parts = 0;  // timelines that are not through with it
-  std::int64_t works = 0;   // that are not over
+  std::uint32_t parts = 0;  // timelines not finished with it
+  std::int64_t works = 0;   // unfinished
   Time released;
-  bool by_host = true;  // it is over when its host is through with it; else with its last work, too
+  bool by_host = true;  // over when its host has finished it; else also its last work
 };
 
-// The client's job on a GPU, as the trace has it.
+// The client's job on a GPU, as in the trace.
 struct Stay {
   LaunchId launch;
   JobId job;
@@ -72,31 +72,31 @@ struct RecordedClient {
   ClientRun run;
   const Recorded* recorded;
   std::vector<HostThread> threads;  // by timeline
-  std::deque<Time> due;             // releases of jobs that have not begun; not where it goes at its own pace
-  std::deque<PlayedRun> open;       // in the order in which they began
+  std::deque<Time> due;             // releases of jobs not begun; empty if it runs at its own pace
+  std::deque<PlayedRun> open;       // in order of beginning
   std::unordered_map<recording::Index, GpuStreams::Place> events;  // by the call that recorded them
   std::optional<Stay> stay;
-  bool begun = false;                 // its host threads are under way
-  bool opened = false, gone = false;  // as the policy knows
+  bool begun = false;                 // its host threads have started
+  bool opened = false, gone = false;  // as known to the policy
   bool own_pace = false;
-  bool busy = false;  // kernels of it run
-  bool uses = false;  // works of it are submitted and not over, as of the end of the last instant
+  bool busy = false;  // its kernels run
+  bool uses = false;  // it had unfinished works at the end of the last instant
   Time busy_since;    // of the stay
-  Duration used;      // of the GPU, in all
+  Duration used;      // total GPU time
 
-  // Its gate, under policies that grant whole jobs.
+  // Its gate, under whole-job grants.
   struct Granted {
-    std::optional<JobId> asks;            // the job that the policy knows
+    std::optional<JobId> asks;            // the job known to the policy
     bool gate = false;                    // open
     bool was_open = false;                // under this grant
     bool closing = false;                 // at the end of this instant
-    bool look = false;                    // likewise: whether the grant is over
-    Time idle_since;                      // nothing of it has been on the GPU
+    bool look = false;                    // likewise: check whether the grant is over
+    Time idle_since;                      // since when nothing of it is on the GPU
     std::uint64_t opens = 0, closes = 0;  // events; 0: none
     bool idle_timer = false;              // likewise
-    std::optional<std::uint64_t> leaves;  // likewise: the policy hears that the grant is over
-    Why why = Why::completed;             // that is so
-    Duration used_before;                 // the grant
+    std::optional<std::uint64_t> leaves;  // likewise: the policy hears of the grant's end
+    Why why = Why::completed;             // reason of that
+    Duration used_before;                 // before the grant
   };
   Granted granted;
 };

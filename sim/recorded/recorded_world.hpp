@@ -1,5 +1,5 @@
-// Recorded programs that share GPUs: as the driver shares them, under a policy that grants whole jobs, or one
-// that controls access. README.md is the exact definition.
+// Recorded programs that share GPUs: as the driver shares them, under whole-job grants, or under access
+// control. Exact definition: README.md.
 #pragma once
 
 #include <functional>
@@ -19,17 +19,17 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
  private:
   enum Kind : std::uint32_t {
     kRelease = kOwnKinds,
-    kHost,    // a host thread goes on
+    kHost,    // a host thread continues
     kDue,     // of a stream
     kCopied,  // of a copy engine
-    kLook,    // at whose turn it is
-    kOpens,   // a gate
-    kCloses,  // likewise
-    kLeaves,  // a policy hears that a grant is over
+    kLook,    // check whose turn it is
+    kOpens,   // a gate opens
+    kCloses,  // a gate closes
+    kLeaves,  // a policy hears of a grant's end
     kIdle,
   };
 
-  // --- What streams ask for
+  // --- Requests of streams
   std::uint64_t due_at(std::uint32_t stream, Time time) override { return push(time, kDue, stream); }
   std::uint64_t copied_at(std::uint32_t engine, Time time) override { return push(time, kCopied, engine); }
   void look_at(std::uint32_t gpu, Time time) override { push(time, kLook, gpu); }
@@ -41,7 +41,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   void copying(JobId job, bool to_host, bool begins) override;
   void left(ClientId client) override;
 
-  // --- Orders
+  // --- Orders of the policy
   LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override;
   void evict(LaunchId launch) override;
 
@@ -91,11 +91,11 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
     return client.threads[index - first_thread_[client.run.id().index]];
   }
 
-  // --- Where clients are (places.cpp)
+  // --- Placement of clients (places.cpp)
   void place_in_turn();
   void place_where_least_is_used(const RecordedClient& client);
 
-  // --- What the trace has of a job on a GPU
+  // --- A job's stay on a GPU in the trace
   void begin_stay(RecordedClient& client, JobId job);
   void end_stay(RecordedClient& client);
   void note_stay(const RecordedClient& client, Mark mark);
@@ -128,12 +128,11 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   void job_over(RecordedClient& client, JobId job);
 
   std::vector<RecordedClient> clients_;
-  std::vector<std::uint32_t> first_thread_;  // by client, in the index of events
-  std::vector<std::uint32_t> gpus_;          // by client: where it is
-  std::vector<std::pair<std::uint32_t, std::uint64_t>>
-      due_hosts_;  // in this instant: their number, the event
+  std::vector<std::uint32_t> first_thread_;                         // by client, in event indices
+  std::vector<std::uint32_t> gpus_;                                 // by client: its GPU
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> due_hosts_;  // in this instant: number, event
   GpuStreams streams_;
-  Time use_told_;  // to the policy's world, up to then
+  Time use_told_;  // device use was reported to the policy's world up to then
   RunSeed seed_;
   bool policy_grants_ = false;
   std::uint64_t launches_ = 0;

@@ -1,5 +1,4 @@
-// Whose kernels are on a GPU that several processes use without MPS: contexts take turns. The rules TS1 to
-// TS9 of README.md.
+// Time slices of contexts on a GPU that several processes use without MPS. Rules TS1 to TS9 of README.md.
 #pragma once
 
 #include <cstdint>
@@ -15,43 +14,43 @@ namespace gangway {
 // The contexts of one GPU, by number, which is their place in the ring.
 class TimeSlices {
  public:
-  // No slice: the contexts are on the GPU all at once.
+  // Without a slice, all contexts are on the GPU at once.
   TimeSlices(std::uint32_t contexts, const std::optional<TimeSlice>& slice);
   void reset();
 
-  // Whether the context has kernels that could run now, and how many of them are under way.
+  // Sets whether the context has kernels that could run now; the other: how many are under way.
   void set_ready(std::uint32_t context, bool ready);
   void set_running(std::uint32_t context, std::uint32_t kernels) { running_[context] = kernels; }
   bool on(std::uint32_t context) const {
     return !slice_ || (current_ == context && phase_ != Phase::switching);
   }
 
-  // What the end of an instant brings. It must be asked again at `look`, and whenever readiness changes.
+  // The result of an instant. Ask again at `look`, and when readiness changes.
   struct Change {
-    std::optional<std::uint32_t> off;  // its kernels stop
-    std::optional<std::uint32_t> on;   // its kernels run
+    std::optional<std::uint32_t> off;  // whose kernels stop
+    std::optional<std::uint32_t> on;   // whose kernels run
     std::optional<Time> look;
   };
   bool changed() const { return changed_; }
   void look() { changed_ = slice_.has_value(); }
-  // `queued`: whether a context has work that is due behind the heads of its streams.
+  // `queued`: whether a context has due work behind the heads of its streams.
   Change settle(Time now, const std::function<bool(std::uint32_t)>& queued);
 
  private:
-  std::optional<std::uint32_t> next_ready() const;  // behind the current one in the ring
+  std::optional<std::uint32_t> next_ready() const;  // after the current one in the ring
   void begin_turn(Change& change);
   void leave(std::uint32_t next, bool in_kernel, Duration cost, Time now, Change& change);
 
   std::optional<TimeSlice> slice_;
-  std::vector<char> ready_, stopped_;   // by context; stopped: in the middle of a kernel
+  std::vector<char> ready_, stopped_;   // by context; stopped: during a kernel
   std::vector<std::uint32_t> running_;  // likewise
   std::optional<std::uint32_t> current_;
-  enum class Phase { nobody, switching, on, idle };  // idle: the current one is not ready, but loaded
+  enum class Phase { nobody, switching, on, idle };  // idle: the current one is not ready but loaded
   Phase phase_ = Phase::nobody;
-  bool expired_ = false;  // its slice is over, with nothing queued and nobody else there
+  bool expired_ = false;  // its slice is over, with nothing queued and no competitor
   bool changed_ = false;
   Time slice_end_;
-  Time until_;       // of the switch
+  Time until_;       // end of the switch
   Time idle_since_;  // of the current one
 };
 

@@ -127,7 +127,7 @@ class Files(ArrivalsTest):
 
     def test_what_is_wrong_in_a_file_is_named_with_its_line(self):
         column = "file: t.csv, column: arrived, unit: s"
-        self.check_refused(column, "t.csv:4: key 'arrived': found '0.0009', expected a time not before that of the row above it",
+        self.check_refused(column, "t.csv:4: key 'arrived': found '0.0009', expected a time not before the previous row's",
                            trace=TRACE.replace("0.001,d", "0.0009,d"))
         self.check_refused(column, "t.csv:3: key 'arrived': found 'soon', expected a time as a plain number", trace=TRACE.replace("0.001,\"", "soon,\""))
         for number in ("nan", "inf", "1e30", "0x10", "1 s", ""):

@@ -63,7 +63,7 @@ class Bound(ProgramTest):
         out = self.gangway("bound", self.file("near.yaml", near)).stdout
         self.assertRegex(out, r"\nt101, u = \S+ = 0.1: at most \S+( = \S+)? ms \(T5[^)]*\), perhaps less, as a step limit stopped T2, T5, ")
         self.assertRegex(out, r"T5-with-T1 +[^-\n]*, perhaps looser than it need be: windows of \d+ jobs or more are bounded by the fluid demand")
-        self.assertIn("perhaps looser than it need be: lambda is bounded from above", out)
+        self.assertIn("perhaps looser than it need be: lambda is only bounded from above", out)
         self.assertIn("-  needs a window that closes within the steps allowed; reached of t101 = ", out)
         report = json.loads(self.gangway("bound", "near.yaml", "--json").stdout)
         self.assertIn("looser", report["tasks"][0]["tightest"])
@@ -131,7 +131,7 @@ class Taskset(ProgramTest):
         self.file("full/x", "")
         self.assertIn("did you mean 'uunifast-discard'?", self.refused("taskset", "uunifast"))
         self.assertIn("did you mean 'tasks'?", self.refused("taskset", "randfixedsum", "--set", "taks=3"))
-        self.assertIn("parameters that fit together", self.refused("taskset", "randfixedsum", "--set", "most=0.01"))
+        self.assertIn("a consistent combination of parameters", self.refused("taskset", "randfixedsum", "--set", "most=0.01"))
         self.assertIn("no name=value", self.refused("taskset", "randfixedsum", "--set", "tasks"))
         self.assertIn("an empty folder", self.refused("taskset", "randfixedsum", "--out", "full"))
         self.assertIn("more than one set", self.refused("taskset", "randfixedsum", "--count", 2))

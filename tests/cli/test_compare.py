@@ -95,7 +95,7 @@ class Compare(ProgramTest):
         self.assertIn("no errors of jobs: b was run without jobs.csv", self.gangway("compare", "a", "b", "--fail-above", "antt=9").stdout)
         self.assertEqual(self.compare()["ntt_error"], {"jobs": 0})
         message = self.refused("compare", "a", "b", "--fail-above", "ntt_p50=1")
-        self.assertEqual(message, "error: --fail-above: key 'ntt_p50': found nothing in both folders to tell it, expected folders that have it")
+        self.assertEqual(message, "error: --fail-above: key 'ntt_p50': found no such result in both folders, expected folders that have it")
 
     def test_nonsense_is_refused(self):
         self.run_slower()
@@ -114,7 +114,7 @@ class Compare(ProgramTest):
         (b / "jobs.csv").write_text(text.replace("permutation", "round", 1))
         self.assertIn("b/jobs.csv:1: key 'permutation': found no such column", self.refused("compare", "a", "b"))
         (b / "jobs.csv").write_text(text[:-4])
-        self.assertIn("expected a whole line: the file is cut off", self.refused("compare", "a", "b"))
+        self.assertIn("expected a whole line; the file is truncated", self.refused("compare", "a", "b"))
         (b / "manifest.json").unlink()
         self.assertIn("b: found no manifest.json, expected a folder that `gangway run` finished", self.refused("compare", "a", "b"))
 
@@ -234,7 +234,7 @@ class Differences(ProgramTest):
     def test_it_is_said_in_words(self):
         shown = self.gangway("compare", self.results / "a", self.results / "slower").stdout
         self.assertRegex(shown, r"\n +0  rr .* antt .* <0\.0001 .* B is [\d.]+ % higher\n")
-        self.assertIn("Paired by replication, as both drew the same random numbers (seed 1): 8 pairs.", shown)
+        self.assertIn("Paired by replication, because both drew the same random numbers (seed 1): 8 pairs.", shown)
         self.assertRegex(shown, r"\n\d+ of \d+ tested differences are significant \(p below 0\.05 after Holm's correction for \d+ tests\)\.\n")
         shown = self.gangway("compare", self.results / "a", "--baseline", "rr").stdout
         self.assertRegex(shown, r"rr-long is [\d.]+ % (higher|lower)")

@@ -51,12 +51,12 @@ class Faults(ProgramTest):
         return self.file("e.yaml", EXPERIMENT.replace("HOW", how))
 
     def test_the_message_says_where_and_what(self):
-        for how, complaint in [("evict-launch", "the policy ordered an eviction of a launch that never was"),
+        for how, complaint in [("evict-launch", "the policy ordered an eviction of an unknown launch"),
                                ("exception", "the policy threw std::runtime_error: out of luck"),
                                ("own-input-error", "the policy threw gangway::InputError: mine"),
                                ("number", "the policy threw int"),
                                ("job-of-nobody", "client 7, of 2"),
-                               ("instant-without-end", "the same instant over and over")]:
+                               ("instant-without-end", "the same instant endlessly")]:
             with self.subTest(how):
                 done = self.gangway("run", self.experiment(how), "--out", self.folder / how, code=1)
                 first, *history = done.stderr.splitlines()

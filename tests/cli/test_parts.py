@@ -234,7 +234,7 @@ class Folders(Parts):
             damage()
             self.refused_merge(other, out)
             done = self.gangway("run", self.experiment, "--points", "2-3", "--out", out)
-            self.assertEqual(done.stderr, f"note: {out}: {STORE} is missing or has changed: made anew\n")
+            self.assertEqual(done.stderr, f"note: {out}: {STORE} is missing or has changed, so it is made again\n")
         self.merge(other, out)
         self.assert_same_files(contents(self.folder / "merged"), whole)
 
@@ -317,7 +317,7 @@ class Refused(Parts):
         damaged, ours = self.part("2-3", None, "--trace"), self.part("0-1")
         with contextlib.closing(sqlite3.connect(self.folder / damaged / STORE)) as parts, parts:
             parts.execute("UPDATE parts SET rows = replace(rows, '1', '2') WHERE number = (SELECT max(number) FROM parts)")
-        message = f"error: {damaged}: found a damaged part (its content has changed), expected a part as `gangway run --points` left it"
+        message = f"error: {damaged}: found a damaged part (its content has changed), expected an unchanged part of `gangway run --points`"
         self.assertEqual(self.refused_merge(ours, damaged), message)
         with contextlib.closing(sqlite3.connect(self.folder / damaged / STORE)) as parts, parts:
             parts.execute("DELETE FROM texts WHERE number = (SELECT max(number) FROM parts)")

@@ -109,7 +109,7 @@ class Again(ProgramTest):
             with self.subTest(arguments):
                 self.assertIn(said, self.refused("run", *arguments, "--out", "x"))
         done = self.gangway("run", "a/manifest.json", "--out", "a", "--verify", code=2)
-        self.assertIn("expected another folder than that of the manifest", done.stderr)
+        self.assertIn("expected a folder other than the manifest's", done.stderr)
         self.assertNotIn("bytes", self.gangway("run", "a/manifest.json", "--out", "a").stdout)
 
     def test_a_study(self):

@@ -143,7 +143,7 @@ class Again(ProgramTest):
                 (self.folder / "other").mkdir(exist_ok=True)
                 (self.folder / "other/manifest.json").write_text(text)
                 message = self.refused("run", self.experiment, "--out", "other")
-                self.assertIn("other/manifest.json:1: key 'kind': found no manifest of a result", message)
+                self.assertIn("other/manifest.json:1: key 'kind': found not the manifest of a result", message)
                 self.refused("trace", "other")
                 self.assert_same_files(contents(self.folder / "other", manifest=True), {"manifest.json": text.encode()})
 

@@ -111,7 +111,7 @@ class Study(ProgramTest):
         self.assertIn("a path that begins with generator, owners, orders or seed", change("  generator.params.utilisation", "  device.m"))
         self.assertIn("several sources of task sets", change("sets: 12", "sets: 12\ntask_sets: []"))
         self.assertIn("another order", change("release-ready", "became-head"))
-        self.assertIn("parameters that fit together", change("[0.3, 0.9]", "[0.3, 9]"))
+        self.assertIn("a consistent combination of parameters", change("[0.3, 0.9]", "[0.3, 9]"))
         once = "{kind: taskset, version: 1, name: s, device: {layout: pool, m: 2}, streams: [{name: s, kernels: [{name: k, C: 1, g: 1, b: 1}]}]}"
         self.file("one.yaml", ONE)
         mixed = self.file("mixed.yaml", GIVEN.replace("  - one.yaml", f"  - one.yaml\n  - {once}"))

@@ -97,7 +97,7 @@ class Seeds(Sweeps):
     def test_a_seed_on_the_command_line_is_refused(self):
         experiment = self.file("e.yaml", self.PLAIN + "sweep: {seed: [5, 6]}\n")
         self.assertEqual(self.refused("run", experiment, "--seed", 3, "--out", "out"),
-                         "error: --seed: key 'seed': found a seed beside those of the sweep, expected one or the other")
+                         "error: --seed: key 'seed': found a seed in addition to the sweep's, expected one or the other")
 
     def test_of_studies(self):
         study = self.file("s.yaml", STUDY.replace("generator.params.utilisation: [0.3, 0.9]", "seed: [5, 9]"))

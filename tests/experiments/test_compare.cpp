@@ -211,7 +211,7 @@ TEST_CASE("what is no result folder, or not of the same experiment, is refused i
   }
   SECTION("another manifest") {
     write_file(folders.b() / "manifest.json", "[1, 2]");
-    folders.refused("manifest.json:1: key 'kind': found no manifest of a result");
+    folders.refused("manifest.json:1: key 'kind': found not the manifest of a result");
   }
   SECTION("a missing column") {
     write_file(folders.b() / "clients.csv", "point,policy,client,ntt\n0,rr,A,2\n");
@@ -235,7 +235,7 @@ TEST_CASE("what is no result folder, or not of the same experiment, is refused i
   }
   SECTION("an unknown client") {
     Folders::jobs(folders.b(), "0,rr,0,0,Z,0,2\n");
-    folders.refused("b/jobs.csv:2: key 'client': found 'Z', expected a name that stands in clients.csv");
+    folders.refused("b/jobs.csv:2: key 'client': found 'Z', expected a name from clients.csv");
   }
   SECTION("a row too short") {
     Folders::jobs(folders.b(), "0,rr,0,0,A,0\n");

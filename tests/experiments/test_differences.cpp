@@ -120,7 +120,8 @@ TEST_CASE("of unequally many replications those in both make pairs, all make sam
   CHECK(*pairs.a.mean == Approx(11));
   CHECK(*pairs.difference == Approx(1.5));
   CHECK(conclusions(folders.compare())[0] ==
-        "Paired by replication, as both drew the same random numbers (seed 1): 2 pairs. A has 1 replication "
+        "Paired by replication, because both drew the same random numbers (seed 1): 2 pairs. A has 1 "
+        "replication "
         "more, which are left out.");
   MadeFolders::manifest(folders.b(), "2", 2);
   const MetricDifference samples = folders.row("antt");

@@ -46,11 +46,9 @@ std::vector<Fault> of_any_world() {
           "launch-range", {}, [](Orders& o) { o.launch(kFirst, DeviceId{0}, kAllBlocks); },
           "a launch of block-tasks"),
       order(
-          "evict-launch", {}, [](Orders& o) { o.evict(LaunchId{99}); },
-          "an eviction of a launch that never was"),
+          "evict-launch", {}, [](Orders& o) { o.evict(LaunchId{99}); }, "an eviction of an unknown launch"),
       order(
-          "cancel-timer", {}, [](Orders& o) { o.cancel(TimerId{~0ULL}); },
-          "the end of a timer that never was"),
+          "cancel-timer", {}, [](Orders& o) { o.cancel(TimerId{~0ULL}); }, "the end of an unknown timer"),
       order(
           "kill-without-power", {}, [](Orders& o) { o.kill(kNoClient); },
           "a kill, which this world cannot do"),
@@ -62,7 +60,7 @@ std::vector<Fault> of_any_world() {
             } catch (...) {
             }
           },
-          "an eviction of a launch that never was"),
+          "an eviction of an unknown launch"),
       order(
           "orders-without-end", {},
           [](Orders& o) {
@@ -79,7 +77,7 @@ std::vector<Fault> of_any_world() {
       {"instant-without-end",
        {},
        [](Time now, const View&, Orders& o) { o.wake_at(now); },
-       "the same instant over and over",
+       "the same instant endlessly",
        "nothing but set timers"},
       {"wakes-itself",
        {},
@@ -140,8 +138,7 @@ std::vector<Fault> of_access() {
       order(
           "watch-limit", access, [](Orders& o) { o.watch(Duration{-1}); }, "a watch of -1 ns"),
       order(
-          "drain-without-end", access, [](Orders& o) { o.drain(ClientId{1}); },
-          "the same instant over and over"),
+          "drain-without-end", access, [](Orders& o) { o.drain(ClientId{1}); }, "the same instant endlessly"),
   };
 }
 

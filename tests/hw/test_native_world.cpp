@@ -341,7 +341,7 @@ TEST_CASE("a process tells whether its outputs are right") {
   process.ask({{"difference", true}});
   CHECK(process.answer() == "all of it");
   process.ask({{"dance", true}});
-  CHECK_THROWS_WITH(process.answer(), "native client a: asked for something unknown: {\"dance\":true}");
+  CHECK_THROWS_WITH(process.answer(), "native client a: an unknown request: {\"dance\":true}");
 }
 
 TEST_CASE("what native clients are and do goes over the wire unchanged") {

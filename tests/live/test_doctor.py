@@ -42,7 +42,7 @@ class Doctor(unittest.TestCase):
             live, parts = self.examined(LD_LIBRARY_PATH=folder)["serve, exec, world live"]
         self.assertFalse(live)
         self.assertTrue(parts["GPU and driver"]["found"].startswith("no GPU; driver: no version, "), parts)
-        self.assertEqual(parts["driver known"]["found"], "it does not say its version")
+        self.assertEqual(parts["driver known"]["found"], "unknown version")
 
     def test_a_daemon(self):
         daemon = Daemon("--policy", "stride")

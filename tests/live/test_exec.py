@@ -102,7 +102,7 @@ class Users(unittest.TestCase):
         daemon.end()
         daemon = Daemon("--policy", "piv", "--group", "nogroup")
         result = self.run_as_nobody(daemon, "--priority", "1")
-        self.assertIn("only root and the daemon's owner raise a priority", result.stderr)
+        self.assertIn("only root and the daemon's owner may raise priorities", result.stderr)
         daemon.end()
 
 

@@ -150,7 +150,7 @@ class RealWorlds(ProgramTest):
             self.assertEqual(done.stderr.count("\n"), 1)
             refused.append(done.stderr.split("found ")[1])
             self.assertFalse((self.folder / "out").exists())
-        self.assertEqual(refused, 3 * ["nothing to tell what a poll costs under the mechanism 'proxy', expected `polls` in the device file of titan-x-pascal\n"])
+        self.assertEqual(refused, 3 * ["no costs of polls under the mechanism 'proxy', expected `polls` in the device file of titan-x-pascal\n"])
         for world in ("host", "cuda"):
             for given, expected in (("{name: proxy, params: {relaunch: wait}}", "found 'wait', expected signal"),
                                     ("{name: basic, params: {signal_after: 1 ms}}", "found '1 ms', expected 100 us")):
@@ -254,7 +254,7 @@ clients:
         no_code = self.file("no-code.yaml", file.read_text().replace("code: {name: RED, params: {elements: 200000}}", "block_tasks: 5"))
         done = self.call("calibrate", "--world", "host", "--workload", no_code, "--out", self.folder / "other")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("expected the code of a kernel that is to be measured", done.stderr)
+        self.assertIn("expected code of the kernel, which is to be measured", done.stderr)
         self.assertFalse((self.folder / "other").exists())
 
 

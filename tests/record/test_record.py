@@ -174,7 +174,7 @@ class Record(WithFolder):
 
     def test_overhead(self):
         result = self.record("jobs", "--overhead")
-        self.assertRegex(result.stderr, r"overhead  whole program, its start included: .* recorded, .* alone")
+        self.assertRegex(result.stderr, r"overhead  whole program, including start: .* recorded, .* alone")
         self.assertIn("overhead  median job: 46.3 us recorded, 46.3 us with its calls noted alone (+0.0 %)", result.stderr)
         self.assertEqual(result.stdout, "output of the program\n" * 3)
 

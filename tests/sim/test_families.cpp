@@ -143,7 +143,7 @@ TEST_CASE("an impossible order stops the run and shows what went before") {
   CHECK_THAT(message([](Time, const View&, Orders& o) { o.access(ClientId{0}, Access::deny); }),
              ContainsSubstring("access"));
   CHECK_THAT(message([](Time now, const View&, Orders& o) { o.wake_at(now); }),
-             ContainsSubstring("the same instant over and over"));
+             ContainsSubstring("the same instant endlessly"));
 }
 
 TEST_CASE("a quantum too short for a block-task is noticed") {

@@ -178,7 +178,7 @@ TEST_CASE("what can never be right of a grant stops the run") {
   CHECK_THAT(message([&](const View&, Orders& o) {
                o.launch(a, DeviceId{0}, BlockRange{{0}, {20}});
              }),
-             Contains("a launch of block-tasks, where whole jobs are granted"));
+             Contains("a launch of block-tasks under grants of whole jobs"));
   CHECK_THAT(message([&](const View&, Orders& o) { o.launch(a, DeviceId{1}, all); }),
              Contains("device 1, of 1"));
   CHECK_THAT(message([&](const View&, Orders& o) {

@@ -109,7 +109,8 @@ TEST_CASE("proxy: one block of sixteen does no work, and each block-task costs a
     Device small = polled(100, 3);
     small.sms = 1;
     small.sm.threads = 512;
-    CHECK(proxy->refusal(sixteen_blocks(), small)->expected == "room for 2, as one of them is the proxy");
+    CHECK(proxy->refusal(sixteen_blocks(), small)->expected ==
+          "room for 2, because one of them is the proxy");
     CHECK_FALSE(proxy->refusal(sixteen_blocks(), polled(100, 3)));
     CHECK(proxy->refusal(sixteen_blocks(), small_device())->expected ==
           "`polls` in the device file of small");

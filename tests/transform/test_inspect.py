@@ -63,7 +63,7 @@ class Inspect(Kernels):
     def test_a_rewritten_module_that_the_assembler_rejects(self):
         self.switch("fails")
         done = self.gangway("inspect", FIXTURES / "program")
-        self.assertRegex(done.stderr, r"^note: .*module 1: the rewritten module is not accepted by ptxas: .*Unknown thing\n$")
+        self.assertRegex(done.stderr, r"^note: .*module 1: ptxas refuses the rewritten module: .*Unknown thing\n$")
         self.assertIn("0 of 2 kernels", done.stdout)
         self.assertEqual(self.left(), [])
 

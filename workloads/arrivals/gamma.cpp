@@ -25,7 +25,7 @@ class Gamma : public ArrivalProcess {
 const ArrivalProcessRegistration<Gamma> registered_gamma{
     "gamma",
     "gamma-distributed gaps: bursts with a cv above 1",
-    {{"cv", "coefficient of variation of the gaps: 0 are equal ones, 1 a Poisson process",
+    {{"cv", "coefficient of variation of the gaps: 0 for equal gaps, 1 for a Poisson process",
       Parameter::Number{2, 0, 100}}}};
 
 }  // namespace

@@ -12,7 +12,7 @@ class Poisson : public ArrivalProcess {
 };
 
 const ArrivalProcessRegistration<Poisson> registered_poisson{
-    "poisson", "exponential gaps: users who know nothing of each other", {}};
+    "poisson", "exponential gaps: independent users", {}};
 
 }  // namespace
 }  // namespace gangway

@@ -68,16 +68,17 @@ class LogUniform : public Generator {
 
 const GeneratorRegistration<LogUniform> registered_log_uniform{
     "log-uniform",
-    "kernel times log-uniform between two limits, exponential gaps between arrivals",
+    "log-uniform kernel times between two limits, exponential gaps between arrivals",
     {{"clients", "how many", Parameter::Integer{8, 1, 10'000}},
-     {"kernels", "of a client: from 1 to this, evenly", Parameter::Integer{1, 1, 64}},
+     {"kernels", "kernels of a client: uniform from 1 to this", Parameter::Integer{1, 1, 64}},
      {"block_tasks", "of every kernel", Parameter::Integer{4096, 1, 1'000'000'000}},
      {"jobs", "of a client", Parameter::Integer{1, 1, 1'000'000}},
      {"shortest", "kernel time", Parameter::Time{100'000_ns, 1_ns, 1000_s}},
      {"longest", "kernel time", Parameter::Time{10_ms, 1_ns, 1000_s}},
      {"gap", "mean time between first arrivals", Parameter::Time{1_ms, 0_ns, 1000_s}},
-     {"think", "between a job's finish and the client's next", Parameter::Time{1_ms, 0_ns, 1000_s}},
-     {"eviction_delay", "mean; evenly from 0 to twice this", Parameter::Time{76_us, 0_ns, 1_s}}}};
+     {"think", "time between a job's finish and the client's next job", Parameter::Time{1_ms, 0_ns, 1000_s}},
+     {"eviction_delay", "mean eviction delay; uniform from 0 to twice this",
+      Parameter::Time{76_us, 0_ns, 1_s}}}};
 
 }  // namespace
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// What others did on a client's GPU at the same time.
+// Other work on a client's GPU at the same time.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace gangway::profile {
 
-// Time of the client's works: of all, and of those that had others beside them.
+// Time of the client's works: of all, and of those with other work beside them.
 struct WorkTime {
   Duration all, beside;
 };
 
-// Marks works in the recording during which the same GPU did something else of the profile: they may have
-// taken longer for it. `streams`: as add_works() returns them, kNone for whatever is not the client's.
+// Marks works during which the GPU did other work of the profile, so they may have taken longer. `streams`:
+// from add_works(), kNone for streams of others.
 WorkTime mark_beside(ProfiledRows& rows, const std::vector<Index>& streams);
 
 }  // namespace gangway::profile

@@ -1,4 +1,4 @@
-// Chrome's trace format as PyTorch's profiler (Kineto) writes it, event by event.
+// Reads Chrome traces of PyTorch's profiler (Kineto), event by event.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace gangway::profile {
 
-// Of "args", what recordings have. Numbers are none where they are missing or no whole numbers.
+// The relevant entries of "args". Numbers are none if missing or not whole.
 enum class Argument : std::uint8_t {
   correlation,
   stream,
@@ -40,14 +40,14 @@ struct ChromeEvent {
   std::array<std::optional<std::int64_t>, kArguments> arguments;
   recording::Dim grid{0, 0, 0}, block{0, 0, 0};
   std::string sync_kind, named;               // "cuda_sync_kind"; "name" in the arguments of metadata
-  bool has_begin = false, senseless = false;  // a time that is no number or out of range
+  bool has_begin = false, senseless = false;  // a time that is not a number or out of range
 
   std::optional<std::int64_t> operator[](Argument a) const { return arguments[static_cast<std::size_t>(a)]; }
   void clear();
 };
 
 struct ChromeTrace {
-  std::optional<std::int64_t> base;  // of its times, in ns since 1970
+  std::optional<std::int64_t> base;  // of its times, ns since 1970
   std::int64_t cupti = 0;            // version
   struct Device {
     std::int64_t id = -1;
@@ -56,13 +56,13 @@ struct ChromeTrace {
   std::vector<Device> devices;
 };
 
-// Calls `each` with each event in the file's order, which it may take apart. Throws InputError, with the
-// line, where the file is no JSON or no trace.
+// Calls `each` with each event, which it may move from, in file order. Throws InputError with the line if the
+// file is not JSON or not a trace.
 ChromeTrace read_chrome_trace(const std::filesystem::path& file,
                               const std::function<void(ChromeEvent&)>& each);
 
-// Microseconds as JSON writes them, in ns, to the nearest; none for what is no number or out of range.
-// Doubles have not enough digits for times since 1970.
+// JSON microseconds in ns, rounded to nearest; none if not a number or out of range. Doubles lack the digits
+// for times since 1970.
 std::optional<std::int64_t> nanoseconds(std::string_view microseconds);
 
 }  // namespace gangway::profile

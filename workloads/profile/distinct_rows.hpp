@@ -1,4 +1,4 @@
-// Rows of a profile that many others refer to, each kept once.
+// Distinct rows of a profile, each stored once.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class DistinctRows {
   std::map<Key, Index> known_;
 };
 
-// Functions by name; kNone for those that recordings do not have.
+// Functions by name; kNone for those not in recordings.
 class Functions {
  public:
   explicit Functions(std::vector<recording::Function>& rows) : rows_(rows) {}

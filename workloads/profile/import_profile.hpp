@@ -1,4 +1,4 @@
-// What `gangway import` does.
+// `gangway import`.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,24 @@
 
 namespace gangway::profile {
 
-// The clients of a profile, of which each becomes a recording.
+// Which clients of a profile become separate recordings.
 enum class Split { none, process, stream };
 
 struct ImportSettings {
-  std::string profiler, file, out;  // out: with a split, its name is the stem of theirs
+  std::string profiler, file, out;  // out: with a split, the stem of the files' names
   bool replace = false;
   recording::JobRule jobs;
-  std::optional<std::uint32_t> process;  // its pid; needed where several submitted work and there is no split
-  std::string stream;                    // NUMBER or CONTEXT/NUMBER; empty: all of them
+  std::optional<std::uint32_t>
+      process;         // pid; required if several processes submitted work and there is no split
+  std::string stream;  // NUMBER or CONTEXT/NUMBER; empty: all of them
   Split split = Split::none;
-  recording::Gpu device;  // for what the profile does not say of a GPU
+  recording::Gpu device;  // for facts about the GPU that the profile lacks
   std::string version;    // of Gangway
 };
 
-// Tells of each recording when it is written. Throws InputError, before anything is written, for a profile
-// without work of a GPU, a process or stream that is not in it or is not clear, a range that nobody has, and
-// a file that is there; RunError where one cannot be written.
+// Reports each written recording. Throws InputError, before writing anything, for a profile without GPU work,
+// an unknown or ambiguous process or stream, a missing range, and an existing file; RunError if writing
+// fails.
 void import_profile(const ImportSettings& settings,
                     const std::function<void(const std::string& file, const recording::Recording&)>& written);
 

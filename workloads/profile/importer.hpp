@@ -1,4 +1,4 @@
-// Profilers whose files can be read, one self-registering file each.
+// Importers of profiles, one self-registering file each.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace gangway::profile {
 
-// `read`: throws InputError, in one line, for a file that is none of its kind or damaged.
+// `read`: throws InputError, one line, for a damaged file or one of another kind.
 struct Importer : Described {
   Profile (*read)(const std::filesystem::path& file) = nullptr;
 };

@@ -1,4 +1,4 @@
-// Nsight Systems: the SQLite file that `nsys export --type sqlite` makes. Its tables and columns are those of
+// Nsight Systems: a report exported by `nsys export --type sqlite`. Its tables and columns are those of
 // "SQLite Schema Reference" in NVIDIA's User Guide; which of them there are depends on the version, on what
 // was traced, and on what happened.
 #include <algorithm>
@@ -43,7 +43,7 @@ class NsysReader {
   Profile read() {
     if (!tables_.has(kRuntime) && !tables_.has(kKernels) && !tables_.has("StringIds"))
       tables_.refuse("profile", "a database without Nsight Systems' tables",
-                     "what `nsys export --type sqlite` makes of a report");
+                     "a report exported by `nsys export --type sqlite`");
     strings();
     calls(kRuntime);
     calls("CUPTI_ACTIVITY_KIND_DRIVER");  // in old exports
@@ -351,7 +351,7 @@ class NsysReader {
 Profile read_nsys(const fs::path& file) { return NsysReader(file).read(); }
 
 const ImporterRegistration registered_nsys{
-    "nsys", "Nsight Systems: the SQLite file that `nsys export --type sqlite` makes", read_nsys};
+    "nsys", "Nsight Systems: a report exported by `nsys export --type sqlite`", read_nsys};
 
 }  // namespace
 }  // namespace gangway::profile

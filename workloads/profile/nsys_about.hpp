@@ -1,11 +1,11 @@
-// What an export of Nsight Systems says of the machine and of itself.
+// Facts about the machine in an export of Nsight Systems.
 #pragma once
 
 #include "workloads/profile/nsys_owners.hpp"
 
 namespace gangway::profile {
 
-// Describes the profile's GPUs, which `owners` have numbered, the host and the source.
+// Describes the GPUs numbered by `owners`, the host and the source.
 void describe_nsys(ProfileTables& tables, const NsysOwners& owners, Profile& profile);
 
 }  // namespace gangway::profile

@@ -1,4 +1,4 @@
-// What numbers and names of kinds mean in exports of Nsight Systems. They have changed and may change again.
+// Meanings of kind numbers and names in exports of Nsight Systems, which vary by version.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace gangway::profile {
 
-// Numbers where an export has no table that names them.
+// Used if an export has no table that names them.
 inline constexpr std::int64_t kPushPopRange = 59, kStartEndRange = 60, kDomainCreate = 75;
 
 inline bool is_time(std::int64_t time) { return time > -kLatestTime && time < kLatestTime; }
 
-// What stands between two kinds of memory: CUDA_MEMCPY_KIND_*.
+// The memory sides in CUDA_MEMCPY_KIND_*.
 enum class Side { unknown, host, device, array };
 struct CopySides {
   Side from = Side::unknown, to = Side::unknown;
 };
 CopySides sides_of(std::int64_t copy_kind);
 
-// Exports write 0 for what they do not know, which is a kind of memory, too: the kind of copy decides.
+// Exports use 0 for unknown, which is also a kind of memory; the kind of copy decides.
 recording::MemoryKind kind_on(Side side, recording::MemoryKind said);
 
-// Numbers of kinds, by the export's own tables where it has them.
+// Numbers of kinds, from the export's own tables if present.
 struct NsysKinds {
   explicit NsysKinds(ProfileTables& tables);
 

@@ -1,4 +1,4 @@
-// Processes, threads and GPUs of an export of Nsight Systems, numbered as a profile has them.
+// Processes, threads and GPUs of an export of Nsight Systems, numbered as in a profile.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr std::int64_t kIdMask = (1 << kThreadBits) - 1;
 
 class NsysOwners {
  public:
-  // Adds what is asked for to the profile.
+  // Adds requested rows to the profile.
   NsysOwners(ProfileTables& tables, Profile& profile) : p_(profile) { devices(tables); }
 
   Index process(std::int64_t global) {
@@ -52,7 +52,7 @@ class NsysOwners {
     return place->second;
   }
 
-  // kNone where nothing was of it.
+  // kNone if unknown.
   Index known_thread(std::int64_t global) const { return known(threads_, global); }
   Index known_process(std::int64_t global) const { return known(processes_, global >> kThreadBits); }
   Index known_gpu(std::int64_t id) const { return known(gpus_, id); }
@@ -64,7 +64,7 @@ class NsysOwners {
     return found != numbers.end() ? found->second : kNone;
   }
 
-  // A process counts its devices by itself.
+  // Devices are numbered per process.
   void devices(ProfileTables& tables) {
     for (TableRows t(tables, "TARGET_INFO_CUDA_DEVICE", {"pid", "cudaId", "gpuId"}, 0); t.next();)
       if (const auto pid = t.number(0), cuda = t.number(1), gpu = t.number(2); pid && cuda && gpu)

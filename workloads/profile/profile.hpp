@@ -1,5 +1,5 @@
-// What a profile tells of the programs in it, whichever profiler made it. Numbers are the profiler's, and
-// nothing is added: what a profile does not say is empty, 0 or none here.
+// The content of a profile, whichever profiler made it. Ids are the profiler's. Missing facts are empty, 0 or
+// none.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace gangway::profile {
 using recording::Index;
 using recording::kNone;
 
-// Where a profile does not name a stream, a context or a device. Of correlation ids 0 is none.
+// For a stream, context or device that the profile does not name. Correlation id 0: none.
 inline constexpr std::uint32_t kUnknown = UINT32_MAX;
 
-// No time is later, or earlier before 0: differences of two stay in range.
+// Bounds of times, so that differences do not overflow.
 inline constexpr std::int64_t kLatestTime = 4'000'000'000'000'000'000;
 
-// Profiles that last longer are damaged: in ns, a year.
+// Longer profiles are treated as damaged: one year in ns.
 inline constexpr std::int64_t kLongestProfile = 365LL * 24 * 3600 * 1'000'000'000;
 
 struct Process {
   std::uint32_t pid = 0;
-  std::vector<std::string> command;  // as far as it is known
+  std::vector<std::string> command;  // as far as known
 };
 
 struct Thread {
@@ -34,7 +34,7 @@ struct Thread {
   std::string name;
 };
 
-// Times are in ns and count from anywhere, the same for all rows.
+// Times are in ns with an arbitrary common origin.
 struct Call {
   std::int64_t begin = 0, end = 0;
   Index thread = 0, function = 0;
@@ -42,8 +42,8 @@ struct Call {
   std::int32_t result = 0;
 };
 
-// Of a copy. `to_device` and `to_host` are used where a profile does not say what kind of memory the host's
-// is.
+// Direction of a copy. `to_device` and `to_host` are used if the profile does not give the host's kind of
+// memory.
 enum class Direction : std::uint8_t { by_kinds, to_device, to_host };
 
 struct Transfer {
@@ -52,16 +52,16 @@ struct Transfer {
   Direction direction = Direction::by_kinds;
 };
 
-// What a GPU did. Work of several nodes of a graph has the correlation id of the graph's launch.
+// GPU work. Works of a graph's nodes share the correlation id of the graph's launch.
 struct Work {
   std::int64_t begin = 0, end = 0;
-  Index process = kNone;  // none: not said
+  Index process = kNone;  // none: unknown
   Index gpu = 0;
   std::uint32_t context = kUnknown, stream = kUnknown;
   std::uint32_t correlation = 0;
   recording::WorkKind kind = recording::WorkKind::kernel;
-  Index shape = 0;          // a row of launches or transfers; of a graph, its number
-  std::uint32_t graph = 0;  // in which it is a node; 0: in none, or not said
+  Index shape = 0;          // row of launches or transfers; for graphs, the number
+  std::uint32_t graph = 0;  // graph that contains it as a node; 0: none or unknown
   std::uint64_t node = 0;   // likewise
 };
 
@@ -70,7 +70,7 @@ struct EventRecord {
   Index process = kNone;
   std::uint32_t correlation = 0, context = kUnknown, stream = kUnknown;
   std::uint64_t event = 0;
-  std::uint64_t synchronisation = 0;  // tells apart the times that it was recorded; 0: not said
+  std::uint64_t synchronisation = 0;  // distinguishes recordings of the event; 0: unknown
 };
 
 enum class WaitKind : std::uint8_t { event, stream_for_event, stream, context };
@@ -82,7 +82,7 @@ struct Wait {
   WaitKind kind = WaitKind::context;
   std::uint32_t context = kUnknown, stream = kUnknown;
   std::uint64_t event = 0, synchronisation = 0;
-  std::uint32_t recorded_by = 0;  // correlation id of the call that recorded the event; 0: not said
+  std::uint32_t recorded_by = 0;  // correlation id of the recording call; 0: unknown
 };
 
 struct Range {
@@ -106,24 +106,24 @@ struct MemoryChange {
 };
 
 struct Profile {
-  std::string source;                 // its kind and version
-  std::optional<std::int64_t> epoch;  // of time 0, in ns since 1970
-  recording::About about;             // host and versions, as far as they are known
+  std::string source;                 // kind and version
+  std::optional<std::int64_t> epoch;  // of time 0, ns since 1970
+  recording::About about;             // host and versions, as far as known
   std::vector<recording::Gpu> gpus;
   std::vector<Process> processes;
   std::vector<Thread> threads;
   std::vector<recording::Function> functions;
   std::vector<recording::Launch> launches;
   std::vector<Transfer> transfers;
-  std::vector<Stream> streams;  // of which more is known than their numbers
-  std::vector<Call> calls;      // in any order; of functions that recordings have
+  std::vector<Stream> streams;  // those with more facts than their numbers
+  std::vector<Call> calls;      // in any order; only functions found in recordings
   std::vector<Work> works;      // likewise
   std::vector<EventRecord> events;
   std::vector<Wait> waits;
   std::vector<recording::RangeName> range_names;
   std::vector<Range> ranges;
   std::vector<MemoryChange> memory;
-  std::int64_t lost = 0;  // rows without sense
+  std::int64_t lost = 0;  // senseless rows
 };
 
 }  // namespace gangway::profile

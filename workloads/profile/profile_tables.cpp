@@ -26,7 +26,7 @@ std::string checked_database(const fs::path& file) {
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
   if (!in || head != kDatabaseBegins)
     throw InputError({name, 0}, "profile", "no SQLite database",
-                     "what `nsys export --type sqlite` makes of a report");
+                     "a report exported by `nsys export --type sqlite`");
   return name;
 }
 
@@ -36,7 +36,7 @@ std::string quoted_name(const std::string& name) { return '"' + name + '"'; }
 
 ProfileTables::ProfileTables(const fs::path& file)
     : file_(checked_database(file)), database_(file, Database::Mode::read, [this](const std::string& reason) {
-        refuse("profile", quote(reason), "a database that is not damaged");
+        refuse("profile", quote(reason), "an undamaged database");
       }) {
   // The file is somebody else's: what it defines must not run anything.
   database_.run("PRAGMA trusted_schema=OFF");

@@ -1,4 +1,4 @@
-// Tables of an SQLite file whose columns differ between versions: found by name, none where they are missing.
+// SQLite tables whose columns vary by version: looked up by name, none if missing.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace gangway::profile {
 
 class ProfileTables {
  public:
-  // Throws InputError where it is no SQLite database.
+  // Throws InputError if it is not an SQLite database.
   explicit ProfileTables(const std::filesystem::path& file);
 
   bool has(const std::string& table) const { return tables_.contains(table); }
@@ -33,17 +33,17 @@ class ProfileTables {
   std::map<std::string, std::set<std::string>> tables_;  // their columns
 };
 
-// The rows of one table, in its own order; no rows where there is no such table.
+// The rows of a table in its own order; none if the table is missing.
 class TableRows {
  public:
-  // A column: its names in all versions, separated by |. Where `needed` are not there, InputError.
+  // `columns`: all names of each column, separated by |. InputError if `needed` ones are missing.
   TableRows(ProfileTables& tables, const std::string& table, std::initializer_list<const char*> columns,
             std::size_t needed);
 
   bool next();
-  // Values of the row at hand, by the column's place. None where it is NULL, of another type or not there.
+  // Values of the current row by column position. None if NULL, of another type, or missing.
   std::optional<std::int64_t> number(int column) const;
-  // Likewise where it is out of range.
+  // Also none if out of range.
   template <typename Value>
   std::optional<Value> number_as(int column) const {
     const auto value = number(column);
@@ -55,7 +55,7 @@ class TableRows {
   Value number_or(int column, Value otherwise) const {
     return number_as<Value>(column).value_or(otherwise);
   }
-  std::optional<std::string_view> text(int column) const;  // until the next row
+  std::optional<std::string_view> text(int column) const;  // valid until the next row
 
  private:
   std::optional<Statement> select_;

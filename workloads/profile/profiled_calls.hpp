@@ -1,4 +1,4 @@
-// The calls of a client, and which of them a correlation id means.
+// A client's calls, and the call of each correlation id.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace gangway::profile {
 
 class ProfiledCalls {
  public:
-  // Puts the process's calls into the recording, by their begin.
+  // Adds the process's calls to the recording, ordered by begin.
   explicit ProfiledCalls(ProfiledRows& rows);
 
-  // The recording's call of a correlation id; kNone where the profile does not have it.
+  // The recording's call for a correlation id; kNone if the profile lacks it.
   Index of(std::uint32_t correlation) const;
-  // Whether a function of the recording is one that returns before its work is over.
+  // Whether a function of the recording returns before its work is over.
   bool asynchronous(Index function) const { return asynchronous_[function]; }
 
  private:

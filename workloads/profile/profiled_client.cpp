@@ -47,8 +47,7 @@ Extent extent_of(const Profile& p, Index process, const std::string& file) {
       extent.last = std::max(extent.last, w.end);
     }
   if (extent.last - earliest > kLongestProfile)
-    throw InputError({file, 0}, "profile", "times that are more than a year apart",
-                     "a profile that is not damaged");
+    throw InputError({file, 0}, "profile", "times that are more than a year apart", "an undamaged profile");
   return extent;
 }
 

@@ -1,4 +1,4 @@
-// From a profile to a recording: of one process in it, or of one of its streams.
+// Converts a process, or a stream, of a profile to a recording.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,8 @@
 
 namespace gangway::profile {
 
-// The recording of one process: everything that it did, or, with `stream`, what it did for that stream alone.
-// Jobs are not cut. README.md says how what a profile leaves open is taken. Throws InputError where the times
-// make no sense.
+// The recording of a process; with `stream`, only what it did for that stream. Jobs are not cut. README.md
+// says how missing facts are filled in. Throws InputError if times make no sense.
 recording::Recording record_client(const Profile& profile, Index process,
                                    const std::optional<Submitter::OfStream>& stream, const std::string& file);
 

@@ -1,4 +1,4 @@
-// For what the calls of a client wait, and what they make streams wait for.
+// What a client's calls wait for, and make streams wait for.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace gangway::profile {
 
-// What the profile leaves open.
+// Facts that the profile leaves open.
 struct OpenWaits {
-  std::int64_t assumed = 0;             // calls that are taken to wait for what was likely
-  std::int64_t unknown = 0;             // that wait for something that the profile does not name
-  std::int64_t unknown_of_streams = 0;  // waits of streams that are left out
+  std::int64_t assumed = 0;             // calls whose likely wait was assumed
+  std::int64_t unknown = 0;             // calls waiting for something that the profile does not name
+  std::int64_t unknown_of_streams = 0;  // omitted waits of streams
 };
 
-// Puts the orders into the recording, by their call, where its works are there already: those that the
-// profile tells, and those that follow from who submitted what where.
+// Adds orders to the recording, whose works must exist: those in the profile, and those implied by who
+// submitted what where.
 OpenWaits add_orders(ProfiledRows& rows, const ProfiledCalls& calls);
 
 }  // namespace gangway::profile

@@ -1,5 +1,4 @@
-// Rows of a client's recording to which others refer, each taken over from the profile when it is first asked
-// for.
+// Rows of a client's recording that others refer to, copied from the profile on first use.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +13,8 @@ namespace gangway::profile {
 
 class ProfiledRows {
  public:
-  // Of one process. Both have to outlive the rows, which go into the recording. `origin`: the profile's time
-  // that is the recording's 0.
+  // For one process. Arguments must outlive this object, which writes to the recording. `origin`: the
+  // profile's time of the recording's 0.
   ProfiledRows(const Profile& profile, Index process, std::int64_t origin, recording::Recording& recording);
 
   const Profile& profile() const { return p_; }
@@ -23,24 +22,23 @@ class ProfiledRows {
   recording::Recording& recording() { return r_; }
   std::int64_t origin() const { return origin_; }
 
-  // Whether a thread of the profile is one of the process.
+  // Whether a thread of the profile belongs to the process.
   bool is_mine(Index thread) const { return p_.threads[thread].process == process_; }
-  // The profile's time in the recording.
+  // Converts a time of the profile.
   Time at(std::int64_t time) const { return Time{time - origin_}; }
 
-  // The recording's row for the profile's.
+  // The recording's row for one of the profile.
   Index thread(Index of);
   Index gpu(Index of) { return taken(gpus_, of, p_.gpus, r_.gpus); }
   Index function(Index of) { return taken(functions_, of, p_.functions, r_.functions); }
   Index launch(Index of) { return taken(launches_, of, p_.launches, r_.launches); }
   Index range_name(Index of) { return taken(range_names_, of, p_.range_names, r_.range_names); }
-  // The stream of a work, and its context.
+  // The stream of a work, with its context.
   Index stream(const Work& work);
-  // A stream may record an event or be waited for before it has anything to do. kNone where its context is
-  // not known.
+  // A stream may record events or be waited for before its first work. kNone if its context is unknown.
   Index stream_waited_for(std::uint32_t context, std::uint32_t number);
 
-  // kNone: it is not in the recording.
+  // kNone if not in the recording.
   Index known_gpu(Index of) const { return gpus_[of]; }
   Index known_context(std::uint32_t number) const;
   Index known_stream(std::uint32_t context, std::uint32_t number) const;

@@ -1,4 +1,4 @@
-// Who submitted the work in a profile.
+// The submitters of a profile's work.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gangway::profile {
 
-// Who submitted work whose calls the profile has.
+// A submitter of work whose calls are in the profile.
 struct Submitter {
   Index process = 0;
   std::int64_t submissions = 0;
@@ -19,7 +19,7 @@ struct Submitter {
   std::vector<OfStream> streams;  // by context, then number
 };
 
-// Says of rows whose process the profile leaves open whose they are, as far as correlation ids tell.
+// Assigns rows of unknown process to processes, as far as correlation ids allow.
 void settle_processes(Profile& profile);
 
 // In the order of the profile's processes.

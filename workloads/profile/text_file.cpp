@@ -26,8 +26,7 @@ bool TextFile::fill() {
   int code = Z_OK;
   gzerror(file_.get(), &code);
   if (read < 0 || code != Z_OK)
-    throw InputError({name_, 0}, "profile", "compressed data that end too early or are damaged",
-                     "a whole file");
+    throw InputError({name_, 0}, "profile", "truncated or damaged compressed data", "a whole file");
   next_ = buffer_.data();
   end_ = next_ + std::max(read, 0);
   return read > 0;

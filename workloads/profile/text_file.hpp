@@ -1,4 +1,4 @@
-// A text file, compressed with gzip or not, as characters one behind the other.
+// A text file, plain or gzip-compressed, as a stream of characters.
 #pragma once
 
 #include <zlib.h>
@@ -13,7 +13,7 @@ namespace gangway::profile {
 
 class TextFile {
  public:
-  // Throws InputError where it cannot be read; so does reading on.
+  // Throws InputError if unreadable; so does reading.
   explicit TextFile(const std::filesystem::path& file);
 
   bool at_end() { return next_ == end_ && !fill(); }
@@ -24,7 +24,7 @@ class TextFile {
   }
   int line() const { return line_; }  // of the next character, from 1
 
-  // For those who read iterators. All iterators of a file stand at the same place.
+  // For iterator-based readers. All iterators of a file share one position.
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;

@@ -1,4 +1,4 @@
-// Values of registers as sums of multiples of what does not change while a block runs.
+// Register values as affine expressions of quantities that are constant while a block runs.
 #pragma once
 
 #include <map>
@@ -9,27 +9,28 @@
 
 namespace gangway::transform {
 
-// constant + sum of coefficients times symbols ("%ctaid.x", "param:name+8"); exact, or the value is at most
-// this, or at least.
+// constant + sum of coefficient * symbol ("%ctaid.x", "param:name+8"). `bound` says whether the value is
+// exact, an upper bound or a lower bound.
 struct Affine {
   enum class Bound { exact, at_most, at_least };
-  std::map<std::string, std::int64_t> terms;  // none is 0
+  std::map<std::string, std::int64_t> terms;  // no term is 0
   std::int64_t constant = 0;
   Bound bound = Bound::exact;
 
   std::int64_t coefficient(const std::string& symbol) const;
-  // The pointer it begins with: the one parameter of 64 bits with the coefficient 1; empty: none, or several.
+  // The pointer that the expression starts from: the only 64-bit parameter with coefficient 1. Empty if there
+  // is none or more than one.
   std::string base() const;
 };
 
 class AffineValues {
  public:
-  // Of a kernel whose grid has one dimension: %ctaid.y is 0, %nctaid.y 1.
+  // For a kernel with a one-dimensional grid: %ctaid.y is 0, %nctaid.y is 1.
   explicit AffineValues(const Flow& flow) : flow_(flow) {}
 
-  // The value of a register wherever it is read; none: not known.
+  // The value of a register, the same at every read. None if unknown.
   std::optional<Affine> of(std::string_view name);
-  // Of an address in brackets, or of any other operand that is a register or a number.
+  // The value of an address in brackets, or of an operand that is a register or a number.
   std::optional<Affine> of(Range operand);
 
  private:
@@ -39,10 +40,10 @@ class AffineValues {
 
   const Flow& flow_;
   std::map<std::string_view, std::optional<Affine>> known_;
-  std::map<std::string_view, Affine> assumed_;  // variables of loops that are being looked at
+  std::map<std::string_view, Affine> assumed_;  // loop variables under analysis
 };
 
-// None where the bounds do not add up.
+// None if the two bounds cannot be combined.
 std::optional<Affine> sum(const Affine& a, const Affine& b);
 Affine times(const Affine& a, std::int64_t factor);
 std::optional<Affine> difference(const Affine& a, const Affine& b);

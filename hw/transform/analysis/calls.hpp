@@ -1,4 +1,4 @@
-// Who is called.
+// Targets of call instructions.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,11 @@
 
 namespace gangway::transform {
 
-// The function that a call names, aliases resolved; null: by address, or the module has no such function.
+// The called function, with aliases resolved. Null for an indirect call, or if the module lacks the function.
 const Function* callee(const Module& module, const Instruction& call);
-// The operand that says what is called.
+// The operand that names the call target.
 std::optional<Range> called(const Module& module, const Instruction& call);
-// Whether what a call calls has, or may call what has, such an instruction. It may where the call is by
-// address.
+// Whether the call can reach such an instruction. An indirect call is assumed to.
 bool may_come_to(const Module& module, const Instruction& call,
                  const std::function<bool(const Instruction&)>& such);
 

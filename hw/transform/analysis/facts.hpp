@@ -1,4 +1,4 @@
-// What a PTX function does that decides in which ways it may be rewritten.
+// Properties of PTX functions that decide which forms are safe.
 #pragma once
 
 #include <map>
@@ -13,29 +13,29 @@
 
 namespace gangway::transform {
 
-// Something that a form may have to refuse.
+// A property for which a form may refuse a kernel.
 enum class Trait {
-  block_index,        // reads %ctaid.x and the like, or %nctaid
+  block_index,        // reads a component of %ctaid or %nctaid
   whole_block_index,  // reads %ctaid as a vector, or 16 bits of it
-  cluster_index,      // reads %clusterid or %nclusterid, which follow from %ctaid
-  environment,        // reads %envreg: cooperative groups across the grid
+  cluster_index,      // reads %clusterid or %nclusterid, which depend on %ctaid
+  environment,        // reads %envreg, as grid-wide cooperative groups do
   dynamic_size,       // reads %dynamic_smem_size
   total_size,         // reads another size of shared memory
-  own_variable,       // has a variable of the module's in its body, of which a copy would have its own
-  waits,              // may wait for what another block does
-  waits_for_lower,    // as that, but for blocks of lower index only, if the grid has one dimension
-  own_barrier,        // a barrier that may be number 0 and is not for all threads of the block
-  arrival,            // at a barrier for which it does not wait
-  skipped_barrier,    // a barrier, or an operation of a whole warp, that some threads may pass by
-  exit,               // ends the thread from within a function that is called
-  copies,             // cp.async of the threads
+  own_variable,       // declares a module variable in its body; a copy of the body would declare another
+  waits,              // may wait for another block
+  waits_for_lower,    // may wait, but only for blocks of lower index, if the grid has one dimension
+  own_barrier,        // may use barrier 0 with only some threads of the block
+  arrival,            // arrives at a barrier without waiting
+  skipped_barrier,    // a barrier or warp-wide operation that some threads may skip
+  exit,               // ends the thread inside a called function
+  copies,             // issues cp.async
   transactions,   // mbarrier, bulk copies, wgmma, setmaxnreg, tensor memory: state that outlives a block-task
-  launches,       // kernels of its own
-  unknown_call,   // calls what the module does not have
-  indirect_call,  // calls by address, or by a name that the module has not
+  launches,       // launches kernels
+  unknown_call,   // calls a function that the module does not define
+  indirect_call,  // calls through an address or an unknown name
 };
 
-// Where in the text. `statement` counts within the function.
+// A place in the text. `statement` counts within the function.
 struct Place {
   const Function* function = nullptr;
   std::uint32_t statement = 0;
@@ -43,24 +43,24 @@ struct Place {
 
 struct FunctionFacts {
   const Function* function = nullptr;
-  std::map<Trait, Place> traits;  // the first place of each
+  std::map<Trait, Place> traits;  // with the first place of each
   std::vector<const Function*> calls;
 };
 
-// Of a module, every function that has a body.
+// The facts of every function of a module that has a body.
 class Facts {
  public:
   // Throws PtxError.
   explicit Facts(const Module& module);
 
-  // A function and all that it may call, itself first. What is called by address may be any function of the
-  // module that is not a kernel.
+  // The function itself, then everything it may call. An indirect call may reach any function of the module
+  // that is not a kernel.
   const std::vector<const FunctionFacts*>& reached(const Function& function) const {
     return reached_.at(&function);
   }
-  // The first place where a kernel, or what it calls, has a trait.
+  // The first place at which a kernel, or a function it calls, has the trait.
   std::optional<Place> place(const Function& kernel, Trait trait) const;
-  // Whether a function, or what it calls, has one of the traits.
+  // Whether a function, or one it calls, has any of the traits.
   bool has(const Function& function, std::initializer_list<Trait> traits) const;
 
  private:

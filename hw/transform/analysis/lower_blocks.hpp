@@ -6,16 +6,15 @@
 
 namespace gangway::transform {
 
-// Whether what a load (of a loop that waits) awaits is written, if by any block of this launch, then by
-// blocks with a lower %ctaid.x than the one that waits; given a grid of one dimension.
+// Whether only blocks with a lower %ctaid.x than the waiting block write what `load`, in a waiting loop,
+// waits for. Assumes a one-dimensional grid.
 //
-// Proven as follows. Addresses are sums of multiples of the kernel's parameters, %ctaid.x, %tid.x and the
-// like, as far as single assignments, and variables that only fall or only rise in a loop, allow. All stores
-// that other blocks may look for, and all to the array that is awaited (what begins with the same pointer
-// among the parameters), are made by block i at P + s i + c, of one s > 0 and one c; where the code runs for
-// one block only (`if (i == 3)`), that equality counts. The load is from at most P + s i + c - 1. So whoever
-// writes that address is a block j < i. Sums are taken not to overflow, and arrays behind different
-// parameters not to overlap.
+// Proof: addresses are affine expressions of the kernel's parameters, %ctaid.x, %tid.x and the like, as far
+// as single assignments and monotonic loop variables allow. Every store that other blocks may wait for, and
+// every store to the awaited array (same pointer parameter), is made by block i at P + s i + c, for one s > 0
+// and one c. Code that runs for one block only (`if (i == 3)`) uses that equality. The load reads P + s i + c
+// - 1 or below. Hence the writer of the loaded address is a block j < i. Assumed: sums do not overflow;
+// arrays of different parameters do not overlap.
 bool only_lower_blocks_end(const Flow& flow, std::uint32_t load);
 
 }  // namespace gangway::transform

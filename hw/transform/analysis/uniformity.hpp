@@ -1,4 +1,4 @@
-// Which branches the threads of a block take together.
+// Branches that all threads of a block take together.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,8 @@
 
 namespace gangway::transform {
 
-// The first statement among those that `matters` names that some threads of a block may pass by while others
-// do not, whatever the data. Only what follows from parameters, constants and the block's index is taken to
-// be the same for all threads.
+// The first statement selected by `matters` that some threads of a block may skip while others execute it.
+// Only values derived from parameters, constants and the block index count as uniform across threads.
 std::optional<std::uint32_t> passed_by_some(const Flow& flow,
                                             const std::function<bool(const Instruction&)>& matters);
 

@@ -1,4 +1,4 @@
-// Loops that end only when another block has done something.
+// Loops that end only after another block has acted.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace gangway::transform {
 
-// The statements that read what is waited for, in their order.
+// The loads and atomics on which such loops wait, in text order.
 //
-// A loop waits if one of its exits depends on what other blocks write: on a load from global memory that is
-// volatile, relaxed, acquire or uncached, or on an atomic operation, made in the loop. It does not if its own
-// operations bring the exit about: tickets (atomic additions of something that is not 0), and
-// compare-and-swap that tries again with what it found.
+// A loop waits if one of its exits depends on what other blocks write: on an atomic operation in the loop, or
+// a load from global memory that is volatile, relaxed, acquire or uncached. It does not wait if its own
+// operations lead to the exit: tickets (atomic additions of a non-zero value), and compare-and-swap retried
+// with the value found.
 std::vector<std::uint32_t> awaited_by_loops(const Flow& flow);
 
 }  // namespace gangway::transform

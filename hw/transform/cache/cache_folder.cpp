@@ -30,7 +30,7 @@ std::string cache_folder() {
   std::string home = variable("HOME");
   if (home.empty())
     if (const passwd* const user = getpwuid(geteuid())) home = user->pw_dir;
-  if (!home.starts_with('/')) throw RunError("there is no home folder to keep kernels in: set GANGWAY_CACHE");
+  if (!home.starts_with('/')) throw RunError("no home folder for the kernel cache: set GANGWAY_CACHE");
   return home + "/.cache/gangway/kernels";
 }
 
@@ -41,9 +41,10 @@ bool check_cache_folder(const std::string& folder) {
     throw RunError(folder + ": " + std::strerror(errno));
   }
   if (!S_ISDIR(status.st_mode)) throw RunError(folder + " is not a folder");
-  if (status.st_uid != geteuid()) throw RunError(folder + " is somebody else's: nothing is taken from there");
+  if (status.st_uid != geteuid())
+    throw RunError(folder + " belongs to another user, so its kernels are not used");
   if ((status.st_mode & 0077) != 0)
-    throw RunError(folder + " is open to others: nothing is taken from there (chmod 700 closes it)");
+    throw RunError(folder + " is open to other users, so its kernels are not used (chmod 700 closes it)");
   return true;
 }
 

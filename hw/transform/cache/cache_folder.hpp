@@ -1,19 +1,19 @@
-// Where compiled kernels are kept between runs.
+// The folder of compiled kernels, kept between runs.
 #pragma once
 
 #include <string>
 
 namespace gangway::transform {
 
-// $GANGWAY_CACHE, else $XDG_CACHE_HOME/gangway/kernels, else ~/.cache/gangway/kernels. RunError where none of
-// these is known.
+// $GANGWAY_CACHE, else $XDG_CACHE_HOME/gangway/kernels, else ~/.cache/gangway/kernels. RunError if none is
+// defined.
 std::string cache_folder();
 
-// Whether it is there, and this user's alone. RunError where it is there and is not: a program would run what
-// others put there.
+// Whether the folder exists. RunError if it belongs to another user or is open to others: programs run its
+// content.
 bool check_cache_folder(const std::string& folder);
 
-// Makes it, with mode 0700, and what is above it where that is missing. RunError as above.
+// Creates the folder with mode 0700, and its parents. RunError as above.
 void make_cache_folder(const std::string& folder);
 
 }  // namespace gangway::transform

@@ -1,9 +1,9 @@
-// Rewritten modules that are compiled, on disk.
+// An on-disk cache of rewritten, compiled modules.
 //
-// One file for each module, GPU and assembler: a line that names the kind of file, the SHA-256 of all behind
-// it, the length of the JSON, the JSON, the cubin. Its name is made of the key: SHA-256 of the PTX, the
-// options, the GPU and the rewriter's version, then of the assembler's version. A file appears under its name
-// when all of it is written; what does not hold against its hash and its name is not used.
+// One file per module, GPU and assembler: a line with the file type, the SHA-256 of the rest, the length of
+// the JSON, the JSON, the cubin. The file name is the key: the SHA-256 of the PTX, options, GPU and rewriter
+// version, then the assembler's version. Files are written under another name and renamed. A file whose hash
+// or name does not match is ignored.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ struct Prepared {
   std::vector<KernelForms> kernels;
 };
 
-// What was made of a module. Without a cubin: why there is none, so that nobody tries again.
+// The result for a module. Without a cubin it records the reason, so that nobody tries again.
 struct CacheEntry {
   Prepared prepared;
   std::string assembler;  // Assembler::identity
   std::string gpu;        // sm_90
-  std::string trouble;    // where there is no cubin
-  std::string origin;     // the file and module that it was made of, for people
+  std::string trouble;    // if there is no cubin
+  std::string origin;     // the source file and module, for people
 };
 
-// As listed, without the cubin.
+// A listed entry, without the cubin.
 struct ListedEntry {
   std::string file;
   std::string origin, gpu, assembler, trouble;
@@ -43,31 +43,31 @@ struct ListedEntry {
   std::int64_t used = 0;  // seconds since 1970
 };
 
-// For one thread at a time.
+// Not thread-safe.
 class KernelCache {
  public:
-  // A folder that check_cache_folder() allows; it may be missing while nothing is put in. `say` hears, once
-  // for each file, of what is damaged.
+  // `folder` must pass check_cache_folder(); it may be missing until the first put(). `say` is told of each
+  // damaged file once.
   KernelCache(std::string folder, std::function<void(const std::string&)> say);
 
-  // The compiled module of a PTX text for a GPU; none where it is not prepared, or has nothing to offer. No
-  // compilation, no other program. That of `assembler` (an identity) where it is there, else the latest.
-  // `options`: as assembler_options() makes them of the fatbin's.
+  // The compiled module of a PTX text for a GPU. None if it is not prepared or has no forms. Neither compiles
+  // nor starts programs. Prefers the entry of `assembler` (an identity), else the latest. `options`: from
+  // assembler_options() of the fatbin's.
   std::optional<Prepared> find(std::string_view ptx, Architecture gpu,
                                const std::vector<std::string>& options = {},
                                const std::string& assembler = {});
 
-  // Whether exactly this was made, with or without success.
+  // The entry of exactly this key, successful or not.
   std::optional<CacheEntry> entry(std::string_view ptx, Architecture gpu,
                                   const std::vector<std::string>& options, const std::string& assembler);
 
-  // RunError where it cannot be written; nothing is left of it then.
+  // RunError if writing fails; then no file remains.
   void put(std::string_view ptx, const std::vector<std::string>& options, const CacheEntry& entry);
 
-  std::vector<ListedEntry> list();  // the latest used first
-  // Removes the entries that were used least recently until all take at most so many bytes; how many.
+  std::vector<ListedEntry> list();  // most recently used first
+  // Removes least recently used entries until the rest fits into `most` bytes. Returns how many.
   std::size_t shrink(std::uint64_t most);
-  // Removes all entries and what writers that were killed left behind; how many entries.
+  // Removes all entries and the leftovers of killed writers. Returns the number of entries.
   std::size_t clear();
 
  private:
@@ -77,7 +77,7 @@ class KernelCache {
   std::string folder_;
   std::function<void(const std::string&)> say_;
   std::set<std::string> said_;
-  // Names of files, as of the last look: a program asks for many modules one after the other.
+  // File names found by the last scan: a program looks up many modules in a row.
   std::set<std::string> names_;
   std::int64_t names_of_ = -1;
 };

@@ -27,9 +27,9 @@ std::vector<Objection> objections_of_all() {
       {Trait::environment, "it may synchronise the whole grid"},
       {Trait::launches, "it launches kernels itself"},
       {Trait::cluster_index, "it reads the index of its cluster"},
-      {Trait::whole_block_index, "it reads the index of its block as a whole, or 16 bits of it"},
-      {Trait::unknown_call, "it calls a function that the module does not have"},
-      {Trait::own_variable, "it has a variable of its own, of which there can be one only"},
+      {Trait::whole_block_index, "it reads its block index as a vector, or 16 bits of it"},
+      {Trait::unknown_call, "it calls a function that the module lacks"},
+      {Trait::own_variable, "it declares a variable that must exist only once"},
   };
 }
 

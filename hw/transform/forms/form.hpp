@@ -1,4 +1,4 @@
-// A form: a way to rewrite a kernel so that it can leave the GPU early. One self-registering file each.
+// A form: a rewriting of a kernel that lets it leave the GPU early. One self-registering file each.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@
 
 namespace gangway::transform {
 
-// A trait for which a form refuses a kernel, and why, in words for users.
+// A trait for which a form refuses a kernel, and the reason in users' terms.
 struct Objection {
   Trait trait;
   const char* reason;
@@ -20,21 +20,21 @@ class FormRule {
  public:
   virtual ~FormRule() = default;
   virtual std::string name() const = 0;
-  virtual int rank() const = 0;  // the higher, the sooner a kernel leaves
+  virtual int rank() const = 0;  // a higher rank leaves sooner
   virtual std::vector<Objection> objections() const = 0;
-  // Bytes of dynamic shared memory that a launch has to have behind those of the kernel.
+  // Dynamic shared memory that a launch adds to the kernel's own, in bytes.
   virtual std::uint32_t shared_bytes() const = 0;
-  // What a rewritten kernel does before anything else. Hands on the logical index in %gangway_index; the
-  // statements in which the kernel's block index follows from that come behind it.
+  // Code at the start of a rewritten kernel. It leaves the logical index in %gangway_index; the caller
+  // appends the statements that derive the block index from it.
   virtual std::string beginning(const std::string& shared_base, bool copies) const = 0;
-  // What takes the place of ret and exit, and ends the body; empty: they stay.
+  // Code that replaces ret and exit and ends the body. Empty: they stay.
   virtual std::string instead_of_leaving() const = 0;
 };
 
-// All forms by rank.
+// All forms, by rank.
 const std::vector<const FormRule*>& forms();
 
-// What no form can do.
+// Traits that no form supports.
 std::vector<Objection> objections_of_all();
 
 struct FormRegistration {

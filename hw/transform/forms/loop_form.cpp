@@ -11,12 +11,13 @@ class LoopForm : public FormRule {
   int rank() const override { return 2; }
   std::vector<Objection> objections() const override {
     return {
-        {Trait::total_size, "it reads how much shared memory it has, to which the claim adds"},
+        {Trait::total_size, "it reads the size of its shared memory, to which the claim adds"},
         {Trait::exit, "a function that it calls ends the thread"},
-        {Trait::transactions, "it leaves state behind that the next block-task would find"},
-        {Trait::own_barrier, "it may use the barrier of the claims for some of the block's threads"},
-        {Trait::arrival, "it arrives at a barrier without waiting, maybe for the next block-task's"},
-        {Trait::skipped_barrier, "some of a block's threads may pass this by, and would not if they went on"},
+        {Trait::transactions, "it leaves state that the next block-task would find"},
+        {Trait::own_barrier, "it may use the claims' barrier with only some of the block's threads"},
+        {Trait::arrival, "it arrives at a barrier without waiting, possibly the next block-task's"},
+        {Trait::skipped_barrier,
+         "some of a block's threads may skip this, and would reach it if they continued"},
     };
   }
   std::uint32_t shared_bytes() const override { return kClaimBytes; }

@@ -43,7 +43,7 @@ std::vector<ArchiveMember> members_of(std::string_view bytes, std::string& probl
   std::vector<ArchiveMember> out;
   const ByteView file(bytes);
   if (bytes.starts_with(kThin)) {
-    problem = "a thin archive, which holds no objects but names them";
+    problem = "a thin archive, which only names its objects";
     return out;
   }
   std::string_view names;
@@ -52,7 +52,7 @@ std::vector<ArchiveMember> members_of(std::string_view bytes, std::string& probl
     const auto size = header ? number({header->ar_size, sizeof header->ar_size}) : std::nullopt;
     const auto content = size ? file.part(at + sizeof(ar_hdr), *size) : std::nullopt;
     if (!content || std::string_view(header->ar_fmag, sizeof header->ar_fmag) != ARFMAG) {
-      problem = "an archive that is cut off or damaged";
+      problem = "a truncated or damaged archive";
       break;
     }
     at += sizeof(ar_hdr) + *size + *size % 2;

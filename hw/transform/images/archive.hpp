@@ -14,8 +14,8 @@ struct ArchiveMember {
 
 bool looks_like_archive(std::string_view bytes);
 
-// The files in it, as GNU ar and BSD's write them, without tables of symbols and names. Views of `bytes`.
-// `problem` says why members are missing, and of a thin archive that it holds none; empty: none are.
+// The members of a GNU or BSD archive, without symbol and name tables, as views of `bytes`. `problem` says
+// why members are missing (a thin archive holds none); empty if all are there.
 std::vector<ArchiveMember> members_of(std::string_view bytes, std::string& problem);
 
 }  // namespace gangway::transform

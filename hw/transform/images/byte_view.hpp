@@ -1,4 +1,4 @@
-// Bytes of files that nobody controls: reading never leaves them.
+// Bounds-checked reading of untrusted bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ class ByteView {
   std::string_view bytes() const { return bytes_; }
   std::uint64_t size() const { return bytes_.size(); }
 
-  // `size` bytes from `offset` on; none where they are not all there.
+  // `size` bytes from `offset`. None if they exceed the view.
   std::optional<ByteView> part(std::uint64_t offset, std::uint64_t size) const {
     if (offset > bytes_.size() || size > bytes_.size() - offset) return std::nullopt;
     return ByteView(bytes_.substr(offset, size));
   }
 
-  // A number or a structure of numbers, least significant byte first, as all these files have them.
+  // A little-endian number, or structure of numbers.
   template <typename Value>
   std::optional<Value> at(std::uint64_t offset) const {
     static_assert(std::is_trivially_copyable_v<Value>);
@@ -34,7 +34,7 @@ class ByteView {
     return value;
   }
 
-  // The text from `offset` up to a NUL; none where there is no NUL.
+  // The text from `offset` to a NUL. None without a NUL.
   std::optional<std::string_view> text(std::uint64_t offset) const {
     if (offset >= bytes_.size()) return std::nullopt;
     const std::size_t end = bytes_.find('\0', offset);

@@ -1,4 +1,4 @@
-// How fatbins compress what they hold.
+// Compression in fatbins.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace gangway::transform {
 
 enum class Compression : std::uint8_t { none, lz4, zstd };
 
-// The most that is unpacked at once: what says it is larger is taken for damaged.
+// A larger declared size is treated as damage.
 inline constexpr std::uint64_t kMostUnpacked = 512ull << 20;
 
-// `size` bytes, exactly; none where the packed ones do not hold as many, or are damaged. Takes no more memory
-// than they can be unpacked to.
+// Exactly `size` unpacked bytes. None if the packed data is damaged or yields another size. Allocates no more
+// than the packed data can expand to.
 std::optional<std::string> unpacked(std::string_view packed, Compression how, std::uint64_t size);
 
 }  // namespace gangway::transform

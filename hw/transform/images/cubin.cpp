@@ -53,7 +53,7 @@ std::optional<Cubin> read_cubin(std::string_view bytes, std::string& why) {
   const auto file = ElfFile::read(bytes, why);
   if (!file) return std::nullopt;
   if (file->machine() != kCudaMachine) {
-    why = "an ELF file that is not CUDA's";
+    why = "an ELF file that is not for CUDA";
     return std::nullopt;
   }
   Cubin out;

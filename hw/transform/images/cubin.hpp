@@ -1,4 +1,4 @@
-// CUDA's compiled modules: which kernels they have, and what those take of a multiprocessor.
+// Cubins: kernels and their resource usage.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@ namespace gangway::transform {
 
 struct CubinKernel {
   std::string name;
-  std::uint32_t registers = 0;  // a thread
-  // Static, a block; without the KiB that the system keeps for itself from sm_90 on, as ptxas -v says it.
+  std::uint32_t registers = 0;  // per thread
+  // Static, per block; without the KiB that the system reserves from sm_90 on. Equals the output of ptxas -v.
   std::uint32_t shared_bytes = 0;
-  std::uint32_t local_bytes = 0;  // a thread, functions that it calls included
+  std::uint32_t local_bytes = 0;  // per thread, including called functions
 };
 
 struct Cubin {
-  Architecture architecture;         // without its suffix, which a cubin does not say
-  bool relocatable = false;          // it is yet to be linked
-  std::vector<CubinKernel> kernels;  // in the order of their names
+  Architecture architecture;         // without suffix, which cubins do not record
+  bool relocatable = false;          // not linked yet
+  std::vector<CubinKernel> kernels;  // sorted by name
 };
 
-// Both layouts: up to CUDA 12 (ABI version 7) and since (8). None where it is no cubin; `why` says so.
+// Reads both layouts: ABI version 7 (up to CUDA 12) and 8. None if `bytes` is no cubin; `why` gives the
+// reason.
 std::optional<Cubin> read_cubin(std::string_view bytes, std::string& why);
 
 }  // namespace gangway::transform

@@ -38,15 +38,15 @@ std::optional<ElfFile> ElfFile::read(std::string_view bytes, std::string& why) {
     return std::nullopt;
   };
   if (!looks_like_elf(bytes)) return refuse("no ELF file");
-  if (!header) return refuse("an ELF file that is cut off");
+  if (!header) return refuse("a truncated ELF file");
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
-    return refuse("an ELF file that is not of 64 bits, least significant byte first");
+    return refuse("an ELF file that is not 64-bit little-endian");
   const Table table = table_of(file, *header);
   if (table.number > 0 && header->e_shentsize != sizeof(Elf64_Shdr))
-    return refuse("an ELF file whose sections are of an unknown size");
+    return refuse("an ELF file with sections of unknown size");
   if (table.number > bytes.size() / sizeof(Elf64_Shdr) ||
       !file.part(header->e_shoff, table.number * sizeof(Elf64_Shdr)))
-    return refuse("an ELF file whose list of sections is cut off");
+    return refuse("an ELF file with a truncated section table");
   ElfFile out;
   out.type_ = header->e_type;
   out.machine_ = header->e_machine;

@@ -1,4 +1,4 @@
-// ELF files of 64 bits, least significant byte first: programs, libraries, objects and CUDA's cubins.
+// 64-bit little-endian ELF files: programs, libraries, objects and cubins.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ElfSection {
   std::string_view name;
   std::uint32_t type = 0, link = 0, info = 0;
   std::uint64_t flags = 0, size = 0;
-  std::string_view bytes;  // empty where the file has none for it
+  std::string_view bytes;  // empty if the file has none for this section
 };
 
 struct ElfSymbol {
@@ -27,25 +27,25 @@ struct ElfSymbol {
 
 inline constexpr std::uint16_t kCudaMachine = 190;
 
-// Views of the bytes that it was made of, which have to live as long.
+// Views of the bytes passed to read(), which must outlive them.
 class ElfFile {
  public:
-  // None where it does not begin as such files do, or its list of sections is not all there; `why` says so.
+  // None if the header is not ELF or the section table is incomplete; `why` gives the reason.
   static std::optional<ElfFile> read(std::string_view bytes, std::string& why);
 
-  std::uint16_t type() const { return type_; }  // 1: an object that is yet to be linked
+  std::uint16_t type() const { return type_; }  // 1: an unlinked object
   std::uint16_t machine() const { return machine_; }
   std::uint8_t abi_version() const { return abi_version_; }
   std::uint32_t flags() const { return flags_; }
   const std::vector<ElfSection>& sections() const { return sections_; }
   const ElfSection* section(std::string_view name) const;
 
-  // Of .symtab, by their index there. Those that do not fit in are without a name.
+  // Of .symtab, by index. Malformed ones have no name.
   std::vector<ElfSymbol> symbols() const;
 
   struct Dynamic {
     std::vector<std::string> needed;  // libraries, by name
-    std::string runpath;              // folders, separated by colons
+    std::string runpath;              // folders, colon-separated
   };
   Dynamic dynamic() const;
 

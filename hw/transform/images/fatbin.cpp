@@ -65,7 +65,7 @@ bool read_entry(const ByteView& entries, std::uint64_t& at, FatbinContainer& out
   const auto header = entries.at<EntryHeader>(at);
   const auto head = header ? entries.part(at, header->bytes) : std::nullopt;
   if (!head || header->bytes < kLeastHeader) {
-    out.problem = "the header of an entry is cut off";
+    out.problem = "the header of an entry is truncated";
     return false;
   }
   const auto content = entries.part(at + header->bytes, header->content);
@@ -89,7 +89,7 @@ bool read_entry(const ByteView& entries, std::uint64_t& at, FatbinContainer& out
   if (take_content(*header, content->bytes(), entry))
     out.entries.push_back(std::move(entry));
   else
-    out.problem = "an entry says that it is larger than it is";
+    out.problem = "an entry is shorter than it says";
   return true;
 }
 

@@ -1,7 +1,7 @@
-// Fatbins: what nvcc puts into programs, several forms of one module for several GPUs.
+// Fatbins, in which nvcc stores several versions of a module for several GPUs.
 //
-// The layout was worked out from files that nvcc and fatbinary of CUDA 12.4 and 13.0 write; all numbers are
-// least significant byte first.
+// The layout was inferred from files written by nvcc and fatbinary of CUDA 12.4 and 13.0. Numbers are
+// little-endian.
 //
 //   container  +0  u32  0xba55ed50    +4  u16  version, 1    +6  u16  bytes of this header, 16
 //              +8  u64  bytes of the entries, which follow
@@ -32,25 +32,25 @@ struct FatbinEntry {
   EntryKind kind = EntryKind::other;
   Architecture architecture;
   bool debug = false;
-  std::string options;  // of the compiler: "-v  --generate-line-info "
-  std::string name;     // mostly the source file's; mostly empty
+  std::string options;  // the compiler's: "-v  --generate-line-info "
+  std::string name;     // usually empty, else usually the source file
   Compression compression = Compression::none;
-  std::string_view packed;  // as it stands in the file
+  std::string_view packed;  // as stored in the file
   std::uint64_t size = 0;   // unpacked
 
-  // None where it is damaged. PTX comes without the NULs behind it.
+  // None if damaged. Trailing NULs of PTX are removed.
   std::optional<std::string> content() const;
 };
 
 struct FatbinContainer {
-  std::uint64_t offset = 0;  // within the bytes that were searched
+  std::uint64_t offset = 0;  // within the searched bytes
   std::vector<FatbinEntry> entries;
-  std::string problem;  // why entries may be missing, in a few words; empty: none are
+  std::string problem;  // why entries may be missing; empty if none are
 };
 
 bool looks_like_fatbin(std::string_view bytes);
 
-// All containers in a section or file, one after the other with padding between them. Views of `bytes`.
+// All containers of a section or file, with padding between them. Views of `bytes`.
 std::vector<FatbinContainer> containers_in(std::string_view bytes);
 
 }  // namespace gangway::transform

@@ -1,6 +1,6 @@
-// A note within a module of what its forms are: a constant of the device's memory that nothing reads there.
-// It goes where the code goes, through nvlink, fatbinary and compression and to other machines, where an
-// entry in a cache would be left behind.
+// A description of a module's forms, stored in the module as a device constant that no code reads. It travels
+// with the code through nvlink, fatbinary and compression, and to other machines, which lack this machine's
+// cache.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace gangway::transform {
 
-// The lines to be put behind a rewritten PTX text. Modules with other kernels have other names for it.
+// Lines to append to a rewritten PTX text. Their name is unique to the set of kernels.
 std::string forms_note(const std::vector<KernelForms>& kernels);
 
-// All that a cubin has of it, in the order of its symbols; none where it has none, or is no cubin.
+// All descriptions in a cubin, in symbol order. None if there are none, or it is no cubin.
 std::vector<KernelForms> forms_in(std::string_view cubin);
 
 }  // namespace gangway::transform

@@ -154,7 +154,7 @@ std::string found_in(std::string_view bytes, const std::string& file) {
   const bool script = line.starts_with("#!");
   if (std::filesystem::path(file).extension() == ".py" ||
       (script && line.find("python") != std::string_view::npos))
-    return "a Python program (its kernels are in the libraries that it loads, or are compiled as it runs)";
+    return "a Python program (its kernels are in libraries that it loads, or compiled at run time)";
   if (script) return "a script";
   if (std::filesystem::path(file).extension() == ".ptx") return "no .version and .target at the beginning";
   if (std::filesystem::path(file).extension() == ".cu") return "CUDA source (nvcc -ptx makes PTX of it)";

@@ -1,4 +1,4 @@
-// Files that hold kernels: what modules there are, in which forms.
+// Files that contain kernels: their modules, in each stored version.
 #pragma once
 
 #include <cstdint>
@@ -14,45 +14,45 @@
 namespace gangway::transform {
 
 struct PtxImage {
-  std::string text;  // without the NULs behind it
+  std::string text;  // without trailing NULs
   PtxFacts facts;
-  std::string options;  // that the program's compiler was called with, as the fatbin has them
+  std::string options;  // of the compiler that made the program, from the fatbin
   bool debug = false;
-  bool relocatable = false;  // a piece of a program that is linked: names in it may be another piece's
+  bool relocatable = false;  // to be linked: may refer to names in other objects
 };
 
 struct CubinImage {
-  Architecture architecture;  // with the suffix, where a fatbin says it
+  Architecture architecture;  // with suffix if a fatbin gives it
   bool relocatable = false;
-  std::vector<CubinKernel> kernels;  // forms included
-  std::vector<KernelForms> forms;    // that it carries (forms_note.hpp)
+  std::vector<CubinKernel> kernels;  // including forms
+  std::vector<KernelForms> forms;    // described in the cubin (forms_note.hpp)
 };
 
-// One module, as CUDA loads them: the same kernels, for several GPUs.
+// A module as CUDA loads it: one set of kernels, for several GPUs.
 struct ImageModule {
-  std::string place;  // within the file: "module 2 (scale.cu)"; of an archive with its member before it
+  std::string place;  // within the file: "module 2 (scale.cu)"; in archives preceded by the member
   std::vector<PtxImage> texts;
   std::vector<CubinImage> cubins;
-  unsigned intermediate = 0;  // entries of code that is compiled when the program is linked
+  unsigned intermediate = 0;  // entries of link-time intermediate code
 };
 
 struct Image {
   std::string file;
   std::string kind;  // "program", "shared library", "object", "static library", "fatbin", "cubin", "PTX"
-  std::vector<ImageModule> modules;   // those with anything in them
-  std::vector<std::string> problems;  // what could not be read, each in a line
+  std::vector<ImageModule> modules;   // non-empty ones
+  std::vector<std::string> problems;  // unreadable parts, one line each
 };
 
-// Programs, shared libraries, objects, static libraries, fatbins, cubins and PTX. InputError where the file
-// cannot be read or is none of these, with the reason; a readable one without kernels has no modules.
+// Reads programs, shared libraries, objects, static libraries, fatbins, cubins and PTX. InputError, with the
+// reason, if the file is unreadable or none of these. A file without kernels has no modules.
 Image read_image(const std::string& file);
-// The same of bytes that stand in memory; `file` is for messages.
+// The same from memory; `file` is used in messages.
 Image image_of(std::string_view bytes, const std::string& file);
 
-// Whether it is a program or shared library: its relocatable modules are in it once more, linked.
+// Whether it is a program or shared library, which contains its relocatable modules once more, linked.
 bool is_linked(const Image& image);
 
-// The PTX that a GPU would be given: that of the latest target which it can run; none: null.
+// The PTX that the GPU would be given: the latest target that it can run. Null if there is none.
 const PtxImage* ptx_for(const ImageModule& module, Architecture gpu);
 
 }  // namespace gangway::transform

@@ -1,4 +1,4 @@
-// The files that a command was given, and what they are linked with.
+// The files passed to a command, and optionally their libraries.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace gangway::transform {
 
 struct ImageSet {
-  std::vector<Image> images;       // of libraries, those with kernels
-  std::vector<std::string> notes;  // what could not be read, or found, each in a line
+  std::vector<Image> images;       // of libraries only those with kernels
+  std::vector<std::string> notes;  // unreadable or missing files, one line each
 };
 
-// Programs are looked for in PATH where there is no such file and the name has no slash. InputError as
-// read_image(). With `libraries`, the files' linked libraries, too.
+// A name without a slash that is no file is looked up in PATH. InputError as read_image(). `libraries`:
+// include linked libraries.
 ImageSet read_images(const std::vector<std::string>& files, bool libraries);
 
 }  // namespace gangway::transform

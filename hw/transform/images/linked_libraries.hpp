@@ -1,4 +1,4 @@
-// Which libraries a program is linked with.
+// The libraries that a program is linked with.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 namespace gangway::transform {
 
 struct LinkedLibraries {
-  std::vector<std::string> files;    // in the order in which they are first named, the program left out
-  std::vector<std::string> missing;  // names that were found nowhere
+  std::vector<std::string> files;    // in order of first mention, without the program
+  std::vector<std::string> missing;  // names found nowhere
 };
 
-// Those that the file names, and those that these name: where its RUNPATH, LD_LIBRARY_PATH and the system's
-// folders have them. Nothing is executed. Those that a program opens as it runs are not among them.
+// The transitive dependencies of a file, searched in RUNPATH, LD_LIBRARY_PATH and the system's folders.
+// Executes nothing. Libraries opened at run time are not included.
 LinkedLibraries linked_libraries(const std::string& file);
 
 }  // namespace gangway::transform

@@ -1,4 +1,4 @@
-// What a PTX text says of itself, without understanding its instructions.
+// The header and entries of a PTX text; instructions are not parsed.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct PtxEntry {
 };
 
 struct PtxFacts {
-  std::string version;  // of the language: 9.0
+  std::string version;  // of the PTX ISA: 9.0
   Architecture target;
-  std::vector<PtxEntry> entries;  // kernels, in their order
+  std::vector<PtxEntry> entries;  // kernels, in text order
 };
 
-// None where it does not begin, behind blanks and comments, with .version and .target.
+// None unless the text starts, after blanks and comments, with .version and .target.
 std::optional<PtxFacts> read_ptx(std::string_view text);
 
 }  // namespace gangway::transform

@@ -77,7 +77,8 @@ Inspection inspect(const InspectSettings& settings, const std::atomic<bool>& int
   const auto assembler = find_assembler();
   if (with_ptx && !assembler)
     out.notes.emplace_back(
-        "no ptxas was found, so registers and shared memory of forms are not known (GANGWAY_PTXAS names it)");
+        "no ptxas was found, so registers and shared memory of forms are unknown (set GANGWAY_PTXAS to its "
+        "path)");
   const std::unique_ptr<SharedCache> cache = known_modules();
   std::vector<ModuleRows> rows(places.size());
   work_in_parallel(places.size(), settings.jobs, interrupted, [&](std::size_t i) {

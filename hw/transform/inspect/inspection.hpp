@@ -1,5 +1,4 @@
-// `gangway inspect`: which kernels a program has, in which forms they can leave the GPU, and why not in the
-// others.
+// `gangway inspect`: the kernels of a program, their forms, and why others were refused.
 #pragma once
 
 #include <atomic>
@@ -17,24 +16,24 @@ namespace gangway::transform {
 struct InspectSettings {
   std::string file;
   std::string recording;   // empty: none
-  bool libraries = false;  // those that it is linked with, too
+  bool libraries = false;  // include linked libraries
   Architecture gpu = kUsualGpu;
   unsigned jobs = 1;
 };
 
-// By form; "original": as it is.
+// By form; "original" is the unchanged kernel.
 using OfForms = std::vector<std::pair<std::string, std::uint32_t>>;
 
 struct InspectedKernel {
   std::string kernel, demangled;
-  std::string file, module;  // empty: a kernel of the recording that no file has
-  bool ptx = false;          // whole, and for the GPU
-  std::uint32_t line = 0;    // of its entry in the PTX; 0: none
+  std::string file, module;  // empty for a kernel found in the recording only
+  bool ptx = false;          // complete PTX that the GPU can run
+  std::uint32_t line = 0;    // of the entry in the PTX; 0: none
   std::vector<std::string> forms;
-  std::vector<std::string> one_dimension;  // of these, those that only grids of one dimension may take
+  std::vector<std::string> one_dimension;  // those of `forms` limited to one-dimensional grids
   std::vector<std::pair<std::string, std::string>> refused;  // form, "reason (line N: instruction)"
-  OfForms registers, shared_bytes;  // a thread; a block, static. Empty where nothing compiled them
-  // Of the recording, in which graphs' kernels count by themselves.
+  OfForms registers, shared_bytes;  // per thread; static, per block. Empty if nothing compiled the kernel
+  // From the recording; kernels in graphs count separately.
   std::int64_t launches = 0;
   Duration gpu_time;
   std::optional<double> gpu_time_share;
@@ -44,23 +43,23 @@ struct Inspection {
   InspectSettings settings;
   std::vector<InspectedKernel> kernels;
   std::size_t modules = 0;
-  // Of the recording's kernels. Those in graphs keep their original form.
+  // GPU time of the recording's kernels. Kernels in graphs keep their original form.
   Duration gpu_time, in_graphs;
-  std::vector<std::string> notes;  // each in a line
+  std::vector<std::string> notes;  // one line each
   bool interrupted = false;
 
-  // Of kernels, and of their time, the part with a form.
+  // The kernels that have a form, and their share of GPU time.
   std::size_t preemptible() const;
   double preemptible_share() const;
 };
 
-// InputError as read_images() and read_recording(). Without an assembler registers are those of the program's
-// own cubins, where it has any. Modules that are in the cache are taken from there.
+// InputError as read_images() and read_recording(). Uses cached modules. Without an assembler, registers come
+// from the program's cubins, if any.
 Inspection inspect(const InspectSettings& settings, const std::atomic<bool>& interrupted);
 
-// Exactly a list, an object for each kernel.
+// A JSON list with one object per kernel.
 std::string to_json(const Inspection& inspection);
-// As lines for a terminal.
+// Text for a terminal.
 std::string to_text(const Inspection& inspection);
 
 }  // namespace gangway::transform

@@ -125,7 +125,7 @@ std::string to_text(const Inspection& inspection) {
                : fmt::format("they took {} of the kernels' GPU time in {}\n",
                              percent(inspection.preemptible_share()), inspection.settings.recording);
     if (inspection.in_graphs.ns > 0)
-      out += fmt::format("{} of it was in graphs, whose kernels stay as they are\n",
+      out += fmt::format("{} of it was in graphs, whose kernels are not rewritten\n",
                          percent(static_cast<double>(inspection.in_graphs.ns) /
                                  static_cast<double>(inspection.gpu_time.ns)));
   }

@@ -89,11 +89,11 @@ void add_rows_of_ptx(const Image& image, const ImageModule& module, const PtxIma
                                 assembler_options(ptx.options), &interrupted)
                            .cubin);
   }
-  if (rejected) note("the rewritten module is not accepted by ptxas: " + trouble);
+  if (rejected) note("ptxas refuses the rewritten module: " + trouble);
   for (KernelForms& kernel : rewritten.kernels) {
     if (rejected) {
       for (const Form& form : kernel.forms)
-        kernel.refused.push_back({form.form, "its rewritten module is not accepted by ptxas", "", 0});
+        kernel.refused.push_back({form.form, "ptxas refuses its rewritten module", "", 0});
       kernel.forms.clear();
     }
     out.kernels.push_back(row_of(kernel, sizes));

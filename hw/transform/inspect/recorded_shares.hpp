@@ -1,4 +1,4 @@
-// Which share of a recording's time on the GPU each kernel took.
+// The share of a recording's GPU time that each kernel took.
 #pragma once
 
 #include <string>
@@ -7,10 +7,9 @@
 
 namespace gangway::transform {
 
-// Reads the recording, and adds to each kernel its launches, time and share, and a row for each kernel of the
-// recording that is in none. Recordings have mangled names, those made of profiles perhaps others: the name
-// as people write it, with or without parameters, will do. Warm-up is left out. InputError as
-// read_recording().
+// Adds launches, time and share of the recording to each kernel, and a row for each kernel found in the
+// recording only. Recordings contain mangled names; imported profiles may contain demangled ones, with or
+// without parameters, which match too. Warm-up is excluded. InputError as read_recording().
 void add_recorded_shares(const std::string& recording, Inspection& inspection);
 
 }  // namespace gangway::transform

@@ -1,4 +1,4 @@
-// From a module's PTX to a cubin with the forms of its kernels, through the cache.
+// Turns a module's PTX into a cubin with forms, using the cache.
 #pragma once
 
 #include <atomic>
@@ -20,21 +20,21 @@ struct SharedCache {
 };
 
 enum class Outcome : std::uint8_t {
-  present,   // it had been made before
-  prepared,  // it was made
-  formless,  // no kernel takes a form, or the text is not understood
-  rejected,  // the assembler does not accept the rewritten text
-  failed,    // the assembler was not able to do its work
+  present,   // found in the cache
+  prepared,  // compiled now
+  formless,  // no kernel has a form, or the text was not understood
+  rejected,  // the assembler refused the rewritten text
+  failed,    // the assembler could not run
   interrupted,
 };
 
 struct ModuleWork {
   Outcome outcome = Outcome::failed;
   CacheEntry entry;
-  bool before = false;  // it had been tried before
+  bool before = false;  // had been tried before
 };
 
-// `cache`: null: nothing is looked up or kept. `keep`: whether what is made is put into the cache.
+// `cache`: null for none. `keep`: whether to store the result.
 ModuleWork work_on(const PtxImage& ptx, const std::string& origin, Architecture gpu,
                    const Assembler& assembler, SharedCache* cache, bool keep,
                    const std::atomic<bool>* interrupted);

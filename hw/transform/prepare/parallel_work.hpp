@@ -1,4 +1,4 @@
-// Some threads on numbered pieces of work.
+// Parallel execution of numbered pieces of work.
 #pragma once
 
 #include <atomic>
@@ -7,8 +7,9 @@
 
 namespace gangway::transform {
 
-// Calls `piece` once for each number below `pieces`, from up to `jobs` threads, the lower numbers first.
-// Begins none after `stop` is set. An exception ends the others after their piece and is thrown on.
+// Calls `piece` once per number below `pieces`, on up to `jobs` threads, lower numbers first. Starts no
+// further piece after `stop` is set. After an exception the other threads finish their piece, then it is
+// rethrown.
 void work_in_parallel(std::size_t pieces, unsigned jobs, const std::atomic<bool>& stop,
                       const std::function<void(std::size_t)>& piece);
 

@@ -96,7 +96,7 @@ PrepareReport prepare(const PrepareSettings& settings, const std::atomic<bool>& 
   const auto assembler = find_assembler();
   if (!assembler)
     throw RunError(
-        "no ptxas was found: it is part of the CUDA Toolkit and of Triton (GANGWAY_PTXAS names it)");
+        "no ptxas was found; the CUDA Toolkit and Triton have one (set GANGWAY_PTXAS to its path)");
   std::mutex mutex;
   const auto say = [&](const std::string& line) { report.notes.push_back(line + "; it is made anew"); };
   SharedCache shared{KernelCache(cache_folder(), say), {}};
@@ -139,9 +139,8 @@ std::string to_text(const PrepareReport& r, const PrepareSettings& settings) {
   if (r.formless > 0) line(plural(r.formless, "module") + " without a kernel that takes a form");
   if (r.rejected > 0) line(plural(r.rejected, "module") + " whose rewritten text is not accepted by ptxas");
   if (r.without > 0)
-    line(fmt::format("{} without PTX of the whole module for {}", plural(r.without, "module"),
-                     settings.gpu.name()));
-  if (r.removed > 0) line(fmt::format("{} older removed, for want of room", r.removed));
+    line(fmt::format("{} without complete PTX for {}", plural(r.without, "module"), settings.gpu.name()));
+  if (r.removed > 0) line(fmt::format("{} old ones removed, to make room", r.removed));
   return out;
 }
 

@@ -1,4 +1,4 @@
-// `gangway prepare`: what programs will launch is compiled before they run.
+// `gangway prepare`: compiles kernels before programs launch them.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@ namespace gangway::transform {
 
 struct PrepareSettings {
   std::vector<std::string> files;
-  bool libraries = false;  // those that they are linked with, too
+  bool libraries = false;  // include linked libraries
   Architecture gpu = kUsualGpu;
   unsigned jobs = 1;
-  std::uint64_t most_bytes = 0;  // that the cache may take
+  std::uint64_t most_bytes = 0;  // cache limit
 };
 
 struct PrepareProgress {
@@ -28,21 +28,21 @@ struct PrepareReport {
   std::size_t modules = 0;  // with PTX that the GPU can run
   std::size_t present = 0, prepared = 0;
   std::size_t formless = 0, rejected = 0;
-  std::size_t tried = 0;     // of the two above, those that were known
+  std::size_t tried = 0;     // of the two above, those known beforehand
   std::size_t without = 0;   // modules without such PTX
-  std::size_t carrying = 0;  // modules whose cubin has the forms already (`gangway ptxas`)
+  std::size_t carrying = 0;  // modules whose cubin contains forms (`gangway ptxas`)
   std::size_t kernels = 0, forms = 0;
-  std::size_t removed = 0;         // older entries, for want of room
-  std::vector<std::string> notes;  // each in a line
+  std::size_t removed = 0;         // old entries, to make room
+  std::vector<std::string> notes;  // one line each
   bool interrupted = false;
 };
 
-// InputError as read_images(); RunError where there is no assembler, it cannot do its work, or the cache
-// cannot be used. What is finished by then stays. `progress` is called from several threads, one at a time.
+// InputError as read_images(). RunError if there is no assembler, it fails, or the cache is unusable;
+// finished modules stay. Several threads call `progress`, one at a time.
 PrepareReport prepare(const PrepareSettings& settings, const std::atomic<bool>& interrupted,
                       const std::function<void(const PrepareProgress&)>& progress);
 
-// As lines for a terminal.
+// Text for a terminal.
 std::string to_text(const PrepareReport& report, const PrepareSettings& settings);
 
 }  // namespace gangway::transform

@@ -1,5 +1,5 @@
-// The grammar of PTX as far as rewriting needs it: which functions there are, and which statements they have.
-// Everything points into the text, which has to outlive it.
+// The parts of PTX's grammar that rewriting needs: functions and their statements. All views point into the
+// text, which must outlive them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace gangway::transform {
 
 using Tokens = std::vector<Token>;
 
-// Tokens from `first` on, `last` not included.
+// Tokens from `first` to before `last`.
 struct Range {
   std::uint32_t first = 0, last = 0;
   bool empty() const { return first == last; }
@@ -27,10 +27,10 @@ struct Guard {
 // [@[!]p] opcode[.modifier...] operand, ...;
 struct Instruction {
   std::optional<Guard> guard;
-  std::string_view opcode;                  // all of it: "ld.global.v2.f32"
-  std::vector<std::string_view> modifiers;  // of the opcode: {"ld", "global", "v2", "f32"}
-  std::vector<Range> operands;              // split at commas outside of brackets
-  Range tokens;                             // all, the guard and the semicolon included
+  std::string_view opcode;                  // the whole opcode: "ld.global.v2.f32"
+  std::vector<std::string_view> modifiers;  // its parts: {"ld", "global", "v2", "f32"}
+  std::vector<Range> operands;              // split at commas outside brackets
+  Range tokens;                             // including guard and semicolon
 
   std::string_view name() const { return modifiers.front(); }
   bool has(std::string_view modifier) const;
@@ -47,10 +47,10 @@ struct Statement {
 
 struct ParameterDeclaration {
   std::string_view name;
-  std::uint32_t offset = 0, bytes = 0, alignment = 1;  // as CUDA lays an entry's parameters out
+  std::uint32_t offset = 0, bytes = 0, alignment = 1;  // as CUDA lays out an entry's parameters
 };
 
-// A performance or control directive between a function's head and its body: .maxntid 256, 1, 1
+// A performance or control directive between a function's head and body: .maxntid 256, 1, 1
 struct HeadDirective {
   std::string_view name;
   Range tokens;
@@ -59,10 +59,10 @@ struct HeadDirective {
 struct Function {
   bool entry = false;
   bool defined = false;            // it has a body
-  std::string_view name, linkage;  // linkage: ".visible", ".weak", ".extern" or nothing
+  std::string_view name, linkage;  // linkage: ".visible", ".weak", ".extern" or empty
   std::uint32_t name_token = 0;
-  Range tokens;      // from the linkage to the closing brace, or the semicolon
-  Range parameters;  // within the parentheses; both 0: it has none, not even parentheses
+  Range tokens;      // from the linkage to the closing brace or the semicolon
+  Range parameters;  // inside the parentheses; both 0 if there are none
   std::vector<ParameterDeclaration> declared;
   std::vector<HeadDirective> directives;
   std::uint32_t body = 0;  // the token of the opening brace
@@ -71,7 +71,7 @@ struct Function {
   std::uint32_t line(const Tokens& all) const { return all[name_token].line; }
 };
 
-// A variable or array of the module: .shared .align 4 .b8 tile[1024];
+// A module-scope variable or array: .shared .align 4 .b8 tile[1024];
 struct ModuleVariable {
   std::string_view name, space, linkage;
   std::uint32_t alignment = 1;
@@ -83,18 +83,18 @@ struct Module {
   std::string_view text;
   Tokens tokens;
   std::string_view target;  // sm_90a
-  bool debug = false;       // compiled for a debugger
+  bool debug = false;       // compiled with debug information
   std::uint32_t address_size = 32;
   std::uint32_t version_major = 0, version_minor = 0;
-  std::vector<Function> functions;  // declarations without a body too
+  std::vector<Function> functions;  // including declarations without a body
   std::vector<ModuleVariable> variables;
-  std::vector<std::pair<std::string_view, std::string_view>> aliases;  // name, what it stands for
+  std::vector<std::pair<std::string_view, std::string_view>> aliases;  // alias, target
 
-  // As it stands in the text.
+  // The text of a range.
   std::string_view source(Range range) const;
 };
 
-// Throws PtxError where the text is not PTX that we understand.
+// Throws PtxError if the text is not understood.
 Module parse(std::string_view text);
 
 }  // namespace gangway::transform

@@ -1,4 +1,4 @@
-// The words of a PTX text.
+// PTX tokens.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gangway::transform {
 
-// What is wrong with a text, as "line 7: found '@', expected an instruction".
+// A syntax error: "line 7: found '@', expected an instruction".
 struct PtxError : std::runtime_error {
   PtxError(std::uint32_t line, std::string_view found, std::string_view expected);
 };
@@ -23,21 +23,21 @@ enum class TokenKind {
   end,
 };
 
-// A piece of the text, which has to outlive it.
+// A piece of the text, which must outlive it.
 struct Token {
   TokenKind kind = TokenKind::end;
   std::string_view text;
-  std::uint32_t offset = 0;  // bytes from the text's beginning
+  std::uint32_t offset = 0;  // bytes from the start of the text
   std::uint32_t line = 0;    // from 1
 
   bool is(std::string_view what) const { return text == what; }
   std::uint32_t end() const { return offset + static_cast<std::uint32_t>(text.size()); }
 };
 
-// The value of an integer literal (12, 0x0c, 014, 0b1100, 12U); none: the token is no such.
+// The value of an integer literal (12, 0x0c, 014, 0b1100, 12U). None for other tokens.
 std::optional<std::int64_t> integer_of(const Token& token);
 
-// All tokens, comments left out, `end` last. A NUL ends the text. Throws PtxError.
+// All tokens, without comments; `end` is last. A NUL ends the text. Throws PtxError.
 std::vector<Token> tokens_of(std::string_view text);
 
 }  // namespace gangway::transform

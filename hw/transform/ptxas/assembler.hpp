@@ -1,4 +1,4 @@
-// NVIDIA's ptxas, which makes cubins of PTX.
+// NVIDIA's ptxas, which compiles PTX to cubins.
 #pragma once
 
 #include <atomic>
@@ -12,27 +12,27 @@
 namespace gangway::transform {
 
 struct Assembler {
-  std::string program;   // its file
-  std::string identity;  // what it says of its version, in a line: what it makes depends on it
+  std::string program;   // path of the executable
+  std::string identity;  // its version line, on which the output depends
 };
 
-// $GANGWAY_PTXAS; else that of PATH, of /usr/local/cuda/bin, of the Python environment (Triton's, or that of
-// NVIDIA's packages). None: there is none. A ptxas that is this program (`gangway ptxas`) is passed over.
-// InputError where $GANGWAY_PTXAS cannot be executed or does not say its version.
+// Searches $GANGWAY_PTXAS; else PATH, /usr/local/cuda/bin, and the Python environment (Triton's or NVIDIA's
+// packages). Skips links to this program (`gangway ptxas`). None if there is none. InputError if
+// $GANGWAY_PTXAS cannot run or print its version.
 std::optional<Assembler> find_assembler();
 
 struct Assembled {
-  std::string cubin;      // empty: it was not made
-  std::string trouble;    // then: the first line of the assembler's complaint
-  bool rejected = false;  // it is the text's fault: it will be no better next time
+  std::string cubin;      // empty on failure
+  std::string trouble;    // on failure: the assembler's first error line
+  bool rejected = false;  // the text is at fault; retrying is useless
   bool interrupted = false;
 };
 
-// One text, for one GPU. `options`: as assembler_options() has them. Leaves nothing behind.
+// Compiles one text for one GPU. `options`: from assembler_options(). Leaves no files.
 Assembled assemble(const Assembler& assembler, std::string_view ptx, Architecture architecture,
                    const std::vector<std::string>& options, const std::atomic<bool>* interrupted = nullptr);
 
-// Of the options that a fatbin says its module was compiled with, those that change the code; in their order.
+// The options in a fatbin that affect code generation, in order.
 std::vector<std::string> assembler_options(std::string_view fatbin_options);
 
 }  // namespace gangway::transform

@@ -20,7 +20,7 @@ constexpr int kLookMs = 50;  // how often an interruption is looked for
 class Pipe {
  public:
   Pipe() {
-    if (pipe2(ends_.data(), O_CLOEXEC) != 0) throw RunError("no pipe to be had");
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0) throw RunError("cannot create a pipe");
   }
   ~Pipe() {
     close_write();

@@ -1,4 +1,4 @@
-// Programs whose output is kept.
+// Runs programs and captures their output.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,12 @@
 namespace gangway::transform {
 
 struct Captured {
-  int status = 0;  // of waitpid()
+  int status = 0;  // from waitpid()
   bool started = false, interrupted = false;
-  std::string out, error;  // what it wrote to its standard output and error
+  std::string out, error;  // its standard output and error
 };
 
-// Runs it with nothing on its standard input. Where `interrupted` is set meanwhile, it is killed.
+// Runs a program with empty standard input. Kills it when `interrupted` is set.
 Captured run_captured(const std::vector<std::string>& command, const std::atomic<bool>* interrupted);
 
 }  // namespace gangway::transform

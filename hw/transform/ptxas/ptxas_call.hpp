@@ -1,4 +1,4 @@
-// A command line of ptxas. Files of arguments are those of -optf, and @FILE as nvcc has it.
+// Parses a ptxas command line, including argument files (-optf FILE, and @FILE as nvcc writes).
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 namespace gangway::transform {
 
 struct PtxasCall {
-  std::vector<std::string> arguments;  // files of arguments (@FILE, -optf FILE) replaced by what they hold
-  std::vector<std::size_t> inputs;     // which of them are PTX files that can be read
-  bool whole = true;                   // false: it compiles chosen entries, or a text on the command line
+  std::vector<std::string> arguments;  // with argument files replaced by their content
+  std::vector<std::size_t> inputs;     // indices of the arguments that are readable PTX files
+  bool whole = true;                   // false: compiles selected entries, or text from the command line
 };
 
 PtxasCall read_ptxas_call(const std::vector<std::string>& arguments);

@@ -1,11 +1,11 @@
-// A folder for files that are needed for a moment.
+// A temporary folder.
 #pragma once
 
 #include <string>
 
 namespace gangway::transform {
 
-// In $TMPDIR, else /tmp; this user's alone. Removed with all that is in it. RunError where none can be made.
+// Created in $TMPDIR, else /tmp, for this user only. Removed with its content. RunError if it cannot be made.
 class TemporaryFolder {
  public:
   TemporaryFolder();

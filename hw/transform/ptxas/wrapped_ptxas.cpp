@@ -75,7 +75,7 @@ bool is_called_ptxas(const char* program) {
 
 int wrapped_ptxas(const std::vector<std::string>& arguments, const std::atomic<bool>& interrupted) {
   const auto real = find_assembler();
-  if (!real) throw RunError("no ptxas of NVIDIA's was found beside this one (GANGWAY_PTXAS names it)");
+  if (!real) throw RunError("NVIDIA's ptxas was not found (set GANGWAY_PTXAS to its path)");
   const PtxasCall call = read_ptxas_call(arguments);
   if (!call.whole || call.inputs.empty()) return call_as_it_is(real->program, arguments);
   {

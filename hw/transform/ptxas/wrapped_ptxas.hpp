@@ -1,4 +1,4 @@
-// `gangway ptxas`: NVIDIA's ptxas, with the forms of kernels beside them.
+// `gangway ptxas`: NVIDIA's ptxas, with forms added.
 #pragma once
 
 #include <atomic>
@@ -7,13 +7,13 @@
 
 namespace gangway::transform {
 
-// Calls the real ptxas as it was called, with each PTX file rewritten first. What it writes and its exit code
-// are the real one's: where nothing can be rewritten it is called with the very arguments, and where it does
-// not accept what was rewritten, too, after a line on stderr. `arguments`: without the program's name.
-// Returns the exit code, 130 after an interruption. RunError where there is no real one.
+// Calls the real ptxas with each PTX file rewritten. Output and exit code are those of the real one. If
+// nothing can be rewritten, it gets the original arguments; likewise, after a line on stderr, if it refuses
+// the rewritten text. `arguments`: without the program name. Returns the exit code; 130 after an
+// interruption. RunError if there is no real ptxas.
 int wrapped_ptxas(const std::vector<std::string>& arguments, const std::atomic<bool>& interrupted);
 
-// Whether the program was called by the name of ptxas, through a link.
+// Whether the program was started through a link named ptxas.
 bool is_called_ptxas(const char* program);
 
 }  // namespace gangway::transform

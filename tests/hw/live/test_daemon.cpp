@@ -189,7 +189,7 @@ TEST_CASE("A client returns with its own page, as it was introduced, and with no
   }
   const auto small = answer_to(socket, hello, memory(sizeof(ClientPage) - 4096, kPageSeals));
   REQUIRE(small);
-  CHECK(std::string(small->why_not) == "a client returns with a page that is none");
+  CHECK(std::string(small->why_not) == "the page of a returning client is not valid");
   const auto device = answer_to(socket, hello, Descriptor(open("/dev/zero", O_RDWR)));
   REQUIRE(device);
   CHECK(device->accepted == 0);

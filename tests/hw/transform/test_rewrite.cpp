@@ -223,7 +223,7 @@ TEST_CASE("what no form can do is refused with its place") {
       ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func elsewhere;\n.entry k() { call elsewhere; "
       "ret; }\n";
   CHECK(transform::rewrite(outside).kernels.at(0).refused.at(0).reason ==
-        "it calls a function that the module does not have");
+        "it calls a function that the module lacks");
   const std::string clusters =
       ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() .reqnctapercluster 2, 1, 1 { ret; }\n";
   CHECK(transform::rewrite(clusters).kernels.at(0).refused.at(0).instruction == ".reqnctapercluster 2, 1, 1");

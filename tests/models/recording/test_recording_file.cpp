@@ -212,20 +212,19 @@ TEST_CASE("references to nothing, disorder and other files are refused") {
     return refusal(file);
   };
   const auto damaged = [&](const std::string& what) {
-    return file.string() + ": key 'recording': found " + what + ", expected a recording that is not damaged";
+    return file.string() + ": key 'recording': found " + what + ", expected an undamaged recording";
   };
   CHECK(after("UPDATE works SET stream = 2 WHERE id = 1") ==
-        damaged("table works, row 1: a row that refers to nothing"));
+        damaged("table works, row 1: a reference to a missing row"));
   CHECK(after("UPDATE works SET call = 99 WHERE id = 1") ==
         damaged("table works, row 1: a call that is not there"));
   CHECK(after("UPDATE calls SET length = -1 WHERE id = 2") ==
         damaged("table calls, row 2: a negative length"));
   CHECK(after("UPDATE calls SET gap = 1.5 WHERE id = 2") ==
-        damaged("table calls, row 2: a value that is no whole number"));
+        damaged("table calls, row 2: a value that is not a whole number"));
   CHECK(after("UPDATE calls SET gap = 9223372036854775807 WHERE id = 2") ==
         damaged("table calls, row 2: a time that is too long"));
-  CHECK(after("DELETE FROM calls WHERE id = 2") ==
-        damaged("table calls, row 2: its ids are not counted from 0"));
+  CHECK(after("DELETE FROM calls WHERE id = 2") == damaged("table calls, row 2: ids not counted from 0"));
   CHECK(after("UPDATE streams SET kind = 9") == damaged("table streams, row 0: the kind 9"));
   CHECK(after("UPDATE orders SET recorded = call WHERE recorded IS NOT NULL").find("recorded later") !=
         std::string::npos);
