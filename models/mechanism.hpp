@@ -31,6 +31,10 @@ struct CommandDelays {
   // one of them adds to the drain, in thousandths of a ns; 0: there are none, blocks are persistent.
   std::int64_t claim_ps = 0;
 
+  // What was measured of the kernel's launches, which lives as long as the kernel; null: nothing.
+  const MeasuredLaunches* measured = nullptr;
+  double scale = 1;  // of a measured eviction's delay, and of what is done meanwhile
+
   Duration claims(std::int64_t blocks) const { return {mul_div_ceil(blocks, claim_ps, 1000)}; }
 };
 

@@ -1,18 +1,24 @@
-// A calibration as files: device.yaml and workload.yaml, which experiments use, calibration.json with every
-// median, interval, fit and residual, and samples.csv with every reading.
+// A calibration as files: device.yaml and workload.yaml, which experiments use, samples.csv with every
+// reading, and calibration.json with every median, interval, fit and residual.
 #pragma once
 
 #include <filesystem>
 #include <string>
 
 #include "hw/calibration/calibration.hpp"
+#include "models/input/field.hpp"
 
 namespace gangway {
 
-// Writes the four files into the folder. `name` becomes the device's, `command` says where they come from.
-// Throws RunError when a file cannot be written.
-void write_calibration(const Calibration& calibration, const std::string& name, const std::string& command,
-                       const std::filesystem::path& folder);
+// Writes the first three of them, or then the last one, into the folder. `name` becomes the device's,
+// `command` says where they come from. Throw RunError when a file cannot be written.
+void write_descriptions(const Calibration& calibration, const std::string& name, const std::string& command,
+                        const std::filesystem::path& folder);
+void write_account(const Calibration& calibration, const std::string& name, const std::string& command,
+                   const std::filesystem::path& folder);
+
+// A measured kernel as workload files have it.
+Node measured_kernel(const Kernel& kernel);
 
 // Whether the folder holds a calibration already.
 bool holds_calibration(const std::filesystem::path& folder);
