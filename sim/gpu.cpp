@@ -82,8 +82,10 @@ bool Gpu::evict(Time now, double drawn) {
   if (delays.measured != nullptr && !delays.measured->evictions.empty())
     return evict_as_measured(now, seen, drawn);
   if (resident_->gone <= seen + delays.drain_work) return false;  // done before the drain would end
-  resident_->done = first + block_tasks_in((seen - resident_->started) + delays.drain_work,
-                                           resident_->launch->kernel, delays);
+  const BlockCount done = first + block_tasks_in((seen - resident_->started) + delays.drain_work,
+                                                 resident_->launch->kernel, delays);
+  if (done >= resident_->launch->range.last) return false;  // as where the last rounds are not full
+  resident_->done = done;
   resident_->gone = std::min(resident_->gone, seen + delays.drain + claims_of_rest());
   return true;
 }
@@ -135,9 +137,10 @@ bool Gpu::flag_seen(Time now) {
   const CommandDelays& delays = *resident_->delays;
   if (resident_->gone <= now + delays.drain_work) return false;
   const BlockTime work = worked_ + static_cast<BlockTime>(running_) * ((now - since_) + delays.drain_work).ns;
-  const BlockCount done =
-      block_tasks_in({static_cast<std::int64_t>(work / blocks_)}, resident_->launch->kernel, delays);
-  resident_->done = std::min(resident_->launch->range.first + done, resident_->launch->range.last);
+  const BlockRange range = resident_->launch->range;
+  const BlockCount done = range.first + block_tasks_in({static_cast<std::int64_t>(work / blocks_)},
+                                                       resident_->launch->kernel, delays);
+  resident_->done = std::min(done, range.last);
   resident_->gone = std::min(resident_->gone, now + delays.drain + claims_of_rest());
   return true;
 }

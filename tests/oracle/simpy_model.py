@@ -149,8 +149,10 @@ class Gpu:
         elif kernel.measured.evictions:
             gone = self._drain_as_measured(launch, seen)
         elif launch.end > seen + kernel.drain_work:
-            launch.did = self.mechanism.tasks_in(kernel, seen - launch.start + kernel.drain_work)
-            gone = min(launch.end, seen + kernel.drain + self.mechanism.claims(kernel, launch.tasks - launch.did))
+            done = self.mechanism.tasks_in(kernel, seen - launch.start + kernel.drain_work)
+            if done < launch.tasks:
+                launch.did = done
+                gone = min(launch.end, seen + kernel.drain + self.mechanism.claims(kernel, launch.tasks - launch.did))
         # Decisions come after all other events of an instant, so at launch.start it has begun.
         if env.now < launch.start:
             yield env.timeout(launch.start - env.now)
