@@ -55,7 +55,7 @@ class Reference {
       : stock{{seed, 0}, 5, 30},
         strike{{seed, 1}, 1, 100},
         years{{seed, 2}, 0.25f, 10},
-        sample_(shape.options, 8, seed) {}
+        sample_(shape.options, 64, seed) {}
 
   std::string compare_calls(const float* calls, std::uint64_t first, std::uint64_t count) const {
     return compare(calls, first, count, 1);

@@ -62,11 +62,12 @@ class ImageReference {
       : source(seed), shape_(shape), sample_(shape.pixels(), O::kReads, seed) {}
 
   std::string compare(const typename O::Out* out, std::uint64_t first, std::uint64_t count) const {
+    const auto width = static_cast<std::uint64_t>(shape_.width);
     typename O::Reference reference(source, static_cast<int>(shape_.width), static_cast<int>(shape_.height));
-    return sample_.compare(out, first, count, [&](std::uint64_t i, const typename O::Out& value) {
-      const auto width = static_cast<std::uint64_t>(shape_.width);
-      return reference(static_cast<int>(i % width), static_cast<int>(i / width), value);
-    });
+    return sample_.compare(
+        out, first, count, [width, reference](std::uint64_t i, const typename O::Out& value) mutable {
+          return reference(static_cast<int>(i % width), static_cast<int>(i / width), value);
+        });
   }
 
   typename O::Source source;

@@ -69,7 +69,7 @@ class Sample {
   }
 
   // Compares outputs[0, count), numbered from `first`. `wrong(number, value)` describes a difference from the
-  // reference, empty if equal; several threads call it at once. All outputs, sampled or not, must have been
+  // reference, empty if equal; each thread has a copy of it. All outputs, sampled or not, must have been
   // written. Returns the first difference, or empty.
   template <typename T, typename Wrong>
   std::string compare(const T* outputs, std::uint64_t first, std::uint64_t count, Wrong wrong) const {
@@ -79,9 +79,9 @@ class Sample {
     std::vector<std::future<std::string>> parts;
     for (std::uint64_t t = 0; t < threads; ++t) {
       const std::uint64_t begin = count * t / threads, end = count * (t + 1) / threads;
-      parts.push_back(std::async(threads == 1 ? std::launch::deferred : std::launch::async, [=, this] {
-        return compare_part(outputs + begin, first + begin, end - begin, wrong);
-      }));
+      parts.push_back(std::async(
+          threads == 1 ? std::launch::deferred : std::launch::async,
+          [=, this]() mutable { return compare_part(outputs + begin, first + begin, end - begin, wrong); }));
     }
     std::string difference;
     for (auto& part : parts) {
@@ -93,8 +93,7 @@ class Sample {
 
  private:
   template <typename T, typename Wrong>
-  std::string compare_part(const T* outputs, std::uint64_t first, std::uint64_t count,
-                           const Wrong& wrong) const {
+  std::string compare_part(const T* outputs, std::uint64_t first, std::uint64_t count, Wrong& wrong) const {
     for (std::uint64_t i = 0; i < count; ++i)
       if (is_poison(outputs[i])) return "output " + std::to_string(first + i) + " was not written";
     for (std::uint64_t group = first / stride_; group * stride_ < first + count; ++group) {
