@@ -28,6 +28,7 @@ struct Arguments {
   std::string drain_limit, linger, log, group;
   std::vector<std::string> priorities;
   bool overlap = false, held = false;
+  live::TakeForms forms = live::TakeForms::worth;
 };
 
 // name=value pairs as the mapping that a file would have.
@@ -74,6 +75,7 @@ int serve(const Arguments& arguments) {
   settings.gate.in_flight = arguments.in_flight;
   settings.gate.overlap = arguments.overlap;
   settings.held = arguments.held;
+  settings.forms = arguments.forms;
   if (arguments.channels > 0) settings.gate.channels = arguments.channels;
   settings.gate.drain_limit = time_of("--drain-limit", arguments.drain_limit, settings.gate.drain_limit);
   settings.gate.linger = time_of("--linger", arguments.linger, settings.gate.linger);
@@ -130,6 +132,14 @@ void add_serve(CLI::App& app, int& code) {
                   "an owner of whom nothing was on the device for so long has ended its job (default 1 ms)");
   sub->add_flag("--overlap", arguments->overlap,
                 "the next owner begins as soon as the last one's gate is closed, not when its work is over");
+  sub->add_option("--forms", arguments->forms,
+                  "launches of prepared kernels that can be made to leave before their end: none, those that "
+                  "are worth it (default), or all")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, live::TakeForms>{
+              {"none", live::TakeForms::none}, {"worth", live::TakeForms::worth}, {"all", live::TakeForms::all}},
+          CLI::ignore_case))
+      ->type_name("none|worth|all");
   sub->add_flag("--held", arguments->held,
                 "when the daemon is gone, its clients wait for another one instead of going on unscheduled");
   sub->add_option("--log", arguments->log, "a file for every step, as CSV")->type_name(value_type::kFile);

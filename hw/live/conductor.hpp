@@ -20,6 +20,7 @@ struct Standing {
   bool inside = false;            // a thread may be about to submit
   bool waiting = false;           // a thread is held at the gate
   std::uint64_t outstanding = 0;  // submissions not known to be over
+  std::uint64_t away = 0;         // submissions behind kernels that have left, instead: nothing of it runs
   std::uint64_t deepest = 0;      // on one stream, of those
   std::uint64_t over = 0;         // a count that changes whenever a submission is known to be over
   std::uint64_t job = 0;          // odd: one is under way

@@ -22,6 +22,7 @@ struct DaemonSettings {
   GateSettings gate;
   std::string group;  // its users may connect, too; empty: only root and the daemon's owner
   bool held = false;  // when the daemon is gone, its clients wait for another one; else they go on
+  TakeForms forms = TakeForms::worth;
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may give; others: 0
   std::FILE* log = nullptr;                       // a line for each step (README.md); none: none
   std::FILE* out = stdout;                        // a line for each client that goes; none: none

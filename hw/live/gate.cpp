@@ -7,8 +7,6 @@
 namespace gangway::live {
 namespace {
 
-constexpr std::uint64_t kDestroyed = StreamName::kPerThread;  // of no thread: a stream that left work behind
-
 // What a thread remembers of the page it last used.
 struct Remembered {
   std::uint64_t handle = 0, context = 0;

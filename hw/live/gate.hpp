@@ -116,6 +116,8 @@ class Gate {
   void hold() { permit_.store(&held_); }
   void obey(const PermitPage& permit);
   void forked();  // in the child: no client yet
+  const PermitPage& permit() const { return *permit_.load(); }
+  static constexpr std::uint64_t kDestroyed = StreamName::kPerThread;  // of no thread: a stream that left work
   bool closed() const { return permit_.load()->allowed.load() == 0; }
   ClientPage* page() { return page_.load(); }
   static std::uint64_t submission();  // of the calling thread, under way: a number from 1; else 0

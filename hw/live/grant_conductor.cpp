@@ -59,7 +59,8 @@ class GrantConductor : public Conductor {
     if ((client.seen.job & 1) == 0 || client.unconfirmed) return;
     if (!job.told) {
       arrive(client, job);
-    } else if (!grants_.waits(known.id) && (client.seen.waiting || !client.seen.drained())) {
+    } else if (!grants_.waits(known.id) &&
+               (client.seen.waiting || client.seen.away != 0 || !client.seen.drained())) {
       grants_.returned(known.id);
       tell(Arrived{known.id});
     }

@@ -29,6 +29,13 @@ class RepeatableLaunch {
 // Numbers a control word of the port's pool.
 using Word = std::uint32_t;
 
+// What became of a launch that the port was asked for.
+enum class Submitted : std::uint8_t {
+  no,    // the driver refused, and nothing was submitted
+  held,  // its stream waits for its last block
+  free,  // it runs, but its stream does not wait: it must never be told to leave
+};
+
 // What the book asks of the device of one context. No call waits.
 class LaunchPort {
  public:
@@ -38,8 +45,8 @@ class LaunchPort {
   virtual std::optional<Word> take() = 0;
   virtual void give_back(Word word) = 0;  // nothing on the device reads or writes it any more
   // Launches in the program's stream, and behind that: `number` to gone(stream), a wait for `blocks` in the
-  // word, `number` to done(stream). False: the driver refused, and nothing was submitted.
-  virtual bool launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
+  // word, `number` to done(stream).
+  virtual Submitted launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
                       std::uint32_t number) = 0;
   virtual std::uint32_t gone(std::uint64_t stream) = 0;
   virtual std::uint32_t done(std::uint64_t stream) = 0;
@@ -54,6 +61,8 @@ class LaunchPort {
   virtual std::optional<std::uint32_t> count(Word word) = 0;
   // The program's stream may pass.
   virtual void finish(Word word, std::uint32_t blocks) = 0;
+  virtual void forget(std::uint64_t) {}         // nothing of the stream is left, and nothing will come
+  virtual bool lost() { return false; }         // the context is broken: nothing of it runs any more
 };
 
 class LaunchBook {
@@ -62,6 +71,8 @@ class LaunchBook {
 
   // By a thread that passed the gate. False: nothing was submitted, and the launch has to be made as it is.
   bool launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream);
+  // The program has destroyed the stream; what is left of it goes on.
+  void forget(std::uint64_t stream);
   // What is on the device has to leave, what is launched from now on too; or may go on.
   void leave();
   void go_on();
@@ -80,8 +91,12 @@ class LaunchBook {
   Away away() const;
   // Whether the stream is behind a launch that has left.
   bool stopped(std::uint64_t stream) const;
+  // The number of the stream's latest launch (0: none so far), and whether the one of a number is over.
+  std::uint32_t latest(std::uint64_t stream) const;
+  bool over(std::uint64_t stream, std::uint32_t number) const;
   std::size_t in_stream(std::uint64_t stream) const;  // launches that are not over
   std::uint64_t evictions() const { return evictions_.load(); }
+  std::uint64_t ended() const { return ended_.load(); }  // launches that are over, those of a lost context too
 
  private:
   enum class State {
@@ -105,9 +120,11 @@ class LaunchBook {
     // Of what is launched again, which is the first one only. Taken before any other word, or launches that
     // wait behind would have them all.
     std::optional<Word> spare;
+    bool forgotten = false;
   };
 
   bool step_first(std::uint64_t name, Stream& stream);
+  bool may_go(std::uint64_t name, Stream& stream);
   void left_with(Entry& entry, std::uint32_t count);
   void raise(Stream& stream);
   void lower(Stream& stream);
@@ -116,7 +133,7 @@ class LaunchBook {
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Stream> streams_;
   bool leaving_ = false;
-  std::atomic<std::uint64_t> live_{0}, evictions_{0};
+  std::atomic<std::uint64_t> live_{0}, evictions_{0}, ended_{0};
 };
 
 }  // namespace gangway::live

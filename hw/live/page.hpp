@@ -9,7 +9,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::uint32_t kThreads = 256;   // slots; more threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with work on them at once
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
@@ -40,7 +40,8 @@ struct alignas(64) PermitPage {
       allowed;  // 0: closed; kUnlimited: open; kIntercepted; n: open, at most n submissions in flight
   std::atomic<std::uint32_t> polled;  // the daemon looks by itself: no bell needed
   // An intercepted submission takes a number, and waits until that is admitted.
-  std::atomic<std::uint32_t> epoch;  // of permits: numbers of an earlier one are void
+  // Of permits: numbers of an earlier one are void. While the gate is closed, kernels in forms have to leave.
+  std::atomic<std::uint32_t> epoch;
   std::atomic<std::uint64_t> admitted;
   std::atomic<std::uint32_t> most_channels;  // 0: any number; n: n - 1, and with none nothing is submitted
   std::atomic<std::int64_t> decided;         // when `allowed` was last written (CLOCK_MONOTONIC, ns)
@@ -96,6 +97,13 @@ struct alignas(64) ClientPage {
       unknown;  // functions of the driver that the program found and the gate does not know
   std::atomic<std::uint32_t> orphaned;  // times that its daemon was gone, and how long in all
   std::atomic<std::int64_t> orphaned_ns;
+  // Kernels that can leave. Of the modules that were loaded: those with a form, and those without; launches
+  // in forms, and how often one has left before its end.
+  std::atomic<std::uint32_t> kernels_with_forms, kernels_without;
+  std::atomic<std::uint64_t> formed, evictions;
+  // One more than the epoch of the permit under which the gate is closed and nothing of the client runs:
+  // what is outstanding waits behind kernels that have left.
+  std::atomic<std::uint64_t> gone;
   std::atomic<std::uint64_t> asked;            // numbers that intercepted submissions have taken
   alignas(64) std::atomic<std::uint64_t> job;  // what is scheduled as one; odd: under way
   // Jobs as the program's user means them (gate.hpp, JobsAre). Odd: one is under way; those over are half of

@@ -49,16 +49,16 @@ class FakeContext : public live::LaunchPort {
     faulty(!words_[word].taken, "a word is given back twice");
     words_[word].taken = false;
   }
-  bool launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
-              std::uint32_t number) override {
-    if (random_.below(20) == 0) return false;
+  live::Submitted launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
+                         std::uint32_t number) override {
+    if (random_.below(20) == 0) return live::Submitted::no;
     const auto& fake = static_cast<const FakeLaunch&>(launch);
     Queue& queue = queues_["s" + std::to_string(stream)];
     queue.push_back({Do::kernel, word, fake.id, 0, fake.blocks()});
     queue.push_back({Do::gone, 0, 0, stream, number});
     queue.push_back({Do::wait, word, 0, 0, fake.blocks()});
     queue.push_back({Do::done, 0, 0, stream, number});
-    return true;
+    return live::Submitted::held;
   }
   std::uint32_t gone(std::uint64_t stream) override { return gone_[stream]; }
   std::uint32_t done(std::uint64_t stream) override { return done_[stream]; }

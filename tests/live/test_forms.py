@@ -1,0 +1,122 @@
+"""Kernels that leave before their end, of programs that nobody changed: the stand-in carries their PTX out."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from live_daemon import GANGWAY, STANDIN, Daemon, finish
+
+CLIENT = os.environ.get("GANGWAY_FORMS_CLIENT", "")
+POINTS = os.environ.get("GANGWAY_POINTS", "")
+PTX = Path(__file__).with_name("forms_kernels.ptx")
+LONG = bool(os.environ.get("GANGWAY_LONG"))
+
+# The stand-in's machine code is PTX.
+ASSEMBLER = """#!/bin/sh
+[ "$1" = --version ] && { echo "Cuda compilation tools, release 0.0, V0.0.1"; exit 0; }
+while [ $# -gt 0 ]; do case "$1" in -o) out=$2; shift;; *.ptx) in=$1;; esac; shift; done
+cp "$in" "$out"
+"""
+
+
+@unittest.skipUnless(STANDIN and CLIENT, "there is no stand-in driver")
+class FormsTest(unittest.TestCase):
+    def begin(self, *options, prepared=True):
+        daemon = Daemon(*options)
+        folder = Path(daemon.folder)
+        assembler = folder / "ptxas"
+        assembler.write_text(ASSEMBLER)
+        assembler.chmod(0o755)
+        self.more = {"GANGWAY_CACHE": str(folder / "cache"), "GANGWAY_PTXAS": str(assembler), "FORMS_PTX": str(PTX),
+                     "STANDIN_INTERPRET": "1"}
+        if prepared:
+            subprocess.run([GANGWAY, "prepare", PTX], env=dict(os.environ, **self.more), check=True, capture_output=True)
+        return daemon
+
+    def native(self, *command):
+        done = subprocess.run([CLIENT, *command], capture_output=True, text=True, env=dict(os.environ, LD_LIBRARY_PATH=STANDIN, **self.more))
+        return done.returncode, done.stdout
+
+    def client(self, daemon, name, limit=60):
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            found = [client for client in daemon.status()["clients"] if client["name"] == name]
+            if found:
+                return found[0]
+            time.sleep(0.01)
+        raise AssertionError(name + " does not come")
+
+    def beside_urgent(self, daemon, *command, least=1):
+        """The program beside one that displaces it again and again; what it prints, and its last status."""
+        done = daemon.folder + "/done"
+        program = daemon.start(CLIENT, *command, options=["--name", "program"], **self.more)
+        urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+        seen = self.client(daemon, "program")
+        while program.poll() is None:
+            seen = next((c for c in daemon.status()["clients"] if c["name"] == "program"), seen)
+            time.sleep(0.02)
+        result = finish(program)
+        open(done, "w").close()
+        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+        self.assertGreaterEqual(seen["evictions"], least, (result, seen))
+        return result, seen
+
+
+class Results(FormsTest):
+    def test_the_riskiest_order_of_work_under_evictions(self):
+        for policy in (["piv"], ["frs"]) if LONG else (["piv"],):
+            with self.subTest(policy=policy[0]):
+                daemon = self.begin("--policy", *policy, "--forms", "all")
+                count = "400" if LONG else "60"
+                result, seen = self.beside_urgent(daemon, "riskiest", count, least=20)
+                self.assertEqual(result[:2], self.native("riskiest", count), result[2])
+                self.assertEqual(seen["kernels"]["without"], 0)
+                daemon.end()
+
+    def test_passes_by_all_policies(self):
+        for policy in (["piv"], ["frs"], ["srt"], ["rr"], ["cfs"], ["dprr"], ["edf"], ["stride"], ["piv", "--overlap"],
+                       ["piv", "--in-flight", "4"], ["disengaged-timeslice", "--param", "slice=3 ms"]):
+            with self.subTest(policy=policy):
+                daemon = self.begin("--policy", *policy, "--forms", "all")
+                result, _ = self.beside_urgent(daemon, "passes", "30", least=0)
+                self.assertEqual(result[:2], self.native("passes", "30"), result[2])
+                daemon.end()
+
+    def test_all_kinds_of_launches(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        result, seen = self.beside_urgent(daemon, "kinds", "60")
+        self.assertEqual(result[:2], self.native("kinds", "60"), result[2])
+        self.assertGreater(seen["launches_in_forms"], 30)
+        daemon.end()
+
+    def test_what_a_program_asks_while_its_kernel_has_left(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        result, _ = self.beside_urgent(daemon, "asks", "60")
+        self.assertEqual(result[:2], self.native("asks", "60"), result[2])
+        daemon.end()
+
+    def test_unprepared_programs_run_as_they_are(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all", prepared=False)
+        result, seen = self.beside_urgent(daemon, "passes", "10", least=0)
+        self.assertEqual(result[:2], self.native("passes", "10"), result[2])
+        self.assertEqual((seen["launches_in_forms"], seen["evictions"]), (0, 0))
+        daemon.end()
+
+    def test_only_launches_that_are_worth_it_take_a_form(self):
+        daemon = self.begin("--policy", "piv")
+        result, seen = self.beside_urgent(daemon, "passes", "40", least=0)
+        self.assertEqual(result[:2], self.native("passes", "40"), result[2])
+        self.assertGreater(seen["launches_in_forms"], 10)  # 60 rounds of 64 blocks take the stand-in milliseconds
+        daemon.end()
+        daemon = self.begin("--policy", "piv", "--forms", "none")
+        _, seen = self.beside_urgent(daemon, "passes", "10", least=0)
+        self.assertEqual((seen["launches_in_forms"], seen["kernels"]["with_forms"]), (0, 0))
+        daemon.end()
+
+
+if __name__ == "__main__":
+    unittest.main()
