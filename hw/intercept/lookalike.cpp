@@ -360,3 +360,9 @@ __attribute__((constructor)) void begin() {
 extern "C" __attribute__((visibility("default"))) std::uint64_t gangway_submission() {
   return gangway::intercept::Gate::submission();
 }
+
+// For programs (examples/live/gangway_priority.h): how urgent what they launch from now on is.
+extern "C" __attribute__((visibility("default"))) int gangway_priority(int priority) {
+  gangway::intercept::gate.ask_for_priority(priority);
+  return 1;
+}

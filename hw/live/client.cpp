@@ -105,6 +105,8 @@ Standing LiveClient::look() {
   }
   seen.waiting = page_->waiting.load() != 0;
   seen.submissions = page_->submissions();
+  if (page_->priorities.load(std::memory_order_acquire) != 0)
+    seen.priority = std::clamp(page_->priority.load(), -kMostPriority, std::max(highest_priority, 0));
   seen.asked = page_->asked.load();
   seen.channels = page_->channels.load();
   seen.endless = page_->whole.load() != 0;

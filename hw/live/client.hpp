@@ -84,6 +84,7 @@ class LiveClient : public Port {
   std::uint64_t program = 0;
   Introduction introduction;
   uid_t user = 0;
+  std::int32_t highest_priority = 0;  // that its user may give
   std::string group;  // empty: it is a client of its own
 
  private:

@@ -29,6 +29,7 @@ struct Standing {
   std::uint64_t asked = 0;        // numbers of intercepted submissions
   std::int64_t channels = 0;      // streams and contexts that it has made
   Duration since_arrival = {};    // of the job under way
+  std::optional<std::int32_t> priority = {};  // that the program asked for by itself, and may have
   bool drained() const { return !inside && outstanding == 0; }
 };
 
@@ -137,6 +138,7 @@ class Conductor : protected RefusingOrders {
   virtual void came(ClientId client) = 0;
   virtual void went(ClientId client) = 0;
   virtual void gather() = 0;  // tell() what the standings say
+  virtual void reprioritised() {}
   virtual void decided() {}   // the policy has been told everything
   virtual bool impatient() = 0;
   virtual Duration look_within() const { return Duration::max(); }

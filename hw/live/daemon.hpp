@@ -77,6 +77,7 @@ class Daemon : private Journal {
   void greet(int socket);
   void greet_program(int socket, const Hello& hello, uid_t user);
   void greet_client(int socket, const Hello& hello, const ucred& peer, Descriptor page);
+  std::int32_t highest_priority(uid_t user) const;
   std::string why_not(const Hello& hello, uid_t user) const;  // empty: it may be introduced so
   void tell_status(int socket);
   std::uint32_t number_of(const std::string& name);

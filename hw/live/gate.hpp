@@ -116,6 +116,7 @@ class Gate {
   void hold() { permit_.store(&held_); }
   void obey(const PermitPage& permit);
   void forked();  // in the child: no client yet
+  void ask_for_priority(std::int32_t priority);  // from the program's next job on
   const PermitPage& permit() const { return *permit_.load(); }
   static constexpr std::uint64_t kDestroyed = StreamName::kPerThread;  // of no thread: a stream that left work
   bool closed() const { return permit_.load()->allowed.load() == 0; }
@@ -161,6 +162,7 @@ class Gate {
   std::mutex streams_mutex_;  // which slot is whose; asking the driver, against captures and destruction
   std::mutex places_mutex_;
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
+  std::atomic<std::int64_t> priority_{INT64_MIN};  // that was asked for; none so far
   std::atomic<std::uint64_t> forgotten_{0};  // generation: threads that remember slots look again
 };
 

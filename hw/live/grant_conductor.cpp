@@ -39,6 +39,8 @@ class GrantConductor : public Conductor {
     limit_again();
   }
 
+  void reprioritised() override { limit_again(); }
+
   void gather() override {
     if (parked_ && of(*parked_).closing && closed(*parked_, !settings_.overlap)) parked_.reset();
     if (owner_) look_at_owner();

@@ -102,20 +102,23 @@ bool LaunchBook::may_go(std::uint64_t name, Stream& stream) {
 // True: the stream's first launch is over, and the next one is the first.
 bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   Entry& entry = stream.entries.front();
-  if (reached(port_.done(name), entry.number)) {
-    port_.give_back(entry.word);
+  bool over = false;
+  if (entry.state == State::submitted && reached(port_.gone(name), entry.number)) {
+    // Nobody told it to leave: it came to its end.
+    over = !entry.flagged;
+    if (entry.flagged) port_.ask(entry.word);
+    entry.state = State::asked;
+  }
+  if (!over && (entry.state == State::asked || entry.state == State::again)) {
+    const Word word = entry.state == State::again ? *stream.spare : entry.word;
+    if (const auto count = port_.count(word)) over = left_with(entry, *count);
+  }
+  if (over) {
+    port_.retire(entry.word, name, entry.number);
     stream.entries.pop_front();
     live_.fetch_sub(1);
     ended_.fetch_add(1);
     return true;
-  }
-  if (entry.state == State::submitted && entry.flagged && reached(port_.gone(name), entry.number)) {
-    port_.ask(entry.word);
-    entry.state = State::asked;
-  }
-  if (entry.state == State::asked || entry.state == State::again) {
-    const Word word = entry.state == State::again ? *stream.spare : entry.word;
-    if (const auto count = port_.count(word)) left_with(entry, *count);
   }
   if (entry.state == State::left && !leaving_) {
     lower(stream);
@@ -125,16 +128,16 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   return false;
 }
 
-void LaunchBook::left_with(Entry& entry, std::uint32_t count) {
-  const bool was_again = entry.state == State::again;
+// True: it is over, and its stream about to pass.
+bool LaunchBook::left_with(Entry& entry, std::uint32_t count) {
   entry.done = count;
   if (count < entry.launch->blocks()) {
     entry.state = State::left;
     evictions_.fetch_add(1);
-    return;
+    return false;
   }
-  entry.state = State::over;
-  if (was_again) port_.finish(entry.word, count);
+  if (entry.state == State::again) port_.finish(entry.word, count);
+  return true;
 }
 
 LaunchBook::Away LaunchBook::away() const {

@@ -44,12 +44,13 @@ class LaunchPort {
   // nothing to say. None: all are in use.
   virtual std::optional<Word> take() = 0;
   virtual void give_back(Word word) = 0;  // nothing on the device reads or writes it any more
+  // Likewise once the stream is behind the wait of the launch of that number, which is about to be.
+  virtual void retire(Word word, std::uint64_t stream, std::uint32_t number) = 0;
   // Launches in the program's stream, and behind that: `number` to gone(stream), a wait for `blocks` in the
-  // word, `number` to done(stream).
+  // word. Numbers of a stream go up by 1.
   virtual Submitted launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
                       std::uint32_t number) = 0;
   virtual std::uint32_t gone(std::uint64_t stream) = 0;
-  virtual std::uint32_t done(std::uint64_t stream) = 0;
   // Raises or lowers the flags of words.
   virtual void flag(const std::vector<Word>& words, bool up) = 0;
   // Asks for the count of a word; count() has it some time later, once.
@@ -102,7 +103,6 @@ class LaunchBook {
   enum class State {
     submitted,  // in the program's stream
     asked,      // it has left; is it over?
-    over,       // all its blocks are; its stream is about to pass
     left,       // blocks are left to do
     again,      // these are on the device
   };
@@ -125,7 +125,7 @@ class LaunchBook {
 
   bool step_first(std::uint64_t name, Stream& stream);
   bool may_go(std::uint64_t name, Stream& stream);
-  void left_with(Entry& entry, std::uint32_t count);
+  bool left_with(Entry& entry, std::uint32_t count);
   void raise(Stream& stream);
   void lower(Stream& stream);
 

@@ -14,6 +14,7 @@ inline constexpr std::uint32_t kThreads = 256;   // slots; more threads share a 
 inline constexpr std::uint32_t kStreams = 1024;  // with work on them at once
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
 inline constexpr std::uint32_t kIntercepted = UINT32_MAX - 1;
+inline constexpr std::int32_t kMostPriority = 1000;
 inline constexpr std::uint32_t kMostInFlight = 64;  // that a permit limits to
 inline constexpr std::uint32_t kMostAsked =
     4096;  // intercepted submissions that wait at once; one for each thread
@@ -97,6 +98,9 @@ struct alignas(64) ClientPage {
       unknown;  // functions of the driver that the program found and the gate does not know
   std::atomic<std::uint32_t> orphaned;  // times that its daemon was gone, and how long in all
   std::atomic<std::int64_t> orphaned_ns;
+  // What the program asked for as its priority, and how often it did (0: never).
+  std::atomic<std::int32_t> priority;
+  std::atomic<std::uint32_t> priorities;
   // Kernels that can leave. Of the modules that were loaded: those with a form, and those without; launches
   // in forms, and how often one has left before its end.
   std::atomic<std::uint32_t> kernels_with_forms, kernels_without;

@@ -74,7 +74,7 @@ class Results(FormsTest):
                 count = "400" if LONG else "60"
                 result, seen = self.beside_urgent(daemon, "riskiest", count, least=20)
                 self.assertEqual(result[:2], self.native("riskiest", count), result[2])
-                self.assertEqual(seen["kernels"]["without"], 0)
+                self.assertEqual(seen["kernels_without_forms"], 0)
                 daemon.end()
 
     def test_passes_by_all_policies(self):
@@ -114,7 +114,7 @@ class Results(FormsTest):
         daemon.end()
         daemon = self.begin("--policy", "piv", "--forms", "none")
         _, seen = self.beside_urgent(daemon, "passes", "10", least=0)
-        self.assertEqual((seen["launches_in_forms"], seen["kernels"]["with_forms"]), (0, 0))
+        self.assertEqual((seen["launches_in_forms"], seen["kernels_with_forms"]), (0, 0))
         daemon.end()
 
 

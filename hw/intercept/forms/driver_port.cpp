@@ -11,18 +11,17 @@ namespace {
 
 using live::Word;
 
-constexpr std::uint32_t kWords = 2048, kPlaces = 1024;
+constexpr std::uint32_t kWords = 1 << 16, kReports = 1024;
 constexpr std::size_t kBeside = 8;                    // streams for what is launched again
 constexpr std::size_t kOperations = 64;               // of one call
 constexpr std::uint32_t kUnknown = UINT32_MAX;        // no count is as large
 constexpr std::int64_t kBetweenLooks = 5'000'000;     // ns, at whether the context is broken
 
-CUstreamBatchMemOpParams write_32(CUdeviceptr address, std::uint32_t value, unsigned flags = 0) {
+CUstreamBatchMemOpParams write_32(CUdeviceptr address, std::uint32_t value) {
   CUstreamBatchMemOpParams made{};
   made.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
   made.writeValue.address = address;
   made.writeValue.value = value;
-  made.writeValue.flags = flags;
   return made;
 }
 
@@ -31,15 +30,6 @@ CUstreamBatchMemOpParams write_64(CUdeviceptr address, std::uint64_t value) {
   made.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
   made.writeValue.address = address;
   made.writeValue.value64 = value;
-  return made;
-}
-
-CUstreamBatchMemOpParams wait_32(CUdeviceptr address, std::uint32_t value) {
-  CUstreamBatchMemOpParams made{};
-  made.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-  made.waitValue.address = address;
-  made.waitValue.value = value;
-  made.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
   return made;
 }
 
@@ -56,10 +46,9 @@ bool answers(CUresult result) {
 }  // namespace
 
 struct DriverPort::Seen {
-  std::uint32_t gone[kPlaces], done[kPlaces];
   struct alignas(8) Report {
     std::uint32_t count, flag;
-  } report[kWords];
+  } report[kReports];
   std::uint32_t orders;  // of the own stream that are over
 };
 
@@ -87,19 +76,11 @@ bool DriverPort::allocate() {
   std::memset(seen, 0, sizeof(Seen));
   if (cuda.cuMemHostGetDevicePointer_v2(&seen_address_, seen, 0) != CUDA_SUCCESS) return false;
   if (cuda.cuMemAlloc_v2(&words_, std::size_t{8} * kWords) != CUDA_SUCCESS) return false;
+  if (cuda.cuMemsetD8_v2(words_, 0, std::size_t{8} * kWords) != CUDA_SUCCESS) return false;
   for (Word word = kWords; word-- > 0;) free_.push_back(word);
-  for (std::uint32_t at = kPlaces; at-- > 0;) free_places_.push_back(at);
-  // The first order writes zeros; words are given out when that is over.
-  for (Word first = 0; first < kWords; first += kOperations) {
-    std::vector<CUstreamBatchMemOpParams> zeros;
-    for (Word word = first; word < first + kOperations; ++word) zeros.push_back(write_64(address(word), 0));
-    if (submit(own_, std::move(zeros)) != CUDA_SUCCESS) return false;
-  }
-  if (submit(own_, {write_32(of_host(&seen_->orders), ++orders_)}) != CUDA_SUCCESS) return false;
-  for (const Word word : free_) used_.emplace_back(word, orders_);
-  free_.clear();
-  // Only here: nothing of the context's is under way in this stream but that.
-  return cuda.cuStreamSynchronize(own_) == CUDA_SUCCESS;
+  for (std::uint32_t at = kReports; at-- > 0;) free_reports_.push_back(at);
+  return submit(own_, {write_32(of_host(&seen_->orders), ++orders_)}) == CUDA_SUCCESS &&
+         cuda.cuStreamSynchronize(own_) == CUDA_SUCCESS;
 }
 
 DriverPort::~DriverPort() {
@@ -110,6 +91,9 @@ DriverPort::~DriverPort() {
     if (each != nullptr) cuda.cuStreamDestroy_v2(each);
   if (own_ != nullptr) cuda.cuStreamDestroy_v2(own_);
   if (begun_ != nullptr) cuda.cuEventDestroy_v2(begun_);
+  for (const auto& [stream, place] : places_)
+    for (const auto& [number, each] : place.going) cuda.cuEventDestroy_v2(each);
+  for (CUevent each : events_) cuda.cuEventDestroy_v2(each);
   if (words_ != 0) cuda.cuMemFree_v2(words_);
   if (seen_ != nullptr) cuda.cuMemFreeHost(seen_);
 }
@@ -131,21 +115,16 @@ CUresult DriverPort::submit(CUstream stream, std::vector<CUstreamBatchMemOpParam
   return result;
 }
 
-std::optional<std::uint32_t> DriverPort::place(std::uint64_t stream) {
-  if (const auto known = places_.find(stream); known != places_.end()) return known->second;
-  if (free_places_.empty()) return std::nullopt;
-  const std::uint32_t at = free_places_.back();
-  free_places_.pop_back();
-  seen_->gone[at] = seen_->done[at] = 0;
-  return places_[stream] = at;
+CUevent DriverPort::event() {
+  CUevent made = nullptr;
+  if (events_.empty())
+    return cuda.cuEventCreate(&made, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS ? made : nullptr;
+  made = events_.back();
+  events_.pop_back();
+  return made;
 }
 
-void DriverPort::forget(std::uint64_t stream) {
-  const auto known = places_.find(stream);
-  if (known == places_.end()) return;
-  free_places_.push_back(known->second);
-  places_.erase(known);
-}
+void DriverPort::forget(std::uint64_t stream) { places_.erase(stream); }
 
 // --- Words
 // -------------------------------------------------------------------------------------------------
@@ -159,13 +138,20 @@ std::optional<Word> DriverPort::take() {
   if (free_.empty()) return std::nullopt;
   const Word word = free_.back();
   free_.pop_back();
-  seen_->report[word].count = kUnknown;
   return word;
 }
 
 void DriverPort::give_back(Word word) {
   submit(own_, {write_64(address(word), 0), write_32(of_host(&seen_->orders), ++orders_)});
   used_.emplace_back(word, orders_);
+}
+
+void DriverPort::retire(Word word, std::uint64_t stream, std::uint32_t number) {
+  auto& retired = places_[stream].retired;
+  retired.emplace_back(number, word);
+  for (const std::uint32_t gone = this->gone(stream);
+       !retired.empty() && static_cast<std::int32_t>(gone - retired.front().first) > 0; retired.pop_front())
+    give_back(retired.front().second);
 }
 
 void DriverPort::flag(const std::vector<Word>& words, bool up) {
@@ -179,13 +165,24 @@ void DriverPort::flag(const std::vector<Word>& words, bool up) {
 
 void DriverPort::ask(Word word) {
   const CurrentContext current(context_);
-  note(cuda.cuMemcpyDtoHAsync_v2(&seen_->report[word], address(word), 8, own_));
+  note(report(word, own_));
+}
+
+CUresult DriverPort::report(Word word, CUstream stream) {
+  const std::uint32_t at = free_reports_.back();  // fewer streams than these can be held
+  free_reports_.pop_back();
+  reports_[word] = at;
+  seen_->report[at].count = kUnknown;
+  return cuda.cuMemcpyDtoHAsync_v2(&seen_->report[at], address(word), 8, stream);
 }
 
 std::optional<std::uint32_t> DriverPort::count(Word word) {
-  const std::uint32_t count = read(seen_->report[word].count);
+  const auto awaited = reports_.find(word);
+  if (awaited == reports_.end()) return std::nullopt;
+  const std::uint32_t count = read(seen_->report[awaited->second].count);
   if (count == kUnknown) return std::nullopt;
-  seen_->report[word].count = kUnknown;
+  free_reports_.push_back(awaited->second);
+  reports_.erase(awaited);
   return count;
 }
 
@@ -197,22 +194,28 @@ void DriverPort::finish(Word word, std::uint32_t blocks) { submit(own_, {write_3
 live::Submitted DriverPort::launch(const live::RepeatableLaunch& launch, std::uint64_t stream, Word word,
                                    std::uint32_t number) {
   const auto& formed = static_cast<const FormedLaunch&>(launch);
-  const auto at = place(stream);
-  if (!at || formed.submit(formed.stream(), address(word), 0) != CUDA_SUCCESS) return live::Submitted::no;
-  const CUresult held =
-      submit(formed.stream(), {write_32(of_host(&seen_->gone[*at]), number), wait_32(address(word), formed.blocks()),
-                               write_32(of_host(&seen_->done[*at]), number, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)});
-  return held == CUDA_SUCCESS ? live::Submitted::held : live::Submitted::free;
+  const CUevent behind = event();
+  if (behind == nullptr || free_reports_.empty()) return live::Submitted::no;
+  if (formed.submit(formed.stream(), address(word), 0) != CUDA_SUCCESS) {
+    events_.push_back(behind);
+    return live::Submitted::no;
+  }
+  if (cuda.cuEventRecord(behind, formed.stream()) != CUDA_SUCCESS ||
+      cuda.cuStreamWaitValue32_v2(formed.stream(), address(word), formed.blocks(), CU_STREAM_WAIT_VALUE_GEQ) !=
+          CUDA_SUCCESS)
+    return live::Submitted::free;
+  places_[stream].going.emplace_back(number, behind);
+  return live::Submitted::held;
 }
 
 std::uint32_t DriverPort::gone(std::uint64_t stream) {
-  const auto known = places_.find(stream);
-  return known == places_.end() ? 0 : read(seen_->gone[known->second]);
-}
-
-std::uint32_t DriverPort::done(std::uint64_t stream) {
-  const auto known = places_.find(stream);
-  return known == places_.end() ? 0 : read(seen_->done[known->second]);
+  Place& its = places_[stream];
+  while (!its.going.empty() && cuda.cuEventQuery(its.going.front().second) != CUDA_ERROR_NOT_READY) {
+    its.gone = its.going.front().first;
+    events_.push_back(its.going.front().second);
+    its.going.pop_front();
+  }
+  return its.gone;
 }
 
 // The word is written in the own stream, so that an order to leave comes behind it.
@@ -221,14 +224,14 @@ bool DriverPort::again(const live::RepeatableLaunch& launch, std::uint64_t strea
   const CurrentContext current(context_);
   const auto& formed = static_cast<const FormedLaunch&>(launch);
   CUstream beside = beside_[stream % beside_.size()];
-  seen_->report[word].count = kUnknown;
+  if (free_reports_.empty()) return false;
   CUresult result = submit(own_, {write_64(address(word), first)});
   if (result == CUDA_SUCCESS) result = cuda.cuEventRecord(begun_, own_);
   if (result == CUDA_SUCCESS) result = cuda.cuStreamWaitEvent(beside, begun_, 0);
   if (result == CUDA_SUCCESS) result = formed.submit(beside, address(word), first);
   note(result);
   if (result != CUDA_SUCCESS) return false;
-  note(cuda.cuMemcpyDtoHAsync_v2(&seen_->report[word], address(word), 8, beside));
+  note(report(word, beside));
   return true;
 }
 

@@ -5,7 +5,7 @@
 namespace gangway::intercept {
 namespace {
 
-constexpr std::size_t kAtFirst = 1024;  // places for handles
+constexpr std::size_t kFirstPlaces = 1024;  // places for handles
 constexpr std::string_view kForm = "prologue";
 
 const transform::Form* form_of(const transform::KernelForms& kernel) {
@@ -95,7 +95,7 @@ LoadedKernels::Slot& LoadedKernels::slot(Table& table, void* function) const {
 // The lock is held.
 void LoadedKernels::put(void* function, std::shared_ptr<FormedKernel> kernel, void* module) {
   if (tables_.empty() || tables_.back()->used * 2 > tables_.back()->slots.size()) {
-    auto larger = std::make_unique<Table>(tables_.empty() ? kAtFirst : tables_.back()->slots.size() * 2);
+    auto larger = std::make_unique<Table>(tables_.empty() ? kFirstPlaces : tables_.back()->slots.size() * 2);
     if (!tables_.empty())
       for (Slot& each : tables_.back()->slots)
         if (void* const is = each.function.load(); is != nullptr && each.kernel.load() != nullptr) {

@@ -31,6 +31,7 @@ namespace gangway::intercept {
   X(cuStreamGetFlags)                                                                                       \
   X(cuStreamGetCtx)                                                                                         \
   X(cuStreamWaitEvent)                                                                                      \
+  X(cuStreamWaitValue32_v2)                                                                                 \
   X(cuStreamBatchMemOp_v2)                                                                                  \
   X(cuEventCreate)                                                                                          \
   X(cuEventDestroy_v2)                                                                                      \
