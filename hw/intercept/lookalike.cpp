@@ -108,10 +108,11 @@ struct Submits<I, K, Thread, CUresult(A...)> {
       const auto kernel = kernel_of(arguments...);
       if (kept()) keeper()->submits(name);
       if (kernel == nullptr) return submit(as_it_is);
-      const live::LaunchKeeper::Launching launching(*keeper());
+      keeper()->let_others_be_alone();
       return submit([&](const Pass& pass) {
         const LaunchCall call = launch_call(arguments...);
         if (!pass.engaged) return real(arguments...);
+        const live::LaunchKeeper::Launching launching(*keeper());
         if (launching.allowed() && forms->launch(*kernel, call, name)) return CUDA_SUCCESS;
         return forms->original(*kernel, call, name, [&] { return real(arguments...); });
       });

@@ -111,6 +111,8 @@ class Conductor : protected RefusingOrders {
   State state(ClientId client) const;  // of one that is there
   // Whether a client's arrival is so urgent that the caller should rather look all the time than be rung for.
   virtual bool alert() const { return false; }
+  // Whether clients ever have to leave the device.
+  virtual bool closes_gates() const { return true; }
 
  protected:
   struct Client {

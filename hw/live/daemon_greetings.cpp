@@ -111,7 +111,7 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.version = kVersion;
   welcome.accepted = 1;
   welcome.program = ++programs_so_far_;
-  welcome.forms = static_cast<std::uint32_t>(settings_.forms);
+  welcome.forms = static_cast<std::uint32_t>(conductor_->closes_gates() ? settings_.forms : TakeForms::none);
   welcome.daemon = origin_;
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
   programs_[welcome.program] = {

@@ -172,18 +172,16 @@ bool LaunchKeeper::launch(std::uint64_t context, const StreamName& stream,
   return true;
 }
 
-LaunchKeeper::Launching::Launching(LaunchKeeper& keeper) : keeper_(keeper) {
-  const std::int64_t began = monotonic_ns();
-  do {
-    keeper_.launching_.fetch_add(1);
-    if (keeper_.alone_.load() == 0 && alone_here == 0) {
-      allowed_ = true;
-      return;
-    }
-    keeper_.launching_.fetch_sub(1);
-    if (alone_here != 0) return;
+void LaunchKeeper::let_others_be_alone() {
+  if (alone_.load() == 0 || alone_here != 0) return;
+  for (const std::int64_t began = monotonic_ns(); alone_.load() != 0 && monotonic_ns() - began < kWaitsForAlone;)
     sleep_ns(kBetweenTries);
-  } while (monotonic_ns() - began < kWaitsForAlone);
+}
+
+LaunchKeeper::Launching::Launching(LaunchKeeper& keeper) : keeper_(keeper) {
+  keeper_.launching_.fetch_add(1);
+  allowed_ = keeper_.alone_.load() == 0;
+  if (!allowed_) keeper_.launching_.fetch_sub(1);
 }
 
 LaunchKeeper::Launching::~Launching() {

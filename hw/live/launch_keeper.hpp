@@ -45,8 +45,10 @@ class LaunchKeeper {
   // By a thread that passed the gate and holds a Launching. False: the launch has to be made as it is.
   bool launch(std::uint64_t context, const StreamName& stream, std::unique_ptr<RepeatableLaunch> launch);
 
-  // Held from before a thread passes the gate until its launch is submitted. Waits for calls that are made
-  // alone, but not for long.
+  // Before a thread passes the gate with a launch: calls that are made alone are mostly short, and behind one
+  // the launch could take no form.
+  void let_others_be_alone();
+  // Held by a thread that has passed it until its launch is submitted.
   class Launching {
    public:
     explicit Launching(LaunchKeeper& keeper);

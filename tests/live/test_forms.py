@@ -118,5 +118,72 @@ class Results(FormsTest):
         daemon.end()
 
 
+class Deaths(FormsTest):
+    @unittest.skipUnless(POINTS, "there is no look-alike with points")
+    def test_a_client_that_dies_at_any_point_of_an_eviction_harms_nobody(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all", "--drain-limit", "30 ms")
+        links = daemon.folder + "/points"
+        os.mkdir(links)
+        os.symlink(POINTS + "/libgangway-lookalike.so", links + "/libcuda.so.1")
+        os.symlink(STANDIN + "/libcuda.so.1", links + "/libgangway-real-cuda.so.1")
+        done = daemon.folder + "/done"
+        urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+        self.client(daemon, "urgent")
+        for point in ("launched", "told-to-leave", "evicted", "gone", "may-go-on", "again"):
+            victim = subprocess.Popen([CLIENT, "riskiest", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                      env=daemon.environment(GANGWAY_SOCKET=daemon.socket, GANGWAY_DIE_AT=point, GANGWAY_FORMS="all", **self.more)
+                                      | {"LD_LIBRARY_PATH": links + ":" + STANDIN})
+            code, out, err = finish(victim)
+            self.assertEqual(code, -signal.SIGKILL, (point, out, err))
+            self.assertIsNone(urgent.poll(), point)
+            self.assertIsNone(daemon.process.poll(), point)
+        open(done, "w").close()
+        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+        _, err, _ = daemon.end()
+        self.assertEqual(err, "")
+
+    def test_a_client_that_is_killed_while_it_is_evicted(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        done = daemon.folder + "/done"
+        urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+        rng = random.Random(3)
+        for _ in range(10):
+            victim = daemon.start(CLIENT, "riskiest", "100000", options=["--name", "victim"], **self.more)
+            process = self.client(daemon, "victim")["process"]
+            time.sleep(rng.uniform(0.1, 0.6))
+            os.kill(process, signal.SIGKILL)
+            self.assertNotEqual(finish(victim)[0], 0)
+        self.assertIsNone(urgent.poll())
+        open(done, "w").close()
+        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+        daemon.end()
+
+    def test_nothing_is_lost_with_a_daemon(self):
+        """Daemons are killed while kernels have left; a client that is held goes on under the next one, others at once."""
+        for held in ([], ["--held"]):
+            with self.subTest(held=held):
+                daemon = self.begin("--policy", "piv", "--forms", "all", *held)
+                done = daemon.folder + "/done"
+                program = daemon.start(CLIENT, "riskiest", "80", options=["--name", "program"], **self.more)
+                urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+                for _ in range(4):
+                    seen = self.client(daemon, "program")
+                    end = time.monotonic() + 60
+                    while time.monotonic() < end and program.poll() is None and seen["evictions"] < 3:
+                        seen = self.client(daemon, "program")
+                        time.sleep(0.01)
+                    if program.poll() is not None:
+                        break
+                    daemon.process.send_signal(signal.SIGKILL)
+                    daemon.process.communicate()
+                    time.sleep(0.3)
+                    daemon.serve("--policy", "piv", "--forms", "all", *held)
+                result = finish(program)
+                self.assertEqual(result[:2], self.native("riskiest", "80"), result[2])
+                open(done, "w").close()
+                self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+                daemon.end()
+
+
 if __name__ == "__main__":
     unittest.main()

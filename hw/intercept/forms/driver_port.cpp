@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "hw/live/kill_points.hpp"
 #include "hw/live/monotonic.hpp"
 
 namespace gangway::intercept {
@@ -117,6 +118,7 @@ CUresult DriverPort::submit(CUstream stream, std::vector<CUstreamBatchMemOpParam
 
 CUevent DriverPort::event() {
   CUevent made = nullptr;
+  const RelaxedCapture relaxed;
   if (events_.empty())
     return cuda.cuEventCreate(&made, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS ? made : nullptr;
   made = events_.back();
@@ -232,6 +234,7 @@ bool DriverPort::again(const live::RepeatableLaunch& launch, std::uint64_t strea
   note(result);
   if (result != CUDA_SUCCESS) return false;
   note(report(word, beside));
+  GANGWAY_POINT("again");
   return true;
 }
 

@@ -52,7 +52,7 @@ bool copy_buffer(void** extra, std::vector<std::byte>& parameters, std::uint32_t
 
 std::unique_ptr<FormedLaunch> FormedLaunch::of(const LaunchCall& call, CUstream stream, CUfunction function,
                                                const transform::KernelForms& kernel,
-                                               const transform::Form& form) {
+                                               const transform::Form& form, std::uint32_t most) {
   const std::uint64_t blocks = std::uint64_t{call.grid[0]} * call.grid[1] * call.grid[2];
   if (blocks == 0 || blocks > kMostBlocks || call.grid[1] > 65535 || call.grid[2] > 65535) return nullptr;
   if (form.one_dimension && (call.grid[1] != 1 || call.grid[2] != 1)) return nullptr;
@@ -84,6 +84,7 @@ std::unique_ptr<FormedLaunch> FormedLaunch::of(const LaunchCall& call, CUstream 
   std::copy_n(call.block, 3, made->block_);
   made->shared_bytes_ = call.shared_bytes + form.shared_bytes;
   made->blocks_ = static_cast<std::uint32_t>(blocks);
+  made->most_ = most;
   made->hidden_ = form.hidden.offset;
   return made;
 }
@@ -99,7 +100,7 @@ CUresult FormedLaunch::submit(CUstream where, CUdeviceptr control, std::uint32_t
   std::size_t bytes = parameters.size();
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                    CU_LAUNCH_PARAM_END};
-  const unsigned blocks = blocks_ - first;
+  const unsigned blocks = most_ == 0 ? blocks_ - first : std::min(most_, blocks_ - first);
   if (attributes_.empty())
     return cuda.cuLaunchKernel(function_, blocks, 1, 1, block_[0], block_[1], block_[2], shared_bytes_, where,
                                nullptr, extra);

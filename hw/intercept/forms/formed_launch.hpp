@@ -24,9 +24,11 @@ struct LaunchCall {
 class FormedLaunch : public live::RepeatableLaunch {
  public:
   // `function`: the form's entry. `stream`: the program's, which is a default stream's special name where it
-  // is one. None: the call is of a kind that no form takes, or its parameters cannot be read.
+  // is one. `most`: blocks to be launched at once; 0: one for each that is left to do. None: the call is of a
+  // kind that no form takes, or its parameters cannot be read.
   static std::unique_ptr<FormedLaunch> of(const LaunchCall& call, CUstream stream, CUfunction function,
-                                          const transform::KernelForms& kernel, const transform::Form& form);
+                                          const transform::KernelForms& kernel, const transform::Form& form,
+                                          std::uint32_t most);
 
   std::uint32_t blocks() const override { return blocks_; }
   CUstream stream() const { return stream_; }
@@ -37,7 +39,7 @@ class FormedLaunch : public live::RepeatableLaunch {
   CUfunction function_ = nullptr;
   CUstream stream_ = nullptr;
   unsigned grid_[3] = {1, 1, 1}, block_[3] = {1, 1, 1}, shared_bytes_ = 0;
-  std::uint32_t blocks_ = 0, hidden_ = 0;
+  std::uint32_t blocks_ = 0, most_ = 0, hidden_ = 0;
   std::vector<CUlaunchAttribute> attributes_;
   std::vector<std::byte> parameters_;  // the kernel's own, and room for the hidden ones
 };

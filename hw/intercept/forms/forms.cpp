@@ -89,16 +89,22 @@ void Forms::set_attribute(void* function, CUfunction_attribute attribute, int va
                           bool kernel) {
   const auto formed = kernels_.kernel(function);
   if (formed == nullptr) return;
-  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-    value += static_cast<int>(formed->form.shared_bytes);
-  if (kernel)
-    cuda.cuKernelSetAttribute(attribute, value, reinterpret_cast<CUkernel>(formed->function), device);
-  else
-    cuda.cuFuncSetAttribute(formed->function, attribute, value);
+  for (const ReadyForm* form : {&formed->prologue, &formed->loop}) {
+    if (form->function == nullptr) continue;
+    const bool shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    const int its = value + (shared ? static_cast<int>(form->form.shared_bytes) : 0);
+    if (kernel)
+      cuda.cuKernelSetAttribute(attribute, its, reinterpret_cast<CUkernel>(form->function), device);
+    else
+      cuda.cuFuncSetAttribute(form->function, attribute, its);
+  }
 }
 
 void Forms::set_cache(void* function, CUfunc_cache config) {
-  if (const auto formed = kernels_.kernel(function)) cuda.cuFuncSetCacheConfig(formed->function, config);
+  const auto formed = kernels_.kernel(function);
+  if (formed == nullptr) return;
+  for (const ReadyForm* form : {&formed->prologue, &formed->loop})
+    if (form->function != nullptr) cuda.cuFuncSetCacheConfig(form->function, config);
 }
 
 // --- Launches
@@ -133,7 +139,13 @@ bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::Str
   const std::uint64_t context = driver_.current_context();
   const std::uint64_t its = stream.context != 0 ? stream.context : driver_.context(stream);
   if (context == 0 || its != context) return false;
-  auto formed = FormedLaunch::of(call, handle(stream), kernel.function, kernel.kernel, kernel.form);
+  const ReadyForm& form = kernel.form(blocks(call));
+  const bool loops = &form == &kernel.loop;
+  const std::uint32_t most =
+      loops ? kernel.resident(call.block[0] * call.block[1] * call.block[2], call.shared_bytes + form.form.shared_bytes)
+            : 0;
+  if (loops && most == 0) return false;
+  auto formed = FormedLaunch::of(call, handle(stream), form.function, kernel.kernel, form.form, most);
   if (formed == nullptr) return false;
   const bool measured = take_ == Take::worth && begins(kernel, stream);
   const bool launched = keeper_.launch(context, stream, std::move(formed));

@@ -33,6 +33,7 @@ bool KernelTimes::begins(CUcontext context, CUstream stream, std::uint64_t evict
 }
 
 bool KernelTimes::create() {
+  const RelaxedCapture relaxed;
   if (cuda.cuEventCreate(&begin_, CU_EVENT_DEFAULT) != CUDA_SUCCESS) begin_ = nullptr;
   if (begin_ == nullptr || cuda.cuEventCreate(&end_, CU_EVENT_DEFAULT) == CUDA_SUCCESS) return begin_ != nullptr;
   cuda.cuEventDestroy_v2(begin_);

@@ -6,21 +6,39 @@ namespace gangway::intercept {
 namespace {
 
 constexpr std::size_t kFirstPlaces = 1024;  // places for handles
-constexpr std::string_view kForm = "prologue";
 
-const transform::Form* form_of(const transform::KernelForms& kernel) {
+const transform::Form* form_of(const transform::KernelForms& kernel, std::string_view name) {
   for (const transform::Form& form : kernel.forms)
-    if (form.form == kForm) return &form;
+    if (form.form == name) return &form;
   return nullptr;
+}
+
+bool leaves(const transform::KernelForms& kernel) {
+  return form_of(kernel, "prologue") != nullptr || form_of(kernel, "loop") != nullptr;
 }
 
 }  // namespace
 
 FormedModule::FormedModule(FoundForms found, bool library) : found_(std::move(found)), library_(library) {
   for (const transform::KernelForms& kernel : found_.kernels) {
-    if (form_of(kernel) != nullptr) ++with_forms_;
+    if (leaves(kernel)) ++with_forms_;
     for (const transform::Form& form : kernel.forms) hidden_.insert(form.entry);
   }
+}
+
+ReadyForm FormedModule::ready(const transform::KernelForms& kernel, std::string_view name) const {
+  const transform::Form* const form = form_of(kernel, name);
+  if (form == nullptr) return {};
+  ReadyForm made{*form, nullptr};
+  if (library_) {
+    CUkernel entry = nullptr;
+    if (cuda.cuLibraryGetKernel(&entry, static_cast<CUlibrary>(handle_), form->entry.c_str()) == CUDA_SUCCESS)
+      made.function = reinterpret_cast<CUfunction>(entry);
+  } else if (cuda.cuModuleGetFunction(&made.function, static_cast<CUmodule>(handle_), form->entry.c_str()) !=
+             CUDA_SUCCESS) {
+    made.function = nullptr;
+  }
+  return made;
 }
 
 std::shared_ptr<FormedKernel> FormedModule::kernel(const std::string& name) {
@@ -28,25 +46,30 @@ std::shared_ptr<FormedKernel> FormedModule::kernel(const std::string& name) {
   if (const auto known = kernels_.find(name); known != kernels_.end()) return known->second;
   std::shared_ptr<FormedKernel>& made = kernels_[name];
   for (const transform::KernelForms& kernel : found_.kernels) {
-    const transform::Form* const form = kernel.kernel == name ? form_of(kernel) : nullptr;
-    if (form == nullptr) continue;
-    CUfunction function = nullptr;
-    CUresult result = CUDA_ERROR_NOT_FOUND;
-    if (library_) {
-      CUkernel entry = nullptr;
-      result = cuda.cuLibraryGetKernel(&entry, static_cast<CUlibrary>(handle_), form->entry.c_str());
-      function = reinterpret_cast<CUfunction>(entry);
-    } else {
-      result = cuda.cuModuleGetFunction(&function, static_cast<CUmodule>(handle_), form->entry.c_str());
-    }
-    if (result != CUDA_SUCCESS) break;
-    made = std::make_shared<FormedKernel>();
-    made->kernel = kernel;
-    made->form = *form;
-    made->function = function;
+    if (kernel.kernel != name || !leaves(kernel)) continue;
+    auto formed = std::make_shared<FormedKernel>();
+    formed->kernel = kernel;
+    formed->prologue = ready(kernel, "prologue");
+    formed->loop = ready(kernel, "loop");
+    if (formed->prologue.function != nullptr || formed->loop.function != nullptr) made = std::move(formed);
     break;
   }
   return made;
+}
+
+std::uint32_t FormedKernel::resident(unsigned threads, std::size_t shared_bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto known = resident_.find({threads, shared_bytes});
+  if (known != resident_.end()) return known->second;
+  int on_one = 0, multiprocessors = 0;
+  CUdevice device = 0;
+  const bool asked =
+      cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+      cuda.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) ==
+          CUDA_SUCCESS &&
+      cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(&on_one, loop.function, static_cast<int>(threads),
+                                                       shared_bytes) == CUDA_SUCCESS;
+  return resident_[{threads, shared_bytes}] = asked ? static_cast<std::uint32_t>(on_one * multiprocessors) : 0;
 }
 
 // --- Handles

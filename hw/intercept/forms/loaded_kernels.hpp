@@ -16,12 +16,29 @@
 
 namespace gangway::intercept {
 
+// A form of a kernel, ready to be launched.
+struct ReadyForm {
+  transform::Form form;
+  CUfunction function = nullptr;  // its entry, or the CUkernel of that; null: the kernel has no such form
+};
+
 // A kernel that has a form; what is said of it holds for a module, or for a library in all contexts.
 struct FormedKernel {
   transform::KernelForms kernel;
-  transform::Form form;
-  CUfunction function = nullptr;  // the form's entry, or the CUkernel of it
+  ReadyForm prologue, loop;
   KernelTimes times;
+
+  // For a launch of so many blocks. Each block that is refused costs about a nanosecond when a prologue leaves.
+  const ReadyForm& form(std::uint64_t blocks) const {
+    constexpr std::uint64_t kMany = 50'000;
+    return prologue.function == nullptr || (blocks > kMany && loop.function != nullptr) ? loop : prologue;
+  }
+  // Blocks of the loop that the GPU has room for at once; 0: not known.
+  std::uint32_t resident(unsigned threads, std::size_t shared_bytes);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<unsigned, std::size_t>, std::uint32_t> resident_;
 };
 
 // A module or library that was loaded.
@@ -40,6 +57,8 @@ class FormedModule {
 
  private:
   FoundForms found_;
+  ReadyForm ready(const transform::KernelForms& kernel, std::string_view form) const;
+
   const bool library_;
   void* handle_ = nullptr;
   std::size_t with_forms_ = 0;

@@ -44,6 +44,7 @@ namespace gangway::intercept {
   X(cuModuleGetFunction)                                                                                    \
   X(cuModuleUnload)                                                                                         \
   X(cuLibraryLoadData)                                                                                      \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                            \
   X(cuLibraryGetKernel)                                                                                     \
   X(cuFuncSetAttribute)                                                                                     \
   X(cuFuncGetAttribute)                                                                                     \
