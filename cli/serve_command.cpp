@@ -28,6 +28,7 @@ struct Arguments {
   std::string drain_limit, linger, log, group;
   std::vector<std::string> priorities;
   bool overlap = false, held = false;
+  live::TakeForms forms = live::TakeForms::worth;
 };
 
 // name=value pairs as the mapping that a file would have.
@@ -74,6 +75,7 @@ int serve(const Arguments& arguments) {
   settings.gate.in_flight = arguments.in_flight;
   settings.gate.overlap = arguments.overlap;
   settings.held = arguments.held;
+  settings.forms = arguments.forms;
   if (arguments.channels > 0) settings.gate.channels = arguments.channels;
   settings.gate.drain_limit = time_of("--drain-limit", arguments.drain_limit, settings.gate.drain_limit);
   settings.gate.linger = time_of("--linger", arguments.linger, settings.gate.linger);
@@ -130,6 +132,16 @@ void add_serve(CLI::App& app, int& code) {
                   "a grant ends when nothing of its job was on the device for this long (default 1 ms)");
   sub->add_flag("--overlap", arguments->overlap,
                 "the next owner starts when the previous one's gate is closed, not when its work is over");
+  sub->add_option(
+         "--forms", arguments->forms,
+         "which launches of prepared kernels take a form that can leave early: none, those that are worth it "
+         "(default), or all")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, live::TakeForms>{{"none", live::TakeForms::none},
+                                                                         {"worth", live::TakeForms::worth},
+                                                                         {"all", live::TakeForms::all}},
+                                  CLI::ignore_case))
+      ->type_name("none|worth|all");
   sub->add_flag("--held", arguments->held,
                 "if the daemon ends, its clients wait for a new one instead of continuing unscheduled");
   sub->add_option("--log", arguments->log, "CSV file for every step")->type_name(value_type::kFile);

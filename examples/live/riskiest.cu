@@ -1,8 +1,8 @@
 // Work whose order matters, for a gate to interrupt at random moments: a kernel of 50 ms, one that depends on
 // it, an event, a second stream that waits for it, a copy out; each pass is checked. Meanwhile another thread
-// allocates, pins, captures and launches graphs, and loads modules. riskiest SECONDS prints passes, wrong
-// results and passes a second; it ends early when the file given as second argument exists. nvcc -arch=sm_90
-// -std=c++17 -lcuda
+// allocates, pins, captures and launches graphs, and loads modules. riskiest SECONDS [FILE [GRAIN]] prints
+// passes, wrong results and passes a second; it ends early when the file exists. With a grain, the long
+// kernel has blocks of so many us. nvcc -arch=sm_90 -std=c++17 -lcuda
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <unistd.h>
@@ -114,6 +114,9 @@ struct Side {
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
   const char* end = argc > 2 ? argv[2] : "";
+  // Blocks of so many us; 0: all are there at once, and none can leave before the kernel's end.
+  const long long grain = argc > 3 ? std::atoll(argv[3]) : 0;
+  const unsigned blocks = grain > 0 ? static_cast<unsigned>(132 * 8 * 50'000 / grain) : 132;
   unsigned *p, *q, *r, *out;
   OK(cudaMalloc(&p, n * 4));
   OK(cudaMalloc(&q, n * 4));
@@ -133,7 +136,7 @@ int main(int argc, char** argv) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   for (; passed() < seconds && (*end == '\0' || access(end, F_OK) != 0); ++passes) {
-    first<<<132, 256, 0, a>>>(p, passes, 50'000'000);
+    first<<<blocks, 256, 0, a>>>(p, passes, grain > 0 ? grain * 1000 : 50'000'000);
     second<<<n / 256, 256, 0, a>>>(p, q);
     OK(cudaEventRecord(done, a));
     OK(cudaStreamWaitEvent(b, done, 0));

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "hw/intercept/forms/real_calls.hpp"
+
 namespace gangway::intercept {
 namespace {
 
@@ -30,6 +32,7 @@ void find_driver() {
   }
   for (Intercepted& function : intercepted) function.real = dlsym(library, function.symbol);
   driver.find(library);
+  find_real_calls(library);
 }
 
 void RealDriver::find(void* library) {

@@ -11,6 +11,8 @@
 #include <type_traits>
 
 #include "hw/intercept/driver.hpp"
+#include "hw/intercept/forms/launch_calls.hpp"
+#include "hw/intercept/forms/module_calls.hpp"
 #include "hw/intercept/known_driver.hpp"
 #include "hw/intercept/ranges.hpp"
 
@@ -47,7 +49,13 @@ enum class Event {
   context_created,
   context_destroyed,
   primary_reset,
-  addresses
+  addresses,
+  loads,
+  finds,
+  lists,
+  sets,
+  event_recorded,
+  event_awaited
 };
 
 // Functions with these endings take the default stream as the thread's own.
@@ -88,12 +96,42 @@ struct Submits<I, K, Thread, CUresult(A...)> {
     StreamName name;
     if constexpr (K != Kind::pin) name = name_of(stream_in(arguments...), Thread);
     const live::Submission submission{K == Kind::pin ? nullptr : &name, waits};
-    const Pass pass = gate.enter(submission);
-    if (pass.refused) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    const CUresult result = real(arguments...);
-    gate.leave(pass, submission, result == CUDA_SUCCESS);
-    if (waits && result == CUDA_SUCCESS) gate.after();
-    return result;
+    const auto submit = [&](const auto& call) {
+      const Pass pass = gate.enter(submission);
+      if (pass.refused) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+      const CUresult result = call(pass);
+      gate.leave(pass, submission, result == CUDA_SUCCESS);
+      return result;
+    };
+    const auto as_it_is = [&](const Pass&) { return real(arguments...); };
+    if constexpr (K == Kind::kernel && can_take_forms<A...>) {
+      const auto kernel = kernel_of(arguments...);
+      if (kept()) keeper()->submits(name);
+      if (kernel == nullptr) return submit(as_it_is);
+      keeper()->let_others_be_alone();
+      return submit([&](const Pass& pass) {
+        const LaunchCall call = launch_call(arguments...);
+        if (!pass.engaged) return real(arguments...);
+        const live::LaunchKeeper::Launching launching(*keeper());
+        if (launching.allowed() && forms->launch(*kernel, call, name)) return CUDA_SUCCESS;
+        return forms->original(*kernel, call, name, [&] { return real(arguments...); });
+      });
+    } else if constexpr (K == Kind::pin) {
+      const live::LaunchKeeper::Alone alone(keeper());
+      return submit(as_it_is);
+    } else if constexpr (waits) {
+      const CUresult result = [&] {
+        const live::LaunchKeeper::Alone alone(keeper());
+        return submit(as_it_is);
+      }();
+      if (result == CUDA_SUCCESS) gate.after();
+      return result;
+    } else {
+      if (!kept()) return submit(as_it_is);
+      keeper()->submits(name);
+      const live::LaunchKeeper::Alone alone(K == Kind::copy && may_wait(arguments...) ? keeper() : nullptr);
+      return submit(as_it_is);
+    }
   }
 };
 
@@ -110,9 +148,15 @@ struct Synchronises<I, W, Thread, CUresult(A...)> {
       const CUresult result = real(arguments...);
       if (result == CUDA_SUCCESS) gate.after(name, returned);
       return result;
+    } else if constexpr (W == Wait::implicit) {
+      const live::LaunchKeeper::Alone alone(keeper());
+      const CUresult result = real(arguments...);
+      if constexpr (unloads<A...>)
+        if (forms != nullptr && result == CUDA_SUCCESS) forms->kernels().unloaded((arguments, ...));
+      return result;
     } else {
       const CUresult result = real(arguments...);
-      if (W == Wait::all && result == CUDA_SUCCESS) gate.after();
+      if (result == CUDA_SUCCESS) gate.after();
       return result;
     }
   }
@@ -180,10 +224,30 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       if (result == CUDA_SUCCESS) {
         destruction.done();
         gate.channels_closed(name.handle, 0);
+        if (forms != nullptr) keeper()->destroyed(name);
       }
       return result;
+    } else if constexpr (E == Event::loads) {
+      return load(real, arguments...);
+    } else if constexpr (E == Event::finds) {
+      return find(real, arguments...);
+    } else if constexpr (E == Event::lists) {
+      return list(real, arguments...);
+    } else if constexpr (E == Event::sets) {
+      return set(real, arguments...);
+    } else if constexpr (E == Event::event_recorded) {
+      const CUresult result = real(arguments...);
+      if (kept() && result == CUDA_SUCCESS)
+        keeper()->records(name_of(stream_in(arguments...), Thread), event_in(arguments...));
+      return result;
+    } else if constexpr (E == Event::event_awaited) {
+      if (kept()) keeper()->waits(name_of(stream_in(arguments...), Thread), event_in(arguments...));
+      const Gate::Capture capture(gate, Gate::Capture::joins);
+      return real(arguments...);
     } else if constexpr (E == Event::context_destroyed) {
       const std::uint64_t context = reinterpret_cast<std::uint64_t>((arguments, ...));
+      const live::LaunchKeeper::Alone alone(keeper());
+      if (forms != nullptr) keeper()->context_destroyed(context);
       const CUresult result = real(arguments...);
       if (result == CUDA_SUCCESS) {
         Gate::Destruction(gate, nullptr, context).done();
@@ -193,6 +257,8 @@ struct Observes<I, E, Thread, CUresult(A...)> {
     } else if constexpr (E == Event::primary_reset) {
       const CUdevice device = (arguments, ...);
       const std::uint64_t context = driver.primary_context(device);
+      const live::LaunchKeeper::Alone alone(keeper());
+      if (forms != nullptr) keeper()->context_destroyed(context);
       const CUresult result = real(arguments...);
       if (context != 0 && driver.primary_context(device) != context)
         Gate::Destruction(gate, nullptr, context).done(), gate.channels_closed(0, context);
@@ -265,6 +331,7 @@ namespace {
 void in_child() {
   gate.forked();
   registration.forked();
+  forget_forms();
 }
 
 // As `gangway exec --jobs` has it.
@@ -281,6 +348,7 @@ void look_at_jobs(const char* jobs) {
 __attribute__((constructor)) void begin() {
   find_driver();
   registration.watch_for(gate);
+  begin_forms(gate, driver);
   look_at_jobs(std::getenv("GANGWAY_JOBS"));
   pthread_atfork(nullptr, nullptr, &in_child);
 }
@@ -292,4 +360,10 @@ __attribute__((constructor)) void begin() {
 // the calling thread is making.
 extern "C" __attribute__((visibility("default"))) std::uint64_t gangway_submission() {
   return gangway::intercept::Gate::submission();
+}
+
+// For programs (examples/live/gangway_priority.h): how urgent what they launch from now on is.
+extern "C" __attribute__((visibility("default"))) int gangway_priority(int priority) {
+  gangway::intercept::gate.ask_for_priority(priority);
+  return 1;
 }

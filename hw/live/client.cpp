@@ -56,7 +56,10 @@ LiveClient::LiveClient(pid_t process, Descriptor pidfd, std::string name, int be
       name_(std::move(name)),
       daemon_bell_(bell),
       page_(page ? SharedPage<ClientPage>(std::move(page))
-                 : SharedPage<ClientPage>(SharedPage<ClientPage>::Writer::client)) {}
+                 : SharedPage<ClientPage>(SharedPage<ClientPage>::Writer::client)) {
+  // A client that returns has answered to another daemon's.
+  permit_->epoch.store(static_cast<std::uint32_t>(monotonic_ns() >> 10));
+}
 
 bool LiveClient::welcome(std::int64_t daemon, bool held) {
   Welcome welcome;
@@ -81,7 +84,7 @@ void LiveClient::permit(std::uint32_t allowed) {
   permit_->decided.store(monotonic_ns());
   permit_->epoch.fetch_add(1);
   permit_->allowed.store(allowed);
-  if (allowed != 0) syscall(SYS_futex, &permit_->allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  syscall(SYS_futex, &permit_->allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 void LiveClient::rouse() {
@@ -101,8 +104,15 @@ Standing LiveClient::look() {
     seen.deepest = std::max(seen.deepest, outstanding);
     seen.over += slot.known.load(std::memory_order_relaxed);
   }
+  // Under a closed gate, what the client says of itself: it cannot submit anything meanwhile.
+  if (permit_->allowed.load() == 0 && page_->gone.load() == std::uint64_t{permit_->epoch.load()} + 1) {
+    seen.away = seen.outstanding;
+    seen.outstanding = seen.deepest = 0;
+  }
   seen.waiting = page_->waiting.load() != 0;
   seen.submissions = page_->submissions();
+  if (page_->priorities.load(std::memory_order_acquire) != 0)
+    seen.priority = std::clamp(page_->priority.load(), -kMostPriority, std::max(highest_priority, 0));
   seen.asked = page_->asked.load();
   seen.channels = page_->channels.load();
   seen.endless = page_->whole.load() != 0;

@@ -86,7 +86,8 @@ class LiveClient : public Port {
   std::uint64_t program = 0;
   Introduction introduction;
   uid_t user = 0;
-  std::string group;  // empty: a client of its own
+  std::int32_t highest_priority = 0;  // that its user may give
+  std::string group;                  // empty: a client of its own
 
  private:
   Descriptor socket_, pidfd_, own_bell_;

@@ -46,6 +46,7 @@ Standing ClientGroup::look() {
     all.inside = all.inside || seen.inside;
     all.waiting = all.waiting || seen.waiting;
     all.outstanding += seen.outstanding;
+    all.away += seen.away;
     all.deepest = std::max(all.deepest, seen.deepest);
     all.over += seen.over;
     all.submissions += seen.submissions;

@@ -103,6 +103,10 @@ void Conductor::look() {
   for (Client& client : clients_) {
     if (client.port == nullptr) continue;
     client.seen = client.port->look();
+    if (const auto asked = client.seen.priority; asked && *asked != client.priority) {
+      client.priority = *asked;
+      reprioritised();
+    }
     if (!client.unconfirmed || now_ - client.asked_about < kBetweenQuestions) continue;
     client.asked_about = now_;
     client.unconfirmed = client.port->stopped();

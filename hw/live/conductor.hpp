@@ -20,6 +20,7 @@ struct Standing {
   bool inside = false;            // a thread may be about to submit
   bool waiting = false;           // a thread is held at the gate
   std::uint64_t outstanding = 0;  // submissions not known to be over
+  std::uint64_t away = 0;         // submissions behind kernels that have left, instead: nothing of it runs
   std::uint64_t deepest = 0;      // the largest number of those on one stream
   std::uint64_t over = 0;         // changes whenever a submission is known to be over
   std::uint64_t job = 0;          // odd: one is under way
@@ -28,6 +29,7 @@ struct Standing {
   std::uint64_t asked = 0;        // intercepted submissions so far
   std::int64_t channels = 0;      // streams and contexts made
   Duration since_arrival = {};    // of the job under way
+  std::optional<std::int32_t> priority = {};  // that the program asked for by itself, and may have
   bool drained() const { return !inside && outstanding == 0; }
 };
 
@@ -110,6 +112,8 @@ class Conductor : protected RefusingOrders {
   State state(ClientId client) const;  // must be present
   // Whether an arrival is urgent enough that the caller should poll instead of waiting for the bell.
   virtual bool alert() const { return false; }
+  // Whether clients ever have to leave the device.
+  virtual bool closes_gates() const { return true; }
 
  protected:
   struct Client {
@@ -137,7 +141,8 @@ class Conductor : protected RefusingOrders {
   virtual void came(ClientId client) = 0;
   virtual void went(ClientId client) = 0;
   virtual void gather() = 0;  // calls tell() for what the snapshots show
-  virtual void decided() {}   // the policy has been told everything
+  virtual void reprioritised() {}
+  virtual void decided() {}  // the policy has been told everything
   virtual bool impatient() = 0;
   virtual Duration look_within() const { return Duration::max(); }
 

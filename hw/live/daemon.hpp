@@ -22,6 +22,7 @@ struct DaemonSettings {
   GateSettings gate;
   std::string group;  // its users may connect; empty: only root and the daemon's owner
   bool held = false;  // whether clients wait for a new daemon when this one is gone
+  TakeForms forms = TakeForms::worth;
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0
   std::FILE* log = nullptr;                       // one line per step (README.md); null: no log
   std::FILE* out = stdout;                        // one line per client that leaves; null: none
@@ -76,6 +77,7 @@ class Daemon : private Journal {
   void greet(int socket);
   void greet_program(int socket, const Hello& hello, uid_t user);
   void greet_client(int socket, const Hello& hello, const ucred& peer, Descriptor page);
+  std::int32_t highest_priority(uid_t user) const;
   std::string why_not(const Hello& hello, uid_t user) const;  // empty: acceptable
   void tell_status(int socket);
   std::uint32_t number_of(const std::string& name);

@@ -87,10 +87,15 @@ void Daemon::greet(int socket) {
   gone(socket);
 }
 
+std::int32_t Daemon::highest_priority(uid_t user) const {
+  if (user == 0 || user == geteuid()) return kMostPriority;
+  const auto highest = settings_.priorities.find(user);
+  return highest != settings_.priorities.end() ? highest->second : 0;
+}
+
 std::string Daemon::why_not(const Hello& hello, uid_t user) const {
   const auto highest = settings_.priorities.find(user);
-  if (hello.priority > (highest != settings_.priorities.end() ? highest->second : 0) && user != 0 &&
-      user != geteuid())
+  if (hello.priority > highest_priority(user))
     return highest != settings_.priorities.end()
                ? fmt::format("this user may request priorities up to {}", highest->second)
                : "only root and the daemon's owner may raise priorities";
@@ -106,6 +111,7 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.version = kVersion;
   welcome.accepted = 1;
   welcome.program = ++programs_so_far_;
+  welcome.forms = static_cast<std::uint32_t>(conductor_->closes_gates() ? settings_.forms : TakeForms::none);
   welcome.daemon = origin_;
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
   programs_[welcome.program] = {
@@ -137,6 +143,7 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   client->polled(polling_);
   client->program = started ? hello.program : 0;
   client->user = peer.uid;
+  client->highest_priority = highest_priority(peer.uid);
   if (started) client->group = program->second.group;
   if (returns) client->group = hello.group;
   client->introduction = started   ? program->second.introduction

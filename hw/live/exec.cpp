@@ -77,6 +77,12 @@ void show_only(unsigned gpu) {
   setenv(kVisible, device.c_str(), 1);
 }
 
+// Streams that are held take up the device's queues, of which there are 8 unless it is told otherwise.
+void take_forms(TakeForms forms) {
+  setenv("GANGWAY_FORMS", forms == TakeForms::none ? "" : forms == TakeForms::all ? "all" : "worth", 1);
+  if (forms != TakeForms::none) setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+}
+
 }  // namespace
 
 std::string lookalike_library() { return library_beside_program(kLookalike, "it was built without cuda.h"); }
@@ -117,6 +123,7 @@ int execute(const ExecSettings& settings) {
   if (settings.preload) put_first("LD_PRELOAD", folder + "/libcuda.so.1");
   setenv("GANGWAY_SOCKET", fs::absolute(settings.socket).c_str(), 1);
   setenv("GANGWAY_PROGRAM", std::to_string(welcome.program).c_str(), 1);
+  take_forms(static_cast<TakeForms>(welcome.forms));
   setenv("GANGWAY_DAEMON", std::to_string(welcome.daemon).c_str(), 1);
   std::fflush(nullptr);
   int refused = 0;

@@ -7,8 +7,6 @@
 namespace gangway::live {
 namespace {
 
-constexpr std::uint64_t kDestroyed = StreamName::kPerThread;  // of no thread: a stream that left work behind
-
 // What a thread remembers of the page it last used.
 struct Remembered {
   std::uint64_t handle = 0, context = 0;
@@ -214,6 +212,10 @@ void Gate::open_first() {
   const Source::Pages pages = source_.open();
   pages.client->unknown.store(unknown_.load());
   pages.client->whole.store(jobs_.are_whole() ? 1 : 0);
+  if (const std::int64_t asked = priority_.load(); asked != INT64_MIN) {
+    pages.client->priority.store(static_cast<std::int32_t>(asked));
+    pages.client->priorities.fetch_add(1);
+  }
   page_.store(pages.client);
   opening_ = openings.fetch_add(1) + 1;
   forgotten_.store(opening_ << 32);
@@ -296,6 +298,15 @@ bool Gate::look_locked(ClientPage& page) {
 bool Gate::channel_opens() {
   if (permit_.load() == &unopened_) open_first();
   return channels_.opens(permit_.load()->most_channels.load());
+}
+
+void Gate::ask_for_priority(std::int32_t priority) {
+  priority_.store(priority);
+  ClientPage* const page = page_.load();
+  if (page == nullptr) return;
+  page->priority.store(priority);
+  page->priorities.fetch_add(1);
+  if (permit().polled.load() == 0) source_.ring();
 }
 
 void Gate::found_unknown() {

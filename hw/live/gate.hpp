@@ -114,7 +114,11 @@ class Gate {
   void open_to_all() { permit_.store(&open_); }
   void hold() { permit_.store(&held_); }
   void obey(const PermitPage& permit);
-  void forked();  // in the child, which is no client yet
+  void forked();                                 // in the child, which is no client yet
+  void ask_for_priority(std::int32_t priority);  // from the program's next job on
+  const PermitPage& permit() const { return *permit_.load(); }
+  static constexpr std::uint64_t kDestroyed =
+      StreamName::kPerThread;  // of no thread: a stream that left work
   bool closed() const { return permit_.load()->allowed.load() == 0; }
   ClientPage* page() { return page_.load(); }
   static std::uint64_t submission();  // number of the calling thread's current submission, from 1; else 0
@@ -158,7 +162,8 @@ class Gate {
   std::mutex streams_mutex_;  // slot assignment; driver queries, against captures and destruction
   std::mutex places_mutex_;
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
-  std::atomic<std::uint64_t> forgotten_{0};  // generation: threads that remember slots look again
+  std::atomic<std::int64_t> priority_{INT64_MIN};  // that was asked for; none so far
+  std::atomic<std::uint64_t> forgotten_{0};        // generation: threads that remember slots look again
 };
 
 }  // namespace gangway::live

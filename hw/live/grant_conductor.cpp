@@ -39,6 +39,8 @@ class GrantConductor : public Conductor {
     limit_again();
   }
 
+  void reprioritised() override { limit_again(); }
+
   void gather() override {
     if (parked_ && of(*parked_).closing && closed(*parked_, !settings_.overlap)) parked_.reset();
     if (owner_) look_at_owner();
@@ -59,7 +61,8 @@ class GrantConductor : public Conductor {
     if ((client.seen.job & 1) == 0 || client.unconfirmed) return;
     if (!job.told) {
       arrive(client, job);
-    } else if (!grants_.waits(known.id) && (client.seen.waiting || !client.seen.drained())) {
+    } else if (!grants_.waits(known.id) &&
+               (client.seen.waiting || client.seen.away != 0 || !client.seen.drained())) {
       grants_.returned(known.id);
       tell(Arrived{known.id});
     }

@@ -1,5 +1,7 @@
 #include "hw/live/launch_book.hpp"
 
+#include <iterator>
+
 namespace gangway::live {
 
 namespace {
@@ -17,7 +19,9 @@ bool LaunchBook::launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t 
   if (!its.spare) its.spare = port_.take();
   const std::optional<Word> word = its.spare ? port_.take() : std::nullopt;
   if (!word) return false;
-  if (!port_.launch(*launch, stream, *word, its.numbers + 1)) {
+  const Submitted submitted = port_.launch(*launch, stream, *word, its.numbers + 1);
+  if (submitted == Submitted::free) return true;  // the word stays its kernel's
+  if (submitted == Submitted::no) {
     port_.give_back(*word);
     return false;
   }
@@ -68,27 +72,53 @@ void LaunchBook::lower(Stream& stream) {
 
 void LaunchBook::step() {
   const std::lock_guard lock(mutex_);
-  for (auto& [name, stream] : streams_)
+  if (live_.load() != 0 && port_.lost()) {
+    streams_.clear();
+    ended_.fetch_add(live_.exchange(0));
+  }
+  for (auto at = streams_.begin(); at != streams_.end();) {
+    auto& [name, stream] = *at;
     while (!stream.entries.empty() && step_first(name, stream)) {
     }
+    at = may_go(name, stream) ? streams_.erase(at) : std::next(at);
+  }
+}
+
+void LaunchBook::forget(std::uint64_t stream) {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return;
+  found->second.forgotten = true;
+  if (may_go(stream, found->second)) streams_.erase(found);
+}
+
+bool LaunchBook::may_go(std::uint64_t name, Stream& stream) {
+  if (!stream.forgotten || !stream.entries.empty()) return false;
+  if (stream.spare) port_.give_back(*stream.spare);
+  port_.forget(name);
+  return true;
 }
 
 // True: the stream's first launch is over, and the next one is the first.
 bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   Entry& entry = stream.entries.front();
-  if (reached(port_.done(name), entry.number)) {
-    port_.give_back(entry.word);
-    stream.entries.pop_front();
-    live_.fetch_sub(1);
-    return true;
-  }
-  if (entry.state == State::submitted && entry.flagged && reached(port_.gone(name), entry.number)) {
-    port_.ask(entry.word);
+  bool over = false;
+  if (entry.state == State::submitted && reached(port_.gone(name), entry.number)) {
+    // Nobody told it to leave: it came to its end.
+    over = !entry.flagged;
+    if (entry.flagged) port_.ask(entry.word);
     entry.state = State::asked;
   }
-  if (entry.state == State::asked || entry.state == State::again) {
+  if (!over && (entry.state == State::asked || entry.state == State::again)) {
     const Word word = entry.state == State::again ? *stream.spare : entry.word;
-    if (const auto count = port_.count(word)) left_with(entry, *count);
+    if (const auto count = port_.count(word)) over = left_with(entry, *count);
+  }
+  if (over) {
+    port_.retire(entry.word, name, entry.number);
+    stream.entries.pop_front();
+    live_.fetch_sub(1);
+    ended_.fetch_add(1);
+    return true;
   }
   if (entry.state == State::left && !leaving_) {
     lower(stream);
@@ -98,16 +128,16 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   return false;
 }
 
-void LaunchBook::left_with(Entry& entry, std::uint32_t count) {
-  const bool was_again = entry.state == State::again;
+// True: it is over, and its stream about to pass.
+bool LaunchBook::left_with(Entry& entry, std::uint32_t count) {
   entry.done = count;
   if (count < entry.launch->blocks()) {
     entry.state = State::left;
     evictions_.fetch_add(1);
-    return;
+    return false;
   }
-  entry.state = State::over;
-  if (was_again) port_.finish(entry.word, count);
+  if (entry.state == State::again) port_.finish(entry.word, count);
+  return true;
 }
 
 LaunchBook::Away LaunchBook::away() const {
@@ -130,6 +160,19 @@ std::size_t LaunchBook::in_stream(std::uint64_t stream) const {
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(stream);
   return found == streams_.end() ? 0 : found->second.entries.size();
+}
+
+std::uint32_t LaunchBook::latest(std::uint64_t stream) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? 0 : found->second.numbers;
+}
+
+bool LaunchBook::over(std::uint64_t stream, std::uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(stream);
+  return found == streams_.end() || found->second.entries.empty() ||
+         !reached(number, found->second.entries.front().number);
 }
 
 bool LaunchBook::stopped(std::uint64_t stream) const {

@@ -1,11 +1,11 @@
-// The client's record of preemptible launches: which are on the device, which have left and must be
-// relaunched, in which order. Independent of CUDA.
+// Launches of kernels that can leave before they end, as the client keeps them: what is on the device, what
+// has left and has to be launched again, in what order. Knows nothing of CUDA.
 //
-// Behind each launch, its stream waits until the launch's control word (hw/transform/rewrite.hpp) has counted
-// all blocks. Work that the program submits behind the launch (events, copies, kernels, synchronising calls)
-// therefore waits for the last block, even after an eviction. Remaining blocks are launched in another stream
-// of the same context. When they end, the original word is set to its final count, which releases the
-// program's stream. end, which lets the program's stream go on.
+// Behind each launch its stream waits until the launch's control word (hw/transform/rewrite.hpp) counts all
+// blocks. So whatever the program puts behind a launch stays there, also when the kernel leaves early:
+// events, copies, other kernels, synchronising calls see it as unfinished until its last block. What is left
+// is launched in another stream of the same context, and when that has ended the first word is set to the
+// end, which lets the program's stream go on.
 #pragma once
 
 #include <atomic>
@@ -19,94 +19,115 @@
 
 namespace gangway::live {
 
-// A launch that can be repeated: kernel, form, grid, parameters. Created by the code that knows the driver.
+// A launch as it can be made again: kernel, form, grid, parameters. Made by who knows the driver.
 class RepeatableLaunch {
  public:
   virtual ~RepeatableLaunch() = default;
   virtual std::uint32_t blocks() const = 0;  // of the original grid
 };
 
-// Index of a control word in the port's pool.
+// Numbers a control word of the port's pool.
 using Word = std::uint32_t;
 
-// The book's requests to the device of one context. No call waits.
+// What became of a launch that the port was asked for.
+enum class Submitted : std::uint8_t {
+  no,    // the driver refused, and nothing was submitted
+  held,  // its stream waits for its last block
+  free,  // it runs, but its stream does not wait: it must never be told to leave
+};
+
+// What the book asks of the device of one context. No call waits.
 class LaunchPort {
  public:
   virtual ~LaunchPort() = default;
-  // A word with count and flag 0, no pending change and no unread count. None: all are in use.
+  // A word whose count and flag are 0, which no earlier order is going to change, and of which count() has
+  // nothing to say. None: all are in use.
   virtual std::optional<Word> take() = 0;
-  virtual void give_back(Word word) = 0;  // nothing on the device accesses it any more
-  // Launches in the program's stream, followed by: a write of `number` to gone(stream), a wait for `blocks`
-  // in the word, a write of `number` to done(stream). False: the driver refused and nothing was submitted.
-  virtual bool launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
-                      std::uint32_t number) = 0;
+  virtual void give_back(Word word) = 0;  // nothing on the device reads or writes it any more
+  // Likewise once the stream is behind the wait of the launch of that number, which is about to be.
+  virtual void retire(Word word, std::uint64_t stream, std::uint32_t number) = 0;
+  // Launches in the program's stream, and behind that: `number` to gone(stream), a wait for `blocks` in the
+  // word. Numbers of a stream go up by 1.
+  virtual Submitted launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
+                           std::uint32_t number) = 0;
   virtual std::uint32_t gone(std::uint64_t stream) = 0;
-  virtual std::uint32_t done(std::uint64_t stream) = 0;
-  // Sets or clears the flags of words.
+  // Raises or lowers the flags of words.
   virtual void flag(const std::vector<Word>& words, bool up) = 0;
-  // Requests the count of a word; count() returns it later, once.
+  // Asks for the count of a word; count() has it some time later, once.
   virtual void ask(Word word) = 0;
-  // Launches the blocks from `first` on, outside the program's stream. The word is set to this count, flag
-  // clear, before the launch; count() returns its count after the launch has left. False: the driver refused.
+  // Launches the blocks from `first` on, beside the program's stream, with a word to which this count and no
+  // flag are written there before; count() has the word's count once it has left. False: the driver refused.
   virtual bool again(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
                      std::uint32_t first) = 0;
   virtual std::optional<std::uint32_t> count(Word word) = 0;
-  // Releases the program's stream.
+  // The program's stream may pass.
   virtual void finish(Word word, std::uint32_t blocks) = 0;
+  virtual void forget(std::uint64_t) {}  // nothing of the stream is left, and nothing will come
+  virtual bool lost() { return false; }  // the context is broken: nothing of it runs any more
 };
 
 class LaunchBook {
  public:
   explicit LaunchBook(LaunchPort& port) : port_(port) {}
 
-  // Called by a thread that has passed the gate. False: nothing was submitted; make the original launch.
+  // By a thread that passed the gate. False: nothing was submitted, and the launch has to be made as it is.
   bool launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream);
-  // Evicts all launches, present and future, until they may go on.
+  // The program has destroyed the stream; what is left of it goes on.
+  void forget(std::uint64_t stream);
+  // What is on the device has to leave, what is launched from now on too; or may go on.
   void leave();
   void go_on();
-  // Checks which launches have left or ended, and relaunches where allowed. Call repeatedly while any().
+  // Looks what has left and what has ended; launches again what may. To be called again and again while
+  // any().
   void step();
 
   bool any() const { return live_.load() != 0; }
-  // Numbers of streams, by the state of their first launch.
+  // Of the streams with launches, those whose first one ...
   struct Away {
-    std::uint32_t there = 0;    // may be on the device, or is over and the next one begins
-    std::uint32_t evicted = 0;  // has left with blocks remaining
-    std::uint32_t unknown = 0;  // was told to leave and has not; may not have begun
+    std::uint32_t there = 0;    // is on the device, or may be; or is over, and the next one begins
+    std::uint32_t evicted = 0;  // has left, and has blocks left to do
+    std::uint32_t unknown = 0;  // was told to leave, and has not: it may not have begun
     bool all() const { return there == 0 && unknown == 0; }
   };
   Away away() const;
-  // Whether the stream waits behind an evicted launch.
+  // Whether the stream is behind a launch that has left.
   bool stopped(std::uint64_t stream) const;
-  std::size_t in_stream(std::uint64_t stream) const;  // unfinished launches
+  // The number of the stream's latest launch (0: none so far), and whether the one of a number is over.
+  std::uint32_t latest(std::uint64_t stream) const;
+  bool over(std::uint64_t stream, std::uint32_t number) const;
+  std::size_t in_stream(std::uint64_t stream) const;  // launches that are not over
   std::uint64_t evictions() const { return evictions_.load(); }
+  std::uint64_t ended() const {
+    return ended_.load();
+  }  // launches that are over, those of a lost context too
 
  private:
   enum class State {
     submitted,  // in the program's stream
-    asked,      // has left; its count was requested
-    over,       // all blocks are done; its stream is about to continue
-    left,       // has left with blocks remaining
-    again,      // the remaining blocks are on the device
+    asked,      // it has left; is it over?
+    left,       // blocks are left to do
+    again,      // these are on the device
   };
   struct Entry {
     std::unique_ptr<RepeatableLaunch> launch;
-    std::uint32_t number = 0;  // within its stream, from 1
-    Word word = 0;             // the word that its stream waits for
-    std::uint32_t done = 0;    // blocks known to be done
+    std::uint32_t number = 0;  // in its stream, from 1
+    Word word = 0;             // for which its stream waits
+    std::uint32_t done = 0;    // blocks, as far as known
     State state = State::submitted;
     bool flagged = false;
   };
   struct Stream {
-    std::deque<Entry> entries;  // only the first may be on the device
+    std::deque<Entry> entries;  // the first one may be on the device; the others wait for it
     std::uint32_t numbers = 0;
-    // For relaunching the first entry. Reserved before other words are taken, because launches waiting behind
-    // it would use them all.
+    // Of what is launched again, which is the first one only. Taken before any other word, or launches that
+    // wait behind would have them all.
     std::optional<Word> spare;
+    bool forgotten = false;
   };
 
   bool step_first(std::uint64_t name, Stream& stream);
-  void left_with(Entry& entry, std::uint32_t count);
+  bool may_go(std::uint64_t name, Stream& stream);
+  bool left_with(Entry& entry, std::uint32_t count);
   void raise(Stream& stream);
   void lower(Stream& stream);
 
@@ -114,7 +135,7 @@ class LaunchBook {
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Stream> streams_;
   bool leaving_ = false;
-  std::atomic<std::uint64_t> live_{0}, evictions_{0};
+  std::atomic<std::uint64_t> live_{0}, evictions_{0}, ended_{0};
 };
 
 }  // namespace gangway::live

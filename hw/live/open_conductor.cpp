@@ -8,6 +8,7 @@ class OpenConductor : public Conductor {
  public:
   OpenConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
       : Conductor(std::move(policy), settings, journal) {}
+  bool closes_gates() const override { return false; }
 
  private:
   void came(ClientId client) override { permit(client, kUnlimited); }

@@ -14,6 +14,7 @@ inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
 inline constexpr std::uint32_t kIntercepted = UINT32_MAX - 1;
+inline constexpr std::int32_t kMostPriority = 1000;
 inline constexpr std::uint32_t kMostInFlight = 64;  // largest limit in a permit
 inline constexpr std::uint32_t kMostAsked =
     4096;  // intercepted submissions that wait at once; one for each thread
@@ -99,6 +100,16 @@ struct alignas(64) ClientPage {
       unknown;  // driver functions requested by the program that the gate does not know
   std::atomic<std::uint32_t> orphaned;  // how often and how long it was without a daemon
   std::atomic<std::int64_t> orphaned_ns;
+  // What the program asked for as its priority, and how often it did (0: never).
+  std::atomic<std::int32_t> priority;
+  std::atomic<std::uint32_t> priorities;
+  // Kernels that can leave. Of the modules that were loaded: those with a form, and those without; launches
+  // in forms, and how often one has left before its end.
+  std::atomic<std::uint32_t> kernels_with_forms, kernels_without;
+  std::atomic<std::uint64_t> formed, evictions;
+  // One more than the epoch of the permit under which the gate is closed and nothing of the client runs:
+  // what is outstanding waits behind kernels that have left.
+  std::atomic<std::uint64_t> gone;
   std::atomic<std::uint64_t> asked;            // numbers taken by intercepted submissions
   alignas(64) std::atomic<std::uint64_t> job;  // the scheduled job; odd: under way
   // Jobs by the user's definition (gate.hpp, JobsAre). Odd: one is under way. Half of it: jobs over.

@@ -12,6 +12,9 @@ inline constexpr std::uint32_t kMagic = 0x79776761;  // "agwy"
 
 enum class Kind : std::uint32_t { program = 1, client = 2, status = 3 };
 
+// Launches of kernels that can leave before their end: none, those of kernels that last long, all.
+enum class TakeForms : std::uint32_t { none, worth, all };
+
 struct Hello {
   std::uint32_t magic = kMagic, version = 0;
   Kind kind = Kind::program;
@@ -31,7 +34,8 @@ struct Hello {
 struct Welcome {
   std::uint32_t magic = kMagic, version = 0;
   std::uint32_t accepted = 0;
-  std::uint32_t held = 0;  // whether clients wait for another daemon when this one is gone
+  std::uint32_t held = 0;   // whether clients wait for another daemon when this one is gone
+  std::uint32_t forms = 0;  // of a program: which of its kernels' launches take a form (TakeForms)
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
   Hello introduction;  // of a client: what to say when it returns

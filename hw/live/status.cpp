@@ -76,6 +76,10 @@ Json json_of(const ClientFacts& facts) {
           {"held", page.held.load()},
           {"held_ns", page.held_ns.load()},
           {"past_the_limit_in_flight", page.forced.load()},
+          {"kernels_with_forms", page.kernels_with_forms.load()},
+          {"kernels_without_forms", page.kernels_without.load()},
+          {"launches_in_forms", page.formed.load()},
+          {"evictions", page.evictions.load()},
           {"without_daemon", {{"times", page.orphaned.load()}, {"ns", page.orphaned_ns.load()}}},
           {"decision_to_submission_ns", {{"p50", within(page, 0.5)}, {"p99", within(page, 0.99)}}}};
 }

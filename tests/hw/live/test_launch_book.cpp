@@ -34,6 +34,10 @@ class FakeContext : public live::LaunchPort {
   explicit FakeContext(std::uint64_t seed) : random_(seed, "device", {}), words_(12) {}
 
   std::optional<Word> take() override {
+    std::erase_if(retired_, [&](const Retired& one) {
+      if (passed_[one.stream] >= one.number) words_[one.word].taken = false;
+      return passed_[one.stream] >= one.number;
+    });
     for (Word w = 0; w < words_.size(); ++w)
       if (!words_[w].taken && !ordered(w)) {
         words_[w] = {};
@@ -49,19 +53,22 @@ class FakeContext : public live::LaunchPort {
     faulty(!words_[word].taken, "a word is given back twice");
     words_[word].taken = false;
   }
-  bool launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
-              std::uint32_t number) override {
-    if (random_.below(20) == 0) return false;
+  void retire(Word word, std::uint64_t stream, std::uint32_t number) override {
+    for (const Kernel& kernel : kernels_)
+      faulty(kernel.word == word, "a word is retired while its kernel runs");
+    retired_.push_back({word, number, stream});
+  }
+  live::Submitted launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
+                         std::uint32_t number) override {
+    if (random_.below(20) == 0) return live::Submitted::no;
     const auto& fake = static_cast<const FakeLaunch&>(launch);
     Queue& queue = queues_["s" + std::to_string(stream)];
     queue.push_back({Do::kernel, word, fake.id, 0, fake.blocks()});
     queue.push_back({Do::gone, 0, 0, stream, number});
-    queue.push_back({Do::wait, word, 0, 0, fake.blocks()});
-    queue.push_back({Do::done, 0, 0, stream, number});
-    return true;
+    queue.push_back({Do::wait, word, number, stream, fake.blocks()});
+    return live::Submitted::held;
   }
   std::uint32_t gone(std::uint64_t stream) override { return gone_[stream]; }
-  std::uint32_t done(std::uint64_t stream) override { return done_[stream]; }
   void flag(const std::vector<Word>& words, bool up) override {
     for (const Word word : words) queues_["own"].push_back({up ? Do::raise : Do::lower, word, 0, 0, 0});
   }
@@ -118,7 +125,7 @@ class FakeContext : public live::LaunchPort {
   const std::set<std::string>& faults() const { return faults_; }
 
  private:
-  enum class Do { begin, kernel, gone, wait, done, raise, lower, report, set, mark };
+  enum class Do { begin, kernel, gone, wait, raise, lower, report, set, mark };
   struct Step {
     Do what;
     Word word;
@@ -164,10 +171,8 @@ class FakeContext : public live::LaunchPort {
       case Do::gone:
         gone_[step.stream] = step.number;
         break;
-      case Do::done:
-        done_[step.stream] = step.number;
-        break;
       case Do::wait:
+        passed_[step.stream] = step.id;
         break;
       case Do::raise:
         word.flag = true;
@@ -228,7 +233,13 @@ class FakeContext : public live::LaunchPort {
   Stream random_;
   std::vector<ControlWord> words_;
   std::map<std::string, Queue> queues_;
-  std::map<std::uint64_t, std::uint32_t> gone_, done_;
+  std::map<std::uint64_t, std::uint32_t> gone_, passed_;
+  struct Retired {
+    Word word;
+    std::uint32_t number;
+    std::uint64_t stream;
+  };
+  std::vector<Retired> retired_;
   std::map<Word, std::uint32_t> reports_;
   std::vector<std::vector<std::uint32_t>> marks_;
   std::map<std::uint32_t, std::vector<int>> ended_;

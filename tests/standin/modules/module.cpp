@@ -30,7 +30,7 @@ StandinKernel find_twin(const std::string& entry) {
   const std::string symbol = "standin_kernel_" + entry;
   void* found = dlsym(RTLD_DEFAULT, symbol.c_str());
   if (found == nullptr && library != nullptr) found = dlsym(library, symbol.c_str());
-  require(found != nullptr, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  require(found != nullptr || interprets(), CUDA_ERROR_NO_BINARY_FOR_GPU);
   return reinterpret_cast<StandinKernel>(found);
 }
 
@@ -63,6 +63,8 @@ std::shared_ptr<Module> load(const void* image, Kind functions_are) {
     auto function = std::make_shared<Function>();
     function->entry = entry;
     function->twin = find_twin(entry.name);
+    if (function->twin == nullptr && module->interpreted == nullptr)
+      module->interpreted = std::make_unique<Interpreted>(text_of(image));
     function->module = module.get();
     enter(function.get(), functions_are);
     functions()[function.get()] = function;
@@ -72,6 +74,12 @@ std::shared_ptr<Module> load(const void* image, Kind functions_are) {
     const CUdeviceptr address = Arena::get().take(variable.size);
     std::memset(reinterpret_cast<void*>(address), 0, variable.size);
     module->variables[variable.name] = {address, variable.size};
+  }
+  if (module->interpreted != nullptr) {
+    std::vector<Interpreted::Variable> placed;
+    for (const auto& [name, variable] : module->variables)
+      placed.push_back({name, variable.first, variable.second});
+    module->interpreted->place(std::move(placed));
   }
   return module;
 }

@@ -9,6 +9,7 @@
 
 #include "tests/standin/calls/registry.hpp"
 #include "tests/standin/contexts/context.hpp"
+#include "tests/standin/modules/interpreted.hpp"
 #include "tests/standin/modules/ptx.hpp"
 
 namespace gangway::standin {
@@ -17,7 +18,7 @@ struct Module;
 
 struct Function {
   Entry entry;
-  void (*twin)(const struct StandinLaunch*) = nullptr;
+  void (*twin)(const struct StandinLaunch*) = nullptr;  // null: its PTX is carried out
   Module* module = nullptr;
   std::map<CUfunction_attribute, int> attributes;
 };
@@ -26,6 +27,7 @@ struct Module {
   std::shared_ptr<Context> context;  // none: a library, whose kernels run in any
   std::map<std::string, std::shared_ptr<Function>> functions;
   std::map<std::string, std::pair<CUdeviceptr, std::size_t>> variables;
+  std::unique_ptr<Interpreted> interpreted;  // where a twin is missing
 
   ~Module();
 };

@@ -1,0 +1,252 @@
+#include "hw/intercept/forms/driver_port.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "hw/live/kill_points.hpp"
+#include "hw/live/monotonic.hpp"
+
+namespace gangway::intercept {
+namespace {
+
+using live::Word;
+
+constexpr std::uint32_t kWords = 1 << 16, kReports = 1024;
+constexpr std::size_t kBeside = 8;                 // streams for what is launched again
+constexpr std::size_t kOperations = 64;            // of one call
+constexpr std::uint32_t kUnknown = UINT32_MAX;     // no count is as large
+constexpr std::int64_t kBetweenLooks = 5'000'000;  // ns, at whether the context is broken
+
+CUstreamBatchMemOpParams write_32(CUdeviceptr address, std::uint32_t value) {
+  CUstreamBatchMemOpParams made{};
+  made.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  made.writeValue.address = address;
+  made.writeValue.value = value;
+  return made;
+}
+
+CUstreamBatchMemOpParams write_64(CUdeviceptr address, std::uint64_t value) {
+  CUstreamBatchMemOpParams made{};
+  made.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  made.writeValue.address = address;
+  made.writeValue.value64 = value;
+  return made;
+}
+
+std::uint32_t read(const std::uint32_t& word) {
+  return std::atomic_ref<std::uint32_t>(const_cast<std::uint32_t&>(word)).load(std::memory_order_acquire);
+}
+
+// The context answers, if only that it is busy, or that a capture is under way.
+bool answers(CUresult result) {
+  return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ||
+         (result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+          result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+}
+
+}  // namespace
+
+struct DriverPort::Seen {
+  struct alignas(8) Report {
+    std::uint32_t count, flag;
+  } report[kReports];
+  std::uint32_t orders;  // of the own stream that are over
+};
+
+std::unique_ptr<DriverPort> DriverPort::open(CUcontext context) {
+  const RelaxedCapture relaxed;
+  const CurrentContext current(context);
+  std::unique_ptr<DriverPort> made(new DriverPort(context));
+  if (!current.is() || !made->allocate()) return nullptr;
+  return made;
+}
+
+bool DriverPort::allocate() {
+  int lowest = 0, highest = 0;
+  if (cuda.cuCtxGetStreamPriorityRange(&lowest, &highest) != CUDA_SUCCESS) return false;
+  if (cuda.cuStreamCreateWithPriority(&own_, CU_STREAM_NON_BLOCKING, highest) != CUDA_SUCCESS) return false;
+  beside_.resize(kBeside);
+  for (CUstream& each : beside_)
+    if (cuda.cuStreamCreateWithPriority(&each, CU_STREAM_NON_BLOCKING, highest) != CUDA_SUCCESS) return false;
+  if (cuda.cuEventCreate(&begun_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
+  void* seen = nullptr;
+  if (cuda.cuMemHostAlloc(&seen, sizeof(Seen), CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) !=
+      CUDA_SUCCESS)
+    return false;
+  seen_ = static_cast<Seen*>(seen);
+  std::memset(seen, 0, sizeof(Seen));
+  if (cuda.cuMemHostGetDevicePointer_v2(&seen_address_, seen, 0) != CUDA_SUCCESS) return false;
+  if (cuda.cuMemAlloc_v2(&words_, std::size_t{8} * kWords) != CUDA_SUCCESS) return false;
+  if (cuda.cuMemsetD8_v2(words_, 0, std::size_t{8} * kWords) != CUDA_SUCCESS) return false;
+  for (Word word = kWords; word-- > 0;) free_.push_back(word);
+  for (std::uint32_t at = kReports; at-- > 0;) free_reports_.push_back(at);
+  return submit(own_, {write_32(of_host(&seen_->orders), ++orders_)}) == CUDA_SUCCESS &&
+         cuda.cuStreamSynchronize(own_) == CUDA_SUCCESS;
+}
+
+DriverPort::~DriverPort() {
+  const RelaxedCapture relaxed;
+  const CurrentContext current(context_);
+  if (!current.is()) return;
+  for (CUstream each : beside_)
+    if (each != nullptr) cuda.cuStreamDestroy_v2(each);
+  if (own_ != nullptr) cuda.cuStreamDestroy_v2(own_);
+  if (begun_ != nullptr) cuda.cuEventDestroy_v2(begun_);
+  for (const auto& [stream, place] : places_)
+    for (const auto& [number, each] : place.going) cuda.cuEventDestroy_v2(each);
+  for (CUevent each : events_) cuda.cuEventDestroy_v2(each);
+  if (words_ != 0) cuda.cuMemFree_v2(words_);
+  if (seen_ != nullptr) cuda.cuMemFreeHost(seen_);
+}
+
+CUdeviceptr DriverPort::of_host(const volatile void* at) const {
+  return seen_address_ + static_cast<CUdeviceptr>(static_cast<const volatile char*>(at) -
+                                                  reinterpret_cast<const volatile char*>(seen_));
+}
+
+void DriverPort::note(CUresult result) {
+  if (!answers(result)) looked_ = 0;  // look at once
+}
+
+CUresult DriverPort::submit(CUstream stream, std::vector<CUstreamBatchMemOpParams> operations) {
+  const CurrentContext current(context_);
+  const CUresult result =
+      cuda.cuStreamBatchMemOp_v2(stream, static_cast<unsigned>(operations.size()), operations.data(), 0);
+  note(result);
+  return result;
+}
+
+CUevent DriverPort::event() {
+  CUevent made = nullptr;
+  const RelaxedCapture relaxed;
+  if (events_.empty())
+    return cuda.cuEventCreate(&made, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS ? made : nullptr;
+  made = events_.back();
+  events_.pop_back();
+  return made;
+}
+
+void DriverPort::forget(std::uint64_t stream) { places_.erase(stream); }
+
+// --- Words
+// -------------------------------------------------------------------------------------------------
+
+std::optional<Word> DriverPort::take() {
+  const std::uint32_t over = read(seen_->orders);
+  while (!used_.empty() && static_cast<std::int32_t>(over - used_.front().second) >= 0) {
+    free_.push_back(used_.front().first);
+    used_.pop_front();
+  }
+  if (free_.empty()) return std::nullopt;
+  const Word word = free_.back();
+  free_.pop_back();
+  return word;
+}
+
+void DriverPort::give_back(Word word) {
+  submit(own_, {write_64(address(word), 0), write_32(of_host(&seen_->orders), ++orders_)});
+  used_.emplace_back(word, orders_);
+}
+
+void DriverPort::retire(Word word, std::uint64_t stream, std::uint32_t number) {
+  auto& retired = places_[stream].retired;
+  retired.emplace_back(number, word);
+  for (const std::uint32_t gone = this->gone(stream);
+       !retired.empty() && static_cast<std::int32_t>(gone - retired.front().first) > 0; retired.pop_front())
+    give_back(retired.front().second);
+}
+
+void DriverPort::flag(const std::vector<Word>& words, bool up) {
+  for (std::size_t first = 0; first < words.size(); first += kOperations) {
+    std::vector<CUstreamBatchMemOpParams> orders;
+    for (std::size_t w = first; w < std::min(words.size(), first + kOperations); ++w)
+      orders.push_back(write_32(address(words[w]) + 4, up ? 1 : 0));
+    submit(own_, std::move(orders));
+  }
+}
+
+void DriverPort::ask(Word word) {
+  const CurrentContext current(context_);
+  note(report(word, own_));
+}
+
+CUresult DriverPort::report(Word word, CUstream stream) {
+  const std::uint32_t at = free_reports_.back();  // fewer streams than these can be held
+  free_reports_.pop_back();
+  reports_[word] = at;
+  seen_->report[at].count = kUnknown;
+  return cuda.cuMemcpyDtoHAsync_v2(&seen_->report[at], address(word), 8, stream);
+}
+
+std::optional<std::uint32_t> DriverPort::count(Word word) {
+  const auto awaited = reports_.find(word);
+  if (awaited == reports_.end()) return std::nullopt;
+  const std::uint32_t count = read(seen_->report[awaited->second].count);
+  if (count == kUnknown) return std::nullopt;
+  free_reports_.push_back(awaited->second);
+  reports_.erase(awaited);
+  return count;
+}
+
+void DriverPort::finish(Word word, std::uint32_t blocks) { submit(own_, {write_32(address(word), blocks)}); }
+
+// --- Launches
+// ----------------------------------------------------------------------------------------------
+
+live::Submitted DriverPort::launch(const live::RepeatableLaunch& launch, std::uint64_t stream, Word word,
+                                   std::uint32_t number) {
+  const auto& formed = static_cast<const FormedLaunch&>(launch);
+  const CUevent behind = event();
+  if (behind == nullptr || free_reports_.empty()) return live::Submitted::no;
+  if (formed.submit(formed.stream(), address(word), 0) != CUDA_SUCCESS) {
+    events_.push_back(behind);
+    return live::Submitted::no;
+  }
+  if (cuda.cuEventRecord(behind, formed.stream()) != CUDA_SUCCESS ||
+      cuda.cuStreamWaitValue32_v2(formed.stream(), address(word), formed.blocks(),
+                                  CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
+    return live::Submitted::free;
+  places_[stream].going.emplace_back(number, behind);
+  return live::Submitted::held;
+}
+
+std::uint32_t DriverPort::gone(std::uint64_t stream) {
+  Place& its = places_[stream];
+  while (!its.going.empty() && cuda.cuEventQuery(its.going.front().second) != CUDA_ERROR_NOT_READY) {
+    its.gone = its.going.front().first;
+    events_.push_back(its.going.front().second);
+    its.going.pop_front();
+  }
+  return its.gone;
+}
+
+// The word is written in the own stream, so that an order to leave comes behind it.
+bool DriverPort::again(const live::RepeatableLaunch& launch, std::uint64_t stream, Word word,
+                       std::uint32_t first) {
+  const CurrentContext current(context_);
+  const auto& formed = static_cast<const FormedLaunch&>(launch);
+  CUstream beside = beside_[stream % beside_.size()];
+  if (free_reports_.empty()) return false;
+  CUresult result = submit(own_, {write_64(address(word), first)});
+  if (result == CUDA_SUCCESS) result = cuda.cuEventRecord(begun_, own_);
+  if (result == CUDA_SUCCESS) result = cuda.cuStreamWaitEvent(beside, begun_, 0);
+  if (result == CUDA_SUCCESS) result = formed.submit(beside, address(word), first);
+  note(result);
+  if (result != CUDA_SUCCESS) return false;
+  note(report(word, beside));
+  GANGWAY_POINT("again");
+  return true;
+}
+
+bool DriverPort::lost() {
+  const std::int64_t now = live::monotonic_ns();
+  if (!lost_ && now - looked_ > kBetweenLooks) {
+    looked_ = now;
+    const CurrentContext current(context_);
+    lost_ = !current.is() || !answers(cuda.cuStreamQuery(own_));
+  }
+  return lost_;
+}
+
+}  // namespace gangway::intercept

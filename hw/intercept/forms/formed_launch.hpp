@@ -1,0 +1,47 @@
+// A launch of a kernel in a form, with its own copy of everything, so that it can be made again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hw/intercept/forms/real_calls.hpp"
+#include "hw/live/launch_book.hpp"
+#include "hw/transform/rewrite.hpp"
+
+namespace gangway::intercept {
+
+// What the program gave to the driver.
+struct LaunchCall {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, shared_bytes = 0;
+  CUstream stream = nullptr;
+  const CUlaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+};
+
+class FormedLaunch : public live::RepeatableLaunch {
+ public:
+  // `function`: the form's entry. `stream`: the program's, which is a default stream's special name where it
+  // is one. `most`: blocks to be launched at once; 0: one for each that is left to do. None: the call is of a
+  // kind that no form takes, or its parameters cannot be read.
+  static std::unique_ptr<FormedLaunch> of(const LaunchCall& call, CUstream stream, CUfunction function,
+                                          const transform::KernelForms& kernel, const transform::Form& form,
+                                          std::uint32_t most);
+
+  std::uint32_t blocks() const override { return blocks_; }
+  CUstream stream() const { return stream_; }
+  // The blocks from `first` on, with the control word at that address.
+  CUresult submit(CUstream where, CUdeviceptr control, std::uint32_t first) const;
+
+ private:
+  CUfunction function_ = nullptr;
+  CUstream stream_ = nullptr;
+  unsigned grid_[3] = {1, 1, 1}, block_[3] = {1, 1, 1}, shared_bytes_ = 0;
+  std::uint32_t blocks_ = 0, most_ = 0, hidden_ = 0;
+  std::vector<CUlaunchAttribute> attributes_;
+  std::vector<std::byte> parameters_;  // the kernel's own, and room for the hidden ones
+};
+
+}  // namespace gangway::intercept

@@ -1,0 +1,187 @@
+#include "hw/intercept/forms/forms.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "hw/intercept/forms/driver_port.hpp"
+
+namespace gangway::intercept {
+
+constinit Forms* forms = nullptr;
+
+namespace {
+
+live::Gate* gate_of_forms = nullptr;
+RealDriver* driver_of_forms = nullptr;
+
+}  // namespace
+
+void begin_forms(live::Gate& gate, RealDriver& of) {
+  const char* const wanted = std::getenv("GANGWAY_FORMS");
+  if (wanted == nullptr || *wanted == '\0' || std::strcmp(wanted, "0") == 0 || !cuda.all()) return;
+  gate_of_forms = &gate;
+  driver_of_forms = &of;
+  // The driver is called until the process ends.
+  forms = new Forms(gate, of, std::strcmp(wanted, "all") == 0 ? Forms::Take::all : Forms::Take::worth);
+}
+
+void forget_forms() {
+  if (forms != nullptr) begin_forms(*gate_of_forms, *driver_of_forms);
+}
+
+Forms::Forms(live::Gate& gate, RealDriver& of, Take take)
+    : gate_(gate), driver_(of), take_(take), keeper_(gate, of, *this) {}
+
+// --- Modules
+// -----------------------------------------------------------------------------------------------
+
+std::optional<transform::Architecture> Forms::gpu(bool library) const {
+  const auto of = [](CUdevice device) {
+    int major = 0, minor = 0;
+    cuda.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    cuda.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    return static_cast<unsigned>(10 * major + minor);
+  };
+  CUdevice device = 0;
+  if (!library)
+    return cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS
+               ? std::optional(transform::Architecture{of(device), 0})
+               : std::nullopt;
+  int count = 0;
+  if (cuda.cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0) return std::nullopt;
+  const unsigned first = of(0);
+  for (int d = 1; d < count; ++d)
+    if (cuda.cuDeviceGet(&device, d) != CUDA_SUCCESS || of(device) != first) return std::nullopt;
+  return transform::Architecture{first, 0};
+}
+
+std::shared_ptr<FormedModule> Forms::module_in(std::string_view image, bool library) {
+  const auto target = gpu(library);
+  if (!target) return nullptr;
+  auto found = images_.find(image, *target);
+  return found ? std::make_shared<FormedModule>(std::move(*found), library) : nullptr;
+}
+
+std::shared_ptr<FormedModule> Forms::module_of(const void* image, bool library) {
+  return module_in(bytes_of_image(image), library);
+}
+
+std::shared_ptr<FormedModule> Forms::module_of_file(const char* file, bool library) {
+  if (file == nullptr) return nullptr;
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream bytes;
+  if (!in || !(bytes << in.rdbuf())) return nullptr;
+  const std::string image = std::move(bytes).str();
+  auto found = module_in(image, library);
+  return found;
+}
+
+void Forms::loaded(void* handle, std::shared_ptr<FormedModule> module) {
+  module->loaded(handle);
+  with_forms_.fetch_add(static_cast<std::uint32_t>(module->with_forms()));
+  without_.fetch_add(static_cast<std::uint32_t>(module->kernels() - module->with_forms()));
+  kernels_.loaded(handle, std::move(module));
+}
+
+void Forms::set_attribute(void* function, CUfunction_attribute attribute, int value, CUdevice device,
+                          bool kernel) {
+  const auto formed = kernels_.kernel(function);
+  if (formed == nullptr) return;
+  for (const ReadyForm* form : {&formed->prologue, &formed->loop}) {
+    if (form->function == nullptr) continue;
+    const bool shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    const int its = value + (shared ? static_cast<int>(form->form.shared_bytes) : 0);
+    if (kernel)
+      cuda.cuKernelSetAttribute(attribute, its, reinterpret_cast<CUkernel>(form->function), device);
+    else
+      cuda.cuFuncSetAttribute(form->function, attribute, its);
+  }
+}
+
+void Forms::set_cache(void* function, CUfunc_cache config) {
+  const auto formed = kernels_.kernel(function);
+  if (formed == nullptr) return;
+  for (const ReadyForm* form : {&formed->prologue, &formed->loop})
+    if (form->function != nullptr) cuda.cuFuncSetCacheConfig(form->function, config);
+}
+
+// --- Launches
+// ------------------------------------------------------------------------------------------------
+
+CUstream Forms::handle(const live::StreamName& stream) {
+  if (stream.legacy()) return CU_STREAM_LEGACY;
+  if (stream.per_thread()) return CU_STREAM_PER_THREAD;
+  return reinterpret_cast<CUstream>(stream.handle);
+}
+
+// There is one from the first submission on.
+void Forms::tell_page() {
+  live::ClientPage* const page = gate_.page();
+  if (page == nullptr || with_forms_.load(std::memory_order_relaxed) + without_.load() == 0) return;
+  page->kernels_with_forms.fetch_add(with_forms_.exchange(0));
+  page->kernels_without.fetch_add(without_.exchange(0));
+}
+
+std::uint64_t Forms::evictions() {
+  const live::ClientPage* const page = gate_.page();
+  return page == nullptr ? 0 : page->evictions.load(std::memory_order_relaxed);
+}
+
+bool Forms::begins(FormedKernel& kernel, const live::StreamName& stream) {
+  return kernel.times.begins(reinterpret_cast<CUcontext>(driver_.current_context()), handle(stream),
+                             evictions());
+}
+
+bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::StreamName& stream) {
+  tell_page();
+  if (take_ == Take::worth && !kernel.times.worth(blocks(call), evictions())) return false;
+  const std::uint64_t context = driver_.current_context();
+  const std::uint64_t its = stream.context != 0 ? stream.context : driver_.context(stream);
+  if (context == 0 || its != context) return false;
+  const ReadyForm& form = kernel.form(blocks(call));
+  const bool loops = &form == &kernel.loop;
+  const std::uint32_t most = loops ? kernel.resident(call.block[0] * call.block[1] * call.block[2],
+                                                     call.shared_bytes + form.form.shared_bytes)
+                                   : 0;
+  if (loops && most == 0) return false;
+  auto formed = FormedLaunch::of(call, handle(stream), form.function, kernel.kernel, form.form, most);
+  if (formed == nullptr) return false;
+  const bool measured = take_ == Take::worth && begins(kernel, stream);
+  const bool launched = keeper_.launch(context, stream, std::move(formed));
+  if (measured) kernel.times.ends(handle(stream), blocks(call));
+  return launched;
+}
+
+std::unique_ptr<live::LaunchPort> Forms::open(std::uint64_t context) {
+  return DriverPort::open(reinterpret_cast<CUcontext>(context));
+}
+
+bool Forms::blocks(const live::StreamName& stream) {
+  unsigned flags = CU_STREAM_NON_BLOCKING;
+  return cuda.cuStreamGetFlags(handle(stream), &flags) == CUDA_SUCCESS &&
+         (flags & CU_STREAM_NON_BLOCKING) == 0;
+}
+
+void Forms::give_back(live::Driver::Event event) {
+  const RelaxedCapture relaxed;
+  cuda.cuEventDestroy_v2(static_cast<CUevent>(event));
+}
+
+// Measured: with as many streams held as there are connections, nothing passes any more, whatever its
+// priority.
+std::size_t Forms::most_held() {
+  constexpr long kUsual = 8, kMost = 32, kLeft = 3;
+  static const long connections = [] {
+    const char* const set = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    const long number = set == nullptr ? kUsual : std::strtol(set, nullptr, 10);
+    return number < 1 || number > kMost ? kUsual : number;
+  }();
+  return connections > kLeft ? static_cast<std::size_t>(connections - kLeft) : 0;
+}
+
+void Forms::thread_begins() { driver_.helper_begins(); }
+
+}  // namespace gangway::intercept

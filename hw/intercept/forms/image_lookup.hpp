@@ -1,0 +1,38 @@
+// What was prepared of the images that a program gives to the driver.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hw/transform/cache/kernel_cache.hpp"
+#include "hw/transform/images/architecture.hpp"
+
+namespace gangway::intercept {
+
+// A module in memory, as the driver takes it: PTX, a cubin, a fatbin, or the runtime's wrapper around one.
+// Empty: none of these. Of what says its length wrongly, nothing behind it is read.
+std::string_view bytes_of_image(const void* image);
+
+struct FoundForms {
+  std::string cubin;  // to be loaded instead; empty: the image has the forms itself
+  std::vector<transform::KernelForms> kernels;
+};
+
+class ImageLookup {
+ public:
+  // None: nothing was prepared of it, or nothing of it takes a form. Never throws; what is damaged is said.
+  std::optional<FoundForms> find(std::string_view image, transform::Architecture gpu);
+
+ private:
+  std::optional<FoundForms> look(std::string_view image, transform::Architecture gpu);
+
+  std::mutex mutex_;
+  std::unique_ptr<transform::KernelCache> cache_;
+  bool unusable_ = false;
+};
+
+}  // namespace gangway::intercept

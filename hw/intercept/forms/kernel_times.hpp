@@ -1,0 +1,33 @@
+// How long a kernel takes, learnt from some of its launches: what is not worth leaving runs as it is.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "hw/intercept/forms/real_calls.hpp"
+
+namespace gangway::intercept {
+
+class KernelTimes {
+ public:
+  // Whether a launch of so many blocks is expected to take longer than it costs to make it leave.
+  // `evictions`: of the process so far. What was measured while there were some says nothing.
+  bool worth(std::uint64_t blocks, std::uint64_t evictions);
+  // Around a launch whose time would tell something: begins() says whether it is measured.
+  bool begins(CUcontext context, CUstream stream, std::uint64_t evictions);
+  void ends(CUstream stream, std::uint64_t blocks);
+  void end();  // the kernel is gone
+
+ private:
+  bool create();
+  void look(std::uint64_t evictions);
+
+  std::mutex mutex_;
+  CUcontext context_ = nullptr;  // of the events
+  CUevent begin_ = nullptr, end_ = nullptr;
+  bool measuring_ = false, pending_ = false;
+  std::uint64_t launches_ = 0, blocks_ = 0, evictions_ = 0;
+  double ns_a_block_ = 0;  // 0: not known
+};
+
+}  // namespace gangway::intercept

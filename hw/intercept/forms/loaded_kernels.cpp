@@ -1,0 +1,168 @@
+#include "hw/intercept/forms/loaded_kernels.hpp"
+
+#include <utility>
+
+namespace gangway::intercept {
+namespace {
+
+constexpr std::size_t kFirstPlaces = 1024;  // places for handles
+
+const transform::Form* form_of(const transform::KernelForms& kernel, std::string_view name) {
+  for (const transform::Form& form : kernel.forms)
+    if (form.form == name) return &form;
+  return nullptr;
+}
+
+bool leaves(const transform::KernelForms& kernel) {
+  return form_of(kernel, "prologue") != nullptr || form_of(kernel, "loop") != nullptr;
+}
+
+}  // namespace
+
+FormedModule::FormedModule(FoundForms found, bool library) : found_(std::move(found)), library_(library) {
+  for (const transform::KernelForms& kernel : found_.kernels) {
+    if (leaves(kernel)) ++with_forms_;
+    for (const transform::Form& form : kernel.forms) hidden_.insert(form.entry);
+  }
+}
+
+ReadyForm FormedModule::ready(const transform::KernelForms& kernel, std::string_view name) const {
+  const transform::Form* const form = form_of(kernel, name);
+  if (form == nullptr) return {};
+  ReadyForm made{*form, nullptr};
+  if (library_) {
+    CUkernel entry = nullptr;
+    if (cuda.cuLibraryGetKernel(&entry, static_cast<CUlibrary>(handle_), form->entry.c_str()) == CUDA_SUCCESS)
+      made.function = reinterpret_cast<CUfunction>(entry);
+  } else if (cuda.cuModuleGetFunction(&made.function, static_cast<CUmodule>(handle_), form->entry.c_str()) !=
+             CUDA_SUCCESS) {
+    made.function = nullptr;
+  }
+  return made;
+}
+
+std::shared_ptr<FormedKernel> FormedModule::kernel(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = kernels_.find(name); known != kernels_.end()) return known->second;
+  std::shared_ptr<FormedKernel>& made = kernels_[name];
+  for (const transform::KernelForms& kernel : found_.kernels) {
+    if (kernel.kernel != name || !leaves(kernel)) continue;
+    auto formed = std::make_shared<FormedKernel>();
+    formed->kernel = kernel;
+    formed->prologue = ready(kernel, "prologue");
+    formed->loop = ready(kernel, "loop");
+    if (formed->prologue.function != nullptr || formed->loop.function != nullptr) made = std::move(formed);
+    break;
+  }
+  return made;
+}
+
+std::uint32_t FormedKernel::resident(unsigned threads, std::size_t shared_bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto known = resident_.find({threads, shared_bytes});
+  if (known != resident_.end()) return known->second;
+  int on_one = 0, multiprocessors = 0;
+  CUdevice device = 0;
+  const bool asked = cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+                     cuda.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                               device) == CUDA_SUCCESS &&
+                     cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                         &on_one, loop.function, static_cast<int>(threads), shared_bytes) == CUDA_SUCCESS;
+  return resident_[{threads, shared_bytes}] =
+             asked ? static_cast<std::uint32_t>(on_one * multiprocessors) : 0;
+}
+
+// --- Handles
+// -----------------------------------------------------------------------------------------------
+
+void LoadedKernels::loaded(void* handle, std::shared_ptr<FormedModule> module) {
+  const std::lock_guard lock(mutex_);
+  modules_[handle] = std::move(module);
+}
+
+std::shared_ptr<FormedModule> LoadedKernels::module(void* handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = modules_.find(handle);
+  return found == modules_.end() ? nullptr : found->second;
+}
+
+void LoadedKernels::unloaded(void* handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = modules_.find(handle);
+  if (found == modules_.end()) return;
+  const std::shared_ptr<FormedModule> gone = found->second;
+  for (auto at = modules_.begin(); at != modules_.end();) {
+    if (at->second != gone) {
+      ++at;
+      continue;
+    }
+    for (void* function : functions_of_[at->first]) {
+      const auto* const kernel = slot(*tables_.back(), function).kernel.exchange(nullptr);
+      if (kernel != nullptr) (*kernel)->times.end();
+      module_of_.erase(function);
+    }
+    functions_of_.erase(at->first);
+    at = modules_.erase(at);
+  }
+}
+
+LoadedKernels::Slot& LoadedKernels::slot(Table& table, void* function) const {
+  const std::size_t mask = table.slots.size() - 1;
+  std::size_t at = (reinterpret_cast<std::uintptr_t>(function) >> 4) * 0x9E3779B97F4A7C15ULL >> 20 & mask;
+  for (;; at = (at + 1) & mask) {
+    void* const is = table.slots[at].function.load(std::memory_order_acquire);
+    if (is == function || is == nullptr) return table.slots[at];
+  }
+}
+
+// The lock is held.
+void LoadedKernels::put(void* function, std::shared_ptr<FormedKernel> kernel, void* module) {
+  if (tables_.empty() || tables_.back()->used * 2 > tables_.back()->slots.size()) {
+    auto larger = std::make_unique<Table>(tables_.empty() ? kFirstPlaces : tables_.back()->slots.size() * 2);
+    if (!tables_.empty())
+      for (Slot& each : tables_.back()->slots)
+        if (void* const is = each.function.load(); is != nullptr && each.kernel.load() != nullptr) {
+          Slot& place = slot(*larger, is);
+          place.kernel.store(each.kernel.load());
+          place.function.store(is);
+          ++larger->used;
+        }
+    tables_.push_back(std::move(larger));
+    table_.store(tables_.back().get(), std::memory_order_release);
+  }
+  Slot& place = slot(*tables_.back(), function);
+  kept_.push_back(std::make_unique<const std::shared_ptr<FormedKernel>>(std::move(kernel)));
+  place.kernel.store(kept_.back().get(), std::memory_order_release);
+  if (place.function.load() == nullptr) {
+    ++tables_.back()->used;
+    place.function.store(function, std::memory_order_release);
+  }
+  functions_of_[module].push_back(function);
+  module_of_[function] = module;
+}
+
+void LoadedKernels::found(void* module, const char* name, void* function) {
+  const std::shared_ptr<FormedModule> its = this->module(module);
+  if (its == nullptr) return;
+  std::shared_ptr<FormedKernel> kernel = its->kernel(name);
+  const std::lock_guard lock(mutex_);
+  if (kernel != nullptr && module_of_.count(function) == 0) put(function, std::move(kernel), module);
+}
+
+void LoadedKernels::is_the_same(void* kernel, void* function) {
+  std::shared_ptr<FormedKernel> its = this->kernel(kernel);
+  const std::lock_guard lock(mutex_);
+  const auto module = module_of_.find(kernel);
+  if (its == nullptr || module == module_of_.end() || module_of_.count(function) != 0) return;
+  put(function, std::move(its), module->second);
+}
+
+std::shared_ptr<FormedKernel> LoadedKernels::kernel(void* function) const {
+  Table* const table = table_.load(std::memory_order_acquire);
+  if (table == nullptr) return nullptr;
+  const Slot& place = slot(*table, function);
+  const auto* const kernel = place.kernel.load(std::memory_order_acquire);
+  return kernel == nullptr || place.function.load(std::memory_order_acquire) != function ? nullptr : *kernel;
+}
+
+}  // namespace gangway::intercept

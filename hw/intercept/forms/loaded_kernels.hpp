@@ -1,0 +1,106 @@
+// The modules of a program that have kernels in forms, and what each of the program's handles means.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hw/intercept/forms/image_lookup.hpp"
+#include "hw/intercept/forms/kernel_times.hpp"
+
+namespace gangway::intercept {
+
+// A form of a kernel, ready to be launched.
+struct ReadyForm {
+  transform::Form form;
+  CUfunction function = nullptr;  // its entry, or the CUkernel of that; null: the kernel has no such form
+};
+
+// A kernel that has a form; what is said of it holds for a module, or for a library in all contexts.
+struct FormedKernel {
+  transform::KernelForms kernel;
+  ReadyForm prologue, loop;
+  KernelTimes times;
+
+  // For a launch of so many blocks. Each block that is refused costs about a nanosecond when a prologue
+  // leaves.
+  const ReadyForm& form(std::uint64_t blocks) const {
+    constexpr std::uint64_t kMany = 50'000;
+    return prologue.function == nullptr || (blocks > kMany && loop.function != nullptr) ? loop : prologue;
+  }
+  // Blocks of the loop that the GPU has room for at once; 0: not known.
+  std::uint32_t resident(unsigned threads, std::size_t shared_bytes);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<unsigned, std::size_t>, std::uint32_t> resident_;
+};
+
+// A module or library that was loaded.
+class FormedModule {
+ public:
+  FormedModule(FoundForms found, bool library);
+  // Which of its entries the program does not know of.
+  bool hides(std::string_view entry) const { return hidden_.count(entry) != 0; }
+  void loaded(void* handle) { handle_ = handle; }  // the module, or the library
+  // Null: the kernel has no form.
+  std::shared_ptr<FormedKernel> kernel(const std::string& name);
+  std::size_t with_forms() const { return with_forms_; }
+  std::size_t kernels() const { return found_.kernels.size(); }
+  std::size_t hidden() const { return hidden_.size(); }
+  const std::string& cubin() const { return found_.cubin; }
+
+ private:
+  FoundForms found_;
+  ReadyForm ready(const transform::KernelForms& kernel, std::string_view form) const;
+
+  const bool library_;
+  void* handle_ = nullptr;
+  std::size_t with_forms_ = 0;
+  std::set<std::string, std::less<>> hidden_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<FormedKernel>> kernels_;
+};
+
+class LoadedKernels {
+ public:
+  // Modules, and libraries (and a library's modules in contexts), by handle.
+  void loaded(void* handle, std::shared_ptr<FormedModule> module);
+  void unloaded(void* handle);
+  std::shared_ptr<FormedModule> module(void* handle);
+  // The program was given a function (or CUkernel) of a name, or the function of a CUkernel.
+  void found(void* module, const char* name, void* function);
+  void is_the_same(void* kernel, void* function);
+  // Of a CUfunction or CUkernel; null: as it is. Asked at each launch, by any thread, without a lock.
+  std::shared_ptr<FormedKernel> kernel(void* function) const;
+
+ private:
+  // Handles that the program has, in an open hash table that only grows.
+  struct Slot {
+    std::atomic<void*> function{nullptr};
+    std::atomic<const std::shared_ptr<FormedKernel>*> kernel{nullptr};
+  };
+  struct Table {
+    explicit Table(std::size_t size) : slots(size) {}
+    std::vector<Slot> slots;
+    std::size_t used = 0;
+  };
+  Slot& slot(Table& table, void* function) const;
+  void put(void* function, std::shared_ptr<FormedKernel> kernel, void* module);
+
+  std::mutex mutex_;
+  std::map<void*, std::shared_ptr<FormedModule>> modules_;
+  std::map<void*, std::vector<void*>> functions_of_;
+  std::map<void*, void*> module_of_;
+  std::vector<std::unique_ptr<Table>> tables_;  // the last is used; others may be being read
+  std::vector<std::unique_ptr<const std::shared_ptr<FormedKernel>>> kept_;
+  std::atomic<Table*> table_{nullptr};
+};
+
+}  // namespace gangway::intercept

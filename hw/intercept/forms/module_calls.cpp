@@ -1,0 +1,221 @@
+#include "hw/intercept/forms/module_calls.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace gangway::intercept {
+namespace {
+
+using live::LaunchKeeper;
+
+// Options that say nothing of the code.
+bool same_code(const Options* options, unsigned count) {
+  if (count != 0 && options == nullptr) return false;
+  return std::all_of(options, options + count, [](Options option) {
+    return option == CU_JIT_WALL_TIME || option == CU_JIT_INFO_LOG_BUFFER ||
+           option == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES || option == CU_JIT_ERROR_LOG_BUFFER ||
+           option == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES || option == CU_JIT_TARGET_FROM_CUCONTEXT ||
+           option == CU_JIT_LOG_VERBOSE || option == CU_JIT_CACHE_MODE || option == CU_JIT_FALLBACK_STRATEGY;
+  });
+}
+
+// What was prepared is loaded, else the image: if the one is refused, the other one decides.
+template <typename Handle, typename Prepared, typename Original>
+CUresult loaded(std::shared_ptr<FormedModule> module, Handle* handle, const Prepared& prepared,
+                const Original& original) {
+  const LaunchKeeper::Alone alone(keeper());
+  if (module == nullptr || handle == nullptr) return original();
+  CUresult result = module->cubin().empty() ? original() : prepared(module->cubin().data());
+  if (result == CUDA_SUCCESS)
+    forms->loaded(*handle, std::move(module));
+  else if (!module->cubin().empty())
+    result = original();
+  return result;
+}
+
+CUresult found(CUresult result, void* module, const char* name, void* function) {
+  if (result == CUDA_SUCCESS) forms->kernels().found(module, name, function);
+  return result;
+}
+
+bool hidden(void* module, const char* name) {
+  const auto its = name == nullptr ? nullptr : forms->kernels().module(module);
+  return its != nullptr && its->hides(name);
+}
+
+template <typename Handle>
+CUresult counted(CUresult result, unsigned* count, Handle module) {
+  const auto its = result == CUDA_SUCCESS ? forms->kernels().module(module) : nullptr;
+  if (its != nullptr) *count -= static_cast<unsigned>(std::min<std::size_t>(its->hidden(), *count));
+  return result;
+}
+
+const char* name_of(CUfunction function) {
+  static const auto ask =
+      reinterpret_cast<CUresult (*)(const char**, CUfunction)>(real_symbol("cuFuncGetName"));
+  const char* name = nullptr;
+  return ask != nullptr && ask(&name, function) == CUDA_SUCCESS ? name : nullptr;
+}
+
+const char* name_of(CUkernel kernel) {
+  static const auto ask =
+      reinterpret_cast<CUresult (*)(const char**, CUkernel)>(real_symbol("cuKernelGetName"));
+  const char* name = nullptr;
+  return ask != nullptr && ask(&name, kernel) == CUDA_SUCCESS ? name : nullptr;
+}
+
+// All are asked for, since hidden ones may stand anywhere among them.
+template <typename Handle, typename Module>
+CUresult listed(CUresult (*real)(Handle*, unsigned, Module), Handle* out, unsigned count, Module module) {
+  const auto its = forms->kernels().module(module);
+  if (its == nullptr || out == nullptr || count == 0) return real(out, count, module);
+  std::vector<Handle> all(count + its->hidden(), nullptr);
+  const CUresult result = real(all.data(), static_cast<unsigned>(all.size()), module);
+  if (result != CUDA_SUCCESS) return result;
+  unsigned given = 0;
+  for (Handle each : all) {
+    if (each == nullptr || given == count) continue;
+    const char* const name = name_of(each);
+    if (name != nullptr && its->hides(name)) continue;
+    if (name != nullptr) forms->kernels().found(module, name, each);
+    out[given++] = each;
+  }
+  return result;
+}
+
+}  // namespace
+
+CUresult load(CUresult (*real)(CUmodule*, const void*), CUmodule* module, const void* image) {
+  const auto original = [&] { return real(module, image); };
+  if (forms == nullptr) return original();
+  return loaded(
+      forms->module_of(image, false), module,
+      [&](const char* cubin) { return cuda.cuModuleLoadData(module, cubin); }, original);
+}
+
+CUresult load(CUresult (*real)(CUmodule*, const char*), CUmodule* module, const char* file) {
+  const auto original = [&] { return real(module, file); };
+  if (forms == nullptr) return original();
+  return loaded(
+      forms->module_of_file(file, false), module,
+      [&](const char* cubin) { return cuda.cuModuleLoadData(module, cubin); }, original);
+}
+
+CUresult load(CUresult (*real)(CUmodule*, const void*, unsigned, Options*, void**), CUmodule* module,
+              const void* image, unsigned count, Options* options, void** values) {
+  const auto original = [&] { return real(module, image, count, options, values); };
+  if (forms == nullptr) return original();
+  return loaded(
+      same_code(options, count) ? forms->module_of(image, false) : nullptr, module,
+      [&](const char* cubin) { return real(module, cubin, count, options, values); }, original);
+}
+
+CUresult load(CUresult (*real)(CUlibrary*, const void*, Options*, void**, unsigned, CUlibraryOption*, void**,
+                               unsigned),
+              CUlibrary* library, const void* image, Options* options, void** values, unsigned count,
+              CUlibraryOption* library_options, void** library_values, unsigned library_count) {
+  const auto made = [&](const void* code) {
+    return real(library, code, options, values, count, library_options, library_values, library_count);
+  };
+  const auto original = [&] { return made(image); };
+  if (forms == nullptr) return original();
+  return loaded(same_code(options, count) ? forms->module_of(image, true) : nullptr, library, made, original);
+}
+
+CUresult load(CUresult (*real)(CUlibrary*, const char*, Options*, void**, unsigned, CUlibraryOption*, void**,
+                               unsigned),
+              CUlibrary* library, const char* file, Options* options, void** values, unsigned count,
+              CUlibraryOption* library_options, void** library_values, unsigned library_count) {
+  const auto original = [&] {
+    return real(library, file, options, values, count, library_options, library_values, library_count);
+  };
+  if (forms == nullptr) return original();
+  return loaded(
+      same_code(options, count) ? forms->module_of_file(file, true) : nullptr, library,
+      [&](const char* cubin) {
+        return cuda.cuLibraryLoadData(library, cubin, options, values, count, library_options, library_values,
+                                      library_count);
+      },
+      original);
+}
+
+CUresult find(CUresult (*real)(CUfunction*, CUmodule, const char*), CUfunction* function, CUmodule module,
+              const char* name) {
+  if (forms == nullptr) return real(function, module, name);
+  if (hidden(module, name)) return CUDA_ERROR_NOT_FOUND;
+  const CUresult result = real(function, module, name);
+  return found(result, module, name, result == CUDA_SUCCESS ? *function : nullptr);
+}
+
+CUresult find(CUresult (*real)(CUkernel*, CUlibrary, const char*), CUkernel* kernel, CUlibrary library,
+              const char* name) {
+  if (forms == nullptr) return real(kernel, library, name);
+  if (hidden(library, name)) return CUDA_ERROR_NOT_FOUND;
+  const CUresult result = real(kernel, library, name);
+  return found(result, library, name, result == CUDA_SUCCESS ? *kernel : nullptr);
+}
+
+CUresult find(CUresult (*real)(CUfunction*, CUkernel), CUfunction* function, CUkernel kernel) {
+  const CUresult result = real(function, kernel);
+  if (forms != nullptr && result == CUDA_SUCCESS) forms->kernels().is_the_same(kernel, *function);
+  return result;
+}
+
+CUresult find(CUresult (*real)(CUmodule*, CUlibrary), CUmodule* module, CUlibrary library) {
+  const CUresult result = real(module, library);
+  if (forms == nullptr || result != CUDA_SUCCESS) return result;
+  if (auto its = forms->kernels().module(library)) forms->kernels().loaded(*module, std::move(its));
+  return result;
+}
+
+CUresult list(CUresult (*real)(unsigned*, CUmodule), unsigned* count, CUmodule module) {
+  const CUresult result = real(count, module);
+  return forms == nullptr ? result : counted(result, count, module);
+}
+
+CUresult list(CUresult (*real)(unsigned*, CUlibrary), unsigned* count, CUlibrary library) {
+  const CUresult result = real(count, library);
+  return forms == nullptr ? result : counted(result, count, library);
+}
+
+CUresult list(CUresult (*real)(CUfunction*, unsigned, CUmodule), CUfunction* functions, unsigned count,
+              CUmodule module) {
+  return forms == nullptr ? real(functions, count, module) : listed(real, functions, count, module);
+}
+
+CUresult list(CUresult (*real)(CUkernel*, unsigned, CUlibrary), CUkernel* kernels, unsigned count,
+              CUlibrary library) {
+  return forms == nullptr ? real(kernels, count, library) : listed(real, kernels, count, library);
+}
+
+CUresult set(CUresult (*real)(CUfunction, CUfunction_attribute, int), CUfunction function,
+             CUfunction_attribute attribute, int value) {
+  const CUresult result = real(function, attribute, value);
+  if (forms != nullptr && result == CUDA_SUCCESS) forms->set_attribute(function, attribute, value, 0, false);
+  return result;
+}
+
+CUresult set(CUresult (*real)(CUfunction_attribute, int, CUkernel, CUdevice), CUfunction_attribute attribute,
+             int value, CUkernel kernel, CUdevice device) {
+  const CUresult result = real(attribute, value, kernel, device);
+  if (forms != nullptr && result == CUDA_SUCCESS)
+    forms->set_attribute(kernel, attribute, value, device, true);
+  return result;
+}
+
+CUresult set(CUresult (*real)(CUfunction, CUfunc_cache), CUfunction function, CUfunc_cache config) {
+  const CUresult result = real(function, config);
+  if (forms != nullptr && result == CUDA_SUCCESS) forms->set_cache(function, config);
+  return result;
+}
+
+CUresult set(CUresult (*real)(CUkernel, CUfunc_cache, CUdevice), CUkernel kernel, CUfunc_cache config,
+             CUdevice device) {
+  const CUresult result = real(kernel, config, device);
+  if (forms != nullptr && result == CUDA_SUCCESS) forms->set_cache(kernel, config);
+  return result;
+}
+
+}  // namespace gangway::intercept

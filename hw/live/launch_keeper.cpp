@@ -1,0 +1,321 @@
+#include "hw/live/launch_keeper.hpp"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <optional>
+
+#include "hw/live/kill_points.hpp"
+#include "hw/live/monotonic.hpp"
+#include "hw/live/pause.hpp"
+
+namespace gangway::live {
+namespace {
+
+constexpr std::int64_t kAwakeSpin = 100'000, kAwakeYield = 5'000'000;  // ns; as threads at the gate
+constexpr std::int64_t kUnhurried = 200'000;    // ns between looks while nobody competes
+constexpr std::int64_t kAsleep = 20'000'000;    // ns, while all is away
+constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches to be over
+constexpr std::int64_t kPolite = 200'000'000;  // ns; then no launch begins before the call that is made alone
+constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
+// Submissions behind a launch that is not over. A queue of the driver has some 1,000 places, and a thread
+// that waits for one in the driver would hold up the keeper.
+constexpr std::uint64_t kMostBehind = 256;
+
+thread_local int alone_here = 0;  // calls of the thread that are made alone, inside each other
+
+}  // namespace
+
+LaunchKeeper::LaunchKeeper(Gate& gate, Driver& driver, Contexts& contexts)
+    : gate_(gate),
+      driver_(driver),
+      contexts_(contexts),
+      held_({[this](StreamId stream, std::uint32_t number) { return look_at(stream, number); },
+             [this](HeldWork::Mark mark) { return driver_.reached(mark, true); },
+             [this](HeldWork::Mark mark) { contexts_.give_back(mark); }}) {}
+
+// --- Streams
+// -----------------------------------------------------------------------------------------------
+
+StreamId LaunchKeeper::id(const StreamName& stream) {
+  const std::lock_guard lock(mutex_);
+  StreamId& id = ids_[{stream.handle, stream.context}];
+  if (id == 0) id = ++streams_;
+  return id;
+}
+
+HeldWork::Kind LaunchKeeper::kind(const StreamName& stream) {
+  if (stream.legacy()) return HeldWork::Kind::legacy;
+  if (stream.per_thread()) return HeldWork::Kind::blocking;
+  const StreamId its = id(stream);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = kinds_.find(its); known != kinds_.end()) return known->second;
+  }
+  const auto found = contexts_.blocks(stream) ? HeldWork::Kind::blocking : HeldWork::Kind::apart;
+  const std::lock_guard lock(mutex_);
+  return kinds_[its] = found;
+}
+
+std::uint64_t LaunchKeeper::context_of(const StreamName& stream) {
+  return stream.context != 0 ? stream.context : driver_.context(stream);
+}
+
+LaunchIs LaunchKeeper::look_at(StreamId stream, std::uint32_t number) {
+  std::shared_ptr<Context> its;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto context = context_of_.find(stream);
+    const auto found = context == context_of_.end() ? books_.end() : books_.find(context->second);
+    if (found == books_.end()) return LaunchIs::over;
+    its = found->second;
+  }
+  if (its->book->over(stream, number)) return LaunchIs::over;
+  return its->book->stopped(stream) ? LaunchIs::left : LaunchIs::under_way;
+}
+
+void LaunchKeeper::submits(const StreamName& stream) {
+  const StreamId its = id(stream);
+  const std::uint64_t context = context_of(stream);
+  const HeldWork::Kind how = kind(stream);
+  while (any() && (held_.behind(its) >= kMostBehind ||
+                   (!room(its, context) && held_.would_be_held(its, context, how))))
+    sleep_ns(kBetweenTries);
+  held_.submits(its, context, how);
+}
+
+void LaunchKeeper::records(const StreamName& stream, std::uint64_t event) {
+  held_.submits(id(stream), context_of(stream), kind(stream));
+  held_.recorded(event, id(stream));
+}
+
+void LaunchKeeper::waits(const StreamName& stream, std::uint64_t event) {
+  const StreamId its = id(stream);
+  const std::uint64_t context = context_of(stream);
+  while (held_.held(event) && !room(its, context)) sleep_ns(kBetweenTries);
+  if (!held_.held(event)) return;
+  held_.submits(its, context, kind(stream));
+  // Without a mark the stream seems to go on.
+  if (Driver::Event mark = nullptr; driver_.record(stream, mark)) held_.waits(its, event, mark);
+}
+
+void LaunchKeeper::destroyed(const StreamName& stream) {
+  StreamId its = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = ids_.find({stream.handle, stream.context});
+    if (known == ids_.end()) return;
+    its = known->second;
+    ids_.erase(known);
+    kinds_.erase(its);
+    const auto context = context_of_.find(its);
+    const auto found = context == context_of_.end() ? books_.end() : books_.find(context->second);
+    if (found != books_.end()) found->second->book->forget(its);
+  }
+  held_.forget(its);
+}
+
+void LaunchKeeper::context_destroyed(std::uint64_t context) {
+  std::shared_ptr<Context> gone;
+  const std::lock_guard lock(mutex_);
+  const auto found = books_.find(context);
+  if (found == books_.end()) return;
+  gone = std::move(found->second);
+  books_.erase(found);
+}
+
+// --- Launches
+// ------------------------------------------------------------------------------------------------
+
+std::shared_ptr<LaunchKeeper::Context> LaunchKeeper::book(std::uint64_t context) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Context>& its = books_[context];
+  if (its != nullptr) return its;
+  its = std::make_shared<Context>();
+  its->port = contexts_.open(context);
+  if (its->port != nullptr) its->book = std::make_unique<LaunchBook>(*its->port);
+  if (its->book != nullptr && leaving_) its->book->leave();
+  return its;
+}
+
+bool LaunchKeeper::launch(std::uint64_t context, const StreamName& stream,
+                          std::unique_ptr<RepeatableLaunch> launch) {
+  const std::shared_ptr<Context> its = book(context);
+  if (its->book == nullptr) return false;
+  const StreamId number = id(stream);
+  const HeldWork::Kind how = kind(stream);
+  if (!room(number, context)) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    context_of_[number] = context;
+  }
+  held_.submits(number, context, how);
+  under_way_.fetch_add(1);
+  const std::uint32_t before = its->book->latest(number);
+  const bool launched = its->book->launch(std::move(launch), number);
+  const std::uint32_t latest = its->book->latest(number);
+  if (latest == before) {
+    under_way_.fetch_sub(1);
+    return launched;
+  }
+  held_.launched(number, latest);
+  GANGWAY_POINT("launched");
+  if (ClientPage* page = gate_.page()) page->formed.fetch_add(1);
+  {
+    const std::lock_guard lock(wake_mutex_);
+    begin_thread();
+  }
+  wake_.notify_one();
+  return true;
+}
+
+void LaunchKeeper::let_others_be_alone() {
+  if (alone_.load() == 0 || alone_here != 0) return;
+  for (const std::int64_t began = monotonic_ns();
+       alone_.load() != 0 && monotonic_ns() - began < kWaitsForAlone;)
+    sleep_ns(kBetweenTries);
+}
+
+LaunchKeeper::Launching::Launching(LaunchKeeper& keeper) : keeper_(keeper) {
+  keeper_.launching_.fetch_add(1);
+  allowed_ = keeper_.alone_.load() == 0;
+  if (!allowed_) keeper_.launching_.fetch_sub(1);
+}
+
+LaunchKeeper::Launching::~Launching() {
+  if (allowed_) keeper_.launching_.fetch_sub(1);
+}
+
+LaunchKeeper::Alone::Alone(LaunchKeeper* keeper) : keeper_(keeper) {
+  if (keeper_ != nullptr && alone_here++ == 0) keeper_->come_alone();
+}
+
+LaunchKeeper::Alone::~Alone() {
+  if (keeper_ != nullptr && --alone_here == 0) keeper_->alone_.fetch_sub(1);
+}
+
+void LaunchKeeper::come_alone() {
+  const std::int64_t began = monotonic_ns();
+  bool polite = true;
+  for (;; sleep_ns(kBetweenTries)) {
+    if (polite && any()) {
+      if (monotonic_ns() - began < kPolite) continue;
+      polite = false;
+      alone_.fetch_add(1);
+      continue;
+    }
+    if (polite) alone_.fetch_add(1);
+    if (launching_.load() == 0 && !any()) return;
+    if (polite) alone_.fetch_sub(1);
+  }
+}
+
+// --- The keeper's thread
+// -------------------------------------------------------------------------------------
+
+void LaunchKeeper::begin_thread() {
+  if (has_thread_) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are none of its business
+  pthread_t made;
+  has_thread_ = pthread_create(&made, nullptr, &LaunchKeeper::thread, this) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (has_thread_) pthread_detach(made);
+}
+
+void* LaunchKeeper::thread(void* self) {
+  pthread_setname_np(pthread_self(), "gangway-keeper");
+  static_cast<LaunchKeeper*>(self)->run();
+}
+
+void LaunchKeeper::run() {
+  contexts_.thread_begins();
+  std::int64_t since = 0;
+  bool was_away = false;
+  for (;;) {
+    if (!any()) {
+      std::unique_lock lock(wake_mutex_);
+      wake_.wait(lock, [this] { return any(); });
+    }
+    const bool away = turn();
+    if (away != was_away) since = monotonic_ns();
+    was_away = away;
+    rest(away, since);
+  }
+}
+
+// Until the next look. While others compete for the device, an order may come at any time.
+void LaunchKeeper::rest(bool away, std::int64_t since) {
+  const PermitPage& permit = gate_.permit();
+  const std::uint32_t allowed = permit.allowed.load();
+  const auto sleep = [&](std::int64_t most) {
+    const timespec limit{0, most};
+    syscall(SYS_futex, &permit.allowed, FUTEX_WAIT, allowed, &limit, nullptr, 0);
+  };
+  if (away && allowed == 0) {
+    const std::int64_t waited = monotonic_ns() - since;
+    if (waited < kAwakeSpin) return spin_pause();
+    if (waited < kAwakeYield) return static_cast<void>(sched_yield());
+    return sleep(kAsleep);
+  }
+  if (allowed != 0 && permit.polled.load() == 0) return sleep(kUnhurried);
+  for (int n = 0; n < 20 && permit.allowed.load() == allowed; ++n) spin_pause();
+  sched_yield();
+}
+
+bool LaunchKeeper::turn() {
+  const PermitPage& permit = gate_.permit();
+  const std::uint32_t epoch = permit.epoch.load();
+  const bool closed = permit.allowed.load() == 0;
+  ClientPage* const page = gate_.page();
+  std::uint64_t evicted = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [context, its] : books_) {
+      if (its->book == nullptr) continue;
+      if (closed != leaving_) closed ? its->book->leave() : its->book->go_on();
+      if (closed && !leaving_) GANGWAY_POINT("told-to-leave");
+      if (!closed && leaving_) GANGWAY_POINT("may-go-on");
+      its->book->step();
+      const std::uint64_t evictions = its->book->evictions(), ended = its->book->ended();
+      evicted += evictions - std::exchange(its->evictions, evictions);
+      under_way_.fetch_sub(ended - std::exchange(its->ended, ended));
+    }
+    leaving_ = closed;
+  }
+  if (evicted > 0 && page != nullptr) page->evictions.fetch_add(evicted);
+  if (evicted > 0) GANGWAY_POINT("evicted");
+  if (!closed || page == nullptr) return false;
+  if (page->gone.load() == std::uint64_t{epoch} + 1) return true;
+  if (!page->nobody_inside() || !nothing_runs(*page)) return false;
+  if (&gate_.permit() != &permit || permit.epoch.load() != epoch) return false;
+  page->gone.store(std::uint64_t{epoch} + 1);
+  GANGWAY_POINT("gone");
+  return true;
+}
+
+bool LaunchKeeper::nothing_runs(ClientPage& page) {
+  for (bool asked = false;; asked = true) {
+    bool some = false;
+    for (std::uint32_t s = 0, n = page.streams_used(); s < n; ++s) {
+      const StreamSlot& slot = page.stream[s];
+      if (slot.outstanding() == 0) continue;
+      const StreamName name{slot.stream.load(), slot.context.load()};
+      if (name.handle == Gate::kDestroyed) {
+        some = some || !held_.forgotten_stand_still();
+        continue;
+      }
+      const bool own = !name.legacy() && !name.per_thread();  // its name is the handle
+      some = some || !held_.stands_still(id({name.handle, own ? 0 : name.context}));
+    }
+    if (!some) return true;
+    if (asked) return false;
+    gate_.look();
+  }
+}
+
+}  // namespace gangway::live

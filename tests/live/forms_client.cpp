@@ -1,0 +1,318 @@
+// A program of the tests whose kernels can leave before their end: uses the driver, knows nothing of Gangway.
+// Its kernels have no host twins, so the stand-in carries their PTX out. forms_client WHAT [NUMBER [FILE]]
+#include <cuda.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+namespace {
+
+void need(CUresult result, const char* what) {
+  if (result == CUDA_SUCCESS) return;
+  std::printf("%s: error %d\n", what, static_cast<int>(result));
+  std::exit(3);
+}
+#define NEED(call) need(call, #call)
+
+std::string text_of_file(const char* name) {
+  std::ostringstream text;
+  text << std::ifstream(name).rdbuf();
+  return text.str();
+}
+
+constexpr std::uint32_t kThreads = 32;
+
+struct Gpu {
+  CUcontext context = nullptr;
+  CUmodule module = nullptr;
+  CUfunction work = nullptr, mix = nullptr, plane = nullptr, tally = nullptr;
+  std::string image;
+  explicit Gpu(const char* file) : image(text_of_file(file)) {
+    CUdevice device = 0;
+    NEED(cuInit(0));
+    NEED(cuDeviceGet(&device, 0));
+    NEED(cuDevicePrimaryCtxRetain(&context, device));
+    NEED(cuCtxSetCurrent(context));
+    NEED(cuModuleLoadData(&module, image.c_str()));
+    NEED(cuModuleGetFunction(&work, module, "work"));
+    NEED(cuModuleGetFunction(&mix, module, "mix_words"));
+    NEED(cuModuleGetFunction(&plane, module, "plane"));
+    NEED(cuModuleGetFunction(&tally, module, "tally"));
+  }
+};
+
+void launch(CUfunction function, CUstream stream, std::uint32_t blocks, std::vector<void*> parameters) {
+  NEED(cuLaunchKernel(function, blocks, 1, 1, kThreads, 1, 1, 0, stream, parameters.data(), nullptr));
+}
+
+CUstream new_stream() {
+  CUstream stream = nullptr;
+  NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  return stream;
+}
+
+// As the kernels do it.
+std::uint32_t worked(std::uint32_t i, std::uint32_t pass, std::uint32_t rounds) {
+  std::uint32_t v = i * 2654435761u + pass;
+  for (std::uint32_t k = 0; k < rounds; ++k) v = v * 1664525u + 1013904223u;
+  return v;
+}
+
+std::uint32_t sum(const std::vector<std::uint32_t>& words) {
+  std::uint32_t all = 0;
+  for (const std::uint32_t word : words) all = all * 31 + word;
+  return all;
+}
+
+// What a pass leaves behind: K1, K2 on it, an event, a second stream that waits for it, a copy out.
+class Passes {
+ public:
+  Passes(Gpu& gpu, std::uint32_t blocks, std::uint32_t rounds)
+      : gpu_(gpu), blocks_(blocks), rounds_(rounds), a_(new_stream()), b_(new_stream()) {
+    NEED(cuMemAlloc(&p_, words() * 4));
+    NEED(cuMemAlloc(&q_, words() * 4));
+    NEED(cuMemAlloc(&r_, words() * 4));
+    NEED(cuMemHostAlloc(reinterpret_cast<void**>(&out_), words() * 4, 0));
+    NEED(cuEventCreate(&done_, CU_EVENT_DISABLE_TIMING));
+  }
+  std::size_t words() const { return std::size_t{blocks_} * kThreads; }
+
+  // Whether every word is right.
+  bool pass(std::uint32_t number) {
+    auto n = static_cast<std::uint32_t>(words());
+    NEED(cuMemsetD32Async(p_, 0, words(), a_));
+    launch(gpu_.work, a_, blocks_, {&p_, &number, &rounds_});
+    launch(gpu_.mix, a_, blocks_, {&p_, &q_, &n});
+    NEED(cuEventRecord(done_, a_));
+    NEED(cuStreamWaitEvent(b_, done_, 0));
+    launch(gpu_.mix, b_, blocks_, {&q_, &r_, &n});
+    NEED(cuMemcpyDtoHAsync(out_, r_, words() * 4, b_));
+    NEED(cuStreamSynchronize(b_));
+    std::vector<std::uint32_t> p(n), q(n), r(n);
+    for (std::uint32_t i = 0; i < n; ++i) p[i] = worked(i, number, rounds_);
+    for (std::uint32_t i = 0; i < n; ++i) q[i] = p[i] ^ p[(i + 1) % n];
+    for (std::uint32_t i = 0; i < n; ++i) r[i] = q[i] ^ q[(i + 1) % n];
+    if (std::memcmp(out_, r.data(), words() * 4) == 0) return result_ = result_ * 31 + sum(r), true;
+    std::printf("pass %u is wrong\n", number);
+    return false;
+  }
+  std::uint32_t result() const { return result_; }
+
+ private:
+  Gpu& gpu_;
+  std::uint32_t blocks_, rounds_, result_ = 0;
+  CUstream a_, b_;
+  CUdeviceptr p_ = 0, q_ = 0, r_ = 0;
+  std::uint32_t* out_ = nullptr;
+  CUevent done_ = nullptr;
+};
+
+int passes(Gpu& gpu, int count) {
+  Passes all(gpu, 64, 60);
+  for (int pass = 0; pass < count; ++pass)
+    if (!all.pass(static_cast<std::uint32_t>(pass))) return 1;
+  std::printf("passes %d %u\n", count, all.result());
+  return 0;
+}
+
+// A thread that allocates, pins, captures, launches graphs and loads modules meanwhile.
+class Side {
+ public:
+  explicit Side(Gpu& gpu) : gpu_(gpu), thread_([this] { run(); }) {}
+  unsigned end() {
+    stop_ = true;
+    thread_.join();
+    return wrong_;
+  }
+  unsigned rounds() const { return rounds_; }
+
+ private:
+  void run() {
+    NEED(cuCtxSetCurrent(gpu_.context));
+    const CUstream s = new_stream();
+    const std::uint32_t blocks = 8;
+    for (; !stop_; ++rounds_) {
+      CUdeviceptr d = 0;
+      std::uint32_t* h = nullptr;
+      NEED(cuMemAlloc(&d, blocks * kThreads * 4));
+      NEED(cuMemHostAlloc(reinterpret_cast<void**>(&h), blocks * kThreads * 4, 0));
+      CUgraph graph = nullptr;
+      CUgraphExec executable = nullptr;
+      NEED(cuStreamBeginCapture(
+          s, rounds_ % 2 == 0 ? CU_STREAM_CAPTURE_MODE_THREAD_LOCAL : CU_STREAM_CAPTURE_MODE_RELAXED));
+      std::uint32_t number = rounds_, few = 5;
+      launch(gpu_.work, s, blocks, {&d, &number, &few});
+      NEED(cuStreamEndCapture(s, &graph));
+      NEED(cuGraphInstantiate(&executable, graph, 0));
+      NEED(cuMemsetD32Async(d, 0, blocks * kThreads, s));
+      NEED(cuGraphLaunch(executable, s));
+      CUmodule module = nullptr;
+      CUfunction tally = nullptr;
+      NEED(cuModuleLoadData(&module, gpu_.image.c_str()));
+      NEED(cuModuleGetFunction(&tally, module, "tally"));
+      launch(tally, s, blocks, {&d});
+      NEED(cuMemcpyDtoHAsync(h, d, blocks * kThreads * 4, s));
+      NEED(cuStreamSynchronize(s));
+      for (std::uint32_t i = 0; i < blocks * kThreads; ++i) wrong_ += h[i] != worked(i, number, few) + 1;
+      NEED(cuModuleUnload(module));
+      NEED(cuGraphExecDestroy(executable));
+      NEED(cuGraphDestroy(graph));
+      NEED(cuMemFreeHost(h));
+      NEED(cuMemFree(d));
+    }
+  }
+  Gpu& gpu_;
+  std::atomic<bool> stop_{false};
+  unsigned rounds_ = 0, wrong_ = 0;
+  std::thread thread_;
+};
+
+int riskiest(Gpu& gpu, int count) {
+  Passes all(gpu, 64, 60);
+  Side side(gpu);
+  bool right = true;
+  for (int pass = 0; right && pass < count; ++pass) right = all.pass(static_cast<std::uint32_t>(pass));
+  const unsigned wrong = side.end();
+  if (wrong != 0) std::printf("%u wrong words beside\n", wrong);
+  if (right && wrong == 0) std::printf("riskiest %d %u\n", count, all.result());
+  return right && wrong == 0 && side.rounds() > 0 ? 0 : 1;
+}
+
+// What the program is told while a long kernel is under way: it is not over before its last block.
+int asks(Gpu& gpu, int count) {
+  const CUstream stream = new_stream();
+  const std::uint32_t blocks = 64;
+  std::vector<std::uint32_t> out(blocks * kThreads);
+  for (int round = 0; round < count; ++round) {
+    CUdeviceptr p = 0;
+    CUevent event = nullptr;
+    NEED(cuMemAlloc(&p, out.size() * 4));
+    NEED(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    NEED(cuMemsetD32(p, 0, out.size()));
+    std::uint32_t number = static_cast<std::uint32_t>(round), rounds = 100;
+    CUstream of_its_own = round % 3 == 2 ? new_stream() : stream;
+    launch(gpu.work, of_its_own, blocks, {&p, &number, &rounds});
+    NEED(cuEventRecord(event, of_its_own));
+    if (round % 3 == 0) {
+      while (cuStreamQuery(stream) == CUDA_ERROR_NOT_READY)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    } else if (round % 3 == 1) {
+      while (cuEventQuery(event) == CUDA_ERROR_NOT_READY)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    } else {
+      NEED(cuStreamDestroy(of_its_own));  // what is in it goes on
+    }
+    if (round % 3 == 2) NEED(cuCtxSynchronize());
+    NEED(cuMemcpyDtoH(out.data(), p, out.size() * 4));
+    for (std::uint32_t i = 0; i < out.size(); ++i)
+      if (out[i] != worked(i, number, rounds)) return std::printf("round %d: word %u\n", round, i), 1;
+    // Freed while it is under way: all of it is done all the same.
+    launch(gpu.work, stream, blocks, {&p, &number, &rounds});
+    NEED(cuMemFree(p));
+    NEED(cuEventDestroy(event));
+  }
+  CUmodule module = nullptr;
+  CUfunction work = nullptr;
+  CUdeviceptr p = 0;
+  NEED(cuMemAlloc(&p, out.size() * 4));
+  NEED(cuMemsetD32(p, 0, out.size()));
+  NEED(cuModuleLoadData(&module, gpu.image.c_str()));
+  NEED(cuModuleGetFunction(&work, module, "work"));
+  std::uint32_t number = 5, rounds = 100;
+  launch(work, nullptr, blocks, {&p, &number, &rounds});
+  NEED(cuModuleUnload(module));
+  NEED(cuMemcpyDtoH(out.data(), p, out.size() * 4));
+  for (std::uint32_t i = 0; i < out.size(); ++i)
+    if (out[i] != worked(i, number, rounds)) return std::printf("unloaded: word %u\n", i), 1;
+  std::printf("asks %d\n", count);
+  return 0;
+}
+
+// Kernels in several dimensions, by `extra`, with a variable, in default streams and with dynamic memory.
+int kinds(Gpu& gpu, int count) {
+  const std::uint32_t width = 6, height = 5, depth = 4, blocks = width * height * depth;
+  std::vector<std::uint32_t> out(blocks * kThreads);
+  CUdeviceptr p = 0;
+  NEED(cuMemAlloc(&p, out.size() * 4));
+  std::uint32_t all = 0;
+  for (int round = 0; round < count; ++round) {
+    NEED(cuMemsetD32(p, 0, out.size()));
+    struct {
+      CUdeviceptr p;
+      std::uint32_t rounds;
+    } parameters{p, 40};
+    std::size_t bytes = 12;
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &parameters, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    const CUstream stream = round % 3 == 0   ? nullptr
+                            : round % 3 == 1 ? CU_STREAM_PER_THREAD
+                                             : CU_STREAM_LEGACY;
+    if (round % 2 == 0) {
+      NEED(cuLaunchKernel(gpu.plane, width, height, depth, kThreads, 1, 1, 256, stream, nullptr, extra));
+    } else {
+      CUlaunchConfig config{};
+      config.gridDimX = width;
+      config.gridDimY = height;
+      config.gridDimZ = depth;
+      config.blockDimX = kThreads;
+      config.blockDimY = config.blockDimZ = 1;
+      config.hStream = stream;
+      void* list[] = {&parameters.p, &parameters.rounds};
+      NEED(cuLaunchKernelEx(&config, gpu.plane, list, nullptr));
+    }
+    NEED(cuStreamSynchronize(stream));
+    NEED(cuMemcpyDtoH(out.data(), p, out.size() * 4));
+    all = all * 31 + sum(out);
+  }
+  CUdeviceptr counter = 0;
+  std::size_t bytes = 0;
+  std::uint32_t counted = 0;
+  NEED(cuModuleGetGlobal(&counter, &bytes, gpu.module, "launched"));
+  NEED(cuMemcpyDtoH(&counted, counter, 4));
+  unsigned functions = 0;
+  NEED(cuModuleGetFunctionCount(&functions, gpu.module));
+  std::printf("kinds %d %u, %zu bytes: %u, %u functions\n", count, all, bytes, counted, functions);
+  return 0;
+}
+
+// Short urgent jobs until the file exists, at random moments.
+int urgent(Gpu& gpu, const char* file) {
+  const CUstream stream = new_stream();
+  CUdeviceptr p = 0;
+  NEED(cuMemAlloc(&p, kThreads * 4));
+  int jobs = 0;
+  std::uint32_t dice = static_cast<std::uint32_t>(getpid());
+  for (; access(file, F_OK) != 0; ++jobs) {
+    std::uint32_t number = static_cast<std::uint32_t>(jobs), few = 3;
+    launch(gpu.work, stream, 1, {&p, &number, &few});
+    NEED(cuStreamSynchronize(stream));
+    dice = dice * 1664525u + 1013904223u;
+    std::this_thread::sleep_for(std::chrono::microseconds(200 + (dice >> 16) % 4000));
+  }
+  std::printf("urgent: %s\n", jobs > 0 ? "worked" : "nothing");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "passes";
+  const char* number = argc > 2 ? argv[2] : "10";
+  Gpu gpu(std::getenv("FORMS_PTX"));
+  if (std::strcmp(what, "passes") == 0) return passes(gpu, std::atoi(number));
+  if (std::strcmp(what, "riskiest") == 0) return riskiest(gpu, std::atoi(number));
+  if (std::strcmp(what, "asks") == 0) return asks(gpu, std::atoi(number));
+  if (std::strcmp(what, "kinds") == 0) return kinds(gpu, std::atoi(number));
+  if (std::strcmp(what, "urgent") == 0) return urgent(gpu, number);
+  return 2;
+}

@@ -1,0 +1,189 @@
+"""Kernels that leave before their end, of programs that nobody changed: the stand-in carries their PTX out."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from live_daemon import GANGWAY, STANDIN, Daemon, finish
+
+CLIENT = os.environ.get("GANGWAY_FORMS_CLIENT", "")
+POINTS = os.environ.get("GANGWAY_POINTS", "")
+PTX = Path(__file__).with_name("forms_kernels.ptx")
+LONG = bool(os.environ.get("GANGWAY_LONG"))
+
+# The stand-in's machine code is PTX.
+ASSEMBLER = """#!/bin/sh
+[ "$1" = --version ] && { echo "Cuda compilation tools, release 0.0, V0.0.1"; exit 0; }
+while [ $# -gt 0 ]; do case "$1" in -o) out=$2; shift;; *.ptx) in=$1;; esac; shift; done
+cp "$in" "$out"
+"""
+
+
+@unittest.skipUnless(STANDIN and CLIENT, "there is no stand-in driver")
+class FormsTest(unittest.TestCase):
+    def begin(self, *options, prepared=True):
+        daemon = Daemon(*options)
+        folder = Path(daemon.folder)
+        assembler = folder / "ptxas"
+        assembler.write_text(ASSEMBLER)
+        assembler.chmod(0o755)
+        self.more = {"GANGWAY_CACHE": str(folder / "cache"), "GANGWAY_PTXAS": str(assembler), "FORMS_PTX": str(PTX),
+                     "STANDIN_INTERPRET": "1"}
+        if prepared:
+            subprocess.run([GANGWAY, "prepare", PTX], env=dict(os.environ, **self.more), check=True, capture_output=True)
+        return daemon
+
+    def native(self, *command):
+        done = subprocess.run([CLIENT, *command], capture_output=True, text=True, env=dict(os.environ, LD_LIBRARY_PATH=STANDIN, **self.more))
+        return done.returncode, done.stdout
+
+    def client(self, daemon, name, limit=60):
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            found = [client for client in daemon.status()["clients"] if client["name"] == name]
+            if found:
+                return found[0]
+            time.sleep(0.01)
+        raise AssertionError(name + " does not come")
+
+    def beside_urgent(self, daemon, *command, least=1):
+        """The program beside one that displaces it again and again; what it prints, and its last status."""
+        done = daemon.folder + "/done"
+        program = daemon.start(CLIENT, *command, options=["--name", "program"], **self.more)
+        urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+        seen = self.client(daemon, "program")
+        while program.poll() is None:
+            seen = next((c for c in daemon.status()["clients"] if c["name"] == "program"), seen)
+            time.sleep(0.02)
+        result = finish(program)
+        open(done, "w").close()
+        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+        self.assertGreaterEqual(seen["evictions"], least, (result, seen))
+        return result, seen
+
+
+class Results(FormsTest):
+    def test_the_riskiest_order_of_work_under_evictions(self):
+        for policy in (["piv"], ["frs"]) if LONG else (["piv"],):
+            with self.subTest(policy=policy[0]):
+                daemon = self.begin("--policy", *policy, "--forms", "all")
+                count = "400" if LONG else "60"
+                result, seen = self.beside_urgent(daemon, "riskiest", count, least=20)
+                self.assertEqual(result[:2], self.native("riskiest", count), result[2])
+                self.assertEqual(seen["kernels_without_forms"], 0)
+                daemon.end()
+
+    def test_passes_by_all_policies(self):
+        for policy in (["piv"], ["frs"], ["srt"], ["rr"], ["cfs"], ["dprr"], ["edf"], ["stride"], ["piv", "--overlap"],
+                       ["piv", "--in-flight", "4"], ["disengaged-timeslice", "--param", "slice=3 ms"]):
+            with self.subTest(policy=policy):
+                daemon = self.begin("--policy", *policy, "--forms", "all")
+                result, _ = self.beside_urgent(daemon, "passes", "30", least=0)
+                self.assertEqual(result[:2], self.native("passes", "30"), result[2])
+                daemon.end()
+
+    def test_all_kinds_of_launches(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        result, seen = self.beside_urgent(daemon, "kinds", "60")
+        self.assertEqual(result[:2], self.native("kinds", "60"), result[2])
+        self.assertGreater(seen["launches_in_forms"], 30)
+        daemon.end()
+
+    def test_what_a_program_asks_while_its_kernel_has_left(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        result, _ = self.beside_urgent(daemon, "asks", "60")
+        self.assertEqual(result[:2], self.native("asks", "60"), result[2])
+        daemon.end()
+
+    def test_unprepared_programs_run_as_they_are(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all", prepared=False)
+        result, seen = self.beside_urgent(daemon, "passes", "10", least=0)
+        self.assertEqual(result[:2], self.native("passes", "10"), result[2])
+        self.assertEqual((seen["launches_in_forms"], seen["evictions"]), (0, 0))
+        daemon.end()
+
+    def test_only_launches_that_are_worth_it_take_a_form(self):
+        daemon = self.begin("--policy", "piv")
+        result, seen = self.beside_urgent(daemon, "passes", "40", least=0)
+        self.assertEqual(result[:2], self.native("passes", "40"), result[2])
+        self.assertGreater(seen["launches_in_forms"], 10)  # 60 rounds of 64 blocks take the stand-in milliseconds
+        daemon.end()
+        daemon = self.begin("--policy", "piv", "--forms", "none")
+        _, seen = self.beside_urgent(daemon, "passes", "10", least=0)
+        self.assertEqual((seen["launches_in_forms"], seen["kernels_with_forms"]), (0, 0))
+        daemon.end()
+
+
+class Deaths(FormsTest):
+    @unittest.skipUnless(POINTS, "there is no look-alike with points")
+    def test_a_client_that_dies_at_any_point_of_an_eviction_harms_nobody(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all", "--drain-limit", "30 ms")
+        links = daemon.folder + "/points"
+        os.mkdir(links)
+        os.symlink(POINTS + "/libgangway-lookalike.so", links + "/libcuda.so.1")
+        os.symlink(STANDIN + "/libcuda.so.1", links + "/libgangway-real-cuda.so.1")
+        done = daemon.folder + "/done"
+        urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+        self.client(daemon, "urgent")
+        for point in ("launched", "told-to-leave", "evicted", "gone", "may-go-on", "again"):
+            victim = subprocess.Popen([CLIENT, "riskiest", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                      env=daemon.environment(GANGWAY_SOCKET=daemon.socket, GANGWAY_DIE_AT=point, GANGWAY_FORMS="all", **self.more)
+                                      | {"LD_LIBRARY_PATH": links + ":" + STANDIN})
+            code, out, err = finish(victim)
+            self.assertEqual(code, -signal.SIGKILL, (point, out, err))
+            self.assertIsNone(urgent.poll(), point)
+            self.assertIsNone(daemon.process.poll(), point)
+        open(done, "w").close()
+        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+        _, err, _ = daemon.end()
+        self.assertEqual(err, "")
+
+    def test_a_client_that_is_killed_while_it_is_evicted(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        done = daemon.folder + "/done"
+        urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+        rng = random.Random(3)
+        for _ in range(10):
+            victim = daemon.start(CLIENT, "riskiest", "100000", options=["--name", "victim"], **self.more)
+            process = self.client(daemon, "victim")["process"]
+            time.sleep(rng.uniform(0.1, 0.6))
+            os.kill(process, signal.SIGKILL)
+            self.assertNotEqual(finish(victim)[0], 0)
+        self.assertIsNone(urgent.poll())
+        open(done, "w").close()
+        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+        daemon.end()
+
+    def test_nothing_is_lost_with_a_daemon(self):
+        """Daemons are killed while kernels have left; a client that is held goes on under the next one, others at once."""
+        for held in ([], ["--held"]):
+            with self.subTest(held=held):
+                daemon = self.begin("--policy", "piv", "--forms", "all", *held)
+                done = daemon.folder + "/done"
+                program = daemon.start(CLIENT, "riskiest", "80", options=["--name", "program"], **self.more)
+                urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+                for _ in range(4):
+                    seen = self.client(daemon, "program")
+                    end = time.monotonic() + 60
+                    while time.monotonic() < end and program.poll() is None and seen["evictions"] < 3:
+                        seen = self.client(daemon, "program")
+                        time.sleep(0.01)
+                    if program.poll() is not None:
+                        break
+                    daemon.process.send_signal(signal.SIGKILL)
+                    daemon.process.communicate()
+                    time.sleep(0.3)
+                    daemon.serve("--policy", "piv", "--forms", "all", *held)
+                result = finish(program)
+                self.assertEqual(result[:2], self.native("riskiest", "80"), result[2])
+                open(done, "w").close()
+                self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+                daemon.end()
+
+
+if __name__ == "__main__":
+    unittest.main()
