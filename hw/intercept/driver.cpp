@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "hw/intercept/memory/real_memory.hpp"
+
 namespace gangway::intercept {
 namespace {
 
@@ -22,14 +24,21 @@ CUstream handle(const live::StreamName& stream) {
 
 constinit RealDriver driver;
 
+namespace {
+void* real_library = nullptr;
+}
+
+void* real_function(const char* symbol) { return dlsym(real_library, symbol); }
+
 void find_driver() {
-  void* library = dlopen(kRealLibrary, RTLD_NOW | RTLD_LOCAL);
+  void* library = real_library = dlopen(kRealLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     std::fprintf(stderr, "gangway: no CUDA driver behind the look-alike: %s\n", dlerror());
     std::exit(1);
   }
   for (Intercepted& function : intercepted) function.real = dlsym(library, function.symbol);
   driver.find(library);
+  real_memory.find(library);
 }
 
 void RealDriver::find(void* library) {

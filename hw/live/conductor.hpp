@@ -44,13 +44,27 @@ class Port {
   virtual bool stopped() { return false; }  // by a signal, so that nothing of it goes on
 };
 
+// Clients' memory, for policies that move it: what of it is where, and the orders about it. A client's moves
+// are all of its state.
+class MemoryDesk : public MemoryView {
+ public:
+  virtual void restore(ClientId client) = 0;
+  virtual void save(ClientId client) = 0;
+  struct Done {
+    ClientId client;
+    MemoryMove move = MemoryMove::restore;
+  };
+  virtual std::optional<Done> done() = 0;  // the next of the orders that are carried out, once each
+};
+
 struct GateSettings {
   std::uint32_t in_flight = 0;  // of clients that a more urgent one can displace; 0: any number
   Duration drain_limit{
       100'000'000};            // then the permit returns: something waits for the client's next submission
   Duration linger{1'000'000};  // an owner of whom nothing was on the device for so long has ended its job
   std::optional<std::int64_t> channels = {};  // that all clients can have; none: any number
-  bool overlap = false;  // the next owner begins when the gate is closed, not when all is over
+  bool overlap = false;          // the next owner begins when the gate is closed, not when all is over
+  MemoryDesk* memory = nullptr;  // none: clients' memory stays where it is
 };
 
 // What happened, for a journal. `value` is ns where not said otherwise.

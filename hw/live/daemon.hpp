@@ -21,6 +21,7 @@ struct DaemonSettings {
   std::string socket;  // its folder is made if it is missing, with mode 0700
   GateSettings gate;
   std::string group;  // its users may connect, too; empty: only root and the daemon's owner
+  MemorySettings memory = {};
   bool held = false;  // when the daemon is gone, its clients wait for another one; else they go on
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may give; others: 0
   std::FILE* log = nullptr;                       // a line for each step (README.md); none: none
@@ -38,7 +39,7 @@ class Watcher {
   virtual void step(Time now, Step step, ClientId client) = 0;
 };
 
-class Daemon : private Journal {
+class Daemon : private Journal, private MoveJournal {
  public:
   // Listens from here on. InputError where the policy is not for live clients, RunError where the socket
   // cannot be had (another daemon has it, say).
@@ -67,6 +68,7 @@ class Daemon : private Journal {
   };
 
   void note(Time now, Step step, ClientId client, std::int64_t value) override;
+  void moved(const KeptClient& client, const char* step, std::int64_t value) override;
   void wait(Time now, Time until);
   void serve_socket(int socket);
   void serve(const epoll_event* events, int count);
@@ -86,8 +88,13 @@ class Daemon : private Journal {
   void watch(int fd);
   void opens(LiveClient& client);
   void closes(LiveClient& client);
+  GateSettings with_memory(GateSettings gate);
+  Time move_memory();  // when to look again
+  void say_slice();
 
   DaemonSettings settings_;
+  Keeper keeper_;
+  Duration said_slice_;
   Watcher* watcher_;
   std::string policy_name_;
   std::unique_ptr<Conductor> conductor_;

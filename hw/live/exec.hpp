@@ -20,6 +20,7 @@ struct ExecSettings {
   Duration slo = {};          // objective for the latency of its jobs; 0: none
   std::string jobs = "sync";  // what a job is: sync, nvtx:NAME or whole
   bool preload = false;  // for programs whose own search path finds the driver before LD_LIBRARY_PATH does
+  bool native_memory = false;  // its memory stays on the device, whatever the daemon does with others'
   std::vector<std::string> command;
 };
 

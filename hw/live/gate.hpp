@@ -81,6 +81,7 @@ class Gate {
     Gate& gate_;
     bool locked_ = false, counted_ = false;
   };
+  bool captures() const { return captures_.load() != 0; }  // some are under way
   void capture_ended() { captures_.fetch_sub(1); }
 
   // Channels are streams and contexts. Before one is made: false where the client may have no more. It counts
@@ -112,10 +113,18 @@ class Gate {
   // The daemon is gone, and the gate open from now on, or closed until there is another one. Its permit takes
   // effect on submissions that have not been let in by then. Threads may still look at permits of before,
   // which have to stay.
-  void open_to_all() { permit_.store(&open_); }
-  void hold() { permit_.store(&held_); }
+  void open_to_all();  // or closed until memory_is_here()
+  void hold();
   void obey(const PermitPage& permit);
   void forked();  // in the child: no client yet
+  // --- Memory that leaves the device (memory/)
+  void introduce();  // from now on there is a page()
+  void ring() { source_.ring(); }
+  const MemoryOrders* memory_orders() const;  // null: there is no daemon
+  // Before any of it leaves, and once all of it is back.
+  void memory_leaves();
+  void memory_is_here();
+
   bool closed() const { return permit_.load()->allowed.load() == 0; }
   ClientPage* page() { return page_.load(); }
   static std::uint64_t submission();  // of the calling thread, under way: a number from 1; else 0
@@ -147,7 +156,7 @@ class Gate {
   Driver& driver_;
   Source& source_;
   inline static const PermitPage unopened_{};
-  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, {}}, held_{0, 1, 0, 0, 0, 0, {}};
+  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, {}, {}}, held_{0, 1, 0, 0, 0, 0, {}, {}};
   std::atomic<const PermitPage*> permit_{&unopened_};
   std::atomic<ClientPage*> page_{nullptr};
   std::int64_t patience_ = 100'000'000;
@@ -158,6 +167,8 @@ class Gate {
   std::mutex first_mutex_;
   std::mutex streams_mutex_;  // which slot is whose; asking the driver, against captures and destruction
   std::mutex places_mutex_;
+  std::mutex memory_mutex_;
+  bool memory_away_ = false, open_when_here_ = false;
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
   std::atomic<std::uint64_t> forgotten_{0};  // generation: threads that remember slots look again
 };

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hw/live/memory/memory_page.hpp"
+
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::uint32_t kThreads = 256;   // slots; more threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with work on them at once
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
@@ -45,6 +47,7 @@ struct alignas(64) PermitPage {
   std::atomic<std::uint32_t> most_channels;  // 0: any number; n: n - 1, and with none nothing is submitted
   std::atomic<std::int64_t> decided;         // when `allowed` was last written (CLOCK_MONOTONIC, ns)
   Releases releases;
+  MemoryOrders memory;
 };
 
 // Times of one job that is counted (CLOCK_MONOTONIC, ns).
@@ -104,6 +107,7 @@ struct alignas(64) ClientPage {
   alignas(64) std::atomic<std::uint64_t> held;  // submissions that had to wait
   std::atomic<std::uint64_t> held_ns;
   std::atomic<std::uint64_t> woken[kBuckets];  // from the decision to the held submission's going on
+  MemoryStanding memory;
   ThreadSlot threads[kThreads];
   StreamSlot stream[kStreams];
   JobSlot jobs[kJobs];  // job j (from 0) at j % kJobs

@@ -35,7 +35,8 @@ struct Welcome {
   std::uint32_t held = 0;  // when the daemon is gone, its clients wait for another one
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
-  Hello introduction;  // of a client: what it is to say when it returns
+  std::uint32_t managed = 0;  // to a program: the memory of its processes can leave the device
+  Hello introduction;         // of a client: what it is to say when it returns
   char why_not[128] = {};
 };
 

@@ -24,6 +24,9 @@ class Grants : public View {
   // Places for so many clients. `channels`: as View says.
   Grants(std::size_t clients, std::uint32_t gpus, std::optional<std::int64_t> channels = std::nullopt);
 
+  // What policies see of clients' memory; null: nothing.
+  void show(const MemoryView* memory) { memory_ = memory; }
+
   // A run begins: no job is there.
   void reset();
 
