@@ -38,6 +38,12 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       "--jobs", settings->jobs,
       "what a job is: sync, from a submission to the call that leaves nothing outstanding; nvtx:NAME, an "
       "NVTX range; whole, the program (default sync)");
+  sub->add_option_function<std::string>(
+         "--memory", [settings](const std::string& which) { settings->native_memory = which == "native"; },
+         "native: the program's memory stays on the GPU, whatever the daemon does with others' (default: as "
+         "the "
+         "daemon has it)")
+      ->check(CLI::IsMember({"native", "managed"}));
   sub->add_flag("--preload", settings->preload,
                 "also use LD_PRELOAD, for programs with their own library search path");
   sub->allow_extras()->prefix_command();

@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "hw/live/daemon.hpp"
+#include "hw/live/memory/host_memory.hpp"
 #include "hw/live/runtime_folder.hpp"
 
 namespace gangway {
@@ -29,6 +30,7 @@ struct Arguments {
   std::vector<std::string> priorities;
   bool overlap = false, held = false;
   live::TakeForms forms = live::TakeForms::worth;
+  std::string memory = "native", capacity, host_memory;
 };
 
 // name=value pairs as the mapping that a file would have.
@@ -66,6 +68,20 @@ std::map<uid_t, std::int32_t> priorities_of(const std::vector<std::string>& pair
   return priorities;
 }
 
+std::uint64_t bytes_of(const std::string& option, const std::string& text) {
+  const Node node = Node::text(text, Origin{option, 0});
+  return static_cast<std::uint64_t>(Field(node, option.substr(2)).bytes().count);
+}
+
+// Of the policy, if it has one.
+std::optional<Duration> slice_of(const PolicyEntry& entry, const ParameterValues& values) {
+  for (const char* name : {"slice", "quantum"})
+    for (const Parameter& parameter : entry.parameters)
+      if (parameter.name == name && std::holds_alternative<Parameter::Time>(parameter.form))
+        return values.duration(name);
+  return std::nullopt;
+}
+
 int serve(const Arguments& arguments) {
   const PolicyEntry& entry = Policies::named(arguments.policy, "--policy", "policy");
   live::DaemonSettings settings;
@@ -85,7 +101,14 @@ int serve(const Arguments& arguments) {
     throw InputError({"--log", 0}, "log", quote(arguments.log),
                      std::string("a file that can be written: ") + std::strerror(errno));
   settings.log = log.get();
-  live::Daemon daemon(entry.name, entry.make(values_of(entry, arguments.parameters)), settings);
+  const ParameterValues values = values_of(entry, arguments.parameters);
+  const std::shared_ptr<Policy> policy = entry.make(values);
+  settings.memory.managed = arguments.memory == "managed" || policy->needs().has(Capability::memory);
+  settings.memory.host = arguments.host_memory.empty() ? live::host_memory_to_pin()
+                                                       : bytes_of("--host-memory", arguments.host_memory);
+  if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);
+  if (settings.memory.managed) settings.memory.slice = slice_of(entry, values);
+  live::Daemon daemon(entry.name, policy, settings);
   const std::atomic<bool>& stop = catch_interrupts();
   fmt::print("{} at {}\n", entry.name, settings.socket);
   std::fflush(stdout);
@@ -130,6 +153,16 @@ void add_serve(CLI::App& app, int& code) {
                   "(default 100 ms)");
   sub->add_option("--linger", arguments->linger,
                   "a grant ends when nothing of its job was on the device for this long (default 1 ms)");
+  sub->add_option(
+         "--memory", arguments->memory,
+         "managed: clients' memory leaves the GPU where it does not fit (default native, but for policies "
+         "that move it)")
+      ->check(CLI::IsMember({"native", "managed"}));
+  sub->add_option("--capacity", arguments->capacity,
+                  "of the GPU's memory, for clients, with managed memory (default: what nobody else uses)");
+  sub->add_option(
+      "--host-memory", arguments->host_memory,
+      "that all clients may pin for what leaves the GPU (default: 80 % of what is available now)");
   sub->add_flag("--overlap", arguments->overlap,
                 "the next owner starts when the previous one's gate is closed, not when its work is over");
   sub->add_option(

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "hw/intercept/forms/real_calls.hpp"
+#include "hw/intercept/memory/real_memory.hpp"
 
 namespace gangway::intercept {
 namespace {
@@ -24,8 +25,14 @@ CUstream handle(const live::StreamName& stream) {
 
 constinit RealDriver driver;
 
+namespace {
+void* real_library = nullptr;
+}
+
+void* real_function(const char* symbol) { return dlsym(real_library, symbol); }
+
 void find_driver() {
-  void* library = dlopen(kRealLibrary, RTLD_NOW | RTLD_LOCAL);
+  void* library = real_library = dlopen(kRealLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     std::fprintf(stderr, "gangway: no CUDA driver behind the look-alike: %s\n", dlerror());
     std::exit(1);
@@ -33,6 +40,7 @@ void find_driver() {
   for (Intercepted& function : intercepted) function.real = dlsym(library, function.symbol);
   driver.find(library);
   find_real_calls(library);
+  real_memory.find(library);
 }
 
 void RealDriver::find(void* library) {

@@ -13,12 +13,14 @@ enum Index : int {
 #define SUBMISSION(symbol, kind) i_##symbol,
 #define SYNCHRONISATION(symbol, what) i_##symbol,
 #define OBSERVED(symbol, what) i_##symbol,
+#define SERVED(symbol) i_##symbol,
 #define PASSED(symbol)
 #include "hw/intercept/functions.def"
 #undef SUBMISSION
 #undef SYNCHRONISATION
 #undef OBSERVED
 #undef PASSED
+#undef SERVED
   kIntercepted
 };
 
@@ -31,6 +33,8 @@ extern Intercepted intercepted[kIntercepted];
 
 // Finds the real library under its other name, and its functions.
 void find_driver();
+// By its symbol; null: this driver has none.
+void* real_function(const char* symbol);
 
 class RealDriver : public live::Driver, public live::Helped {
  public:

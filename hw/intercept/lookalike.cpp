@@ -14,6 +14,7 @@
 #include "hw/intercept/forms/launch_calls.hpp"
 #include "hw/intercept/forms/module_calls.hpp"
 #include "hw/intercept/known_driver.hpp"
+#include "hw/intercept/memory/served.hpp"
 #include "hw/intercept/ranges.hpp"
 
 namespace gangway::intercept {
@@ -252,6 +253,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       if (result == CUDA_SUCCESS) {
         Gate::Destruction(gate, nullptr, context).done();
         gate.channels_closed(0, context);
+        memory_context_gone(context);
       }
       return result;
     } else if constexpr (E == Event::primary_reset) {
@@ -261,7 +263,8 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       if (forms != nullptr) keeper()->context_destroyed(context);
       const CUresult result = real(arguments...);
       if (context != 0 && driver.primary_context(device) != context)
-        Gate::Destruction(gate, nullptr, context).done(), gate.channels_closed(0, context);
+        Gate::Destruction(gate, nullptr, context).done(), gate.channels_closed(0, context),
+            memory_context_gone(context);
       return result;
     } else {
       return addresses(real, arguments...);
@@ -310,15 +313,18 @@ struct Observes<I, E, Thread, CUresult(A...)> {
   GANGWAY_SYMBOL(                                                                                           \
       symbol, gangway::intercept::Observes<gangway::intercept::i_##symbol, gangway::intercept::Event::what, \
                                            gangway::intercept::per_thread(#symbol), decltype(::symbol)>)
+#define SERVED(symbol) GANGWAY_SYMBOL(symbol, gangway::intercept::Serves<gangway::intercept::i_##symbol>)
 #define PASSED(symbol) static_assert(std::is_function_v<decltype(::symbol)>);
 #include "hw/intercept/functions.def"
 #undef SUBMISSION
 #undef SYNCHRONISATION
 #undef OBSERVED
+#undef SERVED
 
 #define SUBMISSION(symbol, kind) {#symbol, nullptr, reinterpret_cast<void*>(&::symbol)},
 #define SYNCHRONISATION(symbol, what) {#symbol, nullptr, reinterpret_cast<void*>(&::symbol)},
 #define OBSERVED(symbol, what) {#symbol, nullptr, reinterpret_cast<void*>(&::symbol)},
+#define SERVED(symbol) {#symbol, nullptr, reinterpret_cast<void*>(&::symbol)},
 #undef PASSED
 #define PASSED(symbol)
 namespace gangway::intercept {
@@ -332,6 +338,7 @@ void in_child() {
   gate.forked();
   registration.forked();
   forget_forms();
+  memory_forked();
 }
 
 // As `gangway exec --jobs` has it.
@@ -350,6 +357,9 @@ __attribute__((constructor)) void begin() {
   registration.watch_for(gate);
   begin_forms(gate, driver);
   look_at_jobs(std::getenv("GANGWAY_JOBS"));
+  if (const char* memory = std::getenv("GANGWAY_MEMORY");
+      memory != nullptr && std::string_view(memory) == "managed")
+    memory_is_managed(gate, driver);
   pthread_atfork(nullptr, nullptr, &in_child);
 }
 

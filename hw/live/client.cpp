@@ -81,6 +81,42 @@ bool LiveClient::welcome(std::int64_t daemon, bool held) {
 }
 
 void LiveClient::permit(std::uint32_t allowed) {
+  if (keeper_ != nullptr) return keeper_->permit(*this, allowed, Time{monotonic_ns()});
+  let_in(allowed);
+}
+
+KeptClient::Memory LiveClient::memory() {
+  const MemoryStanding& page = page_->memory;
+  Memory seen;
+  seen.claimed = page.claimed.load();
+  seen.movable = page.movable.load();
+  seen.away = page.away.load();
+  seen.fixed = page.fixed.load();
+  seen.asked = page.asked.load();  // before `want`, which is written first
+  seen.want = page.want.load();
+  seen.done = page.done.load();
+  seen.turned = page.turned.load();
+  seen.host = page.host.load();
+  seen.total = page.total.load();
+  seen.free = page.free.load();
+  seen.looks = page.looks.load();
+  seen.no_host = page.no_host.load() != 0;
+  return seen;
+}
+
+void LiveClient::order(Goal goal, std::uint32_t number) {
+  MemoryOrders& orders = permit_->memory;
+  orders.goal.store(static_cast<std::uint32_t>(goal));
+  orders.number.store(number);
+  syscall(SYS_futex, &orders.number, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void LiveClient::host(std::uint64_t bytes) {
+  permit_->memory.host.store(bytes);
+  syscall(SYS_futex, &permit_->memory.number, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void LiveClient::let_in(std::uint32_t allowed) {
   permit_->decided.store(monotonic_ns());
   permit_->epoch.fetch_add(1);
   permit_->allowed.store(allowed);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "hw/live/conductor.hpp"
+#include "hw/live/memory/keeper.hpp"
 #include "hw/live/socket.hpp"
 
 namespace gangway::live {
@@ -35,7 +36,7 @@ class SharedPage {
   Page* page_ = nullptr;
 };
 
-class LiveClient : public Port {
+class LiveClient : public Port, public KeptClient {
  public:
   // `page`: the existing page of a returning client, else none. RunError if there is no memory to share or
   // the page is invalid.
@@ -44,8 +45,18 @@ class LiveClient : public Port {
   // Completes the handshake. False if the client is gone.
   bool welcome(std::int64_t daemon, bool held);
 
+  // With a keeper the permit takes effect when the client's state is on the device.
   void permit(std::uint32_t allowed) override;
   void rouse() override;
+  void kept_by(Keeper& keeper) { keeper_ = &keeper; }
+  void let_in(std::uint32_t allowed) override;
+  Memory memory() override;
+  void order(Goal goal, std::uint32_t number) override;
+  void budget(std::uint64_t bytes) override { permit_->memory.budget.store(bytes); }
+  void available(std::uint64_t bytes) override { permit_->memory.available.store(bytes); }
+  void host(std::uint64_t bytes) override;
+  void refuse(std::uint64_t asked) override { permit_->memory.refused.store(asked); }
+  void not_yet(std::uint64_t asked) override { permit_->memory.not_yet.store(asked); }
   void limit(std::optional<std::int64_t> channels) override {
     permit_->most_channels.store(
         channels ? static_cast<std::uint32_t>(std::min<std::int64_t>(*channels, INT32_MAX)) + 1 : 0);
@@ -94,6 +105,7 @@ class LiveClient : public Port {
   pid_t process_;
   std::string name_;
   int daemon_bell_;
+  Keeper* keeper_ = nullptr;
   SharedPage<PermitPage> permit_{SharedPage<PermitPage>::Writer::daemon};
   SharedPage<ClientPage> page_;
 };

@@ -17,7 +17,8 @@ std::unique_ptr<Conductor> Conductor::make(const std::string& name, std::shared_
   const Capabilities offered =
       access   ? Capabilities{Capability::access, Capability::intercept, Capability::sampling}
       : native ? Capabilities{Capability::native}
-               : Capabilities{Capability::evict};
+      : settings.memory != nullptr ? Capabilities{Capability::evict, Capability::memory}
+                                   : Capabilities{Capability::evict};
   const Capabilities rest = needs.missing_from(offered);
   if (!rest.none()) refuse("a policy for live clients; this one needs " + rest.text());
   if (access) return access_conductor(std::move(policy), settings, journal);
@@ -32,6 +33,7 @@ Conductor::Conductor(std::shared_ptr<Policy> policy, const GateSettings& setting
       grants_(kMostClients, 1, settings.channels),
       clients_(kMostClients) {
   for (std::uint32_t c = 0; c < kMostClients; ++c) clients_[c].id = ClientId{c};
+  grants_.show(settings.memory);
 }
 
 void Conductor::begin(Time now) {

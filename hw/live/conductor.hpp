@@ -47,13 +47,27 @@ class Port {
   virtual bool stopped() { return false; }  // by a signal, so that none of its threads run
 };
 
+// Clients' memory, for policies that move it: what of it is where, and the orders about it. A client's moves
+// are all of its state.
+class MemoryDesk : public MemoryView {
+ public:
+  virtual void restore(ClientId client) = 0;
+  virtual void save(ClientId client) = 0;
+  struct Done {
+    ClientId client;
+    MemoryMove move = MemoryMove::restore;
+  };
+  virtual std::optional<Done> done() = 0;  // the next of the orders that are carried out, once each
+};
+
 struct GateSettings {
   std::uint32_t in_flight = 0;  // limit for clients that a more urgent one can displace; 0: none
   Duration drain_limit{
       100'000'000};            // then the permit returns: the work may wait for the client's next submission
   Duration linger{1'000'000};  // an owner with nothing on the device for this long has ended its job
   std::optional<std::int64_t> channels = {};  // limit for all clients together
-  bool overlap = false;  // the next owner starts when the gate is closed, not when all work is over
+  bool overlap = false;          // the next owner starts when the gate is closed, not when all work is over
+  MemoryDesk* memory = nullptr;  // none: clients' memory stays where it is
 };
 
 // Journal entries. `value` is in ns unless stated.

@@ -95,9 +95,10 @@ Descriptor listen_at(const std::string& path, const std::string& group) {
 Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
                Watcher* watcher)
     : settings_(settings),
+      keeper_(settings.memory, this),
       watcher_(watcher),
       policy_name_(name),
-      conductor_(Conductor::make(name, std::move(policy), settings.gate, *this)) {
+      conductor_(Conductor::make(name, std::move(policy), with_memory(settings.gate), *this)) {
   using std::filesystem::path;
   if (path(settings_.socket).parent_path() == path(default_socket()).parent_path()) own_folder();
   lock_ = lock_of(settings_.socket);
@@ -116,6 +117,12 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   origin_ = now().ns;
 }
 
+GateSettings Daemon::with_memory(GateSettings gate) {
+  gate.memory = settings_.memory.managed ? &keeper_ : nullptr;
+  return gate;
+}
+
+// A client whose state is not all on the device stays closed, and sees to it when this daemon is gone.
 Daemon::~Daemon() {
   for (auto& [socket, client] : clients_) client->permit(kUnlimited);
   if (lock_) unlink(settings_.socket.c_str());
@@ -137,6 +144,13 @@ void Daemon::note(Time now, Step step, ClientId client, std::int64_t value) {
              names_[client.index], value);
 }
 
+void Daemon::moved(const KeptClient& kept, const char* step, std::int64_t value) {
+  if (settings_.log == nullptr) return;
+  const auto& client = static_cast<const LiveClient&>(kept);
+  fmt::print(settings_.log, "{},{},{},{},{}\n", now().ns, step, std::uint32_t{client.id.index}, client.name(),
+             value);
+}
+
 void Daemon::run(const std::atomic<bool>& stop) {
   if (settings_.log != nullptr) fmt::print(settings_.log, "time_ns,step,client,name,value\n");
   conductor_->begin(now());
@@ -144,7 +158,7 @@ void Daemon::run(const std::atomic<bool>& stop) {
 }
 
 void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate) {
-  auto conductor = Conductor::make(name, std::move(policy), gate, *this);
+  auto conductor = Conductor::make(name, std::move(policy), with_memory(gate), *this);
   policy_name_ = name;
   for (auto& [socket, client] : clients_) {
     client->permit(0);
@@ -158,7 +172,8 @@ void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const
 
 void Daemon::turn(Duration most) {
   const Time time = now();
-  const Time next = conductor_->step(time);
+  const Time moves = move_memory();
+  const Time next = std::min(conductor_->step(time), moves);
   const bool poll = next <= time || conductor_->alert();
   if (poll != polling_) {
     polling_ = poll;
@@ -166,6 +181,22 @@ void Daemon::turn(Duration most) {
     return;  // what a client did before it saw that is looked at once more
   }
   wait(time, poll ? time : std::min(next, time + most));
+}
+
+Time Daemon::move_memory() {
+  const Time next = keeper_.step(Time{monotonic_ns()});
+  if (settings_.memory.slice) say_slice();
+  return next == Time::max() ? next : Time{next.ns - origin_};
+}
+
+// Equation 1 of Share-a-GPU: within a slice one state has to go and another to come.
+void Daemon::say_slice() {
+  const Duration least = keeper_.least_slice();
+  if (least <= *settings_.memory.slice || least.ns <= said_slice_.ns / 10 * 11) return;
+  said_slice_ = least;
+  say(fmt::format(
+      "the slice of {:.3f} s is shorter than the {:.3f} s that the two largest states take to go and come",
+      static_cast<double>(settings_.memory.slice->ns) / 1e9, static_cast<double>(least.ns) / 1e9));
 }
 
 // Until something happens, or `until`; a daemon that polls looks at its sockets every so many turns.
@@ -224,6 +255,7 @@ void Daemon::opens(LiveClient& client) {
     client.permit(kUnlimited);
   }
   client.id = id.value_or(kUnscheduled);
+  if (id) keeper_.names(client, *id);
   names_[client.id.index] = client.name();
 }
 
@@ -251,6 +283,7 @@ void Daemon::gone(int socket) {
   const std::unique_ptr<LiveClient> client = std::move(found->second);
   clients_.erase(found);
   closes(*client);
+  keeper_.goes(*client);
   if (watcher_ != nullptr) watcher_->left(*client);
   report(*client);
 }

@@ -21,6 +21,7 @@ struct DaemonSettings {
   std::string socket;  // its folder is created, with mode 0700, if missing
   GateSettings gate;
   std::string group;  // its users may connect; empty: only root and the daemon's owner
+  MemorySettings memory = {};
   bool held = false;  // whether clients wait for a new daemon when this one is gone
   TakeForms forms = TakeForms::worth;
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0
@@ -39,7 +40,7 @@ class Watcher {
   virtual void step(Time now, Step step, ClientId client) = 0;
 };
 
-class Daemon : private Journal {
+class Daemon : private Journal, private MoveJournal {
  public:
   // Starts listening. InputError if the policy does not support live clients; RunError if the socket is
   // unavailable, for example because another daemon has it.
@@ -68,6 +69,7 @@ class Daemon : private Journal {
   };
 
   void note(Time now, Step step, ClientId client, std::int64_t value) override;
+  void moved(const KeptClient& client, const char* step, std::int64_t value) override;
   void wait(Time now, Time until);
   void serve_socket(int socket);
   void serve(const epoll_event* events, int count);
@@ -88,8 +90,13 @@ class Daemon : private Journal {
   void watch(int fd);
   void opens(LiveClient& client);
   void closes(LiveClient& client);
+  GateSettings with_memory(GateSettings gate);
+  Time move_memory();  // when to look again
+  void say_slice();
 
   DaemonSettings settings_;
+  Keeper keeper_;
+  Duration said_slice_;
   Watcher* watcher_;
   std::string policy_name_;
   std::unique_ptr<Conductor> conductor_;

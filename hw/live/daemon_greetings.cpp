@@ -113,6 +113,7 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.program = ++programs_so_far_;
   welcome.forms = static_cast<std::uint32_t>(conductor_->closes_gates() ? settings_.forms : TakeForms::none);
   welcome.daemon = origin_;
+  welcome.managed = settings_.memory.managed ? 1 : 0;
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
   programs_[welcome.program] = {
       std::move(strangers_[socket].socket), introduction_of(hello), hello.name, hello.group, 0, user};
@@ -151,6 +152,8 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
                                    : Introduction{};
   client->introduction.program = number_of(client->name());
   ++clients_so_far_;
+  keeper_.comes(*client);
+  client->kept_by(keeper_);
   if (watcher_ != nullptr) watcher_->came(*client);
   opens(*client);
   if (started) ++program->second.clients;
@@ -163,11 +166,11 @@ void Daemon::tell_status(int socket) {
   std::vector<ClientFacts> facts;
   for (const auto& [fd, client] : clients_) {
     const bool scheduled = client->id != kUnscheduled;
-    facts.push_back(
-        {client.get(), scheduled, scheduled ? conductor_->state(client->id) : Conductor::State{}});
+    facts.push_back({client.get(), scheduled, scheduled ? conductor_->state(client->id) : Conductor::State{},
+                     keeper_.facts(*client)});
   }
   const Descriptor file =
-      status_file(status_text({policy_name_, now() - Time{}, clients_so_far_, polling_}, facts));
+      status_file(status_text({policy_name_, now() - Time{}, clients_so_far_, polling_, &keeper_}, facts));
   if (!file) return refuse(socket, "there is no memory for it");
   Welcome welcome;
   welcome.version = kVersion;

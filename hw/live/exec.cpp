@@ -122,6 +122,10 @@ int execute(const ExecSettings& settings) {
   }
   if (settings.preload) put_first("LD_PRELOAD", folder + "/libcuda.so.1");
   setenv("GANGWAY_SOCKET", fs::absolute(settings.socket).c_str(), 1);
+  if (welcome.managed != 0 && !settings.native_memory)
+    setenv("GANGWAY_MEMORY", "managed", 1);
+  else
+    unsetenv("GANGWAY_MEMORY");
   setenv("GANGWAY_PROGRAM", std::to_string(welcome.program).c_str(), 1);
   take_forms(static_cast<TakeForms>(welcome.forms));
   setenv("GANGWAY_DAEMON", std::to_string(welcome.daemon).c_str(), 1);

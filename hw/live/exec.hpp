@@ -16,10 +16,11 @@ struct ExecSettings {
   std::string name;             // empty: the program's name
   std::string group;            // programs of one group are one client; empty: each its own
   std::int32_t priority = 0;
-  double weight = 1;          // share of the device
-  Duration slo = {};          // latency objective of its jobs; 0: none
-  std::string jobs = "sync";  // what counts as a job: sync, nvtx:NAME or whole
-  bool preload = false;       // for programs whose own search path finds the driver before LD_LIBRARY_PATH
+  double weight = 1;           // share of the device
+  Duration slo = {};           // latency objective of its jobs; 0: none
+  std::string jobs = "sync";   // what counts as a job: sync, nvtx:NAME or whole
+  bool preload = false;        // for programs whose own search path finds the driver before LD_LIBRARY_PATH
+  bool native_memory = false;  // its memory stays on the device, whatever the daemon does with others'
   std::vector<std::string> command;
 };
 

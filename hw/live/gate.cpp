@@ -370,6 +370,8 @@ void Gate::forked() {
   new (&streams_mutex_) std::mutex;
   marks_.forked();
   new (&places_mutex_) std::mutex;
+  new (&memory_mutex_) std::mutex;
+  memory_away_ = open_when_here_ = false;
 }
 
 }  // namespace gangway::live

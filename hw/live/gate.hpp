@@ -82,6 +82,7 @@ class Gate {
     Gate& gate_;
     bool locked_ = false, counted_ = false;
   };
+  bool captures() const { return captures_.load() != 0; }  // some are under way
   void capture_ended() { captures_.fetch_sub(1); }
 
   // Channels are streams and contexts. Call before one is made. False if the client may have no more;
@@ -111,14 +112,21 @@ class Gate {
   void found_unknown();  // the program requested a driver function that should pass the gate but does not
   // The daemon is gone: from now on the gate is open, or closed until another daemon comes. Affects
   // submissions not yet admitted. Earlier permits must stay valid, because threads may still read them.
-  void open_to_all() { permit_.store(&open_); }
-  void hold() { permit_.store(&held_); }
+  void open_to_all();  // or closed until memory_is_here()
+  void hold();
   void obey(const PermitPage& permit);
   void forked();                                 // in the child, which is no client yet
   void ask_for_priority(std::int32_t priority);  // from the program's next job on
   const PermitPage& permit() const { return *permit_.load(); }
   static constexpr std::uint64_t kDestroyed =
       StreamName::kPerThread;  // of no thread: a stream that left work
+  // --- Memory that leaves the device (memory/)
+  void introduce();  // from now on there is a page()
+  void ring() { source_.ring(); }
+  const MemoryOrders* memory_orders() const;  // null: there is no daemon
+  // Before any of it leaves, and once all of it is back.
+  void memory_leaves();
+  void memory_is_here();
   bool closed() const { return permit_.load()->allowed.load() == 0; }
   ClientPage* page() { return page_.load(); }
   static std::uint64_t submission();  // number of the calling thread's current submission, from 1; else 0
@@ -150,7 +158,7 @@ class Gate {
   Driver& driver_;
   Source& source_;
   inline static const PermitPage unopened_{};
-  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, 0, {}}, held_{0, 1, 0, 0, 0, 0, 0, {}};
+  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, 0, {}, {}}, held_{0, 1, 0, 0, 0, 0, 0, {}, {}};
   std::atomic<const PermitPage*> permit_{&unopened_};
   std::atomic<ClientPage*> page_{nullptr};
   std::int64_t patience_ = 100'000'000;
@@ -161,6 +169,8 @@ class Gate {
   std::mutex first_mutex_;
   std::mutex streams_mutex_;  // slot assignment; driver queries, against captures and destruction
   std::mutex places_mutex_;
+  std::mutex memory_mutex_;
+  bool memory_away_ = false, open_when_here_ = false;
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
   std::atomic<std::int64_t> priority_{INT64_MIN};  // that was asked for; none so far
   std::atomic<std::uint64_t> forgotten_{0};        // generation: threads that remember slots look again

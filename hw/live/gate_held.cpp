@@ -69,7 +69,46 @@ bool Gate::take_place(ClientPage& page, std::uint32_t allowed, StreamSlot* slot)
 }
 
 void Gate::obey(const PermitPage& permit) {
-  permit_.store(&permit);
+  {
+    const std::lock_guard lock(memory_mutex_);
+    open_when_here_ = false;
+    permit_.store(&permit);
+  }
+  syscall(SYS_futex, &held_.allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void Gate::open_to_all() {
+  const std::lock_guard lock(memory_mutex_);
+  open_when_here_ = memory_away_;
+  permit_.store(memory_away_ ? &held_ : &open_);
+}
+
+void Gate::hold() {
+  const std::lock_guard lock(memory_mutex_);
+  open_when_here_ = false;
+  permit_.store(&held_);
+}
+
+void Gate::introduce() {
+  if (permit_.load() == &unopened_) open_first();
+}
+
+const MemoryOrders* Gate::memory_orders() const {
+  const PermitPage* permit = permit_.load();
+  return permit == &unopened_ || permit == &open_ || permit == &held_ ? nullptr : &permit->memory;
+}
+
+void Gate::memory_leaves() {
+  const std::lock_guard lock(memory_mutex_);
+  memory_away_ = true;
+}
+
+void Gate::memory_is_here() {
+  const std::lock_guard lock(memory_mutex_);
+  memory_away_ = false;
+  if (!open_when_here_) return;
+  open_when_here_ = false;
+  permit_.store(&open_);
   syscall(SYS_futex, &held_.allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 

@@ -42,6 +42,11 @@ class GrantConductor : public Conductor {
   void reprioritised() override { limit_again(); }
 
   void gather() override {
+    while (settings_.memory != nullptr) {
+      const auto moved = settings_.memory->done();
+      if (!moved) break;
+      if (is_there(moved->client)) tell(Moved{grants_.job_of(moved->client).id, kGpu, moved->move});
+    }
     if (parked_ && of(*parked_).closing && closed(*parked_, !settings_.overlap)) parked_.reset();
     if (owner_) look_at_owner();
     for (Client& client : clients_)
@@ -170,6 +175,15 @@ class GrantConductor : public Conductor {
     owner_->phase = Owner::evicting;
     close(client);
     if (closed(client, !settings_.overlap)) leave(Why::evicted, job_over(of(client)));
+  }
+
+  void restore(JobId job, DeviceId gpu, BlockRange blocks) override {
+    if (settings_.memory == nullptr) return RefusingOrders::restore(job, gpu, blocks);
+    if (is_there(job.client)) settings_.memory->restore(job.client);
+  }
+  void save(JobId job, DeviceId gpu) override {
+    if (settings_.memory == nullptr) return RefusingOrders::save(job, gpu);
+    if (is_there(job.client)) settings_.memory->save(job.client);
   }
 
   // `in_flight` is the price of being displaced soon, so only who can be displaced pays it.

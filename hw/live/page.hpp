@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hw/live/memory/memory_page.hpp"
+
 namespace gangway::live {
 
 inline constexpr std::uint32_t kVersion = 5;
@@ -49,6 +51,7 @@ struct alignas(64) PermitPage {
   std::atomic<std::int64_t>
       awake;  // until then (likewise) the gate may open at any moment: waiting threads stay awake
   Releases releases;
+  MemoryOrders memory;
 };
 
 // Times of one counted job (CLOCK_MONOTONIC, ns).
@@ -117,6 +120,7 @@ struct alignas(64) ClientPage {
   alignas(64) std::atomic<std::uint64_t> held;  // submissions that had to wait
   std::atomic<std::uint64_t> held_ns;
   std::atomic<std::uint64_t> woken[kBuckets];  // time from the decision until the held submission continues
+  MemoryStanding memory;
   ThreadSlot threads[kThreads];
   StreamSlot stream[kStreams];
   JobSlot jobs[kJobs];  // job j (from 0) at j % kJobs

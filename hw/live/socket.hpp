@@ -38,7 +38,8 @@ struct Welcome {
   std::uint32_t forms = 0;  // of a program: which of its kernels' launches take a form (TakeForms)
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
-  Hello introduction;  // of a client: what to say when it returns
+  std::uint32_t managed = 0;  // to a program: the memory of its processes can leave the device
+  Hello introduction;         // of a client: what to say when it returns
   char why_not[128] = {};
 };
 

@@ -52,6 +52,25 @@ Json latency_of(const LiveClient& client) {
   return {{"p50", at(50)}, {"p99", at(99)}};
 }
 
+// In bytes and ns.
+Json memory_of(const ClientFacts& facts) {
+  const MemoryStanding& page = facts.client->page().memory;
+  const std::uint64_t movable = page.movable.load(), away = page.away.load();
+  return {{"state", facts.memory.state},
+          {"resident", movable - std::min(movable, away) + page.fixed.load()},
+          {"away", away},
+          {"cannot_move", facts.memory.movable ? page.fixed.load() : page.fixed.load() + movable},
+          {"pinned", page.host.load()},
+          {"saves", page.saves.load()},
+          {"restores", page.restores.load()},
+          {"saved", page.saved.load()},
+          {"restored", page.restored.load()},
+          {"spared", page.spared.load()},
+          {"failed", page.turned.load()},
+          {"last_save_ns", page.save_ns.load()},
+          {"last_restore_ns", page.restore_ns.load()}};
+}
+
 Json json_of(const ClientFacts& facts) {
   const LiveClient& client = *facts.client;
   const ClientPage& page = client.page();
@@ -81,6 +100,7 @@ Json json_of(const ClientFacts& facts) {
           {"launches_in_forms", page.formed.load()},
           {"evictions", page.evictions.load()},
           {"without_daemon", {{"times", page.orphaned.load()}, {"ns", page.orphaned_ns.load()}}},
+          {"memory", memory_of(facts)},
           {"decision_to_submission_ns", {{"p50", within(page, 0.5)}, {"p99", within(page, 0.99)}}}};
 }
 
@@ -94,7 +114,14 @@ std::string status_text(const DaemonFacts& daemon, const std::vector<ClientFacts
             {"up_ns", daemon.up.ns},
             {"looks_all_the_time", daemon.looks_all_the_time},
             {"clients_so_far", daemon.clients},
+            {"memory", nullptr},
             {"clients", Json::array()}};
+  if (daemon.keeper != nullptr && daemon.keeper->settings().managed) {
+    const auto capacity = daemon.keeper->capacity();
+    json["memory"] = {{"capacity", capacity ? Json(*capacity) : Json()},
+                      {"others", daemon.keeper->outside()},
+                      {"least_slice_ns", daemon.keeper->least_slice().ns}};
+  }
   for (const ClientFacts& facts : clients) json["clients"].push_back(json_of(facts));
   // Names are whatever programs are called.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

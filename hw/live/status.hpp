@@ -14,11 +14,13 @@ struct DaemonFacts {
   Duration up;                // since it began to listen
   std::uint64_t clients = 0;  // so far
   bool looks_all_the_time = false;
+  const Keeper* keeper = nullptr;
 };
 struct ClientFacts {
   const LiveClient* client = nullptr;
   bool scheduled = true;
   Conductor::State state;
+  Keeper::Facts memory;
 };
 
 // JSON as described in README.md.

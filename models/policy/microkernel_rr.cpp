@@ -31,16 +31,25 @@ class MicrokernelRr : public Policy {
         run_on_(values.choice("unready") == "run-on"),
         split_(values.choice("split") == "when-idle"),
         literal_(values.choice("protocol") == "literal"),
+        jobs_(values.choice("blocks") == "job"),
+        slice_(values.duration("slice")),
         resident_(values.choice("state") == "resident") {}
 
   Capabilities needs() const override {
+    if (jobs_)
+      return resident_ ? Capabilities{Capability::evict}
+                       : Capabilities{Capability::evict, Capability::memory};
     return resident_ ? Capabilities{Capability::ranges}
                      : Capabilities{Capability::ranges, Capability::memory};
   }
   bool several_gpus() const override { return !resident_; }
 
   void note(Time now, const Fact& fact, const View& view) override {
-    news_ = news_ || !std::holds_alternative<Started>(fact);
+    news_ = news_ || jobs_ || !std::holds_alternative<Started>(fact);
+    if (const auto* opens = std::get_if<Opens>(&fact))
+      on(*opens);
+    else if (const auto* exited = std::get_if<Exited>(&fact))
+      queues_.forget(exited->client);
     if (const auto* left = std::get_if<Left>(&fact))
       on(now, *left, view);
     else if (const auto* arrived = std::get_if<Arrived>(&fact))
@@ -61,7 +70,10 @@ class MicrokernelRr : public Policy {
     if (!std::exchange(news_, false) && !several) return;
     queues_.line_up(view);
     if (split_ && several) splits_.split(view, orders);
-    for (Gpu& gpu : queues_.gpus()) serve(gpu, now, view, orders);
+    for (Gpu& gpu : queues_.gpus()) {
+      if (jobs_ && gpu.running) watch_slice(gpu, now, view, orders);
+      serve(gpu, now, view, orders);
+    }
     ready_ = yielded_memory_ = false;
   }
 
@@ -71,8 +83,22 @@ class MicrokernelRr : public Policy {
 
   // --- What happens
 
+  void on(const Opens& opens) {
+    queues_.forget(opens.client);
+    queues_.process(opens.client).job = {opens.client, 0};
+  }
+
+  // Where whole jobs are granted a process has one share, and it is all there is of it.
+  void begin_job(Process& process) {
+    process.split = false;
+    process.spare.clear();
+    process.shares.assign(1, {{{0}, {1}}, std::nullopt});
+    queues_.request(process, process.shares.front());
+  }
+
   // The process comes to the next kernel of its program.
   void begin_kernel(Process& process, const View& view) {
+    if (jobs_) return begin_job(process);
     const KernelFacts& kernel = view.job(process.job).current();
     process.split = false;
     process.spare.clear();
@@ -86,7 +112,8 @@ class MicrokernelRr : public Policy {
     Process& process = queues_.process(arrived.job.client);
     process.job = arrived.job;
     process.present = true;
-    if (job.kernel == 0) process.later = declared_total(job);
+    if (jobs_) queues_.forget(arrived.job.client), process.present = true;
+    if (job.kernel == 0 && !jobs_) process.later = declared_total(job);
     begin_kernel(process, view);
   }
 
@@ -103,6 +130,13 @@ class MicrokernelRr : public Policy {
     if (gpu == gpus.end()) return;
     const ProcessQueues::Running ran = *std::exchange(gpu->running, std::nullopt);
     Process& process = queues_.process(left.job.client);
+    if (jobs_) {
+      gpu->yielder = left.job.client;
+      process.shares.clear();
+      process.present = left.why == Why::evicted && !left.job_over;
+      if (process.present) begin_job(process);
+      return;
+    }
     const JobFacts& job = view.job(left.job);
     size_.saw(left.job.client, job.kernels[ran.kernel], ran.range.size(), now - ran.started);
     if (job.id != left.job || job.finished()) {
@@ -149,6 +183,7 @@ class MicrokernelRr : public Policy {
   bool ready(const Place& place, const Gpu& gpu, const View& view) const {
     if (resident_) return true;
     const JobFacts& job = view.job(queues_.process(place.client).job);
+    if (jobs_) return view.memory().holds(job.id, gpu.id, kAllBlocks);
     return view.memory().holds(job.id, gpu.id, queues_.share_of(place).rest) ||
            view.memory().holds(job.id, gpu.id, next_range(place, job));
   }
@@ -156,6 +191,7 @@ class MicrokernelRr : public Policy {
     return queues_.process(place.client).split ? queues_.share_of(place).rest : kAllBlocks;
   }
   BlockRange next_range(const Place& place, const JobFacts& job) const {
+    if (jobs_) return {{0}, {1}};
     const BlockRange rest = queues_.share_of(place).rest;
     return {rest.first, rest.first + size_.next(job, rest.size())};
   }
@@ -197,13 +233,38 @@ class MicrokernelRr : public Policy {
   void launch(const Place& place, Gpu& gpu, Time now, const View& view, Orders& orders) {
     const JobFacts& job = view.job(queues_.process(place.client).job);
     const BlockRange range = next_range(place, job);
-    gpu.running =
-        ProcessQueues::Running{orders.launch(job.id, gpu.id, range), job.id, job.kernel, range, now, {}};
+    const LaunchId id = orders.launch(job.id, gpu.id, jobs_ ? std::nullopt : std::optional(range));
+    gpu.running = ProcessQueues::Running{id, job.id, job.kernel, range, now, {}};
+    slice_end_.reset();
+    evicted_ = false;
     Share& share = queues_.share_of(place);
     share.state = Share::State::runs;
     share.gpu = gpu.id;
     share.rest.first = range.last;
     queues_.leave(place.client, gpu.id);
+  }
+
+  // A job's microkernel is what it does in a slice; then it yields if somebody is ready, or else gets another
+  // one (III-B b).
+  void watch_slice(Gpu& gpu, Time now, const View& view, Orders& orders) {
+    if (gpu.running->started == Time{} || evicted_) return;
+    if (!slice_end_) {
+      slice_end_ = gpu.running->started + slice_;
+      if (*slice_end_ > now) orders.wake_at(*slice_end_);
+    }
+    if (now < *slice_end_) return;
+    const bool somebody = std::any_of(gpu.queue.begin(), gpu.queue.end(), [&](const Place& place) {
+      return !run_on_ || ready(place, gpu, view);
+    });
+    if (somebody) {
+      evicted_ = true;
+      orders.evict(gpu.running->launch);
+    } else if (gpu.queue.empty()) {
+      slice_end_ = now;  // until somebody comes
+    } else {
+      slice_end_ = now + slice_;
+      orders.wake_at(*slice_end_);
+    }
   }
 
   // Whether the yielder, which has not got the GPU again, gives up its memory (II-E: unless nobody waits).
@@ -273,8 +334,12 @@ class MicrokernelRr : public Policy {
   KernelSplits splits_;
   std::size_t ahead_;
   bool keep_while_room_, run_on_, split_, literal_;
+  bool jobs_;  // a microkernel is what a whole job does in a slice
+  Duration slice_;
   bool resident_;  // all clients' states, all the time: nothing is moved
 
+  std::optional<Time> slice_end_;                // of the job that runs
+  bool evicted_ = false;                         // it is to leave
   bool news_ = false;                            // in this instant, beside launches that began
   bool ready_ = false, yielded_memory_ = false;  // messages that came in this instant
 };
@@ -285,9 +350,8 @@ const PolicyRegistration<MicrokernelRr> registered_microkernel_rr{
     {{"order", "of the queue", Parameter::Choice{{"round-robin", "priority", "shortest-first"}}},
      {"blocks",
       "of a microkernel: as take a slice by what the workload declares, or by the last microkernel's time, "
-      "or "
-      "so many block-tasks",
-      Parameter::Choice{{"declared", "profiled", "block-tasks"}}},
+      "or so many block-tasks; or, of programs, whatever their job does in a slice",
+      Parameter::Choice{{"declared", "profiled", "block-tasks", "job"}}},
      {"slice", "time slice of a microkernel; at least one wave of blocks", Parameter::Time{1_s, 1_us, 100_s}},
      {"block_tasks", "block-tasks of a microkernel, with blocks: block-tasks",
       Parameter::Integer{1, 1, 1'000'000'000'000}},

@@ -90,6 +90,13 @@ class ProcessQueues {
   void leave(ClientId client, DeviceId id) {
     std::erase_if(gpu(id).queue, [&](const Place& place) { return place.client == client; });
   }
+  // The client has gone, or has nothing more to run.
+  void forget(ClientId client) {
+    std::erase(new_, client);
+    for (Gpu& each : gpus_) leave(client, each.id);
+    process(client).shares.clear();
+    process(client).present = false;
+  }
   bool waits_for(ClientId client, DeviceId id) const {
     const std::vector<Place>& queue = gpu(id).queue;
     return std::any_of(queue.begin(), queue.end(),
@@ -125,7 +132,9 @@ class ProcessQueues {
     const JobFacts& job = view.job(process.job);
     std::int64_t first = 0;
     if (by_priority_) first = -std::int64_t{job.urgency()};
-    if (by_length_) first = declared_left(job).ns;
+    if (by_length_ && job.kernels.size() == 0)
+      first = (job.work.alone.value_or(Duration{}) - job.work.served).ns;
+    if (by_length_ && job.kernels.size() != 0) first = declared_left(job).ns;
     return {first, share.since};
   }
 

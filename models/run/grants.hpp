@@ -24,6 +24,8 @@ class Grants : public View {
   // Places for `clients`. `channels`: as in View.
   Grants(std::size_t clients, std::uint32_t gpus, std::optional<std::int64_t> channels = std::nullopt);
 
+  // What policies see of clients' memory; null: nothing.
+  void show(const MemoryView* memory) { memory_ = memory; }
   // A run begins without jobs.
   void reset();
 

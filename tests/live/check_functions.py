@@ -12,7 +12,7 @@ parser.add_argument("--include", required=True)
 arguments = parser.parse_args()
 
 table = os.path.join(os.path.dirname(__file__), "..", "..", "hw", "intercept", "functions.def")
-listed = re.findall(r"^(?:SUBMISSION|SYNCHRONISATION|OBSERVED|PASSED)\((\w+)", open(table).read(), re.M)
+listed = re.findall(r"^(?:SUBMISSION|SYNCHRONISATION|OBSERVED|SERVED|PASSED)\((\w+)", open(table).read(), re.M)
 source = "#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n#include <cudaProfiler.h>\n"
 text = subprocess.run([arguments.compiler, "-x", "c++", "-E", "-P", "-I", arguments.include, "-"], input=source,
                       capture_output=True, text=True, check=True).stdout

@@ -109,6 +109,7 @@ def function(number, symbol, parameters, implemented):
         lines.append("  return call.unimplemented();")
     else:
         lines.append("  if (call.refused()) return call.done(CUDA_ERROR_NOT_INITIALIZED);")
+        lines.append("  if (const CUresult planted = call.planted(); planted != CUDA_SUCCESS) return call.done(planted);")
         lines.append(f"  try {{ return call.done(api::{target}({values})); }} catch (...) {{ return call.done(caught()); }}")
     return "\n".join(lines + ["}"])
 

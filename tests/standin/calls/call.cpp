@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tests/standin/calls/registry.hpp"
+#include "tests/standin/engine/environment.hpp"
 #include "tests/standin/engine/failure.hpp"
 #include "tests/standin/memory/arena.hpp"
 #include "tests/standin/standin.h"
@@ -99,6 +100,27 @@ Call::Call(std::size_t symbol, bool per_thread_null, bool early, std::span<const
 Call::~Call() { per_thread = outer_per_thread_; }
 
 bool Call::refused() const { return !early_ && !initialized.load(std::memory_order_acquire); }
+
+// STANDIN_FAIL: SYMBOL:FROM:TO:ERROR, the calls of that symbol, counted from 1, that end with that error.
+CUresult Call::planted() const {
+  struct Fault {
+    std::string symbol;
+    unsigned long long from = 0, to = 0;
+    int error = 0;
+    Fault() {
+      char name[128];
+      const std::string text = environment_text("STANDIN_FAIL", "");
+      if (text.empty()) return;
+      if (std::sscanf(text.c_str(), "%127[^:]:%llu:%llu:%d", name, &from, &to, &error) != 4)
+        environment_error("STANDIN_FAIL", text, "expected SYMBOL:FROM:TO:ERROR");
+      symbol = name;
+    }
+  };
+  static const Fault fault;
+  if (fault.error == 0 || fault.symbol != symbols[symbol_].name) return CUDA_SUCCESS;
+  const std::uint64_t number = counts[symbol_].load();
+  return number >= fault.from && number <= fault.to ? static_cast<CUresult>(fault.error) : CUDA_SUCCESS;
+}
 
 CUresult Call::done(CUresult result) {
   if (std::FILE* file = log_file()) {

@@ -52,6 +52,7 @@ class Call {
   ~Call();
 
   bool refused() const;
+  CUresult planted() const;  // the error that a test wants of this call, if any
   CUresult done(CUresult result);
   CUresult unimplemented();
 

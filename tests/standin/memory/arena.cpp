@@ -7,6 +7,8 @@
 
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/engine/failure.hpp"
+#include "tests/standin/memory/ledger.hpp"
+#include "tests/standin/memory/virtual_memory.hpp"
 
 namespace gangway::standin {
 namespace {
@@ -14,12 +16,6 @@ namespace {
 constexpr std::size_t granularity = 512;
 
 std::size_t rounded(std::size_t bytes) { return (bytes + granularity - 1) / granularity * granularity; }
-
-std::size_t memory_size() {
-  static const auto bytes =
-      rounded(static_cast<std::size_t>(environment_number("STANDIN_MEMORY", 4294967296.0)));
-  return bytes;
-}
 
 // Sanitizers keep some addresses for themselves, each others; the last resort is an address that may differ
 // from run to run.
@@ -48,7 +44,9 @@ Arena& Arena::get() {
   return *arena;
 }
 
-bool Arena::holds(std::uint64_t address) { return address - arena_start() < memory_size(); }
+bool Arena::holds(std::uint64_t address) {
+  return address - arena_start() < memory_size() || VirtualMemory::holds(address);
+}
 
 Arena::Arena() : start_(arena_start()), total_(memory_size()), free_{{start_, total_}} {}
 
@@ -58,10 +56,10 @@ CUdeviceptr Arena::take(std::size_t bytes) {
   for (auto at = free_.begin(); at != free_.end(); ++at) {
     const auto [address, room] = *at;
     if (room < size) continue;
+    ledger_take(size);
     free_.erase(at);
     if (room > size) free_.emplace(address + size, room - size);
     taken_[address] = {bytes, size};
-    used_ += size;
     return address;
   }
   fail(CUDA_ERROR_OUT_OF_MEMORY);
@@ -71,7 +69,7 @@ void Arena::release(CUdeviceptr address) {
   const auto found = taken_.find(address);
   require(found != taken_.end());
   std::size_t size = found->second.second;
-  used_ -= size;
+  ledger_give(size);
   taken_.erase(found);
   auto after = free_.lower_bound(address);
   if (after != free_.end() && after->first == address + size) {
@@ -88,7 +86,10 @@ void Arena::release(CUdeviceptr address) {
   free_.emplace(address, size);
 }
 
+std::size_t Arena::used() { return ledger_used(); }
+
 Arena::Range Arena::range_of(CUdeviceptr address) const {
+  if (VirtualMemory::holds(address)) return VirtualMemory::get().range_of(address);
   auto after = taken_.upper_bound(address);
   if (after == taken_.begin()) return {};
   const auto& [start, sizes] = *std::prev(after);

@@ -17,7 +17,7 @@ class Arena {
   CUdeviceptr take(std::size_t bytes);  // fails with OUT_OF_MEMORY
   void release(CUdeviceptr);            // fails with INVALID_VALUE
   std::size_t total() const { return total_; }
-  std::size_t used() const { return used_; }
+  static std::size_t used();  // by all processes
 
   struct Range {
     CUdeviceptr start = 0;
@@ -29,7 +29,7 @@ class Arena {
   Arena();
 
   std::uint64_t start_ = 0;
-  std::size_t total_ = 0, used_ = 0;
+  std::size_t total_ = 0;
   std::map<CUdeviceptr, std::size_t> free_;                           // size, by address
   std::map<CUdeviceptr, std::pair<std::size_t, std::size_t>> taken_;  // as asked for, as rounded up
 };

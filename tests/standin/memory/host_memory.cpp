@@ -5,6 +5,7 @@
 #include <new>
 
 #include "api.hpp"
+#include "tests/standin/engine/environment.hpp"
 #include "tests/standin/graphs/capture.hpp"
 #include "tests/standin/memory/arena.hpp"
 
@@ -30,10 +31,20 @@ bool is_pageable(std::uint64_t address) {
 namespace api {
 namespace {
 
+// STANDIN_HOST_MEMORY: bytes that can be pinned.
+void require_room(std::size_t bytes) {
+  static const auto most = static_cast<std::size_t>(environment_number("STANDIN_HOST_MEMORY", 1e15));
+  std::size_t pinned = bytes;
+  for (const auto& [start, range] : host_ranges())
+    if (!range.managed) pinned += range.size;
+  require(pinned <= most, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 void* allocate(std::size_t bytes, unsigned flags) {
   current();
   refuse_unsafe();
   if (bytes == 0) return nullptr;
+  require_room(bytes);
   void* memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   if (memory == nullptr) throw std::bad_alloc();
   host_ranges()[address_of(memory)] = {bytes, flags, false, false};
@@ -80,6 +91,7 @@ CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned flags) {
   const auto within = host_range(address_of(p));
   require(within == host_ranges().end() || within->second.registered);
   require(!overlaps, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  require_room(bytesize);
   host_ranges()[address_of(p)] = {bytesize, flags, true, false};
   return CUDA_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include "tests/standin/engine/failure.hpp"
 #include "tests/standin/memory/arena.hpp"
 #include "tests/standin/memory/host_memory.hpp"
+#include "tests/standin/memory/virtual_memory.hpp"
 
 namespace gangway::standin {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 // Inside one allocation; pageable memory is the program's own business.
 bool inside(std::uint64_t start, std::size_t bytes) {
   if (start == 0) return false;
+  if (VirtualMemory::holds(start)) return VirtualMemory::get().usable(start, bytes);
   if (Arena::holds(start)) {
     const Arena::Range range = Arena::get().range_of(start);
     return range.size != 0 && start - range.start + bytes <= range.size;

@@ -1,0 +1,319 @@
+"""Measures memory that leaves the GPU, on a machine with a GPU, in parts; those that are done are not done again.
+
+memory.py OUT [PART ...]     GANGWAY: the program; BIN: folder of the compiled memory_program
+
+Parts: copies, swap, training, three, services, allocations, checkpoint. `three` runs under the policies that THREE names."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+GANGWAY = os.environ.get("GANGWAY", "build/release/gangway")
+BIN = os.environ.get("BIN", HERE)
+OUT = os.path.abspath(sys.argv[1])
+PROGRAM = os.path.join(BIN, "memory_program")
+PYTHON = sys.executable
+CALM = dict(os.environ, TRANSFORMERS_VERBOSITY="error", PYTHONUNBUFFERED="1")
+GIB = 1 << 30
+
+
+def say(text):
+    print(text, flush=True)
+    with open(OUT + "/report.txt", "a") as f:
+        f.write(text + "\n")
+
+
+class Daemon:
+    def __init__(self, name, policy, *options):
+        self.folder = tempfile.mkdtemp(prefix="gangway-")
+        self.socket, self.log = self.folder + "/socket", f"{OUT}/{name}.csv"
+        self.out = open(f"{OUT}/{name}.out", "w+")
+        self.process = subprocess.Popen([GANGWAY, "serve", "--policy", policy, "--memory", "managed", "--socket", self.socket, "--log", self.log, *options],
+                                        stdout=self.out, stderr=subprocess.STDOUT)
+        for _ in range(500):
+            if os.path.exists(self.socket) or self.process.poll() is not None:
+                break
+            time.sleep(0.01)
+
+    def program(self, name, *command, options=(), **pipes):
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **pipes}
+        return subprocess.Popen([GANGWAY, "exec", "--socket", self.socket, "--name", name, *options, "--", *command], text=True, env=CALM, cwd=HERE, **pipes)
+
+    def status(self):
+        result = subprocess.run([GANGWAY, "status", "--json", "--socket", self.socket], capture_output=True, text=True, timeout=20)
+        return json.loads(result.stdout) if result.returncode == 0 else {"clients": [], "memory": None}
+
+    def memory(self):
+        return {client["name"]: client["memory"] for client in self.status()["clients"]}
+
+    def until(self, condition, limit):
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            if condition(self.memory()):
+                return True
+            time.sleep(0.1)
+        say(f"   not within {limit} s: {json.dumps(self.memory())[:800]}")
+        return False
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            say("   the daemon did not end")
+        self.out.seek(0)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return self.out.read().rstrip()
+
+
+def finish(process, limit):
+    try:
+        out, err = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        return "TIMEOUT " + out, err, -1
+    return out, err, process.returncode
+
+
+def native(*command, limit=120, **more):
+    return finish(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=CALM, cwd=HERE, **more), limit)
+
+
+def end_programs(*programs):
+    for program in programs:
+        program.terminate()
+    for program in programs:
+        finish(program, 30)
+
+
+def moves(log):
+    """(time, step, client, value) of each move that is over: left and came, with the bytes of its order."""
+    rows, bytes_of = [], {}
+    for line in open(log):
+        fields = line.strip().split(",")
+        if len(fields) != 5 or fields[1] not in ("leaves", "left", "comes", "came", "failed"):
+            continue
+        at, step, client, name, value = int(fields[0]), fields[1], fields[2], fields[3], int(fields[4])
+        if step in ("leaves", "comes"):
+            bytes_of[client, name] = (at, value)
+        elif step == "failed":
+            rows.append((at, step, name, value, 0, at))
+        elif (client, name) in bytes_of:
+            rows.append((at, step, name, value, bytes_of[client, name][1], bytes_of[client, name][0]))
+    return rows
+
+
+def swaps(log):
+    """Of each pair of moves at the same time: one out, another in. Seconds from the first order to the last end; bytes each way."""
+    rows, found = moves(log), []
+    outs = [row for row in rows if row[1] == "left" and row[4] > 0]
+    for at, _, name, _, size, ordered in (row for row in rows if row[1] == "came" and row[4] > 0):
+        partner = next((o for o in outs if o[2] != name and o[5] < at and o[0] > ordered), None)
+        if partner:
+            found.append(((max(at, partner[0]) - min(ordered, partner[5])) / 1e9, partner[4], size))
+    return found
+
+
+def both_ways():
+    """GB/s each way of copies from pinned memory both ways at once, as `copies` measured them last."""
+    try:
+        return max(json.loads(line)["both_gb_s_each"] for line in open(OUT + "/copies.txt") if line.startswith("{"))
+    except (OSError, ValueError):
+        return None
+
+
+def part_copies():
+    say(native("nvidia-smi", "--query-gpu=name,driver_version,memory.total,memory.used", "--format=csv,noheader")[0].strip())
+    say(native("sh", "-c", "free -g | head -2; cat /sys/fs/cgroup/memory.max; nproc; cat /sys/kernel/mm/transparent_hugepage/enabled")[0].strip())
+    out, err, code = native(PROGRAM, "copies", "16")
+    say(f"== copies, exit {code}\n{out.rstrip()}{err}")
+    open(OUT + "/copies.txt", "w").write(out)
+    return code == 0
+
+
+def part_swap():
+    """Two clients of 32 GiB, of which one fits: one goes and the other comes, both ways at once."""
+    size = float(os.environ.get("SWAP_GIB", "32"))
+    daemon = Daemon("swap", "rr", "--param", "quantum=2 s", "--capacity", f"{size + 2} GiB", "--host-memory", f"{2 * size + 3} GiB")
+    programs = [daemon.program(name, PROGRAM, "holds", str(size), "34") for name in "ab"]
+    results = [finish(program, 150) for program in programs]
+    for name, (out, err, code) in zip("ab", results):
+        say(f"== swap: {name} exit {code}: {' '.join(out.splitlines()[:1] + out.splitlines()[-1:])} {err.strip()}")
+    text, found = daemon.end(), swaps(f"{OUT}/swap.csv")
+    bus = both_ways()
+    for seconds, out_bytes, in_bytes in found:
+        ideal = max(out_bytes, in_bytes) / 1e9 / bus if bus else float("nan")
+        say(f"   swap: {out_bytes / GIB:.2f} GiB out, {in_bytes / GIB:.2f} GiB in, {seconds:.3f} s; the copies alone {ideal:.3f} s: {seconds / ideal:.3f} times")
+    say(text)
+    for at, step, name, value, size_, _ in moves(f"{OUT}/swap.csv")[:24]:
+        say(f"   {at / 1e9:9.3f} {name} {step} {size_ / GIB:.2f} GiB {value / 1e6:.1f} ms {size_ / max(value, 1):.2f} GB/s")
+    return bool(found) and all(code == 0 for _, _, code in results)
+
+
+def part_training():
+    """The losses of GPT-2 training, bit by bit, alone and while its state goes and comes 100 times."""
+    steps = os.environ.get("LOSS_STEPS", "220")
+    alone, err, code = native(PYTHON, f"{HERE}/losses.py", steps)
+    say(f"== training natively: exit {code}, {err.strip()[-200:]}")
+    used = int((re.findall(r"(\d+) MiB", err) or ["6000"])[-1])
+    managed = Daemon("training-alone", "rr")
+    out, err, code = finish(managed.program("alone", PYTHON, f"{HERE}/losses.py", steps), 120)
+    managed.end()
+    say(f"   alone with managed memory: exit {code}, {err.strip()[-200:]}: {'the same bits' if out == alone else 'OTHER BITS'}")
+    same = out == alone
+    daemon = Daemon("training", "rr", "--param", "quantum=60 ms", "--capacity", f"{used + 1500} MiB")
+    other = daemon.program("other", PROGRAM, "holds", "3", "100000")
+    daemon.until(lambda m: "other" in m and m["other"]["resident"] > 2 * GIB, 30)
+    training = daemon.program("training", PYTHON, f"{HERE}/losses.py", steps)
+    restores = 0
+    while training.poll() is None and restores < 10**6:
+        restores = daemon.memory().get("training", {}).get("restores", restores)
+        time.sleep(0.3)
+    out, err, code = finish(training, 5)
+    end_programs(other)
+    say(f"   beside another, {restores} times away and back: exit {code}, {err.strip()[-200:]}: {'the same bits' if out == alone else 'OTHER BITS'}")
+    say("   " + daemon.end())
+    return same and out == alone and restores >= 100
+
+
+def rate(out, begin, end):
+    """Jobs in a second, of the lines with times of the program's own clock."""
+    rows = [json.loads(line) for line in out.splitlines() if line.startswith('{"t"')]
+    rows = [row for row in rows if begin <= row["t"] <= end]
+    return (rows[-1]["jobs"] - rows[0]["jobs"]) / (rows[-1]["t"] - rows[0]["t"]) if len(rows) > 1 else float("nan")
+
+
+def part_three():
+    """Three clients that do not fit together, with slices ten times what equation 1 asks for."""
+    size = float(os.environ.get("THREE_GIB", "30"))
+    alone_out, _, _ = native(PROGRAM, "holds", str(size), "6")
+    alone = rate(alone_out, 0, 100)
+    slice_s = 10 * 2 * size * GIB / (both_ways() or 45) / 1e9
+    say(f"== three of {size} GiB; alone {alone:.2f} jobs/s; slices of {slice_s:.2f} s")
+    good = True
+    for policy in os.environ.get("THREE", "microkernel-rr rr").split():
+        options = {"microkernel-rr": ["--param", "blocks=job", "--param", f"slice={slice_s:.3f} s"],
+                   "rr": ["--param", f"quantum={slice_s:.3f} s"]}[policy]
+        daemon = Daemon(f"three-{policy}", policy, "--host-memory", f"{3 * size + 4} GiB", *options)
+        seconds = 6 * slice_s + 20
+        programs = [daemon.program(name, PROGRAM, "holds", str(size), f"{seconds:.1f}") for name in "abc"]
+        began = time.monotonic()
+        daemon.until(lambda m: len(m) == 3 and all(c["resident"] + c["away"] > size * GIB * 0.99 for c in m.values()), 60)
+        loaded = time.monotonic() - began
+        results = [finish(program, seconds + 150) for program in programs]
+        text = daemon.end()
+        for name, (out, err, code) in zip("abc", results):
+            say(f"   {policy}: {name} exit {code}: {' '.join(out.splitlines()[:1] + out.splitlines()[-1:])} {err.strip()}")
+        # From when the last one had loaded until the first one ended.
+        jobs = sum(json.loads(out.splitlines()[-1])["jobs"] for out, _, code in results if code == 0)
+        worked = max((json.loads(out.splitlines()[-1])["seconds"] for out, _, code in results if code == 0), default=1)
+        say(f"   {policy}: {jobs} jobs in {worked:.1f} s: {jobs / worked / alone:.4f} of one alone (all loaded after {loaded:.1f} s)")
+        rows = moves(f"{OUT}/three-{policy}.csv")
+        for at, step, name, value, size_, _ in rows[:30]:
+            say(f"     {at / 1e9:9.3f} {name} {step} {size_ / GIB:.2f} GiB {value / 1e6:.1f} ms")
+        say("   " + text)
+        good = good and all(code == 0 for _, _, code in results)
+    return good
+
+
+def part_services():
+    """Three PyTorch services by turns: a request whose state is away, against starting the service anew."""
+    size = os.environ.get("SERVICE_GIB", "30")
+    began = time.monotonic()
+    cold = subprocess.Popen([PYTHON, f"{HERE}/large_service.py", size], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, env=CALM, cwd=HERE)
+    ready = cold.stdout.readline().strip()
+    natively = time.monotonic() - began
+    cold.stdin.write("\n" * 3)
+    cold.stdin.flush()
+    warm = [cold.stdout.readline().strip() for _ in range(3)]
+    end_programs(cold)
+    say(f"== services of {size} GiB: started anew, the first answer after {natively:.2f} s ({ready}); warm {warm}")
+    daemon = Daemon("services", "fcfs", "--host-memory", f"{3 * float(size) + 4} GiB")
+    services, good = [], True
+    for name in "abc":
+        began = time.monotonic()
+        services.append(daemon.program(name, PYTHON, f"{HERE}/large_service.py", size, stdin=subprocess.PIPE))
+        say(f"   {name}: {services[-1].stdout.readline().strip()}; {time.monotonic() - began:.2f} s")
+    answers = {}
+    for turn in range(3):
+        for name, service in zip("abc", services):
+            began = time.monotonic()
+            service.stdin.write("\n")
+            service.stdin.flush()
+            reply = service.stdout.readline().split()
+            if len(reply) != 2:
+                say(f"   {name}: no answer: {service.stderr.read()[-300:] if service.poll() is not None else ''}")
+                good = False
+                continue
+            good = good and answers.setdefault(name, reply[1]) == reply[1]
+            say(f"   turn {turn}: {name} answers after {reply[0]} ms")
+    say("   " + json.dumps(daemon.memory()))
+    end_programs(*services)
+    rows = moves(f"{OUT}/services.csv")
+    for at, step, name, value, size_, _ in rows[-24:]:
+        say(f"     {at / 1e9:9.3f} {name} {step} {size_ / GIB:.2f} GiB {value / 1e6:.1f} ms")
+    say("   " + daemon.end())
+    return good
+
+
+def part_allocations():
+    """Allocation calls natively and served by Gangway; a program alone, its time."""
+    daemon = Daemon("allocations", "rr")
+    for k in range(2):
+        ours, err, code = finish(daemon.program("ours", PROGRAM, "allocations"), 60)
+        plain, _, _ = native(PROGRAM, "allocations")
+        say(f"== allocations, round {k}, exit {code} {err.strip()}")
+        for a, b in zip(plain.splitlines(), ours.splitlines()):
+            a, b = json.loads(a), json.loads(b)
+            say("   " + ", ".join(f"{key} {a[key]} natively {b[key]} ours ({b[key] / max(a[key], 1e-9):.2f})" if key != "bytes" else f"{a[key]} bytes"
+                                  for key in a))
+    for k in range(2):
+        plain, ours = native(PROGRAM, "holds", "8", "5")[0], finish(daemon.program("ours", PROGRAM, "holds", "8", "5"), 60)[0]
+        say(f"   alone: {plain.splitlines()[-1]} natively, {ours.splitlines()[-1]} ours")
+    say("   " + daemon.end())
+    return True
+
+
+def part_checkpoint():
+    """The same state by the driver's checkpoints."""
+    size = os.environ.get("SWAP_GIB", "32")
+    program = subprocess.Popen([PROGRAM, "holds", size, "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    say(f"== checkpoint of {program.stdout.readline().strip()}")
+    out, err, code = native(PYTHON, f"{HERE}/checkpoint.py", str(program.pid), limit=150)
+    say(f"   {out.strip()} {err.strip()[-300:]} exit {code}")
+    program.kill()
+    program.communicate()
+    return code == 0
+
+
+PARTS = {name[5:]: function for name, function in list(globals().items()) if name.startswith("part_")}
+
+
+def main():
+    os.makedirs(OUT, exist_ok=True)
+    for name in sys.argv[2:] or ["copies", "swap", "training", "three", "services", "allocations", "checkpoint"]:
+        if os.path.exists(f"{OUT}/{name}.done"):
+            print(f"{name}: done before")
+            continue
+        began = time.monotonic()
+        try:
+            done = PARTS[name]()
+        except Exception as error:  # the other parts can still be measured
+            done = False
+            say(f"   {name}: {type(error).__name__}: {error}")
+        say(f"-- {name}: {'done' if done else 'NOT as expected'} in {time.monotonic() - began:.0f} s")
+        if done:
+            open(f"{OUT}/{name}.done", "w").close()
+
+
+main()

@@ -1,0 +1,106 @@
+// Physical memory that the program creates and maps itself.
+#include <vector>
+
+#include "hw/intercept/memory/real_memory.hpp"
+#include "hw/intercept/memory/served.hpp"
+
+namespace gangway::intercept {
+namespace {
+
+using live::ManagedMemory;
+
+bool can_move(const CUmemAllocationProp* properties) {
+  return properties != nullptr && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED &&
+         properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties->allocFlags.usage == 0;
+}
+
+}  // namespace
+
+CUresult Serves<i_cuMemCreate>::call(CUmemGenericAllocationHandle* handle, std::size_t size,
+                                     const CUmemAllocationProp* properties, unsigned long long flags) {
+  ManagedMemory* memory = managed_memory(true);
+  const bool whole = size > 0 && size % live::MemoryDriver::kGranularity == 0;
+  if (memory == nullptr || handle == nullptr || !whole || flags != 0 || !can_move(properties))
+    return natively<i_cuMemCreate>(handle, size, properties, flags);
+  std::uint64_t made = 0;
+  const int result =
+      memory->create(size, RealMemory::properties_of(*properties), driver.current_context(), made);
+  if (result == CUDA_SUCCESS) *handle = made;
+  return static_cast<CUresult>(result);
+}
+
+CUresult Serves<i_cuMemRelease>::call(CUmemGenericAllocationHandle handle) {
+  ManagedMemory* memory = managed_memory();
+  const auto ours = memory != nullptr ? memory->release(handle) : std::nullopt;
+  return ours ? static_cast<CUresult>(*ours) : natively<i_cuMemRelease>(handle);
+}
+
+CUresult Serves<i_cuMemMap>::call(CUdeviceptr address, std::size_t size, std::size_t offset,
+                                  CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  ManagedMemory* memory = managed_memory();
+  const auto ours =
+      memory != nullptr && flags == 0 ? memory->map(address, size, offset, handle) : std::nullopt;
+  return ours ? static_cast<CUresult>(*ours) : natively<i_cuMemMap>(address, size, offset, handle, flags);
+}
+
+CUresult Serves<i_cuMemUnmap>::call(CUdeviceptr address, std::size_t size) {
+  ManagedMemory* memory = managed_memory();
+  const auto ours = memory != nullptr ? memory->unmap(address, size) : std::nullopt;
+  return ours ? static_cast<CUresult>(*ours) : natively<i_cuMemUnmap>(address, size);
+}
+
+CUresult Serves<i_cuMemSetAccess>::call(CUdeviceptr address, std::size_t size, const CUmemAccessDesc* given,
+                                        std::size_t count) {
+  ManagedMemory* memory = managed_memory();
+  std::vector<live::MemoryDriver::Access> access;
+  for (std::size_t i = 0; memory != nullptr && given != nullptr && i < count; ++i)
+    if (given[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+      access.push_back({given[i].location.id, static_cast<std::uint32_t>(given[i].flags)});
+  const auto ours =
+      !access.empty() && access.size() == count ? memory->allow(address, size, access) : std::nullopt;
+  return ours ? static_cast<CUresult>(*ours) : natively<i_cuMemSetAccess>(address, size, given, count);
+}
+
+CUresult Serves<i_cuMemGetAccess>::call(unsigned long long* flags, const CUmemLocation* location,
+                                        CUdeviceptr address) {
+  ManagedMemory* memory = managed_memory();
+  const auto lock = memory != nullptr ? memory->here_if_mapped(address) : std::unique_lock<std::mutex>();
+  return natively<i_cuMemGetAccess>(flags, location, address);
+}
+
+CUresult Serves<i_cuMemRetainAllocationHandle>::call(CUmemGenericAllocationHandle* handle, void* address) {
+  ManagedMemory* memory = managed_memory();
+  const auto ours = memory != nullptr && handle != nullptr
+                        ? memory->retain(reinterpret_cast<std::uint64_t>(address))
+                        : std::nullopt;
+  if (!ours) return natively<i_cuMemRetainAllocationHandle>(handle, address);
+  *handle = *ours;
+  return CUDA_SUCCESS;
+}
+
+CUresult Serves<i_cuMemGetAllocationPropertiesFromHandle>::call(CUmemAllocationProp* properties,
+                                                                CUmemGenericAllocationHandle handle) {
+  ManagedMemory* memory = managed_memory();
+  if (memory == nullptr || !memory->is_ours(handle))
+    return natively<i_cuMemGetAllocationPropertiesFromHandle>(properties, handle);
+  const auto lock = memory->here();
+  return natively<i_cuMemGetAllocationPropertiesFromHandle>(properties, memory->real(handle));
+}
+
+CUresult Serves<i_cuMemExportToShareableHandle>::call(void* shareable, CUmemGenericAllocationHandle handle,
+                                                      CUmemAllocationHandleType type,
+                                                      unsigned long long flags) {
+  ManagedMemory* memory = managed_memory();
+  if (memory != nullptr && memory->is_ours(handle)) handle = memory->fix(handle);
+  return natively<i_cuMemExportToShareableHandle>(shareable, handle, type, flags);
+}
+
+CUresult Serves<i_cuMulticastBindMem>::call(CUmemGenericAllocationHandle object, std::size_t offset,
+                                            CUmemGenericAllocationHandle handle, std::size_t memory_offset,
+                                            std::size_t size, unsigned long long flags) {
+  ManagedMemory* memory = managed_memory();
+  if (memory != nullptr && memory->is_ours(handle)) handle = memory->fix(handle);
+  return natively<i_cuMulticastBindMem>(object, offset, handle, memory_offset, size, flags);
+}
+
+}  // namespace gangway::intercept

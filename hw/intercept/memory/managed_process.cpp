@@ -1,0 +1,82 @@
+// Whether this process's memory is managed.
+#include <cstdio>
+#include <mutex>
+#include <new>
+
+#include "hw/intercept/memory/real_memory.hpp"
+#include "hw/intercept/memory/served.hpp"
+#include "hw/live/memory/mover.hpp"
+
+namespace gangway::intercept {
+namespace {
+
+struct ManagedProcess {
+  live::Gate* gate = nullptr;
+  live::Helped* helped = nullptr;
+  std::atomic<live::ManagedMemory*> memory{nullptr};
+  std::atomic<bool> refused{false};
+  std::mutex first;
+};
+constinit ManagedProcess process;
+
+// With one device only, and a driver that can.
+const char* why_not() {
+  int devices = 0, supported = 0;
+  CUdevice device = 0;
+  const auto count = reinterpret_cast<decltype(&cuDeviceGetCount)>(real_function("cuDeviceGetCount"));
+  const auto current = reinterpret_cast<decltype(&cuCtxGetDevice)>(real_function("cuCtxGetDevice"));
+  const auto attribute =
+      reinterpret_cast<decltype(&cuDeviceGetAttribute)>(real_function("cuDeviceGetAttribute"));
+  if (count(&devices) != CUDA_SUCCESS || devices != 1)
+    return "it sees several GPUs (gangway exec --gpu N shows it one)";
+  if (current(&device) != CUDA_SUCCESS ||
+      attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) !=
+          CUDA_SUCCESS ||
+      supported == 0)
+    return "the driver has no virtual memory on this GPU";
+  return nullptr;
+}
+
+}  // namespace
+
+void memory_is_managed(live::Gate& gate, live::Helped& helped) {
+  process.gate = &gate;
+  process.helped = &helped;
+}
+
+bool manages_memory() { return process.gate != nullptr && !process.refused.load(std::memory_order_relaxed); }
+
+live::Gate& memory_gate() { return *process.gate; }
+
+live::ManagedMemory* managed_memory(bool first) {
+  live::ManagedMemory* memory = process.memory.load(std::memory_order_acquire);
+  if (memory != nullptr || !first || !manages_memory() || driver.current_context() == 0) return memory;
+  const std::lock_guard lock(process.first);
+  if ((memory = process.memory.load()) != nullptr || !manages_memory()) return memory;
+  if (const char* why = why_not()) {
+    std::fprintf(stderr, "gangway: the memory of process %d does not move: %s\n", static_cast<int>(getpid()),
+                 why);
+    process.refused.store(true);
+    return nullptr;
+  }
+  // They live as long as the process: threads may use them at its end.
+  memory = new live::ManagedMemory(real_memory, *process.gate);
+  (new live::Mover(*memory, *process.helped))->start();
+  process.memory.store(memory, std::memory_order_release);
+  return memory;
+}
+
+void memory_forked() {
+  process.memory.store(nullptr);
+  new (&process.first) std::mutex;
+}
+
+void memory_context_gone(std::uint64_t context) {
+  if (live::ManagedMemory* memory = managed_memory()) memory->context_gone(context);
+}
+
+void say_once(int& said, const char* what) {
+  if (said++ == 0) std::fprintf(stderr, "gangway: process %d: %s\n", static_cast<int>(getpid()), what);
+}
+
+}  // namespace gangway::intercept

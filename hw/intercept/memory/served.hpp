@@ -1,0 +1,53 @@
+// Functions of the driver about memory, as functions.def lists them under SERVED: answered from managed
+// memory where that is wanted, else by the driver.
+#pragma once
+
+#include "hw/intercept/driver.hpp"
+#include "hw/live/gate.hpp"
+#include "hw/live/memory/managed_memory.hpp"
+#include "hw/live/registration.hpp"
+
+namespace gangway::intercept {
+
+template <Index I>
+struct Serves;
+#define SUBMISSION(symbol, kind)
+#define SYNCHRONISATION(symbol, what)
+#define OBSERVED(symbol, what)
+#define PASSED(symbol)
+#define SERVED(symbol)                                                                            \
+  template <>                                                                                     \
+  struct Serves<i_##symbol> {                                                                     \
+    using Function = decltype(::symbol);                                                          \
+    static Function call;                                                                         \
+    static Function* real() { return reinterpret_cast<Function*>(intercepted[i_##symbol].real); } \
+  };
+#include "hw/intercept/functions.def"
+#undef SUBMISSION
+#undef SYNCHRONISATION
+#undef OBSERVED
+#undef PASSED
+#undef SERVED
+
+// The driver's own answer; it may lack the function.
+template <Index I, typename... A>
+CUresult natively(A... arguments) {
+  const auto real = Serves<I>::real();
+  return real == nullptr ? CUDA_ERROR_NOT_SUPPORTED : real(arguments...);
+}
+
+// As `gangway exec` wants it of this process. Before anything else.
+void memory_is_managed(live::Gate& gate, live::Helped& helped);
+bool manages_memory();
+// Null: it is not managed, or not yet and `first` is not set. With a current context.
+live::ManagedMemory* managed_memory(bool first = false);
+void memory_forked();
+// The context is destroyed.
+void memory_context_gone(std::uint64_t context);
+// One line, once for each reason.
+void say_once(int& said, const char* what);
+
+live::Gate& memory_gate();
+void fixed_memory_gone(CUdeviceptr address);  // the driver has freed it
+
+}  // namespace gangway::intercept

@@ -1,0 +1,78 @@
+#include "hw/live/memory/chunk.hpp"
+
+#include <algorithm>
+
+namespace gangway::live {
+namespace {
+
+constexpr std::uint32_t kReadWrite = 3;  // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+
+bool writable(const Chunk::Mapping& mapping, const Chunk& chunk) {
+  return mapping.offset == 0 && mapping.size == chunk.size &&
+         std::any_of(mapping.access.begin(), mapping.access.end(),
+                     [](const MemoryDriver::Access& access) { return access.flags == kReadWrite; });
+}
+
+}  // namespace
+
+int ChunkMoves::begin_access(const Chunk& chunk, std::uint64_t& address) {
+  for (const Chunk::Mapping& mapping : chunk.mappings)
+    if (writable(mapping, chunk)) {
+      address = mapping.address;
+      return MemoryDriver::kSuccess;
+    }
+  return window(chunk, address);
+}
+
+int ChunkMoves::window(const Chunk& chunk, std::uint64_t& address) {
+  if (const int failed = driver_.reserve(chunk.size, address)) return failed;
+  int failed = driver_.map(address, chunk.size, 0, chunk.handle);
+  if (failed == MemoryDriver::kSuccess) {
+    failed = driver_.allow(address, chunk.size, {{0, kReadWrite}});
+    if (failed != MemoryDriver::kSuccess) driver_.unmap(address, chunk.size);
+  }
+  if (failed != MemoryDriver::kSuccess)
+    driver_.give_back(address, chunk.size);
+  else
+    windows_.push_back({address, chunk.size});
+  return failed;
+}
+
+void ChunkMoves::end_access(std::uint64_t address, std::uint64_t size) {
+  const auto found = std::find_if(windows_.begin(), windows_.end(),
+                                  [&](const Window& window) { return window.address == address; });
+  if (found == windows_.end()) return;
+  driver_.unmap(address, size);
+  driver_.give_back(address, size);
+  windows_.erase(found);
+}
+
+int ChunkMoves::leave(Chunk& chunk) {
+  for (const Chunk::Mapping& mapping : chunk.mappings)
+    if (const int failed = driver_.unmap(mapping.address, mapping.size)) return failed;
+  if (const int failed = driver_.release(chunk.handle)) return failed;
+  chunk.handle = 0;
+  return MemoryDriver::kSuccess;
+}
+
+int ChunkMoves::come(Chunk& chunk) {
+  std::uint64_t handle = 0;
+  if (const int failed = driver_.create(chunk.size, chunk.properties, handle)) return failed;
+  int failed = MemoryDriver::kSuccess;
+  std::size_t mapped = 0;
+  for (; mapped < chunk.mappings.size() && failed == MemoryDriver::kSuccess; ++mapped) {
+    const Chunk::Mapping& mapping = chunk.mappings[mapped];
+    failed = driver_.map(mapping.address, mapping.size, mapping.offset, handle);
+    if (failed != MemoryDriver::kSuccess) break;
+    if (!mapping.access.empty()) failed = driver_.allow(mapping.address, mapping.size, mapping.access);
+  }
+  if (failed == MemoryDriver::kSuccess) {
+    chunk.handle = handle;
+    return failed;
+  }
+  for (std::size_t m = 0; m < mapped; ++m) driver_.unmap(chunk.mappings[m].address, chunk.mappings[m].size);
+  driver_.release(handle);
+  return failed;
+}
+
+}  // namespace gangway::live

@@ -1,0 +1,51 @@
+// A piece of physical memory of the program, which is on the device or whose contents are on the host.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hw/live/memory/memory_driver.hpp"
+
+namespace gangway::live {
+
+struct Chunk {
+  struct Mapping {
+    std::uint64_t address = 0, size = 0, offset = 0;
+    std::vector<MemoryDriver::Access> access;
+  };
+  std::uint64_t size = 0;
+  std::uint64_t handle = 0;  // the driver's; 0: not on the device
+  MemoryDriver::Properties properties{};
+  std::vector<Mapping> mappings;
+  void* host = nullptr;          // room for its contents
+  bool same_on_host = false;     // as on the device
+  bool read_only = false;        // the program never writes to it again
+  bool fixed = false;            // somebody else may use it: it stays
+  std::uint64_t context = 0;     // of whoever made it; 0: of none, it lives until it is released
+  std::uint32_t references = 0;  // handles that the program has to it
+
+  bool on_device() const { return handle != 0; }
+};
+
+// The steps of moves: the driver's errors. A chunk that could not come is still away.
+class ChunkMoves {
+ public:
+  explicit ChunkMoves(MemoryDriver& driver) : driver_(driver) {}
+  // Where a copy finds its contents: the first mapping that can be written to, or, where there is none, a
+  // window that end_access() closes.
+  int begin_access(const Chunk& chunk, std::uint64_t& address);
+  void end_access(std::uint64_t address, std::uint64_t size);
+  int leave(Chunk& chunk);  // its contents are on the host
+  int come(Chunk& chunk);   // without contents yet
+
+ private:
+  int window(const Chunk& chunk, std::uint64_t& address);
+
+  MemoryDriver& driver_;
+  struct Window {
+    std::uint64_t address = 0, size = 0;
+  };
+  std::vector<Window> windows_;
+};
+
+}  // namespace gangway::live

@@ -1,0 +1,62 @@
+#include "hw/live/memory/claims.hpp"
+
+#include "hw/live/kill_points.hpp"
+#include "hw/live/pause.hpp"
+
+namespace gangway::live {
+namespace {
+
+constexpr std::int64_t kBetweenAsks = 20'000;  // ns
+constexpr int kAsksPerLook = 1000;             // about 70 ms
+
+}  // namespace
+
+bool Claims::claim(std::uint64_t bytes) {
+  MemoryStanding& standing = gate_.page()->memory;
+  const std::uint64_t all = standing.claimed.fetch_add(bytes) + bytes;
+  const MemoryOrders* orders = gate_.memory_orders();
+  if (orders == nullptr || all <= orders->budget.load()) return true;
+  standing.claimed.fetch_sub(bytes);
+  return false;
+}
+
+void Claims::give_back(std::uint64_t bytes) { gate_.page()->memory.claimed.fetch_sub(bytes); }
+
+Claims::Answer Claims::ask(std::uint64_t bytes, const std::function<void()>& look) {
+  const std::lock_guard lock(asking_);
+  ClientPage& page = *gate_.page();
+  const MemoryOrders* orders = gate_.memory_orders();
+  if (orders == nullptr) return Answer::again;
+  const std::uint64_t want = page.memory.claimed.load() + bytes;
+  if (want <= orders->budget.load()) return Answer::again;
+  page.memory.want.store(want);
+  const std::uint64_t number = page.memory.asked.fetch_add(1) + 1;
+  GANGWAY_POINT("asks-for-memory");
+  page.waiting.fetch_add(1);
+  gate_.ring();
+  Answer answer = Answer::again;
+  bool come_in = false;
+  for (int turn = 1; gate_.memory_orders() == orders && orders->budget.load() < want && !come_in; ++turn) {
+    if (turn % kAsksPerLook == 0) {
+      look();
+      gate_.ring();
+    }
+    if (orders->refused.load() >= number) {
+      answer = Answer::no;
+      break;
+    }
+    come_in = orders->not_yet.load() >= number;
+    if (!come_in) sleep_ns(kBetweenAsks);
+  }
+  page.waiting.fetch_sub(1);
+  if (come_in) wait_at_gate();
+  return answer;
+}
+
+void Claims::wait_at_gate() {
+  const Submission none;
+  const Pass pass = gate_.enter(none);
+  if (!pass.refused) gate_.leave(pass, none, false);
+}
+
+}  // namespace gangway::live

@@ -1,0 +1,81 @@
+#include "hw/live/memory/host_pool.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace gangway::live {
+namespace {
+
+// What is pinned at once: each call holds up the program's driver calls for its time.
+constexpr std::uint64_t kSegment = 512 << 20;
+constexpr std::uint64_t kTouched = 64 << 20;  // at least, by each thread
+
+// Pages are there before they are pinned, in large ones where the system has them: the driver pins those
+// several times as fast as it makes them itself.
+void touch(char* at, std::uint64_t size) {
+  const auto range = [](char* begin, const char* end) {
+    for (; begin < end; begin += 4096) *static_cast<volatile char*>(begin) = 0;
+  };
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  const std::uint64_t most = std::clamp<std::uint64_t>(size / kTouched, 1, 8);
+  const std::uint64_t count =
+      std::min<std::uint64_t>(most, cores > 1 ? static_cast<std::uint64_t>(cores) / 2 : 1);
+  std::vector<std::thread> threads;
+  const std::uint64_t share = size / count;
+  for (std::uint64_t t = 1; t < count; ++t)
+    threads.emplace_back(range, at + t * share, t + 1 == count ? at + size : at + (t + 1) * share);
+  range(at, count == 1 ? at + size : at + share);
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
+bool HostPool::pin(std::uint64_t size) {
+  constexpr std::uint64_t kLargePage = 2 << 20;
+  void* mapped = mmap(nullptr, size + kLargePage, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return false;
+  const auto begin = (reinterpret_cast<std::uint64_t>(mapped) + kLargePage - 1) / kLargePage * kLargePage;
+  auto* at = reinterpret_cast<char*>(begin);
+  madvise(at, size, MADV_HUGEPAGE);
+  madvise(at, size, MADV_DONTFORK);  // a child would take a copy of what it never uses
+  touch(at, size);
+  if (driver_.pin(at, size) != MemoryDriver::kSuccess) {
+    munmap(mapped, size + kLargePage);
+    return false;
+  }
+  slots_.add({begin, begin + size});
+  slots_.back({begin, begin + size});
+  return true;
+}
+
+HostPool::Growth HostPool::grow(std::uint64_t bytes) {
+  if (pinned() >= bytes) return Growth::done;
+  const std::uint64_t missing = (bytes - pinned() + (2 << 20) - 1) / (2 << 20) * (2 << 20);
+  if (!pin(std::min(missing, kSegment))) return Growth::failed;
+  return pinned() >= bytes ? Growth::done : Growth::more;
+}
+
+void* HostPool::take(std::uint64_t size) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto plan = slots_.plan(size, false);
+    if (plan && plan->to_back.empty()) {
+      slots_.take(plan->taken);
+      return reinterpret_cast<void*>(plan->taken.begin);
+    }
+    if (attempt == 0 && !pin(slots_.rounded(size))) break;  // what there is lies in pieces that are too small
+  }
+  return nullptr;
+}
+
+void HostPool::give_back(void* at, std::uint64_t size) {
+  const auto begin = reinterpret_cast<std::uint64_t>(at);
+  slots_.free({begin, begin + size});
+}
+
+}  // namespace gangway::live

@@ -1,0 +1,373 @@
+#include "hw/live/memory/keeper.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace gangway::live {
+namespace {
+
+constexpr Duration kPinning{2'000'000};         // between looks while only pinning goes on
+constexpr Duration kAfterFailure{500'000'000};  // before a client's state is moved again
+constexpr Duration kBeforeNo{150'000'000};      // the client looks at the device meanwhile
+constexpr std::uint64_t kHostStep = std::uint64_t{512} << 20;
+constexpr std::uint64_t kShortStep = std::uint64_t{64} << 20;
+
+std::uint64_t less(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+
+}  // namespace
+
+// --- Who is there
+
+Keeper::Kept* Keeper::find(const KeptClient& client) {
+  return const_cast<Kept*>(std::as_const(*this).find(client));
+}
+const Keeper::Kept* Keeper::find(const KeptClient& client) const {
+  for (const auto& kept : all_)
+    if (kept->client == &client) return kept.get();
+  return nullptr;
+}
+
+void Keeper::comes(KeptClient& client) {
+  auto kept = std::make_unique<Kept>();
+  kept->client = &client;
+  kept->seen = client.memory();
+  kept->turned = kept->seen.turned;
+  kept->answered = kept->seen.asked;
+  all_.push_back(std::move(kept));
+  Kept& made = *all_.back();
+  made.number = static_cast<std::uint32_t>(made.seen.done);
+  client.order(Goal::here, made.number);
+  // What it holds already is its own, whoever gave it that.
+  set_budget(made, settings_.managed ? made.seen.claimed : UINT64_MAX);
+  client.available(capacity() ? *capacity() : UINT64_MAX);
+  if (made.seen.away != 0) order(made, Goal::here);
+}
+
+void Keeper::goes(const KeptClient& client) {
+  for (const auto& kept : all_)
+    if (kept->client == &client && kept->policys_move) done_.push_back({kept->id, *kept->policys_move});
+  std::erase_if(all_, [&](const auto& kept) { return kept->client == &client; });
+}
+
+void Keeper::names(const KeptClient& client, ClientId id) {
+  if (Kept* kept = find(client)) kept->id = id, kept->named = true;
+}
+
+void Keeper::permit(KeptClient& client, std::uint32_t allowed, Time now) {
+  Kept* kept = find(client);
+  if (kept == nullptr) return client.let_in(allowed);
+  if (allowed == 0 && kept->wanted != 0) kept->closed = now;
+  kept->wanted = allowed;
+  if (allowed == 0) {
+    kept->in = false;
+    return client.let_in(0);
+  }
+  kept->seen = client.memory();
+  if (kept->here()) let_in(*kept);
+}
+
+void Keeper::let_in(Kept& kept) {
+  kept.in = true;
+  kept.client->let_in(kept.wanted);
+}
+
+// --- What there is
+
+std::optional<std::uint64_t> Keeper::capacity() const {
+  if (!settings_.managed) return std::nullopt;
+  if (settings_.capacity) return *settings_.capacity;
+  if (total_ == 0) return std::nullopt;
+  return less(total_, outside_ + short_ + settings_.spare);
+}
+
+// What is used by nobody's claim: contexts, modules, other programs. While states move that is not to be
+// seen.
+void Keeper::note_device() {
+  std::uint64_t claimed = 0;
+  bool moving = false;
+  for (const auto& kept : all_) {
+    claimed += kept->seen.claimed;
+    moving = moving || !kept->settled() || kept->seen.away != 0;
+  }
+  for (const auto& kept : all_) {
+    if (kept->seen.looks == kept->looks) continue;
+    kept->looks = kept->seen.looks;
+    const bool first = total_ == 0;
+    total_ = kept->seen.total;
+    if (!moving || first) outside_ = less(total_, kept->seen.free + claimed);
+  }
+}
+
+void Keeper::set_budget(Kept& kept, std::uint64_t bytes) {
+  kept.budget = bytes;
+  kept.client->budget(bytes);
+  kept.seen.claimed = kept.client->memory().claimed;  // after the budget: one side sees the other
+}
+
+void Keeper::order(Kept& kept, Goal goal) {
+  kept.goal = goal;
+  kept.wished_away = false;
+  kept.client->order(goal, ++kept.number);
+  kept.ordered = now_;
+  tell(kept, goal == Goal::away ? "leaves" : "comes",
+       static_cast<std::int64_t>(goal == Goal::away ? kept.on_device() : kept.seen.away));
+  if (goal == Goal::away) set_budget(kept, kept.seen.fixed);
+}
+
+void Keeper::tell(const Kept& kept, const char* step, std::int64_t value) {
+  if (journal_ != nullptr) journal_->moved(*kept.client, step, value);
+}
+
+std::uint64_t Keeper::free_room() const {
+  const auto most = capacity();
+  if (!most) return UINT64_MAX;
+  std::uint64_t held = 0;
+  for (const auto& kept : all_) held += kept->hold();
+  return less(*most, held);
+}
+
+// --- Looks
+
+void Keeper::look(Time now) {
+  waits_ = false;
+  for (const auto& each : all_) {
+    Kept& kept = *each;
+    kept.seen = kept.client->memory();
+    if (kept.seen.turned != kept.turned) {
+      kept.turned = kept.seen.turned;
+      kept.fails_until = now + kAfterFailure;
+      tell(kept, "failed", static_cast<std::int64_t>(kept.turned));
+      if (kept.goal == Goal::here) short_ += kShortStep;  // the device has less than was thought
+      order(kept, Goal::here);
+    }
+    if (kept.fails_until && now > *kept.fails_until) {
+      kept.fails_until.reset();
+      if (kept.seen.away != 0 && kept.goal == Goal::here && kept.settled()) order(kept, Goal::here);
+    }
+    if (kept.ordered && kept.settled() && (kept.goal == Goal::away || kept.here())) {
+      tell(kept, kept.goal == Goal::away ? "left" : "came", (now - *kept.ordered).ns);
+      kept.ordered.reset();
+    }
+    if (kept.policys_move && kept.settled() && !kept.wished_away &&
+        (kept.here() || *kept.policys_move == MemoryMove::save)) {
+      done_.push_back({kept.id, *kept.policys_move});
+      kept.policys_move.reset();
+    }
+    waits_ = waits_ || !kept.settled() || kept.seen.asked > kept.answered || (kept.wanted != 0 && !kept.in);
+  }
+}
+
+// Whether its state can go to the host as things stand.
+bool Keeper::can_leave(const Kept& kept, Time now) {
+  if (kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.on_device() == 0) return false;
+  if (kept.seen.host < kept.seen.movable || (kept.fails_until && now <= *kept.fails_until)) return false;
+  const Standing standing = kept.client->look();
+  return standing.drained();
+}
+
+// What of it will not leave.
+std::uint64_t Keeper::stuck(const Kept& kept) const {
+  return kept.seen.fixed + (kept.seen.no_host ? kept.on_device() : 0);
+}
+
+// The largest budget that the client could ever get.
+std::uint64_t Keeper::possible(const Kept& kept) const {
+  std::uint64_t others = 0;
+  for (const auto& other : all_)
+    if (other.get() != &kept) others += stuck(*other);
+  const auto most = capacity();
+  return most ? less(*most, others) : UINT64_MAX;
+}
+
+// In order: asks of clients that are in, clients that the policy lets in, states that it wants back.
+std::vector<Keeper::Need> Keeper::needs(Time now) {
+  std::vector<Need> all;
+  for (const auto& each : all_) {
+    Kept& kept = *each;
+    if (kept.seen.asked <= kept.answered) {
+      kept.asks_since.reset();
+      continue;
+    }
+    if (!kept.asks_since) kept.asks_since = now;
+    if (kept.in || kept.here()) {
+      if (kept.seen.want <= kept.budget) {
+        kept.answered = kept.seen.asked;
+      } else if (kept.in) {
+        all.push_back({&kept, kept.seen.want, true});
+      }
+    }
+  }
+  const auto returns = [&](bool (*which)(const Kept&)) {
+    std::vector<Kept*> found;
+    for (const auto& kept : all_)
+      if (!kept->in && !kept->here() && which(*kept)) found.push_back(kept.get());
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Kept* a, const Kept* b) { return a->closed < b->closed; });
+    for (Kept* kept : found) all.push_back({kept, kept->seen.footprint(), false});
+  };
+  returns([](const Kept& kept) { return kept.wanted != 0; });
+  returns([](const Kept& kept) { return kept.wanted == 0 && kept.brought; });
+  return all;
+}
+
+// --- Decisions
+
+Time Keeper::step(Time now) {
+  now_ = now;
+  if (all_.empty()) return Time::max();
+  look(now);
+  note_device();
+  if (settings_.managed) foresee();
+  for (const auto& kept : all_)
+    if (kept->wished_away && can_leave(*kept, now)) order(*kept, Goal::away);
+  serve(needs(now), now);
+  answer_others(now);
+  bring_ahead();
+  for (const auto& kept : all_)
+    if (kept->wanted != 0 && !kept->in && kept->here()) let_in(*kept);
+  if (settings_.managed) tell_available();
+  if (waits_) return now;
+  const bool pinning = std::any_of(all_.begin(), all_.end(), [](const auto& kept) {
+    return kept->seen.host < kept->host && !kept->seen.no_host;
+  });
+  const bool failing =
+      std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->fails_until.has_value(); });
+  return pinning || failing ? now + kPinning : Time::max();
+}
+
+void Keeper::serve(const std::vector<Need>& needs, Time now) {
+  std::uint64_t room = free_room(), shortage = 0;
+  for (const Need& need : needs) {
+    Kept& kept = *need.kept;
+    if (!need.whole && kept.goal == Goal::away && (kept.settled() || kept.wanted != 0))
+      order(kept, Goal::here);
+    if (kept.goal != Goal::here) continue;
+    if (need.whole && need.target > possible(kept) && now - *kept.asks_since >= kBeforeNo) {
+      kept.answered = kept.seen.asked;
+      kept.client->refuse(kept.answered);
+      continue;
+    }
+    const std::uint64_t missing = less(need.target, kept.hold());
+    if (missing == 0) {
+      if (need.target > kept.budget) set_budget(kept, need.target);
+      continue;
+    }
+    const std::uint64_t given = need.whole && missing > room ? 0 : std::min(missing, room);
+    if (given != 0) set_budget(kept, kept.hold() + given);
+    if (need.whole && given != 0) kept.answered = kept.seen.asked;
+    room -= need.whole && given == 0 ? room : given;  // nobody behind it takes what it waits for
+    shortage += missing - given;
+  }
+  if (shortage == 0) return;
+  tight_ = true;
+  make_room(shortage, now);
+  for (const Need& need : needs) {
+    Kept& kept = *need.kept;
+    if (!need.whole || kept.answered == kept.seen.asked) continue;
+    const bool leaving = std::any_of(all_.begin(), all_.end(), [](const auto& k) { return k->leaves(); });
+    const bool pinning = std::any_of(
+        all_.begin(), all_.end(), [](const auto& k) { return k->host > k->seen.host && !k->seen.no_host; });
+    if (leaving || pinning || now - *kept.asks_since < settings_.patience) continue;
+    kept.answered = kept.seen.asked;
+    kept.client->refuse(kept.answered);
+  }
+}
+
+// Recalls what clients may take but have not, then lets states leave.
+void Keeper::make_room(std::uint64_t shortage, Time now) {
+  for (const auto& kept : all_) {
+    if (kept->goal == Goal::here && kept->seen.away != 0) continue;  // it comes
+    if (kept->seen.asked > kept->answered || kept->budget <= kept->seen.claimed) continue;
+    const std::uint64_t before = kept->hold();
+    set_budget(*kept, kept->seen.claimed);
+    shortage = less(shortage, less(before, kept->hold()));
+  }
+  for (const auto& kept : all_)
+    if (kept->leaves()) shortage = less(shortage, kept->on_device());
+  while (shortage > 0) {
+    Kept* leaves = victim(now);
+    if (leaves == nullptr) return;
+    shortage = less(shortage, leaves->on_device());
+    leaves->brought = false;
+    order(*leaves, Goal::away);
+  }
+}
+
+// Who has no work first, for longest; then who had the device last, since policies that take turns come back
+// to them last.
+Keeper::Kept* Keeper::victim(Time now) {
+  Kept* best = nullptr;
+  std::tuple<int, int, std::int64_t> least;
+  for (const auto& kept : all_) {
+    if (!can_leave(*kept, now)) continue;
+    const Standing standing = kept->client->look();
+    const bool works = (standing.job & 1) != 0 || standing.waiting;
+    const std::tuple<int, int, std::int64_t> rank{kept->brought ? 1 : 0, works ? 1 : 0,
+                                                  works ? -kept->closed.ns : kept->closed.ns};
+    if (best == nullptr || rank < least) best = kept.get(), least = rank;
+  }
+  return best;
+}
+
+// Asks of clients that are not in: from free room, else they come in first.
+void Keeper::answer_others(Time now) {
+  for (const auto& each : all_) {
+    Kept& kept = *each;
+    if (kept.in || kept.seen.asked <= kept.answered) continue;
+    const bool possible_at_all = kept.seen.want <= possible(kept);
+    const std::uint64_t missing = less(kept.seen.want, kept.hold());
+    if (possible_at_all && kept.here() && missing <= free_room()) {
+      set_budget(kept, std::max(kept.budget, kept.seen.want));
+    } else if (!possible_at_all && now - *kept.asks_since < kBeforeNo) {
+      continue;
+    } else if (!possible_at_all) {
+      kept.client->refuse(kept.seen.asked);
+    } else {
+      kept.client->not_yet(kept.seen.asked);
+    }
+    kept.answered = kept.seen.asked;
+  }
+}
+
+// Into room that nobody needs comes who waits for longest.
+void Keeper::bring_ahead() {
+  if (std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->leaves(); })) return;
+  Kept* next = nullptr;
+  for (const auto& kept : all_) {
+    if (kept->policys_move || kept->wanted != 0 || kept->brought) continue;
+    if (kept->goal != Goal::away || !kept->settled() || !kept->client->look().waiting) continue;
+    if (next == nullptr || kept->closed < next->closed) next = kept.get();
+  }
+  if (next == nullptr || less(next->seen.footprint(), next->hold()) > free_room()) return;
+  next->brought = true;
+  order(*next, Goal::here);
+}
+
+// Pinned memory for states, once they will not all fit.
+void Keeper::foresee() {
+  const auto most = capacity();
+  if (!most) return;
+  std::uint64_t sum = 0, largest = 0, host = 0;
+  for (const auto& kept : all_) {
+    sum += kept->seen.footprint();
+    largest = std::max(largest, kept->seen.footprint());
+    host += std::max(kept->host, kept->seen.host);
+  }
+  if (all_.size() > 1 && sum + largest > *most) tight_ = true;
+  if (!tight_ || all_.size() < 2) return;
+  for (const auto& kept : all_) {
+    if (kept->seen.movable <= kept->host) continue;
+    const std::uint64_t step = kept->seen.movable >= kHostStep ? kHostStep : kShortStep;
+    const std::uint64_t wanted = (kept->seen.movable + step - 1) / step * step;
+    if (host - kept->host + wanted > settings_.host) continue;
+    host += wanted - kept->host;
+    kept->host = wanted;
+    kept->client->host(wanted);
+  }
+}
+
+void Keeper::tell_available() {
+  for (const auto& kept : all_) kept->client->available(possible(*kept));
+}
+
+}  // namespace gangway::live

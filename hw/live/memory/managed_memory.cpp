@@ -1,0 +1,303 @@
+#include "hw/live/memory/managed_memory.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "hw/live/kill_points.hpp"
+#include "hw/live/pause.hpp"
+
+namespace gangway::live {
+namespace {
+
+constexpr std::uint64_t kSmall = 1 << 20;  // allocations up to that have pieces of their own
+constexpr Heap::Shape kSmallShape{512, 2 << 20, 64 << 20};
+constexpr Heap::Shape kLargeShape{2 << 20, 2 << 20, 64 << 20};
+constexpr std::uint64_t kLargeKept = 64 << 20, kSmallKept = 2 << 20;
+constexpr int kAttempts = 2000;               // to create memory that the daemon has granted
+constexpr std::int64_t kBetween = 1'000'000;  // ns: of a client that was killed, the driver frees it late
+
+}  // namespace
+
+ManagedMemory::ManagedMemory(MemoryDriver& driver, Gate& gate)
+    : driver_(driver), gate_(gate), claims_(gate), host_(driver) {
+  gate.introduce();
+  note_device();
+}
+
+// --- Who may change what
+
+std::unique_lock<std::mutex> ManagedMemory::when_here() {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    if (!moving_ && away_.load() == 0) return lock;
+    lock.unlock();
+    claims_.wait_at_gate();
+    sleep_ns(20'000);  // it may have been told to leave again
+  }
+}
+
+std::unique_lock<std::mutex> ManagedMemory::when_still() {
+  std::unique_lock lock(mutex_);
+  still_.wait(lock, [&] { return !moving_; });
+  return lock;
+}
+
+void ManagedMemory::begin_move() {
+  const std::lock_guard lock(mutex_);
+  moving_ = true;
+}
+
+void ManagedMemory::end_move() {
+  {
+    const std::lock_guard lock(mutex_);
+    moving_ = false;
+  }
+  still_.notify_all();
+}
+
+void ManagedMemory::moved_away(std::uint64_t bytes) {
+  away_.fetch_add(bytes);
+  gate_.page()->memory.away.fetch_add(bytes);
+}
+
+void ManagedMemory::moved_here(std::uint64_t bytes) {
+  away_.fetch_sub(bytes);
+  gate_.page()->memory.away.fetch_sub(bytes);
+}
+
+std::uint64_t ManagedMemory::context() {
+  const std::lock_guard lock(mutex_);
+  return context_;
+}
+
+// --- Pieces
+
+int ManagedMemory::add_chunk(std::uint64_t size, const MemoryDriver::Properties& properties, Chunk*& made) {
+  std::uint64_t handle = 0;
+  if (const int failed = driver_.create(size, properties, handle)) return failed;
+  made = &chunks_.emplace_back();
+  made->size = size;
+  made->handle = handle;
+  made->properties = properties;
+  gate_.page()->memory.movable.fetch_add(size);
+  return MemoryDriver::kSuccess;
+}
+
+// Nothing is mapped to it any more.
+void ManagedMemory::remove(Chunk& chunk) {
+  MemoryStanding& standing = gate_.page()->memory;
+  if (chunk.on_device()) {
+    driver_.release(chunk.handle);
+    claims_.give_back(chunk.size);
+  } else {
+    moved_here(chunk.size);  // what is no more is not away either
+  }
+  (chunk.fixed ? standing.fixed : standing.movable).fetch_sub(chunk.size);
+  if (chunk.host != nullptr) host_.give_back(chunk.host, chunk.size);
+  chunks_.remove_if([&](const Chunk& other) { return &other == &chunk; });
+}
+
+int ManagedMemory::back(Store& store, Heap::Span to_back, const Owner& owner) {
+  std::vector<Heap::Span> done;
+  int failed = MemoryDriver::kSuccess;
+  std::uint64_t created = 0;
+  for (const Heap::Span piece : store.heap.pieces(to_back)) {
+    Chunk* chunk = nullptr;
+    failed = add_chunk(piece.size(), owner.properties, chunk);
+    if (failed != MemoryDriver::kSuccess) break;
+    created += piece.size();
+    chunk->references = 1;
+    chunk->context = owner.context;
+    failed = driver_.map(piece.begin, piece.size(), 0, chunk->handle);
+    if (failed == MemoryDriver::kSuccess) {
+      chunk->mappings.push_back({piece.begin, piece.size(), 0, owner.access});
+      failed = driver_.allow(piece.begin, piece.size(), owner.access);
+    }
+    store.chunks[piece.begin] = chunk;
+    done.push_back(piece);
+    if (failed != MemoryDriver::kSuccess) break;
+  }
+  if (failed == MemoryDriver::kSuccess) {
+    store.heap.back(to_back);
+    return failed;
+  }
+  for (const Heap::Span piece : done) {
+    Chunk& chunk = *store.chunks[piece.begin];
+    if (!chunk.mappings.empty()) driver_.unmap(piece.begin, piece.size());
+    store.chunks.erase(piece.begin);
+    remove(chunk);
+  }
+  claims_.give_back(to_back.size() - created);
+  return failed;
+}
+
+// Pieces that the freed span leaves empty go, but for some.
+void ManagedMemory::trim(Store& store, Heap::Span freed) {
+  auto at = store.chunks.upper_bound(freed.begin);
+  if (at != store.chunks.begin()) at = std::prev(at);
+  while (at != store.chunks.end() && at->first < freed.end) {
+    Chunk& chunk = *at->second;
+    const Heap::Span piece{at->first, at->first + chunk.size};
+    if (!store.heap.is_free(piece) || store.heap.idle() < piece.size() + store.kept) {
+      ++at;
+      continue;
+    }
+    if (chunk.on_device()) driver_.unmap(piece.begin, piece.size());
+    store.heap.unback(piece);
+    at = store.chunks.erase(at);
+    remove(chunk);
+  }
+}
+
+// --- Allocations
+
+ManagedMemory::Store& ManagedMemory::store_for(std::uint64_t size, std::int32_t device) {
+  const bool small = size <= kSmall;
+  std::unique_ptr<Store>& store = stores_[{device, small}];
+  if (store == nullptr)
+    store = std::make_unique<Store>(
+        Store{Heap(small ? kSmallShape : kLargeShape), {}, small ? kSmallKept : kLargeKept});
+  return *store;
+}
+
+bool ManagedMemory::reserve(Store& store, std::uint64_t size) {
+  constexpr std::uint64_t kAddresses = std::uint64_t{256} << 30;
+  if (size > kAddresses) return false;
+  std::uint64_t address = 0;
+  if (driver_.reserve(kAddresses, address) != MemoryDriver::kSuccess) return false;
+  store.heap.add({address, address + kAddresses});
+  return true;
+}
+
+// After a claim that failed, or memory that the device did not have though the daemon had granted it.
+// Success: look again.
+int ManagedMemory::more(std::uint64_t bytes, int& attempts) {
+  if (attempts == 0 && ask(bytes) == Claims::Answer::again) return MemoryDriver::kSuccess;
+  if (attempts == 0 || ++attempts > kAttempts) return MemoryDriver::kNoMemory;
+  sleep_ns(kBetween);
+  return MemoryDriver::kSuccess;
+}
+
+int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address) {
+  bool spare = true;
+  for (int attempts = 0;;) {
+    std::unique_lock lock = when_here();
+    Store& store = store_for(size, owner.device);
+    const std::optional<Heap::Plan> plan = store.heap.plan(size, spare);
+    if (!plan) {
+      if (!reserve(store, size)) return MemoryDriver::kNoMemory;
+      continue;
+    }
+    if (const std::uint64_t missing = plan->to_back.size(); missing != 0) {
+      const bool claimed = claims_.claim(missing);
+      const int failed = claimed ? back(store, plan->to_back, owner) : MemoryDriver::kNoMemory;
+      if (failed != MemoryDriver::kSuccess) {
+        lock.unlock();
+        if (failed != MemoryDriver::kNoMemory) return failed;
+        attempts = claimed ? std::max(attempts, 1) : 0;
+        if (more(missing, attempts) == MemoryDriver::kSuccess) continue;
+        if (!spare) return MemoryDriver::kNoMemory;
+        spare = false;
+        attempts = 0;
+        continue;
+      }
+      GANGWAY_POINT("memory-created");
+    }
+    store.heap.take(plan->taken);
+    address = plan->taken.begin;
+    context_ = owner.context;
+    taken_[address] = {{address, size, owner.context, owner.pool, owner.device}, plan->taken, &store};
+    return MemoryDriver::kSuccess;
+  }
+}
+
+std::optional<ManagedMemory::Allocation> ManagedMemory::find(std::uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto after = taken_.upper_bound(address);
+  if (after == taken_.begin()) return std::nullopt;
+  const Allocation& facts = std::prev(after)->second.facts;
+  if (address - facts.address >= facts.size) return std::nullopt;
+  return facts;
+}
+
+void ManagedMemory::release_taken(const Taken& taken) {
+  taken.store->heap.free(taken.span);
+  trim(*taken.store, taken.span);
+}
+
+bool ManagedMemory::free(std::uint64_t address) {
+  const std::unique_lock lock = when_still();
+  const auto found = taken_.find(address);
+  if (found == taken_.end()) return false;
+  const Taken taken = found->second;
+  taken_.erase(found);
+  release_taken(taken);
+  return true;
+}
+
+void ManagedMemory::context_gone(std::uint64_t context) {
+  const std::unique_lock lock = when_still();
+  for (auto it = taken_.begin(); it != taken_.end();) {
+    if (it->second.facts.context != context) {
+      ++it;
+      continue;
+    }
+    const Taken taken = it->second;
+    it = taken_.erase(it);
+    release_taken(taken);
+  }
+  if (context_ == context) context_ = taken_.empty() ? 0 : taken_.begin()->second.facts.context;
+  driver_.forget(context);
+}
+
+// --- What the driver allocates by itself
+
+bool ManagedMemory::claim_fixed(std::uint64_t bytes) {
+  for (;;) {
+    {
+      const std::unique_lock lock = when_here();
+      if (claims_.claim(bytes)) {
+        gate_.page()->memory.fixed.fetch_add(bytes);
+        return true;
+      }
+    }
+    if (ask(bytes) == Claims::Answer::no) return false;
+  }
+}
+
+void ManagedMemory::give_back_fixed(std::uint64_t bytes) {
+  gate_.page()->memory.fixed.fetch_sub(bytes);
+  claims_.give_back(bytes);
+}
+
+Claims::Answer ManagedMemory::ask(std::uint64_t bytes) {
+  note_device();
+  return claims_.ask(bytes, [this] { note_device(); });
+}
+
+void ManagedMemory::note_device() {
+  std::uint64_t free = 0, total = 0;
+  MemoryStanding& standing = gate_.page()->memory;
+  if (driver_.info(free, total) != MemoryDriver::kSuccess) return;
+  standing.free.store(free);
+  standing.total.store(total);
+  standing.looks.fetch_add(1);
+}
+
+int ManagedMemory::info(std::uint64_t& free, std::uint64_t& total) {
+  if (const int failed = driver_.info(free, total)) return failed;
+  const MemoryOrders* orders = gate_.memory_orders();
+  std::uint64_t idle = 0;
+  const std::unique_lock lock = when_still();
+  for (const auto& [which, store] : stores_) idle += store->heap.idle();
+  const MemoryStanding& standing = gate_.page()->memory;
+  const std::uint64_t used = standing.claimed.load() + standing.away.load();
+  if (orders != nullptr) {
+    const std::uint64_t available = orders->available.load();
+    free = available > used ? available - used : 0;
+  }
+  free = std::min(free + idle, total);
+  return MemoryDriver::kSuccess;
+}
+
+}  // namespace gangway::live

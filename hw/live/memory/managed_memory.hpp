@@ -1,0 +1,147 @@
+// A client's device memory, served from pieces that can leave the device and come back to the same addresses.
+// Knows nothing of CUDA; the look-alike feeds it (hw/intercept/memory/), tests feed it without a driver.
+//
+// All of the state is on the device while the gate is open, and stays while a thread is inside: the daemon
+// moves it only when the gate is closed and nothing is outstanding. A call that needs it at other times waits
+// at the gate as a submission does.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "hw/live/gate.hpp"
+#include "hw/live/memory/chunk.hpp"
+#include "hw/live/memory/claims.hpp"
+#include "hw/live/memory/heap.hpp"
+#include "hw/live/memory/host_pool.hpp"
+#include "hw/live/memory/memory_driver.hpp"
+
+namespace gangway::live {
+
+class ManagedMemory {
+ public:
+  ManagedMemory(MemoryDriver& driver, Gate& gate);
+  ManagedMemory(const ManagedMemory&) = delete;
+  ManagedMemory& operator=(const ManagedMemory&) = delete;
+
+  // --- Allocations, of any size, at addresses that are multiples of 512 bytes (of 2 MiB from 1 MiB on)
+  struct Owner {
+    std::uint64_t context = 0, pool = 0;
+    std::int32_t device = 0;
+    MemoryDriver::Properties properties{};
+    std::vector<MemoryDriver::Access> access;
+  };
+  struct Allocation {
+    std::uint64_t address = 0, size = 0;  // as asked for
+    std::uint64_t context = 0, pool = 0;
+    std::int32_t device = 0;
+  };
+  // kSuccess; kNoMemory where the daemon or the device has none.
+  int allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address);
+  std::optional<Allocation> find(std::uint64_t address);  // that the address lies in
+  // Nothing on the device may use it any more. False: no allocation begins there.
+  bool free(std::uint64_t address);
+  void context_gone(std::uint64_t context);  // its allocations went with it
+
+  // --- Physical memory that the program creates and maps itself. Handles are ours.
+  bool is_ours(std::uint64_t handle) const { return (handle & kHandleMask) == kHandleMark; }
+  // `context`: the caller's; 0: none.
+  int create(std::uint64_t size, const MemoryDriver::Properties& properties, std::uint64_t context,
+             std::uint64_t& handle);
+  // Of what is ours, else none, and the driver is to be called.
+  std::optional<int> release(std::uint64_t handle);
+  std::optional<int> map(std::uint64_t address, std::uint64_t size, std::uint64_t offset,
+                         std::uint64_t handle);
+  std::optional<int> unmap(std::uint64_t address, std::uint64_t size);
+  std::optional<int> allow(std::uint64_t address, std::uint64_t size,
+                           const std::vector<MemoryDriver::Access>& access);
+  std::optional<std::uint64_t> retain(std::uint64_t address);
+  // Somebody else will use it: it stays on the device. The driver's handle; 0: there is no such handle.
+  std::uint64_t fix(std::uint64_t handle);
+  std::uint64_t real(std::uint64_t handle);  // the driver's, for a call under here()
+
+  // --- What the driver allocates by itself
+  // Room for it; give_back_fixed() when it is gone.
+  bool claim_fixed(std::uint64_t bytes);
+  void give_back_fixed(std::uint64_t bytes);
+
+  // As the program is to see the device.
+  int info(std::uint64_t& free, std::uint64_t& total);
+  std::uint64_t claimed() const { return gate_.page()->memory.claimed.load(); }
+
+  // Held while the driver is asked about addresses: all of the state is on the device.
+  std::unique_lock<std::mutex> here() { return when_here(); }
+  // Likewise, where the program has mapped memory of its own there; else none.
+  std::unique_lock<std::mutex> here_if_mapped(std::uint64_t address);
+  bool is_mapped(std::uint64_t address);
+
+  // --- The mover's steps. Nobody else changes anything between begin_move() and end_move().
+  void begin_move();
+  void end_move();
+  std::list<Chunk>& chunks() { return chunks_; }
+  HostPool& host() { return host_; }
+  Claims& claims() { return claims_; }
+  MemoryDriver& driver() { return driver_; }
+  Gate& gate() { return gate_; }
+  // A chunk has left or come back.
+  void moved_away(std::uint64_t bytes);
+  void moved_here(std::uint64_t bytes);
+  bool all_here() const { return away_.load() == 0; }
+  // The context for copies: that of the latest allocation that is still there. 0: none.
+  std::uint64_t context();
+
+ private:
+  static constexpr std::uint64_t kHandleMark = 0x6741'0000'0000'0000, kHandleMask = 0xffff'0000'0000'0000;
+  struct Store {  // of one device and one size of allocations
+    Heap heap;
+    std::map<std::uint64_t, Chunk*> chunks;  // behind it, by address
+    std::uint64_t kept = 0;                  // bytes that stay though nothing is allocated from them
+  };
+  struct Taken {
+    Allocation facts;
+    Heap::Span span;
+    Store* store = nullptr;
+  };
+  struct Place {
+    Chunk* chunk = nullptr;
+    std::size_t mapping = 0;
+  };
+
+  std::unique_lock<std::mutex> when_here();
+  std::unique_lock<std::mutex> when_still();
+  Store& store_for(std::uint64_t size, std::int32_t device);
+  bool reserve(Store& store, std::uint64_t size);
+  int back(Store& store, Heap::Span to_back, const Owner& owner);
+  int add_chunk(std::uint64_t size, const MemoryDriver::Properties& properties, Chunk*& made);
+  void remove(Chunk& chunk);
+  void trim(Store& store, Heap::Span freed);
+  void release_taken(const Taken& taken);
+  int more(std::uint64_t bytes, int& attempts);
+  std::vector<Place> places(std::uint64_t address, std::uint64_t size);
+  Claims::Answer ask(std::uint64_t bytes);
+  void note_device();
+
+  MemoryDriver& driver_;
+  Gate& gate_;
+  Claims claims_;
+  HostPool host_;
+  std::mutex mutex_;
+  std::condition_variable still_;
+  bool moving_ = false;
+  std::atomic<std::uint64_t> away_{0};
+  std::list<Chunk> chunks_;
+  std::map<std::pair<std::int32_t, bool>, std::unique_ptr<Store>> stores_;  // small ones apart
+  std::map<std::uint64_t, Taken> taken_;
+  std::map<std::uint64_t, Chunk*> handles_;  // the program's
+  std::map<std::uint64_t, Chunk*> mapped_;   // likewise, by address of the mapping
+  std::uint64_t last_handle_ = kHandleMark, context_ = 0;
+};
+
+}  // namespace gangway::live

@@ -1,0 +1,42 @@
+// What managed memory asks of the driver. Results are the driver's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gangway::live {
+
+class MemoryDriver {
+ public:
+  static constexpr int kSuccess = 0, kNoMemory = 2, kNotYet = 600;
+  static constexpr std::uint64_t kGranularity = 2 << 20;  // of sizes and addresses
+  using Properties = std::array<std::byte, 64>;           // of physical memory, in the driver's form
+  struct Access {
+    std::int32_t device = 0;
+    std::uint32_t flags = 0;
+  };
+
+  virtual ~MemoryDriver() = default;
+  virtual int create(std::uint64_t size, const Properties&, std::uint64_t& handle) = 0;
+  virtual int release(std::uint64_t handle) = 0;
+  virtual int reserve(std::uint64_t size, std::uint64_t& address) = 0;
+  virtual int give_back(std::uint64_t address, std::uint64_t size) = 0;
+  virtual int map(std::uint64_t address, std::uint64_t size, std::uint64_t offset, std::uint64_t handle) = 0;
+  virtual int unmap(std::uint64_t address, std::uint64_t size) = 0;
+  virtual int allow(std::uint64_t address, std::uint64_t size, const std::vector<Access>&) = 0;
+  virtual int info(std::uint64_t& free, std::uint64_t& total) = 0;
+
+  // The thread that copies: this context is its own from now on.
+  virtual int enter(std::uint64_t context) = 0;
+  virtual void forget(std::uint64_t context) = 0;  // it is destroyed
+  virtual int pin(void* host, std::uint64_t size) = 0;
+  virtual int unpin(void* host) = 0;
+  enum class Way { out, in };
+  static constexpr unsigned kLanes = 4;  // copies each way that are told apart
+  virtual int copy(Way, void* host, std::uint64_t device, std::uint64_t size, unsigned lane) = 0;
+  virtual int copied(Way, unsigned lane) = 0;  // kNotYet: the lane's copy is under way
+};
+
+}  // namespace gangway::live

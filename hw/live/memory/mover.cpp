@@ -1,0 +1,256 @@
+#include "hw/live/memory/mover.hpp"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <csignal>
+
+#include "hw/live/kill_points.hpp"
+#include "hw/live/monotonic.hpp"
+#include "hw/live/pause.hpp"
+
+namespace gangway::live {
+namespace {
+
+using Way = MemoryDriver::Way;
+
+constexpr std::int64_t kMoverSleep = 50'000'000;      // ns; then it looks whether the daemon is still there
+constexpr std::int64_t kBetweenCopyLooks = 10'000;    // ns, at copies and for room
+constexpr std::int64_t kMostRetries = 2'000'000'000;  // ns, for memory that the daemon has granted
+
+void sleep_until_ordered(const MemoryOrders& orders, std::uint32_t number) {
+  const timespec limit{0, kMoverSleep};
+  syscall(SYS_futex, &orders.number, FUTEX_WAIT, number, &limit, nullptr, 0);
+}
+
+}  // namespace
+
+void Mover::start() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, &Mover::run, this) == 0) pthread_detach(thread);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void* Mover::run(void* self) {
+  auto& mover = *static_cast<Mover*>(self);
+  pthread_setname_np(pthread_self(), "gangway-memory");
+  mover.helped_.helper_begins();
+  for (;;) {
+    const Order order = mover.latest();
+    if (mover.turn()) continue;
+    if (order.from != nullptr)
+      sleep_until_ordered(*order.from, order.number);
+    else
+      sleep_ns(kMoverSleep);
+  }
+}
+
+Mover::Order Mover::latest() const {
+  Order order;
+  order.from = memory_.gate().memory_orders();
+  if (order.from == nullptr) return order;
+  do {
+    order.number = order.from->number.load();
+    order.goal = static_cast<Goal>(order.from->goal.load());
+  } while (order.from->number.load() != order.number);
+  return order;
+}
+
+bool Mover::turn() {
+  const Order order = latest();
+  MemoryStanding& standing = memory_.gate().page()->memory;
+  const bool here = memory_.all_here();
+  const bool away = standing.away.load() == standing.movable.load();
+  if (here && order.goal == Goal::here) memory_.gate().memory_is_here();
+  if ((order.goal == Goal::here ? here : away) || order == given_up_) {
+    if (order.from != nullptr) standing.done.store(order.number);
+    return prepare_host();
+  }
+  failed_ = memory_.driver().enter(memory_.context());
+  if (failed_ == MemoryDriver::kSuccess && order.goal == Goal::here)
+    restore(order);
+  else if (failed_ == MemoryDriver::kSuccess)
+    save(order);
+  if (failed_ != MemoryDriver::kSuccess) {
+    given_up_ = order;
+    standing.error.store(static_cast<std::uint32_t>(failed_));
+    standing.turned.fetch_add(1);
+    // Without a daemon nobody will order it again.
+    if (order.from == nullptr) {
+      given_up_ = {};
+      sleep_ns(kMoverSleep);
+    }
+  }
+  return true;
+}
+
+// Pins ahead of what the daemon foresees.
+bool Mover::prepare_host() {
+  const MemoryOrders* orders = memory_.gate().memory_orders();
+  if (orders == nullptr) return false;
+  MemoryStanding& standing = memory_.gate().page()->memory;
+  const std::uint64_t wanted = orders->host.load();
+  if (memory_.host().pinned() >= wanted ||
+      standing.no_host.load() == static_cast<std::uint32_t>(wanted >> 20))
+    return false;
+  if (memory_.driver().enter(memory_.context()) != MemoryDriver::kSuccess) return false;
+  const HostPool::Growth growth = memory_.host().grow(wanted);
+  standing.host.store(memory_.host().pinned());
+  standing.no_host.store(growth == HostPool::Growth::failed ? static_cast<std::uint32_t>(wanted >> 20) : 0);
+  return growth == HostPool::Growth::more;
+}
+
+// What the program may have written since its state came back is not the same on the host any more. The gate
+// sees submissions, not what they write: one is enough.
+void Mover::look_for_writes() {
+  if (memory_.gate().page()->submissions() == submissions_here_) return;
+  for (Chunk& chunk : memory_.chunks())
+    if (!chunk.read_only) chunk.same_on_host = false;
+}
+
+bool Mover::finish_oldest(Way way) {
+  const Copying copying = copying_.front();
+  int result = memory_.driver().copied(way, copying.lane);
+  while (result == MemoryDriver::kNotYet) {
+    sleep_ns(kBetweenCopyLooks);
+    result = memory_.driver().copied(way, copying.lane);
+  }
+  copying_.pop_front();
+  Chunk& chunk = *copying.chunk;
+  if (result == MemoryDriver::kSuccess) {
+    chunk.same_on_host = true;
+    MemoryStanding& standing = memory_.gate().page()->memory;
+    (way == Way::out ? standing.saved : standing.restored).fetch_add(chunk.size);
+  }
+  return result == MemoryDriver::kSuccess || (failed_ = result, false);
+}
+
+void Mover::save(const Order& order) {
+  ChunkMoves moves(memory_.driver());
+  MemoryStanding& standing = memory_.gate().page()->memory;
+  const std::int64_t began = monotonic_ns();
+  memory_.gate().memory_leaves();
+  memory_.begin_move();
+  look_for_writes();
+  submissions_here_ = memory_.gate().page()->submissions();
+  const auto gone = [&](Chunk& chunk, std::uint64_t address) {
+    moves.end_access(address, chunk.size);
+    if ((failed_ = moves.leave(chunk)) != MemoryDriver::kSuccess) return;
+    memory_.moved_away(chunk.size);
+    memory_.claims().give_back(chunk.size);
+    GANGWAY_POINT("chunk-left");
+  };
+  const auto finish = [&] {
+    const Copying copying = copying_.front();
+    if (finish_oldest(Way::out))
+      gone(*copying.chunk, copying.address);
+    else
+      moves.end_access(copying.address, copying.chunk->size);
+  };
+  for (Chunk& chunk : memory_.chunks()) {
+    if (failed_ != MemoryDriver::kSuccess || !(latest() == order)) break;
+    if (chunk.fixed || !chunk.on_device()) continue;
+    if (chunk.same_on_host) {
+      standing.spared.fetch_add(chunk.size);
+      gone(chunk, 0);
+      continue;
+    }
+    if (chunk.host == nullptr) chunk.host = memory_.host().take(chunk.size);
+    standing.host.store(memory_.host().pinned());
+    if (chunk.host == nullptr) {
+      failed_ = MemoryDriver::kNoMemory;
+      break;
+    }
+    while (copying_.size() >= MemoryDriver::kLanes) finish();
+    if (failed_ != MemoryDriver::kSuccess) break;
+    Copying copying{&chunk, 0, lane_++ % MemoryDriver::kLanes};
+    failed_ = moves.begin_access(chunk, copying.address);
+    if (failed_ == MemoryDriver::kSuccess)
+      failed_ = memory_.driver().copy(Way::out, chunk.host, copying.address, chunk.size, copying.lane);
+    if (failed_ != MemoryDriver::kSuccess) {
+      moves.end_access(copying.address, chunk.size);
+      break;
+    }
+    copying_.push_back(copying);
+    GANGWAY_POINT("chunk-leaves");
+  }
+  const int failed = failed_;
+  while (!copying_.empty()) finish();
+  if (failed != MemoryDriver::kSuccess) failed_ = failed;
+  memory_.end_move();
+  standing.save_ns.store(monotonic_ns() - began);
+  if (failed_ == MemoryDriver::kSuccess) standing.saves.fetch_add(1);
+}
+
+void Mover::restore(const Order& order) {
+  ChunkMoves moves(memory_.driver());
+  MemoryStanding& standing = memory_.gate().page()->memory;
+  const std::int64_t began = monotonic_ns();
+  memory_.begin_move();
+  const auto finish = [&] {
+    const Copying copying = copying_.front();
+    const bool copied = finish_oldest(Way::in);
+    Chunk& chunk = *copying.chunk;
+    moves.end_access(copying.address, chunk.size);
+    if (copied) {
+      memory_.moved_here(chunk.size);
+    } else {  // what is on the host is all there is of it
+      const int error = failed_;
+      if (moves.leave(chunk) == MemoryDriver::kSuccess) memory_.claims().give_back(chunk.size);
+      failed_ = error;
+    }
+    GANGWAY_POINT("chunk-came");
+  };
+  for (Chunk& chunk : memory_.chunks()) {
+    if (chunk.on_device()) continue;
+    while (copying_.size() >= MemoryDriver::kLanes) finish();
+    bool claimed = false;
+    while (failed_ == MemoryDriver::kSuccess && latest() == order && !claimed) {
+      claimed = memory_.claims().claim(chunk.size);
+      if (claimed) break;
+      if (!copying_.empty() &&
+          memory_.driver().copied(Way::in, copying_.front().lane) != MemoryDriver::kNotYet)
+        finish();
+      else
+        sleep_ns(kBetweenCopyLooks);
+    }
+    if (!claimed) break;
+    // A client that was killed may still hold what the daemon has given on.
+    const std::int64_t since = monotonic_ns();
+    while ((failed_ = moves.come(chunk)) == MemoryDriver::kNoMemory && monotonic_ns() - since < kMostRetries)
+      sleep_ns(1'000'000);
+    if (failed_ != MemoryDriver::kSuccess) {
+      memory_.claims().give_back(chunk.size);
+      break;
+    }
+    Copying copying{&chunk, 0, lane_++ % MemoryDriver::kLanes};
+    failed_ = moves.begin_access(chunk, copying.address);
+    if (failed_ == MemoryDriver::kSuccess)
+      failed_ = memory_.driver().copy(Way::in, chunk.host, copying.address, chunk.size, copying.lane);
+    if (failed_ != MemoryDriver::kSuccess) {
+      const int error = failed_;
+      moves.end_access(copying.address, chunk.size);
+      if (moves.leave(chunk) == MemoryDriver::kSuccess) memory_.claims().give_back(chunk.size);
+      failed_ = error;
+      break;
+    }
+    copying_.push_back(copying);
+    GANGWAY_POINT("chunk-comes");
+  }
+  const int failed = failed_;
+  while (!copying_.empty()) finish();
+  if (failed != MemoryDriver::kSuccess) failed_ = failed;
+  submissions_here_ = memory_.gate().page()->submissions();
+  memory_.end_move();
+  standing.restore_ns.store(monotonic_ns() - began);
+  if (memory_.all_here()) standing.restores.fetch_add(1);
+}
+
+}  // namespace gangway::live

@@ -1,0 +1,247 @@
+// One client's managed memory and its mover, on a device and under a daemon that the tests play.
+#include <deque>
+#include <map>
+#include <random>
+
+#include "hw/live/memory/mover.hpp"
+#include "tests/cases.hpp"
+#include "tests/catch.hpp"
+#include "tests/hw/live/fake_driver.hpp"
+#include "tests/hw/live/memory/fake_memory.hpp"
+
+namespace gangway::live {
+namespace {
+
+using testing::FakeDriver;
+using testing::FakeMemory;
+using testing::FakeSource;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+struct NoHelp : Helped {
+  void helper_begins() override {}
+};
+
+struct MovedProcess {
+  explicit MovedProcess(std::uint64_t capacity) : device(capacity), source(new_page()) {
+    source->permit.memory.budget.store(capacity);
+    source->permit.allowed.store(kUnlimited);
+  }
+  static FakeSource* new_page() {
+    static std::deque<FakeSource> all;
+    return &all.emplace_back();
+  }
+  // Orders, and what the mover's thread does about them.
+  void order(Goal goal) {
+    source->permit.memory.goal.store(static_cast<std::uint32_t>(goal));
+    source->permit.memory.number.fetch_add(1);
+    while (mover.turn()) {
+    }
+  }
+  bool carried_out() const {
+    return source->client.memory.done.load() == source->permit.memory.number.load();
+  }
+  ManagedMemory::Owner owner() const { return {7, 0, 0, {}, {{0, 3}}}; }
+
+  FakeDriver driver;
+  FakeMemory device;
+  FakeSource* source;
+  Gate gate{driver, *source};
+  NoHelp help;
+  ManagedMemory memory{device, gate};
+  Mover mover{memory, help};
+};
+
+// The words of an allocation, by address.
+using Words = std::map<std::uint64_t, std::uint64_t>;
+
+class RandomProgram {
+ public:
+  RandomProgram(MovedProcess& process, std::uint64_t seed) : process_(process), random_(seed) {}
+
+  void step() {
+    const std::uint64_t what = below(20);
+    if (what < 5)
+      allocate();
+    else if (what < 8)
+      free();
+    else if (what < 12)
+      write();
+    else if (what < 14)
+      create();
+    else if (what < 15)
+      unmap();
+    else
+      move();
+    REQUIRE(process_.device.exceeded == 0);
+  }
+  void check() {
+    for (const auto& [at, words] : blocks_)
+      for (const auto& [address, value] : words) REQUIRE(process_.device.word(address) == value);
+  }
+  void end() {
+    if (away_) come();
+    while (!blocks_.empty()) free();
+    while (!created_.empty()) unmap();
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+  void write_all(std::uint64_t at, std::uint64_t size) {
+    Words& words = blocks_[at];
+    for (std::uint64_t a = (at + FakeMemory::kWord - 1) / FakeMemory::kWord * FakeMemory::kWord;
+         a < at + size; a += FakeMemory::kWord)
+      words[a] = process_.device.word(a) = random_();
+  }
+  void submit() { process_.source->client.threads[0].submissions.fetch_add(1); }
+  void mark_slot() { process_.source->client.slots.store(1); }
+
+  void allocate() {
+    if (away_) come();
+    const std::uint64_t sizes[] = {1 + below(5000),     kMiB,     2 * kMiB, 20 * kMiB,
+                                   1 + below(3 * kMiB), 70 * kMiB};
+    const std::uint64_t size = sizes[below(6)];
+    std::uint64_t at = 0;
+    process_.source->permit.memory.refused.store(UINT64_MAX);  // whoever asks hears no
+    if (process_.memory.allocate(size, process_.owner(), at) != MemoryDriver::kSuccess) return;
+    const auto found = process_.memory.find(at + size / 2);
+    REQUIRE((found && found->address == at && found->size == size));
+    write_all(at, size);
+    mark_slot();
+    submit();
+  }
+  void free() {
+    if (blocks_.empty()) return;
+    auto at = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(below(blocks_.size())));
+    if (created_.count(at->first) != 0) return unmap();
+    REQUIRE(process_.memory.free(at->first));
+    REQUIRE(!process_.memory.free(at->first));
+    blocks_.erase(at);
+  }
+  void write() {
+    if (away_) come();
+    for (auto& [at, words] : blocks_)
+      for (auto& [address, value] : words)
+        if (below(8) == 0) value = process_.device.word(address) = random_();
+    mark_slot();
+    submit();
+  }
+  void create() {
+    if (away_) come();
+    const std::uint64_t size = 2 * kMiB * (1 + below(4));
+    std::uint64_t handle = 0, at = 0;
+    if (process_.memory.create(size, {}, 7, handle) != MemoryDriver::kSuccess) return;
+    process_.device.reserve(size, at);
+    REQUIRE(process_.memory.map(at, size, 0, handle) == MemoryDriver::kSuccess);
+    REQUIRE(process_.memory.allow(at, size, {{0, 3}}) == MemoryDriver::kSuccess);
+    created_[at] = {size, handle};
+    write_all(at, size);
+    mark_slot();
+    submit();
+    if (below(2) == 0) {  // the mapping alone keeps it
+      REQUIRE(process_.memory.release(handle) == MemoryDriver::kSuccess);
+      created_[at].second = 0;
+    }
+  }
+  void unmap() {
+    if (created_.empty()) return;
+    const auto which = created_.begin();
+    REQUIRE(process_.memory.unmap(which->first, which->second.first) == MemoryDriver::kSuccess);
+    if (which->second.second != 0)
+      REQUIRE(process_.memory.release(which->second.second) == MemoryDriver::kSuccess);
+    blocks_.erase(which->first);
+    created_.erase(which);
+  }
+  void come() {
+    process_.order(Goal::here);
+    for (int more = 0; !process_.carried_out() || process_.source->client.memory.away.load() != 0; ++more) {
+      REQUIRE(more < 3);
+      process_.order(Goal::here);
+    }
+    away_ = false;
+    check();
+  }
+  void move() {
+    if (away_) return come();
+    const char* faults[] = {"copy", "copied", "create", "map", "pin"};
+    if (below(4) == 0) process_.device.plant(faults[below(5)], static_cast<int>(below(6)));
+    process_.order(Goal::away);
+    const MemoryStanding& standing = process_.source->client.memory;
+    if (standing.away.load() == standing.movable.load()) {
+      REQUIRE(process_.device.used() == standing.fixed.load());
+      REQUIRE(standing.claimed.load() == process_.device.used());
+    }
+    away_ = standing.away.load() != 0;
+    if (!away_) check();
+    process_.device.plant("", 0);
+  }
+
+  MovedProcess& process_;
+  std::mt19937_64 random_;
+  std::map<std::uint64_t, Words> blocks_;
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> created_;  // size, handle
+  bool away_ = false;
+};
+
+TEST_CASE("Contents are the same after any sequence of moves", "[live][memory][long]") {
+  for (const int seed : gangway::testing::case_numbers(300, 100'000)) {
+    MovedProcess process(400 * kMiB);
+    RandomProgram program(process, static_cast<std::uint64_t>(seed));
+    for (int step = 0; step < 40; ++step) program.step();
+    program.end();
+    const MemoryStanding& standing = process.source->client.memory;
+    REQUIRE(standing.movable.load() == standing.claimed.load());
+    REQUIRE(process.device.used() <= 66 * kMiB);  // what is kept for the next allocations
+  }
+}
+
+TEST_CASE("Memory beyond the budget is asked for, and not created", "[live][memory]") {
+  MovedProcess process(512 * kMiB);
+  process.source->permit.memory.budget.store(64 * kMiB);
+  process.source->permit.memory.refused.store(UINT64_MAX);
+  std::uint64_t at = 0;
+  CHECK(process.memory.allocate(128 * kMiB, process.owner(), at) == MemoryDriver::kNoMemory);
+  CHECK(process.device.used() == 0);
+  CHECK(process.source->client.memory.claimed.load() == 0);
+  CHECK(process.source->client.memory.want.load() == 128 * kMiB);
+  CHECK(process.memory.allocate(64 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  CHECK(process.memory.allocate(1, process.owner(), at) == MemoryDriver::kNoMemory);
+  process.source->permit.memory.budget.store(66 * kMiB);
+  CHECK(process.memory.allocate(1, process.owner(), at) == MemoryDriver::kSuccess);
+}
+
+TEST_CASE("What was not written since it came back is not copied again", "[live][memory]") {
+  MovedProcess process(512 * kMiB);
+  std::uint64_t at = 0;
+  REQUIRE(process.memory.allocate(100 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  const MemoryStanding& standing = process.source->client.memory;
+  process.source->client.slots.store(1);
+  process.source->client.threads[0].submissions.store(1);
+  process.order(Goal::away);
+  const std::uint64_t once = standing.saved.load();
+  CHECK(once == 100 * kMiB);
+  process.order(Goal::here);
+  process.order(Goal::away);
+  CHECK(standing.saved.load() == once);
+  CHECK(standing.spared.load() == once);
+  process.order(Goal::here);
+  process.source->client.threads[0].submissions.store(2);
+  process.order(Goal::away);
+  CHECK(standing.saved.load() == 2 * once);
+}
+
+TEST_CASE("A daemon that is gone leaves a closed gate until the state is back", "[live][memory]") {
+  MovedProcess process(512 * kMiB);
+  std::uint64_t at = 0;
+  REQUIRE(process.memory.allocate(100 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  process.order(Goal::away);
+  process.gate.open_to_all();
+  CHECK(process.gate.closed());
+  while (process.mover.turn()) {
+  }
+  CHECK(!process.gate.closed());
+  CHECK(process.device.used() == 100 * kMiB);
+}
+
+}  // namespace
+}  // namespace gangway::live

@@ -1,0 +1,304 @@
+// A program of the tests that uses much device memory, in every way that there is, and knows what must be in
+// it: memory_client WHAT SEED STEPS MEBIBYTES [FILE]. It knows nothing of Gangway.
+#include <cuda.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "tests/standin/kernels/kernels.hpp"
+
+namespace {
+
+constexpr std::size_t kMiB = 1 << 20, kProbe = 64 << 10;  // bytes between words that are looked at
+
+void need(CUresult result, const char* what) {
+  if (result == CUDA_SUCCESS) return;
+  std::printf("%s: error %d\n", what, static_cast<int>(result));
+  std::exit(3);
+}
+#define NEED(call) need(call, #call)
+
+struct Block {
+  enum Kind { plain, pitched, ordered, mapped } kind = plain;
+  CUdeviceptr at = 0;
+  std::size_t size = 0;
+  std::vector<std::uint32_t> words;  // one in each kProbe bytes, and the last
+  std::vector<CUmemGenericAllocationHandle> handles;
+};
+
+class Program {
+ public:
+  explicit Program(std::uint64_t seed) : random_(seed) {
+    CUdevice device = 0;
+    CUcontext context = nullptr;
+    NEED(cuInit(0));
+    NEED(cuDeviceGet(&device, 0));
+    NEED(cuDevicePrimaryCtxRetain(&context, device));
+    NEED(cuCtxSetCurrent(context));
+    NEED(cuModuleLoadData(&module_, gangway::standin::kernel_image));
+    NEED(cuModuleGetFunction(&mix_, module_, "mix"));
+    NEED(cuModuleGetFunction(&spin_, module_, "spin"));
+    NEED(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
+  }
+
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+
+  // Sizes as PyTorch's allocator asks for them, and others.
+  std::size_t some_size(std::size_t most) {
+    const std::size_t sizes[] = {1 + below(4096),
+                                 512 * (1 + below(64)),
+                                 2 * kMiB,
+                                 2 * kMiB,
+                                 20 * kMiB,
+                                 2 * kMiB * (6 + below(12)),
+                                 kMiB + below(3 * kMiB)};
+    return std::min(sizes[below(7)], most);
+  }
+
+  // False: there is no memory.
+  bool allocate(std::size_t size, Block::Kind kind) {
+    Block block;
+    block.kind = kind;
+    block.size = size;
+    CUresult result = CUDA_SUCCESS;
+    std::size_t pitch = 0;
+    switch (kind) {
+      case Block::plain:
+        result = cuMemAlloc(&block.at, size);
+        break;
+      case Block::pitched:
+        result = cuMemAllocPitch(&block.at, &pitch, (size + 6) / 7, 7, 4);
+        block.size = pitch * 7;
+        break;
+      case Block::ordered:
+        result = cuMemAllocAsync(&block.at, size, stream_);
+        break;
+      case Block::mapped:
+        result = map(block);
+        break;
+    }
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;
+    need(result, "an allocation");
+    CUdeviceptr base = 0;
+    std::size_t whole = 0;
+    if (kind != Block::mapped) {
+      NEED(cuMemGetAddressRange(&base, &whole, block.at + block.size / 2));
+      if (base != block.at || whole != block.size) fail("an address range");
+    }
+    held_ += block.size;
+    block.words.resize((block.size + kProbe - 1) / kProbe + 1);
+    blocks_.push_back(std::move(block));
+    write(blocks_.back());
+    return true;
+  }
+
+  void write(Block& block) {
+    const auto value = static_cast<std::uint32_t>(random_());
+    if (block.size >= 4) NEED(cuMemsetD32Async(block.at, value, block.size / 4, stream_));
+    std::fill(block.words.begin(), block.words.end(), value);
+  }
+
+  CUdeviceptr word(const Block& block, std::size_t w) const {
+    return block.at + (w + 1 == block.words.size() ? block.size / 4 * 4 - 4 : w * kProbe);
+  }
+
+  void change(Block& block) {
+    if (block.size < 4) return;
+    const std::size_t last = block.words.size() - 1;
+    for (int k = 0; k < 3; ++k) {
+      std::size_t w = below(block.words.size());
+      if (w * kProbe / 4 >= block.size / 4 - 1) w = last;
+      const bool same = w != last && word(block, w) == word(block, last);
+      std::uint32_t number = static_cast<std::uint32_t>(below(1000));
+      CUdeviceptr p = word(block, w);
+      void* parameters[] = {&p, &number};
+      NEED(cuLaunchKernel(mix_, 1, 1, 1, 1, 1, 1, 0, stream_, parameters, nullptr));
+      block.words[w] = block.words[w] * 31 + number;
+      if (same) block.words[last] = block.words[w];
+    }
+  }
+
+  void check(const Block& block) {
+    if (block.size < 4) return;
+    std::vector<char> bytes(block.size);
+    NEED(cuMemcpyDtoHAsync(bytes.data(), block.at, block.size, stream_));
+    NEED(cuStreamSynchronize(stream_));
+    const std::size_t last = block.words.size() - 1;
+    for (std::size_t w = 0; w < block.words.size(); ++w) {
+      if (w != last && w * kProbe / 4 >= block.size / 4 - 1) continue;
+      std::uint32_t found = 0;
+      std::memcpy(&found, bytes.data() + (word(block, w) - block.at), 4);
+      if (found != block.words[w]) {
+        std::printf("block of %zu bytes at %llx, word %zu: %x instead of %x\n", block.size,
+                    static_cast<unsigned long long>(block.at), w, found, block.words[w]);
+        std::exit(4);
+      }
+    }
+  }
+
+  void free(std::size_t b) {
+    Block block = std::move(blocks_[b]);
+    blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(b));
+    held_ -= block.size;
+    if (block.kind == Block::mapped) return unmap(block);
+    if (block.kind == Block::ordered)
+      NEED(cuMemFreeAsync(block.at, stream_));
+    else
+      NEED(cuMemFree(block.at));
+    if (block.kind != Block::ordered && cuMemFree(block.at) != CUDA_ERROR_INVALID_VALUE)
+      fail("a double free");
+  }
+
+  void step(std::size_t most) {
+    const std::uint64_t what = below(10);
+    if (blocks_.empty() || (what < 4 && held_ < most)) {
+      const auto kind = static_cast<Block::Kind>(below(4));
+      if (!allocate(some_size(most - held_), kind) && !blocks_.empty()) free(below(blocks_.size()));
+    } else if (what < 5) {
+      free(below(blocks_.size()));
+    } else if (what < 8) {
+      change(blocks_[below(blocks_.size())]);
+    } else {
+      check(blocks_[below(blocks_.size())]);
+    }
+    std::size_t free_bytes = 0, total = 0;
+    NEED(cuMemGetInfo(&free_bytes, &total));
+    if (free_bytes > total) fail("the memory's size");
+  }
+
+  void work(std::uint64_t us) {
+    std::uint64_t ns = us * 1000;
+    void* parameters[] = {&ns};
+    NEED(cuLaunchKernel(spin_, 1, 1, 1, 1, 1, 1, 0, stream_, parameters, nullptr));
+  }
+  void wait() { NEED(cuStreamSynchronize(stream_)); }
+  void check_all() {
+    for (const Block& block : blocks_) check(block);
+  }
+  void free_all() {
+    while (!blocks_.empty()) free(blocks_.size() - 1);
+  }
+  std::vector<Block>& blocks() { return blocks_; }
+  std::size_t held() const { return held_; }
+
+  [[noreturn]] static void fail(const char* what) {
+    std::printf("%s is wrong\n", what);
+    std::exit(5);
+  }
+
+ private:
+  // As PyTorch's expandable segments: addresses first, then pieces of memory behind them.
+  CUresult map(Block& block) {
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    const std::size_t piece = 2 * kMiB * (1 + below(5));
+    const std::size_t pieces = (block.size + piece - 1) / piece;
+    block.size = pieces * piece;
+    NEED(cuMemAddressReserve(&block.at, block.size, 0, 0, 0));
+    for (std::size_t p = 0; p < pieces; ++p) {
+      CUmemGenericAllocationHandle handle = 0;
+      const CUresult result = cuMemCreate(&handle, piece, &properties, 0);
+      if (result != CUDA_SUCCESS) {
+        unmap(block);
+        return result;
+      }
+      block.handles.push_back(handle);
+      NEED(cuMemMap(block.at + p * piece, piece, 0, handle, 0));
+    }
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    NEED(cuMemSetAccess(block.at, block.size, &access, 1));
+    return CUDA_SUCCESS;
+  }
+
+  void unmap(Block& block) {
+    NEED(cuStreamSynchronize(stream_));
+    if (!block.handles.empty()) {
+      const std::size_t piece = block_piece(block);
+      NEED(cuMemUnmap(block.at, piece * block.handles.size()));
+    }
+    for (const CUmemGenericAllocationHandle handle : block.handles) NEED(cuMemRelease(handle));
+    NEED(cuMemAddressFree(block.at, block.size));
+  }
+  // Of a block that may lack its last pieces.
+  static std::size_t block_piece(const Block& block) {
+    std::size_t size = 0;
+    CUdeviceptr base = 0;
+    NEED(cuMemGetAddressRange(&base, &size, block.at));
+    return size;
+  }
+
+  std::mt19937_64 random_;
+  CUmodule module_ = nullptr;
+  CUfunction mix_ = nullptr, spin_ = nullptr;
+  CUstream stream_ = nullptr;
+  std::vector<Block> blocks_;
+  std::size_t held_ = 0;
+};
+
+// So many random steps, each followed by a wait now and then, so that turns can end.
+int random_steps(Program& program, int steps, std::size_t most) {
+  for (int s = 0; s < steps; ++s) {
+    program.step(most);
+    if (program.below(4) == 0) program.wait();
+  }
+  program.check_all();
+  program.free_all();
+  std::printf("random %d\n", steps);
+  return 0;
+}
+
+// A state of that size, and jobs that change a little of it; until there is a file, if one is named.
+int holds(Program& program, int jobs, std::size_t most, const char* file) {
+  while (program.held() + 24 * kMiB <= most)
+    if (!program.allocate(20 * kMiB, Block::plain)) {
+      std::printf("no memory at %zu\n", program.held() / kMiB);
+      return 6;
+    }
+  program.allocate(most > program.held() ? most - program.held() : 4, Block::plain);
+  program.wait();
+  std::printf("holds %zu\n", program.held() / kMiB);
+  std::fflush(stdout);
+  int job = 0;
+  for (; file != nullptr ? access(file, F_OK) != 0 : job < jobs; ++job) {
+    for (Block& block : program.blocks()) program.change(block);
+    program.work(1000);
+    program.wait();
+    if (job % 16 == 0) program.check_all();
+  }
+  program.check_all();
+  std::printf("jobs %s\n", file != nullptr ? "many" : std::to_string(job).c_str());
+  return 0;
+}
+
+// How much memory it gets, in pieces of a mebibyte.
+int takes(Program& program) {
+  int got = 0;
+  while (program.allocate(kMiB, Block::plain)) ++got;
+  std::printf("takes %d\n", got);
+  program.check_all();
+  program.free_all();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) return 2;
+  Program program(std::strtoull(argv[2], nullptr, 10));
+  const int steps = std::atoi(argv[3]);
+  const std::size_t most = std::strtoull(argv[4], nullptr, 10) * kMiB;
+  if (std::strcmp(argv[1], "random") == 0) return random_steps(program, steps, most);
+  if (std::strcmp(argv[1], "holds") == 0) return holds(program, steps, most, argc > 5 ? argv[5] : nullptr);
+  if (std::strcmp(argv[1], "takes") == 0) return takes(program);
+  return 2;
+}

@@ -1,0 +1,185 @@
+"""Memory that leaves the GPU and comes back: programs whose memory does not fit together, on the stand-in driver."""
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+from live_daemon import GANGWAY, LIMIT, STANDIN, Daemon, finish
+
+CLIENT = os.environ.get("GANGWAY_MEMORY_CLIENT", "")
+POINTS = os.environ.get("GANGWAY_POINTS", "")
+MIB = 1 << 20
+LONG = os.environ.get("GANGWAY_LONG", "") not in ("", "0")
+
+
+def native(*command, **more):
+    result = subprocess.run([CLIENT, *command], capture_output=True, text=True, env=dict(os.environ, LD_LIBRARY_PATH=STANDIN, **more))
+    return result.returncode, result.stdout
+
+
+@unittest.skipUnless(STANDIN, "there is no stand-in driver")
+class Memory(unittest.TestCase):
+    def daemon(self, policy, *options, device=160, **more):
+        """A daemon, and a device of so many MiB whose memory its programs share."""
+        daemon = Daemon("--policy", policy, "--memory", "managed", *options)
+        self.device = {"STANDIN_LEDGER": daemon.folder + "/ledger", "STANDIN_MEMORY": str(device * MIB), **more}
+        return daemon
+
+    def start(self, daemon, *command, options=(), **more):
+        return daemon.start(CLIENT, *command, options=options, **{**self.device, **more})
+
+    def refused(self, daemon):
+        """Of the device: how often there was no room though Gangway had thought so, the most that was taken, its size."""
+        with open(daemon.folder + "/ledger", "rb") as ledger:
+            return struct.unpack("QQQ", ledger.read(24))
+
+    def clients(self, daemon):
+        return {client["name"]: client for client in daemon.status()["clients"]}
+
+    def until(self, condition, what):
+        end = time.monotonic() + LIMIT
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.01)
+
+    def all_end_well(self, daemon, programs, *texts):
+        for program, text in zip(programs, texts):
+            code, out, err = finish(program)
+            self.assertEqual((code, out), (0, text), err)
+            self.assertEqual(err, "")
+        refusals, most, size = self.refused(daemon)
+        self.assertEqual(refusals, 0, (most, size))
+        self.assertLessEqual(most, size)
+
+    def test_three_states_on_a_device_that_holds_two(self):
+        for policy in (["rr", "--param", "quantum=20 ms"], ["disengaged-timeslice", "--param", "slice=20 ms"], ["timeslice", "--param", "slice=20 ms"],
+                       ["srt"], ["fcfs"]):
+            with self.subTest(policy=policy[0]):
+                daemon = self.daemon(*policy, device=180)
+                stop = daemon.folder + "/stop"
+                programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(3)]
+                for program in programs:
+                    self.assertEqual(program.stdout.readline(), "holds 64\n")
+                self.until(lambda: all(client["memory"]["restores"] > 2 for client in self.clients(daemon).values()),
+                           "all have gone and come back")
+                status = daemon.status()
+                memory = [client["memory"] for client in status["clients"]]
+                self.assertLessEqual(sum(m["resident"] for m in memory), status["memory"]["capacity"])
+                open(stop, "w").close()
+                self.all_end_well(daemon, programs, *["jobs many\n"] * 3)
+                daemon.end()
+
+    def test_random_allocations_under_moves(self):
+        steps = 20000 if LONG else 800
+        daemon = self.daemon("rr", "--param", "quantum=5 ms", "--linger", "200 us")
+        programs = [self.start(daemon, "random", str(seed), str(steps), "96") for seed in range(3)]
+        self.all_end_well(daemon, programs, *[f"random {steps}\n"] * 3)
+        daemon.end()
+
+    def test_a_program_alone_gets_all_and_no_more(self):
+        alone = int(native("takes", "1", "1", "1", STANDIN_MEMORY=str(120 * MIB))[1].split()[1])
+        daemon = self.daemon("rr", "--capacity", "120 MiB", device=200)
+        code, out, err = finish(self.start(daemon, "takes", "1", "1", "1"))
+        self.assertEqual((code, err), (0, ""))
+        self.assertGreaterEqual(int(out.split()[1]), alone - 2)
+        self.assertLessEqual(self.refused(daemon)[1], 122 * MIB)
+        # What another one holds counts, if it cannot leave.
+        stays = self.start(daemon, "holds", "1", "0", "40", daemon.folder + "/stop", options=["--memory", "native"])
+        self.assertEqual(stays.stdout.readline(), "holds 40\n")
+        code, out, err = finish(self.start(daemon, "takes", "1", "1", "1"))
+        self.assertEqual((code, err), (0, ""))
+        open(daemon.folder + "/stop", "w").close()
+        self.assertEqual(finish(stays)[0], 0)
+        daemon.end()
+
+    def test_killed_in_the_middle_of_a_move(self):
+        for point in ("chunk-leaves", "chunk-left", "chunk-comes", "chunk-came", "asks-for-memory", "memory-created"):
+            with self.subTest(point=point):
+                daemon = self.daemon("rr", "--param", "quantum=10 ms")
+                points = {"GANGWAY_LIVE_POINTS": "1"}
+                honest = [self.start(daemon, "holds", "1", "60", "64", options=["--name", "honest"])]
+                self.assertEqual(honest[0].stdout.readline(), "holds 64\n")
+                folder = self.points_folder(daemon)
+                dies = subprocess.Popen([GANGWAY, "exec", "--socket", daemon.socket, "--name", "dies", "--", "/usr/bin/env",
+                                         f"LD_LIBRARY_PATH={folder}", f"GANGWAY_DIE_AT={point}", CLIENT, "holds", "2", "1000000", "64"],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env=daemon.environment(**self.device, **points))
+                code, _, err = finish(dies)
+                self.assertEqual(code, -signal.SIGKILL, err)
+                more = self.start(daemon, "holds", "3", "30", "64")
+                self.all_end_well(daemon, [*honest, more], "jobs 60\n", "holds 64\njobs 30\n")
+                daemon.end()
+
+    def points_folder(self, daemon):
+        folder = tempfile.mkdtemp(dir=daemon.folder)
+        os.symlink(POINTS + "/libgangway-lookalike.so", folder + "/libcuda.so.1")
+        os.symlink(STANDIN + "/libcuda.so.1", folder + "/libgangway-real-cuda.so.1")
+        return folder
+
+    def test_the_daemon_is_killed_in_the_middle_of_moves(self):
+        for held in (["--held"], []):
+            with self.subTest(held=held):
+                daemon = self.daemon("rr", "--param", "quantum=10 ms", *held)
+                stop = daemon.folder + "/stop"
+                programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(3)]
+                for program in programs:
+                    self.assertEqual(program.stdout.readline(), "holds 64\n")
+                for _ in range(4):
+                    self.until(lambda: any(client["memory"]["state"] in ("leaves", "comes", "away") for client in self.clients(daemon).values()),
+                               "a move")
+                    daemon.process.kill()
+                    daemon.process.communicate()
+                    time.sleep(0.05)
+                    daemon.serve("--policy", "rr", "--param", "quantum=10 ms", "--memory", "managed", *held)
+                    self.until(lambda: len(self.clients(daemon)) == 3, "all return")
+                    before = {name: client["memory"]["restores"] for name, client in self.clients(daemon).items()}
+                    self.until(lambda: all(client["memory"]["restores"] > before[name] for name, client in self.clients(daemon).items()),
+                               "moves go on")
+                open(stop, "w").close()
+                for program in programs:
+                    code, out, err = finish(program)
+                    self.assertEqual((code, out), (0, "jobs many\n"), err)
+                daemon.end()
+
+    def test_no_host_memory(self):
+        # Nobody can leave: who does not fit hears that there is no memory, and the others go on.
+        for limit in ({"options": ["--host-memory", "8 MiB"]}, {"device": {"STANDIN_HOST_MEMORY": str(8 * MIB)}}):
+            with self.subTest(limit=limit):
+                daemon = self.daemon("rr", "--param", "quantum=10 ms", *limit.get("options", []), **limit.get("device", {}))
+                stop = daemon.folder + "/stop"
+                first = [self.start(daemon, "holds", str(i), "0", "64", stop) for i in range(2)]
+                for program in first:
+                    self.assertEqual(program.stdout.readline(), "holds 64\n")
+                code, out, err = finish(self.start(daemon, "holds", "7", "10", "64"))
+                self.assertEqual((code, err), (6, ""), out)
+                self.assertTrue(out.startswith("no memory at"), out)
+                open(stop, "w").close()
+                self.all_end_well(daemon, first, "jobs many\n", "jobs many\n")
+                daemon.end()
+
+    def test_a_copy_that_fails(self):
+        for call in ("cuMemcpyDtoHAsync_v2:2:3:719", "cuMemcpyHtoDAsync_v2:2:3:719", "cuMemCreate:9:10:999", "cuMemUnmap:2:3:1"):
+            with self.subTest(call=call):
+                daemon = self.daemon("rr", "--param", "quantum=10 ms")
+                stop = daemon.folder + "/stop"
+                programs = [self.start(daemon, "holds", "1", "0", "64", stop, options=["--name", "fails"], STANDIN_FAIL=call),
+                            *[self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(2)]]
+                if "DtoH" in call or "Create" in call:  # the program's own copies and allocations may meet it
+                    programs[0].kill()
+                    programs[0].communicate()
+                    programs = programs[1:]
+                for program in programs:
+                    self.assertEqual(program.stdout.readline(), "holds 64\n")
+                self.until(lambda: all(client["memory"]["restores"] > 1 for client in self.clients(daemon).values()) or len(programs) == 2, "moves")
+                open(stop, "w").close()
+                self.all_end_well(daemon, programs, *["jobs many\n"] * len(programs))
+                daemon.end()
+
+
+if __name__ == "__main__":
+    unittest.main()

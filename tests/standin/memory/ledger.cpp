@@ -1,0 +1,119 @@
+#include "tests/standin/memory/ledger.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+
+#include "tests/standin/engine/environment.hpp"
+#include "tests/standin/engine/failure.hpp"
+
+namespace gangway::standin {
+namespace {
+
+// As test programs read it: three numbers of 64 bits, then pairs of them.
+struct Ledger {
+  std::uint64_t refused = 0;  // requests for which there was no room
+  std::uint64_t most = 0;     // bytes taken at once
+  std::uint64_t size = 0;     // of the device
+  struct Process {
+    std::uint64_t number = 0, bytes = 0;
+  } processes[256];
+};
+
+class Page {
+ public:
+  Page() {
+    const std::string path = environment_text("STANDIN_LEDGER", "");
+    if (path.empty()) return;
+    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    void* at = MAP_FAILED;
+    if (file_ >= 0 && ftruncate(file_, sizeof(Ledger)) == 0)
+      at = mmap(nullptr, sizeof(Ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (at == MAP_FAILED) environment_error("STANDIN_LEDGER", path, std::strerror(errno));
+    ledger_ = static_cast<Ledger*>(at);
+  }
+  Ledger& lock() {
+    while (file_ >= 0 && flock(file_, LOCK_EX) != 0) {
+    }
+    const auto own = static_cast<std::uint64_t>(getpid());
+    for (auto& process : ledger_->processes)  // the memory of the dead is free
+      if (process.number != 0 && process.number != own && kill(static_cast<pid_t>(process.number), 0) != 0 &&
+          errno == ESRCH)
+        process = {};
+    ledger_->size = memory_size();
+    return *ledger_;
+  }
+  void unlock() {
+    if (file_ >= 0) flock(file_, LOCK_UN);
+  }
+
+ private:
+  int file_ = -1;
+  Ledger own_;
+  Ledger* ledger_ = &own_;
+};
+
+Page& page() {
+  static auto* const made = new Page;
+  return *made;
+}
+
+std::uint64_t sum(const Ledger& ledger) {
+  std::uint64_t all = 0;
+  for (const auto& process : ledger.processes) all += process.bytes;
+  return all;
+}
+
+std::uint64_t& own(Ledger& ledger) {
+  const auto number = static_cast<std::uint64_t>(getpid());
+  for (auto& process : ledger.processes)
+    if (process.number == number) return process.bytes;
+  for (auto& process : ledger.processes)
+    if (process.number == 0) {
+      process = {number, 0};
+      return process.bytes;
+    }
+  environment_error("STANDIN_LEDGER", "", "more than 256 processes");
+}
+
+}  // namespace
+
+std::size_t memory_size() {
+  static const auto bytes =
+      (static_cast<std::size_t>(environment_number("STANDIN_MEMORY", 4294967296.0)) + 511) / 512 * 512;
+  return bytes;
+}
+
+void ledger_take(std::size_t bytes) {
+  Ledger& ledger = page().lock();
+  const std::uint64_t used = sum(ledger);
+  const bool room = used + bytes <= ledger.size;
+  if (room) {
+    own(ledger) += bytes;
+    ledger.most = std::max(ledger.most, used + bytes);
+  } else {
+    ++ledger.refused;
+  }
+  page().unlock();
+  require(room, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+void ledger_give(std::size_t bytes) {
+  own(page().lock()) -= bytes;
+  page().unlock();
+}
+
+std::size_t ledger_used() {
+  const std::size_t used = sum(page().lock());
+  page().unlock();
+  return used;
+}
+
+}  // namespace gangway::standin
