@@ -6,6 +6,8 @@ namespace {
 
 constexpr int kPoints = 512, kThreadsEach = 64, kTogether = 4, kThreads = kThreadsEach * kTogether;
 
+}  // namespace
+
 __device__ float2 operator+(float2 a, float2 b) { return {a.x + b.x, a.y + b.y}; }
 __device__ float2 operator-(float2 a, float2 b) { return {a.x - b.x, a.y - b.y}; }
 __device__ float2 times(float2 a, float2 b) { return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
@@ -54,6 +56,8 @@ __global__ void fft512(const float2* in, float2* out, const float2* roots) {
   transform8(v);
   for (int k3 = 0; k3 < 8; ++k3) out[first + 64 * k3 + t] = v[k3];
 }
+
+namespace {
 
 class Fft final : public shoc::Benchmark {
  public:

@@ -8,6 +8,8 @@ constexpr int kThreads = 256, kNeighbours = 128;
 constexpr float kCut = 13.0F, kAttraction = 2.0F,
                 kRepulsion = 1.5F;  // of squared distances; the pair's constants
 
+}  // namespace
+
 // list[j * atoms + i] is neighbour j of atom i.
 __global__ void lj_forces(const float4* positions, const int* list, float4* forces, int atoms) {
   const int i = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
@@ -27,6 +29,8 @@ __global__ void lj_forces(const float4* positions, const int* list, float4* forc
   }
   forces[i] = force;
 }
+
+namespace {
 
 // Atoms near the points of a grid of unit length, numbered in no order.
 class Md final : public shoc::Benchmark {

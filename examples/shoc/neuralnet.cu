@@ -6,6 +6,8 @@ namespace {
 
 constexpr int kNeurons = 256, kTile = 32, kDepth = 32, kThreads = 256;  // threads of four outputs each
 
+}  // namespace
+
 // out[input][neuron] = sigmoid(sum of in[input][from] * weights[from][neuron] + bias[neuron])
 __global__ void feed_forward(const float* in, const float* weights, const float* bias, float* out) {
   __shared__ float inputs[kTile][kDepth + 1], of_weights[kDepth][kTile];
@@ -26,6 +28,8 @@ __global__ void feed_forward(const float* in, const float* weights, const float*
   for (int i = 0; i < 4; ++i)
     out[(input + y + 8 * i) * kNeurons + neuron] = 1.0F / (1.0F + expf(-(sums[i] + bias[neuron])));
 }
+
+namespace {
 
 class NeuralNet final : public shoc::Benchmark {
  public:

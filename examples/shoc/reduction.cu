@@ -6,6 +6,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr std::size_t kPart = 16'384;  // elements of a block
 
+}  // namespace
+
 __global__ void reduce(const float* in, float* sums, std::size_t n) {
   __shared__ float shared[kThreads];
   const std::size_t first = static_cast<std::size_t>(blockIdx.x) * kPart;
@@ -20,6 +22,8 @@ __global__ void reduce(const float* in, float* sums, std::size_t n) {
   }
   if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
 }
+
+namespace {
 
 class Reduction final : public shoc::Benchmark {
  public:

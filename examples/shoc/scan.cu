@@ -7,6 +7,8 @@ constexpr int kThreads = 256, kEach = 32;
 constexpr std::size_t kPart = kThreads * kEach;  // elements of a block
 constexpr int kTopThreads = 1024;
 
+}  // namespace
+
 // Of a value for each thread; all threads of the block call it.
 template <int Threads>
 __device__ float sum_of_those_before(float value, float* shared) {
@@ -67,6 +69,8 @@ __global__ void scan_parts(const float* in, const float* sums, float* out, std::
   for (int i = threadIdx.x; i < kPart; i += kThreads)
     if (first + i < n) out[first + i] = elements[i + i / kEach];
 }
+
+namespace {
 
 class Scan final : public shoc::Benchmark {
  public:

@@ -7,6 +7,8 @@ namespace {
 constexpr int kThreads = 256, kEach = 16, kDigits = 16, kBits = 4, kScanThreads = 1024;
 constexpr int kPart = kThreads * kEach;  // keys of a block
 
+}  // namespace
+
 // Each thread's value replaced by the sum of those before it; all threads of the block call it. Returns that
 // sum.
 template <int Threads>
@@ -99,6 +101,8 @@ __global__ void move_keys(const unsigned* keys, const unsigned* values, const un
     values_out[to] = value_at[padded(i)];
   }
 }
+
+namespace {
 
 class Sort final : public shoc::Benchmark {
  public:

@@ -6,6 +6,8 @@ namespace {
 constexpr int kThreads = 256, kWarps = kThreads / 32, kRowsEach = 8;
 constexpr int kRowsOfBlock = kWarps * kRowsEach;
 
+}  // namespace
+
 __global__ void spmv(const float* values, const int* columns, const int* begins, const float* x, float* y,
                      int rows) {
   const int lane = threadIdx.x % 32;
@@ -18,6 +20,8 @@ __global__ void spmv(const float* values, const int* columns, const int* begins,
     if (lane == 0) y[row] = sum;
   }
 }
+
+namespace {
 
 class Spmv final : public shoc::Benchmark {
  public:

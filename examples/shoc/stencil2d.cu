@@ -7,6 +7,8 @@ namespace {
 constexpr int kThreads = 256, kWidth = 128, kHeight = 32;  // of a block's tile
 constexpr float kCentre = 0.5F, kSide = 0.075F, kCorner = 0.05F;
 
+}  // namespace
+
 __global__ void stencil(const float* from, float* to, int columns, int rows) {
   __shared__ float tile[kHeight + 2][kWidth + 2];
   const int left = static_cast<int>(blockIdx.x) * kWidth, top = static_cast<int>(blockIdx.y) * kHeight;
@@ -26,6 +28,8 @@ __global__ void stencil(const float* from, float* to, int columns, int rows) {
         edge ? tile[y][x] : kCentre * tile[y][x] + kSide * sides + kCorner * corners;
   }
 }
+
+namespace {
 
 class Stencil2d final : public shoc::Benchmark {
  public:

@@ -5,12 +5,16 @@ namespace {
 
 constexpr int kThreads = 256, kEach = 8;
 
+}  // namespace
+
 __global__ void triad(float* a, const float* b, const float* c, float s, std::size_t n) {
   std::size_t i = static_cast<std::size_t>(blockIdx.x) * (kThreads * kEach) + threadIdx.x;
 #pragma unroll
   for (int each = 0; each < kEach; ++each, i += kThreads)
     if (i < n) a[i] = b[i] + s * c[i];
 }
+
+namespace {
 
 class Triad final : public shoc::Benchmark {
  public:
