@@ -25,6 +25,7 @@ Schedule random_schedule(Dice& dice) {
 
 // What is there before the kernel: a pattern in what it overwrites, known numbers where it adds.
 std::byte before(const RandomKernel& kernel, std::uint64_t at) {
+  if (!kernel.contents.empty()) return kernel.contents[at];
   const std::uint64_t regions = kernel.grid.count() * kernel.region_bytes;
   if (at >= regions || at % kernel.region_bytes < 16 || (at % kernel.region_bytes) / 4 == 7)
     return std::byte{0};
@@ -73,7 +74,10 @@ class Place {
 std::string first_difference(const RandomKernel& kernel, std::span<const std::byte> found,
                              std::span<const std::byte> expected, std::uint64_t first, std::uint64_t end) {
   for (std::uint64_t at = first; at < end; ++at)
-    if (found[at] != expected[at])
+    if (found[at] != expected[at] && kernel.region_bytes == 0)
+      return fmt::format("byte {}: found {:#x}, expected {:#x}", at, static_cast<int>(found[at]),
+                         static_cast<int>(expected[at]));
+    else if (found[at] != expected[at])
       return fmt::format("block {} of {}, byte {} of its region: found {:#x}, expected {:#x}",
                          at / kernel.region_bytes, kernel.grid.count(), at % kernel.region_bytes,
                          static_cast<int>(found[at]), static_cast<int>(expected[at]));

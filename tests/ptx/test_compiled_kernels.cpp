@@ -1,87 +1,32 @@
 // Kernels of hw/kernels as nvcc compiles them, on the interpreter: what they compute is what they should, and
 // their rewritten forms compute the same. Compiled with the tests where there is a CUDA toolkit.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <numeric>
 #include <random>
-#include <sstream>
 
 #include "tests/catch.hpp"
-#include "tests/ptx/played_forms.hpp"
+#include "tests/ptx/compiled_kernel.hpp"
 
 using namespace gangway::testing::ptx;
-namespace transform = gangway::transform;
 
 #ifdef GANGWAY_COMPILED_PTX
 
 namespace {
 
-std::string text_of(const std::string& name) {
-  std::ifstream file(std::string(GANGWAY_COMPILED_PTX) + "/" + name + ".ptx");
-  REQUIRE(file);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // The form of a kernel that is not preemptible: its first parameter says where it notes that it has started.
-class Compiled {
+class OriginalForm : public CompiledKernel {
  public:
-  explicit Compiled(const std::string& name, std::uint32_t blocks, std::uint64_t region)
-      : text(text_of(name)) {
-    const Module module(text);
-    for (const Entry& entry : module.entries())
-      if (entry.name.find("preemptible8original") != std::string::npos) kernel.name = entry.name;
-    REQUIRE(!kernel.name.empty());
-    kernel.grid.x = blocks;
-    kernel.block.x = 256;
-    kernel.region_bytes = region;
-    kernel.parameters.resize(module.entry(kernel.name)->parameter_bytes);
-    offsets = module.entry(kernel.name)->parameters;
-    notes.resize(64);
-    given<const void*>(0, notes.data());
-    std::memcpy(kernel.parameters.data() + 8, kernel.parameters.data(), 8);
-    kernel.inputs.push_back({notes.data(), 8 * notes.size()});
+  OriginalForm(const std::string& name, std::uint32_t blocks, std::uint64_t region)
+      : CompiledKernel(name, "preemptible8original", {blocks}, 256), notes_(64), region_(region) {
+    input(0, notes_);
+    std::memcpy(kernel().parameters.data() + 8, kernel().parameters.data(), 8);
   }
+  void output(std::size_t parameter) { regions(parameter, region_); }
 
-  template <typename T>
-  void given(std::size_t parameter, T value) {
-    std::memcpy(kernel.parameters.data() + offsets.at(parameter).offset, &value, sizeof value);
-  }
-  template <typename T>
-  void input(std::size_t parameter, const std::vector<T>& values) {
-    given(parameter, values.data());
-    kernel.inputs.push_back({values.data(), sizeof(T) * values.size()});
-  }
-  void output(std::size_t parameter) { kernel.output_parameter = offsets.at(parameter).offset; }
-
-  // What the original leaves in its regions; its forms leave the same.
-  template <typename T>
-  std::vector<T> played() {
-    const Original original(text, kernel, 1);
-    const transform::Rewritten rewritten = transform::rewrite(text);
-    CHECK(broken_promise(text, rewritten) == "");
-    Module with(rewritten.text);
-    int forms = 0;
-    for (const transform::KernelForms& one : rewritten.kernels)
-      for (const transform::Form& form : one.forms)
-        for (std::uint64_t seed = 0; seed < 3 && one.kernel == kernel.name; ++seed, ++forms) {
-          INFO(form.form << ", seed " << seed);
-          CHECK(difference(original, with, form, seed) == "");
-        }
-    CHECK(forms == 9);
-    std::vector<T> values(kernel.grid.x * kernel.region_bytes / sizeof(T));
-    std::memcpy(values.data(), original.output.data(), sizeof(T) * values.size());
-    return values;
-  }
-
-  std::string text;
-  RandomKernel kernel;
-  std::vector<EntryParameter> offsets;
-  std::vector<std::uint64_t> notes;
+ private:
+  std::vector<std::uint64_t> notes_;
+  std::uint64_t region_;
 };
 
 template <typename T>
@@ -95,7 +40,7 @@ std::vector<T> random_values(std::size_t count, std::uint32_t seed, std::uint32_
 }  // namespace
 
 TEST_CASE("compiled vector addition, on the interpreter") {
-  Compiled va("va", 3, 4 * 2048);
+  OriginalForm va("va", 3, 4 * 2048);
   const auto a = random_values<float>(3 * 2048, 1, 1000), b = random_values<float>(3 * 2048, 2, 1000);
   va.input(1, a);
   va.input(2, b);
@@ -107,7 +52,7 @@ TEST_CASE("compiled vector addition, on the interpreter") {
 }
 
 TEST_CASE("a compiled reduction, on the interpreter") {
-  Compiled red("red", 5, 4);
+  OriginalForm red("red", 5, 4);
   const auto in = random_values<std::uint32_t>(5 * 4096, 3, 12000);
   red.input(1, in);
   red.output(2);
@@ -121,7 +66,7 @@ TEST_CASE("a compiled reduction, on the interpreter") {
 }
 
 TEST_CASE("a compiled histogram, on the interpreter") {
-  Compiled hst("hst256", 3, 1024);
+  OriginalForm hst("hst256", 3, 1024);
   std::mt19937 random(4);
   std::vector<std::uint32_t> in(3 * 256 * 32 / 4);
   for (std::uint32_t& word : in) word = static_cast<std::uint32_t>(random()) & 0x3F3F3FFF;
@@ -138,7 +83,7 @@ TEST_CASE("a compiled histogram, on the interpreter") {
 
 TEST_CASE("compiled paths through a grid, on the interpreter") {
   constexpr int kRows = 5, kOwn = 256 - 2 * kRows, kColumns = 3 * kOwn;
-  Compiled pf("pf", 3, 4 * kOwn);
+  OriginalForm pf("pf", 3, 4 * kOwn);
   const auto before = random_values<std::int32_t>(kColumns, 5, 100),
              walls = random_values<std::int32_t>(kColumns * kRows, 6, 100);
   pf.input(1, before);

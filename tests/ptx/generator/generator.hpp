@@ -20,11 +20,13 @@ struct RandomKernel {
   std::vector<std::byte> parameters;
   std::int64_t output_parameter = -1;  // the offset of the pointer to the output; -1: it is `output_variable`
   std::string output_variable;
-  std::uint64_t region_bytes = 0;  // of a block, by its linear index; 64 bytes for all blocks follow the last
-  std::vector<Range> inputs;       // what it may read and write beside its output
+  std::uint64_t region_bytes = 0;         // of a block, by its linear index
+  std::uint64_t common_bytes = 64;        // for all blocks, behind the last one's region
+  std::vector<std::byte> contents;        // of the output before; empty: a pattern
+  std::vector<Range> inputs;              // what it may read and write beside its output
   std::map<std::string, int> constructs;  // how often each is in the kernel's text, functions included
 
-  std::uint64_t output_bytes() const { return grid.count() * region_bytes + 64; }
+  std::uint64_t output_bytes() const { return grid.count() * region_bytes + common_bytes; }
 };
 
 struct RandomModule {
