@@ -37,6 +37,25 @@ Client probe(const Device& device, Duration length) {
   return client;
 }
 
+// One client at a time: only one problem's memory is needed.
+void measure_alone(const RealDeviceEntry& entry, const CalibrationPlan& plan, std::size_t number,
+                   Calibration& c, const std::function<void(const std::string&)>& progress,
+                   const std::atomic<bool>& stop) {
+  const Client& client = plan.clients[number];
+  Bench bench(entry, c.device, {client, another_kernel(entry, plan.largest_copy / 4)},
+              plan.mechanisms.front(), plan.seed, c, stop);
+  for (std::uint32_t k = 0; k < client.kernels.size(); ++k) {
+    const std::string name = label(client, client.kernels[k]);
+    progress("kernel " + name);
+    describe_forms(bench, c, number, k);
+    c.persistent_blocks[name] = bench.device().probes().blocks({0, k});
+    warm_up(bench, {plan.warm_up.ns / 5});
+    measure_times(bench, plan, {0, k});
+    measure_block_tasks(bench, {0, k});
+    measure_beside_copies(bench, plan, {0, k});
+  }
+}
+
 }  // namespace
 
 CalibrationPlan usual_plan(std::vector<Client> clients, const RealDeviceEntry& device) {
@@ -90,21 +109,12 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
   }
   const std::string& mechanism = plan.mechanisms.front();
   for (std::size_t number = 0; number < plan.clients.size(); ++number) {
-    const Client& client = plan.clients[number];  // one at a time: only one problem's memory is needed
-    Bench bench(entry, c.device, {client, another_kernel(entry, plan.largest_copy / 4)}, mechanism, plan.seed,
-                c, stop);
-    for (std::uint32_t k = 0; k < client.kernels.size(); ++k) {
-      progress("kernel " + label(client, client.kernels[k]));
-      describe_forms(bench, c, number, k);
-      c.persistent_blocks[label(client, client.kernels[k])] = bench.device().probes().blocks({0, k});
-      warm_up(bench, {plan.warm_up.ns / 5});
-      measure_times(bench, plan, {0, k});
-      measure_block_tasks(bench, {0, k});
-      measure_after_another(bench, plan, {0, k});
-      measure_rests(bench, plan, {0, k});
-      measure_evictions(bench, plan, {0, k},
-                        median_of(c, "transformed", mechanism, label(client, client.kernels[k])));
-      measure_beside_copies(bench, plan, {0, k});
+    measure_alone(entry, plan, number, c, progress, stop);
+    for (std::uint32_t k = 0; k < plan.clients[number].kernels.size(); ++k) {
+      const std::string name = label(plan.clients[number], plan.clients[number].kernels[k]);
+      progress("launches of " + name);
+      play_launches(entry, plan, plan.clients[number], k, mechanism,
+                    median_of(c, "transformed", mechanism, name), c, stop);
     }
   }
   c.device.commands.launch = rounded(median_of(c, "launch", mechanism, ""));

@@ -1,51 +1,59 @@
-// What single launches of a kernel take where another kernel was on the device before, as in every schedule;
-// and what they were found to take, in the form that files have.
+// What launches of a kernel take in a schedule: behind another kernel, whole, evicted, or of a rest, as the
+// real-time executor has them; and the form in which files say so.
 #pragma once
 
-#include "hw/calibration/bench.hpp"
+#include "hw/calibration/calibration.hpp"
+#include "hw/real_device.hpp"
 
 namespace gangway {
 
-// The other client of a kernel's bench: its kernel leaves nothing of the first one's in the caches.
-inline constexpr KernelIndex kAnother{1, 0};
 inline constexpr const char* kRestOfKernel = "rest of the kernel";  // each reading has its own parameter
+
+// A client whose kernel leaves nothing of another one's in the caches; copies of so many bytes.
 Client another_kernel(const RealDeviceEntry& entry, std::int64_t copy);
 
-// Whole launches behind another kernel's, and behind the same one's.
-void measure_after_another(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
-// Launches of the rest of a kernel, of any size.
-void measure_rests(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
-// Evictions at moments that cover the whole of `transformed` ns.
-void measure_evictions(Bench& bench, const CalibrationPlan& plan, KernelIndex k, double transformed);
-// Whole launches while a copy is under way.
-void measure_beside_copies(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
+// A client with only this kernel, as readings call it, and the other one, with the jobs that play_launches()
+// plays.
+Workload probed_kernel(const CalibrationPlan& plan, const std::string& name, const Kernel& kernel,
+                       Client other);
+
+// Jobs of the first client of such a workload, which the world plays, in turns with the other: some whole,
+// each other one evicted at a moment of `transformed` ns and launched again. Throws RunError when the device
+// fails or `stop` is set.
+void play_launches(World& world, const CalibrationPlan& plan, const Workload& workload,
+                   const std::string& mechanism, double transformed, Calibration& out,
+                   const std::atomic<bool>& stop);
+// Likewise, of the client's kernel of that number on the device.
+void play_launches(const RealDeviceEntry& entry, const CalibrationPlan& plan, const Client& client,
+                   std::uint32_t number, const std::string& mechanism, double transformed, Calibration& out,
+                   const std::atomic<bool>& stop);
 
 // A launch of so many block-tasks, as long as it was seen to run.
 struct SeenLaunch {
   double tasks = 0, ns = 0;
 };
-// An eviction; in ns from the first block seen, and block-tasks.
+// An eviction; in ns from the first block seen, and block-tasks of the launch.
 struct SeenEviction {
   double ordered = 0, gone = 0, tasks = 0;
 };
-// What was seen of a kernel.
+// What was seen of a kernel, behind another one.
 struct SeenLaunches {
   double tasks = 0, time = 0;         // of the whole kernel, alone, in ns
   double blocks = 0;                  // that persist
-  std::vector<double> command;        // ns to the first block, behind another kernel
+  std::vector<double> command;        // ns to the first block
   std::vector<double> pending_work;   // ns to read it
   std::vector<double> after_another;  // ns of whole launches
-  std::vector<SeenLaunch> rests;      // behind another kernel
+  std::vector<SeenLaunch> rests;
   std::vector<SeenEviction> evictions;
 };
-// Needs at least one of each of the first two.
+// Needs at least one command.
 MeasuredLaunches described(const SeenLaunches& seen);
 
 // Of the evictions, by the time of their orders: how many neighbours say best how long another one at that
 // time takes and how much is done, by leaving each out in turn.
 std::int64_t best_neighbours(const std::vector<MeasuredEviction>& evictions);
 
-// The readings that the functions above left of a kernel.
+// The readings that were left of a kernel.
 SeenLaunches seen_launches(const Calibration& c, const std::string& mechanism, const std::string& name,
                            const Kernel& kernel);
 

@@ -57,6 +57,25 @@ void measure_block_tasks(Bench& bench, KernelIndex k) {
     bench.read("block-task", k, 0, observed.lengths[i]);
 }
 
+void measure_beside_copies(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
+  const Bytes size = bench.workload().clients.back().copy_in;
+  auto& copies = bench.device().copies();
+  for (const CopyDirection direction : {CopyDirection::to_device, CopyDirection::to_host}) {
+    const bool in = direction == CopyDirection::to_device;
+    for (int i = 0; i < plan.beside_copies; ++i) {
+      copies.copy(direction, size);
+      const auto l = bench.launch(k);
+      const auto gone = bench.wait([&] {
+        if (copies.copied(direction)) copies.copy(direction, size);
+        return bench.device().launches().gone();
+      });
+      bench.over();
+      bench.wait([&] { return copies.copied(direction); });
+      bench.read(in ? "transformed beside copy h2d" : "transformed beside copy d2h", k, 0, gone - l.started);
+    }
+  }
+}
+
 // --- Commands ---
 
 void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {

@@ -16,6 +16,9 @@ void describe_forms(Bench& bench, Calibration& c, std::size_t client, std::uint3
 void measure_times(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 void measure_block_tasks(Bench& bench, KernelIndex k);
 
+// Whole launches while a copy is under way, which the bench's last client has memory for.
+void measure_beside_copies(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
+
 // Of the device, with throttle kernels.
 void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 // Evicts at random moments, and times the order to the next launch's first block. For block-tasks that blocks

@@ -1,9 +1,12 @@
 // What calibration makes of launches that it saw, of kernels whose behaviour is made up here.
+#include <algorithm>
 #include <cmath>
 
 #include "hw/calibration/launches.hpp"
 #include "models/random.hpp"
+#include "sim/world.hpp"
 #include "tests/catch.hpp"
+#include "tests/scenario.hpp"
 
 using namespace gangway;
 
@@ -85,4 +88,51 @@ TEST_CASE("launch fit: evictions keep their times and count work of the time tha
   CHECK(found.evictions[1].ordered == Duration{100'000});
   CHECK(found.evictions[1].gone == Duration{120'000});
   check_near(found.evictions[1].work, 1'000 / kTasks * (kTime - 200'000), 600);
+}
+
+// What a file says, the simulator plays; and what is read of that is what the file said.
+TEST_CASE("played launches: what the world does is found again") {
+  constexpr std::int64_t kWhole = 2'000'000;
+  MeasuredLaunches said;
+  said.launch = Duration{12'000};
+  said.pending_work = Duration{7'000};
+  said.after_another = Duration{4'000};
+  said.each = Duration{30'000};
+  SECTION("delays that do not depend on the moment") {
+    said.evictions = {{Duration{0}, Duration{25'000}, Duration{20'000}}};
+  }
+  SECTION("long block-tasks, in step") {
+    for (std::int64_t at = 0; at < kWhole; at += 5'000) {
+      const std::int64_t ends = (at + 10'000) / 400'000 * 400'000 + 400'000;
+      said.evictions.push_back({Duration{at}, Duration{ends}, Duration{ends - 20'000}});
+    }
+  }
+  Kernel kernel = testing::client("A", 0, kWhole).kernels[0];
+  kernel.measured = std::make_shared<const MeasuredLaunches>(said);
+  CalibrationPlan plan;
+  const Workload workload = probed_kernel(plan, "A", kernel, testing::client("other", 0, 100'000));
+  const Device device = testing::small_device();
+  const auto mechanism = testing::mechanism_from("flag-copy");
+  SimulatedWorld world({.workload = workload, .device = device, .mechanism = *mechanism});
+  Calibration c;
+  c.persistent_blocks["A"] = 1'000;
+  c.readings.push_back({"transformed", "flag-copy", "A", 0, kWhole});
+  const std::atomic<bool> stop{false};
+  play_launches(world, plan, workload, "flag-copy", kWhole, c, stop);
+  const MeasuredLaunches found = described(seen_launches(c, "flag-copy", "A", kernel));
+
+  CHECK(found.launch == said.launch);
+  CHECK(*found.pending_work == *said.pending_work + Duration{1});  // and the notice of this device
+  CHECK(found.after_another == said.after_another);
+  check_near(found.each, 30'000, 2);
+  CHECK(found.in_step == 0);
+  CHECK(found.evictions.size() > 90);
+  CHECK((said.evictions.size() > 1) == (found.near <= 3));
+  for (const MeasuredEviction& e : found.evictions) {
+    const auto like = std::min_element(said.evictions.begin(), said.evictions.end(), [&](auto& a, auto& b) {
+      return std::abs((a.ordered - e.ordered).ns) < std::abs((b.ordered - e.ordered).ns);
+    });
+    check_near(e.gone - e.ordered, static_cast<double>((like->gone - like->ordered).ns), 2);
+    check_near(e.work - e.ordered, static_cast<double>((like->work - like->ordered).ns), 2);
+  }
 }
