@@ -175,7 +175,7 @@ class Files(ArrivalsTest):
             self.file(f"{place}/w.yaml", self.one_client("file: t.csv, column: arrived, unit: s"))
             self.file(f"{place}/e.yaml", EXPERIMENT.replace("{DEVICE}", DEVICE).replace("{POLICIES}", "[fcfs]"))
         self.gangway("run", "here/e.yaml", "--out", "out")
-        self.assertIn("holds these results already", self.gangway("run", "there/e.yaml", "--out", "out").stdout)
+        self.assertIn("already holds these results", self.gangway("run", "there/e.yaml", "--out", "out").stdout)
 
     def test_files_can_be_swept(self):
         self.file("t.csv", TRACE)

@@ -193,7 +193,7 @@ class Recordings(ProgramTest):
         (self.folder / "moved").mkdir()
         (self.folder / "a.rec").rename(self.folder / "moved/a.rec")
         done = self.play(CLIENTS.replace("a.rec", "moved/a.rec"))
-        self.assertIn("holds these results already", done.stdout + done.stderr)
+        self.assertIn("already holds these results", done.stdout + done.stderr)
         program(self.folder / "a.rec", kernels=(1_000_001, 1_000_000))
         self.file("e.yaml", EXPERIMENT.replace("@CLIENTS@", CLIENTS))
         self.gangway("run", "e.yaml", "--out", "out", code=2)
