@@ -59,7 +59,7 @@ hw_parts() {
     workload=$(hw_workload "$file")
     hw_part "calibrate-$workload" '' hw_calibrate "$out/calibration-$workload" --workload "$workload"
   done
-  for file in experiments/chip/*.yaml; do  # those of EffiSha and of slices have kernels of their own
+  for file in experiments/chip/*.yaml; do
     experiment=$(basename "${file%.yaml}")
     calibration=calibration
     [[ $experiment != frs-* ]] || calibration=calibration-$(hw_workload "$file")
@@ -117,7 +117,10 @@ hw_play() {
   local file=$1 calibration=$out/$2 world=$3 measured sets
   measured=$(realpath --no-symlinks --relative-to="$(dirname "$file")" "$calibration")
   sets=(--set "device=$measured/device.yaml")
-  [[ $file == */effisha-* || $file == */microkernels* ]] || sets+=(--set "workload=$measured/workload.yaml")
+  case "$(hw_workload "$file")" in
+    '' | chip-*) ;;  # kernels of its own, which last as long as it says on any GPU
+    *) sets+=(--set "workload=$measured/workload.yaml") ;;
+  esac
   ! grep -q 'useful:' "$file" ||
     sets+=(--set "mechanism.params.useful=$(sed -n 's/^ *"useful": \([0-9.]*\),*$/\1/p' "$calibration/calibration.json")")
   "$binaries/gangway" run "$file" --world "$world" --out "$out/$(basename "${file%.yaml}")/$world" --trace "${sets[@]}"

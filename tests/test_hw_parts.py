@@ -106,6 +106,13 @@ class Parts(unittest.TestCase):
         self.assertEqual(self.calls(), calls)  # nothing is done twice
         self.assertIn("== frs-fig4-measure: done before\n", again.stderr)
 
+    def test_measured_kernels_take_the_place_of_those_measured_elsewhere(self):
+        """Not of kernels that only an experiment's file describes."""
+        self.assertEqual(self.hw("calibrate", "effisha-fig10-predict", "effisha-fig13-predict").returncode, 0)
+        measured, described = self.calls()[1:3]
+        self.assertRegex(measured, r"effisha-fig10.yaml .*--set device=\S*calibration/device.yaml --set workload=\S*calibration/workload.yaml$")
+        self.assertRegex(described, r"effisha-fig13.yaml .*--set device=\S*calibration/device.yaml$")
+
     def test_a_part_that_fails_holds_up_those_that_need_it_and_no_others(self):
         self.broken.write_text("")
         done = self.hw("calibrate", "mix-predict", "tests", "faults")

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <future>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "hw/kernels/inputs.hpp"
@@ -63,13 +65,42 @@ class Sample {
   Sample(std::uint64_t outputs, std::uint64_t cost, std::uint64_t seed) : choice_(seed, 0xC0FFEE) {
     constexpr std::uint64_t kBudget = std::uint64_t{1} << 28;
     stride_ = std::max<std::uint64_t>(1, outputs * cost / kBudget);
+    cost_ = std::max<std::uint64_t>(1, cost);
   }
 
+<<<<<<< HEAD
+  // Compares outputs[0, count), which are numbers first, first + 1, ... of all. `wrong(number, value)` says
+  // what differs from the reference, or nothing; several threads call it at once. All outputs, sampled or
+  // not, must have been written. Empty, or the first difference found.
+=======
   // Compares outputs[0, count), numbered from `first`. `wrong(number, value)` describes a difference from the
   // reference; empty if equal. All outputs, sampled or not, must have been written. Returns the first
   // difference, or empty.
+>>>>>>> words
   template <typename T, typename Wrong>
   std::string compare(const T* outputs, std::uint64_t first, std::uint64_t count, Wrong wrong) const {
+    constexpr std::uint64_t kWorthAThread = std::uint64_t{1} << 20;
+    const std::uint64_t threads = std::clamp<std::uint64_t>(
+        count / stride_ * cost_ / kWorthAThread, 1, std::max(1u, std::thread::hardware_concurrency()));
+    std::vector<std::future<std::string>> parts;
+    for (std::uint64_t t = 0; t < threads; ++t) {
+      const std::uint64_t begin = count * t / threads, end = count * (t + 1) / threads;
+      parts.push_back(std::async(threads == 1 ? std::launch::deferred : std::launch::async, [=, this] {
+        return compare_part(outputs + begin, first + begin, end - begin, wrong);
+      }));
+    }
+    std::string difference;
+    for (auto& part : parts) {
+      const std::string found = part.get();
+      if (difference.empty()) difference = found;
+    }
+    return difference;
+  }
+
+ private:
+  template <typename T, typename Wrong>
+  std::string compare_part(const T* outputs, std::uint64_t first, std::uint64_t count,
+                           const Wrong& wrong) const {
     for (std::uint64_t i = 0; i < count; ++i)
       if (is_poison(outputs[i])) return "output " + std::to_string(first + i) + " was not written";
     for (std::uint64_t group = first / stride_; group * stride_ < first + count; ++group) {
@@ -81,9 +112,8 @@ class Sample {
     return {};
   }
 
- private:
   Inputs choice_;
-  std::uint64_t stride_;
+  std::uint64_t stride_, cost_;
 };
 
 }  // namespace gangway

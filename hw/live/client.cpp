@@ -84,6 +84,12 @@ void LiveClient::permit(std::uint32_t allowed) {
   if (allowed != 0) syscall(SYS_futex, &permit_->allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+void LiveClient::rouse() {
+  constexpr std::int64_t kAwake = 5'000'000;  // ns
+  permit_->awake.store(monotonic_ns() + kAwake);
+  syscall(SYS_futex, &permit_->allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
 Standing LiveClient::look() {
   Standing seen;
   seen.job = page_->job.load();

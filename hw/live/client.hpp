@@ -45,6 +45,7 @@ class LiveClient : public Port {
   bool welcome(std::int64_t daemon, bool held);
 
   void permit(std::uint32_t allowed) override;
+  void rouse() override;
   void limit(std::optional<std::int64_t> channels) override {
     permit_->most_channels.store(
         channels ? static_cast<std::uint32_t>(std::min<std::int64_t>(*channels, INT32_MAX)) + 1 : 0);

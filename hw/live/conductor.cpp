@@ -154,6 +154,10 @@ void Conductor::close(ClientId client) {
   c.over = c.seen.over;
   c.returned = c.whole;  // then its job goes on until it is over
   c.port->permit(c.allowed = c.returned ? kReturned : 0);
+  // A core that sleeps takes longer to wake than most drains.
+  for (const Client& other : clients_)
+    if (other.port != nullptr && other.allowed == 0 && !other.closing && other.seen.waiting)
+      other.port->rouse();
 }
 
 bool Conductor::closed(ClientId client, bool and_drained) {

@@ -89,7 +89,7 @@ void Gate::wait_for_permit(const PermitPage& permit) {
     }
     if (now - began < kSpin)
       spin_pause();
-    else if (now - began < kYield)
+    else if (now - began < kYield || now < permit.awake.load())
       sched_yield();
     else
       sleep_while_closed(permit, over ? kSleep : kBetweenLooks);

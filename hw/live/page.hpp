@@ -9,7 +9,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
@@ -45,6 +45,8 @@ struct alignas(64) PermitPage {
   std::atomic<std::uint32_t>
       most_channels;                  // 0: any number; n: n - 1; without channels nothing can be submitted
   std::atomic<std::int64_t> decided;  // when `allowed` was last written (CLOCK_MONOTONIC, ns)
+  std::atomic<std::int64_t>
+      awake;  // until then (likewise) the gate may open at any moment: waiting threads stay awake
   Releases releases;
 };
 

@@ -28,14 +28,14 @@ namespace {
 
 // Long enough that evictions meet them at all stages; the small size where a kernel has no line here.
 std::string medium_size(const std::string& name) {
-  if (name == "BS") return "{options: 50000003}";
-  if (name == "HST256") return "{elements: 100000001}";
-  if (name == "MM") return "{n: 1500, depth: 640}";
+  if (name == "BS") return "{options: 20000003}";
+  if (name == "HST256") return "{elements: 50000001}";
+  if (name == "MM") return "{n: 1500, depth: 320}";
   if (name == "PF") return "{columns: 4000037}";
-  if (name == "RED") return "{elements: 150000003}";
-  if (name == "SPMV") return "{rows: 100003}";
-  if (name == "VA") return "{elements: 100000003}";
-  if (name.starts_with("conv_") || name.starts_with("cedd_")) return "{width: 8189, height: 8179}";
+  if (name == "RED") return "{elements: 60000003}";
+  if (name == "SPMV") return "{rows: 40003}";
+  if (name == "VA") return "{elements: 40000003}";
+  if (name.starts_with("conv_") || name.starts_with("cedd_")) return "{width: 5113, height: 5107}";
   if (name == "throttle") return "{block_tasks: 30000, time: 10 us}";
   return small_size(name);
 }

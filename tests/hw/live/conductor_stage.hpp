@@ -17,6 +17,7 @@ class FakeClient : public Port {
   void admit(std::uint64_t number) override { admitted = number; }
   Standing look() override { return standing; }
   void ask() override { ++asked; }
+  void rouse() override { ++roused; }
   void kill() override { killed = true; }
 
   void begin_job() {
@@ -30,7 +31,7 @@ class FakeClient : public Port {
   Standing standing;
   std::uint32_t permitted = 0;
   std::uint64_t admitted = 0;
-  int asked = 0;
+  int asked = 0, roused = 0;
   bool killed = false;
   ClientId id;
 };

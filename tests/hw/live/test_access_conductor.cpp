@@ -30,6 +30,23 @@ TEST_CASE("Disengaged time slices open one gate after another", "[live]") {
   CHECK((a.permitted == kUnlimited && b.permitted == 0));
 }
 
+TEST_CASE("Threads at a closed gate are roused when another client's gate closes", "[live]") {
+  Stage stage("disengaged-timeslice", {}, "{slice: 10 ms}");
+  FakeClient &a = stage.open(), &b = stage.open(), &c = stage.open();
+  b.standing.waiting = true;
+  stage.at(ms(9));
+  CHECK((a.permitted == kUnlimited && b.roused == 0));
+  a.standing.outstanding = 1;
+  a.standing.waiting = true;
+  stage.at(ms(10));
+  CHECK(a.permitted == 0);
+  CHECK(b.roused == 1);
+  CHECK((a.roused == 0 && c.roused == 0));  // it is the one that closes; none of its threads waits
+  a.standing.outstanding = 0;
+  stage.at(ms(12));
+  CHECK((b.permitted == kUnlimited && b.roused == 1));
+}
+
 TEST_CASE("A client that overran its slices by more than one is passed over", "[live]") {
   Stage stage("disengaged-timeslice", {}, "{slice: 10 ms}");
   FakeClient &a = stage.open(), &b = stage.open();

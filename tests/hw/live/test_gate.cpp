@@ -1,4 +1,7 @@
 // The gate of one client, with a driver and a daemon that the tests play.
+#include <pthread.h>
+#include <time.h>
+
 #include <chrono>
 #include <deque>
 #include <thread>
@@ -197,6 +200,32 @@ TEST_CASE("A held submission rings, waits, and goes on when the permit comes", "
   thread.join();
   CHECK(process.page().held.load() == 1);
   CHECK(process.driver.in_flight() == 1);
+}
+
+TEST_CASE("A held thread sleeps, but not while its gate may open at any moment", "[live][threads]") {
+  Process process;
+  std::thread thread([&] { process.submit(process.stream); });
+  clockid_t clock{};
+  REQUIRE(pthread_getcpuclockid(thread.native_handle(), &clock) == 0);
+  const auto worked = [&] {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  REQUIRE(soon([&] { return process.page().waiting.load() == 1; }));
+  const auto asleep = [&] {
+    const auto before = worked();
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return worked() - before < std::chrono::milliseconds(3);
+  };
+  CHECK(soon(asleep));
+  process.source->permit.awake.store(monotonic_ns() + 3'600'000'000'000);
+  const auto before = worked();
+  CHECK(soon([&] { return worked() - before > std::chrono::milliseconds(20); }));
+  process.source->permit.awake.store(0);
+  CHECK(soon(asleep));
+  process.permit(kUnlimited);
+  thread.join();
 }
 
 TEST_CASE("Held threads go on unscheduled when the daemon is gone", "[live][threads]") {
