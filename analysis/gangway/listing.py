@@ -1,4 +1,4 @@
-"""What there is: policies, mechanisms and the rest, and the files that come with Gangway."""
+"""Lists of policies, mechanisms, metrics and so on, and of the files that come with Gangway."""
 
 from __future__ import annotations
 

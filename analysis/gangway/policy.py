@@ -1,4 +1,4 @@
-"""Policies in Python: a class that says whom to serve, played by the same worlds as those in C++."""
+"""Policies in Python: a class that decides who is served, played by the same worlds as policies in C++."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Parameter:
 
     @staticmethod
     def time(standard: str, least: str = '0 ns', most: str = '100 s', summary: str = '') -> Parameter:
-        """A span of time, as texts such as '2 ms'; the policy is given ns."""
+        """A time, given as text such as '2 ms'; the policy gets ns."""
         return Parameter('time', _core.duration(standard), _core.duration(least), _core.duration(most), summary=summary)
 
     @staticmethod
@@ -68,14 +68,14 @@ class Policy:
             _define(cls, name, ownership=False)
 
     def note(self, now: int, fact: Any, view: _core.View) -> None:
-        """A fact: one of gangway.facts, told apart by its type."""
+        """Handles a fact, an object of one of the types in gangway.facts."""
 
     def decide(self, now: int, view: _core.View, orders: _core.Orders) -> None:
         raise NotImplementedError(f'{type(self).__name__}.decide')
 
 
 class OwnershipPolicy(Policy, abstract=True):
-    """A policy that says whom to choose; who waits, owns the GPU and has to leave is kept for it (models/policy/README.md).
+    """A policy that only chooses; Gangway keeps track of waiting jobs, owners and evictions (models/policy/README.md).
 
     class Longest(gangway.OwnershipPolicy):
         def choose(self, now, waiting):            # facts of the jobs that wait, in the order of beginning to wait
@@ -97,12 +97,12 @@ _defined: dict[str, tuple[type[Policy], bool, str]] = {}
 
 
 def defined() -> dict[str, tuple[type[Policy], bool]]:
-    """The policies that were defined in this process, by name."""
+    """The policies defined in this process, by name."""
     return {name: (cls, ownership) for name, (cls, ownership, _) in _defined.items()}
 
 
 def define_again(name: str, cls: type[Policy], ownership: bool) -> None:
-    """Where a class came from another process: defines it here unless it is."""
+    """Defines a class that came from another process, unless it is already defined here."""
     known = _defined.get(name)
     if known is None or known[2] != _version(cls):
         _define(cls, name, ownership)
@@ -126,7 +126,7 @@ def _define(cls: type[Policy], name: str | None, ownership: bool) -> None:
 
 
 def _version(cls: type[Policy]) -> str:
-    """What tells the class from another one of its name: a hash of its code and of that of its bases. What functions elsewhere do, which
+    """The identity of the class: a hash of its code and its bases' code. What functions elsewhere do, which
     it calls, is not in it."""
     digest = hashlib.sha256()
     for base in cls.__mro__:
@@ -144,6 +144,6 @@ def _version(cls: type[Policy]) -> str:
 
 
 def _fingerprint(code: CodeType) -> bytes:
-    """Of what a function does, wherever it stands."""
+    """A hash of a function's code, independent of its place in the file."""
     constants = b''.join(_fingerprint(c) if hasattr(c, 'co_code') else repr(c).encode() for c in code.co_consts)
     return repr((code.co_code, code.co_names, code.co_varnames)).encode() + constants

@@ -68,15 +68,9 @@ class Sample {
     cost_ = std::max<std::uint64_t>(1, cost);
   }
 
-<<<<<<< HEAD
-  // Compares outputs[0, count), which are numbers first, first + 1, ... of all. `wrong(number, value)` says
-  // what differs from the reference, or nothing; several threads call it at once. All outputs, sampled or
-  // not, must have been written. Empty, or the first difference found.
-=======
   // Compares outputs[0, count), numbered from `first`. `wrong(number, value)` describes a difference from the
-  // reference; empty if equal. All outputs, sampled or not, must have been written. Returns the first
-  // difference, or empty.
->>>>>>> words
+  // reference; empty if equal. Several threads call it at once. All outputs, sampled or not, must have been
+  // written. Returns the first difference found, or empty.
   template <typename T, typename Wrong>
   std::string compare(const T* outputs, std::uint64_t first, std::uint64_t count, Wrong wrong) const {
     constexpr std::uint64_t kWorthAThread = std::uint64_t{1} << 20;

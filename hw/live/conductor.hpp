@@ -35,20 +35,12 @@ struct Standing {
 class Port {
  public:
   virtual ~Port() = default;
-<<<<<<< HEAD
-  virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, kIntercepted, or so many in flight
-  virtual void admit(std::uint64_t number) = 0;    // of an intercepted submission, and those before it
-  virtual void rouse() {}                          // its gate may open soon: waiting threads should not sleep
-  virtual Standing look() = 0;                     // after permit(0): exact
-  virtual void limit(std::optional<std::int64_t>) {}  // channels that it may have
-  virtual void ask() = 0;                             // the client's helper should look after its streams
-=======
-  virtual void permit(std::uint32_t allowed) = 0;     // 0, kUnlimited, kIntercepted, or a number in flight
-  virtual void admit(std::uint64_t number) = 0;       // admits intercepted submissions up to this number
-  virtual Standing look() = 0;                        // exact after permit(0)
+  virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, kIntercepted, or a number in flight
+  virtual void admit(std::uint64_t number) = 0;    // admits intercepted submissions up to this number
+  virtual void rouse() {}                          // the gate may open soon: waiting threads should not sleep
+  virtual Standing look() = 0;                     // exact after permit(0)
   virtual void limit(std::optional<std::int64_t>) {}  // most channels it may have
   virtual void ask() = 0;                             // asks the client's helper thread to check its streams
->>>>>>> words
   virtual void kill() = 0;
   virtual bool stopped() { return false; }  // by a signal, so that none of its threads run
 };
