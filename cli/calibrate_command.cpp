@@ -10,6 +10,7 @@
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
+#include "experiments/calibrating/pairs.hpp"
 #include "experiments/library/calibration_files.hpp"
 #include "experiments/library/library.hpp"
 #include "experiments/results/files.hpp"
@@ -24,7 +25,7 @@ namespace {
 
 struct Arguments {
   std::string world = "cuda", out, name, workload, mechanism;
-  int device = 0;
+  int device = 0, pairs = 6;
   bool force = false, answer = false;
 };
 
@@ -88,6 +89,24 @@ void measure_sharing(const Arguments& arguments, Calibration& c,
   }
 }
 
+// How well it predicts.
+void judge(const Arguments& arguments, const std::string& mechanism, Calibration& c,
+           const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop) {
+  if (arguments.pairs == 0) return;
+  progress("pairs of kernels");
+  PairsPlan plan;
+  plan.pairs = static_cast<std::size_t>(arguments.pairs);
+  plan.world = arguments.world;
+  plan.mechanism = mechanism;
+  try {
+    c.expected_error = play_pairs(c, plan, arguments.out, stop);
+  } catch (const RunError& error) {
+    if (stop) throw;
+    fmt::print(stderr, "{}note: no expected_error was measured: {}\n",
+               isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", error.what());
+  }
+}
+
 void print(const Calibration& c) {
   fmt::print("{:<38} {:<12} {:<16} {:>10} {:>6} {:>12} {:>12} {:>12}\n", "quantity", "mechanism", "kernel",
              "parameter", "count", "median/us", "+-", "p99/us");
@@ -140,12 +159,19 @@ int calibrate(const Arguments& arguments, const std::string& command) {
       measure_sharing(arguments, calibration, progress, interrupted);
       calibration.summaries = summaries_of(calibration.readings);
     }
+    const std::string name = arguments.name.empty() ? calibration.device.name : arguments.name;
+    write_descriptions(calibration, name, command, arguments.out);
+    judge(arguments, plan.mechanisms.front(), calibration, progress, interrupted);
     if (terminal) fmt::print(stderr, "\r\033[K");
-    write_calibration(calibration, arguments.name.empty() ? calibration.device.name : arguments.name, command,
-                      arguments.out);
+    write_account(calibration, name, command, arguments.out);
     print(calibration);
     fmt::print("useful share of a drain: {} (median), for kernels without one as mechanism.params.useful\n",
                calibration.useful);
+    if (const auto& e = calibration.expected_error)
+      fmt::print(
+          "expected error of NTT: {:.1f} % (median), {:.1f} % (90th percentile), by {} jobs of {} pairs of "
+          "kernels to which nothing was fitted\n",
+          100 * e->ntt_p50, 100 * e->ntt_p90, e->jobs, e->pairs);
     if (calibration.together_under_mps)
       fmt::print("under MPS two busy processes were on the GPU at once for {:.0f} % of the time\n",
                  100 * *calibration.together_under_mps);
@@ -177,6 +203,9 @@ void add_calibrate(CLI::App& app, const std::string& command, int& code) {
   sub->add_option("--mechanism", arguments->mechanism,
                   "mechanism that the files describe (default: the device's first)")
       ->type_name(value_type::kMechanism);
+  sub->add_option("--pairs", arguments->pairs,
+                  "of kernels, which are then predicted and played: the expected error (default 6)")
+      ->check(CLI::Range(0, 1000));
   sub->add_flag("--force", arguments->force, "replace a calibration");
   sub->add_flag("--answer", arguments->answer, "be one of the processes that share the device")->group("");
   sub->callback([arguments, command, &code] { code = calibrate(*arguments, command); });

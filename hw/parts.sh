@@ -3,12 +3,13 @@
 # hw/README.md has the parts.
 
 hw() {
-  local out=out/hw binaries=build/release list= chosen=() failed=()
+  local out=out/hw binaries=build/release list= seed= chosen=() failed=()
   while [ $# -gt 0 ]; do
     case "$1" in
       --out) out=$2; shift 2 ;;
       --build) binaries=$2; shift 2 ;;  # made elsewhere with -DGANGWAY_PORTABLE=ON
       --list) list=1; shift ;;
+      --seed) seed=$2; shift 2 ;;  # of the kernels, mixes and loops that are drawn
       -*) echo "dev hw: unknown option '$1'" >&2; exit 2 ;;
       *) chosen+=("$1"); shift ;;
     esac
@@ -20,6 +21,11 @@ hw() {
   if [ -n "$list" ]; then
     for name in $known; do echo "$name$([ ! -e "$out/$name.done" ] || echo ' (done)')"; done
     return
+  fi
+  [[ $seed =~ ^[0-9]*$ ]] || { echo "dev hw: --seed '$seed': expected a whole number" >&2; exit 2; }
+  if [ -e "$out/random/seed" ] && [ "${seed:-$(cat "$out/random/seed")}" != "$(cat "$out/random/seed")" ]; then
+    echo "dev hw: --seed $seed: $out has kernels drawn from seed $(cat "$out/random/seed"); another --out" >&2
+    exit 2
   fi
   nvidia-smi -L >/dev/null 2>&1 || { echo "dev hw: no NVIDIA GPU here (nvidia-smi -L says so)" >&2; exit 1; }
   [ "$binaries" != build/release ] || { need "${run_packages[@]}" "${test_packages[@]}"; build release; }
@@ -54,6 +60,15 @@ hw_parts() {
     hw_part $experiment-measure calibrate hw_play "experiments/h200/$experiment.yaml" calibration cuda
     hw_part $experiment-compare "$experiment-predict $experiment-measure" hw_compare $experiment \
       --fail-above ntt_p50=0.05,ntt_p90=0.12,antt=0.04,stp=0.04,dntt=0.12,ranking=0
+  done
+  hw_part random-draw '' hw_draw
+  hw_part calibrate-random random-draw hw_calibrate "$out/calibration-random" --workload "$out/random/random-kernels.yaml"
+  for experiment in random-open random-loops; do  # measured twice: so far is the chip from itself
+    file=$out/random/$experiment.yaml
+    hw_part $experiment-predict calibrate-random hw_play "$file" calibration-random sim
+    hw_part $experiment-measure calibrate-random hw_play "$file" calibration-random cuda
+    hw_part $experiment-again calibrate-random hw_play "$file" calibration-random cuda again
+    hw_part $experiment-compare "$experiment-predict $experiment-measure $experiment-again" hw_compare_twice $experiment
   done
   for file in experiments/chip/frs-*.yaml; do  # a calibration for each workload, once
     workload=$(hw_workload "$file")
@@ -112,9 +127,16 @@ hw_calibrate() {  # hw_calibrate FOLDER [options]
   "$binaries/gangway" calibrate --out "$folder" --name "${GANGWAY_GPU_NAME:-h200}" --force "$@"
 }
 
-# hw_play FILE CALIBRATION WORLD: with what was measured. Paths in an experiment are relative to its file.
+# Kernels, mixes and loops, from the seed that was given or one that is drawn itself.
+hw_draw() {
+  mkdir -p "$out/random"
+  [ -e "$out/random/seed" ] || echo "${seed:-$((RANDOM * 32768 + RANDOM))}" >"$out/random/seed"
+  $python experiments/random/draw.py --seed "$(cat "$out/random/seed")" "$out/random"
+}
+
+# hw_play FILE CALIBRATION WORLD [FOLDER]: with what was measured. Paths in an experiment are relative to its file.
 hw_play() {
-  local file=$1 calibration=$out/$2 world=$3 measured sets
+  local file=$1 calibration=$out/$2 world=$3 folder=${4:-$3} measured sets
   measured=$(realpath --no-symlinks --relative-to="$(dirname "$file")" "$calibration")
   sets=(--set "device=$measured/device.yaml")
   case "$(hw_workload "$file")" in
@@ -123,7 +145,7 @@ hw_play() {
   esac
   ! grep -q 'useful:' "$file" ||
     sets+=(--set "mechanism.params.useful=$(sed -n 's/^ *"useful": \([0-9.]*\),*$/\1/p' "$calibration/calibration.json")")
-  "$binaries/gangway" run "$file" --world "$world" --out "$out/$(basename "${file%.yaml}")/$world" --trace "${sets[@]}"
+  "$binaries/gangway" run "$file" --world "$world" --out "$out/$(basename "${file%.yaml}")/$folder" --trace "${sets[@]}"
 }
 
 hw_compare() {  # hw_compare EXPERIMENT [limits]
@@ -131,6 +153,13 @@ hw_compare() {  # hw_compare EXPERIMENT [limits]
   shift
   "$binaries/gangway" compare "$folder/sim" "$folder/cuda" --json >"$folder/compare.json" &&
     "$binaries/gangway" compare "$folder/sim" "$folder/cuda" "$@"
+}
+
+# Also what the device was the first time against the second.
+hw_compare_twice() {
+  local folder=$out/$1
+  "$binaries/gangway" compare "$folder/cuda" "$folder/again" --json >"$folder/again.json" &&
+    "$binaries/gangway" compare "$folder/cuda" "$folder/again" && hw_compare "$1"
 }
 
 hw_rules() {  # the experiments that show a rule each

@@ -22,6 +22,24 @@ struct BlockException {
   Duration length;
 };
 
+// An eviction of a kernel's preemptible form, as measured; times count from the launch's first block.
+struct MeasuredEviction {
+  Duration ordered, gone;
+  Duration work;  // of the kernel's time, what was done by then
+};
+
+// What launches of a kernel's preemptible form take, as measured.
+struct MeasuredLaunches {
+  std::optional<Duration> launch;        // from the order to the first block where the GPU ran another kernel
+                                         // before; none: as any launch on the device
+  std::optional<Duration> pending_work;  // read when it has left; none: as on the device
+  Duration after_another;                // so much longer does such a launch run
+  Duration each;             // of the kernel's time, what each launch takes however few its block-tasks
+  std::int64_t in_step = 0;  // block-tasks that begin and end together; 0: they end evenly over the time
+  std::int64_t near = 1;     // an eviction is like one of so many, ordered at about the same time
+  std::vector<MeasuredEviction> evictions;  // by the time of the order; none: as the mechanism says
+};
+
 struct Kernel {
   Origin origin;  // position in the file, for errors
   std::string name;
@@ -36,18 +54,19 @@ struct Kernel {
   std::optional<Duration>
       eviction_delay;            // measured, from the order to the last block gone (FRS paper, VI-B)
   std::optional<double> useful;  // useful share of its drain; none: its mechanism's
-  std::optional<Duration> block_task_length;  // how long a block works on one block-task
-  std::uint32_t channel = 0;                  // index of its client's channel, for self-submitting clients
-  std::optional<std::uint32_t> never_ends;    // from this job on it never ends
-  std::optional<Duration> trapped_gap;        // replaces `gap` if the client's last submission trapped
-  std::optional<Duration> trapped_time;       // replaces `time` if the client's last submission trapped
-  Duration gap;                               // of the client's host thread, before submitting the kernel
-  Duration host_work;                         // of the client's host thread, from the launch on
-  std::int64_t registers = 0;                 // per thread; 0: does not limit residency
-  Bytes shared_memory;                        // per block
-  std::vector<BlockException> exceptions;     // by job and block; for native clients
-  std::shared_ptr<const KernelCode> code;     // what the real worlds run; none: they throttle for its time
-  std::string code_text;                      // as in files
+  std::shared_ptr<const MeasuredLaunches> measured;  // none: each launch takes its share of the time
+  std::optional<Duration> block_task_length;         // how long a block works on one block-task
+  std::uint32_t channel = 0;                // index of its client's channel, for self-submitting clients
+  std::optional<std::uint32_t> never_ends;  // from this job on it never ends
+  std::optional<Duration> trapped_gap;      // replaces `gap` if the client's last submission trapped
+  std::optional<Duration> trapped_time;     // replaces `time` if the client's last submission trapped
+  Duration gap;                             // of the client's host thread, before submitting the kernel
+  Duration host_work;                       // of the client's host thread, from the launch on
+  std::int64_t registers = 0;               // per thread; 0: does not limit residency
+  Bytes shared_memory;                      // per block
+  std::vector<BlockException> exceptions;   // by job and block; for native clients
+  std::shared_ptr<const KernelCode> code;   // what the real worlds run; none: they throttle for its time
+  std::string code_text;                    // as in files
 
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   Duration transformed() const;  // of the preemptible form, without jitter

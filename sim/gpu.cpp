@@ -7,15 +7,40 @@ namespace {
 
 std::int64_t waves(BlockCount blocks, std::int64_t wave) { return (blocks.count + wave - 1) / wave; }
 
-// `wave`: blocks that end together, or 0.
-Duration busy_time(const RunningKernel& kernel, BlockRange range, std::int64_t wave) {
-  const BlockCount tasks = range.last - range.first;
-  if (wave == 0) return {mul_div_ceil(tasks.count, kernel.time.ns, kernel.block_tasks.count)};
-  return {mul_div_floor(waves(tasks, wave), wave_length(kernel, wave).ns, 1)};
+// Of the kernel's time, what launches take however few their block-tasks.
+Duration of_each(const RunningKernel& kernel, const CommandDelays& delays) {
+  return delays.measured != nullptr ? std::min(delays.measured->each, kernel.time) : Duration{};
 }
 
-BlockCount block_tasks_in(Duration work, const RunningKernel& kernel) {
-  return {mul_div_floor(work.ns, kernel.block_tasks.count, kernel.time.ns)};
+Duration busy_time(const RunningKernel& kernel, BlockRange range, const CommandDelays& delays) {
+  const BlockCount tasks = range.last - range.first;
+  if (delays.wave > 0)
+    return {mul_div_floor(waves(tasks, delays.wave), wave_length(kernel, delays.wave).ns, 1)};
+  const Duration each = of_each(kernel, delays), even = kernel.time - each;
+  if (const std::int64_t together = delays.measured != nullptr ? delays.measured->in_step : 0; together > 0)
+    return each +
+           Duration{mul_div_ceil(waves(tasks, together), even.ns, waves(kernel.block_tasks, together))};
+  return each + Duration{mul_div_ceil(tasks.count, even.ns, kernel.block_tasks.count)};
+}
+
+BlockCount block_tasks_in(Duration work, const RunningKernel& kernel, const CommandDelays& delays) {
+  const Duration even = kernel.time - of_each(kernel, delays);
+  if (even.ns == 0) return kernel.block_tasks;
+  return {mul_div_floor(work.ns, kernel.block_tasks.count, even.ns)};
+}
+
+// Of those whose orders were nearest to `at`, after the first block's start.
+const MeasuredEviction& like(const MeasuredLaunches& measured, Duration at, double drawn) {
+  const auto& all = measured.evictions;
+  const auto later = std::lower_bound(all.begin(), all.end(), at,
+                                      [](const MeasuredEviction& e, Duration d) { return e.ordered < d; });
+  auto first = later, last = later;
+  while (last - first < measured.near)
+    if (last == all.end() || (first != all.begin() && at - (first - 1)->ordered <= last->ordered - at))
+      --first;
+    else
+      ++last;
+  return *(first + static_cast<std::ptrdiff_t>(drawn * static_cast<double>(measured.near)));
 }
 
 }  // namespace
@@ -25,14 +50,26 @@ Duration wave_length(const RunningKernel& kernel, std::int64_t wave) {
 }
 
 const Gpu::ResidentLaunch& Gpu::launch(const Launch& launch, const CommandDelays& delays, Duration wait) {
-  const Time started = launch.ordered + wait + delays.launch;
+  const std::pair kernel(launch.kernel.job.client, launch.kernel.index);
+  const bool another = std::exchange(last_, kernel) != kernel;
+  Duration command = delays.launch, longer;
+  if (another && delays.measured != nullptr) {
+    command = delays.measured->launch.value_or(command);
+    longer = delays.measured->after_another;
+  }
+  const Time started = launch.ordered + wait + command;
   resident_ =
-      ResidentLaunch{&launch, &delays, started, started + busy_time(launch.kernel, launch.range, delays.wave),
-                     launch.range.last};
+      ResidentLaunch{&launch, &delays, started,
+                     started + busy_time(launch.kernel, launch.range, delays) + longer, launch.range.last};
   return *resident_;
 }
 
-bool Gpu::evict(Time now) {
+void Gpu::reset() {
+  resident_.reset();
+  last_.reset();
+}
+
+bool Gpu::evict(Time now, double drawn) {
   if (resident_->delays->wave > 0) return false;
   const CommandDelays& delays = *resident_->delays;
   const BlockCount first = resident_->launch->range.first;
@@ -42,10 +79,30 @@ bool Gpu::evict(Time now) {
     resident_->gone = resident_->started + claims_of_rest();
     return true;
   }
+  if (delays.measured != nullptr && !delays.measured->evictions.empty())
+    return evict_as_measured(now, seen, drawn);
   if (resident_->gone <= seen + delays.drain_work) return false;  // done before the drain would end
-  resident_->done =
-      first + block_tasks_in((seen - resident_->started) + delays.drain_work, resident_->launch->kernel);
+  const BlockCount done = first + block_tasks_in((seen - resident_->started) + delays.drain_work,
+                                                 resident_->launch->kernel, delays);
+  if (done >= resident_->launch->range.last) return false;  // as where the last rounds are not full
+  resident_->done = done;
   resident_->gone = std::min(resident_->gone, seen + delays.drain + claims_of_rest());
+  return true;
+}
+
+bool Gpu::evict_as_measured(Time now, Time seen, double drawn) {
+  if (resident_->gone <= seen) return false;
+  const CommandDelays& delays = *resident_->delays;
+  const BlockRange range = resident_->launch->range;
+  const Duration at = now - resident_->started;
+  const MeasuredEviction& other = like(*delays.measured, at, drawn);
+  const Duration work = at + scaled_down(other.work - other.ordered, delays.scale);
+  const BlockCount done =
+      range.first + block_tasks_in(std::max(work, Duration{}), resident_->launch->kernel, delays);
+  if (done >= range.last) return false;  // the last are claimed before the flag is seen
+  resident_->done = done;
+  const Time gone = now + scaled_down(other.gone - other.ordered, delays.scale);
+  resident_->gone = std::min(resident_->gone, std::max(gone, resident_->started) + claims_of_rest());
   return true;
 }
 
@@ -66,8 +123,8 @@ void Gpu::placed(Time now, std::int64_t running) {
   worked_ += static_cast<BlockTime>(running_) * (now - since_).ns;
   since_ = now;
   running_ = running;
-  const BlockTime all =
-      static_cast<BlockTime>(blocks_) * busy_time(resident_->launch->kernel, resident_->launch->range, 0).ns;
+  const Duration alone = busy_time(resident_->launch->kernel, resident_->launch->range, *resident_->delays);
+  const BlockTime all = static_cast<BlockTime>(blocks_) * alone.ns;
   resident_->gone = now + Duration{static_cast<std::int64_t>((all - worked_ + running - 1) / running)};
 }
 
@@ -80,8 +137,10 @@ bool Gpu::flag_seen(Time now) {
   const CommandDelays& delays = *resident_->delays;
   if (resident_->gone <= now + delays.drain_work) return false;
   const BlockTime work = worked_ + static_cast<BlockTime>(running_) * ((now - since_) + delays.drain_work).ns;
-  resident_->done = resident_->launch->range.first +
-                    block_tasks_in({static_cast<std::int64_t>(work / blocks_)}, resident_->launch->kernel);
+  const BlockRange range = resident_->launch->range;
+  const BlockCount done = range.first + block_tasks_in({static_cast<std::int64_t>(work / blocks_)},
+                                                       resident_->launch->kernel, delays);
+  resident_->done = std::min(done, range.last);
   resident_->gone = std::min(resident_->gone, now + delays.drain + claims_of_rest());
   return true;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
@@ -36,9 +37,11 @@ class Gpu {
   // delay until the client's host thread gives the command.
   const ResidentLaunch& launch(const Launch& launch, const CommandDelays& delays, Duration wait = {});
   // Orders an eviction, once per launch whose last block runs. Returns whether its end changed; false if it
-  // cannot be evicted.
-  bool evict(Time now);
+  // cannot be evicted. `drawn`, from 0 to below 1, chooses among measured evictions.
+  bool evict(Time now, double drawn);
   void release() { resident_.reset(); }
+  // Nothing was on the GPU before.
+  void reset();
 
   // On a shared device: the launch's first blocks come later than its command. Until then it neither starts
   // nor ends.
@@ -50,13 +53,15 @@ class Gpu {
 
  private:
   Duration claims_of_rest() const;
+  bool evict_as_measured(Time now, Time seen, double drawn);
 
   __extension__ using BlockTime = __int128;  // block nanoseconds
 
   std::optional<ResidentLaunch> resident_;
-  std::int64_t blocks_ = 1;   // of a shared launch, in total
-  std::int64_t running_ = 0;  // of these, now running
-  BlockTime worked_ = 0;      // up to since_
+  std::optional<std::pair<ClientId, std::uint32_t>> last_;  // the kernel that is or was on it
+  std::int64_t blocks_ = 1;                                 // of a shared launch, in total
+  std::int64_t running_ = 0;                                // of these, now running
+  BlockTime worked_ = 0;                                    // up to since_
   Time since_;
 };
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/random.hpp"
+
 namespace gangway {
 namespace {
 
@@ -50,7 +52,8 @@ void SimulatedWorld::share_device(bool all_native) {
 void SimulatedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) {
   if (policy.needs().has(Capability::native) && !all_native_) share_device(true);
   moves_memory_ = policy.needs().has(Capability::memory);
-  for (Gpu& gpu : gpus_) gpu.release();
+  for (Gpu& gpu : gpus_) gpu.reset();
+  seed_ = seed;
   moves_.reset();
   copies_.reset();
   if (device_) device_->reset(seed);
@@ -231,8 +234,19 @@ void SimulatedWorld::displace(const Launch& launch) {
   const CommandDelays& delays = *gpu.resident().delays;
   if (device_ && delays.wave == 0)
     device_->evict(push(now_ + delays.seen, kFlagSeen));
-  else if (gpu.evict(now_))
+  else if (gpu.evict(now_, drawn_for(launch)))
     gone_events_[launch.gpu.index] = push(gpu.resident().gone, kGone, launch.gpu.index);
+}
+
+// The same under every policy that evicts the job there.
+double SimulatedWorld::drawn_for(const Launch& launch) const {
+  const MeasuredLaunches* measured = gpus_[launch.gpu.index].resident().delays->measured;
+  if (measured == nullptr || measured->near == 1) return 0;
+  const JobId job = launch.kernel.job;
+  return Stream(seed_.seed, "eviction",
+                {seed_.replication, seed_.permutation, job.client.index, job.number, launch.kernel.index,
+                 static_cast<std::uint64_t>(launch.range.first.count)})
+      .uniform();
 }
 
 void SimulatedWorld::started(std::uint32_t gpu) {

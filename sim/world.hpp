@@ -112,9 +112,11 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
   void gone(std::uint32_t gpu);
   void report(std::uint32_t gpu);
   void flag_seen(std::uint64_t event);
+  double drawn_for(const Launch& launch) const;
   void share_device(bool all_native);
   bool is_native(ClientId client) const { return device_ && device_->is_native(client); }
 
+  RunSeed seed_;
   std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
   HostThreads hosts_;
   std::vector<Gpu> gpus_;

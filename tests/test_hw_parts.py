@@ -26,7 +26,7 @@ if words[0] == "calibrate":
         sys.exit("error: no device")
     out.mkdir(parents=True, exist_ok=True)
     shutil.copy("models/devices/h100.yaml", out / "device.yaml")
-    shutil.copy("workloads/" + workload + ".yaml", out / "workload.yaml")
+    shutil.copy(workload if workload.endswith(".yaml") else "workloads/" + workload + ".yaml", out / "workload.yaml")
     kernels = json.loads(pathlib.Path({kernels!r}).read_text())
     (out / "calibration.json").write_text(json.dumps(kernels, indent=1))
     shutil.copy("experiments/recorded/h200/calibration/samples.csv", out)
@@ -112,6 +112,23 @@ class Parts(unittest.TestCase):
         measured, described = self.calls()[1:3]
         self.assertRegex(measured, r"effisha-fig10.yaml .*--set device=\S*calibration/device.yaml --set workload=\S*calibration/workload.yaml$")
         self.assertRegex(described, r"effisha-fig13.yaml .*--set device=\S*calibration/device.yaml$")
+
+    def test_random_kernels_are_drawn_from_a_seed_and_measured_twice(self):
+        steps = ("predict", "measure", "again", "compare")
+        parts = ["random-draw", "calibrate-random", *(f"random-{what}-{step}" for what in ("open", "loops") for step in steps)]
+        done = self.hw("--seed", "3", *parts)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        manifest = json.loads((self.out / "random-open/again/manifest.json").read_text())
+        self.assertIn("seed 3", manifest["configuration"]["title"])
+        page = (self.out / "report.md").read_text()
+        self.assertEqual(page.count("single jobs differs from a second measurement by 0.0 %"), 2)
+        self.assertIn("the mean response of a client under a policy by ", page)
+        first = (self.out / "random/random-kernels.yaml").read_text()
+        other = self.hw("--seed", "4", "random-draw")
+        self.assertEqual(other.returncode, 2)
+        self.assertIn("has kernels drawn from seed 3; another --out", other.stderr)
+        self.assertEqual((self.out / "random/random-kernels.yaml").read_text(), first)
+        self.assertEqual(self.hw("--seed", "x", "random-draw").returncode, 2)
 
     def test_a_part_that_fails_holds_up_those_that_need_it_and_no_others(self):
         self.broken.write_text("")

@@ -10,6 +10,7 @@
 #include "workloads/client_recording.hpp"
 #include "workloads/client_terms.hpp"
 #include "workloads/load.hpp"
+#include "workloads/measured.hpp"
 #include "workloads/repeat.hpp"
 #include "workloads/variables.hpp"
 
@@ -162,6 +163,7 @@ void read_kernels(const Field& field, std::vector<Kernel>& kernels) {
   if (auto shared = m.maybe("shared_memory")) kernel.shared_memory = shared->bytes();
   kernel.eviction_delay = m.maybe_duration("eviction_delay", 0_ns);
   if (auto useful = m.maybe("useful")) kernel.useful = useful->number(0, 1);
+  if (auto measured = m.maybe("measured")) kernel.measured = read_measured(*measured, kernel);
   kernel.block_task_length = m.maybe_duration("block_task_length", 1_ns);
   if (kernel.eviction_delay && kernel.block_task_length)
     field.fail("both eviction_delay and block_task_length", "one of them");

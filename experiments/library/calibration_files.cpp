@@ -28,7 +28,9 @@ std::string source_text(const Calibration& c, const std::string& command) {
 }
 
 Node engine(const CopyEngine& e) {
-  return yaml_mapping({{"bandwidth", bandwidth_text(e.bandwidth)}, {"latency", to_text(e.latency)}});
+  Node engine = yaml_mapping({{"bandwidth", bandwidth_text(e.bandwidth)}, {"latency", to_text(e.latency)}});
+  if (e.both_ways < 1) engine.put("both_ways", yaml_text(to_text(e.both_ways)));
+  return engine;
 }
 
 std::string device_text(const Calibration& c, const std::string& name, const std::string& source) {
@@ -74,22 +76,21 @@ std::string device_text(const Calibration& c, const std::string& name, const std
        {"time_slice", "Between contexts of two processes without MPS; rules: sim/recorded/README.md."}});
 }
 
-Node measured(const Kernel& k) {
-  Node kernel = yaml_mapping({{"name", k.name}});
-  kernel.put("code", parse_yaml(k.code_text, "code"));
-  kernel.put("block_tasks", yaml_text(k.block_tasks.count));
-  std::vector<Node> sides;
-  for (const auto side : k.block) sides.push_back(yaml_text(std::int64_t{side}));
-  kernel.put("block", yaml_list(std::move(sides)));
-  kernel.put("time", yaml_text(to_text(k.time)));
-  kernel.put("transformation_overhead", yaml_text(to_text(k.transformation_overhead)));
-  if (k.registers > 0) {
-    kernel.put("registers", yaml_text(std::int64_t{k.registers}));
-    kernel.put("shared_memory", yaml_text(to_text(k.shared_memory)));
-  }
-  if (k.eviction_delay) kernel.put("eviction_delay", yaml_text(to_text(*k.eviction_delay)));
-  if (k.useful) kernel.put("useful", yaml_text(to_text(*k.useful)));
-  return kernel;
+Node launches(const MeasuredLaunches& m) {
+  Node node = yaml_mapping({});
+  if (m.launch) node.put("launch", yaml_text(to_text(*m.launch)));
+  if (m.pending_work) node.put("pending_work", yaml_text(to_text(*m.pending_work)));
+  node.put("after_another", yaml_text(to_text(m.after_another)));
+  node.put("each_launch", yaml_text(to_text(m.each)));
+  if (m.in_step > 0) node.put("in_step", yaml_text(m.in_step));
+  if (m.evictions.empty()) return node;
+  node.put("near", yaml_text(m.near));
+  std::vector<Node> evictions;
+  for (const MeasuredEviction& e : m.evictions)
+    evictions.push_back(
+        yaml_list({yaml_text(to_text(e.ordered)), yaml_text(to_text(e.gone)), yaml_text(to_text(e.work))}));
+  node.put("evictions", yaml_list(std::move(evictions)));
+  return node;
 }
 
 std::string workload_text(const Calibration& c, const std::string& name, const std::string& source) {
@@ -99,7 +100,7 @@ std::string workload_text(const Calibration& c, const std::string& name, const s
   std::vector<Node> clients;
   for (const Client& client : c.clients) {
     std::vector<Node> kernels;
-    for (const Kernel& kernel : client.kernels) kernels.push_back(measured(kernel));
+    for (const Kernel& kernel : client.kernels) kernels.push_back(measured_kernel(kernel));
     clients.push_back(yaml_mapping({{"name", client.name}}));
     clients.back().put("kernels", yaml_list(std::move(kernels)));
   }
@@ -107,7 +108,8 @@ std::string workload_text(const Calibration& c, const std::string& name, const s
   return to_yaml(
       root, {{"", fmt::format("Every kernel measured alone. The eviction delay is the median over random "
                               "moments, `useful` the share of its drain that did\nuseful work ({}: the "
-                              "median of all).",
+                              "median of all). measured: launches behind another kernel's, and evictions: "
+                              "order, end and work,\nfrom the launch's first block.",
                               c.useful)}});
 }
 
@@ -135,6 +137,12 @@ std::string json_text(const Calibration& c, const std::string& name, const std::
             {"useful", c.useful},
             {"unit", "ns"}};
   if (c.together_under_mps) json["together_under_mps"] = *c.together_under_mps;
+  if (const auto& e = c.expected_error)
+    json["expected_error"] = {{"pairs", e->pairs},
+                              {"jobs", e->jobs},
+                              {"ntt_p50", e->ntt_p50},
+                              {"ntt_p90", e->ntt_p90},
+                              {"ntt_bias", e->ntt_bias}};
   for (const FormsOfKernel& f : c.forms)
     json["kernels"].push_back({{"kernel", f.kernel},
                                {"block_tasks", f.block_tasks.count},
@@ -178,19 +186,42 @@ std::string samples_text(const Calibration& c) {
 
 }  // namespace
 
+Node measured_kernel(const Kernel& k) {
+  Node kernel = yaml_mapping({{"name", k.name}});
+  kernel.put("code", parse_yaml(k.code_text, "code"));
+  kernel.put("block_tasks", yaml_text(k.block_tasks.count));
+  std::vector<Node> sides;
+  for (const auto side : k.block) sides.push_back(yaml_text(std::int64_t{side}));
+  kernel.put("block", yaml_list(std::move(sides)));
+  kernel.put("time", yaml_text(to_text(k.time)));
+  kernel.put("transformation_overhead", yaml_text(to_text(k.transformation_overhead)));
+  if (k.registers > 0) {
+    kernel.put("registers", yaml_text(std::int64_t{k.registers}));
+    kernel.put("shared_memory", yaml_text(to_text(k.shared_memory)));
+  }
+  if (k.eviction_delay) kernel.put("eviction_delay", yaml_text(to_text(*k.eviction_delay)));
+  if (k.useful) kernel.put("useful", yaml_text(to_text(*k.useful)));
+  if (k.measured) kernel.put("measured", launches(*k.measured));
+  return kernel;
+}
+
 bool holds_calibration(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / "calibration.json");
 }
 
-void write_calibration(const Calibration& c, const std::string& name, const std::string& command,
-                       const std::filesystem::path& folder) {
+void write_descriptions(const Calibration& c, const std::string& name, const std::string& command,
+                        const std::filesystem::path& folder) {
   make_folder(folder);
   std::filesystem::remove(folder / "calibration.json");  // so that it never stands beside files of another
   const std::string source = source_text(c, command);
   write_file(folder / "samples.csv", samples_text(c));
   write_file(folder / "device.yaml", device_text(c, name, source));
   write_file(folder / "workload.yaml", workload_text(c, name, source));
-  write_file(folder / "calibration.json", json_text(c, name, command));  // last: the others are there
+}
+
+void write_account(const Calibration& c, const std::string& name, const std::string& command,
+                   const std::filesystem::path& folder) {
+  write_file(folder / "calibration.json", json_text(c, name, command));
 }
 
 }  // namespace gangway

@@ -6,13 +6,19 @@
 #include <string>
 
 #include "hw/calibration/calibration.hpp"
+#include "models/input/field.hpp"
 
 namespace gangway {
 
-// Writes the four files into the folder. `name`: of the device; `command`: their origin. Throws RunError if a
-// file cannot be written.
-void write_calibration(const Calibration& calibration, const std::string& name, const std::string& command,
-                       const std::filesystem::path& folder);
+// Writes the first three of them, or then the last one, into the folder. `name` becomes the device's,
+// `command` says where they come from. Throw RunError when a file cannot be written.
+void write_descriptions(const Calibration& calibration, const std::string& name, const std::string& command,
+                        const std::filesystem::path& folder);
+void write_account(const Calibration& calibration, const std::string& name, const std::string& command,
+                   const std::filesystem::path& folder);
+
+// A measured kernel as workload files have it.
+Node measured_kernel(const Kernel& kernel);
 
 // Whether the folder contains a calibration.
 bool holds_calibration(const std::filesystem::path& folder);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hw/calibration/fitted.hpp"
+#include "hw/calibration/launches.hpp"
 #include "hw/calibration/measurements.hpp"
 #include "hw/calibration/polls.hpp"
 #include "hw/calibration/rounded.hpp"
@@ -79,6 +80,8 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
     progress("copies");
     measure_copies(bench, plan, "copy h2d", CopyDirection::to_device);
     measure_copies(bench, plan, "copy d2h", CopyDirection::to_host);
+    measure_copies_both_ways(bench, plan);
+    measure_commands_beside_copies(bench, plan, {0, 0});
   }
   if (entry.poll_probe != nullptr) {
     progress("polls");
@@ -88,15 +91,20 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
   const std::string& mechanism = plan.mechanisms.front();
   for (std::size_t number = 0; number < plan.clients.size(); ++number) {
     const Client& client = plan.clients[number];  // one at a time: only one problem's memory is needed
-    Bench bench(entry, c.device, {client}, mechanism, plan.seed, c, stop);
+    Bench bench(entry, c.device, {client, another_kernel(entry, plan.largest_copy / 4)}, mechanism, plan.seed,
+                c, stop);
     for (std::uint32_t k = 0; k < client.kernels.size(); ++k) {
       progress("kernel " + label(client, client.kernels[k]));
       describe_forms(bench, c, number, k);
+      c.persistent_blocks[label(client, client.kernels[k])] = bench.device().probes().blocks({0, k});
       warm_up(bench, {plan.warm_up.ns / 5});
       measure_times(bench, plan, {0, k});
       measure_block_tasks(bench, {0, k});
+      measure_after_another(bench, plan, {0, k});
+      measure_rests(bench, plan, {0, k});
       measure_evictions(bench, plan, {0, k},
                         median_of(c, "transformed", mechanism, label(client, client.kernels[k])));
+      measure_beside_copies(bench, plan, {0, k});
     }
   }
   c.device.commands.launch = rounded(median_of(c, "launch", mechanism, ""));
@@ -106,6 +114,8 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
   c.device.commands.evict = rounded(median(beside_shortest(c, mechanism)));
   c.device.h2d = fit_copies(c, "copy h2d");
   c.device.d2h = fit_copies(c, "copy d2h");
+  c.device.h2d.both_ways = speed_both_ways(c, "copy h2d both ways", c.device.h2d);
+  c.device.d2h.both_ways = speed_both_ways(c, "copy d2h both ways", c.device.d2h);
   describe_kernels(c, mechanism, c.device.commands.evict);
   c.summaries = summaries_of(c.readings);
   return c;

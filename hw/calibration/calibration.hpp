@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,9 +46,17 @@ struct FormsOfKernel {
   KernelForms forms;
 };
 
+// How far predictions of runs are from these, to which nothing was fitted: relative errors of the NTT of
+// their jobs, as in experiments/comparing/compare.hpp.
+struct ExpectedError {
+  std::size_t pairs = 0, jobs = 0;
+  double ntt_p50 = 0, ntt_p90 = 0, ntt_bias = 0;
+};
+
 struct Calibration {
   Device device;
   std::vector<FormsOfKernel> forms;
+  std::map<std::string, std::int64_t> persistent_blocks;  // of a launch, by kernel as in readings
   std::vector<Client> clients;  // measured kernels with their times; one client per given client
   double useful = 0.5;          // share of a drain that does useful work, over all kernels
   std::vector<Reading> readings;
@@ -55,6 +64,7 @@ struct Calibration {
   std::vector<Line> lines;
   std::optional<double> together_under_mps;  // time_together() of two busy contexts
   Machine machine;
+  std::optional<ExpectedError> expected_error;  // none: not measured
 };
 
 struct CalibrationPlan {
@@ -63,7 +73,9 @@ struct CalibrationPlan {
   std::vector<std::string> mechanisms;  // at least one; files describe the first
   std::vector<Duration> lengths;        // nominal block-task lengths for eviction delays
   int most = 60;                        // readings of a kernel's time, unless settled earlier
-  int evictions = 60;                   // of each kernel, at random moments
+  int launches = 24;                    // of each kernel, behind another one, whole and of a rest
+  int evictions = 120;                  // of each kernel, at moments that cover its time
+  int beside_copies = 4;                // launches of each kernel, in each direction
   int commands = 300;                   // launches and evictions of throttle kernels
   int polls = 15;                       // per number of blocks and of pieces of work
   double settled = 0.003;               // stop when half the median's interval is below this share of it

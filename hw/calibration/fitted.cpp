@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "hw/calibration/bench.hpp"
+#include "hw/calibration/launches.hpp"
 #include "hw/calibration/measurements.hpp"
 #include "hw/calibration/rounded.hpp"
 #include "models/fit/location.hpp"
@@ -48,6 +49,16 @@ CopyEngine fit_copies(Calibration& c, const char* quantity) {
   const double per_byte = std::max(fit.parameters[1].value, 1e-9);
   return {Bandwidth{std::max<std::int64_t>(1, std::llround(1e9 / per_byte))},
           rounded(fit.parameters[0].value)};
+}
+
+double speed_both_ways(const Calibration& c, const char* quantity, const CopyEngine& alone) {
+  std::vector<double> speeds;
+  for (const Reading& r : c.readings)
+    if (r.quantity == quantity)
+      speeds.push_back(static_cast<double>(transfer_time(Bytes{r.parameter}, alone.bandwidth).ns) /
+                       std::max(r.value - static_cast<double>(alone.latency.ns), 1.0));
+  // So that the file stays readable; below any interval.
+  return std::clamp(std::round(median(speeds) * 1e3) / 1e3, 0.01, 1.0);
 }
 
 double median_of(const Calibration& c, const std::string& quantity, const std::string& mechanism,
@@ -106,6 +117,8 @@ void describe_kernels(Calibration& c, const std::string& mechanism, Duration see
       kernel.eviction_delay.reset();
       kernel.useful.reset();
       kernel.block_task_length.reset();
+      const SeenLaunches seen_of_it = seen_launches(c, mechanism, name, kernel);
+      kernel.measured = std::make_shared<const MeasuredLaunches>(described(seen_of_it));
       const auto delays = values(c, "eviction", mechanism, name);
       if (delays.empty()) continue;  // all block-tasks are claimed at once
       kernel.eviction_delay = rounded(median(delays));
@@ -121,7 +134,8 @@ void describe_kernels(Calibration& c, const std::string& mechanism, Duration see
 std::vector<Summary> summaries_of(const std::vector<Reading>& readings) {
   std::map<std::tuple<std::string, std::string, std::string, std::int64_t>, std::vector<double>> groups;
   for (const Reading& r : readings)
-    groups[{r.quantity, r.mechanism, r.kernel, r.parameter}].push_back(r.value);
+    if (r.quantity != kRestOfKernel)
+      groups[{r.quantity, r.mechanism, r.kernel, r.parameter}].push_back(r.value);
   std::vector<Summary> summaries;
   for (const auto& [key, values] : groups) {
     const auto& [quantity, mechanism, kernel, parameter] = key;

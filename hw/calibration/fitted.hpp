@@ -15,6 +15,9 @@ double median_of(const Calibration& c, const std::string& quantity, const std::s
 // Also adds the fitted line to the calibration.
 CopyEngine fit_copies(Calibration& c, const char* quantity);
 
+// The share of its speed `alone` that a copy has while another one goes the other way.
+double speed_both_ways(const Calibration& c, const char* quantity, const CopyEngine& alone);
+
 // Adds the line: eviction delay = fixed cost + slope * longest block-task.
 void fit_evictions(Calibration& c, const std::string& mechanism);
 

@@ -57,22 +57,6 @@ void measure_block_tasks(Bench& bench, KernelIndex k) {
     bench.read("block-task", k, 0, observed.lengths[i]);
 }
 
-void measure_evictions(Bench& bench, const CalibrationPlan& plan, KernelIndex k, double transformed) {
-  const double tasks = static_cast<double>(bench.kernel(k).block_tasks.count);
-  for (int i = 0; i < plan.evictions; ++i) {
-    const auto l = bench.launch(k);
-    bench.pause(rounded(transformed * (0.05 + 0.85 * bench.random().uniform())));
-    const auto ordered = HostClock::now();
-    bench.device().launches().evict();
-    const auto o = bench.over();
-    if (o.done == bench.kernel(k).block_tasks) continue;  // it had ended before
-    bench.read("eviction", k, 0, o.gone - ordered);
-    const double work = static_cast<double>(o.done.count) / tasks * transformed;
-    bench.read("work after an eviction's order", k, 0,
-               rounded(work - static_cast<double>((ordered - l.started).ns)));
-  }
-}
-
 // --- Commands ---
 
 void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
@@ -138,6 +122,43 @@ void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quant
       const auto ended = bench.wait([&] { return bench.device().copies().copied(direction); });
       if (i >= 5) bench.read_copy(quantity, size, ended - began);
     }
+}
+
+void measure_copies_both_ways(Bench& bench, const CalibrationPlan& plan) {
+  auto& copies = bench.device().copies();
+  for (const CopyDirection direction : {CopyDirection::to_device, CopyDirection::to_host}) {
+    const bool in = direction == CopyDirection::to_device;
+    const CopyDirection other = in ? CopyDirection::to_host : CopyDirection::to_device;
+    for (std::size_t i = 0; i < kFewestReadings; ++i) {
+      copies.copy(other, Bytes{plan.largest_copy});
+      const auto began = HostClock::now();
+      copies.copy(direction, Bytes{plan.largest_copy / 4});
+      const auto ended = bench.wait([&] { return copies.copied(direction); });
+      bench.wait([&] { return copies.copied(other); });
+      bench.read_copy(in ? "copy h2d both ways" : "copy d2h both ways", plan.largest_copy / 4, ended - began);
+    }
+  }
+}
+
+void measure_commands_beside_copies(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
+  auto& copies = bench.device().copies();
+  for (const CopyDirection direction : {CopyDirection::to_device, CopyDirection::to_host}) {
+    const std::string beside =
+        direction == CopyDirection::to_device ? " beside copy h2d" : " beside copy d2h";
+    for (int i = 0; i < plan.commands / 10; ++i) {
+      copies.copy(direction, Bytes{plan.largest_copy});
+      bench.pause(50'000_ns);
+      const auto l = bench.launch(k);
+      bench.pause(100'000_ns);
+      const auto ordered = HostClock::now();
+      bench.device().launches().evict();
+      const auto o = bench.over();
+      bench.wait([&] { return copies.copied(direction); });
+      bench.read("launch" + beside, k, 0, l.started - l.ordered);
+      bench.read("eviction" + beside, k, 0, o.gone - ordered);
+      bench.read("pending work" + beside, k, 0, o.known - o.gone);
+    }
+  }
 }
 
 }  // namespace gangway

@@ -15,8 +15,6 @@ void warm_up(Bench& bench, Duration length);
 void describe_forms(Bench& bench, Calibration& c, std::size_t client, std::uint32_t number);
 void measure_times(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 void measure_block_tasks(Bench& bench, KernelIndex k);
-// Evicts at random moments within `transformed` ns: delay, and its useful part.
-void measure_evictions(Bench& bench, const CalibrationPlan& plan, KernelIndex k, double transformed);
 
 // Of the device, with throttle kernels.
 void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
@@ -24,5 +22,8 @@ void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 // do not run in step, also less the longest block-task of such launches.
 void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, Duration length);
 void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quantity, CopyDirection direction);
+// Copies while a longer one goes the other way; and commands while a copy is under way.
+void measure_copies_both_ways(Bench& bench, const CalibrationPlan& plan);
+void measure_commands_beside_copies(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 
 }  // namespace gangway

@@ -14,12 +14,17 @@ CommandDelays FlagMechanism::delays(const Kernel& kernel, const Device& device) 
   }
   seen = scaled_down(seen, scale_);
   drain = scaled_down(drain, scale_);
-  return {device.commands.launch,
-          seen,
-          drain,
-          scaled_down(drain, kernel.useful.value_or(useful_)),
-          device.commands.notice,
-          device.commands.pending_work};
+  CommandDelays delays{device.commands.launch,
+                       seen,
+                       drain,
+                       scaled_down(drain, kernel.useful.value_or(useful_)),
+                       device.commands.notice,
+                       device.commands.pending_work};
+  delays.measured = kernel.measured.get();
+  if (delays.measured != nullptr)
+    delays.pending_work = delays.measured->pending_work.value_or(delays.pending_work);
+  delays.scale = scale_;
+  return delays;
 }
 
 std::vector<Parameter> FlagMechanism::parameters() {

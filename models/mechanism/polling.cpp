@@ -31,8 +31,11 @@ CommandDelays PollingMechanism::delays(const Kernel& kernel, const Device& devic
     seen = std::min(seen, *kernel.eviction_delay);
     drain = *kernel.eviction_delay - seen;
   }
-  return {device.commands.launch, seen, drain,     scaled_down(drain, kernel.useful.value_or(useful_)),
-          device.commands.notice, {},   host_wait_};
+  CommandDelays delays{
+      device.commands.launch, seen, drain,     scaled_down(drain, kernel.useful.value_or(useful_)),
+      device.commands.notice, {},   host_wait_};
+  delays.measured = kernel.measured.get();
+  return delays;
 }
 
 std::optional<Refusal> PollingMechanism::refusal(const Kernel&, const Device& device) const {

@@ -16,8 +16,8 @@ class Multiprocessors {
   explicit Multiprocessors(const Device& device);
   void reset();
 
-  // Places up to `most` (at least 1) blocks one by one, each on the SM that the device prefers, while there is
-  // room (RTSS17.R1 to R3). Returns how many; appends where, by SM.
+  // Places up to `most` (at least 1) blocks one by one, each on the SM that the device prefers, while there
+  // is room (RTSS17.R1 to R3). Returns how many; appends where, by SM.
   std::int64_t place(const BlockNeeds& needs, std::int64_t most, std::vector<BlocksOnSm>& where);
   // Places one block: its SM, or none.
   std::optional<std::uint32_t> place_one(const BlockNeeds& needs);

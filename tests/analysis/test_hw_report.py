@@ -59,6 +59,10 @@ class Page(InAFolder):
         self.assertIn(f'geometric mean {mean:.3f} (goal 1.00), worst 1.210', page)
         self.assertIn('median 6.40 µs (goal 7), 99th percentile 12.80 µs (goal 25)', page)  # of the shortest block-tasks
 
+    def test_the_expected_error_of_predictions_is_told(self):
+        self.calibrate(expected_error={'pairs': 6, 'jobs': 144, 'ntt_p50': 0.0123, 'ntt_p90': 0.04, 'ntt_bias': -0.01})
+        self.assertIn('NTT of single jobs 1.2 % (median), 4.0 % (90th percentile), by 144 jobs of 6 pairs', hw_report.text(self.folder))
+
     def test_other_kernels_have_no_paper_beside_them(self):
         self.calibrate(kernels={'VA': KERNELS['VA']})
         self.assertEqual(self.row('VA', 1), ['1.000', '24.00', '48.00', '5.00'])
@@ -82,6 +86,12 @@ class Page(InAFolder):
         file.write_text(json.dumps(told))
         self.assertIn('NTT of 4,500 single jobs is off by 0.4 % (median; goal 1 %), 6.2 % (90th percentile; goal 5 %); at worst ANTT by 3.0 % '
                       '(goal 2 %), STP by 1.0 % (goal 2 %), DNTT by - (goal 5 %).', hw_report.text(self.folder))
+        clients = [{'response_ns_mean': {'relative_error': error}} for error in (0.01, -0.2, 0.03, None)]
+        told.update(clients=clients, rankings=[{'equal': True}, {'equal': False}])
+        (file.parent / 'again.json').write_text(json.dumps(told))
+        self.assertIn('single jobs differs from a second measurement by 0.4 % (median; goal 1 %), ', hw_report.text(self.folder))
+        self.assertIn('the mean response of a client under a policy by 3.0 % (median; goal 2 %), 20.0 % at most (goal 8 %). '
+                      'Equal rankings of the policies: 1 of 2.', hw_report.text(self.folder))
         file.write_text('{}')
         with self.assertRaisesRegex(results.InputError, 'compare.json: found KeyError'):
             hw_report.text(self.folder)

@@ -102,7 +102,8 @@ std::string contents(const fs::path& file) {
 class Files {
  public:
   explicit Files(const Calibration& c) {
-    write_calibration(c, "made-up", "gangway calibrate", folder_.path());
+    write_descriptions(c, "made-up", "gangway calibrate", folder_.path());
+    write_account(c, "made-up", "gangway calibrate", folder_.path());
   }
 
   std::string text(const char* name) const { return contents(folder_ / name); }

@@ -183,7 +183,8 @@ TEST_CASE("the time in which two contexts are there together") {
 TEST_CASE("a time slice is in the device's file, and read from it") {
   const ScratchFolder folder;
   Calibration out = measured(kTruth);
-  write_calibration(out, "made-up", "gangway calibrate", folder.path());
+  write_descriptions(out, "made-up", "gangway calibrate", folder.path());
+  write_account(out, "made-up", "gangway calibrate", folder.path());
   Node node = read_yaml((folder / "device.yaml").string());
   Mapping slice = Field(place(node, "time_slice", {}), "").mapping();
   CHECK(near(slice.need("length").duration(), kTruth.length));
@@ -206,7 +207,8 @@ TEST_CASE("what kernels take of an SM is in the calibration's files, and read fr
   out.device.h2d = out.device.d2h = {Bandwidth{55'000'000'000}, 7_us};
   out.device.sm.warp = 32;
   out.device.sm.reserved_shared_memory = {1024};
-  write_calibration(out, "made-up", "gangway calibrate", folder.path());
+  write_descriptions(out, "made-up", "gangway calibrate", folder.path());
+  write_account(out, "made-up", "gangway calibrate", folder.path());
   const auto json = nlohmann::json::parse(std::ifstream(folder / "calibration.json"));
   CHECK(json["kernels"][0]["kernel"] == "VA");
   CHECK(json["kernels"][0]["block_tasks"] == 10);

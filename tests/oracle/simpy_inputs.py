@@ -37,10 +37,26 @@ def name_and_params(spec):
     return (spec, {}) if isinstance(spec, str) else (spec["name"], spec.get("params") or {})
 
 
+class Measured:
+    """What a kernel's launches took, as measured; nothing said: nothing different."""
+    __slots__ = ("launch", "pending_work", "after_another", "each", "in_step", "near", "evictions")
+
+    def __init__(self, spec):
+        self.launch, self.pending_work = (quantity(spec[key]) if key in spec else None for key in ("launch", "pending_work"))
+        self.after_another, self.each = (quantity(spec.get(key, "0 ns")) for key in ("after_another", "each_launch"))
+        self.in_step, self.near = spec.get("in_step"), spec.get("near", 1)
+        self.evictions = [tuple(map(quantity, eviction)) for eviction in spec.get("evictions", [])]
+
+    def like(self, at, drawn):
+        """Of the evictions that were ordered about `at` ns after the first block, the one that `drawn` in [0, 1) names."""
+        nearest = sorted(range(len(self.evictions)), key=lambda i: (abs(self.evictions[i][0] - at), i))[:self.near]
+        return self.evictions[sorted(nearest)[math.floor(drawn * self.near)]]
+
+
 class Kernel:
     """A kernel of the workload file with everything parsed; `fit` of its blocks are on the device at once."""
     __slots__ = ("tasks", "fit", "resident", "original", "transformed", "time", "declared", "eviction_delay", "task_length",
-                 "see", "drain", "useful", "threads", "drain_work", "host_work", "gap", "priority")
+                 "see", "drain", "useful", "threads", "drain_work", "host_work", "gap", "priority", "measured")
 
     def __init__(self, spec, device, mechanism, client_priority, privileged):
         self.tasks = spec["block_tasks"] if "block_tasks" in spec else math.prod(spec["grid"])
@@ -58,6 +74,7 @@ class Kernel:
         priority = spec.get("priority", client_priority)
         self.priority = priority if privileged else min(priority, client_priority)
 
+        self.measured = Measured(spec.get("measured") or {}) if mechanism.measures else Measured({})
         self.time = mechanism.running_time(self)
         self.declared = (round_half_up(quantity(spec["declared_time"]) * overhead) if "declared_time" in spec
                          else self.time)

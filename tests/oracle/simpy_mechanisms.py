@@ -7,13 +7,14 @@ from simpy_inputs import ceil_div, name_and_params, quantity, round_half_up, sha
 
 class FlagCopy:
     """`flag-copy`, and what the others have in common with it."""
-    evicts, pending_work = True, True
+    evicts, pending_work, measures = True, True, True
 
     def __init__(self, params, device):
         costs = device.get("commands") or {}
         self.launch, self.evict, self.report, pending = (
             quantity(costs.get(key, "0 ns")) for key in ("launch", "evict", "notice", "pending_work"))
-        self.report += pending if self.pending_work else 0
+        self.notice, self.pending = self.report, pending if self.pending_work else 0
+        self.report += self.pending
         self.useful = share(params.get("useful", "0.5"))
         self.scale = share(params.get("delay_scale", 1))
 
@@ -33,7 +34,20 @@ class FlagCopy:
         return see, kernel.eviction_delay - see
 
     def duration(self, kernel, tasks):
-        return ceil_div(tasks * kernel.time, kernel.tasks)
+        each, rounds = min(kernel.measured.each, kernel.time), kernel.measured.in_step
+        share, whole = (ceil_div(tasks, rounds), ceil_div(kernel.tasks, rounds)) if rounds else (tasks, kernel.tasks)
+        return each + ceil_div(share * (kernel.time - each), whole)
+
+    def tasks_in(self, kernel, work):
+        """Block-tasks that so much work is."""
+        even = kernel.time - min(kernel.measured.each, kernel.time)
+        return work * kernel.tasks // even if even else kernel.tasks
+
+    def report_of(self, kernel):
+        """From the last block's end until the policy knows what is done."""
+        if self.pending_work and kernel.measured.pending_work is not None:
+            return self.notice + kernel.measured.pending_work
+        return self.report
 
     def relaunch_delay(self, busy):
         """By how much a later launch of a kernel is put off while its host thread is busy for so long."""
@@ -68,6 +82,8 @@ class WriteValue(FlagCopy):
 
 
 class Ideal(FlagCopy):
+    measures = False
+
     def __init__(self, params, device):
         super().__init__(params, {})
         self.scale = Fraction(0)  # no drain
@@ -129,7 +145,7 @@ class ProxyAdaptive(Proxy):
 
 
 class Slice(FlagCopy):
-    evicts, pending_work = False, False
+    evicts, pending_work, measures = False, False, False
 
     def __init__(self, params, device):
         super().__init__(params, device)

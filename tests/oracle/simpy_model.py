@@ -7,6 +7,7 @@ computed in integers.
 """
 import heapq
 import itertools
+import math
 import operator
 
 import simpy
@@ -25,6 +26,23 @@ LEFT, ARRIVED, STARTED, TIMER = range(4)
 
 
 # ---- the world ----------------------------------------------------------------------------------
+
+def uniform(seed, name, *coordinates):
+    """The first number of a named stream in [0, 1): SplitMix64 over a state hashed from (seed, name, coordinates)."""
+    golden, most = 0x9E3779B97F4A7C15, 2**64 - 1
+
+    def mix(z):
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & most
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & most
+        return z ^ (z >> 31)
+
+    state = mix((seed[0] + golden) & most)
+    for char in name.encode():
+        state = mix(state ^ ((char + golden) & most))
+    for coordinate in (*seed[1:], *coordinates):
+        state = (mix((state + golden * (coordinate + 1)) & most) + golden) & most
+    return (mix((state + golden) & most) >> 11) / 2**53
+
 
 def trigger_late(env, event, priority):
     """Like event.succeed(), but behind everything of this instant that has a smaller priority."""
@@ -58,9 +76,10 @@ class Job:
 
 class Launch:
     """One launch of block-tasks of a job's current kernel."""
-    __slots__ = ("job", "kernel", "tasks", "start", "end", "evicting", "gone", "did")
+    __slots__ = ("job", "kernel", "tasks", "first", "start", "end", "evicting", "gone", "did")
 
     def __init__(self, job, tasks, start, duration):
+        self.first = job.done
         self.job, self.kernel, self.tasks = job, job.kernel, tasks
         self.start, self.end = start, start + duration
         self.evicting = self.gone = False
@@ -70,17 +89,22 @@ class Launch:
 class Gpu:
     """The GPU with its one owner: a process that plays launches and is interrupted by evictions."""
 
-    def __init__(self, env, number, mechanism, tell):
-        self.env, self.number, self.mechanism, self.tell = env, number, mechanism, tell
-        self.current = None
+    def __init__(self, env, number, mechanism, tell, seed):
+        self.env, self.number, self.mechanism, self.tell, self.seed = env, number, mechanism, tell, seed
+        self.current = self.last = None
         self.order = env.event()
         self.process = env.process(self._serve())
 
     def launch(self, job, tasks):
         job.launches += 1
         job.ran_on = self.number
-        duration = self.mechanism.duration(job.kernel, tasks)
-        self.current = Launch(job, tasks, self.env.now + self._host_thread(job) + self.mechanism.launch, duration)
+        command, duration = self.mechanism.launch, self.mechanism.duration(job.kernel, tasks)
+        kernel, measured = (job.client, job.stage), job.kernel.measured
+        if kernel != self.last:
+            command = command if measured.launch is None else measured.launch
+            duration += measured.after_another
+        self.last = kernel
+        self.current = Launch(job, tasks, self.env.now + self._host_thread(job) + command, duration)
         self.order.succeed(self.current)
 
     def _host_thread(self, job):
@@ -108,7 +132,7 @@ class Gpu:
             except simpy.Interrupt:
                 yield from self._drain(launch)
             launch.gone = True
-            yield env.timeout(self.mechanism.report)
+            yield env.timeout(self.mechanism.report_of(launch.kernel))
             self._report(launch)
 
     def _begin(self, launch):
@@ -122,14 +146,35 @@ class Gpu:
         seen, gone = env.now + kernel.see, launch.end
         if seen <= launch.start:
             gone, launch.did = launch.start + self.mechanism.claims(kernel, launch.tasks), 0
+        elif kernel.measured.evictions:
+            gone = self._drain_as_measured(launch, seen)
         elif launch.end > seen + kernel.drain_work:
-            launch.did = (seen - launch.start + kernel.drain_work) * kernel.tasks // kernel.time
-            gone = min(launch.end, seen + kernel.drain + self.mechanism.claims(kernel, launch.tasks - launch.did))
+            done = self.mechanism.tasks_in(kernel, seen - launch.start + kernel.drain_work)
+            if done < launch.tasks:
+                launch.did = done
+                gone = min(launch.end, seen + kernel.drain + self.mechanism.claims(kernel, launch.tasks - launch.did))
         # Decisions come after all other events of an instant, so at launch.start it has begun.
         if env.now < launch.start:
             yield env.timeout(launch.start - env.now)
             self._begin(launch)
         yield env.timeout(gone - env.now)
+
+    def _drain_as_measured(self, launch, seen):
+        """Like an eviction that was ordered as long after the first block."""
+        job, kernel, now = launch.job, launch.kernel, self.env.now
+        if launch.end <= seen:
+            return launch.end
+        at = now - launch.start
+        drawn = 0
+        if kernel.measured.near > 1:
+            drawn = uniform(self.seed, "eviction", job.client.index, job.number, job.stage, launch.first)
+        ordered, gone, work = kernel.measured.like(at, drawn)
+        done = self.mechanism.tasks_in(kernel, max(at + math.floor((work - ordered) * self.mechanism.scale), 0))
+        if done >= launch.tasks:
+            return launch.end
+        launch.did = done
+        gone = max(now + math.floor((gone - ordered) * self.mechanism.scale), launch.start)
+        return min(launch.end, gone + self.mechanism.claims(kernel, launch.tasks - done))
 
     def _report(self, launch):
         job, kernel = launch.job, launch.kernel
@@ -199,10 +244,10 @@ class CopyEngines:
 class Scheduler:
     """Collects the facts of an instant, tells the policy, and lets it decide once."""
 
-    def __init__(self, env, mechanism, policy, gpus):
+    def __init__(self, env, mechanism, policy, gpus, seed):
         self.env, self.policy = env, policy
         self.facts, self.bell = [], env.event()
-        self.gpus = [Gpu(env, number, mechanism, self.tell) for number in range(gpus)]
+        self.gpus = [Gpu(env, number, mechanism, self.tell, seed) for number in range(gpus)]
         policy.attach(self)
         env.process(self._serve())
 
@@ -277,7 +322,8 @@ class Model:
         places = {name: place for place, name in enumerate(order)}
         return [places[client.name] * gap for client in self.clients]
 
-    def run(self, policy, order=None, horizon_ns=None):
+    def run(self, policy, order=None, horizon_ns=None, seed=(1, 0, 0)):
+        """`seed`: with the numbers of the replication and of the permutation."""
         name, params = name_and_params(policy)
         env, jobs = simpy.Environment(), []
         stop = env.timeout(horizon_ns) if horizon_ns is not None else None
@@ -285,7 +331,7 @@ class Model:
         linger = quantity(params.pop("linger", "0 ns"))
         policy = {**POLICIES, **PRIORITY_POLICIES}[name](**params)
         policy.linger = linger
-        scheduler = Scheduler(env, self.mechanism, policy, self.gpus)
+        scheduler = Scheduler(env, self.mechanism, policy, self.gpus, seed)
         engines = [CopyEngines(env) for _ in range(self.gpus)]
         for client, arrive in zip(self.clients, self._arrivals(order)):
             env.process(run_client(env, client, arrive, scheduler, engines, jobs))

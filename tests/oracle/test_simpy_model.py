@@ -15,7 +15,7 @@ def client(name, arrive, time, tasks, **more):
     """A client with one kernel; keys of a kernel in `more` go to the kernel."""
     kernel = {"block_tasks": tasks, "block": [256], "time": f"{time} ns"}
     kernel.update({key: more.pop(key) for key in list(more)
-                   if key in ("eviction_delay", "useful", "block_task_length", "declared_time", "registers", "host_work")})
+                   if key in ("eviction_delay", "useful", "block_task_length", "declared_time", "registers", "host_work", "measured")})
     return {"name": name, "arrive": f"{arrive} ns", "kernels": [kernel], **more}
 
 
@@ -55,6 +55,22 @@ def test_rr_quantum_and_eviction_delay():
     check([client("A", 0, 1000, 10, eviction_delay="60 ns", useful=1), client("B", 100, 300, 3)],
           {"name": "rr", "params": {"quantum": "440 ns"}},
           [("A", 0, 0, 10, 1345, 1, 2), ("B", 0, 100, 525, 830, 0, 1)], device(10, 20, 1, 4))
+
+
+def test_launches_as_measured():
+    # A and B are each another kernel than the last: launched after 14, 3 longer, and reported 1 + 7 after the end.
+    said = {"launch": "14 ns", "after_another": "3 ns", "pending_work": "7 ns"}
+    check([client("A", 0, 20, 20, measured=said), client("B", 0, 20, 20, measured=said)], "fcfs",
+          [("A", 0, 0, 14, 45, 0, 1), ("B", 0, 0, 59, 90, 0, 1)], device(10, 2, 1, 4))
+    # At 50 A, 40 after its first block, is evicted: gone at 58 with 42 of the 80 ns that its 100 block-tasks take
+    # beside the 20 of each launch, 52 block-tasks. B 63..93, reported 98. The other 48 take 20 + 39: 108..167.
+    said = {"each_launch": "20 ns", "evictions": [["40 ns", "48 ns", "42 ns"]]}
+    check([client("A", 0, 100, 100, measured=said), client("B", 50, 20, 20)], "srt",
+          [("A", 0, 0, 10, 172, 1, 2), ("B", 0, 50, 73, 98, 0, 1)], device(10, 2, 1, 4))
+    # In rounds of 30: at 40 gone 10 later with 40 block-tasks, and the other 60 take two rounds of 25.
+    said = {"in_step": 30, "evictions": [["30 ns", "40 ns", "40 ns"]]}
+    check([client("A", 0, 100, 100, measured=said), client("B", 40, 20, 20)], "sjf",
+          [("A", 0, 0, 10, 155, 1, 2), ("B", 0, 40, 65, 90, 0, 1)], device(10, 2, 1, 4))
 
 
 def test_srt_arrivals_preempt():

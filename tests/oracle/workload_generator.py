@@ -97,6 +97,7 @@ class WorkloadDraw:
         self.priorities = draw.choice([[0], [0, 1], [0, 0, 3], [-1, 0, 0, 2], list(range(-3, 9))])
         self.setting = draw.choice(["calm", "urgent"]) if draw.random() < 0.2 else None
         self.host_work = draw.random() < 0.5
+        self.measured = draw.random() < 0.5
         self.gaps = draw.choice([[], [], [1, 2, 1000], [self.unit, 2 * self.unit], [0, 1, self.unit, *self.times]])
 
     def some(self, probability):
@@ -137,8 +138,33 @@ class WorkloadDraw:
             spec["eviction_delay"] = ns(self.draw.choice([0, 1, time // 20, time // 3, time, 8000]))
         elif kind == "length":
             spec["block_task_length"] = ns(self.draw.choice([1, max(time // 10, 1), time, 8000]))
+        if self.measured and self.draw.random() < 0.7:
+            spec["measured"] = self._measured(spec, time)
         if self.draw.random() < 0.2:
             spec["useful"] = self.draw.choice([0, 0.1, 0.314, 1])
+
+    def _measured(self, spec, time):
+        """Some of what may be said of launches as measured. Evictions leave something done, or none might ever end."""
+        draw, said = self.draw, {}
+        if "time" not in spec:
+            return said
+        for key, choices in {"launch": [0, 1, 700, 9000], "pending_work": [0, 300], "after_another": [0, 1, time // 9],
+                             "each_launch": [0, 1, time // 10, time // 2]}.items():
+            if self.some(0.5):
+                said[key] = ns(draw.choice(choices))
+        if self.some(0.3):
+            said["in_step"] = min(draw.choice([1, 3, 16, 1000]), spec.get("block_tasks", 1))
+        if self.some(0.6):
+            said["evictions"] = [[ns(t) for t in self._measured_eviction(ordered, time)]
+                                 for ordered in sorted(draw.randrange(time + 1) for _ in range(draw.choice([1, 2, 5, 30])))]
+            if self.some(0.7):
+                said["near"] = draw.randint(1, len(said["evictions"]))
+        return said
+
+    def _measured_eviction(self, ordered, time):
+        draw = self.draw
+        late = draw.choice([0, 1, time // 20, time // 3])
+        return ordered, ordered + late, ordered + draw.choice([0, late // 2, late, late + 1])
 
     def repeat(self):
         length = self.draw.choice([self.unit, *self.times, 5 * self.times[0]])

@@ -63,6 +63,7 @@ class _Calibration:
         try:
             self.facts = f'{about["gpu"]}, {about["driver"]}; gangway {about["gangway"]} {about["commit"]}: `{about["command"]}`'
             self.useful = float(about['useful'])
+            self.expected = {key: float(value) for key, value in about.get('expected_error', {}).items()}
             self._found = {(q['quantity'], q['kernel'], q['parameter'], q['mechanism']): q for q in about['quantities']}
             self.forms = {kernel['kernel']: kernel for kernel in about.get('kernels', [])}
             self.mechanism = next(how for what, _, _, how in self._found if what == 'original')
@@ -130,6 +131,10 @@ def _table_two(found, printed):
     yield (f'Overhead: geometric mean {mean:.3f} (goal 1.00), worst {max(overheads):.3f} (goal 1.02). Eviction beyond the running block-task: '
            f'median {_number(beside / 1e3)} µs (goal 7), 99th percentile {_number(late / 1e3)} µs (goal 25). '
            f'Useful share of a drain: {found.useful:g}.')
+    if found.expected:
+        yield (f'Expected error of predictions: NTT of single jobs {100 * found.expected["ntt_p50"]:.1f} % (median), '
+               f'{100 * found.expected["ntt_p90"]:.1f} % (90th percentile), by {found.expected["jobs"]:.0f} jobs of '
+               f'{found.expected["pairs"]:.0f} pairs to which nothing was fitted.')
 
 
 def _printed_of(found):
@@ -188,18 +193,29 @@ def _metrics(predicted, measured):
 
 def _agreement(folder):
     """What gangway compare found, against what predictions are to reach."""
-    file = folder / 'compare.json'
-    if not file.is_file():
-        return
+    file, again = folder / 'compare.json', folder / 'again.json'
+    if file.is_file():
+        yield _errors(file, 'is off by')
+    if again.is_file():
+        yield _errors(again, 'differs from a second measurement by')
+
+
+def _errors(file, by):
+    """In words: what gangway compare found of single jobs, policies, rankings and clients."""
     found = results.read_json(file)
     try:
         error = found['ntt_error']
         worst = {metric: max((abs(group[metric]['relative_error']) for group in found['groups']
                               if group[metric]['relative_error'] is not None), default=math.nan) for metric in _GOALS}
-        yield (f'NTT of {error["jobs"]:,} single jobs is off by {100 * error["p50"]:.1f} % (median; goal 1 %), {100 * error["p90"]:.1f} % '
-               '(90th percentile; goal 5 %); at worst '
-               + ', '.join(f'{names.metric_name(metric)} by {_share(worst[metric])} (goal {100 * goal:.0f} %)' for metric, goal in _GOALS.items())
-               + '.')
+        clients = sorted(abs(client['response_ns_mean']['relative_error']) for client in found.get('clients', [])
+                         if client['response_ns_mean']['relative_error'] is not None)
+        rankings = [ranking['equal'] for ranking in found.get('rankings', [])]
+        return (f'NTT of {error["jobs"]:,} single jobs {by} {100 * error["p50"]:.1f} % (median; goal 1 %), {100 * error["p90"]:.1f} % '
+                '(90th percentile; goal 5 %); at worst '
+                + ', '.join(f'{names.metric_name(metric)} by {_share(worst[metric])} (goal {100 * goal:.0f} %)' for metric, goal in _GOALS.items())
+                + (f'; the mean response of a client under a policy by {_share(clients[len(clients) // 2])} (median; goal 2 %), '
+                   f'{_share(clients[-1])} at most (goal 8 %)' if clients else '')
+                + (f'. Equal rankings of the policies: {sum(rankings)} of {len(rankings)}.' if rankings else '.'))
     except (KeyError, TypeError) as error:
         raise results.InputError(file, f'{type(error).__name__} {error}', 'what gangway compare --json writes') from None
 

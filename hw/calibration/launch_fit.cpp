@@ -1,0 +1,154 @@
+// What was seen of a kernel's launches as a model has it.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "hw/calibration/launches.hpp"
+#include "hw/calibration/rounded.hpp"
+#include "models/fit/location.hpp"
+
+namespace gangway {
+namespace {
+
+constexpr std::size_t kFewestRests = 6, kFewestEvictions = 10;
+// Block-tasks are taken to be in step only where that says clearly better how long launches take.
+constexpr double kClearlyBetter = 0.7;
+
+double median_or_none(const std::vector<double>& values) { return values.empty() ? 0 : median(values); }
+
+// The value that halves the weight.
+double weighted_median(std::vector<std::pair<double, double>> valued) {
+  std::sort(valued.begin(), valued.end());
+  const double all = std::accumulate(valued.begin(), valued.end(), 0.0,
+                                     [](double sum, const auto& v) { return sum + v.second; });
+  double sum = 0;
+  for (const auto& [value, weight] : valued)
+    if ((sum += weight) >= all / 2) return value;
+  return valued.back().first;
+}
+
+struct EachLaunch {
+  double each = 0, error = 0;  // ns: of the time; the mean absolute residual
+};
+
+// launch = longer + each + share * (time - each), with the share that the launch has of the kernel, by least
+// absolute deviations.
+template <typename Share>
+EachLaunch each_launch(const SeenLaunches& seen, double longer, Share share) {
+  std::vector<std::pair<double, double>> said;
+  for (const SeenLaunch& l : seen.rests) {
+    const double left = 1 - share(l.tasks);
+    if (left > 0.02) said.emplace_back((l.ns - longer - (1 - left) * seen.time) / left, left);
+  }
+  EachLaunch found;
+  if (said.empty()) return found;
+  found.each = std::clamp(weighted_median(std::move(said)), 0.0, 0.9 * seen.time);
+  for (const SeenLaunch& l : seen.rests)
+    found.error += std::abs(l.ns - longer - found.each - share(l.tasks) * (seen.time - found.each));
+  found.error /= static_cast<double>(seen.rests.size());
+  return found;
+}
+
+void describe_rests(const SeenLaunches& seen, MeasuredLaunches& out) {
+  if (seen.rests.size() < kFewestRests || seen.blocks <= 0) return;
+  const double longer = static_cast<double>(out.after_another.ns);
+  const auto waves = [&](double tasks) { return std::ceil(tasks / seen.blocks); };
+  const EachLaunch evenly = each_launch(seen, longer, [&](double tasks) { return tasks / seen.tasks; });
+  const EachLaunch in_step =
+      each_launch(seen, longer, [&](double tasks) { return waves(tasks) / waves(seen.tasks); });
+  const bool together = seen.tasks > seen.blocks && in_step.error < kClearlyBetter * evenly.error;
+  out.in_step = together ? static_cast<std::int64_t>(seen.blocks) : 0;
+  out.each = rounded((together ? in_step : evenly).each);
+}
+
+// Sum of squares of what the mean of the `near` others nearest in order leaves, by delay and by work.
+std::pair<double, double> left_over(const std::vector<MeasuredEviction>& all, std::int64_t near) {
+  double delay = 0, work = 0;
+  const auto n = static_cast<std::int64_t>(all.size());
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t first = i, last = i + 1;  // with itself
+    double delays = 0, works = 0;
+    const auto at = [&](std::int64_t j) { return all[static_cast<std::size_t>(j)]; };
+    const auto take = [&](std::int64_t j) {
+      delays += static_cast<double>((at(j).gone - at(j).ordered).ns);
+      works += static_cast<double>((at(j).work - at(j).ordered).ns);
+    };
+    while (last - first <= near)
+      if (last == n ||
+          (first > 0 && at(i).ordered - at(first - 1).ordered <= at(last).ordered - at(i).ordered))
+        take(--first);
+      else
+        take(last++);
+    const auto k = static_cast<double>(near);
+    delay += std::pow(static_cast<double>((at(i).gone - at(i).ordered).ns) - delays / k, 2);
+    work += std::pow(static_cast<double>((at(i).work - at(i).ordered).ns) - works / k, 2);
+  }
+  return {delay, work};
+}
+
+void describe_evictions(const SeenLaunches& seen, MeasuredLaunches& out) {
+  if (seen.evictions.size() < kFewestEvictions) return;
+  const double each = static_cast<double>(out.each.ns);
+  for (const SeenEviction& e : seen.evictions)
+    out.evictions.push_back(
+        {rounded(e.ordered), rounded(e.gone), rounded(e.tasks / seen.tasks * (seen.time - each))});
+  std::sort(out.evictions.begin(), out.evictions.end(),
+            [](const auto& a, const auto& b) { return a.ordered < b.ordered; });
+  out.near = best_neighbours(out.evictions);
+}
+
+}  // namespace
+
+std::int64_t best_neighbours(const std::vector<MeasuredEviction>& evictions) {
+  const auto most = static_cast<std::int64_t>(evictions.size()) - 1;
+  if (most < 1) return 1;
+  const auto [all_delay, all_work] = left_over(evictions, most);
+  std::int64_t best = most;
+  double least = 2;  // of all others, by what these leave
+  for (std::int64_t near = 1; near < most; near = near < 4 ? near + 1 : near * 3 / 2) {
+    const auto [delay, work] = left_over(evictions, near);
+    const double left = (all_delay > 0 ? delay / all_delay : 1) + (all_work > 0 ? work / all_work : 1);
+    if (left < least) best = near, least = left;
+  }
+  return best;
+}
+
+MeasuredLaunches described(const SeenLaunches& seen) {
+  MeasuredLaunches out;
+  out.launch = rounded(median(seen.command));
+  if (!seen.pending_work.empty()) out.pending_work = rounded(median(seen.pending_work));
+  out.after_another = rounded(median_or_none(seen.after_another) - seen.time);
+  describe_rests(seen, out);
+  describe_evictions(seen, out);
+  return out;
+}
+
+SeenLaunches seen_launches(const Calibration& c, const std::string& mechanism, const std::string& name,
+                           const Kernel& kernel) {
+  SeenLaunches seen;
+  std::vector<double> whole, delays, orders, works;
+  const std::map<std::string, std::vector<double>*> wanted{
+      {"transformed", &whole},
+      {"launch after another", &seen.command},
+      {"pending work of the whole", &seen.pending_work},
+      {"pending work after an eviction", &seen.pending_work},
+      {"transformed after another", &seen.after_another},
+      {"eviction", &delays},
+      {"eviction's order", &orders},
+      {"work after an eviction's order", &works}};
+  for (const Reading& r : c.readings) {
+    if (r.kernel != name || r.mechanism != mechanism) continue;
+    if (const auto found = wanted.find(r.quantity); found != wanted.end()) found->second->push_back(r.value);
+    if (r.quantity == kRestOfKernel) seen.rests.push_back({static_cast<double>(r.parameter), r.value});
+  }
+  seen.tasks = static_cast<double>(kernel.block_tasks.count);
+  seen.blocks = static_cast<double>(c.persistent_blocks.at(name));
+  seen.time = median_or_none(whole);
+  for (std::size_t i = 0; i < orders.size(); ++i)
+    seen.evictions.push_back(
+        {orders[i], orders[i] + delays[i], (orders[i] + works[i]) / seen.time * seen.tasks});
+  return seen;
+}
+
+}  // namespace gangway

@@ -1,0 +1,124 @@
+// What files say of launches as they were measured, worked out by hand from sim/README.md ("As measured").
+// Times in ns; on the small device a launch takes 10, a flag is seen after 2, notice and pending work are 1
+// and 4.
+#include "tests/catch.hpp"
+#include "tests/scenario.hpp"
+
+using namespace gangway;
+using namespace gangway::testing;
+
+namespace {
+
+Client measured(Client client, MeasuredLaunches launches) {
+  client.kernels[0].measured = std::make_shared<const MeasuredLaunches>(std::move(launches));
+  return client;
+}
+
+MeasuredLaunches evicted(std::vector<MeasuredEviction> evictions, std::int64_t near = 1) {
+  MeasuredLaunches m;
+  m.evictions = std::move(evictions);
+  m.near = near;
+  return m;
+}
+
+MeasuredEviction like(std::int64_t ordered, std::int64_t gone, std::int64_t work) {
+  return {Duration{ordered}, Duration{gone}, Duration{work}};
+}
+
+}  // namespace
+
+TEST_CASE("as measured: a launch behind another kernel's has its own command and runs longer") {
+  MeasuredLaunches m;
+  m.launch = Duration{14};
+  m.after_another = Duration{3};
+  m.pending_work = Duration{7};
+  Client a = measured(client("A", 0, 20), m);
+  a.kernels.push_back(a.kernels[0]);
+  a.kernels.push_back(client("", 0, 20).kernels[0]);
+  a.kernels.push_back(a.kernels[0]);
+  // Each kernel of the program is another one, also of equal code; the third says nothing.
+  CHECK(play({{a}}, "fcfs").lines == Lines{"0 A launch", "14 A start", "37 A gone 20", "45 A completed",
+                                           "45 A launch", "59 A start", "82 A gone 20", "90 A completed",
+                                           "90 A launch", "100 A start", "120 A gone 20", "125 A completed",
+                                           "125 A launch", "139 A start", "162 A gone 20", "170 A completed",
+                                           "170 A finished"});
+}
+
+TEST_CASE("as measured: a kernel that goes on by itself is not another one") {
+  MeasuredLaunches m;
+  m.launch = Duration{14};
+  m.after_another = Duration{3};
+  Client a = measured(client("A", 0, 20), m);
+  a.repeat = {2, std::nullopt, Duration{5}};
+  CHECK(play({{a}}, "fcfs").lines == Lines{"0 A launch", "14 A start", "37 A gone 20", "42 A completed",
+                                           "42 A finished", "47 A launch", "57 A start", "77 A gone 20",
+                                           "82 A completed", "82 A finished"});
+}
+
+TEST_CASE("as measured: each launch takes a part of the time whatever its block-tasks") {
+  MeasuredLaunches m = evicted({like(40, 48, 42)});
+  m.each = Duration{20};  // 100 block-tasks in the other 80
+  const Played played = play({{measured(client("A", 0, 100), m), client("B", 50, 20)}}, "srt");
+  // At 50, 40 after its first block, A is evicted: gone 8 later, with 42 of the 80 ns done, 52 block-tasks.
+  // The 48 that are left take 20 + ceil(48 * 80 / 100) = 59.
+  CHECK(played.lines == Lines{"0 A launch", "10 A start", "50 A evict", "58 A gone 52", "63 A evicted",
+                              "63 B launch", "73 B start", "93 B gone 20", "98 B completed", "98 B finished",
+                              "98 A launch", "108 A start", "167 A gone 48", "172 A completed",
+                              "172 A finished"});
+}
+
+TEST_CASE("as measured: block-tasks in step end in whole rounds") {
+  MeasuredLaunches m = evicted({like(30, 40, 40)});
+  m.in_step = 30;  // four rounds of 25 each: 30, 30, 30 and 10
+  const Played played = play({{measured(client("A", 0, 100), m), client("B", 40, 20)}}, "sjf");
+  // Gone 10 later with 40 of the 100 ns, 40 block-tasks: two rounds for the other 60.
+  CHECK(played.lines[3] == "50 A gone 40");
+  CHECK(played.lines[11] == "100 A start");
+  CHECK(played.lines[12] == "150 A gone 60");
+}
+
+TEST_CASE("as measured: an eviction is like the one whose order was nearest") {
+  const std::vector<MeasuredEviction> known{like(10, 15, 12), like(30, 50, 44), like(60, 61, 60)};
+  const auto line = [&](std::int64_t arrives) {
+    return play({{measured(client("A", 0, 100), evicted(known)), client("B", arrives, 1)}}, "srt").lines[3];
+  };
+  CHECK(line(25) == "30 A gone 17");  // 15 after the first block: as at 10, gone 5 later, 2 done meanwhile
+  CHECK(line(30) == "35 A gone 22");  // as near to both: the earlier
+  CHECK(line(31) == "51 A gone 35");  // 21: as at 30, 20 later, 14 done meanwhile
+  CHECK(line(80) == "81 A gone 70");  // 70: as at 60
+  CHECK(line(2) == "10 A gone 0");    // the flag is up when the blocks start
+  CHECK(line(9) == "14 A gone 1");    // ordered before the first block, seen after it: as at the start
+}
+
+TEST_CASE("as measured: what is all claimed before the flag is seen completes") {
+  const auto m = evicted({like(50, 60, 58)});
+  // Ordered 93 after the first block: 93 + 8 block-tasks are more than there are; at 92 they are as many.
+  for (const std::int64_t arrives : {103, 102})
+    CHECK(play({{measured(client("A", 0, 100), m), client("B", arrives, 1)}}, "srt").lines[3] ==
+          "110 A gone 100");
+  // At 91 all but one: and it is gone no later than it would have been.
+  CHECK(play({{measured(client("A", 0, 100), m), client("B", 101, 1)}}, "srt").lines[3] == "110 A gone 99");
+}
+
+TEST_CASE("as measured: of several near ones each is drawn, the same under every policy and in every run") {
+  std::vector<MeasuredEviction> known;
+  for (std::int64_t i = 0; i < 8; ++i) known.push_back(like(100 * i, 100 * i + 10 + i, 100 * i + 5));
+  const Scenario scenario{{measured(client("A", 0, 1000), evicted(known, 3)), client("B", 370, 1)}};
+  std::vector<int> delays(20);
+  for (std::uint32_t permutation = 0; permutation < 300; ++permutation) {
+    const RunSeed seed{7, 0, permutation};
+    const Played played = play(scenario, "srt", seed);
+    CHECK(played.lines == play(scenario, "srt", seed).lines);
+    CHECK(play(scenario, "sjf", seed).totals.eviction_delay == played.totals.eviction_delay);
+    ++delays[static_cast<std::size_t>(played.totals.eviction_delay.ns)];
+  }
+  // 360 after the first block: those at 300, 400 and, nearer than 200, 500.
+  CHECK(delays[13] + delays[14] + delays[15] == 300);
+  for (const std::size_t i : {13, 14, 15}) CHECK(delays[i] > 70);
+}
+
+TEST_CASE("as measured: the scale of the delays applies") {
+  Scenario scenario{{measured(client("A", 0, 100), evicted({like(40, 60, 54)})), client("B", 50, 1)}};
+  scenario.mechanism = "{name: flag-copy, params: {delay_scale: 0.5}}";
+  CHECK(play(scenario, "srt").lines[3] == "60 A gone 47");
+}
