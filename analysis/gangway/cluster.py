@@ -27,12 +27,12 @@ _RETRIES = 5          # of a chunk whose worker was lost
 
 def sweep(experiment: Experiment, client: Client | None = None, out: str | os.PathLike[str] = '', force: bool = False,
           progress: bool | None = None) -> Result:
-    """Plays an experiment's points on the workers of a `distributed.Client`, in the simulator, and returns the Result of the folder `out`:
-    what Experiment.run(out=...) writes there, byte for byte (but for the manifest).
+    """Plays an experiment's points on the workers of a `distributed.Client`, in the simulator, and returns the Result of the folder `out`,
+    which equals the one of Experiment.run(out=...) byte for byte, except for the manifest.
 
     client: of any cluster (LocalCluster, SSHCluster, dask_jobqueue's SLURMCluster); None: the current one, or processes of this machine.
-    Workers need the same build of this package, and files of data under the same paths. Chunks take about a second and are played again where
-    a worker is lost, which is harmless. What is finished stays in `out` when this is interrupted, and the same call goes on from there.
+    Workers need the same build of this package and data files at the same paths. Chunks take about a second; the chunks of a lost worker are
+    played again. After an interruption finished chunks stay in `out`, and the same call continues.
     InputError as for Experiment.run; RunError if results failed or a chunk was lost repeatedly."""
     from distributed import Client, get_client
     if not isinstance(experiment, Experiment):

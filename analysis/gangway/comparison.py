@@ -41,7 +41,7 @@ def _folder(given: Any) -> str:
 
 
 class Comparison:
-    """Errors are (predicted - measured) / measured.
+    """The difference between a prediction and a measurement. Errors are (predicted - measured) / measured.
 
     groups: a table with a row for each point, policy and metric; clients: likewise, for each client; rankings: of policies by each metric at
     each point; jobs: the errors of all jobs' NTT; differences: of two results of one world, whether they differ by more than chance, else
@@ -82,7 +82,8 @@ class Differences:
 
     rows: a table with a row for each point, policy, client (empty: the whole point) and metric, as experiments/README.md explains it under
     "Comparing two folders": a_mean, a_ci95, a_replications, likewise of b, difference, relative, low, high, t, degrees, p, p_holm, finding,
-    words; significant: the differences that chance does not explain; conclusions: sentences; told: everything, as `gangway compare --json` prints it."""
+    words; significant: the differences that chance does not explain; conclusions: sentences; told: everything, as
+    `gangway compare --json` prints it."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.told = told

@@ -107,9 +107,9 @@ class Experiment:
             trace: bool = False, progress: bool | None = None) -> Result:
         """Plays all points, policies and replications; returns a Result.
 
-        out: the result folder, as `gangway run --out` fills it, byte for byte; with None nothing is left on disk.
+        out: the result folder, as `gangway run --out` fills it, byte for byte; None leaves nothing on disk.
         world: of gangway.worlds(). jobs: threads (default: one for each core). force: replace other results in the folder.
-        trace: keep timelines. progress: True, False, or None: where somebody looks.
+        trace: keep timelines. progress: True, False, or None (on terminals and in notebooks).
         After Ctrl-C or a RunError, finished results stay in the folder. InputError; RunError (its `result` has what was finished)."""
         experiment = self.read()
         if jobs is not None and not (isinstance(jobs, int) and 1 <= jobs <= 1024):

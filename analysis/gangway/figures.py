@@ -32,7 +32,7 @@ def kinds(result: AnyResult) -> list[str]:
 def draw(result: AnyResult, kind: str, page: int = 0, width: float = _USUAL_WIDTH, title: bool = True, metrics: Sequence[str] = ()) -> Figure:
     """The figure of that kind. InputError if the kind does not apply or has no such page.
 
-    'heat-map', 'response-distribution' and 'latency-distribution' are drawn wherever they can be: of any two swept quantities, of any client
+    'heat-map', 'response-distribution' and 'latency-distribution' are drawn wherever possible: for any two swept quantities, for any client
     with three jobs."""
     with _folder(result) as folder, _looks(width, title):
         return _drawn(_commands('figures').kinds(folder, tuple(metrics), (kind,)), kind, page)

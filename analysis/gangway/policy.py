@@ -49,15 +49,15 @@ class Policy:
     """A policy that hears facts and gives orders (models/policy.hpp has the contract; times are in ns, clients, launches, timers and requests
     are whole numbers).
 
-    class Mine(gangway.Policy):            # known as `mine` from here on; a later class of that name takes its place
-        needs = ('evict',)                 # of evict, ranges, access, sampling, intercept
+    class Mine(gangway.Policy):            # named `mine`; a later class of that name replaces it
+        needs = ('evict',)                 # capabilities: evict, ranges, access, sampling, intercept
         parameters = {'quantum': gangway.Parameter.time('2 ms')}
         def __init__(self, quantum): ...
         def note(self, now, fact, view): ...       # every fact of an instant comes first
         def decide(self, now, view, orders): ...   # then one decision
 
-    A class that has neither is not known: others can be made of it. Each run has an instance of its own, on any thread. Whatever it raises
-    ends its run. A view, a job's facts and orders are for the call that is given them."""
+    A class without these methods is no policy, but can be a base of policies. Each run has its own instance, on any thread. An exception
+    ends the run. A view, a job's facts and orders are valid only during the call that gets them."""
 
     needs: ClassVar[Sequence[str]] = ('evict',)
     parameters: ClassVar[dict[str, Parameter]] = {}
@@ -78,10 +78,10 @@ class OwnershipPolicy(Policy, abstract=True):
     """A policy that only chooses; Gangway keeps track of waiting jobs, owners and evictions (models/policy/README.md).
 
     class Longest(gangway.OwnershipPolicy):
-        def choose(self, now, waiting):            # facts of the jobs that wait, in the order of beginning to wait
+        def choose(self, now, waiting):            # facts of waiting jobs, the longest-waiting first
             return max(range(len(waiting)), key=lambda i: waiting[i].alone or 0)
-            # or (index, quantum in ns), after which somebody else may be chosen
-        def urgency(self, job): ...                # optional: a whole number; a waiting job that has more displaces an owner"""
+            # or (index, quantum in ns); after the quantum another job may be chosen
+        def urgency(self, job): ...                # optional: a whole number; a waiting job with a higher one displaces an owner"""
 
     def __init_subclass__(cls, name: str | None = None, abstract: bool = False, **more: Any) -> None:
         super().__init_subclass__(abstract=True, **more)

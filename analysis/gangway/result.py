@@ -42,7 +42,7 @@ def read(folder: str | os.PathLike[str]) -> Result:
 
 class Result:
     """The result of a run. summary, clients, services, replications, service_replications, jobs, published: pandas tables with the columns of
-    the result folder's files (experiments/README.md); None where the run has none. Times are in ns.
+    the result folder's files (experiments/README.md); None if the run has none. Times are in ns.
 
     path: the folder, or None if nothing is on disk; report: facts about the run (seconds, events, jobs, threads, failures, notes)."""
 
