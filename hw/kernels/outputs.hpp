@@ -69,8 +69,8 @@ class Sample {
   }
 
   // Compares outputs[0, count), numbered from `first`. `wrong(number, value)` describes a difference from the
-  // reference; empty if equal. Several threads call it at once. All outputs, sampled or not, must have been
-  // written. Returns the first difference found, or empty.
+  // reference, empty if equal; several threads call it at once. All outputs, sampled or not, must have been
+  // written. Returns the first difference, or empty.
   template <typename T, typename Wrong>
   std::string compare(const T* outputs, std::uint64_t first, std::uint64_t count, Wrong wrong) const {
     constexpr std::uint64_t kWorthAThread = std::uint64_t{1} << 20;

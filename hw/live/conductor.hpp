@@ -37,7 +37,7 @@ class Port {
   virtual ~Port() = default;
   virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, kIntercepted, or a number in flight
   virtual void admit(std::uint64_t number) = 0;    // admits intercepted submissions up to this number
-  virtual void rouse() {}                          // the gate may open soon: waiting threads should not sleep
+  virtual void rouse() {}                          // its gate may open soon: waiting threads should not sleep
   virtual Standing look() = 0;                     // exact after permit(0)
   virtual void limit(std::optional<std::int64_t>) {}  // most channels it may have
   virtual void ask() = 0;                             // asks the client's helper thread to check its streams
