@@ -186,7 +186,7 @@ class Run(ProgramTest):
             "polices=[rr]": "did you mean 'policies'?",
             "workload.clients.VX.priority=1": "did you mean 'VA'?",
             "workload=frs-table2": "did you mean 'frs-table1'?",
-            "device.sms=[": "no YAML",
+            "device.sms=[": "invalid YAML",
             "policies=": "key 'policies': found nothing, expected a value",
             "sed=3": "did you mean 'seed'?",
             "policies..params=1": "an empty name in the path",

@@ -231,7 +231,7 @@ class Recordings(ProgramTest):
                 ("{file: a.rec, scale: {kernels: -1}}", "workload.clients.0.recording.scale.kernels", "-1"),
                 ("{file: a.rec, scale: {gpu: 2}}", "workload.clients.0.recording.scale.gpu", "unknown key"),
                 ("{file: a.rec, forms: none.json}", "workload.clients.0.recording.forms", "none.json"),
-                ("{file: a.rec, forms: a.rec}", "workload.clients.0.recording.forms", "no such list"),
+                ("{file: a.rec, forms: a.rec}", "workload.clients.0.recording.forms", "another kind of file"),
                 ("{file: a.rec, forms: {default: sliced}}", "workload.clients.0.recording.forms.default", "'sliced'"),
                 ("{file: a.rec, forms: {default: {name: slice}}}", "workload.clients.0.recording.forms.default.name", "'slice'"),
                 ("{file: a.rec, forms: {kernels: prologue}}", "workload.clients.0.recording.forms.kernels", "'prologue'"),

@@ -59,7 +59,7 @@ class Again(ProgramTest):
             told["files"]["lost.csv"] = told["files"]["summary.csv"]
         file = self.edited("changed", change)
         expected = ["other bytes than changed/manifest.json lists, in 1 of 5 files: jobs.csv",
-                    "listed by changed/manifest.json and not made: lost.csv",
+                    "listed by changed/manifest.json but not made: lost.csv",
                     "changed since changed/manifest.json was written: jobs.csv"]
         self.assertEqual(self.again(file)[1], ["note: " + line for line in expected])
         self.assertEqual(self.again(file, "--verify", code=1)[1], ["error: " + line for line in expected])
