@@ -30,9 +30,9 @@ struct CommandDelays {
   // The time that one of them adds to the drain, in ps; 0: blocks are persistent.
   std::int64_t claim_ps = 0;
 
-  // What was measured of the kernel's launches, which lives as long as the kernel; null: nothing.
+  // Measurements of the kernel's launches; they live as long as the kernel. Null: none.
   const MeasuredLaunches* measured = nullptr;
-  double scale = 1;  // of a measured eviction's delay, and of what is done meanwhile
+  double scale = 1;  // scales a measured eviction's delay and the work done meanwhile
 
   Duration claims(std::int64_t blocks) const { return {mul_div_ceil(blocks, claim_ps, 1000)}; }
 };

@@ -22,22 +22,23 @@ struct BlockException {
   Duration length;
 };
 
-// An eviction of a kernel's preemptible form, as measured; times count from the launch's first block.
+// A measured eviction of a kernel's preemptible form. Times count from the launch's first block.
 struct MeasuredEviction {
   Duration ordered, gone;
-  Duration work;  // of the kernel's time, what was done by then
+  Duration work;  // part of the kernel's time done by the end of the eviction
 };
 
-// What launches of a kernel's preemptible form take, as measured.
+// Measured times of launches of a kernel's preemptible form.
 struct MeasuredLaunches {
   std::optional<Duration> launch;        // from the order to the first block where the GPU ran another kernel
                                          // before; none: as any launch on the device
   std::optional<Duration> pending_work;  // read when it has left; none: as on the device
-  Duration after_another;                // so much longer does such a launch run
-  Duration each;             // of the kernel's time, what each launch takes however few its block-tasks
+  Duration after_another;                // additional time of such a launch
+  Duration each;             // part of the kernel's time that each launch takes, however few its block-tasks
   std::int64_t in_step = 0;  // block-tasks that begin and end together; 0: they end evenly over the time
-  std::int64_t near = 1;     // an eviction is like one of so many, ordered at about the same time
-  std::vector<MeasuredEviction> evictions;  // by the time of the order; none: as the mechanism says
+  std::int64_t near =
+      1;  // an eviction is drawn from this number of measured ones with the nearest order times
+  std::vector<MeasuredEviction> evictions;  // sorted by time of the order; none: by the mechanism's rules
 };
 
 struct Kernel {

@@ -58,7 +58,7 @@ class Gpu {
   __extension__ using BlockTime = __int128;  // block nanoseconds
 
   std::optional<ResidentLaunch> resident_;
-  std::optional<std::pair<ClientId, std::uint32_t>> last_;  // the kernel that is or was on it
+  std::optional<std::pair<ClientId, std::uint32_t>> last_;  // the kernel of the current or last launch
   std::int64_t blocks_ = 1;                                 // of a shared launch, in total
   std::int64_t running_ = 0;                                // of these, now running
   BlockTime worked_ = 0;                                    // up to since_

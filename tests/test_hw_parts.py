@@ -148,7 +148,7 @@ class Parts(unittest.TestCase):
         (self.out / "mix-predict.done").unlink()  # as if it had been cut off behind its last result
         done = self.hw("mix-predict")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("holds these results already", (self.out / "mix-predict.log").read_text())
+        self.assertIn("already holds these results", (self.out / "mix-predict.log").read_text())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// What a file says of a kernel's launches as they were measured.
+// Reads a kernel's measured launches from a workload file.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace gangway {
 
-// `kernel`: with its block-tasks and time. Throws InputError.
+// `kernel` must have its block-tasks and time. Throws InputError.
 std::shared_ptr<const MeasuredLaunches> read_measured(const Field& field, const Kernel& kernel);
 
 }  // namespace gangway

@@ -9,7 +9,7 @@ _COMMANDS = {'report': 'gangway.page', **{name: f'gangway.drawing.commands.{name
 
 
 def main() -> int:
-    """Runs the command; the exit code."""
+    """Runs the command and returns the exit code."""
     if len(sys.argv) < 2 or sys.argv[1] not in _COMMANDS:
         print(f'error: python3 -m gangway: found {sys.argv[1] if len(sys.argv) > 1 else "nothing"}, expected one of {", ".join(_COMMANDS)}',
               file=sys.stderr)

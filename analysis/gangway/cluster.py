@@ -27,13 +27,13 @@ _RETRIES = 5          # of a chunk whose worker was lost
 
 def sweep(experiment: Experiment, client: Client | None = None, out: str | os.PathLike[str] = '', force: bool = False,
           progress: bool | None = None) -> Result:
-    """Plays an experiment's points on the workers of a `distributed.Client`, in the simulator, and returns the Result of the folder `out`:
-    what Experiment.run(out=...) writes there, byte for byte (but for the manifest).
+    """Plays an experiment's points on the workers of a `distributed.Client`, in the simulator, and returns the Result of the folder `out`,
+    which equals the one of Experiment.run(out=...) byte for byte, except for the manifest.
 
     client: of any cluster (LocalCluster, SSHCluster, dask_jobqueue's SLURMCluster); None: the current one, or processes of this machine.
-    Workers need the same build of this package, and files of data under the same paths. Chunks take about a second and are played again where
-    a worker is lost, which is harmless. What is finished stays in `out` when this is interrupted, and the same call goes on from there.
-    InputError as Experiment.run; RunError where results failed, or a chunk was lost again and again."""
+    Workers need the same build of this package and data files at the same paths. Chunks take about a second; the chunks of a lost worker are
+    played again. After an interruption finished chunks stay in `out`, and the same call continues.
+    InputError as for Experiment.run; RunError if results failed or a chunk was lost repeatedly."""
     from distributed import Client, get_client
     if not isinstance(experiment, Experiment):
         raise InputError(f"sweep: key 'experiment': found {type(experiment).__name__}, expected an Experiment", 'sweep', None, 'experiment',
@@ -113,7 +113,7 @@ def _points(ranges: list[tuple[int, int]]) -> int:
 
 
 class _Chunks:
-    """Ranges of points, in order, each so long that it takes about as long as it should."""
+    """Ranges of points, in order, each sized to take about the intended time."""
 
     def __init__(self, missing: list[tuple[int, int]], seconds: float) -> None:
         self._ranges = list(missing)
@@ -124,11 +124,11 @@ class _Chunks:
         self._seconds += seconds
 
     def left(self) -> int:
-        """How many points no chunk has so far."""
+        """The number of points that are in no chunk yet."""
         return _points(self._ranges)
 
     def next(self, threads: int) -> str:
-        """As --points takes it; empty when nothing is left."""
+        """The next range, in the notation of --points; empty when nothing is left."""
         if not self._ranges:
             return ''
         length = max(_CHUNK, threads / _TASKS_A_SECOND)
@@ -144,7 +144,7 @@ class _Chunks:
 
 
 def _plays(value: Any, name: str) -> bool:
-    """Whether a configuration names this policy anywhere."""
+    """Whether a configuration uses this policy."""
     if isinstance(value, dict):
         return any(_plays(item, name) for item in value.values())
     if isinstance(value, list):
@@ -156,7 +156,7 @@ _playing = threading.Lock()  # a worker of several threads plays one chunk at a 
 
 
 def _play(text: str, folder: str, points: str, classes: dict[str, tuple[type[policy.Policy], bool]]) -> tuple[bytes, float]:
-    """A chunk, on whatever machine this is: the file of the part, and how long it took."""
+    """Plays a chunk on this machine; returns the part's file and the seconds it took."""
     with _playing:
         for name, (cls, ownership) in classes.items():
             policy.define_again(name, cls, ownership)

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 def compare(prediction: str | os.PathLike[str] | Result, measurement: str | os.PathLike[str] | Result,
             metrics: Sequence[str] = ()) -> Comparison:
-    """Of two result folders, or two Results that have folders, of one experiment. InputError as `gangway compare`.
+    """Compares two result folders, or two Results that have folders, of one experiment. InputError as for `gangway compare`.
 
     metrics: columns of replications.csv and service_replications.csv whose differences are tested; the usual ones if not given."""
     return Comparison(json.loads(_core.compare(_folder(prediction), _folder(measurement), [*metrics])))
 
 
 def compare_policies(result: str | os.PathLike[str] | Result, baseline: str, metrics: Sequence[str] = ()) -> Differences:
-    """Whether the other policies of a result folder differ from `baseline` by more than chance, at each point. metrics: as of compare()."""
+    """Whether the other policies of a result folder differ from `baseline` by more than chance, at each point. metrics: as for compare()."""
     return Differences(json.loads(_core.compare_policies(_folder(result), baseline, [*metrics])))
 
 
@@ -41,11 +41,11 @@ def _folder(given: Any) -> str:
 
 
 class Comparison:
-    """Errors are (predicted - measured) / measured.
+    """The difference between a prediction and a measurement. Errors are (predicted - measured) / measured.
 
     groups: a table with a row for each point, policy and metric; clients: likewise, for each client; rankings: of policies by each metric at
     each point; jobs: the errors of all jobs' NTT; differences: of two results of one world, whether they differ by more than chance, else
-    None; told: everything, as `gangway compare --json` has it."""
+    None; told: everything, as `gangway compare --json` prints it."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.told = told
@@ -73,16 +73,17 @@ class Comparison:
 
     @property
     def jobs(self) -> dict[str, Any]:
-        """Errors of the NTT of single jobs: how many, p50, p90, max, bias."""
+        """Errors of the NTT of single jobs: number, p50, p90, max, bias."""
         return dict(self.told['ntt_error'])
 
 
 class Differences:
-    """Of two results of one world (b less a), or of a policy and a baseline, with the replications as the sample.
+    """Differences between two results of one world (b minus a), or between a policy and a baseline; the sample is the replications.
 
     rows: a table with a row for each point, policy, client (empty: the whole point) and metric, as experiments/README.md explains it under
     "Comparing two folders": a_mean, a_ci95, a_replications, likewise of b, difference, relative, low, high, t, degrees, p, p_holm, finding,
-    words; significant: those that are more than chance; conclusions: sentences; told: everything, as `gangway compare --json` has it."""
+    words; significant: the differences that chance does not explain; conclusions: sentences; told: everything, as
+    `gangway compare --json` prints it."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.told = told
@@ -109,7 +110,7 @@ class Differences:
 
 
 def bound(taskset: dict[str, Any] | str | os.PathLike[str]) -> dict[str, Any]:
-    """Response-time bounds of a task set: a file, or a mapping that says the same. A mapping as `gangway bound --json` prints it."""
+    """Response-time bounds of a task set (a file, or a mapping with the same content), as the mapping that `gangway bound --json` prints."""
     if isinstance(taskset, dict):
         return dict(json.loads(_core.bound(json.dumps(taskset, indent=1), 'taskset')))
     try:

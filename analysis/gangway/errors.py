@@ -1,4 +1,4 @@
-"""The two ways to fail, as the program has them: wrong input, and a run that could not be carried out."""
+"""The program's two kinds of error: wrong input, and a run that failed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 class GangwayError(Exception):
-    """What this package raises by itself."""
+    """The base of this package's errors."""
 
 
 class InputError(GangwayError, ValueError):
     """Wrong input. str() is one line: FILE:LINE: key 'KEY': found FOUND, expected EXPECTED.
 
-    file, line (None: no line), key, found, expected: its parts; empty where only the line is known."""
+    file, line (None if there is none), key, found and expected are its parts; a part that is not known is empty."""
 
     def __init__(self, text: str, file: str = '', line: int | None = None, key: str = '', found: str = '', expected: str = '') -> None:
         super().__init__(text)
@@ -24,15 +24,15 @@ class InputError(GangwayError, ValueError):
 
 
 class RunError(GangwayError, RuntimeError):
-    """A run that could not be carried out. str() may have more lines: an event history.
+    """A run that failed. str() may have several lines, with an event history.
 
-    result: what was played all the same, or None."""
+    result: what was finished, or None."""
 
     result: Result | None = None
 
 
 def describe(error: BaseException) -> str:
-    """One line for an exception of a policy: its type, its text, and where it was raised."""
+    """One line about an exception in a policy: type, text and place."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f' ({frames[-1].filename}:{frames[-1].lineno})' if frames else ''
     text = ' '.join(str(error).split())

@@ -16,10 +16,10 @@ from gangway.result import Result
 
 
 class Experiment:
-    """An experiment file, one that comes with Gangway, the manifest of a result folder, or a mapping that says the same.
+    """An experiment: a file, the name of one that comes with Gangway, a result folder's manifest, or a mapping with the same content.
 
     Experiment('frs/fig4'), Experiment('my.yaml'), Experiment({'kind': 'experiment', ...}, folder='where its paths start').
-    Nothing is checked before it is used. experiment['policies.rr.params.quantum'] = '2 ms' changes a value, as `--set` does."""
+    It is checked when it is used. experiment['policies.rr.params.quantum'] = '2 ms' changes a value, as `--set` does."""
 
     def __init__(self, source: dict[str, Any] | str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> None:
         self._mapping: dict[str, Any] | None = None
@@ -49,20 +49,20 @@ class Experiment:
         self._read = None
 
     def __getitem__(self, path: str) -> Any:
-        """The value as it is after all changes, names of files replaced by what they say."""
+        """The value after all changes; names of files are replaced by the files' contents."""
         value = self.configuration
         for name in path.split('.'):
             value = _below(value, name, path)
         return value
 
     def copy(self) -> Experiment:
-        """Another one, to be changed by itself."""
+        """A copy that can be changed independently."""
         other = copy.copy(self)
         other._changes = dict(self._changes)
         return other
 
     def read(self) -> _core.Experiment:
-        """Reads and checks it, and returns what the compiled half makes of it. InputError."""
+        """Reads and checks the experiment; returns the compiled module's object. InputError."""
         if self._read is None or self._read[1] != _core.definitions():
             changes = list(self._changes.items())
             if self._file is not None:
@@ -79,7 +79,7 @@ class Experiment:
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """The experiment as a mapping, resolved: what a manifest keeps."""
+        """The resolved experiment as a mapping, as manifests contain it."""
         return dict(json.loads(self.read().configuration))
 
     @property
@@ -92,7 +92,7 @@ class Experiment:
 
     @property
     def points(self) -> int:
-        """How many combinations of swept values there are."""
+        """The number of combinations of swept values."""
         return self.read().points
 
     def policies(self, point: int = 0) -> list[str]:
@@ -107,10 +107,10 @@ class Experiment:
             trace: bool = False, progress: bool | None = None) -> Result:
         """Plays all points, policies and replications; returns a Result.
 
-        out: the result folder, as `gangway run --out` fills it, byte for byte; with None nothing is left on disk.
+        out: the result folder, as `gangway run --out` fills it, byte for byte; None leaves nothing on disk.
         world: of gangway.worlds(). jobs: threads (default: one for each core). force: replace other results in the folder.
-        trace: keep timelines. progress: True, False, or None: where somebody looks.
-        Ctrl-C keeps in the folder what is finished, as RunError does. InputError, RunError (what was played is its `result`)."""
+        trace: keep timelines. progress: True, False, or None (on terminals and in notebooks).
+        After Ctrl-C or a RunError, finished results stay in the folder. InputError; RunError (its `result` has what was finished)."""
         experiment = self.read()
         if jobs is not None and not (isinstance(jobs, int) and 1 <= jobs <= 1024):
             raise InputError(f"run: key 'jobs': found {jobs!r}, expected 1 to 1024", 'run', None, 'jobs', repr(jobs), '1 to 1024')

@@ -1,4 +1,4 @@
-"""Figures of results: one function for each kind, which takes a result and returns a matplotlib figure.
+"""Figures of results: one function for each kind takes a result and returns a matplotlib figure.
 
 A result is a gangway.Result or a result folder. All take `page` (from 0, of figures of several pages), `width` in inches, `title=False` to
 leave the title out, and `metrics`, columns of summary.csv to show in the place of ANTT, DNTT and STP. kinds(result) says which apply;
@@ -24,15 +24,15 @@ _USUAL_WIDTH = 7.2
 
 
 def kinds(result: AnyResult) -> list[str]:
-    """The names of the kinds that apply, in the order in which they tell most."""
+    """The names of the kinds that apply, the most informative first."""
     with _folder(result) as folder:
         return [name for name, _ in _commands('figures').kinds(folder)]
 
 
 def draw(result: AnyResult, kind: str, page: int = 0, width: float = _USUAL_WIDTH, title: bool = True, metrics: Sequence[str] = ()) -> Figure:
-    """One of these, by its name. InputError where it does not apply, or has no such page.
+    """The figure of that kind. InputError if the kind does not apply or has no such page.
 
-    'heat-map', 'response-distribution' and 'latency-distribution' are drawn wherever they can be: of any two swept quantities, of any client
+    'heat-map', 'response-distribution' and 'latency-distribution' are drawn wherever possible: for any two swept quantities, for any client
     with three jobs."""
     with _folder(result) as folder, _looks(width, title):
         return _drawn(_commands('figures').kinds(folder, tuple(metrics), (kind,)), kind, page)
@@ -44,7 +44,7 @@ def clients(result: AnyResult, **looks: Any) -> Figure:
 
 
 def metrics(result: AnyResult, **looks: Any) -> Figure:
-    """ANTT, DNTT and STP of each policy, beside what was published."""
+    """ANTT, DNTT and STP of each policy, beside published values."""
     return draw(result, 'metrics', **looks)
 
 
@@ -59,7 +59,7 @@ def heat_map(result: AnyResult, **looks: Any) -> Figure:
 
 
 def speedups(result: AnyResult, **looks: Any) -> Figure:
-    """By how much clients are faster on several GPUs."""
+    """Speedup of each client on several GPUs."""
     return draw(result, 'speedups', **looks)
 
 
@@ -69,22 +69,22 @@ def clients_sweep(result: AnyResult, **looks: Any) -> Figure:
 
 
 def gantt(result: AnyResult, **looks: Any) -> Figure:
-    """Who waited, ran and was evicted in the first run of each policy; of results with timelines."""
+    """Waiting, running and evictions in the first run of each policy. Needs timelines."""
     return draw(result, 'gantt', **looks)
 
 
 def blocks(result: AnyResult, **looks: Any) -> Figure:
-    """Blocks as they lay on the device; of results with timelines of native clients."""
+    """Blocks on the device over time. Needs timelines of native clients."""
     return draw(result, 'blocks', **looks)
 
 
 def queues(result: AnyResult, **looks: Any) -> Figure:
-    """Lengths of the device's queues over time; likewise."""
+    """Lengths of the device's queues over time. Needs timelines of native clients."""
     return draw(result, 'queues', **looks)
 
 
 def requests(result: AnyResult, **looks: Any) -> Figure:
-    """How long requests took, and how soon they followed each other; of results with timelines."""
+    """Distributions of requests' lengths and of the intervals between them. Needs timelines."""
     return draw(result, 'requests', **looks)
 
 
@@ -94,7 +94,7 @@ def responses(result: AnyResult, **looks: Any) -> Figure:
 
 
 def response_distribution(result: AnyResult, **looks: Any) -> Figure:
-    """Which share of each client's jobs took at most so long."""
+    """Cumulative distribution of each client's response times."""
     return draw(result, 'response-distribution', **looks)
 
 
@@ -104,27 +104,27 @@ def latency(result: AnyResult, **looks: Any) -> Figure:
 
 
 def attainment(result: AnyResult, **looks: Any) -> Figure:
-    """Which share of services' jobs met their objective, against load."""
+    """Share of services' jobs that met their objective, against load."""
     return draw(result, 'attainment', **looks)
 
 
 def latency_distribution(result: AnyResult, **looks: Any) -> Figure:
-    """Which share of each service's jobs took longer, on logarithmic axes."""
+    """Share of each service's jobs that took longer than a time, on logarithmic axes."""
     return draw(result, 'latency-distribution', **looks)
 
 
 def throughput_tail(result: AnyResult, **looks: Any) -> Figure:
-    """The 99th percentile of services against how much all others do."""
+    """99th percentile of services' latencies against the throughput of the other clients."""
     return draw(result, 'throughput-tail', **looks)
 
 
 def overheads(result: AnyResult, **looks: Any) -> Figure:
-    """By how much clients exceed their standalone times, where a policy moves memory."""
+    """Overhead of each client over its standalone time, for policies that move memory."""
     return draw(result, 'overheads', **looks)
 
 
 def slices(result: AnyResult, **looks: Any) -> Figure:
-    """How clients share the time slices of such a policy."""
+    """Clients' shares of the time slices of such a policy."""
     return draw(result, 'slices', **looks)
 
 
@@ -134,22 +134,22 @@ def priorities(result: AnyResult, **looks: Any) -> Figure:
 
 
 def bounded(result: AnyResult, **looks: Any) -> Figure:
-    """Which share of a study's task sets each theorem bounds, against utilisation."""
+    """Share of a study's task sets that each theorem bounds, against utilisation."""
     return draw(result, 'bounded', **looks)
 
 
 def in_time(result: AnyResult, **looks: Any) -> Figure:
-    """Which share each proves to meet their deadlines."""
+    """Share of task sets that each theorem proves to meet all deadlines, against utilisation."""
     return draw(result, 'in-time', **looks)
 
 
 def study_map(result: AnyResult, **looks: Any) -> Figure:
-    """Sets of a study that are proven bounded, seen growing, or neither."""
+    """Task sets of a study that are proven bounded, grow in simulation, or neither."""
     return draw(result, 'map', **looks)
 
 
 def tightness(result: AnyResult, **looks: Any) -> Figure:
-    """How near responses come to their bounds."""
+    """Largest observed responses as shares of their bounds."""
     return draw(result, 'tightness', **looks)
 
 
@@ -161,7 +161,7 @@ def comparison_kinds(prediction: AnyResult, measurement: AnyResult) -> list[str]
 
 def comparison(prediction: AnyResult, measurement: AnyResult, kind: str = 'compare-metrics', page: int = 0, width: float = _USUAL_WIDTH,
                title: bool = True) -> Figure:
-    """One of these: predicted beside measured."""
+    """The figure of that name, predicted beside measured."""
     with _folder(prediction) as predicted, _folder(measurement) as measured, _looks(width, title):
         return _drawn(_commands('compare').kinds(predicted, measured), kind, page)
 
@@ -173,7 +173,7 @@ def _commands(name: str) -> Any:
 
 @contextlib.contextmanager
 def _looks(width: float, title: bool) -> Iterator[None]:
-    """matplotlib's settings are the caller's own again afterwards."""
+    """Draws with Gangway's settings and restores the caller's matplotlib settings."""
     if not isinstance(width, (int, float)) or not 2 <= width <= 40:
         _refuse('width', width, '2 to 40 inches')
     import matplotlib
@@ -185,7 +185,7 @@ def _looks(width: float, title: bool) -> Iterator[None]:
 
 
 def _drawn(known: Iterator[tuple[str, Any]], kind: str, page: int) -> Any:
-    """One that applies; what is behind it is not looked for, as that may mean to read every job."""
+    """The first that applies; later ones are not looked for, because that may require reading all jobs."""
     others = []
     for name, pages in known:
         if name == kind:
@@ -206,7 +206,7 @@ def _page(drawn: Iterable[Any], page: int) -> Any:
 
 @contextlib.contextmanager
 def _folder(result: Any) -> Iterator[Path]:
-    """The folder of a result; what has none is written to one for as long as it is looked at."""
+    """The folder of a result; a result without one is written to a temporary folder."""
     from gangway.drawing.results import InputError as WrongFolder
     from gangway.errors import InputError
     try:

@@ -1,4 +1,4 @@
-"""What there is: policies, mechanisms and the rest, and the files that come with Gangway."""
+"""Lists of policies, mechanisms, metrics and so on, and of the files that come with Gangway."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ def _listed(what: str) -> DataFrame:
 
 
 def policies() -> DataFrame:
-    """A table: name, summary, parameters (a list of mappings with name, default, range, summary)."""
+    """Policies, as a table: name, summary, parameters (a list of mappings with name, default, range, summary)."""
     return _listed('policies')
 
 
 def mechanisms() -> DataFrame:
-    """Likewise."""
+    """Preemption mechanisms, as a table like policies()."""
     return _listed('mechanisms')
 
 
 def generators() -> DataFrame:
-    """Likewise, of workloads."""
+    """Generators of workloads, as a table like policies()."""
     return _listed('generators')
 
 
 def kernels() -> DataFrame:
-    """Likewise, of kernels for real devices."""
+    """Kernels for real devices, as a table like policies()."""
     return _listed('kernels')
 
 
 def worlds() -> DataFrame:
-    """Likewise."""
+    """Worlds, as a table like policies()."""
     return _listed('worlds')
 
 
 def arrivals() -> DataFrame:
-    """Likewise, of processes by which requests arrive."""
+    """Arrival processes of requests, as a table like policies()."""
     return _listed('arrivals')
 
 
 def bounds() -> DataFrame:
-    """Likewise, of theorems that bound response times."""
+    """Theorems that bound response times, as a table like policies()."""
     return _listed('bounds')
 
 
 def devices() -> DataFrame:
-    """A table: name, path."""
+    """Device files that come with Gangway, as a table: name, path."""
     return _listed('devices')
 
 
 def workloads() -> DataFrame:
-    """Likewise."""
+    """Workload files, likewise."""
     return _listed('workloads')
 
 
 def experiments() -> DataFrame:
-    """Likewise."""
+    """Experiment files, likewise."""
     return _listed('experiments')

@@ -1,4 +1,4 @@
-"""What result folders measure: the table of `gangway list metrics --json`, kept beside this file as metrics.json (./dev metrics makes it)."""
+"""The metrics of result folders: the table of `gangway list metrics --json`, kept beside this file as metrics.json (made by ./dev metrics)."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ ALL = tuple(Metric(**entry) for entry in json.loads(FILE.read_text(encoding='utf
 
 
 def of(level: str) -> tuple[Metric, ...]:
-    """Those of a level, in the order of their columns."""
+    """The metrics of a level, in the order of their columns."""
     return tuple(metric for metric in ALL if metric.level == level)
 
 
 def find(name: str, level: str = 'point') -> Metric | None:
-    """The metric of that name: of the level, or of another where that has none. None: a column of another version."""
+    """The metric of that name at the level, otherwise at another level; None for a column of another version."""
     known = [metric for metric in ALL if metric.name == name]
     return next((metric for metric in known if metric.level == level), known[0] if known else None)
 
 
 def named(name: str, level: str = 'point') -> Metric:
-    """One that is there."""
+    """A metric that must exist."""
     return next(metric for metric in of(level) if metric.name == name)
 
 
 def ranked() -> tuple[str, ...]:
-    """The names of those by which policies are ranked."""
+    """The names of the metrics that rank policies."""
     return tuple(metric.name for metric in of('point') if metric.ranked)
 
 
 def first(level: str) -> str:
-    """The column behind the keys and swept parameters of a table."""
+    """The column after the keys and swept parameters of a table."""
     return of(level)[0].name

@@ -1,4 +1,4 @@
-"""Policies in Python: a class that says whom to serve, played by the same worlds as those in C++."""
+"""Policies in Python: a class that decides who is served, played by the same worlds as policies in C++."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Parameter:
 
     @staticmethod
     def time(standard: str, least: str = '0 ns', most: str = '100 s', summary: str = '') -> Parameter:
-        """A span of time, as texts such as '2 ms'; the policy is given ns."""
+        """A time, given as text such as '2 ms'; the policy gets ns."""
         return Parameter('time', _core.duration(standard), _core.duration(least), _core.duration(most), summary=summary)
 
     @staticmethod
@@ -49,15 +49,15 @@ class Policy:
     """A policy that hears facts and gives orders (models/policy.hpp has the contract; times are in ns, clients, launches, timers and requests
     are whole numbers).
 
-    class Mine(gangway.Policy):            # known as `mine` from here on; a later class of that name takes its place
-        needs = ('evict',)                 # of evict, ranges, access, sampling, intercept
+    class Mine(gangway.Policy):            # named `mine`; a later class of that name replaces it
+        needs = ('evict',)                 # capabilities: evict, ranges, access, sampling, intercept
         parameters = {'quantum': gangway.Parameter.time('2 ms')}
         def __init__(self, quantum): ...
         def note(self, now, fact, view): ...       # every fact of an instant comes first
         def decide(self, now, view, orders): ...   # then one decision
 
-    A class that has neither is not known: others can be made of it. Each run has an instance of its own, on any thread. Whatever it raises
-    ends its run. A view, a job's facts and orders are for the call that is given them."""
+    A class without these methods is no policy, but can be a base of policies. Each run has its own instance, on any thread. An exception
+    ends the run. A view, a job's facts and orders are valid only during the call that gets them."""
 
     needs: ClassVar[Sequence[str]] = ('evict',)
     parameters: ClassVar[dict[str, Parameter]] = {}
@@ -68,20 +68,20 @@ class Policy:
             _define(cls, name, ownership=False)
 
     def note(self, now: int, fact: Any, view: _core.View) -> None:
-        """A fact: one of gangway.facts, told apart by its type."""
+        """Handles a fact, an object of one of the types in gangway.facts."""
 
     def decide(self, now: int, view: _core.View, orders: _core.Orders) -> None:
         raise NotImplementedError(f'{type(self).__name__}.decide')
 
 
 class OwnershipPolicy(Policy, abstract=True):
-    """A policy that says whom to choose; who waits, owns the GPU and has to leave is kept for it (models/policy/README.md).
+    """A policy that only chooses; Gangway keeps track of waiting jobs, owners and evictions (models/policy/README.md).
 
     class Longest(gangway.OwnershipPolicy):
-        def choose(self, now, waiting):            # facts of the jobs that wait, in the order of beginning to wait
+        def choose(self, now, waiting):            # facts of waiting jobs, the longest-waiting first
             return max(range(len(waiting)), key=lambda i: waiting[i].alone or 0)
-            # or (index, quantum in ns), after which somebody else may be chosen
-        def urgency(self, job): ...                # optional: a whole number; a waiting job that has more displaces an owner"""
+            # or (index, quantum in ns); after the quantum another job may be chosen
+        def urgency(self, job): ...                # optional: a whole number; a waiting job with a higher one displaces an owner"""
 
     def __init_subclass__(cls, name: str | None = None, abstract: bool = False, **more: Any) -> None:
         super().__init_subclass__(abstract=True, **more)
@@ -97,12 +97,12 @@ _defined: dict[str, tuple[type[Policy], bool, str]] = {}
 
 
 def defined() -> dict[str, tuple[type[Policy], bool]]:
-    """The policies that were defined in this process, by name."""
+    """The policies defined in this process, by name."""
     return {name: (cls, ownership) for name, (cls, ownership, _) in _defined.items()}
 
 
 def define_again(name: str, cls: type[Policy], ownership: bool) -> None:
-    """Where a class came from another process: defines it here unless it is."""
+    """Defines a class that came from another process, unless it is already defined here."""
     known = _defined.get(name)
     if known is None or known[2] != _version(cls):
         _define(cls, name, ownership)
@@ -126,7 +126,7 @@ def _define(cls: type[Policy], name: str | None, ownership: bool) -> None:
 
 
 def _version(cls: type[Policy]) -> str:
-    """What tells the class from another one of its name: a hash of its code and of that of its bases. What functions elsewhere do, which
+    """The identity of the class: a hash of its code and its bases' code. What functions elsewhere do, which
     it calls, is not in it."""
     digest = hashlib.sha256()
     for base in cls.__mro__:
@@ -144,6 +144,6 @@ def _version(cls: type[Policy]) -> str:
 
 
 def _fingerprint(code: CodeType) -> bytes:
-    """Of what a function does, wherever it stands."""
+    """A hash of a function's code, independent of its place in the file."""
     constants = b''.join(_fingerprint(c) if hasattr(c, 'co_code') else repr(c).encode() for c in code.co_consts)
     return repr((code.co_code, code.co_names, code.co_varnames)).encode() + constants

@@ -1,4 +1,4 @@
-"""The command line, where the package is installed: the program itself, with the files that come with it."""
+"""The command line of an installed package: runs the program with the files that come with it."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Becomes the program `gangway`."""
+    """Replaces this process by the program `gangway`."""
     here = Path(__file__).parent
     os.environ.setdefault('GANGWAY_DATA', str(here / 'data'))
     os.environ.setdefault('GANGWAY_PYTHON', sys.executable)  # which has what the package needs

@@ -1,4 +1,4 @@
-"""How far a run is, in a terminal or a notebook."""
+"""The progress of a run, in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Progress:
-    """A bar where somebody looks; show: True, False, or None: on a terminal and in notebooks."""
+    """A progress bar. show: True, False, or None (on terminals and in notebooks)."""
 
     def __init__(self, show: bool | None, name: str) -> None:
         self._bar: Any = None
@@ -25,7 +25,7 @@ class Progress:
             self._bar.close()
 
     def update(self, told: dict[str, Any]) -> None:
-        """What a run tells of itself: runs_done, runs, and jobs_per_second, or None where nobody counts jobs."""
+        """Takes a run's progress: runs_done, runs, and jobs_per_second (None if jobs are not counted)."""
         if self._bar is None:
             return
         self._bar.total = told['runs']
@@ -35,7 +35,7 @@ class Progress:
         self._bar.refresh()
 
     def say(self, line: str) -> None:
-        """A line for people, beside the results."""
+        """Prints a message beside the bar."""
         if self._bar is not None:
             self._bar.write(line, file=sys.stderr)
         else:

@@ -1,4 +1,4 @@
-"""Recordings of programs: models/recording/README.md says what is in them."""
+"""Recordings of programs; models/recording/README.md describes their content."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Recording:
-    """A recording, compressed with gzip or not. InputError where the file is none, when it is first looked at."""
+    """A recording, plain or gzipped. The first use raises InputError if the file is none."""
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
         self.path = os.fspath(file)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """A mapping: jobs, kernels, copies, GPUs, as `gangway list FILE --json` prints it."""
+        """Jobs, kernels, copies and GPUs, as the mapping that `gangway list FILE --json` prints."""
         return dict(json.loads(_core.recording_summary(self.path)))
 
     @cached_property
@@ -39,7 +39,7 @@ class Recording:
         return database
 
     def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> DataFrame:
-        """What a query of the database comes to, as a table."""
+        """The result of an SQL query, as a table."""
         import pandas
         return pandas.read_sql_query(sql, self._database, params=parameters)
 
@@ -50,12 +50,12 @@ class Recording:
 
     @property
     def submissions(self) -> DataFrame:
-        """What the GPU did, with names and times."""
+        """The GPU's operations, with names and times."""
         return self.query('SELECT * FROM submissions')
 
     @property
     def calls(self) -> DataFrame:
-        """What the host called, with begins and ends."""
+        """The host's calls, with begin and end."""
         return self.query('SELECT * FROM call_times')
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ TABLES = ('summary', 'clients', 'services', 'replications', 'service_replication
 
 
 def read(folder: str | os.PathLike[str]) -> Result:
-    """The result that `gangway run` or Experiment.run left in a folder. InputError where there is none."""
+    """The result that `gangway run` or Experiment.run left in a folder. InputError if there is none."""
     folder = Path(folder)
     manifest = folder / 'manifest.json'
     if not manifest.is_file():
@@ -41,10 +41,10 @@ def read(folder: str | os.PathLike[str]) -> Result:
 
 
 class Result:
-    """What a run came to. summary, clients, services, replications, service_replications, jobs, published: pandas tables with the columns of
-    the result folder's files (experiments/README.md); None where the run has none. Times are in ns.
+    """The result of a run. summary, clients, services, replications, service_replications, jobs, published: pandas tables with the columns of
+    the result folder's files (experiments/README.md); None if the run has none. Times are in ns.
 
-    path: the folder, or None where nothing was left on disk; report: how the run went (seconds, events, jobs, threads, failures, notes)."""
+    path: the folder, or None if nothing is on disk; report: facts about the run (seconds, events, jobs, threads, failures, notes)."""
 
     def __init__(self, path: Path | None, experiment: _core.Experiment | None, world: str, tables: dict[str, Any] | None,
                  report: dict[str, Any]) -> None:
@@ -53,13 +53,13 @@ class Result:
         self._manifest: dict[str, Any] | None = None
 
     def _without_folder(self) -> None:
-        """Everything that was on disk is kept in memory: the folder is about to go."""
+        """Loads everything into memory before the folder is removed."""
         self._manifest = self.manifest
         self.path = None
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What manifest.json says."""
+        """The content of manifest.json."""
         if self._manifest is None:
             assert self.path is not None
             self._manifest = json.loads((self.path / 'manifest.json').read_text(encoding='utf-8'))
@@ -78,7 +78,7 @@ class Result:
         return from_file(name, file, swept) if file.is_file() else None
 
     def _read_experiment(self) -> _core.Experiment:
-        """Of a folder that was read, only when somebody asks: its policies may be Python's, and not defined here."""
+        """For a folder, read only on demand, because its policies may be in Python and not defined here."""
         if self._experiment is None:
             from gangway.experiment import Experiment
             assert self.path is not None
@@ -103,7 +103,7 @@ class Result:
 
     @cached_property
     def replications(self) -> DataFrame | None:
-        """What each replication came to by itself: None where there was one only."""
+        """The values of each replication, or None for a single replication."""
         return self._table('replications')
 
     @cached_property
@@ -127,8 +127,8 @@ class Result:
         (Path(folder) / 'manifest.json').write_text(json.dumps(self.manifest), encoding='utf-8')
 
     def timeline(self, point: int = 0, policy: str | None = None, replication: int = 0, permutation: int = 0) -> DataFrame:
-        """What happened in one run, played again: a row for each span and instant, with `track`, `name`, `begin_ns`, `length_ns` (NaN: an
-        instant) and what Perfetto would show as `details`. Runs in real time cannot be played again: InputError."""
+        """The timeline of one run, which is played again: a row for each span and instant, with `track`, `name`, `begin_ns`, `length_ns` (NaN: an
+        instant) and `details`, as in Perfetto. InputError for measured runs, which cannot be played again."""
         import pandas
         events = self._trace_events(point, policy, replication, permutation)
         tracks = {(e['pid'], e.get('tid')): e['args']['name'] for e in events if e['ph'] == 'M' and e['name'] == 'thread_name'}
@@ -141,7 +141,7 @@ class Result:
 
     def write_timeline(self, file: str | os.PathLike[str], point: int = 0, policy: str | None = None, replication: int = 0,
                        permutation: int = 0, most: int = 1 << 30) -> None:
-        """Writes the timeline of one run for ui.perfetto.dev; compressed where the name ends in .gz; at most so many bytes."""
+        """Writes the timeline of one run for ui.perfetto.dev, gzipped if the name ends in .gz, up to a size limit in bytes."""
         experiment = self._read_experiment()
         labels = experiment.policies(point)
         if policy is None:

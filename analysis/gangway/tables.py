@@ -1,4 +1,4 @@
-"""Tables of results: the same whether they come from memory or from files."""
+"""Tables of results, equal whether read from memory or from files."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _WHOLE_OF_JOBS = {metric.name for metric in metrics.of('job') if metric.kind == 
 
 
 def swept_paths(configuration: dict[str, Any]) -> set[str]:
-    """The paths that an experiment or study sweeps: columns that stand as its file has the values."""
+    """The paths that an experiment or study sweeps; these columns keep the values as written in its file."""
     alone = (path for path in configuration.get('sweep', {}) if path != 'together')
     return {*alone, *(path for group in together.groups(configuration) for path in group)}
 
 
 def from_columns(name: str, told: Any, experiment: _core.Experiment, swept: set[str]) -> DataFrame | None:
-    """A table that the compiled half collected; None where it has no rows. swept: as swept_paths() has them."""
+    """A table collected by the compiled module; None if it has no rows. swept: as from swept_paths()."""
     import pandas
     if name == 'published':
         return _finished(name, pandas.DataFrame({column: _values(values) for column, values in told}), swept) if told else None
@@ -54,14 +54,14 @@ def from_columns(name: str, told: Any, experiment: _core.Experiment, swept: set[
 
 
 def from_file(name: str, file: Path, swept: set[str]) -> DataFrame | None:
-    """A table of a result folder; None where it has no rows. swept: as swept_paths() has them."""
+    """A table of a result folder; None if it has no rows. swept: as from swept_paths()."""
     import pandas
     table = pandas.read_csv(file, keep_default_na=False, dtype=str, low_memory=False)
     return _finished(name, table, swept) if len(table) else None
 
 
 def to_file(table: DataFrame, file: Path) -> None:
-    """Writes a table as result folders have it."""
+    """Writes a table in the format of result folders."""
     with open(file, 'w', newline='', encoding='utf-8') as stream:
         lines = csv.writer(stream, lineterminator='\n')
         lines.writerow(table.columns)
@@ -77,7 +77,7 @@ def _shown(value: Any) -> Any:
 
 
 def _finished(name: str, table: DataFrame, swept: set[str]) -> DataFrame:
-    """Each column of its kind, whatever it was made from."""
+    """Gives each column its type, whatever its source."""
     for column in table.columns:
         numbers = table[column]
         is_text = column in _TEXTS or column in swept
@@ -95,7 +95,7 @@ def _finished(name: str, table: DataFrame, swept: set[str]) -> DataFrame:
 
 
 def _values(told: Any) -> Any:
-    """A column: numbers as they are, or texts that stand as numbers and what these mean."""
+    """A column: numbers, or codes and the texts that they stand for."""
     if isinstance(told, tuple):
         import numpy
         codes, names = told
@@ -104,5 +104,5 @@ def _values(told: Any) -> Any:
 
 
 def _fields(line: str) -> list[str]:
-    """Of a part of a line of CSV, with a comma before each field."""
+    """Reads part of a CSV line that has a comma before each field."""
     return next(csv.reader([line]))[1:] if line else []

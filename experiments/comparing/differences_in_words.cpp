@@ -78,7 +78,7 @@ const char* name_of(Finding finding) {
 
 std::vector<std::string> conclusions(const Differences& d) {
   if (!has_sample(d.a) || !has_sample(d.b)) {
-    std::vector<std::string> said{"So these differences may or may not be chance."};
+    std::vector<std::string> said{"Chance cannot be judged: these differences may or may not be real."};
     for (const ReplicatedFolder* side : {&d.a, &d.b})
       if (!has_sample(*side) && (side == &d.a || d.baseline.empty())) said.push_back(how_to_sample(*side));
     return said;

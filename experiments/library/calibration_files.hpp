@@ -10,14 +10,14 @@
 
 namespace gangway {
 
-// Writes the first three of them, or then the last one, into the folder. `name` becomes the device's,
-// `command` says where they come from. Throw RunError when a file cannot be written.
+// Write the first three files, or the last one, into the folder. `name` is the device's name, `command` the
+// command that measured it. Throw RunError if a file cannot be written.
 void write_descriptions(const Calibration& calibration, const std::string& name, const std::string& command,
                         const std::filesystem::path& folder);
 void write_account(const Calibration& calibration, const std::string& name, const std::string& command,
                    const std::filesystem::path& folder);
 
-// A measured kernel as workload files have it.
+// A measured kernel, as in workload files.
 Node measured_kernel(const Kernel& kernel);
 
 // Whether the folder contains a calibration.

@@ -46,8 +46,8 @@ struct FormsOfKernel {
   KernelForms forms;
 };
 
-// How far predictions of runs are from these, to which nothing was fitted: relative errors of the NTT of
-// their jobs, as in experiments/comparing/compare.hpp.
+// Expected error of predictions from this calibration, for runs to which nothing was fitted: relative errors
+// of their jobs' NTT, as in experiments/comparing/compare.hpp.
 struct ExpectedError {
   std::size_t pairs = 0, jobs = 0;
   double ntt_p50 = 0, ntt_p90 = 0, ntt_bias = 0;
@@ -56,7 +56,8 @@ struct ExpectedError {
 struct Calibration {
   Device device;
   std::vector<FormsOfKernel> forms;
-  std::map<std::string, std::int64_t> persistent_blocks;  // of a launch, by kernel as in readings
+  std::map<std::string, std::int64_t>
+      persistent_blocks;        // persistent blocks of a launch, by kernel as in readings
   std::vector<Client> clients;  // measured kernels with their times; one client per given client
   double useful = 0.5;          // share of a drain that does useful work, over all kernels
   std::vector<Reading> readings;
@@ -73,12 +74,12 @@ struct CalibrationPlan {
   std::vector<std::string> mechanisms;  // at least one; files describe the first
   std::vector<Duration> lengths;        // nominal block-task lengths for eviction delays
   int most = 60;                        // readings of a kernel's time, unless settled earlier
-  int launches = 24;                    // of each kernel, behind another one, whole and of a rest
-  int evictions = 120;                  // of each kernel, at moments that cover its time
-  int beside_copies = 4;                // launches of each kernel, in each direction
-  int commands = 300;                   // launches and evictions of throttle kernels
-  int polls = 15;                       // per number of blocks and of pieces of work
-  double settled = 0.003;               // stop when half the median's interval is below this share of it
+  int launches = 24;       // of each kernel, after another kernel: whole launches, and launches of the rest
+  int evictions = 120;     // of each kernel, at moments spread over its time
+  int beside_copies = 4;   // launches of each kernel, in each direction
+  int commands = 300;      // launches and evictions of throttle kernels
+  int polls = 15;          // per number of blocks and of pieces of work
+  double settled = 0.003;  // stop when half the median's interval is below this share of it
   Duration warm_up{500'000'000};
   std::int64_t largest_copy = 256 << 20;  // bytes
   std::uint64_t seed = 1;

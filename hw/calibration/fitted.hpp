@@ -15,7 +15,7 @@ double median_of(const Calibration& c, const std::string& quantity, const std::s
 // Also adds the fitted line to the calibration.
 CopyEngine fit_copies(Calibration& c, const char* quantity);
 
-// The share of its speed `alone` that a copy has while another one goes the other way.
+// Speed of a copy while another copy goes the other way, as a share of its speed alone.
 double speed_both_ways(const Calibration& c, const char* quantity, const CopyEngine& alone);
 
 // Adds the line: eviction delay = fixed cost + slope * longest block-task.

@@ -25,7 +25,7 @@ void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 // do not run in step, also less the longest block-task of such launches.
 void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, Duration length);
 void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quantity, CopyDirection direction);
-// Copies while a longer one goes the other way; and commands while a copy is under way.
+// Copies while a longer copy goes the other way, and commands during a copy.
 void measure_copies_both_ways(Bench& bench, const CalibrationPlan& plan);
 void measure_commands_beside_copies(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 

@@ -1,4 +1,4 @@
-// Blocks that keep their place on an SM for a given time and say when and where that was.
+// Kernels whose blocks occupy an SM for a given time and report when and where they ran.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace gangway::busy {
 
-// What a block writes of itself; %globaltimer in ns.
+// The record of a block; %globaltimer in ns.
 struct Stamp {
   unsigned long long began, ended;
   std::uint32_t sm, unused;
 };
 
-// The compiler gives a kernel the registers that it needs, so this one needs them: values that it may not
-// compute again are alive as long as the block keeps busy. `kKept` of them make up kRegisters a thread.
+// Makes the kernel use kRegisters registers a thread: `kKept` values that the compiler may not recompute stay
+// alive while the block is busy.
 template <int kRegisters>
 struct Size;
 template <>
@@ -34,7 +34,7 @@ struct Size<255> {
   static constexpr int kKept = 240, kThreads = 256, kBlocks = 1;
 };
 
-// `never` is no time that the clock will show. Thread 0 looks at the clock, the others wait.
+// `never` is a time that the clock does not reach. Thread 0 reads the clock; the others wait.
 template <int kRegisters>
 __global__ void __launch_bounds__(Size<kRegisters>::kThreads, Size<kRegisters>::kBlocks)
     keep_busy(Stamp* stamps, unsigned long long ns, unsigned long long never) {
@@ -64,10 +64,10 @@ __global__ void __launch_bounds__(Size<kRegisters>::kThreads, Size<kRegisters>::
       stamp.sm = sm;
     }
   }
-  __syncthreads();  // threads that returned would leave their room to others
+  __syncthreads();  // threads that returned would free their room for other blocks
 }
 
-// Writes the clock each time the host has counted up. Gives up after a second.
+// Writes the clock each time the host increments `asked`. Gives up after a second.
 static __global__ void tell_clock(volatile std::uint32_t* asked, volatile unsigned long long* clock,
                                   std::uint32_t rounds) {
   const unsigned long long began = preemptible::device::clock_ns();
@@ -78,7 +78,7 @@ static __global__ void tell_clock(volatile std::uint32_t* asked, volatile unsign
   }
 }
 
-// The smallest step that the clock makes.
+// Measures the smallest step of the clock.
 static __global__ void find_clock_step(unsigned long long* step) {
   unsigned long long least = ~0ull, last = preemptible::device::clock_ns();
   for (int changes = 0; changes < 1000;) {

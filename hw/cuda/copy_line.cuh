@@ -1,14 +1,14 @@
-// Copies of the clients' data: only their time matters, so long ones pass a smaller buffer again and again.
+// Copies of the clients' data. Only their duration matters, so long copies reuse a smaller buffer.
 #pragma once
 
 #include "hw/cuda/device_array.cuh"
 
 namespace gangway {
 
-// One direction. No call but the constructor and the destructor waits. All throw RunError.
+// Copies in one direction. Only the constructor and the destructor wait. All members throw RunError.
 class CopyLine {
  public:
-  // Room for copies of `longest` and shorter ones.
+  // Allocates room for copies of up to `longest`.
   CopyLine(cudaMemcpyKind kind, Bytes longest)
       : kind_(kind), room_(std::min(longest.count, kRoom)), there_(room_) {
     cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");

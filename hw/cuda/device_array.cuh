@@ -1,4 +1,4 @@
-// Arrays in device memory, for problems.
+// Arrays in device memory for the built-in problems.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace gangway {
 
-// A CUDA call whose failure ends the run.
+// Throws RunError if a CUDA call failed.
 inline void cuda_check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
-  (void)cudaGetLastError();  // or a later, innocent call would report it again
+  (void)cudaGetLastError();  // otherwise a later call would report this error again
   throw RunError(std::string(call) + ": " + cudaGetErrorString(code));
 }
 
-// What preemptible.cuh throws ends the run, too.
+// Turns errors of preemptible.cuh into RunError.
 template <typename Call>
 auto carried_out(Call call) try {
   return call();
@@ -58,7 +58,7 @@ class DeviceArray {
     cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
 
-  // Calls `each(values, first, count)` for consecutive parts, until one returns a text that is not empty.
+  // Calls `each(values, first, count)` for consecutive parts until one returns a non-empty text.
   template <typename Each>
   std::string in_parts(Each each) const {
     constexpr std::uint64_t kPart = (std::uint64_t{256} << 20) / sizeof(T);
@@ -80,7 +80,7 @@ class DeviceArray {
   T* data_ = nullptr;
 };
 
-// The array's element i becomes value(i). Waits.
+// Sets element i of the array to value(i). Waits.
 template <typename T, typename Value>
 __global__ void fill_kernel(T* data, std::uint64_t elements, Value value) {
   const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;

@@ -1,5 +1,5 @@
-// The forms of a preemptible kernel on the device: what host and device share of a launch, the blocks that
-// stay and claim block-tasks, and blocks of the original kernel. Part of preemptible.cuh.
+// The device forms of a preemptible kernel: data shared with the host, persistent blocks that claim
+// block-tasks, and blocks of the original kernel. Part of preemptible.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,39 +14,39 @@
 
 namespace gangway::preemptible {
 
-// --- What host and device share ---
+// --- Shared by host and device ---
 
-// In mapped host memory. Launch numbers rather than flags, so that nothing has to be reset between launches.
+// In mapped host memory. Contains launch numbers rather than flags, so nothing is reset between launches.
 struct alignas(64) Signals {
   // Written by the device, polled by the host.
-  std::uint32_t started;     // the newest launch of which a block runs
+  std::uint32_t started;     // the newest launch with a running block
   std::uint32_t gone;        // the newest launch whose last block has ended; written last
-  std::uint32_t done;        // block-tasks of the kernel done in all when it ended
+  std::uint32_t done;        // block-tasks of the kernel done by that launch's end
   unsigned long long begun;  // %globaltimer at its first block's start, in ns
-  unsigned long long ended;  // and at its last block's end
-  // Written by the host, polled by blocks of the forms `host` and `proxy`: the launch that has to leave.
+  unsigned long long ended;  // %globaltimer at its last block's end, in ns
+  // Written by the host, polled by blocks of the forms `host` and `proxy`: the launch that must leave.
   alignas(64) std::uint32_t leaving;
 };
 
 // In device memory.
 struct alignas(128) Words {
   ControlWord control;       // hw/protocol.hpp; the host writes its high half only
-  unsigned long long begun;  // as in Signals, on its way there
+  unsigned long long begun;  // copied to Signals later
   std::uint32_t exits;       // blocks that have left
-  std::uint32_t done;        // as in Signals, for a copy to the host
-  // Under `proxy`. On a cache line of its own, as blocks read it while others claim.
+  std::uint32_t done;        // copied to Signals by the device
+  // For `proxy`. On its own cache line, because blocks read it while others claim.
   alignas(128) std::uint32_t leaving;  // the proxy's copy
   TaskSamples samples;                 // of this launch
 };
 
-// Where observed launches leave what they measured; device memory.
+// Measurements of observed launches, in device memory.
 struct Observation {
   static constexpr std::uint32_t kMostLengths = 100'000;
   std::uint32_t* lengths = nullptr;  // ns, by position in the launch's range; kMostLengths of them
-  std::uint32_t* counts = nullptr;   // by block-task of the original grid: how often carried out
+  std::uint32_t* counts = nullptr;   // by block-task of the original grid: how often it was carried out
 };
 
-// One launch as its blocks know it.
+// A launch as its blocks see it.
 struct Stay {
   Words* words;
   Signals* signals;
@@ -80,8 +80,8 @@ __device__ __forceinline__ T get(const T& where) {
   return *const_cast<const volatile T*>(&where);
 }
 
-// One atomic addition takes an index and sees the flag. Which block takes the first one is certain, so that
-// block announces the start.
+// Takes an index and reads the flag with one atomic addition. The block that takes the first index
+// announces the start.
 __device__ __forceinline__ std::uint32_t claim(const Stay& stay, unsigned long long begun) {
   const Claim claim = claim_of(atomicAdd(&stay.words->control, 1ull), stay.task);
   if (!claim.run) return kLeave;
@@ -92,8 +92,8 @@ __device__ __forceinline__ std::uint32_t claim(const Stay& stay, unsigned long l
   return claim.index;
 }
 
-// What a form of polling does in persistent(): takes the block's next block-task, or kLeave. One thread of
-// the block has one.
+// A polling form's part of persistent(): takes the block's next block-task, or kLeave. One thread of the
+// block has one.
 template <PollingForm kPolling>
 struct Polling;
 
@@ -112,7 +112,7 @@ struct Polling<PollingForm::host> {
   }
 };
 
-// Looks before the first block-task, before the second one, which knows how long the first took, and then in
+// Looks before the first block-task, before the second (when the length of the first is known), and then at
 // intervals.
 template <>
 struct Polling<PollingForm::proxy> {
@@ -137,12 +137,12 @@ struct Polling<PollingForm::proxy> {
 
  private:
   static constexpr std::uint32_t kFirst = 0xFFFFFFFF;
-  unsigned long long from = 0;  // when the block's first block-task began, until that is a sample
+  unsigned long long from = 0;  // begin of the block's first block-task, until it is sampled
   std::uint32_t left = kFirst;  // block-tasks before the next look
 };
 
-// What the proxy does in its block's place: carries the order to leave into device memory, until it has or
-// all block-tasks are claimed.
+// The proxy block's work: copies the order to leave into device memory, until that is done or all block-tasks
+// are claimed.
 __device__ __forceinline__ void stand_in(const Stay& stay) {
   const std::uint32_t all = stay.task.last - stay.task.first;
   while (static_cast<std::uint32_t>(get(stay.words->control)) < all) {
@@ -152,15 +152,15 @@ __device__ __forceinline__ void stand_in(const Stay& stay) {
   }
 }
 
-// Called by one thread of each block when all of the block's work is done. The last block's call tells the
-// host and leaves the words as the next launch needs them.
+// Called by one thread of each block when the block's work is done. The last block's call reports to the host
+// and resets the words for the next launch.
 template <PollingForm kPolling>
 __device__ __forceinline__ void leave(const Stay& stay, unsigned long long begun) {
-  __threadfence();  // the block's outputs, before it is counted as gone
+  __threadfence();  // the block's outputs become visible before it counts as gone
   if (atomicAdd(&stay.words->exits, 1u) + 1 != stay.task.blocks) return;
   __threadfence();
   const std::uint32_t done = done_after(kPolling, get(stay.words->control), stay.task);
-  // The low half only: the host may be writing the high half.
+  // Only the low half, because the host may be writing the high half.
   put(*reinterpret_cast<std::uint32_t*>(&stay.words->control), 0u);
   put(stay.words->exits, 0u);
   if constexpr (kPolling == PollingForm::proxy) put(stay.words->samples, TaskSamples{0});
@@ -180,7 +180,7 @@ __device__ __forceinline__ uint3 place(std::uint32_t index, const dim3& grid) {
   return make_uint3(index % grid.x, row % grid.y, row / grid.y);
 }
 
-// Where observed launches note a block-task that began at `from`. Called by one thread behind a barrier.
+// Records a block-task of an observed launch, which began at `from`. Called by one thread behind a barrier.
 __device__ __forceinline__ void note(const Stay& stay, std::uint32_t index, unsigned long long from) {
   const std::uint32_t position = index - stay.task.first;
   if (position < Observation::kMostLengths)
@@ -188,7 +188,7 @@ __device__ __forceinline__ void note(const Stay& stay, std::uint32_t index, unsi
   atomicAdd(&stay.observation.counts[index], 1u);
 }
 
-// For forms without claims: the first block tells that the launch runs.
+// For forms without claims: the first block reports that the launch runs.
 __device__ __forceinline__ void announce(const Stay& stay) {
   put(stay.words->begun, clock_ns());
   put(stay.signals->started, stay.task.launch);
@@ -198,15 +198,15 @@ __device__ __forceinline__ bool is_leader() { return (threadIdx.x | threadIdx.y 
 
 }  // namespace device
 
-// The kernel as it was. Its first block tells the host that it runs; original_ended(), next in the stream,
-// tells that it has ended, so that blocks other than the first do nothing that they did not do before.
+// The original kernel. Its first block reports that it runs; original_ended(), next in the stream, reports
+// the end, so all other blocks do only the original work.
 template <auto kBody, int kMostThreads, int kLeastBlocks, typename... A>
 __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) original(const Stay stay, A... arguments) {
   if ((blockIdx.x | blockIdx.y | blockIdx.z) == 0 && device::is_leader()) device::announce(stay);
   kBody(blockIdx, gridDim, arguments...);
 }
 
-// A range of its blocks, as a grid of one dimension.
+// A range of the original kernel's blocks, as a one-dimensional grid.
 template <auto kBody, int kMostThreads, int kLeastBlocks, bool kObserve, typename... A>
 __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) ranged(const Stay stay, A... arguments) {
   const bool leader = device::is_leader();
@@ -231,11 +231,12 @@ static __global__ void original_ended(const Stay stay) {
   device::put(signals.gone, stay.task.launch);
 }
 
-// Blocks that stay and claim one block-task after the other. One barrier for each:
-// - next[turn ^ 1] is written between the barriers i-1 and i, and read before barrier i-1 and after barrier i
-//   only (turn alternates), so no thread reads it while it is written and all see what was written;
-// - every thread has left the body when barrier i lets any pass, so the next block-task may reuse the body's
-//   shared memory, and the leader's fence in leave() stands for the writes of all.
+// Blocks that stay and claim one block-task after another. One barrier for each block-task suffices:
+// - next[turn ^ 1] is written between barriers i-1 and i, and read only before barrier i-1 and after barrier
+// i
+//   (turn alternates). So no thread reads it while it is written, and all threads see the written value.
+// - Every thread has left the body when barrier i lets any thread pass. So the next block-task may reuse the
+//   body's shared memory, and the leader's fence in leave() covers all threads' writes.
 template <auto kBody, int kMostThreads, int kLeastBlocks, PollingForm kPolling, bool kObserve, typename... A>
 __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) persistent(const Stay stay, A... arguments) {
   __shared__ std::uint32_t next[2];

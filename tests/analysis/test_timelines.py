@@ -56,7 +56,8 @@ class Gantt(InAFolder):
         self.assertEqual(axes.get_xlabel(), 'time (ms): the first 500 of 700')
         self.assertEqual(max(path.get_extents().x1 for bars in axes.collections for path in bars.get_paths()), 500)
         self.assertLess(axes.get_xlim()[1], 510)
-        self.assertEqual(self.labels(figure), ['running', 'each 1/600 of the time: one state', 'submits directly', 'denied'])  # 2,500 marks would be a smear
+        # 2,500 marks would be a smear.
+        self.assertEqual(self.labels(figure), ['running', 'one state for each 1/600 of the time', 'submits directly', 'denied'])
         self.assertEqual(self.draw(requests[:5000]).axes[0].get_xlabel(), 'time (ms)')
 
     def test_marks_that_hide_the_bars_of_one_panel_are_in_none(self):

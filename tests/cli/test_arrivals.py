@@ -146,7 +146,7 @@ class Files(ArrivalsTest):
         column = "file: t.csv, column: arrived, unit: s"
         self.check_refused(column, "key 'clients.0.repeat.jobs': found '5', expected a whole number from 1 to 4", repeat="jobs: 5, ")
         self.check_refused(column, "found 'endless', expected a whole number from 1 to 4", repeat="jobs: endless, ")
-        self.check_refused(column + ", from: 3 ms", "key 'clients.0.repeat.arrivals.from': found '3 ms', expected a time that is not behind")
+        self.check_refused(column + ", from: 3 ms", "key 'clients.0.repeat.arrivals.from': found '3 ms', expected a time not after the last one in the file")
         self.check_refused(column + ", rate_scale: 0", "rate_scale': found '0'")
         self.check_refused(column + ", rate: 3/s", "rate': found an unknown key")
         self.check_refused("file: t.csv, column: arrived, unit: timestamp, from: 3 ms", "found '3 ms', expected first")
@@ -175,7 +175,7 @@ class Files(ArrivalsTest):
             self.file(f"{place}/w.yaml", self.one_client("file: t.csv, column: arrived, unit: s"))
             self.file(f"{place}/e.yaml", EXPERIMENT.replace("{DEVICE}", DEVICE).replace("{POLICIES}", "[fcfs]"))
         self.gangway("run", "here/e.yaml", "--out", "out")
-        self.assertIn("holds these results already", self.gangway("run", "there/e.yaml", "--out", "out").stdout)
+        self.assertIn("already holds these results", self.gangway("run", "there/e.yaml", "--out", "out").stdout)
 
     def test_files_can_be_swept(self):
         self.file("t.csv", TRACE)

@@ -91,7 +91,7 @@ class Messages(ProgramTest):
             with self.subTest(name):
                 self.gangway("check", self.file("w.yaml", client.format(name)))
         message = self.refused("check", self.file("e.yaml", SMALL.replace("label: rr-long", "label: NA")))
-        self.assertIn("e.yaml:7: key 'policies.2.label': found 'NA', expected a name that tables do not take", message)
+        self.assertIn("e.yaml:7: key 'policies.2.label': found 'NA', expected a name that table readers such as pandas do not treat as a missing value", message)
 
     def test_names_survive_pandas(self):
         pandas = pandas_or_skip()
@@ -186,7 +186,7 @@ class Run(ProgramTest):
             "polices=[rr]": "did you mean 'policies'?",
             "workload.clients.VX.priority=1": "did you mean 'VA'?",
             "workload=frs-table2": "did you mean 'frs-table1'?",
-            "device.sms=[": "no YAML",
+            "device.sms=[": "invalid YAML",
             "policies=": "key 'policies': found nothing, expected a value",
             "sed=3": "did you mean 'seed'?",
             "policies..params=1": "an empty name in the path",

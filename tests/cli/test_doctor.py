@@ -38,7 +38,7 @@ class Doctor(ProgramTest):
     def test_simulation_is_there(self):
         parts = self.examined()
         self.assertTrue(parts["simulate", "program"]["yes"])
-        self.assertRegex(parts["simulate", "files that come with it"]["found"], r"\A\d+ devices, \d+ workloads, \d+ experiments\Z")
+        self.assertRegex(parts["simulate", "data files"]["found"], r"\A\d+ devices, \d+ workloads, \d+ experiments\Z")
         self.assertTrue(parts["draw figures", "Python"]["yes"])  # these tests run on it
 
     def test_no_driver(self):
@@ -55,7 +55,7 @@ class Doctor(ProgramTest):
 
     def test_no_files(self):
         parts = self.examined(GANGWAY_DATA=str(self.folder / "nowhere"))
-        self.assertIn("no folder", parts["simulate", "files that come with it"]["found"])
+        self.assertIn("no folder", parts["simulate", "data files"]["found"])
 
     def python(self, text):
         path = self.file("python", "#!/bin/sh\n" + text)

@@ -162,7 +162,7 @@ class Imports(ProgramTest):
         profile.kernel(4_000_000, 4_001_000, 4_002_000, 4_003_000, pid=77, tid=78)
         done = self.imported("torch", profile.write(self.folder / "p.json"), "--process", PID)
         self.assertEqual((self.listed()["submissions"], self.listed()["lost"]), (8, 2))
-        self.assertIn("gangway: 2 rows of the profile are missing", done.stderr)
+        self.assertIn("gangway: 2 rows of the profile are omitted", done.stderr)
         self.assertIn("found none, and 2 processes", self.refused("import", "torch", "p.json", "--out", "b.rec"))
 
     def test_streams_are_clients(self):
@@ -241,7 +241,7 @@ class Imports(ProgramTest):
         profile.devices = []
         file = profile.write(self.folder / "p.json")
         done = self.imported("torch", file)
-        self.assertIn("the profile does not say of the GPU: its name, its number of SMs, its memory (--device NAME says it)", done.stderr)
+        self.assertIn("the profile lacks facts about the GPU: its name, its number of SMs, its memory (--device NAME supplies them)", done.stderr)
         self.assertEqual(self.rows("SELECT name, sms, memory FROM gpus"), [("", 0, 0)])
         done = self.play("a.rec")
         self.assertIn("A: recorded on a GPU unknown to its profile, played on h100", done.stderr)
@@ -283,7 +283,7 @@ class Imports(ProgramTest):
         for profiler, file, found in (
                 ("nsys", "none.sqlite", "no file"), ("nsys", "p.json.gz", "no SQLite database"), ("nsys", ".", "no regular file"),
                 ("nsys", "empty.json", "no SQLite database"), ("torch", "none.json", "No such file"), ("torch", "p.sqlite", "syntax error"),
-                ("torch", "cut.json.gz", "compressed data that end too early"), ("torch", "empty.json", "empty.json:1: "),
+                ("torch", "cut.json.gz", "truncated or damaged compressed data"), ("torch", "empty.json", "empty.json:1: "),
                 ("torch", "cpu.json", "no kernels, copies or memsets"), ("nvprof", "p.sqlite", "'nvprof', expected one of nsys, torch")):
             with self.subTest(file=file, profiler=profiler):
                 self.assertIn(found, self.refused("import", profiler, file, "--out", "a.rec"))

@@ -98,7 +98,7 @@ class Joined(Parts):
                     self.assert_same_files(contents(self.folder / out), whole)
         self.check_manifest("merged-1-0-1", "whole")
         done = self.gangway("run", self.experiment, "--out", "merged-1-0-1", *self.MORE)
-        self.assertEqual((done.stdout, done.stderr), ("merged-1-0-1 holds these results already\n", ""))
+        self.assertEqual((done.stdout, done.stderr), ("merged-1-0-1 already holds these results\n", ""))
         self.gangway("compare", "whole", "merged-1-0-1")
 
     def check_manifest(self, merged, whole):
@@ -114,7 +114,7 @@ class Joined(Parts):
         first = self.merge(*parts)
         self.assertIn("published values: ", first.stdout)
         before = contents(self.folder / "merged", manifest=True)
-        self.assertEqual(self.merge(*parts).stdout, "merged holds these results already\n")
+        self.assertEqual(self.merge(*parts).stdout, "merged already holds these results\n")
         self.assert_same_files(contents(self.folder / "merged", manifest=True), before)
 
     def test_the_file_of_a_part_is_enough_but_for_timelines(self):

@@ -193,7 +193,7 @@ class Recordings(ProgramTest):
         (self.folder / "moved").mkdir()
         (self.folder / "a.rec").rename(self.folder / "moved/a.rec")
         done = self.play(CLIENTS.replace("a.rec", "moved/a.rec"))
-        self.assertIn("holds these results already", done.stdout + done.stderr)
+        self.assertIn("already holds these results", done.stdout + done.stderr)
         program(self.folder / "a.rec", kernels=(1_000_001, 1_000_000))
         self.file("e.yaml", EXPERIMENT.replace("@CLIENTS@", CLIENTS))
         self.gangway("run", "e.yaml", "--out", "out", code=2)
@@ -231,7 +231,7 @@ class Recordings(ProgramTest):
                 ("{file: a.rec, scale: {kernels: -1}}", "workload.clients.0.recording.scale.kernels", "-1"),
                 ("{file: a.rec, scale: {gpu: 2}}", "workload.clients.0.recording.scale.gpu", "unknown key"),
                 ("{file: a.rec, forms: none.json}", "workload.clients.0.recording.forms", "none.json"),
-                ("{file: a.rec, forms: a.rec}", "workload.clients.0.recording.forms", "no such list"),
+                ("{file: a.rec, forms: a.rec}", "workload.clients.0.recording.forms", "another kind of file"),
                 ("{file: a.rec, forms: {default: sliced}}", "workload.clients.0.recording.forms.default", "'sliced'"),
                 ("{file: a.rec, forms: {default: {name: slice}}}", "workload.clients.0.recording.forms.default.name", "'slice'"),
                 ("{file: a.rec, forms: {kernels: prologue}}", "workload.clients.0.recording.forms.kernels", "'prologue'"),

@@ -59,7 +59,7 @@ class Again(ProgramTest):
             told["files"]["lost.csv"] = told["files"]["summary.csv"]
         file = self.edited("changed", change)
         expected = ["other bytes than changed/manifest.json lists, in 1 of 5 files: jobs.csv",
-                    "listed by changed/manifest.json and not made: lost.csv",
+                    "listed by changed/manifest.json but not made: lost.csv",
                     "changed since changed/manifest.json was written: jobs.csv"]
         self.assertEqual(self.again(file)[1], ["note: " + line for line in expected])
         self.assertEqual(self.again(file, "--verify", code=1)[1], ["error: " + line for line in expected])
@@ -73,7 +73,7 @@ class Again(ProgramTest):
 
     def test_another_configuration(self):
         file = self.edited("edited", lambda told: told["configuration"].update(replications=3))
-        said = "the configuration is not that of the results of edited/manifest.json: it was changed, or this version reads it otherwise"
+        said = "the configuration is not that of edited/manifest.json: it was changed, or this version reads it differently"
         self.assertEqual(self.again(file)[1], ["note: " + said])
         self.assertEqual(self.again(file, "--verify", code=1)[1], ["error: " + said])
         for option in (["--seed", "9"], ["--set", "replications=1"]):
@@ -102,7 +102,7 @@ class Again(ProgramTest):
     def test_what_cannot_be_verified(self):
         measured = self.edited("measured", lambda told: told.update(machine="a GPU"))
         newer = self.edited("newer", lambda told: told.update(version=2))
-        for arguments, said in (((measured, "--verify"), "what was measured is never the same to the byte"),
+        for arguments, said in (((measured, "--verify"), "because measurements never have the same bytes"),
                                 (("e.yaml", "--verify"), "--verify: key 'experiment': found 'e.yaml', expected the manifest.json"),
                                 (("frs/fig4", "--verify"), "expected the manifest.json"),
                                 ((newer,), "newer/manifest.json:3: key 'version': found '2', expected one of 1")):

@@ -124,7 +124,7 @@ class Again(ProgramTest):
                         self.assertIn(f"{name} {said}", done.stderr)
                     self.assert_same_files(contents(self.out), before)
         done = self.gangway("run", self.experiment, "--out", self.out)
-        self.assertEqual((done.stdout, done.stderr), (f"{self.out} holds these results already\n", ""))
+        self.assertEqual((done.stdout, done.stderr), (f"{self.out} already holds these results\n", ""))
 
     def test_the_manifest_lists_every_file(self):
         self.gangway("run", self.experiment, "--out", self.out, "--trace")

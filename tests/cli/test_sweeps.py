@@ -107,7 +107,7 @@ class Seeds(Sweeps):
         for name in ("summary.csv", "bounds.csv", "tasks.csv"):
             swept = [{k: v for k, v in row.items() if k not in ("point", "seed")} for row in table(self.folder / "swept" / name) if row["seed"] == "9"]
             self.assertEqual(swept, [{k: v for k, v in row.items() if k != "point"} for row in table(self.folder / "own" / name)])
-        self.assertIn("seed beside those of the sweep", self.refused("run", study, "--seed", 3, "--out", "out"))
+        self.assertIn("seed in addition to the sweep's", self.refused("run", study, "--seed", 3, "--out", "out"))
 
 
 class Load(Sweeps):

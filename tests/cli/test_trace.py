@@ -194,7 +194,7 @@ policies: [{name: microkernel-rr, params: {slice: 20 s}}]
                 done = self.gangway("run", file, "--out", out, "--trace", "--trace-limit", f"{limit} KiB")
                 kept = contents(out / "trace")
                 self.assertLessEqual(sum(map(len, kept.values())), limit * 1024)
-                cut = [line for line in done.stderr.splitlines() if f"as the --trace-limit of {limit} KiB is reached" in line]
+                cut = [line for line in done.stderr.splitlines() if f"because the --trace-limit of {limit} KiB is reached" in line]
                 self.assertEqual(len(cut), 1)
                 name = cut[0].split(": ends at ")[0].split("/")[-1]
                 for other in set(kept) - {name}:

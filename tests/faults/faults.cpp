@@ -113,9 +113,9 @@ std::vector<Fault> of_access() {
           "access-kind", access, [](Orders& o) { o.access(ClientId{0}, static_cast<Access>(77)); },
           "access 77"),
       order(
-          "admit-request", access, [](Orders& o) { o.admit(RequestId{~0ULL}); }, "a request that never was"),
+          "admit-request", access, [](Orders& o) { o.admit(RequestId{~0ULL}); }, "an unknown request"),
       order(
-          "admit-early", access, [](Orders& o) { o.admit(RequestId{99 << 20}); }, "a request that never was"),
+          "admit-early", access, [](Orders& o) { o.admit(RequestId{99 << 20}); }, "an unknown request"),
       order(
           "grant-client", access, [](Orders& o) { o.grant(kNoClient, 1); },
           "a grant of channels of a client"),

@@ -91,7 +91,7 @@ class Users(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         result = self.run_as_nobody(daemon, "--priority", "4")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("this user's priorities go up to 3", result.stderr)
+        self.assertIn("this user may request priorities up to 3", result.stderr)
         daemon.end()
 
     def test_others_do_not(self):

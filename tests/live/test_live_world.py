@@ -293,7 +293,7 @@ horizon: {horizon}
         # In the simulation a program alone is nothing.
         result = subprocess.run([GANGWAY, "run", self.file(good), "--out", self.folder / "out"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("found a command without a recording in the world sim, expected a recording as well", result.stderr)
+        self.assertIn("found a command without a recording in the world sim, expected also a recording", result.stderr)
 
     def test_no_driver(self):
         path = self.file(client("a", loop(1, 200)))

@@ -167,7 +167,7 @@ class Package(unittest.TestCase):
         self.assertEqual(comparison.jobs['jobs'], 4)
         self.assertEqual(set(comparison.groups.policy), {'fcfs', 'srt'})
         self.assertEqual(set(comparison.differences.rows.finding), {'untested'})
-        self.assertIn('Nothing can be said of chance', comparison.differences.conclusions[0])
+        self.assertIn('Chance cannot be judged', comparison.differences.conclusions[0])
         found = gangway.bound({'kind': 'taskset', 'version': 1, 'name': 't', 'device': {'layout': 'pool', 'm': 8},
                                'tasks': [{'name': 'a', 'C': 8, 'T': 20, 'g': 1, 'b': 4}]})
         self.assertEqual(found['tasks'][0]['name'], 'a')

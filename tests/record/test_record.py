@@ -175,7 +175,7 @@ class Record(WithFolder):
     def test_overhead(self):
         result = self.record("jobs", "--overhead")
         self.assertRegex(result.stderr, r"overhead  whole program, including start: .* recorded, .* alone")
-        self.assertIn("overhead  median job: 46.3 us recorded, 46.3 us with its calls noted alone (+0.0 %)", result.stderr)
+        self.assertIn("overhead  median job: 46.3 us recorded, 46.3 us with calls only (+0.0 %)", result.stderr)
         self.assertEqual(result.stdout, "output of the program\n" * 3)
 
     def test_cupti_is_missing_or_taken(self):
@@ -233,7 +233,7 @@ class Recordings(WithFolder):
         out = self.folder / "short.json"
         result = run("trace", made, "--out", out, "--trace-limit", "64 KiB")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("as the --trace-limit", result.stderr)
+        self.assertIn("because the --trace-limit", result.stderr)
         self.assertLessEqual(out.stat().st_size, 64 << 10)
         json.loads(out.read_text())
         self.line_of(run("trace", made, "--out", out, "--trace-limit", "1 KiB"), 2)

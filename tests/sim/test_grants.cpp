@@ -197,7 +197,7 @@ TEST_CASE("what can never be right of a grant stops the run") {
   CHECK_THAT(message([&](const View& v, Orders&) {
                static_cast<void>(v.job({ClientId{1, 3}, 0}));
              }),
-             Contains("client 1 of generation 3, where there is generation 0"));
+             Contains("client 1 of generation 3, now of generation 0"));
 }
 
 TEST_CASE("clients leave, and what they are owed reaches policies") {

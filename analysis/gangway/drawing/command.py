@@ -48,7 +48,7 @@ def parser_of_calibration(description):
 def add_looks(parser):
     """Options on how figures look."""
     parser.add_argument('--width', type=_inches, default=7.2, help='of the figures, in inches (default 7.2: two columns of a paper)')
-    parser.add_argument('--no-title', action='store_true', help='leave the titles out')
+    parser.add_argument('--no-title', action='store_true', help='omit the titles')
 
 
 def _inches(text):

@@ -61,7 +61,7 @@ def _draw_points(axes, workload):
     axes.set_xlim(min(throughputs) - room, max(throughputs) + room)
     axes.grid(True)
     axes.set_xlabel('STP (more throughput to the right)')
-    axes.set_ylabel('DNTT (fairer above)')
+    axes.set_ylabel('DNTT (up is fairer)')
 
 
 def _entitle(axes, workload, below):

@@ -124,7 +124,7 @@ def _dispatch(experiment):
     for timeline in experiment.measured:
         begins = sorted(timeline.begins(op)[0] for op in timeline.spans if op[0] != 'full')
         intervals += [b - a for a, b in itertools.pairwise(begins)]
-    return [f'from one kernel that waited to the next: {_text(intervals)}']
+    return [f'between consecutive waiting kernels: {_text(intervals)}']
 
 
 def most_at_once(timeline):

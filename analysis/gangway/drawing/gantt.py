@@ -268,7 +268,7 @@ def _handles(traces, left_out):
     marks = [Line2D([], [], linestyle='none', label=kind, **words) for kind, words in _MARKS.items()
              if kind not in left_out and any(client.marks.get(kind) for client in clients)]
     if dense:
-        marks.append(Line2D([], [], linestyle='none', label=f'each 1/{_COLUMNS} of the time: one state'))
+        marks.append(Line2D([], [], linestyle='none', label=f'one state for each 1/{_COLUMNS} of the time'))
     access = [Patch(label=label, facecolor=colour, edgecolor='none') for kind, (label, colour) in _ACCESS.items()
               if any(client.access.get(kind) for client in clients)]
     return bars + marks + access

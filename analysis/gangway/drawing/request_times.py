@@ -95,7 +95,7 @@ def _draw_page(requests, title, called):
         axes.set_ylim(0, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
         axes.grid()
-    grid[0].set_ylabel('share of requests at most so long')
+    grid[0].set_ylabel('share of requests within this time')
     style.lay_out(figure, title, handles)
     return figure
 

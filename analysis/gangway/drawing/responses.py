@@ -41,7 +41,7 @@ def draw(responses, title, labels):
 
 
 def draw_distribution(responses, title, labels):
-    """Likewise, of all runs, which share of each client's jobs took at most so long. A job that did not finish took longer than all of
+    """The same over all runs: the cumulative distribution of each client's response times. A job that did not finish took longer than all of
     them, so its line ends below 100 %."""
     return _pages(responses, title, labels, _draw_distribution)
 
@@ -187,7 +187,7 @@ def _draw_distribution(axes, client, responses, looks, scale):
     scale.of_x(axes)
     axes.set_xlabel(scale.label)
     axes.set_ylim(0, 1.02)
-    axes.set_ylabel('share of jobs at most so long')
+    axes.set_ylabel('share of jobs within this time')
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     return False
 

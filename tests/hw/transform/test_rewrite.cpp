@@ -217,7 +217,7 @@ TEST_CASE("what no form can do is refused with its place") {
   CHECK(refusal_of("mov.u32 %r4, %clusterid.x;\nret;\n", "slice").find("the index of its cluster") !=
         std::string::npos);
   CHECK(refusal_of("mov.u32 %r4, %total_smem_size;\nret;\n", "slice") == "taken");
-  CHECK(refusal_of("mov.u32 %r4, %total_smem_size;\nret;\n", "prologue").find("how much shared memory") !=
+  CHECK(refusal_of("mov.u32 %r4, %total_smem_size;\nret;\n", "prologue").find("size of its shared memory") !=
         std::string::npos);
   const std::string outside =
       ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func elsewhere;\n.entry k() { call elsewhere; "
