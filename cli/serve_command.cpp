@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cli/command_tree.hpp"
@@ -29,7 +30,7 @@ struct Arguments {
   std::string drain_limit, linger, log, group;
   std::vector<std::string> priorities;
   bool overlap = false, held = false;
-  live::TakeForms forms = live::TakeForms::worth;
+  std::optional<live::TakeForms> forms;
   std::string memory = "native", capacity, host_memory;
 };
 
@@ -91,7 +92,6 @@ int serve(const Arguments& arguments) {
   settings.gate.in_flight = arguments.in_flight;
   settings.gate.overlap = arguments.overlap;
   settings.held = arguments.held;
-  settings.forms = arguments.forms;
   if (arguments.channels > 0) settings.gate.channels = arguments.channels;
   settings.gate.drain_limit = time_of("--drain-limit", arguments.drain_limit, settings.gate.drain_limit);
   settings.gate.linger = time_of("--linger", arguments.linger, settings.gate.linger);
@@ -104,6 +104,11 @@ int serve(const Arguments& arguments) {
   const ParameterValues values = values_of(entry, arguments.parameters);
   const std::shared_ptr<Policy> policy = entry.make(values);
   settings.memory.managed = arguments.memory == "managed" || policy->needs().has(Capability::memory);
+  // A kernel that has left waits in its stream, where a move of memory would wait for it.
+  if (settings.memory.managed && arguments.forms && *arguments.forms != live::TakeForms::none)
+    throw InputError({"--forms", 0}, "forms", "kernels that leave, with managed memory", "none");
+  settings.forms = settings.memory.managed ? live::TakeForms::none
+                                           : arguments.forms.value_or(live::TakeForms::worth);
   settings.memory.host = arguments.host_memory.empty() ? live::host_memory_to_pin()
                                                        : bytes_of("--host-memory", arguments.host_memory);
   if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);

@@ -198,10 +198,10 @@ TaskSet DrawnSets::draw_queue(Stream& random) const {
                                    {"threads", std::to_string(device.sm.threads)},
                                    {"channels", "8"}}));
   root.put("costs", costs({{"lateness", "50 us"},
-                           {"issue", "12 us"},
-                           {"stream", "4 us"},
+                           {"issue", "20 us"},
+                           {"stream", "6 us"},
                            {"refill", "2 us"},
-                           {"change", "3 us"},
+                           {"change", "15 us"},
                            {"clock", "3 us"},
                            {"block", "2 us"}}));
   const std::int64_t tasks = pick(random, kFewest, kMost);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "hw/intercept/driver.hpp"
+#include "hw/intercept/forms/forms.hpp"
 #include "hw/live/gate.hpp"
 #include "hw/live/memory/managed_memory.hpp"
 #include "hw/live/registration.hpp"
@@ -29,11 +30,18 @@ struct Serves;
 #undef PASSED
 #undef SERVED
 
+// Whether the driver's function waits for the device.
+template <Index I>
+inline constexpr bool waits_for_device =
+    I == i_cuArrayDestroy || I == i_cuMemFree_v2 || I == i_cuMemUnmap || I == i_cuMipmappedArrayDestroy;
+
 // The driver's own answer; it may lack the function.
 template <Index I, typename... A>
 CUresult natively(A... arguments) {
   const auto real = Serves<I>::real();
-  return real == nullptr ? CUDA_ERROR_NOT_SUPPORTED : real(arguments...);
+  if (real == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  const live::LaunchKeeper::Alone alone(waits_for_device<I> ? keeper() : nullptr);
+  return real(arguments...);
 }
 
 // As `gangway exec` wants it of this process. Before anything else.
