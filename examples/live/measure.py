@@ -220,16 +220,16 @@ def part_pair(setting, alone="6", together="20"):
         show_log(log)
 
 
-def main():
+def main(parts, named):
     os.makedirs(OUT, exist_ok=True)
-    for part in sys.argv[2:]:
+    for part in named:
         done = f"{OUT}/done-{part}"
         if os.path.exists(done):
             continue
         began = time.time()
         name, _, argument = part.partition(":")
         try:
-            globals()["part_" + name](*([argument] if argument else []))
+            parts["part_" + name](*([argument] if argument else []))
             open(done, "w").close()
         except Exception as error:  # the other parts are worth having
             say(f"{part} failed: {error!r}")
@@ -237,4 +237,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(globals(), sys.argv[2:])

@@ -168,7 +168,8 @@ TEST_CASE("breadth-first search of examples/shoc, on the interpreter") {
   std::mt19937 random(11);
   Words begins{0};
   std::vector<std::int32_t> edges, distances(kVertices), any(1);
-  for (int v = 0; v < kVertices; ++v) begins.push_back(begins.back() + random() % 70);
+  for (int v = 0; v < kVertices; ++v)
+    begins.push_back(begins.back() + static_cast<std::uint32_t>(random() % 70));
   for (std::uint32_t i = 0; i < begins.back(); ++i)
     edges.push_back(static_cast<std::int32_t>(random() % kVertices));
   for (std::int32_t& distance : distances)

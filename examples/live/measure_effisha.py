@@ -1,0 +1,175 @@
+"""EffiSha's evaluation on a machine with a GPU and nvcc, in parts; those that are done are not done again.
+
+measure_effisha.py OUT [PART ...]     all parts if none is named; GANGWAY: the program; LIMIT: seconds, after which no further
+part begins (480). Worth keeping of OUT are report.txt and its archives (three); what is in work is in OUT.work."""
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+import measure
+from measure import CALM, HERE, OUT, Daemon, finish, main, say, spread, start, steps
+
+ROOT = os.path.realpath(os.path.join(HERE, "../.."))
+SHOC, LIVE = ROOT + "/examples/shoc", ROOT + "/experiments/live"
+WORK = os.path.abspath(OUT) + ".work"
+BEGAN, LIMIT = time.monotonic(), float(os.environ.get("LIMIT", "480"))
+GANGWAY = measure.GANGWAY = os.path.abspath(measure.GANGWAY)  # programs run in other folders
+# Table 3: clients, their times on a K40m in ms, and the form that their launches take (hw/live/README.md: grids of more than 50,000 blocks
+# loop if they can).
+PROGRAMS = {"NeuralNet": (14.25, "loop"), "Sort": (5.46, "prologue"), "Reduction": (2.06, "loop"), "MD5Hash": (3.29, "loop"), "MD": (13.8, "prologue"),
+            "Scan": (1.41, "prologue"), "Triad": (1.22, "loop"), "Stencil2D": (28.4, "loop"), "FFT": (1.17, "loop"), "Spmv": (4.57, "prologue"),
+            "BFS": (5.99, "prologue")}
+PARTS = ["machine", "compile", "prepare", "lengths", "same", "overhead", "latency", "record", "figure:fig14-group", "figure:fig14-sjf", "figure:fig13",
+         "figure:fig12", "figure:fig15", "figure:fig10", "figure:fig9", "simulate"]
+os.environ["GANGWAY_CACHE"] = CALM["GANGWAY_CACHE"] = WORK + "/cache"
+os.environ.setdefault("GANGWAY_DATA", ROOT)
+
+
+def binary(client):
+    return f"{SHOC}/{client.lower()}"
+
+
+def need(command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, **more)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: exit {done.returncode}: {(done.stderr or done.stdout)[-400:]}")
+    return done.stdout
+
+
+def median_ms(err):
+    found = re.search(r"([\d.]+) \(median\)", err)
+    if not found:
+        raise RuntimeError(err[-300:])
+    return float(found[1])
+
+
+def part_machine():
+    say(subprocess.run("nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv,noheader; nproc; uname -r", shell=True,
+                       capture_output=True, text=True).stdout.strip())
+
+
+def part_compile():
+    os.makedirs(WORK + "/cache", mode=0o700, exist_ok=True)
+    need(["make", "-C", SHOC, "-j", str(os.cpu_count())])
+    need(["nvcc", "-O2", "-arch=native", "-cudart", "static", "-o", f"{HERE}/throttle", f"{HERE}/throttle_program.cu", "-lcuda"])
+
+
+def part_prepare():
+    say(need([GANGWAY, "prepare", *(binary(client) for client in PROGRAMS)])[-600:].rstrip())
+
+
+def part_lengths():
+    """Jobs of each program alone, without Gangway, and the scale that would make them as long as Table 3's."""
+    for client, (ms, _) in PROGRAMS.items():
+        out, err, code = finish(start([binary(client), "--jobs", "30", "--check", "1000000"]), 60)
+        if code != 0:
+            say(f"{client}: exit {code}: {err[-300:].strip()}")
+            continue
+        found = median_ms(err)
+        say(f"{client}: {found:.3f} ms, Table 3 {ms}: --scale {ms / found:.3f}")
+
+
+def part_same():
+    """All together: as the driver has it, and under piv with different priorities, where they are evicted all the time. Same outputs."""
+    def lines(begin):
+        running = {client: begin([binary(client), "--jobs", "24", "--check", "3", "--think", "2"], n) for n, client in enumerate(PROGRAMS)}
+        return {client: finish(process, 150) for client, process in running.items()}
+
+    native = lines(lambda command, n: start(command))
+    log = f"{WORK}/same.csv"
+    daemon = Daemon("piv", log, "--forms", "all")
+    ours = lines(lambda command, n: start(daemon.program(command, "--priority", str(n % 6), "--jobs", "nvtx:job")))
+    say(daemon.end().rstrip())
+    evictions = {name: len(values) for (step, name), values in steps(log).items() if step == "drained"}
+    for client in PROGRAMS:
+        (a, a_err, a_code), (b, b_err, b_code) = native[client], ours[client]
+        same = a == b and a_code == b_code == 0
+        say(f"{client}: {a.strip()}: {'same' if same else f'DIFFERS: {b.strip()} exit {a_code}, {b_code}: {a_err[-200:]} {b_err[-200:]}'}, "
+            f"evicted {evictions.get(client.lower(), 0)} times")
+
+
+def part_overhead(rounds="1"):
+    """Fig. 10: each program alone under piv, with kernels that can leave and without, in turns; nobody evicts them."""
+    ratios = []
+    for client in PROGRAMS:
+        times = {"none": [], "worth": []}
+        for _ in range(int(rounds)):
+            for forms, found in times.items():
+                daemon = Daemon("piv", None, "--forms", forms)
+                out, err, code = finish(start(daemon.program([binary(client), "--jobs", "60", "--check", "1000000"], "--jobs", "nvtx:job")), 60)
+                daemon.end()
+                if code != 0:
+                    raise RuntimeError(f"{client}: exit {code}: {err[-300:]}")
+                found.append(median_ms(err))
+        ratio = min(times["worth"]) / min(times["none"])
+        ratios.append(ratio)
+        say(f"{client}: {min(times['none']):.3f} ms, with forms {min(times['worth']):.3f}: {ratio - 1:+.2%}")
+    say(f"overhead: mean {statistics.mean(ratios) - 1:+.2%} (printed 4 %), geometric mean {statistics.geometric_mean(ratios) - 1:+.2%}, "
+        f"most {max(ratios) - 1:+.2%} (printed 8 %)")
+
+
+def part_latency(seconds="2"):
+    """Fig. 13: from the order to evict until nothing runs, by the daemon's log; an urgent program comes every 10 ms."""
+    for client in PROGRAMS:
+        log = f"{WORK}/latency-{client}.csv"
+        daemon = Daemon("piv", log)
+        process = start(daemon.program([binary(client), "--jobs", "1000000000"], "--jobs", "nvtx:job"))
+        time.sleep(5)  # its data, and its first launches
+        urgent = start(daemon.program([f"{HERE}/throttle", "100", "--requests", str(int(float(seconds) * 100)), "--sleep", "0.99"], "--priority", "9",
+                                      "--jobs", "nvtx:request"))
+        out, err, code = finish(urgent, 30)
+        process.terminate()
+        finish(process, 10)
+        daemon.end()
+        found = steps(log).get(("drained", client.lower()), [])
+        say(f"{client}: " + (spread(found) if found else f"no eviction; urgent: exit {code} {err[-200:]}"))
+
+
+def part_record():
+    need(["sh", f"{LIVE}/record.sh", WORK + "/recordings", "effisha"],
+         env=dict(os.environ, GANGWAY=GANGWAY, SHOC=SHOC), cwd=ROOT)
+    pack("recordings", WORK + "/recordings")
+
+
+def pack(name, folder):
+    """For the way home."""
+    shutil.make_archive(f"{OUT}/{name}", "gztar", folder)
+
+
+def figure(name, out, *options):
+    done = subprocess.run([GANGWAY, "run", f"{LIVE}/effisha-{name}.yaml", "--out", out, "--force", *options], capture_output=True, text=True)
+    say(f"{name}{' (sim)' if '--world' not in options else ''}: exit {done.returncode}\n{done.stdout[-1500:].rstrip()}\n{done.stderr[-600:].rstrip()}".rstrip())
+    return done.returncode == 0
+
+
+def part_figure(name):
+    if not figure(name, f"{WORK}/figures/{name}", "--world", "live"):
+        raise RuntimeError("no results")
+    pack("figures", WORK + "/figures")
+
+
+def part_simulate():
+    """The same files with the recordings, and how far off that was."""
+    recorded = []
+    for client, (_, form) in PROGRAMS.items():
+        recorded += ["--set", f"workload.clients.{client}.recording={{file: {WORK}/recordings/effisha-{client.lower()}.rec.gz, forms: {{default: {form}}}}}"]
+    recorded += ["--set", f"workload.clients.urgent.recording={LIVE}/h100/throttle-115us.rec.gz"]
+    for name in ("fig9", "fig10", "fig12", "fig13", "fig14-group", "fig14-sjf", "fig15"):
+        if figure(name, f"{WORK}/simulated/{name}", *recorded) and os.path.exists(f"{WORK}/figures/{name}/clients.csv"):
+            done = subprocess.run([GANGWAY, "compare", f"{WORK}/simulated/{name}", f"{WORK}/figures/{name}"], capture_output=True, text=True)
+            say(done.stdout[-1500:].rstrip() + done.stderr[-300:])
+    pack("simulated", WORK + "/simulated")
+
+
+if __name__ == "__main__":
+    os.makedirs(WORK, exist_ok=True)
+    for part in sys.argv[2:] or PARTS:
+        if time.monotonic() - BEGAN > LIMIT:
+            say(f"not begun for lack of time: {part}")
+            continue
+        main(globals(), [part])
