@@ -32,7 +32,7 @@ class CompiledKernel {
   // Parameters by their number. What a vector holds must stay where it is.
   template <typename T>
   void given(std::size_t parameter, T value) {
-    REQUIRE(places_.at(parameter).bytes == sizeof value);
+    REQUIRE(places_.at(parameter).bytes >= sizeof value);
     std::memcpy(kernel_.parameters.data() + places_[parameter].offset, &value, sizeof value);
   }
   template <typename T>
