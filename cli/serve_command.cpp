@@ -135,10 +135,11 @@ void add_serve(CLI::App& app, int& code) {
   sub->add_option("--forms", arguments->forms,
                   "launches of prepared kernels that can be made to leave before their end: none, those that "
                   "are worth it (default), or all")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, live::TakeForms>{
-              {"none", live::TakeForms::none}, {"worth", live::TakeForms::worth}, {"all", live::TakeForms::all}},
-          CLI::ignore_case))
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, live::TakeForms>{{"none", live::TakeForms::none},
+                                                                         {"worth", live::TakeForms::worth},
+                                                                         {"all", live::TakeForms::all}},
+                                  CLI::ignore_case))
       ->type_name("none|worth|all");
   sub->add_flag("--held", arguments->held,
                 "when the daemon is gone, its clients wait for another one instead of going on unscheduled");

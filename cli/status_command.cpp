@@ -108,7 +108,8 @@ void print_prometheus(const Json& status) {
        "launches_in_forms", 1},
       {"evictions_total", "counter", "Kernels that left before their end.", "evictions", 1},
       {"kernels_with_forms", "gauge", "Kernels of prepared modules that can leave.", "kernels_with_forms", 1},
-      {"kernels_without_forms", "gauge", "Kernels of prepared modules that cannot.", "kernels_without_forms", 1},
+      {"kernels_without_forms", "gauge", "Kernels of prepared modules that cannot.", "kernels_without_forms",
+       1},
       {"functions_not_known", "gauge", "Functions of the driver that do not pass the gate.",
        "functions_not_known", 1}};
   fmt::print("# HELP gangway_up_seconds Since the daemon listens.\n# TYPE gangway_up_seconds gauge\n");

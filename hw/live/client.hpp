@@ -85,7 +85,7 @@ class LiveClient : public Port {
   Introduction introduction;
   uid_t user = 0;
   std::int32_t highest_priority = 0;  // that its user may give
-  std::string group;  // empty: it is a client of its own
+  std::string group;                  // empty: it is a client of its own
 
  private:
   Descriptor socket_, pidfd_, own_bell_;

@@ -141,7 +141,7 @@ class Conductor : protected RefusingOrders {
   virtual void went(ClientId client) = 0;
   virtual void gather() = 0;  // tell() what the standings say
   virtual void reprioritised() {}
-  virtual void decided() {}   // the policy has been told everything
+  virtual void decided() {}  // the policy has been told everything
   virtual bool impatient() = 0;
   virtual Duration look_within() const { return Duration::max(); }
 

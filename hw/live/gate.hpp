@@ -115,11 +115,17 @@ class Gate {
   void open_to_all() { permit_.store(&open_); }
   void hold() { permit_.store(&held_); }
   void obey(const PermitPage& permit);
-  void forked();  // in the child: no client yet
+  void forked();                                 // in the child: no client yet
   void ask_for_priority(std::int32_t priority);  // from the program's next job on
   const PermitPage& permit() const { return *permit_.load(); }
-  static constexpr std::uint64_t kDestroyed = StreamName::kPerThread;  // of no thread: a stream that left work
+  static constexpr std::uint64_t kDestroyed =
+      StreamName::kPerThread;  // of no thread: a stream that left work
   bool closed() const { return permit_.load()->allowed.load() == 0; }
+  // What is outstanding waits behind kernels that have left, as the client page says.
+  bool gone() const {
+    const ClientPage* const page = page_.load();
+    return page != nullptr && page->gone.load() == std::uint64_t{permit().epoch.load()} + 1;
+  }
   ClientPage* page() { return page_.load(); }
   static std::uint64_t submission();  // of the calling thread, under way: a number from 1; else 0
 
@@ -163,7 +169,7 @@ class Gate {
   std::mutex places_mutex_;
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
   std::atomic<std::int64_t> priority_{INT64_MIN};  // that was asked for; none so far
-  std::atomic<std::uint64_t> forgotten_{0};  // generation: threads that remember slots look again
+  std::atomic<std::uint64_t> forgotten_{0};        // generation: threads that remember slots look again
 };
 
 }  // namespace gangway::live

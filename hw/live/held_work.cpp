@@ -33,7 +33,8 @@ void HeldWork::prune() {
         changed = true;
       }
   }
-  std::erase_if(streams_, [](const auto& one) { return one.second.forgotten && one.second.barriers.empty(); });
+  std::erase_if(streams_,
+                [](const auto& one) { return one.second.forgotten && one.second.barriers.empty(); });
 }
 
 void HeldWork::launched(StreamId stream, std::uint32_t number) {
@@ -56,7 +57,8 @@ void HeldWork::add_wait(StreamId stream, std::vector<Position> awaited, Mark mar
 }
 
 // What legacy and blocking streams wait for by themselves.
-std::vector<HeldWork::Position> HeldWork::waited_for(StreamId stream, std::uint64_t context, Kind kind) const {
+std::vector<HeldWork::Position> HeldWork::waited_for(StreamId stream, std::uint64_t context,
+                                                     Kind kind) const {
   std::vector<Position> awaited;
   if (kind == Kind::apart) return awaited;
   const auto its = streams_.find(stream);

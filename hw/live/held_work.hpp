@@ -28,8 +28,8 @@ class HeldWork {
   using Mark = void*;
   struct Questions {
     std::function<LaunchIs(StreamId, std::uint32_t)> launch;
-    std::function<bool(Mark)> reached;        // all before the mark is over
-    std::function<void(Mark)> no_longer;      // nobody asks about it again
+    std::function<bool(Mark)> reached;    // all before the mark is over
+    std::function<void(Mark)> no_longer;  // nobody asks about it again
   };
   explicit HeldWork(Questions questions) : ask_(std::move(questions)) {}
 

@@ -49,7 +49,7 @@ class LaunchPort {
   // Launches in the program's stream, and behind that: `number` to gone(stream), a wait for `blocks` in the
   // word. Numbers of a stream go up by 1.
   virtual Submitted launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
-                      std::uint32_t number) = 0;
+                           std::uint32_t number) = 0;
   virtual std::uint32_t gone(std::uint64_t stream) = 0;
   // Raises or lowers the flags of words.
   virtual void flag(const std::vector<Word>& words, bool up) = 0;
@@ -62,8 +62,8 @@ class LaunchPort {
   virtual std::optional<std::uint32_t> count(Word word) = 0;
   // The program's stream may pass.
   virtual void finish(Word word, std::uint32_t blocks) = 0;
-  virtual void forget(std::uint64_t) {}         // nothing of the stream is left, and nothing will come
-  virtual bool lost() { return false; }         // the context is broken: nothing of it runs any more
+  virtual void forget(std::uint64_t) {}  // nothing of the stream is left, and nothing will come
+  virtual bool lost() { return false; }  // the context is broken: nothing of it runs any more
 };
 
 class LaunchBook {
@@ -97,7 +97,9 @@ class LaunchBook {
   bool over(std::uint64_t stream, std::uint32_t number) const;
   std::size_t in_stream(std::uint64_t stream) const;  // launches that are not over
   std::uint64_t evictions() const { return evictions_.load(); }
-  std::uint64_t ended() const { return ended_.load(); }  // launches that are over, those of a lost context too
+  std::uint64_t ended() const {
+    return ended_.load();
+  }  // launches that are over, those of a lost context too
 
  private:
   enum class State {

@@ -16,13 +16,13 @@ namespace gangway::live {
 namespace {
 
 constexpr std::int64_t kAwakeSpin = 100'000, kAwakeYield = 5'000'000;  // ns; as threads at the gate
-constexpr std::int64_t kUnhurried = 200'000;      // ns between looks while nobody competes
-constexpr std::int64_t kAsleep = 20'000'000;      // ns, while all is away
-constexpr std::int64_t kBetweenTries = 20'000;    // ns, of who waits for launches to be over
-constexpr std::int64_t kPolite = 200'000'000;     // ns; then no launch begins before the call that is made alone
+constexpr std::int64_t kUnhurried = 200'000;    // ns between looks while nobody competes
+constexpr std::int64_t kAsleep = 20'000'000;    // ns, while all is away
+constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches to be over
+constexpr std::int64_t kPolite = 200'000'000;  // ns; then no launch begins before the call that is made alone
 constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
-// Submissions behind a launch that is not over. A queue of the driver has some 1,000 places, and a thread that
-// waits for one in the driver would hold up the keeper.
+// Submissions behind a launch that is not over. A queue of the driver has some 1,000 places, and a thread
+// that waits for one in the driver would hold up the keeper.
 constexpr std::uint64_t kMostBehind = 256;
 
 thread_local int alone_here = 0;  // calls of the thread that are made alone, inside each other
@@ -174,7 +174,8 @@ bool LaunchKeeper::launch(std::uint64_t context, const StreamName& stream,
 
 void LaunchKeeper::let_others_be_alone() {
   if (alone_.load() == 0 || alone_here != 0) return;
-  for (const std::int64_t began = monotonic_ns(); alone_.load() != 0 && monotonic_ns() - began < kWaitsForAlone;)
+  for (const std::int64_t began = monotonic_ns();
+       alone_.load() != 0 && monotonic_ns() - began < kWaitsForAlone;)
     sleep_ns(kBetweenTries);
 }
 

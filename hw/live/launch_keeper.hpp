@@ -89,8 +89,8 @@ class LaunchKeeper {
  private:
   struct Context {
     std::unique_ptr<LaunchPort> port;
-    std::unique_ptr<LaunchBook> book;             // null: without a port
-    std::uint64_t evictions = 0, ended = 0;       // that have been counted
+    std::unique_ptr<LaunchBook> book;        // null: without a port
+    std::uint64_t evictions = 0, ended = 0;  // that have been counted
   };
   static void* thread(void* self);
   [[noreturn]] void run();

@@ -35,7 +35,7 @@ struct Hello {
 struct Welcome {
   std::uint32_t magic = kMagic, version = 0;
   std::uint32_t accepted = 0;
-  std::uint32_t held = 0;  // when the daemon is gone, its clients wait for another one
+  std::uint32_t held = 0;   // when the daemon is gone, its clients wait for another one
   std::uint32_t forms = 0;  // of a program: which of its kernels' launches take a form (TakeForms)
   std::uint64_t program = 0;
   std::int64_t daemon = 0;

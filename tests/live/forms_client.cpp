@@ -148,8 +148,8 @@ class Side {
       NEED(cuMemHostAlloc(reinterpret_cast<void**>(&h), blocks * kThreads * 4, 0));
       CUgraph graph = nullptr;
       CUgraphExec executable = nullptr;
-      NEED(cuStreamBeginCapture(s, rounds_ % 2 == 0 ? CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-                                                    : CU_STREAM_CAPTURE_MODE_RELAXED));
+      NEED(cuStreamBeginCapture(
+          s, rounds_ % 2 == 0 ? CU_STREAM_CAPTURE_MODE_THREAD_LOCAL : CU_STREAM_CAPTURE_MODE_RELAXED));
       std::uint32_t number = rounds_, few = 5;
       launch(gpu_.work, s, blocks, {&d, &number, &few});
       NEED(cuStreamEndCapture(s, &graph));
@@ -204,9 +204,11 @@ int asks(Gpu& gpu, int count) {
     launch(gpu.work, of_its_own, blocks, {&p, &number, &rounds});
     NEED(cuEventRecord(event, of_its_own));
     if (round % 3 == 0) {
-      while (cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) std::this_thread::sleep_for(std::chrono::microseconds(100));
+      while (cuStreamQuery(stream) == CUDA_ERROR_NOT_READY)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
     } else if (round % 3 == 1) {
-      while (cuEventQuery(event) == CUDA_ERROR_NOT_READY) std::this_thread::sleep_for(std::chrono::microseconds(100));
+      while (cuEventQuery(event) == CUDA_ERROR_NOT_READY)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
     } else {
       NEED(cuStreamDestroy(of_its_own));  // what is in it goes on
     }
@@ -250,8 +252,11 @@ int kinds(Gpu& gpu, int count) {
       std::uint32_t rounds;
     } parameters{p, 40};
     std::size_t bytes = 12;
-    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &parameters, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
-    const CUstream stream = round % 3 == 0 ? nullptr : round % 3 == 1 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &parameters, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    const CUstream stream = round % 3 == 0   ? nullptr
+                            : round % 3 == 1 ? CU_STREAM_PER_THREAD
+                                             : CU_STREAM_LEGACY;
     if (round % 2 == 0) {
       NEED(cuLaunchKernel(gpu.plane, width, height, depth, kThreads, 1, 1, 256, stream, nullptr, extra));
     } else {

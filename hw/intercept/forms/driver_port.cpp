@@ -13,10 +13,10 @@ namespace {
 using live::Word;
 
 constexpr std::uint32_t kWords = 1 << 16, kReports = 1024;
-constexpr std::size_t kBeside = 8;                    // streams for what is launched again
-constexpr std::size_t kOperations = 64;               // of one call
-constexpr std::uint32_t kUnknown = UINT32_MAX;        // no count is as large
-constexpr std::int64_t kBetweenLooks = 5'000'000;     // ns, at whether the context is broken
+constexpr std::size_t kBeside = 8;                 // streams for what is launched again
+constexpr std::size_t kOperations = 64;            // of one call
+constexpr std::uint32_t kUnknown = UINT32_MAX;     // no count is as large
+constexpr std::int64_t kBetweenLooks = 5'000'000;  // ns, at whether the context is broken
 
 CUstreamBatchMemOpParams write_32(CUdeviceptr address, std::uint32_t value) {
   CUstreamBatchMemOpParams made{};
@@ -41,7 +41,8 @@ std::uint32_t read(const std::uint32_t& word) {
 // The context answers, if only that it is busy, or that a capture is under way.
 bool answers(CUresult result) {
   return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ||
-         (result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+         (result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+          result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
 }
 
 }  // namespace
@@ -110,8 +111,8 @@ void DriverPort::note(CUresult result) {
 
 CUresult DriverPort::submit(CUstream stream, std::vector<CUstreamBatchMemOpParams> operations) {
   const CurrentContext current(context_);
-  const CUresult result = cuda.cuStreamBatchMemOp_v2(stream, static_cast<unsigned>(operations.size()),
-                                                     operations.data(), 0);
+  const CUresult result =
+      cuda.cuStreamBatchMemOp_v2(stream, static_cast<unsigned>(operations.size()), operations.data(), 0);
   note(result);
   return result;
 }
@@ -203,8 +204,8 @@ live::Submitted DriverPort::launch(const live::RepeatableLaunch& launch, std::ui
     return live::Submitted::no;
   }
   if (cuda.cuEventRecord(behind, formed.stream()) != CUDA_SUCCESS ||
-      cuda.cuStreamWaitValue32_v2(formed.stream(), address(word), formed.blocks(), CU_STREAM_WAIT_VALUE_GEQ) !=
-          CUDA_SUCCESS)
+      cuda.cuStreamWaitValue32_v2(formed.stream(), address(word), formed.blocks(),
+                                  CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
     return live::Submitted::free;
   places_[stream].going.emplace_back(number, behind);
   return live::Submitted::held;

@@ -4,8 +4,8 @@
 // Everything is allocated when the context gets its first launch in a form: pinning memory later could hold
 // up the driver. Behind the kernel stands an event, and behind that the stream is held by a wait for the
 // control word's count (cuStreamWaitValue32). Measured on an H100: a satisfied wait costs 1.4 us of the
-// device's time, a number written by the stream 1.7 us, which is why nothing stands behind the wait. A word so
-// is used again only when a later launch of its stream has gone; a destroyed stream's last one never.
+// device's time, a number written by the stream 1.7 us, which is why nothing stands behind the wait. A word
+// so is used again only when a later launch of its stream has gone; a destroyed stream's last one never.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +43,9 @@ class DriverPort : public live::LaunchPort {
   bool lost() override;
 
  private:
-  struct Seen;  // by the host, written by the device
-  struct Place {  // a stream
-    std::deque<std::pair<std::uint32_t, CUevent>> going;     // launches of that number, and what is behind them
+  struct Seen;                                            // by the host, written by the device
+  struct Place {                                          // a stream
+    std::deque<std::pair<std::uint32_t, CUevent>> going;  // launches of that number, and what is behind them
     std::deque<std::pair<std::uint32_t, live::Word>> retired;
     std::uint32_t gone = 0;
   };
@@ -68,8 +68,8 @@ class DriverPort : public live::LaunchPort {
   std::deque<std::pair<live::Word, std::uint32_t>> used_;  // and when they are 0 again
   std::uint32_t orders_ = 0;
   std::map<std::uint64_t, Place> places_;
-  std::vector<CUevent> events_;                              // that nobody uses
-  std::map<live::Word, std::uint32_t> reports_;              // that are awaited: where in `seen_`
+  std::vector<CUevent> events_;                  // that nobody uses
+  std::map<live::Word, std::uint32_t> reports_;  // that are awaited: where in `seen_`
   std::vector<std::uint32_t> free_reports_;
   std::int64_t looked_ = 0;
   bool lost_ = false;

@@ -47,8 +47,9 @@ std::optional<transform::Architecture> Forms::gpu(bool library) const {
   };
   CUdevice device = 0;
   if (!library)
-    return cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS ? std::optional(transform::Architecture{of(device), 0})
-                                                        : std::nullopt;
+    return cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS
+               ? std::optional(transform::Architecture{of(device), 0})
+               : std::nullopt;
   int count = 0;
   if (cuda.cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0) return std::nullopt;
   const unsigned first = of(0);
@@ -130,7 +131,8 @@ std::uint64_t Forms::evictions() {
 }
 
 bool Forms::begins(FormedKernel& kernel, const live::StreamName& stream) {
-  return kernel.times.begins(reinterpret_cast<CUcontext>(driver_.current_context()), handle(stream), evictions());
+  return kernel.times.begins(reinterpret_cast<CUcontext>(driver_.current_context()), handle(stream),
+                             evictions());
 }
 
 bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::StreamName& stream) {
@@ -141,9 +143,9 @@ bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::Str
   if (context == 0 || its != context) return false;
   const ReadyForm& form = kernel.form(blocks(call));
   const bool loops = &form == &kernel.loop;
-  const std::uint32_t most =
-      loops ? kernel.resident(call.block[0] * call.block[1] * call.block[2], call.shared_bytes + form.form.shared_bytes)
-            : 0;
+  const std::uint32_t most = loops ? kernel.resident(call.block[0] * call.block[1] * call.block[2],
+                                                     call.shared_bytes + form.form.shared_bytes)
+                                   : 0;
   if (loops && most == 0) return false;
   auto formed = FormedLaunch::of(call, handle(stream), form.function, kernel.kernel, form.form, most);
   if (formed == nullptr) return false;
@@ -159,7 +161,8 @@ std::unique_ptr<live::LaunchPort> Forms::open(std::uint64_t context) {
 
 bool Forms::blocks(const live::StreamName& stream) {
   unsigned flags = CU_STREAM_NON_BLOCKING;
-  return cuda.cuStreamGetFlags(handle(stream), &flags) == CUDA_SUCCESS && (flags & CU_STREAM_NON_BLOCKING) == 0;
+  return cuda.cuStreamGetFlags(handle(stream), &flags) == CUDA_SUCCESS &&
+         (flags & CU_STREAM_NON_BLOCKING) == 0;
 }
 
 void Forms::give_back(live::Driver::Event event) {

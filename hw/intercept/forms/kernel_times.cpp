@@ -6,9 +6,10 @@
 namespace gangway::intercept {
 namespace {
 
-constexpr double kWorth = 200'000;    // ns: hw/live/README.md
-constexpr double kLeastABlock = 4;    // ns: with less, the claims would cost more than 1 %
-constexpr std::uint64_t kAtFirst = 4, kLater = 32;  // launches that are measured: the first ones, each so many
+constexpr double kWorth = 200'000;  // ns: hw/live/README.md
+constexpr double kLeastABlock = 4;  // ns: with less, the claims would cost more than 1 %
+constexpr std::uint64_t kAtFirst = 4,
+                        kLater = 32;  // launches that are measured: the first ones, each so many
 
 }  // namespace
 
@@ -35,7 +36,8 @@ bool KernelTimes::begins(CUcontext context, CUstream stream, std::uint64_t evict
 bool KernelTimes::create() {
   const RelaxedCapture relaxed;
   if (cuda.cuEventCreate(&begin_, CU_EVENT_DEFAULT) != CUDA_SUCCESS) begin_ = nullptr;
-  if (begin_ == nullptr || cuda.cuEventCreate(&end_, CU_EVENT_DEFAULT) == CUDA_SUCCESS) return begin_ != nullptr;
+  if (begin_ == nullptr || cuda.cuEventCreate(&end_, CU_EVENT_DEFAULT) == CUDA_SUCCESS)
+    return begin_ != nullptr;
   cuda.cuEventDestroy_v2(begin_);
   begin_ = nullptr;
   return false;
@@ -65,7 +67,8 @@ void KernelTimes::look(std::uint64_t evictions) {
   pending_ = false;
   float ms = 0;
   if (evictions != evictions_ || cuda.cuEventElapsedTime(&ms, begin_, end_) != CUDA_SUCCESS) return;
-  const double seen = static_cast<double>(ms) * 1e6 / static_cast<double>(std::max<std::uint64_t>(blocks_, 1));
+  const double seen =
+      static_cast<double>(ms) * 1e6 / static_cast<double>(std::max<std::uint64_t>(blocks_, 1));
   // What others take away makes a kernel seem longer, never shorter.
   ns_a_block_ = ns_a_block_ == 0 || seen < ns_a_block_ ? seen : ns_a_block_ + (seen - ns_a_block_) / 4;
 }

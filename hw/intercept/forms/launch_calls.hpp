@@ -20,7 +20,8 @@ inline std::shared_ptr<FormedKernel> kernel_of(const CUlaunchConfig*, CUfunction
 }
 
 inline LaunchCall launch_call(CUfunction, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                              unsigned bz, unsigned shared, CUstream stream, void** parameters, void** extra) {
+                              unsigned bz, unsigned shared, CUstream stream, void** parameters,
+                              void** extra) {
   return {{gx, gy, gz}, {bx, by, bz}, shared, stream, nullptr, 0, parameters, extra};
 }
 inline LaunchCall launch_call(const CUlaunchConfig* config, CUfunction, void** parameters, void** extra) {
@@ -35,7 +36,9 @@ inline LaunchCall launch_call(const CUlaunchConfig* config, CUfunction, void** p
 }
 
 template <typename... A>
-inline constexpr bool can_take_forms = requires(A... arguments) { kernel_of(arguments...); };
+inline constexpr bool can_take_forms = requires(A... arguments) {
+  kernel_of(arguments...);
+};
 
 // --- Copies: whether the call may wait for what is in the stream before
 // --------------------------------------
@@ -71,7 +74,8 @@ template <typename... A>
 std::uint64_t event_in(A... arguments) {
   std::uint64_t event = 0;
   const auto take = [&](auto argument) {
-    if constexpr (std::is_same_v<decltype(argument), CUevent>) event = reinterpret_cast<std::uint64_t>(argument);
+    if constexpr (std::is_same_v<decltype(argument), CUevent>)
+      event = reinterpret_cast<std::uint64_t>(argument);
   };
   (take(arguments), ...);
   return event;

@@ -63,13 +63,13 @@ std::uint32_t FormedKernel::resident(unsigned threads, std::size_t shared_bytes)
   if (known != resident_.end()) return known->second;
   int on_one = 0, multiprocessors = 0;
   CUdevice device = 0;
-  const bool asked =
-      cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS &&
-      cuda.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) ==
-          CUDA_SUCCESS &&
-      cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(&on_one, loop.function, static_cast<int>(threads),
-                                                       shared_bytes) == CUDA_SUCCESS;
-  return resident_[{threads, shared_bytes}] = asked ? static_cast<std::uint32_t>(on_one * multiprocessors) : 0;
+  const bool asked = cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+                     cuda.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                               device) == CUDA_SUCCESS &&
+                     cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                         &on_one, loop.function, static_cast<int>(threads), shared_bytes) == CUDA_SUCCESS;
+  return resident_[{threads, shared_bytes}] =
+             asked ? static_cast<std::uint32_t>(on_one * multiprocessors) : 0;
 }
 
 // --- Handles

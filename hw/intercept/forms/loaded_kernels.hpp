@@ -28,7 +28,8 @@ struct FormedKernel {
   ReadyForm prologue, loop;
   KernelTimes times;
 
-  // For a launch of so many blocks. Each block that is refused costs about a nanosecond when a prologue leaves.
+  // For a launch of so many blocks. Each block that is refused costs about a nanosecond when a prologue
+  // leaves.
   const ReadyForm& form(std::uint64_t blocks) const {
     constexpr std::uint64_t kMany = 50'000;
     return prologue.function == nullptr || (blocks > kMany && loop.function != nullptr) ? loop : prologue;

@@ -53,13 +53,15 @@ CUresult counted(CUresult result, unsigned* count, Handle module) {
 }
 
 const char* name_of(CUfunction function) {
-  static const auto ask = reinterpret_cast<CUresult (*)(const char**, CUfunction)>(real_symbol("cuFuncGetName"));
+  static const auto ask =
+      reinterpret_cast<CUresult (*)(const char**, CUfunction)>(real_symbol("cuFuncGetName"));
   const char* name = nullptr;
   return ask != nullptr && ask(&name, function) == CUDA_SUCCESS ? name : nullptr;
 }
 
 const char* name_of(CUkernel kernel) {
-  static const auto ask = reinterpret_cast<CUresult (*)(const char**, CUkernel)>(real_symbol("cuKernelGetName"));
+  static const auto ask =
+      reinterpret_cast<CUresult (*)(const char**, CUkernel)>(real_symbol("cuKernelGetName"));
   const char* name = nullptr;
   return ask != nullptr && ask(&name, kernel) == CUDA_SUCCESS ? name : nullptr;
 }
@@ -110,7 +112,8 @@ CUresult load(CUresult (*real)(CUmodule*, const void*, unsigned, Options*, void*
       [&](const char* cubin) { return real(module, cubin, count, options, values); }, original);
 }
 
-CUresult load(CUresult (*real)(CUlibrary*, const void*, Options*, void**, unsigned, CUlibraryOption*, void**, unsigned),
+CUresult load(CUresult (*real)(CUlibrary*, const void*, Options*, void**, unsigned, CUlibraryOption*, void**,
+                               unsigned),
               CUlibrary* library, const void* image, Options* options, void** values, unsigned count,
               CUlibraryOption* library_options, void** library_values, unsigned library_count) {
   const auto made = [&](const void* code) {
@@ -121,7 +124,8 @@ CUresult load(CUresult (*real)(CUlibrary*, const void*, Options*, void**, unsign
   return loaded(same_code(options, count) ? forms->module_of(image, true) : nullptr, library, made, original);
 }
 
-CUresult load(CUresult (*real)(CUlibrary*, const char*, Options*, void**, unsigned, CUlibraryOption*, void**, unsigned),
+CUresult load(CUresult (*real)(CUlibrary*, const char*, Options*, void**, unsigned, CUlibraryOption*, void**,
+                               unsigned),
               CUlibrary* library, const char* file, Options* options, void** values, unsigned count,
               CUlibraryOption* library_options, void** library_values, unsigned library_count) {
   const auto original = [&] {
@@ -131,8 +135,8 @@ CUresult load(CUresult (*real)(CUlibrary*, const char*, Options*, void**, unsign
   return loaded(
       same_code(options, count) ? forms->module_of_file(file, true) : nullptr, library,
       [&](const char* cubin) {
-        return cuda.cuLibraryLoadData(library, cubin, options, values, count, library_options,
-                                                 library_values, library_count);
+        return cuda.cuLibraryLoadData(library, cubin, options, values, count, library_options, library_values,
+                                      library_count);
       },
       original);
 }
@@ -196,7 +200,8 @@ CUresult set(CUresult (*real)(CUfunction, CUfunction_attribute, int), CUfunction
 CUresult set(CUresult (*real)(CUfunction_attribute, int, CUkernel, CUdevice), CUfunction_attribute attribute,
              int value, CUkernel kernel, CUdevice device) {
   const CUresult result = real(attribute, value, kernel, device);
-  if (forms != nullptr && result == CUDA_SUCCESS) forms->set_attribute(kernel, attribute, value, device, true);
+  if (forms != nullptr && result == CUDA_SUCCESS)
+    forms->set_attribute(kernel, attribute, value, device, true);
   return result;
 }
 

@@ -13,10 +13,12 @@ CUresult load(CUresult (*real)(CUmodule*, const void*), CUmodule* module, const 
 CUresult load(CUresult (*real)(CUmodule*, const char*), CUmodule* module, const char* file);
 CUresult load(CUresult (*real)(CUmodule*, const void*, unsigned, Options*, void**), CUmodule* module,
               const void* image, unsigned count, Options* options, void** values);
-CUresult load(CUresult (*real)(CUlibrary*, const void*, Options*, void**, unsigned, CUlibraryOption*, void**, unsigned),
+CUresult load(CUresult (*real)(CUlibrary*, const void*, Options*, void**, unsigned, CUlibraryOption*, void**,
+                               unsigned),
               CUlibrary* library, const void* image, Options* options, void** values, unsigned count,
               CUlibraryOption* library_options, void** library_values, unsigned library_count);
-CUresult load(CUresult (*real)(CUlibrary*, const char*, Options*, void**, unsigned, CUlibraryOption*, void**, unsigned),
+CUresult load(CUresult (*real)(CUlibrary*, const char*, Options*, void**, unsigned, CUlibraryOption*, void**,
+                               unsigned),
               CUlibrary* library, const char* file, Options* options, void** values, unsigned count,
               CUlibraryOption* library_options, void** library_values, unsigned library_count);
 

@@ -19,7 +19,9 @@ struct HeldStage {
   std::map<std::pair<live::StreamId, std::uint32_t>, LaunchIs> launches;
   std::set<HeldWork::Mark> reached, given_back;
   int marks[8] = {};
-  HeldWork held{{[this](live::StreamId stream, std::uint32_t number) { return launches.at({stream, number}); },
+  HeldWork held{{[this](live::StreamId stream, std::uint32_t number) {
+                   return launches.at({stream, number});
+                 },
                  [this](HeldWork::Mark mark) { return reached.count(mark) != 0; },
                  [this](HeldWork::Mark mark) { given_back.insert(mark); }}};
 

@@ -52,7 +52,8 @@ void* find_global(const StandinLaunch* launch, const char* name) {
 }  // namespace
 
 void KernelCommand::run() const {
-  if (function->twin == nullptr) return function->module->interpreted->run(function->entry.name, shape, bytes);
+  if (function->twin == nullptr)
+    return function->module->interpreted->run(function->entry.name, shape, bytes);
   std::vector<char> copy = bytes;  // a kernel may write to its parameters
   std::vector<void*> parameters;
   for (const Parameter& p : function->entry.parameters) parameters.push_back(copy.data() + p.offset);

@@ -20,7 +20,8 @@ constexpr std::uint64_t kBudget = 20'000'000'000;  // instructions
 
 std::uint64_t next_seed() {
   static std::atomic<std::uint64_t> launches{0};
-  static const std::uint64_t seed = std::strtoull(environment_text("STANDIN_INTERPRET", "0").c_str(), nullptr, 10);
+  static const std::uint64_t seed =
+      std::strtoull(environment_text("STANDIN_INTERPRET", "0").c_str(), nullptr, 10);
   return seed * 1'000'003 + launches.fetch_add(1);
 }
 
@@ -69,7 +70,8 @@ void Interpreted::place(std::vector<Variable> variables) {
     std::memcpy(reinterpret_cast<void*>(each.address), machine->variable(each.name).data(), each.bytes);
 }
 
-void Interpreted::run(const std::string& entry, const LaunchShape& shape, const std::vector<char>& parameters) {
+void Interpreted::run(const std::string& entry, const LaunchShape& shape,
+                      const std::vector<char>& parameters) {
   std::unique_lock<std::mutex> alone(machines_->alone, std::defer_lock);
   if (!machines_->variables.empty()) alone.lock();
   auto machine = machines_->take();

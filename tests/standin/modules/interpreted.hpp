@@ -1,12 +1,13 @@
-// Kernels without a host twin: their PTX is carried out (tests/ptx/interpreter), if STANDIN_INTERPRET says so.
+// Kernels without a host twin: their PTX is carried out (tests/ptx/interpreter), if STANDIN_INTERPRET says
+// so.
 #pragma once
+
+#include <cuda.h>
 
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <cuda.h>
 
 #include "tests/standin/modules/ptx.hpp"
 
