@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "hw/intercept/driver.hpp"
 #include "hw/intercept/forms/driver_port.hpp"
 
 namespace gangway::intercept {
@@ -16,7 +17,7 @@ namespace {
 
 // Newer than the oldest driver that forms need.
 auto cuda_func_load() -> CUresult (*)(CUfunction) {
-  static const auto found = reinterpret_cast<CUresult (*)(CUfunction)>(real_symbol("cuFuncLoad"));
+  static const auto found = reinterpret_cast<CUresult (*)(CUfunction)>(real_function("cuFuncLoad"));
   return found;
 }
 
