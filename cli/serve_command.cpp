@@ -107,8 +107,8 @@ int serve(const Arguments& arguments) {
   // A kernel that has left waits in its stream, where a move of memory would wait for it.
   if (settings.memory.managed && arguments.forms && *arguments.forms != live::TakeForms::none)
     throw InputError({"--forms", 0}, "forms", "kernels that leave, with managed memory", "none");
-  settings.forms = settings.memory.managed ? live::TakeForms::none
-                                           : arguments.forms.value_or(live::TakeForms::worth);
+  settings.forms =
+      settings.memory.managed ? live::TakeForms::none : arguments.forms.value_or(live::TakeForms::worth);
   settings.memory.host = arguments.host_memory.empty() ? live::host_memory_to_pin()
                                                        : bytes_of("--host-memory", arguments.host_memory);
   if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);

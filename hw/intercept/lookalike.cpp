@@ -55,6 +55,7 @@ enum class Event {
   finds,
   lists,
   sets,
+  asks,
   event_recorded,
   event_awaited
 };
@@ -105,18 +106,30 @@ struct Submits<I, K, Thread, CUresult(A...)> {
       return result;
     };
     const auto as_it_is = [&](const Pass&) { return real(arguments...); };
-    if constexpr (K == Kind::kernel && can_take_forms<A...>) {
-      const auto kernel = kernel_of(arguments...);
+    if constexpr (K == Kind::kernel && names_function<A...>) {
+      if (forms == nullptr) return submit(as_it_is);
+      const CUfunction function = function_of(arguments...);
+      std::shared_ptr<FormedKernel> kernel;
+      if constexpr (can_take_forms<A...>) kernel = kernel_of(arguments...);
       if (kept()) keeper()->submits(name);
+      const bool first = forms->uses().first(function, driver.current_context(), FirstUses::Use::launch);
+      if (first || (kept() && forms->uses().needs_much_local(function))) {
+        const live::LaunchKeeper::Alone alone(keeper());
+        if (first) forms->first_launch(function, kernel.get());
+        return submit(as_it_is);
+      }
       if (kernel == nullptr) return submit(as_it_is);
-      keeper()->let_others_be_alone();
-      return submit([&](const Pass& pass) {
-        const LaunchCall call = launch_call(arguments...);
-        if (!pass.engaged) return real(arguments...);
-        const live::LaunchKeeper::Launching launching(*keeper());
-        if (launching.allowed() && forms->launch(*kernel, call, name)) return CUDA_SUCCESS;
-        return forms->original(*kernel, call, name, [&] { return real(arguments...); });
-      });
+      if constexpr (can_take_forms<A...>) {
+        keeper()->let_others_be_alone();
+        return submit([&](const Pass& pass) {
+          const LaunchCall call = launch_call(arguments...);
+          if (!pass.engaged) return real(arguments...);
+          const live::LaunchKeeper::Launching launching(*keeper());
+          if (launching.allowed() && forms->launch(*kernel, call, name)) return CUDA_SUCCESS;
+          return forms->original(*kernel, call, name, [&] { return real(arguments...); });
+        });
+      }
+      return submit(as_it_is);
     } else if constexpr (K == Kind::pin) {
       const live::LaunchKeeper::Alone alone(keeper());
       return submit(as_it_is);
@@ -153,7 +166,10 @@ struct Synchronises<I, W, Thread, CUresult(A...)> {
       const live::LaunchKeeper::Alone alone(keeper());
       const CUresult result = real(arguments...);
       if constexpr (unloads<A...>)
-        if (forms != nullptr && result == CUDA_SUCCESS) forms->kernels().unloaded((arguments, ...));
+        if (forms != nullptr && result == CUDA_SUCCESS) {
+          forms->kernels().unloaded((arguments, ...));
+          forms->uses().forget();
+        }
       return result;
     } else {
       const CUresult result = real(arguments...);
@@ -231,7 +247,15 @@ struct Observes<I, E, Thread, CUresult(A...)> {
     } else if constexpr (E == Event::loads) {
       return load(real, arguments...);
     } else if constexpr (E == Event::finds) {
+      const live::LaunchKeeper::Alone alone(keeper());  // it may load it
       return find(real, arguments...);
+    } else if constexpr (E == Event::asks) {
+      const void* const function = asked_about(arguments...);
+      const bool loads = forms != nullptr &&
+                         (function == nullptr ||
+                          forms->uses().first(function, driver.current_context(), FirstUses::Use::question));
+      const live::LaunchKeeper::Alone alone(loads ? keeper() : nullptr);
+      return real(arguments...);
     } else if constexpr (E == Event::lists) {
       return list(real, arguments...);
     } else if constexpr (E == Event::sets) {

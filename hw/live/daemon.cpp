@@ -192,7 +192,7 @@ Time Daemon::move_memory() {
 // Equation 1 of Share-a-GPU: within a slice one state has to go and another to come.
 void Daemon::say_slice() {
   const Duration least = keeper_.least_slice();
-  if (least <= *settings_.memory.slice || least.ns <= said_slice_.ns / 10 * 11) return;
+  if (least <= *settings_.memory.slice || least.ns < 2 * said_slice_.ns) return;
   said_slice_ = least;
   say(fmt::format(
       "the slice of {:.3f} s is shorter than the {:.3f} s that the two largest states take to go and come",

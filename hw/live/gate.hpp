@@ -128,6 +128,11 @@ class Gate {
   void memory_leaves();
   void memory_is_here();
   bool closed() const { return permit_.load()->allowed.load() == 0; }
+  // What is outstanding waits behind kernels that have left, as the client page says.
+  bool gone() const {
+    const ClientPage* const page = page_.load();
+    return page != nullptr && page->gone.load() == std::uint64_t{permit().epoch.load()} + 1;
+  }
   ClientPage* page() { return page_.load(); }
   static std::uint64_t submission();  // number of the calling thread's current submission, from 1; else 0
 

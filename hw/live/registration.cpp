@@ -118,10 +118,16 @@ void Registration::help() {
     std::uint64_t rings = 0;
     if (read(own_bell_.get(), &rings, sizeof rings) < 0) continue;
     GANGWAY_POINT("asked");
-    while (!gate_->look() && gate_->closed()) sleep_for(kBetweenAnswers);
+    // Not for ever: what stands behind a kernel that has left waits for the permit, and the daemon may go.
+    while (!gate_->look() && gate_->closed() && !gate_->gone() && !hung_up()) sleep_for(kBetweenAnswers);
     GANGWAY_POINT("looked");
     ring();
   }
+}
+
+bool Registration::hung_up() const {
+  pollfd watched{socket_.get(), POLLIN, 0};
+  return poll(&watched, 1, 0) > 0;
 }
 
 bool Registration::returned() {

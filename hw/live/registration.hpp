@@ -29,6 +29,7 @@ class Registration : public Source {
  private:
   static void* helper(void* self);
   void help();
+  bool hung_up() const;
   Pages alone();
   Pages refused(const char* what, const char* why);
   // After the loss of the daemon: waits until another one has taken this client. False if it refuses.

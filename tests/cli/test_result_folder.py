@@ -85,7 +85,7 @@ class Again(ProgramTest):
             for force in ([], ["--force"]):
                 with self.subTest(out=out, force=force), unittest.mock.patch.dict(os.environ, {"HOME": str(home)}):
                     message = self.refused("run", self.experiment, "--out", out, *force)
-                    self.assertIn(f"key '--out': found {found}, expected a folder of its own", message)
+                    self.assertIn(f"key '--out': found {found}, expected a separate folder for the results", message)
         self.assertEqual(list(home.iterdir()), [])
         self.assertFalse(os.path.exists("/parts"))
 

@@ -215,7 +215,7 @@ policies: [{name: microkernel-rr, params: {slice: 20 s}}]
     def test_the_trace_command_has_a_limit_for_its_file(self):
         self.gangway("run", self.file("e.yaml", BUSY), "--out", self.out)
         done = self.gangway("trace", self.out, "--policy", "rr", "--trace-limit", "60 KiB", "--out", "x.json")
-        self.assertRegex(done.stderr, r"\Ax\.json: ends at .* ms, as the --trace-limit of 60 KiB is reached\n\Z")
+        self.assertRegex(done.stderr, r"\Ax\.json: ends at .* ms, because the --trace-limit of 60 KiB is reached\n\Z")
         self.assertLessEqual((self.folder / "x.json").stat().st_size, 60 * 1024)
         self.check_tracks(read_trace(self.folder / "x.json"))
 

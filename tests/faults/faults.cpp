@@ -82,7 +82,7 @@ std::vector<Fault> of_any_world() {
       {"wakes-itself",
        {},
        [](Time now, const View&, Orders& o) { o.wake_at(now + Duration{1}); },
-       "timers 1000000 times in a row, while 2 jobs wait",
+       "timers 1000000 times in a row while 2 jobs wait",
        "nothing but set timers"},
       question(
           "job-of-nobody", {}, [](const View& v) { (void)v.job(kNobody); }, "client 7, of 2"),

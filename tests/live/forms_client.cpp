@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "examples/live/gangway_priority.h"
+
 namespace {
 
 void need(CUresult result, const char* what) {
@@ -287,6 +289,7 @@ int kinds(Gpu& gpu, int count) {
 
 // Short urgent jobs until the file exists, at random moments.
 int urgent(Gpu& gpu, const char* file) {
+  if (const char* own = std::getenv("URGENT_PRIORITY")) gangway_set_priority(std::atoi(own));
   const CUstream stream = new_stream();
   CUdeviceptr p = 0;
   NEED(cuMemAlloc(&p, kThreads * 4));

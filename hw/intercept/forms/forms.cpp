@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "hw/intercept/driver.hpp"
 #include "hw/intercept/forms/driver_port.hpp"
 
 namespace gangway::intercept {
@@ -13,6 +14,12 @@ namespace gangway::intercept {
 constinit Forms* forms = nullptr;
 
 namespace {
+
+// Newer than the oldest driver that forms need.
+auto cuda_func_load() -> CUresult (*)(CUfunction) {
+  static const auto found = reinterpret_cast<CUresult (*)(CUfunction)>(real_function("cuFuncLoad"));
+  return found;
+}
 
 live::Gate* gate_of_forms = nullptr;
 RealDriver* driver_of_forms = nullptr;
@@ -147,12 +154,24 @@ bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::Str
                                                      call.shared_bytes + form.form.shared_bytes)
                                    : 0;
   if (loops && most == 0) return false;
+  if (uses_.needs_much_local(form.function)) return false;
   auto formed = FormedLaunch::of(call, handle(stream), form.function, kernel.kernel, form.form, most);
   if (formed == nullptr) return false;
   const bool measured = take_ == Take::worth && begins(kernel, stream);
   const bool launched = keeper_.launch(context, stream, std::move(formed));
   if (measured) kernel.times.ends(handle(stream), blocks(call));
   return launched;
+}
+
+void Forms::first_launch(void* function, FormedKernel* kernel) {
+  uses_.note(function);
+  if (kernel == nullptr) return;
+  // What a form needs is known once it is loaded, and asking for it loads it.
+  for (const ReadyForm* form : {&kernel->prologue, &kernel->loop})
+    if (form->function != nullptr) {
+      uses_.note(form->function);
+      if (cuda_func_load() != nullptr) cuda_func_load()(form->function);
+    }
 }
 
 std::unique_ptr<live::LaunchPort> Forms::open(std::uint64_t context) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "hw/intercept/driver.hpp"
+#include "hw/intercept/forms/first_uses.hpp"
 #include "hw/intercept/forms/formed_launch.hpp"
 #include "hw/intercept/forms/image_lookup.hpp"
 #include "hw/intercept/forms/loaded_kernels.hpp"
@@ -22,6 +23,9 @@ class Forms : private live::Contexts {
 
   live::LaunchKeeper& keeper() { return keeper_; }
   LoadedKernels& kernels() { return kernels_; }
+  FirstUses& uses() { return uses_; }
+  // A kernel's first launch in a context, by a thread that is alone. The forms are loaded with it.
+  void first_launch(void* function, FormedKernel* kernel);
 
   // What is to be loaded in place of an image, for the current context's GPU, or for all that a library may
   // be used on. Null: the image itself, of which nothing is in a form.
@@ -66,6 +70,7 @@ class Forms : private live::Contexts {
   const Take take_;
   ImageLookup images_;
   LoadedKernels kernels_;
+  FirstUses uses_;
   std::atomic<std::uint32_t> with_forms_{0}, without_{0};  // kernels that the client page does not count yet
   live::LaunchKeeper keeper_;
 };

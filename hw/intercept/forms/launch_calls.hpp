@@ -35,6 +35,34 @@ inline LaunchCall launch_call(const CUlaunchConfig* config, CUfunction, void** p
           extra};
 }
 
+inline CUfunction function_of(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                              unsigned, CUstream, void**, void**) {
+  return function;
+}
+inline CUfunction function_of(const CUlaunchConfig*, CUfunction function, void**, void**) { return function; }
+inline CUfunction function_of(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                              unsigned, CUstream, void**) {  // cooperative
+  return function;
+}
+
+template <typename... A>
+inline constexpr bool names_function = requires(A... arguments) {
+  function_of(arguments...);
+};
+
+// The kernel that a question is about; null: none.
+template <typename... A>
+void* asked_about(A... arguments) {
+  void* function = nullptr;
+  const auto take = [&](auto argument) {
+    if constexpr (std::is_same_v<decltype(argument), CUfunction> ||
+                  std::is_same_v<decltype(argument), CUkernel>)
+      function = argument;
+  };
+  (take(arguments), ...);
+  return function;
+}
+
 template <typename... A>
 inline constexpr bool can_take_forms = requires(A... arguments) {
   kernel_of(arguments...);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "hw/intercept/driver.hpp"
+
 namespace gangway::intercept {
 namespace {
 
@@ -54,14 +56,14 @@ CUresult counted(CUresult result, unsigned* count, Handle module) {
 
 const char* name_of(CUfunction function) {
   static const auto ask =
-      reinterpret_cast<CUresult (*)(const char**, CUfunction)>(real_symbol("cuFuncGetName"));
+      reinterpret_cast<CUresult (*)(const char**, CUfunction)>(real_function("cuFuncGetName"));
   const char* name = nullptr;
   return ask != nullptr && ask(&name, function) == CUDA_SUCCESS ? name : nullptr;
 }
 
 const char* name_of(CUkernel kernel) {
   static const auto ask =
-      reinterpret_cast<CUresult (*)(const char**, CUkernel)>(real_symbol("cuKernelGetName"));
+      reinterpret_cast<CUresult (*)(const char**, CUkernel)>(real_function("cuKernelGetName"));
   const char* name = nullptr;
   return ask != nullptr && ask(&name, kernel) == CUDA_SUCCESS ? name : nullptr;
 }

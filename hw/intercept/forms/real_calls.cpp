@@ -6,14 +6,7 @@ namespace gangway::intercept {
 
 constinit RealCalls cuda;
 
-namespace {
-void* real_library = nullptr;
-}
-
-void* real_symbol(const char* name) { return real_library == nullptr ? nullptr : dlsym(real_library, name); }
-
 void find_real_calls(void* library) {
-  real_library = library;
 #define GANGWAY_REAL_CALL(name) cuda.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name));
   GANGWAY_REAL_CALLS(GANGWAY_REAL_CALL)
 #undef GANGWAY_REAL_CALL

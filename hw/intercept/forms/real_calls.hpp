@@ -63,7 +63,6 @@ struct RealCalls {
 extern RealCalls cuda;
 
 void find_real_calls(void* library);
-void* real_symbol(const char* name);  // null: the driver has none of that name
 
 // Calls that a capture in another thread forbids are allowed to a thread while one is alive.
 class RelaxedCapture {

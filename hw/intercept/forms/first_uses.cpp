@@ -1,0 +1,52 @@
+#include "hw/intercept/forms/first_uses.hpp"
+
+namespace gangway::intercept {
+namespace {
+
+constexpr int kMuchLocal =
+    512;  // bytes a thread; the driver keeps more than that for every thread from the start
+constexpr std::size_t kLooks = 64;
+
+}  // namespace
+
+bool FirstUses::first(const void* function, std::uint64_t context, Use use) {
+  std::uint64_t key = reinterpret_cast<std::uint64_t>(function) * 0x9E3779B97F4A7C15ULL;
+  key = (key ^ (key >> 29) ^ context) * 0xBF58476D1CE4E5B9ULL + static_cast<std::uint64_t>(use);
+  if (key == 0) key = 1;
+  for (std::size_t look = 0; look < kLooks; ++look) {
+    std::atomic<std::uint64_t>& place = seen_[((key >> 32) + look) % kPlaces];
+    std::uint64_t found = place.load(std::memory_order_relaxed);
+    if (found == key) return false;
+    if (found != 0) continue;
+    if (place.compare_exchange_strong(found, key)) return true;
+    if (found == key) return false;
+  }
+  return false;
+}
+
+void FirstUses::forget() {
+  for (auto& place : seen_) place.store(0, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  much_local_.clear();
+  some_.store(false);
+}
+
+bool FirstUses::note(const void* function) {
+  int bytes = 0;
+  const auto handle = static_cast<CUfunction>(const_cast<void*>(function));
+  if (cuda.cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, handle) != CUDA_SUCCESS ||
+      bytes <= kMuchLocal)
+    return false;
+  const std::lock_guard lock(mutex_);
+  much_local_.insert(function);
+  some_.store(true);
+  return true;
+}
+
+bool FirstUses::needs_much_local(const void* function) {
+  if (!some_.load(std::memory_order_relaxed)) return false;
+  const std::lock_guard lock(mutex_);
+  return much_local_.count(function) != 0;
+}
+
+}  // namespace gangway::intercept
