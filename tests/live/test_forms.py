@@ -104,7 +104,7 @@ class Results(FormsTest):
         _, seen = self.beside_urgent(daemon, "passes", "40", least=5, priority=(), URGENT_PRIORITY="5")
         daemon.end()
         daemon = self.begin("--policy", "piv", "--forms", "all")
-        _, seen = self.beside_urgent(daemon, "passes", "40", least=0, priority=())
+        _, seen = self.beside_urgent(daemon, "passes", "40", least=0, priority=(), URGENT_PRIORITY="-5")
         self.assertEqual(seen["evictions"], 0)
         daemon.end()
 
