@@ -46,6 +46,9 @@ class CopyEngines {
                       [&](Time end, std::uint32_t slot) { return push(end, index_of(e, slot)); });
   }
 
+  // Whether a copy is under way there.
+  bool copies(DeviceId gpu, CopyDirection direction) const { return !queues_[engine(gpu, direction)].idle(); }
+
   // An event of a copy's end came: none if it is out of date.
   std::optional<Ended> end(std::uint32_t index, std::uint64_t event, Time now);
   // The client's copies vanish from all engines; calls stopped(copy, direction) for each that ran.

@@ -18,6 +18,9 @@ CopyEngine fit_copies(Calibration& c, const char* quantity);
 // The share of its speed `alone` that a copy has while another one goes the other way.
 double speed_both_ways(const Calibration& c, const char* quantity, const CopyEngine& alone);
 
+// What commands of throttle kernels met beside copies.
+BesideCopies commands_beside_copies(const Calibration& c, const std::string& mechanism);
+
 // Adds the line: eviction delay = what every eviction costs + slope * longest block-task.
 void fit_evictions(Calibration& c, const std::string& mechanism);
 
