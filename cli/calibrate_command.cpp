@@ -169,9 +169,9 @@ int calibrate(const Arguments& arguments, const std::string& command) {
                calibration.useful);
     if (const auto& e = calibration.expected_error)
       fmt::print(
-          "expected error of NTT: {:.1f} % (median), {:.1f} % (90th percentile), by {} jobs of {} pairs of "
+          "expected error of NTT: {:.1f} % (median), {:.1f} % (90th percentile), by {} jobs of {} pair{} of "
           "kernels to which nothing was fitted\n",
-          100 * e->ntt_p50, 100 * e->ntt_p90, e->jobs, e->pairs);
+          100 * e->ntt_p50, 100 * e->ntt_p90, e->jobs, e->pairs, e->pairs == 1 ? "" : "s");
     if (calibration.together_under_mps)
       fmt::print("under MPS two busy processes were on the GPU at once for {:.0f} % of the time\n",
                  100 * *calibration.together_under_mps);

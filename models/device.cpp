@@ -31,10 +31,21 @@ CopyEngine read_engine(const Field& field, std::optional<Bandwidth> bus) {
   return engine;
 }
 
+BesideCopies read_beside_copies(const Field& field) {
+  Mapping m = field.mapping();
+  BesideCopies beside;
+  beside.launch = m.maybe_duration("launch", Duration{0}).value_or(Duration{});
+  beside.evict = m.maybe_duration("evict", Duration{0}).value_or(Duration{});
+  if (auto wait = m.maybe("reads_wait")) beside.reads_wait = wait->boolean();
+  m.finish();
+  return beside;
+}
+
 CommandCosts read_commands(const Field& field) {
   Mapping m = field.mapping();
   CommandCosts costs{m.need("launch").duration(), m.need("evict").duration(), m.need("notice").duration(),
                      m.need("pending_work").duration()};
+  if (auto beside = m.maybe("beside_copies")) costs.beside_copies = read_beside_copies(*beside);
   m.finish();
   return costs;
 }

@@ -27,12 +27,19 @@ struct CopyEngine {
   double both_ways = 1;  // its speed while the other direction copies, too: above 0, to 1
 };
 
+// What commands meet while a program's copy is under way on their GPU.
+struct BesideCopies {
+  Duration launch, evict;   // so much longer they take
+  bool reads_wait = false;  // pending work is read when the copy to the host is over
+};
+
 // Delays of the scheduler's commands (FRS paper, II and III-B).
 struct CommandCosts {
   Duration launch;        // from the order to the first block
   Duration evict;         // from the order until running blocks see the flag
   Duration notice;        // from the last block's end until the scheduler has seen it
   Duration pending_work;  // reading the task counter
+  BesideCopies beside_copies = {};
 };
 
 // What reading an eviction flag costs (EffiSha, 6.3).

@@ -45,6 +45,8 @@ class CopyEngines {
                       [&](Time end, std::uint32_t slot) { return push(end, index_of(e, slot)); });
   }
 
+  // Whether a copy is under way there.
+  bool copies(DeviceId gpu, CopyDirection direction) const { return !queues_[engine(gpu, direction)].idle(); }
   // Handles a copy's end event; none if it is outdated.
   std::optional<Ended> end(std::uint32_t index, std::uint64_t event, Time now);
   // Removes the client's copies from all engines; calls stopped(copy, direction) for each running one.

@@ -37,6 +37,7 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
     share = share || client.native;
   }
   ran_on_ = copies_in_on_;
+  reads_wait_.resize(gpus_.size());
   if (share) share_device(false);
 }
 
@@ -54,6 +55,7 @@ void SimulatedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<
   moves_memory_ = policy.needs().has(Capability::memory);
   for (Gpu& gpu : gpus_) gpu.reset();
   seed_ = seed;
+  reads_wait_.assign(gpus_.size(), false);
   moves_.reset();
   copies_.reset();
   if (device_) device_->reset(seed);
@@ -164,6 +166,10 @@ void SimulatedWorld::copied(std::uint32_t index, std::uint64_t event) {
   const CopyDirection direction = copies_.direction_of(index);
   const DeviceId gpu = copies_.gpu_of(index);
   const ClientId client = copy.job.client;
+  if (direction == CopyDirection::to_host && reads_wait_[gpu.index]) {
+    reads_wait_[gpu.index] = false;
+    read_pending_work(gpu.index);
+  }
   note({.time = now_,
         .amount = moved_bytes(copy),
         .job = copy.job,
@@ -221,7 +227,8 @@ void SimulatedWorld::place(const Launch& launch) {
       now_, kernel.job, kernel.index,
       setup_.workload.clients[kernel.job.client.index].kernels[kernel.index].host_work, delays.host_wait);
   Gpu& gpu = gpus_[launch.gpu.index];
-  const Gpu::ResidentLaunch& resident = gpu.launch(launch, delays, host_wait);
+  const Duration wait = host_wait + beside_copies(launch.gpu, setup_.device.commands.beside_copies.launch);
+  const Gpu::ResidentLaunch& resident = gpu.launch(launch, delays, wait);
   push(resident.started, kStart, launch.gpu.index);
   if (device_)
     gpu.share(device_->launch(resident));
@@ -232,10 +239,17 @@ void SimulatedWorld::place(const Launch& launch) {
 void SimulatedWorld::displace(const Launch& launch) {
   Gpu& gpu = gpus_[launch.gpu.index];
   const CommandDelays& delays = *gpu.resident().delays;
+  const Time sent = now_ + beside_copies(launch.gpu, setup_.device.commands.beside_copies.evict);
   if (device_ && delays.wave == 0)
-    device_->evict(push(now_ + delays.seen, kFlagSeen));
-  else if (gpu.evict(now_, drawn_for(launch)))
+    device_->evict(push(sent + delays.seen, kFlagSeen));
+  else if (gpu.evict(sent, drawn_for(launch)))
     gone_events_[launch.gpu.index] = push(gpu.resident().gone, kGone, launch.gpu.index);
+}
+
+Duration SimulatedWorld::beside_copies(DeviceId gpu, Duration longer) const {
+  const bool copies =
+      copies_.copies(gpu, CopyDirection::to_device) || copies_.copies(gpu, CopyDirection::to_host);
+  return copies ? longer : Duration{};
 }
 
 // The same under every policy that evicts the job there.
@@ -265,7 +279,17 @@ void SimulatedWorld::last_block_ends(std::uint32_t gpu, std::uint64_t event) {
 void SimulatedWorld::gone(std::uint32_t gpu) {
   const Gpu::ResidentLaunch& resident = gpus_[gpu].resident();
   jobs_.ended(DeviceId{gpu}, now_, resident.done - resident.launch->range.first);
-  push(now_ + resident.delays->notice + resident.delays->pending_work, kReport, gpu);
+  if (resident.delays->pending_work.ns > 0 && setup_.device.commands.beside_copies.reads_wait &&
+      copies_.copies(DeviceId{gpu}, CopyDirection::to_host))
+    reads_wait_[gpu] = true;
+  else
+    read_pending_work(gpu);
+}
+
+void SimulatedWorld::read_pending_work(std::uint32_t gpu) {
+  const CommandDelays& delays = *gpus_[gpu].resident().delays;
+  const Time asked = std::max(now_, jobs_.on(DeviceId{gpu}).ended + delays.notice);
+  push(asked + delays.pending_work, kReport, gpu);
 }
 
 void SimulatedWorld::report(std::uint32_t gpu) {

@@ -110,13 +110,17 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
   void started(std::uint32_t gpu);
   void last_block_ends(std::uint32_t gpu, std::uint64_t event);
   void gone(std::uint32_t gpu);
+  void read_pending_work(std::uint32_t gpu);
   void report(std::uint32_t gpu);
   void flag_seen(std::uint64_t event);
   double drawn_for(const Launch& launch) const;
+  // How much longer a command takes that is so much longer beside copies.
+  Duration beside_copies(DeviceId gpu, Duration longer) const;
   void share_device(bool all_native);
   bool is_native(ClientId client) const { return device_ && device_->is_native(client); }
 
   RunSeed seed_;
+  std::vector<bool> reads_wait_;  // by GPU: its report comes when the copy to the host is over
   std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
   HostThreads hosts_;
   std::vector<Gpu> gpus_;

@@ -54,7 +54,7 @@ std::vector<Pair> drawn_pairs(std::size_t kernels, std::size_t wanted, std::uint
   return pairs;
 }
 
-Node client_of(const Kernel& kernel, Duration period) {
+Node pair_client(const Kernel& kernel, Duration period) {
   Node client = yaml_mapping({{"name", kernel.name}});
   Node repeat = yaml_mapping({{"jobs", std::to_string(kMeetings)}, {"period", to_text(period)}});
   client.put("repeat", std::move(repeat));
@@ -63,19 +63,19 @@ Node client_of(const Kernel& kernel, Duration period) {
 }
 
 // Each meets the other at a random moment, and is done long before the next time.
-Node workload_of(const Kernel& one, const Kernel& other, std::size_t number) {
+Node pair_workload(const Kernel& one, const Kernel& other, std::size_t number) {
   const Duration both = one.transformed() + other.transformed();
   const Duration period{3 * both.ns};
   Node workload =
       yaml_mapping({{"kind", "workload"}, {"version", "1"}, {"name", fmt::format("pair-{}", number)}});
   workload.put("arrivals", yaml_mapping({{"gap", "10 us"}, {"order", "permuted"}}));
   workload.put("jitter", yaml_mapping({{"arrival", to_text(Duration{both.ns / 2})}}));
-  workload.put("clients", yaml_list({client_of(one, period), client_of(other, period)}));
+  workload.put("clients", yaml_list({pair_client(one, period), pair_client(other, period)}));
   return workload;
 }
 
-std::filesystem::path play(const Experiment& experiment, const std::string& world,
-                           const std::filesystem::path& folder, const std::atomic<bool>& stop) {
+std::filesystem::path play_in(const Experiment& experiment, const std::string& world,
+                              const std::filesystem::path& folder, const std::atomic<bool>& stop) {
   RunOptions options;
   options.out = folder / "pairs" / world;
   options.world = &Worlds::named(world, "calibration", "world");
@@ -93,7 +93,7 @@ std::string pairs_experiment(const Calibration& calibration, const PairsPlan& pl
   const std::vector<Kernel> kernels = kernels_of(calibration);
   std::vector<Node> workloads, quanta;
   for (const auto& [one, other] : drawn_pairs(kernels.size(), plan.pairs, plan.seed)) {
-    workloads.push_back(workload_of(kernels[one], kernels[other], workloads.size() + 1));
+    workloads.push_back(pair_workload(kernels[one], kernels[other], workloads.size() + 1));
     const Duration shorter = std::min(kernels[one].transformed(), kernels[other].transformed());
     quanta.push_back(yaml_text(to_text(Duration{std::max<std::int64_t>(1, shorter.ns / 3)})));
   }
@@ -127,8 +127,8 @@ std::optional<ExpectedError> play_pairs(const Calibration& calibration, const Pa
   const std::filesystem::path file = folder / "pairs.yaml";
   write_file(file, text);
   const Experiment experiment = read_experiment(file.string(), {});
-  const auto predicted = play(experiment, "sim", folder, stop);
-  const Comparison found = compare_folders(predicted, play(experiment, plan.world, folder, stop));
+  const auto predicted = play_in(experiment, "sim", folder, stop);
+  const Comparison found = compare_folders(predicted, play_in(experiment, plan.world, folder, stop));
   ExpectedError error;
   error.pairs = experiment.points.size();
   error.jobs = found.ntt.jobs;

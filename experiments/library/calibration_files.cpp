@@ -48,10 +48,15 @@ std::string device_text(const Calibration& c, const std::string& name, const std
   copy.put("h2d", engine(d.h2d));
   copy.put("d2h", engine(d.d2h));
   root.put("copy", std::move(copy));
-  root.put("commands", yaml_mapping({{"launch", to_text(d.commands.launch)},
-                                     {"evict", to_text(d.commands.evict)},
-                                     {"notice", to_text(d.commands.notice)},
-                                     {"pending_work", to_text(d.commands.pending_work)}}));
+  Node commands = yaml_mapping({{"launch", to_text(d.commands.launch)},
+                                {"evict", to_text(d.commands.evict)},
+                                {"notice", to_text(d.commands.notice)},
+                                {"pending_work", to_text(d.commands.pending_work)}});
+  const BesideCopies& beside = d.commands.beside_copies;
+  commands.put("beside_copies", yaml_mapping({{"launch", to_text(beside.launch)},
+                                              {"evict", to_text(beside.evict)},
+                                              {"reads_wait", beside.reads_wait ? "true" : "false"}}));
+  root.put("commands", std::move(commands));
   if (c.device.polls)
     root.put("polls", yaml_mapping({{"host", to_text(d.polls->host)}, {"device", to_text(d.polls->device)}}));
   if (const auto& slice = d.time_slice)

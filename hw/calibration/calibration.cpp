@@ -125,6 +125,7 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
   c.device.h2d = fit_copies(c, "copy h2d");
   c.device.d2h = fit_copies(c, "copy d2h");
   c.device.h2d.both_ways = speed_both_ways(c, "copy h2d both ways", c.device.h2d);
+  c.device.commands.beside_copies = commands_beside_copies(c, mechanism);
   c.device.d2h.both_ways = speed_both_ways(c, "copy d2h both ways", c.device.d2h);
   describe_kernels(c, mechanism, c.device.commands.evict);
   c.summaries = summaries_of(c.readings);

@@ -61,6 +61,34 @@ double speed_both_ways(const Calibration& c, const char* quantity, const CopyEng
   return std::clamp(std::round(median(speeds) * 1e3) / 1e3, 0.01, 1.0);
 }
 
+BesideCopies commands_beside_copies(const Calibration& c, const std::string& mechanism) {
+  std::string kernel;  // the one that was measured so
+  std::int64_t bytes = 0;
+  std::map<std::string, std::vector<double>> beside;  // by command, and `reads` beside copies to the host
+  for (const Reading& r : c.readings) {
+    if (r.quantity == "copy d2h") bytes = std::max(bytes, r.parameter);
+    const std::size_t at = r.quantity.find(" beside copy ");
+    if (at == std::string::npos || r.mechanism != mechanism) continue;
+    const std::string command = r.quantity.substr(0, at);
+    if (command == "transformed") continue;
+    beside[command].push_back(r.value);
+    if (r.quantity == "pending work beside copy d2h") beside["reads"].push_back(r.value);
+    kernel = r.kernel;
+  }
+  if (kernel.empty()) return {};
+  std::vector<double> evictions;
+  for (const Reading& r : c.readings)
+    if (r.quantity == "eviction" && r.kernel == kernel && r.mechanism == mechanism)
+      evictions.push_back(r.value);
+  BesideCopies found;
+  found.launch = rounded(median(beside["launch"]) - median_of(c, "launch", mechanism, kernel));
+  found.evict = rounded(median(beside["eviction"]) - median(evictions));
+  // The copies were the largest: a read that does not wait is over long before them.
+  found.reads_wait = median(beside["reads"]) >
+                     static_cast<double>(transfer_time(Bytes{bytes}, c.device.d2h.bandwidth).ns) / 2;
+  return found;
+}
+
 double median_of(const Calibration& c, const std::string& quantity, const std::string& mechanism,
                  const std::string& kernel) {
   return median(values(c, quantity, mechanism, kernel));

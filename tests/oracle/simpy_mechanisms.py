@@ -15,6 +15,9 @@ class FlagCopy:
             quantity(costs.get(key, "0 ns")) for key in ("launch", "evict", "notice", "pending_work"))
         self.notice, self.pending = self.report, pending if self.pending_work else 0
         self.report += self.pending
+        beside = costs.get("beside_copies") or {}
+        self.launch_beside, self.evict_beside = (quantity(beside.get(key, "0 ns")) for key in ("launch", "evict"))
+        self.reads_wait = beside.get("reads_wait", False)
         self.useful = share(params.get("useful", "0.5"))
         self.scale = share(params.get("delay_scale", 1))
 
@@ -43,11 +46,11 @@ class FlagCopy:
         even = kernel.time - min(kernel.measured.each, kernel.time)
         return work * kernel.tasks // even if even else kernel.tasks
 
-    def report_of(self, kernel):
-        """From the last block's end until the policy knows what is done."""
+    def read_of(self, kernel):
+        """How long it takes to read what is done."""
         if self.pending_work and kernel.measured.pending_work is not None:
-            return self.notice + kernel.measured.pending_work
-        return self.report
+            return kernel.measured.pending_work
+        return self.pending
 
     def relaunch_delay(self, busy):
         """By how much a later launch of a kernel is put off while its host thread is busy for so long."""

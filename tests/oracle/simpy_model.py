@@ -76,7 +76,7 @@ class Job:
 
 class Launch:
     """One launch of block-tasks of a job's current kernel."""
-    __slots__ = ("job", "kernel", "tasks", "first", "start", "end", "evicting", "gone", "did")
+    __slots__ = ("job", "kernel", "tasks", "first", "start", "end", "evicting", "gone", "did", "sent")
 
     def __init__(self, job, tasks, start, duration):
         self.first = job.done
@@ -91,7 +91,7 @@ class Gpu:
 
     def __init__(self, env, number, mechanism, tell, seed):
         self.env, self.number, self.mechanism, self.tell, self.seed = env, number, mechanism, tell, seed
-        self.current = self.last = None
+        self.current = self.last = self.engines = None
         self.order = env.event()
         self.process = env.process(self._serve())
 
@@ -104,8 +104,12 @@ class Gpu:
             command = command if measured.launch is None else measured.launch
             duration += measured.after_another
         self.last = kernel
-        self.current = Launch(job, tasks, self.env.now + self._host_thread(job) + command, duration)
+        self.current = Launch(job, tasks, self.env.now + self._host_thread(job) + self._beside(self.mechanism.launch_beside) + command, duration)
         self.order.succeed(self.current)
+
+    def _beside(self, longer):
+        """How much longer a command takes that is so much longer while a copy is under way."""
+        return longer if self.engines.to_device.busy or self.engines.to_host.busy else 0
 
     def _host_thread(self, job):
         """How long the launch waits for the client's host thread, which the kernel's first launch sets to work."""
@@ -117,7 +121,7 @@ class Gpu:
     def evict(self):
         launch = self.current
         if self.mechanism.evicts and not (launch.gone or launch.evicting):
-            launch.evicting = True
+            launch.evicting, launch.sent = True, self.env.now + self._beside(self.mechanism.evict_beside)
             self.process.interrupt()
 
     def _serve(self):
@@ -132,8 +136,16 @@ class Gpu:
             except simpy.Interrupt:
                 yield from self._drain(launch)
             launch.gone = True
-            yield env.timeout(self.mechanism.report_of(launch.kernel))
+            yield from self._read(launch)
             self._report(launch)
+
+    def _read(self, launch):
+        """What is done becomes known: read behind a copy to the host, on some devices."""
+        asked, read = self.env.now + self.mechanism.notice, self.mechanism.read_of(launch.kernel)
+        if self.mechanism.reads_wait and read and self.engines.to_host.busy:
+            yield self.engines.to_host.over
+            asked = max(asked, self.env.now)
+        yield self.env.timeout(asked - self.env.now + read)
 
     def _begin(self, launch):
         if launch.job.start is None:
@@ -143,7 +155,7 @@ class Gpu:
     def _drain(self, launch):
         """Evicted just now: play the launch until its last block is gone."""
         env, kernel = self.env, launch.kernel
-        seen, gone = env.now + kernel.see, launch.end
+        seen, gone = launch.sent + kernel.see, launch.end
         if seen <= launch.start:
             gone, launch.did = launch.start + self.mechanism.claims(kernel, launch.tasks), 0
         elif kernel.measured.evictions:
@@ -161,7 +173,7 @@ class Gpu:
 
     def _drain_as_measured(self, launch, seen):
         """Like an eviction that was ordered as long after the first block."""
-        job, kernel, now = launch.job, launch.kernel, self.env.now
+        job, kernel, now = launch.job, launch.kernel, launch.sent
         if launch.end <= seen:
             return launch.end
         at = now - launch.start
@@ -211,7 +223,7 @@ class CopyEngine:
     """First come, first served; at one instant in client order, hence the grant behind all requests."""
 
     def __init__(self, env):
-        self.env, self.queue, self.busy = env, [], False
+        self.env, self.queue, self.busy, self.over = env, [], False, None
 
     def copy(self, client, duration):
         turn = self.env.event()
@@ -220,6 +232,7 @@ class CopyEngine:
         yield turn
         yield self.env.timeout(duration)
         self.busy = False
+        self.over.succeed()
         self._arbitrate()
 
     def _arbitrate(self):
@@ -230,7 +243,7 @@ class CopyEngine:
 
     def _grant(self, _):
         if self.queue and not self.busy:
-            self.busy = True
+            self.busy, self.over = True, self.env.event()
             heapq.heappop(self.queue)[2].succeed()
 
 
@@ -333,6 +346,8 @@ class Model:
         policy.linger = linger
         scheduler = Scheduler(env, self.mechanism, policy, self.gpus, seed)
         engines = [CopyEngines(env) for _ in range(self.gpus)]
+        for gpu, own in zip(scheduler.gpus, engines):
+            gpu.engines = own
         for client, arrive in zip(self.clients, self._arrivals(order)):
             env.process(run_client(env, client, arrive, scheduler, engines, jobs))
         env.run(until=stop)

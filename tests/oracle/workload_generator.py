@@ -51,12 +51,15 @@ def device(draw):
         bandwidth = draw.choice(["1 GB/s", "12 GB/s", "55 GB/s", "999 MB/s", "7 MB/s"])
         return {"bandwidth": bandwidth, "latency": ns(draw.choice([0, 1, 5000, 8000]))}
 
+    commands = {key: cost() for key in ("launch", "evict", "notice", "pending_work")}
+    if draw.random() < 0.4:
+        commands["beside_copies"] = {"launch": cost(), "evict": cost(), "reads_wait": draw.random() < 0.7}
     return {"kind": "device", "version": 1, "name": "random-gpu", "source": "made up by compare.py",
             "sms": draw.choice([1, 2, 5, 28]),
             "sm": {"threads": draw.choice([1024, 2048]), "blocks": draw.choice([2, 8, 16, 32]),
                    "registers": 65536, "shared_memory": draw.choice(["48 KiB", "96 KiB"])},
             "memory": "12 GiB", "copy": {"h2d": engine(), "d2h": engine()},
-            "commands": {key: cost() for key in ("launch", "evict", "notice", "pending_work")},
+            "commands": commands,
             "polls": {"host": ns(draw.choice([0, 1, 77, 1000, 5000])), "device": ns(draw.choice([0, 1, 33, 300]))}}
 
 

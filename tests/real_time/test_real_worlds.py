@@ -245,6 +245,10 @@ clients:
         self.assertNotIn("polls", (out / "device.yaml").read_text())  # the cores have no memory beside the scheduler's
         found = json.loads((out / "calibration.json").read_text())
         times = {q["kernel"]: q["median"]["value"] for q in found["quantities"] if q["quantity"] == "transformed"}
+        self.assertEqual((found["expected_error"]["pairs"], found["expected_error"]["jobs"]), (1, 2 * 4 * 2 * 3))
+        self.assertIn("expected error of NTT: ", done.stdout)
+        self.assertEqual((out / "workload.yaml").read_text().count("evictions:"), 2)
+        self.assertIn("beside_copies: {launch: ", (out / "device.yaml").read_text())
         self.assertGreater(times["t"], 50 * 20_000 / (os.cpu_count() or 1) * 0.9)
         for wrong in (["--name", 'my "box"'], ["--device", "1"], ["--mechanism", "ideal"]):
             done = self.call("calibrate", "--world", "host", "--workload", file, "--out", self.folder / "other", *wrong)

@@ -122,3 +122,37 @@ TEST_CASE("as measured: the scale of the delays applies") {
   scenario.mechanism = "{name: flag-copy, params: {delay_scale: 0.5}}";
   CHECK(play(scenario, "srt").lines[3] == "60 A gone 47");
 }
+
+namespace {
+
+Scenario beside_copies(std::vector<Client> clients) {
+  Scenario scenario{std::move(clients)};
+  scenario.device.commands.beside_copies = {Duration{6}, Duration{3}, true};
+  return scenario;
+}
+
+}  // namespace
+
+TEST_CASE("beside copies: launches take longer, and pending work is read behind a copy to the host") {
+  Client a = client("A", 0, 100);
+  a.copy_out = Bytes{50};  // from 115 on, until 170
+  // B's last block ends at 151, what is done is known at 170 + 4. A third launch is beside nothing.
+  CHECK(play(beside_copies({a, client("B", 0, 20), client("C", 0, 20)}), "fcfs").lines ==
+        Lines{"0 A launch", "10 A start", "110 A gone 100", "115 A completed", "115 B launch", "131 B start",
+              "151 B gone 20", "170 A finished", "174 B completed", "174 B finished", "174 C launch",
+              "184 C start", "204 C gone 20", "209 C completed", "209 C finished"});
+  // Written to where the scheduler sees it, it is not read.
+  Scenario written = beside_copies({a, client("B", 0, 20)});
+  written.mechanism = "write-value";
+  CHECK(play(written, "fcfs").lines.back() == "166 A finished");
+}
+
+TEST_CASE("beside copies: an eviction takes longer") {
+  Client d = client("D", 35, 1000);
+  d.copy_in = Bytes{50};  // until 90
+  // Sent at 43, seen at 45: 35 done by then and 3 more; B is launched beside the copy, too.
+  const Played played = play(beside_copies({client("A", 0, 100), client("B", 40, 20), d}), "srt");
+  CHECK(Lines(played.lines.begin(), played.lines.begin() + 8) ==
+        Lines{"0 A launch", "10 A start", "40 A evict", "51 A gone 38", "56 A evicted", "56 B launch",
+              "72 B start", "92 B gone 20"});
+}
