@@ -48,6 +48,7 @@ class LiveClient : public Port, public KeptClient {
   // With a keeper the permit takes effect when the client's state is on the device.
   void permit(std::uint32_t allowed) override;
   void kept_by(Keeper& keeper) { keeper_ = &keeper; }
+  bool arrives() override { return keeper_ != nullptr && keeper_->arrives(*this); }
   void let_in(std::uint32_t allowed) override;
   Memory memory() override;
   void order(Goal goal, std::uint32_t number) override;

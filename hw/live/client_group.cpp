@@ -73,6 +73,11 @@ void ClientGroup::kill() {
   for (const Member& member : members_) member.port->kill();
 }
 
+bool ClientGroup::arrives() {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.port->arrives(); });
+}
+
 bool ClientGroup::stopped() {
   return !members_.empty() && std::all_of(members_.begin(), members_.end(),
                                           [](const Member& member) { return member.port->stopped(); });

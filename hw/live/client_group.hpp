@@ -26,6 +26,7 @@ class ClientGroup : public Port {
   Standing look() override;
   void ask() override;
   void kill() override;
+  bool arrives() override;  // one of them
   bool stopped() override;  // all of it
 
   std::optional<ClientId> id;  // of the conductor's; none: it is not scheduled

@@ -41,6 +41,8 @@ class Port {
   virtual void limit(std::optional<std::int64_t>) {}  // channels that it may have
   virtual void ask() = 0;                             // the client's helper should look after its streams
   virtual void kill() = 0;
+  // It is permitted, but its memory is still on its way to the device.
+  virtual bool arrives() { return false; }
   virtual bool stopped() { return false; }  // by a signal, so that nothing of it goes on
 };
 
@@ -180,6 +182,7 @@ class Conductor : protected RefusingOrders {
 
  private:
   void look();
+  void stand_still();
   void fire();
   void decide();  // until there is nothing more to tell
 
@@ -187,7 +190,7 @@ class Conductor : protected RefusingOrders {
     Time time;
     TimerId id;
   };
-  Time now_;
+  Time now_, stepped_;
   std::vector<Fact> facts_;
   std::vector<Alarm> alarms_;
   std::uint64_t timers_ = 0;
