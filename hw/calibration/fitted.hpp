@@ -20,6 +20,7 @@ double speed_both_ways(const Calibration& c, const char* quantity, const CopyEng
 
 // What commands of throttle kernels met beside copies.
 BesideCopies commands_beside_copies(const Calibration& c, const std::string& mechanism);
+
 // Adds the line: eviction delay = fixed cost + slope * longest block-task.
 void fit_evictions(Calibration& c, const std::string& mechanism);
 

@@ -49,6 +49,7 @@ class LiveClient : public Port, public KeptClient {
   void permit(std::uint32_t allowed) override;
   void rouse() override;
   void kept_by(Keeper& keeper) { keeper_ = &keeper; }
+  bool arrives() override { return keeper_ != nullptr && keeper_->arrives(*this); }
   void let_in(std::uint32_t allowed) override;
   Memory memory() override;
   void order(Goal goal, std::uint32_t number) override;

@@ -70,8 +70,17 @@ void ClientGroup::ask() {
   for (const Member& member : members_) member.port->ask();
 }
 
+void ClientGroup::rouse() {
+  for (const Member& member : members_) member.port->rouse();
+}
+
 void ClientGroup::kill() {
   for (const Member& member : members_) member.port->kill();
+}
+
+bool ClientGroup::arrives() {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.port->arrives(); });
 }
 
 bool ClientGroup::stopped() {

@@ -25,7 +25,9 @@ class ClientGroup : public Port {
   void admit(std::uint64_t number) override;
   Standing look() override;
   void ask() override;
+  void rouse() override;
   void kill() override;
+  bool arrives() override;  // one of them
   bool stopped() override;  // whether all members are
 
   std::optional<ClientId> id;  // in the conductor; none: not scheduled

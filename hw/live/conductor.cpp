@@ -1,6 +1,7 @@
 #include "hw/live/conductor.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "hw/live/families.hpp"
 #include "models/run/job_book.hpp"
@@ -87,6 +88,7 @@ bool Conductor::is_there(ClientId client) const {
 Time Conductor::step(Time now) {
   now_ = now;
   look();
+  stand_still();
   fire();
   gather();
   decide();
@@ -113,6 +115,18 @@ void Conductor::look() {
     client.asked_about = now_;
     client.unconfirmed = client.port->stopped();
   }
+}
+
+// The policy's timers stand still while memory is on its way for a client that it has let in: a slice counts
+// from when its client can use it.
+void Conductor::stand_still() {
+  const Duration passed = now_ - std::exchange(stepped_, now_);
+  if (settings_.memory == nullptr) return;
+  const bool arrives = std::any_of(clients_.begin(), clients_.end(), [](const Client& client) {
+    return client.port != nullptr && client.allowed != 0 && client.port->arrives();
+  });
+  if (!arrives) return;
+  for (Alarm& alarm : alarms_) alarm.time = alarm.time + passed;
 }
 
 void Conductor::fire() {

@@ -44,6 +44,8 @@ class Port {
   virtual void limit(std::optional<std::int64_t>) {}  // most channels it may have
   virtual void ask() = 0;                             // asks the client's helper thread to check its streams
   virtual void kill() = 0;
+  // It is permitted, but its memory is still on its way to the device.
+  virtual bool arrives() { return false; }
   virtual bool stopped() { return false; }  // by a signal, so that none of its threads run
 };
 
@@ -186,6 +188,7 @@ class Conductor : protected RefusingOrders {
 
  private:
   void look();
+  void stand_still();
   void fire();
   void decide();  // until there is nothing more to tell
 
@@ -193,7 +196,7 @@ class Conductor : protected RefusingOrders {
     Time time;
     TimerId id;
   };
-  Time now_;
+  Time now_, stepped_;
   std::vector<Fact> facts_;
   std::vector<Alarm> alarms_;
   std::uint64_t timers_ = 0;

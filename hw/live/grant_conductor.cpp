@@ -183,7 +183,11 @@ class GrantConductor : public Conductor {
   }
   void save(JobId job, DeviceId gpu) override {
     if (settings_.memory == nullptr) return RefusingOrders::save(job, gpu);
-    if (is_there(job.client)) settings_.memory->save(job.client);
+    if (!is_there(job.client)) return;
+    settings_.memory->save(job.client);  // once nothing of it is on the device
+    if (parked_ != job.client) return;
+    close(*parked_);
+    if (closed(*parked_, true)) parked_.reset();
   }
 
   // `in_flight` is the price of being displaced soon, so only who can be displaced pays it.

@@ -58,7 +58,8 @@ class Memory(unittest.TestCase):
 
     def test_three_states_on_a_device_that_holds_two(self):
         for policy in (["rr", "--param", "quantum=20 ms"], ["disengaged-timeslice", "--param", "slice=20 ms"], ["timeslice", "--param", "slice=20 ms"],
-                       ["srt"], ["fcfs"]):
+                       ["cfs"], ["fcfs"], ["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms"],
+                       ["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms", "--param", "keep=while-room"]):
             with self.subTest(policy=policy[0]):
                 daemon = self.daemon(*policy, device=180)
                 stop = daemon.folder + "/stop"

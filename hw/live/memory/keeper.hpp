@@ -41,9 +41,9 @@ struct MemorySettings {
   bool managed = false;
   std::optional<std::uint64_t> capacity = {};  // bytes for clients; none: what the device has
   std::uint64_t host = UINT64_MAX;             // bytes that all clients may pin
-  std::uint64_t spare = 64 << 20;              // bytes of the device that nobody gets
-  std::optional<Duration> slice = {};          // of the policy, to be held against what moves take
-  Duration patience{2'000'000'000};            // of an ask, while nobody's state can leave
+  std::uint64_t spare = 64 << 20;      // bytes of the device that nobody gets, unless `capacity` says it
+  std::optional<Duration> slice = {};  // of the policy, to be held against what moves take
+  Duration patience{2'000'000'000};    // of an ask, while nobody's state can leave
 };
 
 // Told of moves: leaves and comes (bytes), left and came (ns since the order), failed.
@@ -63,6 +63,9 @@ class Keeper : public MemoryDesk {
   void names(const KeptClient& client, ClientId id);  // as policies call it
   // The policy's permit: it takes effect once the client's state is on the device.
   void permit(KeptClient& client, std::uint32_t allowed, Time now);
+
+  // Its permit does not count yet, but its state is on its way.
+  bool arrives(const KeptClient& client) const;
 
   // Looks at all clients and carries moves on. Says when to look again unless something happens.
   Time step(Time now);

@@ -20,6 +20,13 @@ Keeper::Facts Keeper::facts(const KeptClient& client) const {
           !kept->seen.no_host, kept->budget};
 }
 
+bool Keeper::arrives(const KeptClient& client) const {
+  const Kept* kept = find(client);
+  if (kept == nullptr || kept->wanted == 0 || kept->in || kept->goal != Goal::here) return false;
+  return kept->hold() >= kept->seen.footprint() ||
+         std::any_of(all_.begin(), all_.end(), [](const auto& other) { return other->leaves(); });
+}
+
 Duration Keeper::least_slice() const {
   std::uint64_t first = 0, second = 0;
   for (const auto& kept : all_) {

@@ -214,7 +214,7 @@ TEST_CASE("Latencies of a client count from when its jobs were due, and jobs und
     slot.ended.store(j < 10 ? 6'000'000 + static_cast<std::int64_t>(j) : 90'000'000);
   }
   page.counted.store(2 * 10 + 1);
-  const nlohmann::json status = nlohmann::json::parse(status_text({}, {{&client, true, {}}}));
+  const nlohmann::json status = nlohmann::json::parse(status_text({}, {{&client, true, {}, {}}}));
   const nlohmann::json& shown = status["clients"][0];
   CHECK(shown["jobs"] == 11);
   CHECK(shown["latency_ns"]["p50"] == 5'000'004);
