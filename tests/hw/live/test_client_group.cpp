@@ -41,6 +41,15 @@ TEST_CASE("A group has one turn, one gate and one job", "[live]") {
   CHECK(!group.empty());
 }
 
+TEST_CASE("All members of a group are roused", "[live]") {
+  FakeClient a, b;
+  ClientGroup group;
+  group.add(a);
+  group.add(b);
+  group.rouse();
+  CHECK((a.roused == 1 && b.roused == 1));
+}
+
 TEST_CASE("A group's job lasts while any of its members has one under way", "[live]") {
   FakeClient a, b;
   ClientGroup group;
