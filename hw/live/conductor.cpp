@@ -89,6 +89,7 @@ Time Conductor::step(Time now) {
   now_ = now;
   look();
   stand_still();
+  hear_of_moves();
   fire();
   gather();
   decide();
@@ -127,6 +128,16 @@ void Conductor::stand_still() {
   });
   if (!arrives) return;
   for (Alarm& alarm : alarms_) alarm.time = alarm.time + passed;
+}
+
+// All of them, whoever ordered them: what a policy waits for may come by itself.
+void Conductor::hear_of_moves() {
+  while (settings_.memory != nullptr) {
+    const auto moved = settings_.memory->done();
+    if (!moved) return;
+    if (!policy_->needs().has(Capability::memory) || !is_there(moved->client)) continue;
+    tell(Moved{grants_.job_of(moved->client).id, DeviceId{0}, moved->move});
+  }
 }
 
 void Conductor::fire() {

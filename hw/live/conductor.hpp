@@ -59,7 +59,7 @@ class MemoryDesk : public MemoryView {
     ClientId client;
     MemoryMove move = MemoryMove::restore;
   };
-  virtual std::optional<Done> done() = 0;  // the next of the orders that are carried out, once each
+  virtual std::optional<Done> done() = 0;  // the next of the moves that are over, once each
 };
 
 struct GateSettings {
@@ -189,6 +189,7 @@ class Conductor : protected RefusingOrders {
  private:
   void look();
   void stand_still();
+  void hear_of_moves();
   void fire();
   void decide();  // until there is nothing more to tell
 

@@ -42,11 +42,6 @@ class GrantConductor : public Conductor {
   void reprioritised() override { limit_again(); }
 
   void gather() override {
-    while (settings_.memory != nullptr) {
-      const auto moved = settings_.memory->done();
-      if (!moved) break;
-      if (is_there(moved->client)) tell(Moved{grants_.job_of(moved->client).id, kGpu, moved->move});
-    }
     if (parked_ && of(*parked_).closing && closed(*parked_, !settings_.overlap)) parked_.reset();
     if (owner_) look_at_owner();
     for (Client& client : clients_)

@@ -44,8 +44,6 @@ void Keeper::comes(KeptClient& client) {
 }
 
 void Keeper::goes(const KeptClient& client) {
-  for (const auto& kept : all_)
-    if (kept->client == &client && kept->policys_move) done_.push_back({kept->id, *kept->policys_move});
   std::erase_if(all_, [&](const auto& kept) { return kept->client == &client; });
 }
 
@@ -147,11 +145,8 @@ void Keeper::look(Time now) {
     if (kept.ordered && kept.settled() && (kept.goal == Goal::away || kept.here())) {
       tell(kept, kept.goal == Goal::away ? "left" : "came", (now - *kept.ordered).ns);
       kept.ordered.reset();
-    }
-    if (kept.policys_move && kept.settled() && !kept.wished_away &&
-        (kept.here() || *kept.policys_move == MemoryMove::save)) {
-      done_.push_back({kept.id, *kept.policys_move});
-      kept.policys_move.reset();
+      if (kept.named)
+        done_.push_back({kept.id, kept.goal == Goal::away ? MemoryMove::save : MemoryMove::restore});
     }
     waits_ = waits_ || !kept.settled() || kept.seen.asked > kept.answered || (kept.wanted != 0 && !kept.in);
   }
@@ -334,7 +329,7 @@ void Keeper::bring_ahead() {
   if (std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->leaves(); })) return;
   Kept* next = nullptr;
   for (const auto& kept : all_) {
-    if (kept->policys_move || kept->wanted != 0 || kept->brought) continue;
+    if (kept->wanted != 0 || kept->brought) continue;
     if (kept->goal != Goal::away || !kept->settled() || !kept->client->look().waiting) continue;
     if (next == nullptr || kept->closed < next->closed) next = kept.get();
   }

@@ -113,9 +113,8 @@ class Keeper : public MemoryDesk {
     Time closed;
     std::optional<Time> ordered;  // a move that is not over
     std::uint64_t turned = 0, looks = 0;
-    bool wished_away = false;                // by the policy, as soon as it can leave
-    bool brought = false;                    // the policy has ordered it back
-    std::optional<MemoryMove> policys_move;  // under way
+    bool wished_away = false;  // by the policy, as soon as it can leave
+    bool brought = false;      // the policy has ordered it back
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }
     bool leaves() const { return goal == Goal::away && !settled(); }

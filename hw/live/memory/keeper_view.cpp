@@ -95,7 +95,6 @@ void Keeper::restore(ClientId client) {
   for (const auto& kept : all_) {
     if (!kept->named || kept->id.index != client.index || kept->here()) continue;
     kept->brought = true;
-    kept->policys_move = MemoryMove::restore;
     kept->wished_away = false;
     if (kept->goal == Goal::away) order(*kept, Goal::here);
   }
@@ -105,7 +104,6 @@ void Keeper::save(ClientId client) {
   for (const auto& kept : all_) {
     if (!kept->named || kept->id.index != client.index) continue;
     kept->brought = false;
-    kept->policys_move = MemoryMove::save;
     kept->wished_away = kept->goal == Goal::here && kept->seen.movable != 0;
   }
 }
