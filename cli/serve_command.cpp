@@ -107,8 +107,7 @@ int serve(const Arguments& arguments) {
   // A kernel that has left waits in its stream, where a move of memory would wait for it.
   if (settings.memory.managed && arguments.forms && *arguments.forms != live::TakeForms::none)
     throw InputError({"--forms", 0}, "forms", "kernels that leave, with managed memory", "none");
-  settings.forms =
-      settings.memory.managed ? live::TakeForms::none : arguments.forms.value_or(live::TakeForms::worth);
+  settings.forms = arguments.forms.value_or(live::TakeForms::none);
   settings.memory.host = arguments.host_memory.empty() ? live::host_memory_to_pin()
                                                        : bytes_of("--host-memory", arguments.host_memory);
   if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);
@@ -170,10 +169,10 @@ void add_serve(CLI::App& app, int& code) {
       "that all clients may pin for what leaves the GPU (default: 80 % of what is available now)");
   sub->add_flag("--overlap", arguments->overlap,
                 "the next owner starts when the previous one's gate is closed, not when its work is over");
-  sub->add_option(
-         "--forms", arguments->forms,
-         "which launches of prepared kernels take a form that can leave early: none, those that are worth it "
-         "(default), or all")
+  sub->add_option("--forms", arguments->forms,
+                  "which launches of prepared kernels take a form that can leave early: none (default), "
+                  "those that are "
+                  "worth it, or all")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, live::TakeForms>{{"none", live::TakeForms::none},
                                                                          {"worth", live::TakeForms::worth},

@@ -87,6 +87,8 @@ CUstream stream_in(First first, Rest... rest) {
     return stream_in(rest...);
 }
 
+bool captured(const StreamName& stream) { return gate.captures() && driver.capturing(stream); }
+
 template <Index I, Kind K, bool Thread, typename F>
 struct Submits;
 template <Index I, Kind K, bool Thread, typename... A>
@@ -106,6 +108,13 @@ struct Submits<I, K, Thread, CUresult(A...)> {
       return result;
     };
     const auto as_it_is = [&](const Pass&) { return real(arguments...); };
+    // While something is captured, by whatever thread, the driver is asked nothing and launches stay as they
+    // are.
+    if (gate.captures()) {
+      const CUresult result = submit(as_it_is);
+      if (waits && result == CUDA_SUCCESS) gate.after();
+      return result;
+    }
     if constexpr (K == Kind::kernel && names_function<A...>) {
       if (forms == nullptr) return submit(as_it_is);
       const CUfunction function = function_of(arguments...);
@@ -262,11 +271,12 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       return set(real, arguments...);
     } else if constexpr (E == Event::event_recorded) {
       const CUresult result = real(arguments...);
-      if (kept() && result == CUDA_SUCCESS)
+      if (kept() && result == CUDA_SUCCESS && !captured(name_of(stream_in(arguments...), Thread)))
         keeper()->records(name_of(stream_in(arguments...), Thread), event_in(arguments...));
       return result;
     } else if constexpr (E == Event::event_awaited) {
-      if (kept()) keeper()->waits(name_of(stream_in(arguments...), Thread), event_in(arguments...));
+      const StreamName name = name_of(stream_in(arguments...), Thread);
+      if (kept() && !captured(name)) keeper()->waits(name, event_in(arguments...));
       const Gate::Capture capture(gate, Gate::Capture::joins);
       return real(arguments...);
     } else if constexpr (E == Event::context_destroyed) {

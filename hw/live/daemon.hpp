@@ -23,7 +23,7 @@ struct DaemonSettings {
   std::string group;  // its users may connect; empty: only root and the daemon's owner
   MemorySettings memory = {};
   bool held = false;  // whether clients wait for a new daemon when this one is gone
-  TakeForms forms = TakeForms::worth;
+  TakeForms forms = TakeForms::none;
   bool other_policies = false;  // may follow: programs are made ready for those that close gates
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0
   std::FILE* log = nullptr;                       // one line per step (README.md); null: no log

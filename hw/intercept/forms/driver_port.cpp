@@ -110,6 +110,7 @@ void DriverPort::note(CUresult result) {
 }
 
 CUresult DriverPort::submit(CUstream stream, std::vector<CUstreamBatchMemOpParams> operations) {
+  const RelaxedCapture relaxed;
   const CurrentContext current(context_);
   const CUresult result =
       cuda.cuStreamBatchMemOp_v2(stream, static_cast<unsigned>(operations.size()), operations.data(), 0);
@@ -196,6 +197,7 @@ void DriverPort::finish(Word word, std::uint32_t blocks) { submit(own_, {write_3
 
 live::Submitted DriverPort::launch(const live::RepeatableLaunch& launch, std::uint64_t stream, Word word,
                                    std::uint32_t number) {
+  const RelaxedCapture relaxed;
   const auto& formed = static_cast<const FormedLaunch&>(launch);
   const CUevent behind = event();
   if (behind == nullptr || free_reports_.empty()) return live::Submitted::no;
@@ -212,6 +214,7 @@ live::Submitted DriverPort::launch(const live::RepeatableLaunch& launch, std::ui
 }
 
 std::uint32_t DriverPort::gone(std::uint64_t stream) {
+  const RelaxedCapture relaxed;
   Place& its = places_[stream];
   while (!its.going.empty() && cuda.cuEventQuery(its.going.front().second) != CUDA_ERROR_NOT_READY) {
     its.gone = its.going.front().first;

@@ -164,6 +164,7 @@ bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::Str
 }
 
 void Forms::first_launch(void* function, FormedKernel* kernel) {
+  const RelaxedCapture relaxed;
   uses_.note(function);
   if (kernel == nullptr) return;
   // What a form needs is known once it is loaded, and asking for it loads it.
