@@ -138,7 +138,7 @@ void ManagedMemory::trim(Store& store, Heap::Span freed) {
   while (at != store.chunks.end() && at->first < freed.end) {
     Chunk& chunk = *at->second;
     const Heap::Span piece{at->first, at->first + chunk.size};
-    if (!store.heap.is_free(piece) || store.heap.idle() < piece.size() + store.kept) {
+    if (!store.heap.is_free(piece) || store.heap.idle() <= store.kept) {
       ++at;
       continue;
     }
