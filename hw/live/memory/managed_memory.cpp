@@ -205,7 +205,8 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
     }
     store.heap.take(plan->taken);
     address = plan->taken.begin;
-    context_ = owner.context;
+    if (const std::uint64_t current = owner.context != 0 ? owner.context : owner.current; current != 0)
+      context_ = current;
     taken_[address] = {{address, size, owner.context, owner.pool, owner.device}, plan->taken, &store};
     return MemoryDriver::kSuccess;
   }
