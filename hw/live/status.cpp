@@ -67,6 +67,7 @@ Json memory_of(const ClientFacts& facts) {
           {"restored", page.restored.load()},
           {"spared", page.spared.load()},
           {"failed", page.turned.load()},
+          {"last_error", page.error.load()},
           {"last_save_ns", page.save_ns.load()},
           {"last_restore_ns", page.restore_ns.load()}};
 }

@@ -76,9 +76,9 @@ class Memory(unittest.TestCase):
                 daemon.end()
 
     def test_random_allocations_under_moves(self):
-        steps = 20000 if LONG else 800
+        steps = 20000 if LONG else 150
         daemon = self.daemon("rr", "--param", "quantum=5 ms", "--linger", "200 us")
-        programs = [self.start(daemon, "random", str(seed), str(steps), "96") for seed in range(3)]
+        programs = [self.start(daemon, "random", str(seed), str(steps), "40") for seed in range(3)]
         self.all_end_well(daemon, programs, *[f"random {steps}\n"] * 3)
         daemon.end()
 

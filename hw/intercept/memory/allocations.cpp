@@ -32,7 +32,7 @@ CUresult owner_here(ManagedMemory::Owner& owner) {
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device;
-  owner.context = driver.current_context();
+  owner.context = owner.current = driver.current_context();
   owner.device = device;
   owner.properties = RealMemory::properties_of(properties);
   owner.access = {{device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "hw/live/memory/host_pool.hpp"
+
 namespace gangway::intercept {
 
 constinit RealMemory real_memory;
@@ -111,7 +113,9 @@ void RealMemory::forget(std::uint64_t context) {
   if (context == context_) context_ = 0;
 }
 
-int RealMemory::pin(void* host, std::uint64_t size) { return pin_(host, size, CU_MEMHOSTREGISTER_PORTABLE); }
+int RealMemory::pin(void* host, std::uint64_t size) {
+  live::touch_pages(static_cast<char*>(host), size);
+  return pin_(host, size, CU_MEMHOSTREGISTER_PORTABLE); }
 int RealMemory::unpin(void* host) { return unpin_(host); }
 
 int RealMemory::copy(Way way, void* host, std::uint64_t device, std::uint64_t size, unsigned lane) {

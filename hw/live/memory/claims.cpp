@@ -30,7 +30,7 @@ Claims::Answer Claims::ask(std::uint64_t bytes, const std::function<void()>& loo
   const std::uint64_t want = page.memory.claimed.load() + bytes;
   if (want <= orders->budget.load()) return Answer::again;
   page.memory.want.store(want);
-  const std::uint64_t number = page.memory.asked.fetch_add(1) + 1;
+  std::uint64_t number = page.memory.asked.fetch_add(1) + 1;
   GANGWAY_POINT("asks-for-memory");
   page.waiting.fetch_add(1);
   gate_.ring();
@@ -39,6 +39,8 @@ Claims::Answer Claims::ask(std::uint64_t bytes, const std::function<void()>& loo
   for (int turn = 1; gate_.memory_orders() == orders && orders->budget.load() < want && !come_in; ++turn) {
     if (turn % kAsksPerLook == 0) {
       look();
+      number =
+          page.memory.asked.fetch_add(1) + 1;  // what it was granted may have been recalled before it saw it
       gate_.ring();
     }
     if (orders->refused.load() >= number) {

@@ -15,9 +15,11 @@ namespace {
 constexpr std::uint64_t kSegment = 512 << 20;
 constexpr std::uint64_t kTouched = 64 << 20;  // at least, by each thread
 
+}  // namespace
+
 // Pages are there before they are pinned, in large ones where the system has them: the driver pins those
 // several times as fast as it makes them itself.
-void touch(char* at, std::uint64_t size) {
+void touch_pages(char* at, std::uint64_t size) {
   const auto range = [](char* begin, const char* end) {
     for (; begin < end; begin += 4096) *static_cast<volatile char*>(begin) = 0;
   };
@@ -33,8 +35,6 @@ void touch(char* at, std::uint64_t size) {
   for (std::thread& thread : threads) thread.join();
 }
 
-}  // namespace
-
 bool HostPool::pin(std::uint64_t size) {
   constexpr std::uint64_t kLargePage = 2 << 20;
   void* mapped = mmap(nullptr, size + kLargePage, PROT_READ | PROT_WRITE,
@@ -44,7 +44,6 @@ bool HostPool::pin(std::uint64_t size) {
   auto* at = reinterpret_cast<char*>(begin);
   madvise(at, size, MADV_HUGEPAGE);
   madvise(at, size, MADV_DONTFORK);  // a child would take a copy of what it never uses
-  touch(at, size);
   if (driver_.pin(at, size) != MemoryDriver::kSuccess) {
     munmap(mapped, size + kLargePage);
     return false;

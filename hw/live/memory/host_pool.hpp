@@ -9,6 +9,9 @@
 
 namespace gangway::live {
 
+// Makes the pages be there, by several threads: pinning them takes less time then.
+void touch_pages(char* at, std::uint64_t size);
+
 class HostPool {
  public:
   explicit HostPool(MemoryDriver& driver) : driver_(driver) {}

@@ -138,7 +138,7 @@ void ManagedMemory::trim(Store& store, Heap::Span freed) {
   while (at != store.chunks.end() && at->first < freed.end) {
     Chunk& chunk = *at->second;
     const Heap::Span piece{at->first, at->first + chunk.size};
-    if (!store.heap.is_free(piece) || store.heap.idle() < piece.size() + store.kept) {
+    if (!store.heap.is_free(piece) || store.heap.idle() <= store.kept) {
       ++at;
       continue;
     }
@@ -205,7 +205,8 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
     }
     store.heap.take(plan->taken);
     address = plan->taken.begin;
-    context_ = owner.context;
+    if (const std::uint64_t current = owner.context != 0 ? owner.context : owner.current; current != 0)
+      context_ = current;
     taken_[address] = {{address, size, owner.context, owner.pool, owner.device}, plan->taken, &store};
     return MemoryDriver::kSuccess;
   }

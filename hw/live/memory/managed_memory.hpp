@@ -33,7 +33,8 @@ class ManagedMemory {
 
   // --- Allocations, of any size, at addresses that are multiples of 512 bytes (of 2 MiB from 1 MiB on)
   struct Owner {
-    std::uint64_t context = 0, pool = 0;
+    std::uint64_t context = 0, pool = 0;  // context 0: it outlives its context
+    std::uint64_t current = 0;            // the caller's context
     std::int32_t device = 0;
     MemoryDriver::Properties properties{};
     std::vector<MemoryDriver::Access> access;

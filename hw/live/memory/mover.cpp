@@ -84,7 +84,7 @@ bool Mover::turn() {
     standing.turned.fetch_add(1);
     // Without a daemon nobody will order it again.
     if (order.from == nullptr) {
-      given_up_ = {};
+      given_up_.reset();
       sleep_ns(kMoverSleep);
     }
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "hw/live/memory/managed_memory.hpp"
 #include "hw/live/registration.hpp"
@@ -45,7 +46,7 @@ class Mover {
   std::deque<Copying> copying_;
   unsigned lane_ = 0;
   int failed_ = 0;                      // of the order under way
-  Order given_up_;                      // with it nothing more is tried
+  std::optional<Order> given_up_;       // with it nothing more is tried
   std::uint64_t submissions_here_ = 0;  // of the program, when its state had come back
 };
 

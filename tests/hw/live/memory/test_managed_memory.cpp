@@ -41,7 +41,7 @@ struct MovedProcess {
   bool carried_out() const {
     return source->client.memory.done.load() == source->permit.memory.number.load();
   }
-  ManagedMemory::Owner owner() const { return {7, 0, 0, {}, {{0, 3}}}; }
+  ManagedMemory::Owner owner() const { return {7, 0, 7, 0, {}, {{0, 3}}}; }
 
   FakeDriver driver;
   FakeMemory device;
