@@ -243,7 +243,7 @@ TEST_CASE("what is no result folder, or not of the same experiment, is refused i
   }
   SECTION("a job twice") {
     Folders::jobs(folders.b(), "0,rr,0,0,A,0,2\n0,rr,0,0,A,1,2\n0,rr,0,0,A,0,2\n");
-    folders.refused("b/jobs.csv:4: key 'row': found the same key as in a row before");
+    folders.refused("b/jobs.csv:4: key 'row': found the same key as in an earlier row");
   }
   SECTION("cut off") {
     write_file(folders.b() / "jobs.csv", kJobs + "0,rr,0,0,A,0,2\n0,rr,0,0,A,1,");

@@ -176,8 +176,9 @@ TEST_CASE("a device refuses parameters that it cannot obey, and takes those that
     const auto given = [&](const std::string& params) {
       return refusal("{name: " + name + ", params: {" + params + "}}", host());
     };
-    CHECK(given("delay_scale: 5").find("delay_scale': found '5', expected 1, as the world host cannot") !=
-          std::string::npos);
+    CHECK(
+        given("delay_scale: 5").find("delay_scale': found '5', expected 1, because the world host cannot") !=
+        std::string::npos);
     CHECK_FALSE(given("delay_scale: 0, useful: 0.7").empty());
     CHECK(given("delay_scale: 1").empty());
     CHECK(given("useful: 0.734").empty());

@@ -47,7 +47,8 @@ std::vector<std::string> readme_examples() {
 // Whether it is fine only where it lies.
 bool names_neighbours(const std::string& text) {
   return text.find("recording: ") != std::string::npos ||
-         text.find("\nworkload: programs.yaml") != std::string::npos;
+         text.find("\nworkload: programs.yaml") != std::string::npos ||
+         text.find("\nworkload: effisha-programs.yaml") != std::string::npos;
 }
 
 std::vector<std::string> read_all() {

@@ -137,7 +137,7 @@ TEST_CASE("an impossible order stops the run and shows what went before") {
   CHECK_THAT(message([](Time now, const View&, Orders& o) { o.wake_at(now - Duration{1}); }),
              ContainsSubstring("in the past"));
   CHECK_THAT(message([](Time, const View&, Orders& o) { o.evict(LaunchId{9}); }),
-             ContainsSubstring("never was"));
+             ContainsSubstring("an eviction of an unknown launch"));
   CHECK_THAT(message([](Time, const View&, Orders& o) { o.kill(ClientId{0}); }),
              ContainsSubstring("cannot do"));
   CHECK_THAT(message([](Time, const View&, Orders& o) { o.access(ClientId{0}, Access::deny); }),

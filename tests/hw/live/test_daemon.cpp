@@ -196,7 +196,7 @@ TEST_CASE("A client returns with its own page, as it was introduced, and with no
   hello.weight = 0;
   const auto light = answer_to(socket, hello, memory(sizeof(ClientPage), kPageSeals));
   REQUIRE(light);
-  CHECK(std::string(light->why_not).find("a weight from 0.001 to 1000") == 0);
+  CHECK(std::string(light->why_not).find("expected a weight from 0.001 to 1000") == 0);
   hello.returns = 0;
   CHECK_FALSE(answer_to(socket, hello, memory(sizeof(ClientPage), kPageSeals)));
   REQUIRE(is_served(socket));

@@ -142,7 +142,7 @@ TEST_CASE("sets that the step does not cover are refused") {
   const std::string a = "{name: a, C: 2 us, T: 90 us, g: 1, b: 2}",
                     b = "{name: b, C: 2 us, T: 90 us, g: 1, b: 1}";
   CHECK(refusal(device + "tasks: [" + a + ", " + b + "]\n").empty());
-  CHECK_THAT(refusal(device + "tasks: [" + a + "]\n"), Contains("two at least"));
+  CHECK_THAT(refusal(device + "tasks: [" + a + "]\n"), Contains("expected at least two"));
   CHECK_THAT(refusal("order: release-ready\n" + device + "tasks: [" + a + ", " + b + "]\n"),
              Contains("found release-ready, expected became-head"));
   CHECK_THAT(refusal(device + "tasks: [" + b + ", {name: c, C: 1 us, T: 90 us, g: 1, b: 1}]\n"),

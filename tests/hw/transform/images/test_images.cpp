@@ -199,7 +199,7 @@ TEST_CASE("what is no image is refused in a line that says what it is", "[images
   CHECK(refused("\x7f"
                 "ELF",
                 "b")
-            .find("cut off") != std::string::npos);
+            .find("a truncated ELF file") != std::string::npos);
   CHECK_THROWS_AS(read_image("/nonexistent"), InputError);
   CHECK_THROWS_AS(read_image("/"), InputError);
 }
