@@ -100,6 +100,7 @@ KeptClient::Memory LiveClient::memory() {
   seen.total = page.total.load();
   seen.free = page.free.load();
   seen.looks = page.looks.load();
+  seen.error = page.error.load();
   seen.no_host = page.no_host.load() != 0;
   return seen;
 }

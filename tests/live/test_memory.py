@@ -103,7 +103,8 @@ class Memory(unittest.TestCase):
             with self.subTest(point=point):
                 daemon = self.daemon("rr", "--param", "quantum=10 ms")
                 points = {"GANGWAY_LIVE_POINTS": "1"}
-                honest = [self.start(daemon, "holds", "1", "60", "64", options=["--name", "honest"])]
+                stop = daemon.folder + "/stop"
+                honest = [self.start(daemon, "holds", "1", "0", "64", stop, options=["--name", "honest"])]
                 self.assertEqual(honest[0].stdout.readline(), "holds 64\n")
                 folder = self.points_folder(daemon)
                 dies = subprocess.Popen([GANGWAY, "exec", "--socket", daemon.socket, "--name", "dies", "--", "/usr/bin/env",
@@ -113,7 +114,9 @@ class Memory(unittest.TestCase):
                 code, _, err = finish(dies)
                 self.assertEqual(code, -signal.SIGKILL, err)
                 more = self.start(daemon, "holds", "3", "30", "64")
-                self.all_end_well(daemon, [*honest, more], "jobs 60\n", "holds 64\njobs 30\n")
+                self.assertEqual(more.stdout.readline(), "holds 64\n")
+                open(stop, "w").close()
+                self.all_end_well(daemon, [*honest, more], "jobs many\n", "jobs 30\n")
                 daemon.end()
 
     def points_folder(self, daemon):
@@ -151,7 +154,7 @@ class Memory(unittest.TestCase):
         # Nobody can leave: who does not fit hears that there is no memory, and the others go on.
         for limit in ({"options": ["--host-memory", "8 MiB"]}, {"device": {"STANDIN_HOST_MEMORY": str(8 * MIB)}}):
             with self.subTest(limit=limit):
-                daemon = self.daemon("rr", "--param", "quantum=10 ms", *limit.get("options", []), **limit.get("device", {}))
+                daemon = self.daemon("rr", "--param", "quantum=10 ms", *limit.get("options", []), device=240, **limit.get("device", {}))
                 stop = daemon.folder + "/stop"
                 first = [self.start(daemon, "holds", str(i), "0", "64", stop) for i in range(2)]
                 for program in first:

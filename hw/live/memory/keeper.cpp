@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace gangway::live {
 namespace {
@@ -10,6 +11,7 @@ constexpr Duration kPinning{2'000'000};         // between looks while only pinn
 constexpr Duration kAfterFailure{500'000'000};  // before a client's state is moved again
 constexpr Duration kBeforeNo{150'000'000};      // the client looks at the device meanwhile
 constexpr std::uint64_t kHostStep = std::uint64_t{512} << 20;
+constexpr std::uint32_t kNoMemory = 2;  // of the driver
 constexpr std::uint64_t kShortStep = std::uint64_t{64} << 20;
 
 std::uint64_t less(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
@@ -135,7 +137,8 @@ void Keeper::look(Time now) {
       kept.turned = kept.seen.turned;
       kept.fails_until = now + kAfterFailure;
       tell(kept, "failed", static_cast<std::int64_t>(kept.turned));
-      if (kept.goal == Goal::here) short_ += kShortStep;  // the device has less than was thought
+      if (kept.goal == Goal::here && kept.seen.error == kNoMemory)
+        short_ += kShortStep;  // the device has less than was thought
       order(kept, Goal::here);
     }
     if (kept.fails_until && now > *kept.fails_until) {
@@ -180,10 +183,11 @@ std::vector<Keeper::Need> Keeper::needs(Time now) {
   for (const auto& each : all_) {
     Kept& kept = *each;
     if (kept.seen.asked <= kept.answered) {
-      kept.asks_since.reset();
+      if (!kept.deferred) kept.asks_since.reset();
       continue;
     }
     if (!kept.asks_since) kept.asks_since = now;
+    kept.deferred = false;
     if (kept.in || kept.here()) {
       if (kept.seen.want <= kept.budget) {
         kept.answered = kept.seen.asked;
@@ -254,14 +258,15 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     shortage += missing - given;
   }
   if (shortage == 0) return;
-  tight_ = true;
   make_room(shortage, now);
+  if (!std::exchange(tight_, true)) return;  // nobody was told to pin anything yet
   for (const Need& need : needs) {
     Kept& kept = *need.kept;
     if (!need.whole || kept.answered == kept.seen.asked) continue;
     const bool leaving = std::any_of(all_.begin(), all_.end(), [](const auto& k) { return k->leaves(); });
     const bool pinning = std::any_of(
         all_.begin(), all_.end(), [](const auto& k) { return k->host > k->seen.host && !k->seen.no_host; });
+    if (leaving || pinning) kept.asks_since = now;
     if (leaving || pinning || now - *kept.asks_since < settings_.patience) continue;
     kept.answered = kept.seen.asked;
     kept.client->refuse(kept.answered);
@@ -319,6 +324,7 @@ void Keeper::answer_others(Time now) {
       kept.client->refuse(kept.seen.asked);
     } else {
       kept.client->not_yet(kept.seen.asked);
+      kept.deferred = true;
     }
     kept.answered = kept.seen.asked;
   }

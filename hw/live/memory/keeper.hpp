@@ -23,6 +23,7 @@ class KeptClient {
     std::uint64_t claimed = 0, movable = 0, away = 0, fixed = 0, asked = 0, want = 0, done = 0, turned = 0,
                   host = 0, total = 0, free = 0, looks = 0;
     bool no_host = false;
+    std::uint32_t error = 0;  // the driver's, of the latest move that failed
     std::uint64_t footprint() const { return movable + fixed; }
   };
   virtual ~KeptClient() = default;
@@ -113,6 +114,7 @@ class Keeper : public MemoryDesk {
     Time closed;
     std::optional<Time> ordered;  // a move that is not over
     std::uint64_t turned = 0, looks = 0;
+    bool deferred = false;     // its latest ask was put off
     bool wished_away = false;  // by the policy, as soon as it can leave
     bool brought = false;      // the policy has ordered it back
     bool settled() const { return seen.done >= number; }
