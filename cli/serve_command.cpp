@@ -14,7 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "hw/live/daemon.hpp"
-#include "hw/live/memory/host_memory.hpp"
+#include "hw/live/memory/pinnable_memory.hpp"
 #include "hw/live/runtime_folder.hpp"
 
 namespace gangway {

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 GANGWAY = Path(os.environ.get('GANGWAY', ROOT / 'build/release/gangway')).resolve()
 BEGIN, END = '<!-- made by manual/matrix.py -->\n\n', '\n<!-- end -->\n'
 WORLDS = ('sim', 'host', 'cuda', 'live')
-ABSENT = ('no CUDA device', 'there is no CUDA driver')  # what a world lacks here, after its checks
+ABSENT = ('no CUDA device', 'no CUDA driver found')  # what a world lacks here, after its checks
 
 CLIENT = '{{name: {name}, kernels: [{{name: k, block_tasks: 640, time: 100 us}}]}}'
 PROGRAM = '{{name: {name}, command: ["true"]}}'

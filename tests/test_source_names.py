@@ -1,5 +1,5 @@
-"""No two C++ or CUDA files of one name mean different things: outside tests/, whose folders mirror the rooms,
-a name belongs to one folder, where a header and its source share it. The two halves of a mechanism share
+"""No two C++ or CUDA files of one name mean different things: outside tests/, whose folders mirror the rooms, and
+examples/, whose programs are their own, a name belongs to one folder, where a header and its source share it. The two halves of a mechanism share
 theirs on purpose."""
 
 import collections
@@ -16,7 +16,7 @@ def shared(paths):
     """Names in several folders, with their files: {name: [path, ...]}."""
     folders = collections.defaultdict(dict)
     for path in map(Path, paths):
-        if path.suffix in SUFFIXES and path.parts[0] != "tests":
+        if path.suffix in SUFFIXES and path.parts[0] not in {"tests", "examples"}:
             folders[path.stem].setdefault(str(path.parent), []).append(str(path))
     return {name: sorted(file for files in places.values() for file in files) for name, places in folders.items()
             if len(places) > 1 and not set(places) <= HALVES}

@@ -1,4 +1,4 @@
-#include "hw/live/memory/host_memory.hpp"
+#include "hw/live/memory/pinnable_memory.hpp"
 
 #include <algorithm>
 #include <fstream>
