@@ -123,7 +123,7 @@ class Faults(unittest.TestCase):
     def test_a_sentence_without_a_number_is_compared_with_1(self):
         text = (self.folder / "fig2.yaml").read_text(encoding="utf-8").replace("published: 17.2 ms, class: open", 'published: 17.2 ms, relation: ">", class: order')
         (self.folder / "fig2.yaml").write_text(text, encoding="utf-8")
-        self.refused("fig2.yaml", "expected 1, as example-1-k5 has no number")
+        self.refused("fig2.yaml", "expected 1, because example-1-k5 has no number")
 
     def test_an_input_that_is_not_in_its_file(self):
         self.change("printed.yaml", "value: 32\n", "value: 33\n")
