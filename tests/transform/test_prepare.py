@@ -74,8 +74,8 @@ class Prepare(Kernels):
     def test_folders_of_others_are_refused(self):
         self.gangway("prepare", FIXTURES / "program")
         self.cache.chmod(0o755)
-        self.assertIn("is open to others", self.refused("prepare", FIXTURES / "program", code=1))
-        self.assertIn("is open to others", self.refused("prepare", "--list", code=1))
+        self.assertIn("is open to other users", self.refused("prepare", FIXTURES / "program", code=1))
+        self.assertIn("is open to other users", self.refused("prepare", "--list", code=1))
         self.gangway("inspect", FIXTURES / "program")  # needs none
         self.cache.chmod(0o700)
         if os.geteuid() == 0:
@@ -96,7 +96,7 @@ class Prepare(Kernels):
             os.utime(entry, (now - 100, now - {"sm_90": 1, "sm_100": 300, "sm_120": 200}[gpu]))
         size = self.entries()[0].stat().st_size
         done = self.gangway("prepare", FIXTURES / "two_kernels.ptx", "--limit", f"{2 * size + 200} B")
-        self.assertIn("1 older removed", done.stdout)
+        self.assertIn("1 old module removed to make room", done.stdout)
         self.assertNotIn("sm_100", self.gangway("prepare", "--list").stdout)
         self.assertIn("2 modules removed", self.gangway("prepare", "--clear").stdout)
         self.assertEqual(self.entries(), [])

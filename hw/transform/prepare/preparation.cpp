@@ -140,7 +140,8 @@ std::string to_text(const PrepareReport& r, const PrepareSettings& settings) {
   if (r.rejected > 0) line(plural(r.rejected, "module") + " whose rewritten text is not accepted by ptxas");
   if (r.without > 0)
     line(fmt::format("{} without complete PTX for {}", plural(r.without, "module"), settings.gpu.name()));
-  if (r.removed > 0) line(fmt::format("{} old ones removed, to make room", r.removed));
+  if (r.removed > 0)
+    line(fmt::format("{} old {} removed to make room", r.removed, r.removed == 1 ? "module" : "modules"));
   return out;
 }
 
