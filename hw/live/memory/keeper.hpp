@@ -65,7 +65,7 @@ class Keeper : public MemoryDesk {
   // The policy's permit: it takes effect once the client's state is on the device.
   void permit(KeptClient& client, std::uint32_t allowed, Time now);
 
-  // Its permit does not count yet, but its state is on its way.
+  // Its state is on its way, or room that it has asked for: the time that this takes is not its own.
   bool arrives(const KeptClient& client) const;
 
   // Looks at all clients and carries moves on. Says when to look again unless something happens.

@@ -22,9 +22,11 @@ Keeper::Facts Keeper::facts(const KeptClient& client) const {
 
 bool Keeper::arrives(const KeptClient& client) const {
   const Kept* kept = find(client);
-  if (kept == nullptr || kept->wanted == 0 || kept->in || kept->goal != Goal::here) return false;
-  return kept->hold() >= kept->seen.footprint() ||
-         std::any_of(all_.begin(), all_.end(), [](const auto& other) { return other->leaves(); });
+  if (kept == nullptr || kept->wanted == 0 || kept->goal != Goal::here) return false;
+  const bool leaves =
+      std::any_of(all_.begin(), all_.end(), [](const auto& other) { return other->leaves(); });
+  if (kept->in) return leaves && kept->seen.asked > kept->answered;
+  return leaves || kept->hold() >= kept->seen.footprint();
 }
 
 Duration Keeper::least_slice() const {
