@@ -115,7 +115,8 @@ void RealMemory::forget(std::uint64_t context) {
 
 int RealMemory::pin(void* host, std::uint64_t size) {
   live::touch_pages(static_cast<char*>(host), size);
-  return pin_(host, size, CU_MEMHOSTREGISTER_PORTABLE); }
+  return pin_(host, size, CU_MEMHOSTREGISTER_PORTABLE);
+}
 int RealMemory::unpin(void* host) { return unpin_(host); }
 
 int RealMemory::copy(Way way, void* host, std::uint64_t device, std::uint64_t size, unsigned lane) {
