@@ -80,7 +80,7 @@ class Prepare(Kernels):
         self.cache.chmod(0o700)
         if os.geteuid() == 0:
             os.chown(self.cache, 12345, 12345)
-            self.assertIn("somebody else's", self.refused("prepare", FIXTURES / "program", code=1))
+            self.assertIn("belongs to another user", self.refused("prepare", FIXTURES / "program", code=1))
 
     def test_list_limit_and_clear(self):
         self.assertIn("0 modules", self.gangway("prepare", "--list").stdout)
