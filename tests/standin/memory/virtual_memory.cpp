@@ -17,20 +17,29 @@
 namespace gangway::standin {
 namespace {
 
-constexpr std::size_t kAddresses = std::size_t{1} << 40;
+constexpr std::size_t kAddresses = std::size_t{1} << 40, kFewest = std::size_t{1} << 34;
 
-// The addresses that reservations come from.
-std::uint64_t first_address() {
-  static const std::uint64_t first = [] {
+// The addresses that reservations come from: fewer under a sanitizer, which has its own use for most.
+struct Addresses {
+  std::uint64_t first = 0;
+  std::size_t size = kAddresses;
+};
+const Addresses& addresses() {
+  static const Addresses all = [] {
     constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    Addresses made;
     void* hint = reinterpret_cast<void*>(0x300000000000ULL);
-    void* found = mmap(hint, kAddresses, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
-    if (found == MAP_FAILED) found = mmap(nullptr, kAddresses, PROT_NONE, flags, -1, 0);
-    if (found == MAP_FAILED) environment_error("addresses", std::to_string(kAddresses), std::strerror(errno));
-    return reinterpret_cast<std::uint64_t>(found);
+    void* found = mmap(hint, made.size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+    if (found == MAP_FAILED) found = mmap(nullptr, made.size, PROT_NONE, flags, -1, 0);
+    while (found == MAP_FAILED && made.size > kFewest)
+      found = mmap(nullptr, made.size /= 2, PROT_NONE, flags, -1, 0);
+    if (found == MAP_FAILED) environment_error("addresses", std::to_string(made.size), std::strerror(errno));
+    made.first = reinterpret_cast<std::uint64_t>(found);
+    return made;
   }();
-  return first;
+  return all;
 }
+std::uint64_t first_address() { return addresses().first; }
 
 void* place(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
@@ -60,7 +69,7 @@ VirtualMemory& VirtualMemory::get() {
   return *all;
 }
 
-bool VirtualMemory::holds(std::uint64_t address) { return address - first_address() < kAddresses; }
+bool VirtualMemory::holds(std::uint64_t address) { return address - first_address() < addresses().size; }
 
 CUdeviceptr VirtualMemory::reserve(std::size_t bytes, std::size_t alignment, CUdeviceptr wanted) {
   require(whole(bytes) && (alignment & (alignment - 1)) == 0);
@@ -73,7 +82,7 @@ CUdeviceptr VirtualMemory::reserve(std::size_t bytes, std::size_t alignment, CUd
   CUdeviceptr at = up(first_address(), alignment);
   if (holds(wanted) && wanted % alignment == 0 && free(wanted)) at = wanted;
   for (auto it = reserved_.begin(); !free(at); ++it) at = up(it->first + it->second, alignment);
-  require(at + bytes <= first_address() + kAddresses, CUDA_ERROR_OUT_OF_MEMORY);
+  require(at + bytes <= first_address() + addresses().size, CUDA_ERROR_OUT_OF_MEMORY);
   reserved_[at] = bytes;
   return at;
 }
