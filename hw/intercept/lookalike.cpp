@@ -108,19 +108,21 @@ struct Submits<I, K, Thread, CUresult(A...)> {
       return result;
     };
     const auto as_it_is = [&](const Pass&) { return real(arguments...); };
-    // While something is captured, by whatever thread, the driver is asked nothing and launches stay as they
-    // are.
-    if (gate.captures()) {
-      const CUresult result = submit(as_it_is);
-      if (waits && result == CUDA_SUCCESS) gate.after();
-      return result;
-    }
+    // What is captured does not run: nothing is asked and nothing is noted of it.
+    if constexpr (K != Kind::pin)
+      if (captured(name)) return submit(as_it_is);
     if constexpr (K == Kind::kernel && names_function<A...>) {
       if (forms == nullptr) return submit(as_it_is);
       const CUfunction function = function_of(arguments...);
       std::shared_ptr<FormedKernel> kernel;
       if constexpr (can_take_forms<A...>) kernel = kernel_of(arguments...);
       if (kept()) keeper()->submits(name);
+      // A capture in another thread can forbid to load a kernel, and to ask for one: this may be a first
+      // launch.
+      if (gate.captures()) {
+        const live::LaunchKeeper::Alone alone(kept() ? keeper() : nullptr);
+        return submit(as_it_is);
+      }
       const bool first = forms->uses().first(function, driver.current_context(), FirstUses::Use::launch);
       if (first || (kept() && forms->uses().needs_much_local(function))) {
         const live::LaunchKeeper::Alone alone(keeper());
