@@ -200,9 +200,9 @@ int asks(Gpu& gpu, int count) {
     CUevent event = nullptr;
     NEED(cuMemAlloc(&p, out.size() * 4));
     NEED(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    NEED(cuMemsetD32(p, 0, out.size()));
     std::uint32_t number = static_cast<std::uint32_t>(round), rounds = 100;
     CUstream of_its_own = round % 3 == 2 ? new_stream() : stream;
+    NEED(cuMemsetD32Async(p, 0, out.size(), of_its_own));  // cuMemsetD32 would go on beside the kernel
     launch(gpu.work, of_its_own, blocks, {&p, &number, &rounds});
     NEED(cuEventRecord(event, of_its_own));
     if (round % 3 == 0) {

@@ -78,7 +78,7 @@ bool DriverPort::allocate() {
   std::memset(seen, 0, sizeof(Seen));
   if (cuda.cuMemHostGetDevicePointer_v2(&seen_address_, seen, 0) != CUDA_SUCCESS) return false;
   if (cuda.cuMemAlloc_v2(&words_, std::size_t{8} * kWords) != CUDA_SUCCESS) return false;
-  if (cuda.cuMemsetD8_v2(words_, 0, std::size_t{8} * kWords) != CUDA_SUCCESS) return false;
+  if (cuda.cuMemsetD8Async(words_, 0, std::size_t{8} * kWords, own_) != CUDA_SUCCESS) return false;
   for (Word word = kWords; word-- > 0;) free_.push_back(word);
   for (std::uint32_t at = kReports; at-- > 0;) free_reports_.push_back(at);
   return submit(own_, {write_32(of_host(&seen_->orders), ++orders_)}) == CUDA_SUCCESS &&

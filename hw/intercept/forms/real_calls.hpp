@@ -21,7 +21,7 @@ namespace gangway::intercept {
   X(cuMemHostAlloc)                              \
   X(cuMemFreeHost)                               \
   X(cuMemHostGetDevicePointer_v2)                \
-  X(cuMemsetD8_v2)                               \
+  X(cuMemsetD8Async)                             \
   X(cuMemcpyDtoHAsync_v2)                        \
   X(cuPointerGetAttribute)                       \
   X(cuStreamCreateWithPriority)                  \
