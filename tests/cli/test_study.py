@@ -92,7 +92,7 @@ class Study(ProgramTest):
         self.assertFalse((self.folder / "out/tasks.csv").exists())
 
     def test_interrupted_and_taken_up_again(self):
-        slow = self.file("slow.yaml", STUDY.replace("sets: 12", "sets: 400").replace("[0.3, 0.9]", "[0.3, 0.4, 0.5, 0.6, 0.7, 0.8]"))
+        slow = self.file("slow.yaml", STUDY.replace("sets: 12", "sets: 100").replace("[0.3, 0.9]", "[0.3, 0.4, 0.5, 0.6, 0.7, 0.8]"))
         interrupt_in_the_middle(self, self.folder / "cut", "run", slow)
         self.assertFalse((self.folder / "cut/summary.csv").exists())
         self.gangway("run", slow, "--out", "cut")

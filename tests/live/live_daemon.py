@@ -26,7 +26,7 @@ class Daemon:
         self.process.stdout.readline()  # it listens
 
     def environment(self, **more):
-        return dict(os.environ, LD_LIBRARY_PATH=STANDIN, XDG_RUNTIME_DIR=self.folder, **more)
+        return {**os.environ, "LD_LIBRARY_PATH": STANDIN, "XDG_RUNTIME_DIR": self.folder, **more}
 
     def start(self, *command, options=(), **more):
         return subprocess.Popen([GANGWAY, "exec", "--socket", self.socket, *options, "--", *command],

@@ -50,10 +50,10 @@ class FormsTest(unittest.TestCase):
             time.sleep(0.01)
         raise AssertionError(name + " does not come")
 
-    def beside_urgent(self, daemon, *command, least=1, priority=("--priority", "5"), **more):
-        """The program beside one that displaces it again and again; what it prints, and its last status."""
+    def beside_urgent(self, daemon, *command, least=1, priority=("--priority", "5"), program=False, **more):
+        """The client's `command`, or a program, beside one that displaces it again and again; what it prints, and its last status."""
         done = daemon.folder + "/done"
-        program = daemon.start(CLIENT, *command, options=["--name", "program"], **self.more)
+        program = daemon.start(*command if program else (CLIENT, *command), options=["--name", "program"], **self.more)
         urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", *priority], **self.more, **more)
         seen = self.client(daemon, "program")
         while program.poll() is None:

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstring>
 
+#include "hw/transform/images/fatbin.hpp"
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/memory/arena.hpp"
 #include "tests/standin/standin.h"
@@ -34,10 +35,47 @@ StandinKernel find_twin(const std::string& entry) {
   return reinterpret_cast<StandinKernel>(found);
 }
 
-// PTX is text; machine code and fat binaries begin with bytes that are not.
+constexpr std::uint32_t kWrapped = 0x466243b1, kFatbin = 0xba55ed50;
+constexpr unsigned kGpu = 90;
+
+template <typename T>
+T field(const void* image, std::size_t offset) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(image) + offset, sizeof value);
+  return value;
+}
+
+// Byte by byte: a text may be shorter.
+bool begins_with(const void* image, std::uint32_t number) {
+  for (std::size_t byte = 0; byte < sizeof number; ++byte)
+    if (field<std::uint8_t>(image, byte) != static_cast<std::uint8_t>(number >> 8 * byte)) return false;
+  return true;
+}
+
+// PTX of the newest target that the device can run. Machine code is none of the stand-in's.
+std::string text_in_fatbin(const char* fatbin) {
+  const std::size_t bytes = field<std::uint16_t>(fatbin, 6) + field<std::uint64_t>(fatbin, 8);
+  std::string found;
+  unsigned newest = 0;
+  for (const auto& container : transform::containers_in({fatbin, bytes}))
+    for (const auto& entry : container.entries) {
+      if (entry.kind != transform::EntryKind::ptx || entry.architecture.number < newest ||
+          entry.architecture.number > kGpu)
+        continue;
+      if (auto text = entry.content()) {
+        found = std::move(*text);
+        newest = entry.architecture.number;
+      }
+    }
+  require(!found.empty(), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  return found;
+}
+
 std::string text_of(const void* image) {
   require(image != nullptr);
+  if (begins_with(image, kWrapped)) image = field<const void*>(image, 8);
   const auto* bytes = static_cast<const char*>(image);
+  if (begins_with(image, kFatbin)) return text_in_fatbin(bytes);
   std::size_t start = 0;
   while (std::isspace(static_cast<unsigned char>(bytes[start]))) ++start;
   require(bytes[start] == '.' || bytes[start] == '/', CUDA_ERROR_INVALID_IMAGE);
@@ -55,16 +93,17 @@ Module::~Module() {
 }
 
 std::shared_ptr<Module> load(const void* image, Kind functions_are) {
-  const auto ptx = read_ptx(text_of(image));
+  const std::string text = text_of(image);
+  const auto ptx = read_ptx(text);
   require(ptx.has_value(), CUDA_ERROR_INVALID_PTX);
-  require(ptx->target <= 90, CUDA_ERROR_INVALID_PTX);
+  require(ptx->target <= kGpu, CUDA_ERROR_INVALID_PTX);
   auto module = std::make_shared<Module>();
   for (const Entry& entry : ptx->entries) {
     auto function = std::make_shared<Function>();
     function->entry = entry;
     function->twin = find_twin(entry.name);
     if (function->twin == nullptr && module->interpreted == nullptr)
-      module->interpreted = std::make_unique<Interpreted>(text_of(image));
+      module->interpreted = std::make_unique<Interpreted>(text);
     function->module = module.get();
     enter(function.get(), functions_are);
     functions()[function.get()] = function;
