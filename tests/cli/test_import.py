@@ -165,6 +165,19 @@ class Imports(ProgramTest):
         self.assertIn("gangway: 2 rows of the profile are omitted", done.stderr)
         self.assertIn("found none, and 2 processes", self.refused("import", "torch", "p.json", "--out", "b.rec"))
 
+    def test_a_kernel_without_a_length_is_none(self):
+        """It would have taken no time, and its job too little."""
+        profile = torch_steps()
+        file = profile.write(self.folder / "p.json")
+        trace = json.loads(file.read_text())
+        kernels = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
+        del kernels[0]["dur"]
+        kernels[1]["dur"] = None
+        file.write_text(json.dumps(trace))
+        done = self.imported("torch", file)
+        self.assertIn("gangway: 2 rows of the profile are omitted", done.stderr)
+        self.assertEqual(self.listed()["lost"], 2)
+
     def test_streams_are_clients(self):
         profile = steps(Nsys())
         for number in range(2):

@@ -104,7 +104,9 @@ class TorchReader {
     const Category category = category_of(e);
     if (category == Category::other) return;
     const std::int64_t length = e.length.value_or(0);
-    if (e.senseless || !e.has_begin || length < 0 || e.begin + length > kLatestTime) {
+    const bool works =
+        category == Category::kernel || category == Category::copy || category == Category::memset;
+    if (e.senseless || !e.has_begin || (works && !e.length) || length < 0 || e.begin + length > kLatestTime) {
       ++p_.lost;
       return;
     }
