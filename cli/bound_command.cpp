@@ -230,7 +230,8 @@ void add_bound(CLI::App& app, int& code) {
       app.add_subcommand("bound", "response-time bounds of a task set, and why others do not apply");
   sub->add_option("taskset", arguments->file, "task set file")->type_name(value_type::kFile);
   sub->add_option("--simulate", arguments->horizon,
-                  "also simulate jobs released up to this time, and print the largest responses");
+                  "also simulate jobs released up to this time, and print the largest responses")
+      ->type_name(value_type::kTime);
   auto* seconds = sub->add_option("--search", arguments->seconds,
                                   "also search this many seconds for the largest responses")
                       ->check(CLI::Range(0.001, 1e9));

@@ -122,8 +122,9 @@ void add_in_world(CLI::App& sub, InWorld& in_world) {
       ->check(CLI::Range(0.001, 1e5));
   sub.add_option("--mechanism", in_world.mechanism, "eviction mechanism (default: the world's first)")
       ->type_name(value_type::kMechanism);
-  sub.add_option("--climb", in_world.search,
-                 "simulations per task that search for bad releases, for kernels that share (default 50)")
+  sub.add_option(
+         "--climb", in_world.search,
+         "in a world, for kernels that share: simulations per task that search for bad releases (default 50)")
       ->check(CLI::Range(0, 1'000'000));
   sub.add_option("--draw", in_world.draw, "instead of a file: this many random sets of measured kernels")
       ->check(CLI::Range(1, 1'000'000));
@@ -138,7 +139,8 @@ void add_in_world(CLI::App& sub, InWorld& in_world) {
   sub.add_option("--margin", in_world.margin,
                  "factor by which commands of drawn sets may exceed their measured time (default 1.5)")
       ->check(CLI::Range(1.0, 100.0));
-  sub.add_option("--cost", in_world.costs, "KEY=TIME: a cost of drawn sets, such as 'lateness=30 us'");
+  sub.add_option("--cost", in_world.costs, "a cost of drawn sets, such as 'lateness=30 us'")
+      ->type_name("KEY=TIME");
 }
 
 void check_combination(const InWorld& in_world, const std::string& file, bool simulated) {

@@ -204,7 +204,7 @@ void add_calibrate(CLI::App& app, const std::string& command, int& code) {
                   "mechanism that the files describe (default: the device's first)")
       ->type_name(value_type::kMechanism);
   sub->add_option("--pairs", arguments->pairs,
-                  "of kernels, which are then predicted and played: the expected error (default 6)")
+                  "pairs of kernels to predict and play afterwards, for the expected error (default 6)")
       ->check(CLI::Range(0, 1000));
   sub->add_flag("--force", arguments->force, "replace a calibration");
   sub->add_flag("--answer", arguments->answer, "be one of the processes that share the device")->group("");

@@ -25,6 +25,9 @@ inline constexpr const char* kMechanism = "MECHANISM";
 inline constexpr const char* kWorld = "WORLD";
 inline constexpr const char* kProfiler = "PROFILER";
 inline constexpr const char* kUtilisation = "UTILISATION";
+// Quantities with units.
+inline constexpr const char* kTime = "TIME";
+inline constexpr const char* kSize = "SIZE";
 }  // namespace value_type
 
 enum class PathKind { none, file, folder };

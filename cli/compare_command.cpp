@@ -327,7 +327,7 @@ void add_compare(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand(
       "compare", "errors of a prediction, or whether two simulations differ by more than chance");
-  sub->add_option("DIR_A", arguments->prediction, "result folder: of two worlds, the prediction")
+  sub->add_option("DIR_A", arguments->prediction, "result folder; if the worlds differ, the prediction")
       ->required()
       ->type_name(value_type::kFolder);
   sub->add_option("DIR_B", arguments->measurement, "result folder of the same experiment")
@@ -336,12 +336,14 @@ void add_compare(CLI::App& app, int& code) {
                   "with one folder: compare its other policies with this one")
       ->type_name(value_type::kPolicy);
   sub->add_option("--metrics", arguments->metrics,
-                  "column,...: metrics to test, of replications.csv and service_replications.csv");
+                  "metrics to test: columns of replications.csv and service_replications.csv")
+      ->type_name("COLUMN,...");
   sub->add_option(
-      "--fail-above", arguments->limits,
-      "metric=most,...: exit code 1 when an error is larger. ntt_p50, ntt_p90: percentiles of the "
-      "jobs' absolute relative error; antt, dntt, stp: the largest of a point and policy; "
-      "ranking: how many rankings differ. Two simulations are then compared by errors, too");
+         "--fail-above", arguments->limits,
+         "exit code 1 if an error is larger. ntt_p50, ntt_p90: percentiles of the jobs' absolute relative "
+         "error; antt, dntt, stp: the largest of a point and policy; ranking: how many rankings differ. Two "
+         "simulations are then compared by errors, too")
+      ->type_name("METRIC=MOST,...");
   sub->add_flag("--json", arguments->json, "print everything as JSON");
   sub->callback([arguments, &code] { code = compare(*arguments); });
 }

@@ -20,7 +20,8 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       ->check(CLI::Range(-1000, 1000));
   sub->add_option("--weight", settings->weight, "its share is proportional to this (default 1)")
       ->check(CLI::Range(0.001, 1000.0));
-  sub->add_option("--slo", *slo, "latency objective of its jobs, such as 5 ms, for policies with deadlines");
+  sub->add_option("--slo", *slo, "latency objective of its jobs, such as 5 ms, for policies with deadlines")
+      ->type_name(value_type::kTime);
   sub->add_option("--name", settings->name, "name in the daemon's reports (default: the program's)")
       ->check([](const std::string& name) { return name.size() < 64 ? "" : "longer than 63 bytes"; });
   sub->add_option("--group", settings->group,

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cli/commands.hpp"
+#include "cli/help_format.hpp"
 #include "cli/interrupt.hpp"
 #include "experiments/library/build.hpp"
 #include "hw/transform/ptxas/wrapped_ptxas.hpp"
@@ -25,6 +26,12 @@ void refuse_unknown(const CLI::App& app, const std::string& word) {
   for (const CLI::App* sub : subcommands) known.push_back(sub->get_name());
   if (std::find(known.begin(), known.end(), word) == known.end())
     throw InputError({"gangway", 0}, "command", quote(word), expected_names(word, known));
+}
+
+// "gangway run", or "gangway" where no command was reached.
+std::string used_command(const CLI::App& app) {
+  const auto used = app.get_subcommands();
+  return used.empty() ? "gangway" : "gangway " + used.front()->get_name();
 }
 
 // Takes what stands behind the first "--" of `gangway exec` or `gangway record`: it is the program's,
@@ -70,6 +77,7 @@ int main(int argc, char** argv) {
   using namespace gangway;
   if (transform::is_called_ptxas(argv[0])) return run_as_ptxas(argc, argv);
   CLI::App app{"Gangway: simulate and validate preemptive GPU scheduling", "gangway"};
+  app.formatter(help_format());
   app.set_version_flag("--version", "gangway " + build_version() + " " + build_commit());
   app.require_subcommand(1);
   int code = 0;
@@ -108,7 +116,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& done) {
     return app.exit(done);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "gangway: {} (see gangway --help)\n", error.what());
+    fmt::print(stderr, "gangway: {} (see {} --help)\n", error.what(), used_command(app));
     return 2;
   } catch (const InputError& error) {
     fmt::print(stderr, "error: {}\n", error.what());

@@ -86,7 +86,8 @@ void add_prepare(CLI::App& app, int& code) {
   sub->add_option("--arch", arguments->gpu, "GPU architecture (default sm_90)");
   sub->add_option("--jobs", settings.jobs, "parallel compilations (default: one per core)");
   sub->add_option("--limit", arguments->limit,
-                  "disk limit of the cache (default 2 GiB); evicts the least recently used modules");
+                  "disk limit of the cache (default 2 GiB); evicts the least recently used modules")
+      ->type_name(value_type::kSize);
   CLI::Option* list = sub->add_flag("--list", arguments->list, "list prepared modules");
   CLI::Option* clear = sub->add_flag("--clear", arguments->clear, "remove all prepared modules");
   list->excludes(clear);

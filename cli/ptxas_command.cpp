@@ -12,7 +12,7 @@ void add_ptxas(CLI::App& app, const std::vector<std::string>& arguments, int& co
   auto files =
       std::make_shared<std::vector<std::string>>();  // for help and completion: main() takes them off
   CLI::App* sub =
-      app.add_subcommand("ptxas", "NVIDIA's ptxas, which then also compiles preemptible forms of kernels");
+      app.add_subcommand("ptxas", "call NVIDIA's ptxas, and compile preemptible forms of kernels as well");
   sub->add_option("arguments", *files, "those of ptxas; a link named ptxas to gangway takes them, too")
       ->type_name(value_type::kFile);
   sub->callback(

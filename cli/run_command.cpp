@@ -205,19 +205,22 @@ void add_run(CLI::App& app, const std::string& command, int& code) {
       ->type_name(value_type::kWorld);
   sub->add_option("--out", arguments->out, "result folder (default out/<experiment name>)")
       ->type_name(value_type::kFolder);
-  sub->add_option("--seed", arguments->seed, "overrides the experiment's seed");
+  sub->add_option("--seed", arguments->seed, "overrides the experiment's seed")->type_name("N");
   sub->add_option("--points", arguments->points,
-                  "only these points of the sweep, such as 0-9,12: a part, for `gangway merge`");
+                  "play only these points of the sweep, such as 0-9,12; `gangway merge` joins the parts")
+      ->type_name("POINTS");
   sub->add_option("--jobs", arguments->jobs, "worker threads (default: one per core)")
       ->check(CLI::Range(1, 1024));
-  sub->add_option("--set", arguments->sets, "path=value: overrides a value of the experiment")
+  sub->add_option("--set", arguments->sets, "overrides a value of the experiment")
+      ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   sub->add_flag("--force", arguments->force, "replace the results of another configuration");
   sub->add_flag("--verify", arguments->verify,
                 "with a simulation's manifest: exit code 1 unless the results are the same bytes");
   sub->add_flag("--trace", arguments->trace, "keep the timeline of one run per point and policy");
   sub->add_option("--trace-limit", arguments->trace_limit,
-                  "disk limit of all timelines together (default 1 GiB)");
+                  "disk limit of all timelines together (default 1 GiB)")
+      ->type_name(value_type::kSize);
   sub->add_flag("--native-clients", arguments->native_clients,
                 "be a process of native clients, and do what is asked for on stdin")
       ->group("");

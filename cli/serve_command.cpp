@@ -131,7 +131,8 @@ void add_serve(CLI::App& app, int& code) {
       ->required()
       ->type_name(value_type::kPolicy);
   sub->add_option("--param", arguments->parameters,
-                  "name=value: a parameter of the policy (list policies shows them)")
+                  "a parameter of the policy (`gangway list policies` shows them)")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   sub->add_option("--gpu", arguments->gpu, "GPU to schedule, one daemon for each (default 0)")
       ->check(CLI::Range(0U, 63U));
@@ -144,9 +145,9 @@ void add_serve(CLI::App& app, int& code) {
          "(default 0: any number)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}));
   sub->add_option("--group", arguments->group, "group whose users may connect, too");
-  sub->add_option(
-         "--allow-priority", arguments->priorities,
-         "USER=N: highest priority that this user may request (others: 0; root and the daemon's owner: any)")
+  sub->add_option("--allow-priority", arguments->priorities,
+                  "highest priority that this user may request (others: 0; root and the daemon's owner: any)")
+      ->type_name("USER=N")
       ->allow_extra_args(false);
   sub->add_option("--in-flight", arguments->in_flight,
                   "limit on the submissions in flight of a client that a more urgent one can displace "
@@ -154,31 +155,35 @@ void add_serve(CLI::App& app, int& code) {
       ->check(CLI::Range(0U, live::kMostInFlight));
   sub->add_option("--drain-limit", arguments->drain_limit,
                   "how long a client may drain after its permit was taken, before it gets the permit back "
-                  "(default 100 ms)");
+                  "(default 100 ms)")
+      ->type_name(value_type::kTime);
   sub->add_option("--linger", arguments->linger,
-                  "a grant ends when nothing of its job was on the device for this long (default 1 ms)");
+                  "a grant ends when nothing of its job was on the device for this long (default 1 ms)")
+      ->type_name(value_type::kTime);
   sub->add_option(
          "--memory", arguments->memory,
-         "managed: clients' memory leaves the GPU where it does not fit (default native, but for policies "
-         "that move it)")
+         "managed: clients' memory leaves the GPU where it does not all fit (default: native, except under "
+         "policies that move it)")
       ->check(CLI::IsMember({"native", "managed"}));
   sub->add_option("--capacity", arguments->capacity,
-                  "of the GPU's memory, for clients, with managed memory (default: what nobody else uses)");
-  sub->add_option(
-      "--host-memory", arguments->host_memory,
-      "that all clients may pin for what leaves the GPU (default: 80 % of what is available now)");
+                  "with managed memory: how much of the GPU's memory clients may use (default: what nobody "
+                  "else uses)")
+      ->type_name(value_type::kSize);
+  sub->add_option("--host-memory", arguments->host_memory,
+                  "with managed memory: how much host memory all clients together may pin (default: 80 % of "
+                  "what is available now)")
+      ->type_name(value_type::kSize);
   sub->add_flag("--overlap", arguments->overlap,
                 "the next owner starts when the previous one's gate is closed, not when its work is over");
   sub->add_option("--forms", arguments->forms,
                   "which launches of prepared kernels take a form that can leave early: none (default), "
-                  "those that are "
-                  "worth it, or all")
+                  "those that are worth it, or all")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, live::TakeForms>{{"none", live::TakeForms::none},
                                                                          {"worth", live::TakeForms::worth},
                                                                          {"all", live::TakeForms::all}},
                                   CLI::ignore_case))
-      ->type_name("none|worth|all");
+      ->type_name("{none,worth,all}");
   sub->add_flag("--held", arguments->held,
                 "if the daemon ends, its clients wait for a new one instead of continuing unscheduled");
   sub->add_option("--log", arguments->log, "CSV file for every step")->type_name(value_type::kFile);

@@ -186,9 +186,10 @@ void add_status(CLI::App& app, int& code) {
          "--socket", arguments->socket,
          "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
       ->type_name(value_type::kFile);
-  sub->add_flag("--json", arguments->json, "print JSON (hw/live/README.md)");
+  sub->add_flag("--json", arguments->json, "print JSON; hw/live/README.md explains its keys");
   sub->add_flag("--prometheus", arguments->prometheus, "in Prometheus' text format")->excludes("--json");
-  sub->add_option("--every", arguments->every, "repeat at this interval, such as 1 s");
+  sub->add_option("--every", arguments->every, "repeat at this interval, such as 1 s")
+      ->type_name(value_type::kTime);
   sub->callback([arguments, &code] {
     if (arguments->socket.empty()) arguments->socket = live::default_socket(arguments->gpu);
     code = status(*arguments);

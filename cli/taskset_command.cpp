@@ -51,7 +51,9 @@ void add_taskset(CLI::App& app, int& code) {
   sub->add_option("--count", arguments->count, "how many sets (default 1)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{10'000'000}));
   sub->add_option("--seed", arguments->seed, "same seed, same sets (default 1)");
-  sub->add_option("--set", arguments->sets, "name=value: a parameter of the method")->allow_extra_args(false);
+  sub->add_option("--set", arguments->sets, "a parameter of the method")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   sub->add_option("--out", arguments->out,
                   "folder for set-0.yaml, set-1.yaml, ...; without it one set goes to standard output")
       ->type_name(value_type::kFolder);

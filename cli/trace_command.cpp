@@ -131,11 +131,11 @@ void add_trace(CLI::App& app, int& code) {
       ->type_name(value_type::kPolicy);
   sub->add_option("--replication", arguments->replication, "replication number (default 0)");
   sub->add_option("--permutation", arguments->permutation, "permutation number (default 0)");
-  sub->add_option(
-         "--out", arguments->out,
-         "file (default DIR/trace/...json.gz, or RECORDING.json.gz); compressed where it ends in .gz")
+  sub->add_option("--out", arguments->out,
+                  "file (default DIR/trace/...json.gz, or RECORDING.json.gz); compressed if it ends in .gz")
       ->type_name(value_type::kFile);
-  sub->add_option("--trace-limit", arguments->limit, "size limit of the timeline (default 1 GiB)");
+  sub->add_option("--trace-limit", arguments->limit, "size limit of the timeline (default 1 GiB)")
+      ->type_name(value_type::kSize);
   sub->callback([arguments, &code] { code = trace(*arguments); });
 }
 

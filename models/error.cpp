@@ -35,7 +35,8 @@ std::string plain(std::string_view text) {
 InputError::InputError(const Origin& origin, const std::string& key, const std::string& found,
                        const std::string& expected)
     : std::runtime_error(
-          plain(fmt::format("{}: key '{}': found {}, expected {}", place(origin), key, found, expected))),
+          plain(fmt::format("{}:{} found {}, expected {}", place(origin),
+                            key.empty() ? "" : fmt::format(" key '{}':", key), found, expected))),
       origin_{plain(origin.file), origin.line},
       key_(plain(key)),
       found_(plain(found)),

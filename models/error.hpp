@@ -12,7 +12,7 @@ struct Origin {
   int line = 0;
 };
 
-// Wrong input. what() is one line: FILE:LINE: key 'KEY': found FOUND, expected EXPECTED
+// Wrong input. what() is one line: FILE:LINE: [key 'KEY':] found FOUND, expected EXPECTED
 class InputError : public std::runtime_error {
  public:
   InputError(const Origin& origin, const std::string& key, const std::string& found,

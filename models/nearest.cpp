@@ -38,7 +38,12 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   };
   const auto best = std::min_element(candidates.begin(), candidates.end(),
                                      [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
-  return best == candidates.end() ? std::string() : *best;
+  if (best == candidates.end()) return "";
+  constexpr std::size_t kLettersPerSlip = 3;
+  const std::size_t letters = std::max(start.size(), best->size());
+  const bool near =
+      distance(*best) <= std::max<std::size_t>(1, letters / kLettersPerSlip) && distance(*best) < letters;
+  return near ? *best : "";
 }
 
 bool resembles(std::string_view a, std::string_view b) {
@@ -52,8 +57,9 @@ std::string expected_names(std::string_view found, const std::vector<std::string
   const std::vector<std::string> shown(
       candidates.begin(),
       candidates.begin() + static_cast<std::ptrdiff_t>(std::min(candidates.size(), kMost)));
-  return fmt::format("one of {}{} (did you mean '{}'?)", fmt::join(shown, ", "),
-                     candidates.size() > kMost ? ", ..." : "", nearest(found, candidates));
+  const std::string meant = nearest(found, candidates);
+  return fmt::format("one of {}{}{}", fmt::join(shown, ", "), candidates.size() > kMost ? ", ..." : "",
+                     meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant));
 }
 
 }  // namespace gangway

@@ -7,7 +7,7 @@
 
 namespace gangway {
 
-// The candidate with the smallest edit distance to `name`; empty if there are none.
+// The candidate that begins with `name`, or that a few typing errors make of it; empty if none is near.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 // Whether the names differ by at most two typing errors: one per four letters, none in shorter names.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
-#include "experiments/published/printed.hpp"
 #include "gangway_build_facts.hpp"
 #include "models/nearest.hpp"
 
@@ -25,14 +25,23 @@ fs::path folder_of(const std::string& what) {
   return data_folder() / (what == "devices" ? "models/devices" : what);
 }
 
+// Of experiments/ what can be run: workloads, devices and lists of printed values lie beside the experiments
+// that use them.
+bool belongs(const std::string& what, const fs::path& path) {
+  if (what != "experiments") return true;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("kind:")) return line == "kind: experiment" || line == "kind: study";
+  return false;
+}
+
 // Without a word where there is nothing, which matters to those alone who name something in it.
 std::vector<LibraryFile> found(const std::string& what) {
   const fs::path folder = folder_of(what);
   std::vector<LibraryFile> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() != ".yaml") continue;
-    if (what == "experiments" && it->path().filename() == kPrintedList) continue;
+    if (it->path().extension() != ".yaml" || !belongs(what, it->path())) continue;
     const fs::path name = it->path().lexically_relative(folder).replace_extension();
     files.push_back({name.generic_string(), it->path().string()});
   }

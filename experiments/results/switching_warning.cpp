@@ -44,10 +44,12 @@ std::optional<std::string> SwitchingWarning::text(const Experiment& experiment) 
   const Point point = experiment.points[point_];
   const auto policy = std::find_if(point.policies.begin(), point.policies.end(),
                                    [&](const Contender& contender) { return contender.label == policy_; });
+  const bool jobs = policy->granting.of == GrantOf::job;  // which keep the GPU while their hosts compute
   return fmt::format(
-      "warning: launches and reports take {:.0f} % of the time at point {} under {} ({} of {} cells: more "
-      "than {:.0f} %); {}",
-      100 * share_, point_, policy_, much_, cells_, 100 * kMuchSwitching, advice(*policy, row_));
+      "warning: {} {:.0f} % of the time at point {} under {} ({} of {} cells: more than {:.0f} %); {}",
+      jobs ? "the owner has nothing on the GPU" : "launches and reports take", 100 * share_, point_, policy_,
+      much_, cells_, 100 * kMuchSwitching,
+      jobs ? "its host computes meanwhile, or grants are short" : advice(*policy, row_));
 }
 
 }  // namespace gangway

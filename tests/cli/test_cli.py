@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -15,6 +16,19 @@ class Calls(ProgramTest):
                 done = self.gangway(*arguments)
                 self.assertNotEqual(done.stdout, "")
                 self.assertEqual(done.stderr, "")
+
+    def test_help_says_what_values_are_in_plain_words(self):
+        listed = self.gangway("--help").stdout.split("Subcommands:\n")[1]
+        for command in re.findall(r"^  (\S+) ", listed, re.MULTILINE):
+            with self.subTest(command=command):
+                self.assertNotRegex(self.gangway(command, "--help").stdout, r"\b(U?INT|FLOAT|TEXT)\b| in \[|->\d|Excludes")
+        self.assertRegex(self.gangway("run", "--help").stdout, r"--jobs N \(1 to 1024\) +worker threads")
+        self.assertRegex(self.gangway("serve", "--help").stdout, r"--forms \{none,worth,all\}\s")
+        self.assertRegex(self.gangway("bound", "--help").stdout, r"--steps N \(1 to \d+\) \(not with --search\)")
+
+    def test_a_wrong_call_names_the_help_of_its_command(self):
+        self.assertTrue(self.refused().rstrip().endswith("(see gangway --help)"))
+        self.assertTrue(self.refused("run").rstrip().endswith("(see gangway run --help)"))
 
     def test_wrong_calls(self):
         file = self.file("small.yaml", SMALL)

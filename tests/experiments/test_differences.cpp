@@ -211,7 +211,7 @@ TEST_CASE("policies of one folder are compared with a baseline", "[differences]"
   CHECK(in_words(got.rows[0], got) == "q is 17 % higher");
   CHECK(*differences_to_baseline(folders.a(), "q", {"antt"}).rows.at(0).difference == Approx(-2));
   CHECK(refused([&] { differences_to_baseline(folders.a(), "r", {}); }) ==
-        "--baseline: key 'policy': found 'r', expected one of p, q (did you mean 'p'?)");
+        "--baseline: key 'policy': found 'r', expected one of p, q");
 }
 
 TEST_CASE("many tests are corrected for together", "[differences]") {
@@ -231,9 +231,8 @@ TEST_CASE("many tests are corrected for together", "[differences]") {
 TEST_CASE("what is asked for must be there, of results of one world", "[differences]") {
   const MadeFolders folders;
   CHECK(folders.compare({"antt"}).tests() == 1);
-  CHECK(
-      refused([&] { folders.compare({"speed"}); }) ==
-      "--metrics: key 'metric': found 'speed', expected one of antt, p99_response_ns (did you mean 'antt'?)");
+  CHECK(refused([&] { folders.compare({"speed"}); }) ==
+        "--metrics: key 'metric': found 'speed', expected one of antt, p99_response_ns");
   CHECK(refused([] { parse_metrics("--metrics", "antt,"); }).find("found ''") != std::string::npos);
   CHECK(refused([] { parse_metrics("--metrics", "antt,antt"); }).find("distinct names of columns") !=
         std::string::npos);

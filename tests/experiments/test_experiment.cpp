@@ -35,6 +35,19 @@ TEST_CASE("every file that comes with Gangway is fine") {
   }
 }
 
+TEST_CASE("what else lies in experiments/ is not listed as an experiment") {
+  const std::vector<LibraryFile> listed = library("experiments");
+  const auto is_listed = [&](const char* name) {
+    return std::any_of(listed.begin(), listed.end(),
+                       [&](const LibraryFile& file) { return file.name == name; });
+  };
+  CHECK(is_listed("live/neon-fig4"));
+  CHECK(is_listed("bounds/map"));           // a study
+  CHECK_FALSE(is_listed("live/programs"));  // a workload
+  CHECK_FALSE(is_listed("chip/h100/calibration/device"));
+  CHECK_FALSE(is_listed("frs/printed"));
+}
+
 TEST_CASE("sweeps expand to every combination, the last path fastest") {
   const Experiment e =
       read_experiment(kFig4, {{"sweep",

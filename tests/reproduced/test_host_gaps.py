@@ -37,6 +37,12 @@ class HostGaps(Reproduction):
             self.assertLessEqual(float(row["switching"]), 1)
         self.assertGreater(float(rows["piv"]["switching"]), 1.5 * float(rows["piv-linger"]["switching"]))
 
+    def test_whoever_owns_the_gpu_for_whole_jobs_is_not_told_to_linger(self):
+        said = self.run_experiment("linger", "--set", "grant=job", "--set", "policies=[piv]")
+        [warning] = [line for line in said.splitlines() if line.startswith("warning")]
+        self.assertRegex(warning, r"the owner has nothing on the GPU \d+ % of the time at point 0 under piv .*its host computes")
+        self.assertNotIn("linger", warning)
+
     def test_where_launches_cost_little_nothing_is_said(self):
         self.assertNotIn("warning", self.run_experiment("../frs/fig3"))
 

@@ -54,7 +54,7 @@ def _draw_panel(panel, experiment):
     panel.tick_params(axis='x', labelsize=6)
     panel.set_ylim(-0.15, len(operations))
     panel.set_title(experiment.name, loc='left', fontsize=7)
-    panel.set_xlabel('us', fontsize=6, labelpad=0)
+    panel.set_xlabel('µs', fontsize=6, labelpad=0)
 
 
 def _under_way(timeline, operation):
