@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import weakref
 
 GANGWAY = os.environ["GANGWAY"]
 STANDIN = os.environ.get("GANGWAY_STANDIN", "")
@@ -13,8 +14,19 @@ CLIENT = os.environ.get("GANGWAY_LIVE_CLIENT", "")
 LIMIT = 120
 
 
+def kill_all(processes):
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
 class Daemon:
+    """Whatever it has started ends with it at the latest: a test that fails leaves nobody behind who takes others' time."""
+
     def __init__(self, *options):
+        self.started = []
+        weakref.finalize(self, kill_all, self.started)
         self.folder = tempfile.mkdtemp()
         self.socket = self.folder + "/socket"
         self.log = self.folder + "/log.csv"
@@ -23,14 +35,17 @@ class Daemon:
     def serve(self, *options):
         self.process = subprocess.Popen([GANGWAY, "serve", "--socket", self.socket, "--log", self.log, *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.started.append(self.process)
         self.process.stdout.readline()  # it listens
 
     def environment(self, **more):
         return {**os.environ, "LD_LIBRARY_PATH": STANDIN, "XDG_RUNTIME_DIR": self.folder, **more}
 
     def start(self, *command, options=(), **more):
-        return subprocess.Popen([GANGWAY, "exec", "--socket", self.socket, *options, "--", *command],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(**more))
+        program = subprocess.Popen([GANGWAY, "exec", "--socket", self.socket, *options, "--", *command],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(**more))
+        self.started.append(program)
+        return program
 
     def run(self, *command, **more):
         return finish(self.start(*command, **more))
