@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <sstream>
 
 namespace gangway {
 namespace {
@@ -22,8 +23,29 @@ std::string between(const std::string& text, char open, char close) {
              : text.substr(begin + 1, end - begin - 1);
 }
 
+// Lines of at most 80 characters, broken between words.
+std::string wrapped(const std::string& text) {
+  constexpr std::size_t kWidest = 80;
+  std::string out;
+  std::size_t column = 0;
+  std::istringstream words(text);
+  for (std::string word; words >> word; column += word.size()) {
+    if (column > 0) {
+      const bool fits = column + 1 + word.size() <= kWidest;
+      out += fits ? ' ' : '\n';
+      column = fits ? column + 1 : 0;
+    }
+    out += word;
+  }
+  return out;
+}
+
 class HelpFormat : public CLI::Formatter {
  public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(option->get_description());
+  }
+
   std::string make_option_opts(const CLI::Option* option) const override {
     std::string out;
     const std::string type = readable_type(option->get_type_name());

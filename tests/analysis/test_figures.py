@@ -325,7 +325,8 @@ class Words(unittest.TestCase):
     def test_parameters_are_named_briefly(self):
         for path, name in [(QUANTUM, 'rr quantum'), (GAP, 'arrivals gap'), ('device.queue_order', 'device queue order'),
                            ('workload.clients.K4.kernels.K4.block_task_length', 'K4 block task length'),
-                           ('workload.clients.A.kernels.b.time', 'A kernel b time'), (REQUEST, 'Throttle request')]:
+                           ('workload.clients.A.kernels.b.time', 'A kernel b time'), (REQUEST, 'Throttle request'),
+                           ('workload.repeat.think', 'think time')]:
             self.assertEqual(names.parameter(path), name)
         self.assertEqual(names.setting(GAP, '10 us'), 'arrivals gap 10 µs')
         self.assertEqual(names.setting('clients', 'DCT+Throttle'), 'DCT + Throttle')

@@ -9,7 +9,7 @@ _SHORT = {'direct': 'passthrough', 'dfq': 'disengaged-fair-queueing',  # what th
           'native-fifo': 'passthrough', 'native-priority': 'passthrough', 'native-timeslice': 'passthrough', 'streams': 'passthrough',
           'stream-priorities': 'passthrough', 'processes': 'passthrough', 'mps': 'passthrough'}
 GPUS = 'device.gpus'  # a swept parameter that has figures of its own
-_PARAMETERS = {GPUS: 'GPUs', 'device.copy.bus': 'bus'}
+_PARAMETERS = {GPUS: 'GPUs', 'device.copy.bus': 'bus', 'workload.repeat.think': 'think time'}
 FAMILIES = {'ownership': ('fcfs', 'sjf', 'srt', 'rr', 'cfs', 'frs', 'edf', 'stride', 'piv', 'dprr'), 'slicing': ('pkm', 'microkernel-rr'),
             'access': ('trap-per-request', 'timeslice', 'disengaged-timeslice', 'stride-timeslice',
                        'disengaged-fair-queueing'),
