@@ -30,7 +30,7 @@ struct Arguments {
   std::string drain_limit, linger, log, group;
   std::vector<std::string> priorities;
   bool overlap = false, held = false;
-  std::optional<live::TakeForms> forms;
+  std::optional<TakeForms> forms;
   std::string memory = "native", capacity, host_memory;
 };
 
@@ -105,9 +105,9 @@ int serve(const Arguments& arguments) {
   const std::shared_ptr<Policy> policy = entry.make(values);
   settings.memory.managed = arguments.memory == "managed" || policy->needs().has(Capability::memory);
   // A kernel that has left waits in its stream, where a move of memory would wait for it.
-  if (settings.memory.managed && arguments.forms && *arguments.forms != live::TakeForms::none)
+  if (settings.memory.managed && arguments.forms && *arguments.forms != TakeForms::none)
     throw InputError({"--forms", 0}, "forms", "kernels that leave, with managed memory", "none");
-  settings.forms = arguments.forms.value_or(live::TakeForms::none);
+  settings.gate.forms = arguments.forms.value_or(TakeForms::none);
   settings.memory.host = arguments.host_memory.empty() ? live::host_memory_to_pin()
                                                        : bytes_of("--host-memory", arguments.host_memory);
   if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);
@@ -173,11 +173,10 @@ void add_serve(CLI::App& app, int& code) {
                   "which launches of prepared kernels take a form that can leave early: none (default), "
                   "those that are "
                   "worth it, or all")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, live::TakeForms>{{"none", live::TakeForms::none},
-                                                                         {"worth", live::TakeForms::worth},
-                                                                         {"all", live::TakeForms::all}},
-                                  CLI::ignore_case))
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, TakeForms>{
+              {"none", TakeForms::none}, {"worth", TakeForms::worth}, {"all", TakeForms::all}},
+          CLI::ignore_case))
       ->type_name("none|worth|all");
   sub->add_flag("--held", arguments->held,
                 "if the daemon ends, its clients wait for a new one instead of continuing unscheduled");

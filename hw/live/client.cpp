@@ -192,6 +192,14 @@ std::optional<LiveClient::JobTimes> LiveClient::job(std::uint64_t number) const 
   return times;
 }
 
+std::optional<LiveClient::DepartureTimes> LiveClient::departure(std::uint64_t number) const {
+  const DepartureSlot& slot = page_->departure[number % kDepartures];
+  if (slot.number.load() != number + 1) return std::nullopt;
+  const DepartureTimes times{slot.told.load(), slot.left.load(), slot.again.load(), slot.kernels.load()};
+  if (slot.number.load() != number + 1) return std::nullopt;
+  return times;
+}
+
 void LiveClient::ask() {
   const std::uint64_t one = 1;
   static_cast<void>(!write(own_bell_.get(), &one, sizeof one));

@@ -87,6 +87,18 @@ class LiveClient : public Port, public KeptClient {
   };
   std::optional<JobTimes> job(std::uint64_t number) const;
 
+  // When kernels left before their end, and went on; all in ns of CLOCK_MONOTONIC.
+  struct DepartureTimes {
+    std::int64_t told = 0, left = 0, again = 0;  // again 0: not yet
+    std::uint64_t kernels = 0;
+  };
+  std::uint64_t departures() const { return page_->departures.load(); }  // so far
+  std::optional<DepartureTimes> departure(std::uint64_t number) const;   // none if it was too long ago
+
+  void take(TakeForms forms, Duration drain_limit) {
+    permit_->forms.store(static_cast<std::uint32_t>(forms));
+    permit_->drain_limit.store(drain_limit.ns);
+  }
   void polled(bool polled) { permit_->polled.store(polled ? 1 : 0); }
 
   int socket() const { return socket_.get(); }

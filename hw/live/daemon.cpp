@@ -94,11 +94,8 @@ Descriptor listen_at(const std::string& path, const std::string& group) {
 
 Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
                Watcher* watcher)
-    : settings_(settings),
-      keeper_(settings.memory, this),
-      watcher_(watcher),
-      policy_name_(name),
-      conductor_(Conductor::make(name, std::move(policy), with_memory(settings.gate), *this)) {
+    : settings_(settings), keeper_(settings.memory, this), watcher_(watcher), policy_name_(name) {
+  conduct(Conductor::make(name, std::move(policy), with_memory(settings.gate), *this), settings.gate);
   using std::filesystem::path;
   if (path(settings_.socket).parent_path() == path(default_socket()).parent_path()) own_folder();
   lock_ = lock_of(settings_.socket);
@@ -115,6 +112,13 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   watch(bell_.get());
   origin_ = 0;
   origin_ = now().ns;
+}
+
+// Where nobody ever has to leave, nothing does.
+void Daemon::conduct(std::unique_ptr<Conductor> conductor, const GateSettings& gate) {
+  conductor_ = std::move(conductor);
+  forms_ = conductor_->closes_gates() ? gate.forms : TakeForms::none;
+  drain_limit_ = gate.drain_limit;
 }
 
 GateSettings Daemon::with_memory(GateSettings gate) {
@@ -164,7 +168,7 @@ void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const
     client->permit(0);
     client->limit(std::nullopt);
   }
-  conductor_ = std::move(conductor);
+  conduct(std::move(conductor), gate);
   conductor_->begin(now());
   groups_.clear();
   for (auto& [socket, client] : clients_) opens(*client);
@@ -235,6 +239,7 @@ void Daemon::serve(const epoll_event* events, int count) {
 }
 
 void Daemon::opens(LiveClient& client) {
+  client.take(forms_, drain_limit_);
   std::optional<ClientId> id;
   if (client.group.empty()) {
     id = conductor_->opens(now(), client, client.introduction);

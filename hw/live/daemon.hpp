@@ -23,8 +23,6 @@ struct DaemonSettings {
   std::string group;  // its users may connect; empty: only root and the daemon's owner
   MemorySettings memory = {};
   bool held = false;  // whether clients wait for a new daemon when this one is gone
-  TakeForms forms = TakeForms::none;
-  bool other_policies = false;  // may follow: programs are made ready for those that close gates
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0
   std::FILE* log = nullptr;                       // one line per step (README.md); null: no log
   std::FILE* out = stdout;                        // one line per client that leaves; null: none
@@ -55,6 +53,8 @@ class Daemon : private Journal, private MoveJournal {
   // For playing several policies in turn. Closes all clients and introduces them to the new policy, with
   // their current introductions. InputError as above.
   void play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate);
+  // Programs that start from now on can take forms, whether or not this policy wants that.
+  void make_programs_ready_for_forms(bool ready) { ready_for_forms_ = ready; }
   // One pass over all clients, then a wait of at most `most`.
   void turn(Duration most);
   Time now() const;
@@ -92,6 +92,7 @@ class Daemon : private Journal, private MoveJournal {
   void opens(LiveClient& client);
   void closes(LiveClient& client);
   GateSettings with_memory(GateSettings gate);
+  void conduct(std::unique_ptr<Conductor> conductor, const GateSettings& gate);
   Time move_memory();  // when to look again
   void say_slice();
 
@@ -117,6 +118,9 @@ class Daemon : private Journal, private MoveJournal {
   std::map<std::string, std::uint32_t> numbers_;  // by name
   std::uint64_t programs_so_far_ = 0;
   bool polling_ = false;
+  TakeForms forms_ = TakeForms::none;  // that the policy wants
+  Duration drain_limit_;
+  bool ready_for_forms_ = false;
   std::int64_t origin_ = 0;
   std::uint64_t clients_so_far_ = 0;
   std::uint64_t unsaid_ = 0;  // lines dropped since the last one written

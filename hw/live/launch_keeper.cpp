@@ -279,12 +279,14 @@ bool LaunchKeeper::turn() {
       if (its->book == nullptr) continue;
       if (closed != leaving_) closed ? its->book->leave() : its->book->go_on();
       if (closed && !leaving_) GANGWAY_POINT("told-to-leave");
-      if (!closed && leaving_) GANGWAY_POINT("may-go-on");
       its->book->step();
       const std::uint64_t evictions = its->book->evictions(), ended = its->book->ended();
       evicted += evictions - std::exchange(its->evictions, evictions);
       under_way_.fetch_sub(ended - std::exchange(its->ended, ended));
     }
+    if (closed && !leaving_) departures_.told(monotonic_ns());
+    if (evicted > 0 && page != nullptr) departures_.left(*page, evicted, monotonic_ns());
+    if (!closed) departures_.go_on(monotonic_ns());
     leaving_ = closed;
   }
   if (evicted > 0 && page != nullptr) page->evictions.fetch_add(evicted);

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <utility>
 
+#include "hw/live/departures.hpp"
 #include "hw/live/gate.hpp"
 #include "hw/live/held_work.hpp"
 #include "hw/live/launch_book.hpp"
@@ -116,6 +117,7 @@ class LaunchKeeper {
   std::map<std::pair<std::uint64_t, std::uint64_t>, StreamId> ids_;
   std::map<StreamId, HeldWork::Kind> kinds_;
   StreamId streams_ = 0;
+  Departures departures_;
   bool leaving_ = false, has_thread_ = false;
   std::atomic<std::uint64_t> under_way_{0};
   std::atomic<std::uint32_t> alone_{0}, launching_{0};

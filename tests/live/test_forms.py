@@ -23,18 +23,22 @@ cp "$in" "$out"
 """
 
 
+def tools(folder, prepared=True):
+    """Environment of programs whose kernels are prepared by that assembler, in a cache of this folder."""
+    assembler = Path(folder) / "ptxas"
+    assembler.write_text(ASSEMBLER)
+    assembler.chmod(0o755)
+    more = {"GANGWAY_CACHE": str(Path(folder) / "cache"), "GANGWAY_PTXAS": str(assembler), "FORMS_PTX": str(PTX), "STANDIN_INTERPRET": "1"}
+    if prepared:
+        subprocess.run([GANGWAY, "prepare", PTX], env=dict(os.environ, **more), check=True, capture_output=True)
+    return more
+
+
 @unittest.skipUnless(STANDIN and CLIENT, "there is no stand-in driver")
 class FormsTest(unittest.TestCase):
     def begin(self, *options, prepared=True):
         daemon = Daemon(*options)
-        folder = Path(daemon.folder)
-        assembler = folder / "ptxas"
-        assembler.write_text(ASSEMBLER)
-        assembler.chmod(0o755)
-        self.more = {"GANGWAY_CACHE": str(folder / "cache"), "GANGWAY_PTXAS": str(assembler), "FORMS_PTX": str(PTX),
-                     "STANDIN_INTERPRET": "1"}
-        if prepared:
-            subprocess.run([GANGWAY, "prepare", PTX], env=dict(os.environ, **self.more), check=True, capture_output=True)
+        self.more = tools(daemon.folder, prepared)
         return daemon
 
     def native(self, *command):
