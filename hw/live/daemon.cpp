@@ -232,6 +232,7 @@ void Daemon::serve(const epoll_event* events, int count) {
     } else if (fd == bell_.get()) {
       std::uint64_t rings = 0;
       static_cast<void>(!read(fd, &rings, sizeof rings));
+      for (auto& [socket, client] : clients_) say_who_waits(*client);
     } else {
       serve_socket(fd);
     }
@@ -289,6 +290,7 @@ void Daemon::gone(int socket) {
   clients_.erase(found);
   closes(*client);
   keeper_.goes(*client);
+  say_who_waits(*client);
   if (watcher_ != nullptr) watcher_->left(*client);
   report(*client);
 }
@@ -305,6 +307,17 @@ void Daemon::say(const std::string& line) {
     fmt::print(settings_.out, "{} lines omitted, because nobody read them\n", lines);
   fmt::print(settings_.out, "{}\n", line);
   std::fflush(settings_.out);
+}
+
+void Daemon::say_who_waits(LiveClient& client) {
+  const std::optional<std::string> kernel = client.new_that_waits();
+  if (!kernel) return;
+  say(fmt::format(
+      "{} ({}): the kernel {} waits for later blocks of its grid, so it runs as it is from now on",
+      client.name(), client.process(), *kernel));
+  if (settings_.log == nullptr) return;
+  fmt::print(settings_.log, "{},waits {},{},{},{}\n", now().ns, *kernel, std::uint32_t{client.id.index},
+             client.name(), client.kernels_that_wait());
 }
 
 void Daemon::report(const LiveClient& client) {

@@ -95,6 +95,7 @@ class Daemon : private Journal, private MoveJournal {
   void conduct(std::unique_ptr<Conductor> conductor, const GateSettings& gate);
   Time move_memory();  // when to look again
   void say_slice();
+  void say_who_waits(LiveClient& client);
 
   DaemonSettings settings_;
   Keeper keeper_;

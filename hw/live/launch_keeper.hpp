@@ -92,10 +92,12 @@ class LaunchKeeper {
     std::unique_ptr<LaunchPort> port;
     std::unique_ptr<LaunchBook> book;        // null: without a port
     std::uint64_t evictions = 0, ended = 0;  // that have been counted
+    std::uint32_t that_wait = 0;             // likewise
   };
   static void* thread(void* self);
   [[noreturn]] void run();
   void rest(bool away, std::int64_t since);
+  void tell_who_waits(Context& its, ClientPage& page);
   std::shared_ptr<Context> book(std::uint64_t context);
   StreamId id(const StreamName& stream);
   LaunchIs look_at(StreamId stream, std::uint32_t number);

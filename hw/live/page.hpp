@@ -20,9 +20,10 @@ inline constexpr std::int32_t kMostPriority = 1000;
 inline constexpr std::uint32_t kMostInFlight = 64;  // largest limit in a permit
 inline constexpr std::uint32_t kMostAsked =
     4096;  // intercepted submissions that wait at once; one for each thread
-inline constexpr std::uint32_t kBuckets = 24;       // bucket b: [2^b, 2^(b+1)) ns
-inline constexpr std::uint32_t kJobs = 16384;       // the latest ones, whose times are kept
-inline constexpr std::uint32_t kReleases = 1024;    // announced ahead
+inline constexpr std::uint32_t kBuckets = 24;     // bucket b: [2^b, 2^(b+1)) ns
+inline constexpr std::uint32_t kJobs = 16384;     // the latest ones, whose times are kept
+inline constexpr std::uint32_t kReleases = 1024;  // announced ahead
+inline constexpr std::uint32_t kLongestKernel = 128;
 inline constexpr std::uint32_t kDepartures = 1024;  // the latest ones, whose times are kept
 
 // When jobs may begin, unless the program decides. Jobs are counted as on the client page.
@@ -121,6 +122,9 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint32_t> kernels_with_forms, kernels_without;
   std::atomic<std::uint64_t> formed, evictions;
   std::atomic<std::uint64_t> departures;  // so far
+  // Kernels that turned out to wait for later blocks of their grid, and the latest one's name.
+  std::atomic<std::uint32_t> kernels_that_wait;
+  std::atomic<char> that_waits[kLongestKernel];
   // One more than the epoch of the permit under which the gate is closed and nothing of the client runs:
   // what is outstanding waits behind kernels that have left.
   std::atomic<std::uint64_t> gone;

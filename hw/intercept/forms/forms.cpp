@@ -144,7 +144,7 @@ bool Forms::begins(FormedKernel& kernel, const live::StreamName& stream) {
 bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::StreamName& stream) {
   tell_page();
   const TakeForms take = taken();
-  if (take != TakeForms::all && take != TakeForms::worth) return false;
+  if ((take != TakeForms::all && take != TakeForms::worth) || kernel.waits.load()) return false;
   if (take == TakeForms::worth && !kernel.times.worth(blocks(call), evictions())) return false;
   const std::uint64_t context = driver_.current_context();
   const std::uint64_t its = stream.context != 0 ? stream.context : driver_.context(stream);
@@ -156,7 +156,7 @@ bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::Str
                                    : 0;
   if (loops && most == 0) return false;
   if (uses_.needs_much_local(form.function)) return false;
-  auto formed = FormedLaunch::of(call, handle(stream), form.function, kernel.kernel, form.form, most);
+  auto formed = FormedLaunch::of(call, handle(stream), kernel, form, most);
   if (formed == nullptr) return false;
   const bool measured = take == TakeForms::worth && begins(kernel, stream);
   const bool launched = keeper_.launch(context, stream, std::move(formed));
