@@ -112,6 +112,8 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   watch(bell_.get());
   origin_ = 0;
   origin_ = now().ns;
+  if (!settings_.wanted.empty())
+    preparation_.emplace(settings_.wanted, [this](const std::string& line) { say(line); });
 }
 
 // Where nobody ever has to leave, nothing does.
@@ -176,6 +178,7 @@ void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const
 
 void Daemon::turn(Duration most) {
   const Time time = now();
+  if (preparation_) preparation_->look(time);
   const Time moves = move_memory();
   const Time next = std::min(conductor_->step(time), moves);
   const bool poll = next <= time || conductor_->alert();

@@ -8,9 +8,11 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "hw/live/background_preparation.hpp"
 #include "hw/live/client.hpp"
 #include "hw/live/client_group.hpp"
 #include "hw/live/conductor.hpp"
@@ -20,7 +22,8 @@ namespace gangway::live {
 struct DaemonSettings {
   std::string socket;  // its folder is created, with mode 0700, if missing
   GateSettings gate;
-  std::string group;  // its users may connect; empty: only root and the daemon's owner
+  std::string group;        // its users may connect; empty: only root and the daemon's owner
+  std::string wanted = {};  // folder of modules to prepare in the background; empty: nobody does
   MemorySettings memory = {};
   bool held = false;  // whether clients wait for a new daemon when this one is gone
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0
@@ -103,6 +106,7 @@ class Daemon : private Journal, private MoveJournal {
   Watcher* watcher_;
   std::string policy_name_;
   std::unique_ptr<Conductor> conductor_;
+  std::optional<BackgroundPreparation> preparation_;
   Descriptor lock_, listener_, events_, bell_;
   struct Stranger {
     Descriptor socket;

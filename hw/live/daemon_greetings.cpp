@@ -112,6 +112,7 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.accepted = 1;
   welcome.program = ++programs_so_far_;
   welcome.forms = ready_for_forms_ || forms_ != TakeForms::none ? 1 : 0;
+  welcome.notes = settings_.wanted.empty() ? 0 : 1;
   welcome.daemon = origin_;
   welcome.managed = settings_.memory.managed ? 1 : 0;
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);

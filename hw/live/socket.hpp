@@ -33,6 +33,7 @@ struct Welcome {
   std::uint32_t accepted = 0;
   std::uint32_t held = 0;   // whether clients wait for another daemon when this one is gone
   std::uint32_t forms = 0;  // to a program: its kernels may have to take forms
+  std::uint32_t notes = 0;  // likewise: it notes modules that nobody has prepared
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
   std::uint32_t managed = 0;  // to a program: the memory of its processes can leave the device
