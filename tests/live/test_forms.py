@@ -9,7 +9,7 @@ import time
 import unittest
 from pathlib import Path
 
-from live_daemon import GANGWAY, STANDIN, Daemon, finish
+from live_daemon import GANGWAY, LIMIT, STANDIN, Daemon, finish
 
 CLIENT = os.environ.get("GANGWAY_FORMS_CLIENT", "")
 POINTS = os.environ.get("GANGWAY_POINTS", "")
@@ -61,8 +61,8 @@ class FormsTest(unittest.TestCase):
         done = daemon.folder + "/done"
         program = daemon.start(CLIENT, *command, options=["--name", "program"], **self.more)
         urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", *priority], **self.more, **more)
-        seen = self.client(daemon, "program")
-        while program.poll() is None:
+        seen, limit = self.client(daemon, "program"), time.monotonic() + LIMIT
+        while program.poll() is None and time.monotonic() < limit:
             seen = next((c for c in daemon.status()["clients"] if c["name"] == "program"), seen)
             time.sleep(0.02)
         result = finish(program)
