@@ -1,7 +1,11 @@
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <ctime>
 #include <memory>
 #include <thread>
@@ -51,6 +55,25 @@ std::uint64_t bytes_option(const std::string& text) {
   return static_cast<std::uint64_t>(bytes.count);
 }
 
+// In the background: when nobody else needs the core or the disk, and not without who started it.
+void step_back() {
+  setpriority(PRIO_PROCESS, 0, 19);
+  syscall(SYS_ioprio_set, 1, 0, 3 << 13);  // of this process: when the disk is idle
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+int run_wanted(transform::PrepareSettings& settings, bool background) {
+  if (background) step_back();
+  const transform::PrepareReport report = transform::prepare_wanted(settings, catch_interrupts());
+  for (const std::string& note : report.notes) say(note);
+  if (report.interrupted) return 130;
+  if (report.modules == 0)
+    fmt::print("nothing to do: no program missed a module\n");
+  else
+    fmt::print("{}", transform::to_text(report, settings));
+  return 0;
+}
+
 int run(transform::PrepareSettings& settings) {
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const transform::PrepareReport report =
@@ -73,7 +96,7 @@ void add_prepare(CLI::App& app, int& code) {
   struct Arguments {
     transform::PrepareSettings settings;
     std::string gpu = transform::kUsualGpu.name(), limit = "2 GiB";
-    bool list = false, clear = false;
+    bool list = false, clear = false, wanted = false, background = false;
   };
   auto arguments = std::make_shared<Arguments>();
   transform::PrepareSettings& settings = arguments->settings;
@@ -91,13 +114,23 @@ void add_prepare(CLI::App& app, int& code) {
   CLI::Option* list = sub->add_flag("--list", arguments->list, "list prepared modules");
   CLI::Option* clear = sub->add_flag("--clear", arguments->clear, "remove all prepared modules");
   list->excludes(clear);
+  CLI::Option* wanted = sub->add_flag("--wanted", arguments->wanted,
+                                      "prepare what programs loaded and did not find (serve --prepare)");
+  wanted->excludes(list)->excludes(clear);
+  sub->add_flag("--background", arguments->background, "at the lowest priority, and until its parent ends")
+      ->needs(wanted);
   sub->callback([arguments, &code] {
     transform::PrepareSettings& chosen = arguments->settings;
     code = 0;
-    if (arguments->list || arguments->clear) {
+    chosen.most_bytes = bytes_option(arguments->limit);
+    if (arguments->list || arguments->clear || arguments->wanted) {
       if (!chosen.files.empty())
         throw InputError({"prepare", 0}, "files", quote(chosen.files.front()),
-                         "none beside --list and --clear");
+                         "none beside --list, --clear and --wanted");
+      if (arguments->wanted) {
+        code = run_wanted(chosen, arguments->background);
+        return;
+      }
       if (arguments->list) return list_entries();
       fmt::print("{} modules removed\n", transform::KernelCache(transform::cache_folder(), say).clear());
       return;
@@ -106,7 +139,6 @@ void add_prepare(CLI::App& app, int& code) {
       throw InputError({"prepare", 0}, "files", "none",
                        "a program or module (--list shows prepared modules)");
     chosen.gpu = transform::gpu_option(arguments->gpu);
-    chosen.most_bytes = bytes_option(arguments->limit);
     code = run(chosen);
   });
 }

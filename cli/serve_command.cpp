@@ -16,6 +16,8 @@
 #include "hw/live/daemon.hpp"
 #include "hw/live/memory/pinnable_memory.hpp"
 #include "hw/live/runtime_folder.hpp"
+#include "hw/transform/cache/cache_folder.hpp"
+#include "hw/transform/cache/wanted.hpp"
 
 namespace gangway {
 namespace {
@@ -29,8 +31,8 @@ struct Arguments {
   std::int64_t channels = 0;
   std::string drain_limit, linger, log, group;
   std::vector<std::string> priorities;
-  bool overlap = false, held = false;
-  std::optional<live::TakeForms> forms;
+  bool overlap = false, held = false, prepare = false;
+  std::optional<TakeForms> forms;
   std::string memory = "native", capacity, host_memory;
 };
 
@@ -105,9 +107,12 @@ int serve(const Arguments& arguments) {
   const std::shared_ptr<Policy> policy = entry.make(values);
   settings.memory.managed = arguments.memory == "managed" || policy->needs().has(Capability::memory);
   // A kernel that has left waits in its stream, where a move of memory would wait for it.
-  if (settings.memory.managed && arguments.forms && *arguments.forms != live::TakeForms::none)
+  if (settings.memory.managed && arguments.forms && *arguments.forms != TakeForms::none)
     throw InputError({"--forms", 0}, "forms", "kernels that leave, with managed memory", "none");
-  settings.forms = arguments.forms.value_or(live::TakeForms::none);
+  settings.gate.forms = arguments.forms.value_or(TakeForms::none);
+  if (arguments.prepare && settings.gate.forms == TakeForms::none)
+    throw InputError({"--prepare", 0}, "forms", "none", "--forms worth, or all");
+  if (arguments.prepare) settings.wanted = transform::wanted_folder(transform::cache_folder());
   settings.memory.host = arguments.host_memory.empty() ? live::host_memory_to_pin()
                                                        : bytes_of("--host-memory", arguments.host_memory);
   if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);
@@ -178,12 +183,14 @@ void add_serve(CLI::App& app, int& code) {
   sub->add_option("--forms", arguments->forms,
                   "which launches of prepared kernels take a form that can leave early: none (default), "
                   "those that are worth it, or all")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, live::TakeForms>{{"none", live::TakeForms::none},
-                                                                         {"worth", live::TakeForms::worth},
-                                                                         {"all", live::TakeForms::all}},
-                                  CLI::ignore_case))
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, TakeForms>{
+              {"none", TakeForms::none}, {"worth", TakeForms::worth}, {"all", TakeForms::all}},
+          CLI::ignore_case))
       ->type_name("{none,worth,all}");
+  sub->add_flag(
+      "--prepare", arguments->prepare,
+      "prepare modules that programs loaded and did not find, in the background, for their next start");
   sub->add_flag("--held", arguments->held,
                 "if the daemon ends, its clients wait for a new one instead of continuing unscheduled");
   sub->add_option("--log", arguments->log, "CSV file for every step")->type_name(value_type::kFile);

@@ -107,6 +107,8 @@ void print_prometheus(const Json& status) {
       {"launches_in_forms_total", "counter", "Launches of kernels that can leave before their end.",
        "launches_in_forms", 1},
       {"evictions_total", "counter", "Kernels that left before their end.", "evictions", 1},
+      {"kernels_that_wait", "gauge", "Kernels that run as they are, because they waited for later blocks.",
+       "kernels_that_wait", 1},
       {"kernels_with_forms", "gauge", "Kernels of prepared modules that can leave.", "kernels_with_forms", 1},
       {"kernels_without_forms", "gauge", "Kernels of prepared modules that cannot.", "kernels_without_forms",
        1},

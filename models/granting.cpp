@@ -7,6 +7,11 @@ GrantOf read_of(const Field& field) {
   return field.one_of({"kernel", "job"}) == "job" ? GrantOf::job : GrantOf::kernel;
 }
 
+TakeForms forms_of(const Field& field) {
+  const std::string& name = field.one_of({"none", "worth", "all"});
+  return name == "none" ? TakeForms::none : name == "worth" ? TakeForms::worth : TakeForms::all;
+}
+
 constexpr Duration kLongestIdle{100'000'000'000};
 
 }  // namespace
@@ -30,6 +35,10 @@ Granting read_granting(const Field& field) {
   if (auto overlap = m.maybe("overlap")) {
     if (granting.of == GrantOf::kernel) overlap->fail("no overlap, which needs grants of whole jobs");
     granting.overlap = overlap->boolean();
+  }
+  if (auto forms = m.maybe("forms")) {
+    if (granting.of == GrantOf::kernel) forms->fail("no forms, which need grants of whole jobs");
+    granting.forms = forms_of(*forms);
   }
   m.finish();
   return granting;

@@ -35,6 +35,12 @@ std::optional<KernelState> state_after(const Record& record, KernelState before)
       return KernelState::running;
     case Mark::evict_ordered:
       return KernelState::toevict;
+    case Mark::told_to_leave:
+      return KernelState::toevict;
+    case Mark::kernels_left:
+      return KernelState::ready;
+    case Mark::kernels_go_on:
+      return KernelState::running;
     case Mark::left:
       return record.why == Why::completed ? KernelState::done : KernelState::ready;
     default:

@@ -52,6 +52,12 @@ std::string name_of(Mark mark) {
       return "holds memory";
     case Mark::merged:
       return "merged";
+    case Mark::told_to_leave:
+      return "told to leave";
+    case Mark::kernels_left:
+      return "kernels left";
+    case Mark::kernels_go_on:
+      return "kernels go on";
     case Mark::decided:
       return "decided";
     case Mark::ended:

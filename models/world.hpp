@@ -40,6 +40,8 @@ struct WorldSetup {
   WatchedRun* watch = nullptr;         // is told of each policy call; may be null
   Granting granting = {};
   Placing placing = Placing::fixed;  // of recorded clients
+  // Some policy of the experiment takes forms, so programs are started able to.
+  bool takes_forms = false;
 };
 
 class World {

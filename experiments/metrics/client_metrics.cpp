@@ -54,6 +54,13 @@ ClientValue of_slices(double SliceUse::*member) {
   };
 }
 
+Cell kernel_evictions(const ClientSample& sample) {
+  std::vector<double> values;
+  for (const std::vector<double>& replication : sample.kernel_evictions)
+    values.push_back(replication[sample.client]);
+  return mean_of(values);
+}
+
 }  // namespace
 
 // clang-format off
@@ -102,7 +109,11 @@ std::list<ClientMetric> Metrics<ClientMetric>::usual() {
        of_slices(&SliceUse::share), {}, "", has_slices},
       {{.name = "slices_in_a_row", .label = "slices in a row", .unit = MetricUnit::count,
         .meaning = "Mean number of these in a row before another client's; likewise."},
-       of_slices(&SliceUse::in_a_row), {}, "", has_slices}};
+       of_slices(&SliceUse::in_a_row), {}, "", has_slices},
+      {{.name = "kernel_evictions", .label = "evictions inside kernels", .unit = MetricUnit::count,
+        .meaning = "Kernels of its program that left before their end, per run; only in the world live, if some policy takes forms.",
+        .heading = "kernels evicted"},
+       kernel_evictions, {}, "", [](const ClientSample& s) { return !s.kernel_evictions.front().empty(); }}};
 }
 // clang-format on
 

@@ -30,6 +30,7 @@ struct ClientSample {
   const std::vector<ReplicationMetrics>& replications;
   const ResponsePercentiles& responses;              // of its jobs; empty if it starved
   const std::vector<std::vector<SliceUse>>& slices;  // by replication and client; empty if not counted
+  const std::vector<std::vector<double>>& kernel_evictions;  // likewise
 
   bool starved() const;  // in any replication
 };

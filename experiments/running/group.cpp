@@ -112,6 +112,7 @@ void Group::add(const UnitResult& replication) {
 void Group::take(const UnitResult& replication, const ResponseTimes& all) {
   replications_.push_back(replication.metrics);
   slices_.push_back(replication.slices);
+  kernel_evictions_.push_back(replication.kernel_evictions);
   if (!replication.services.empty()) services_.push_back(replication.services);
   if (replication.switching) switching_.push_back(*replication.switching);
   evictions_.resize(replication.evictions_by_gpu.size());
@@ -143,10 +144,10 @@ Row Group::summary_row(const PointSample& sample) const {
 
 Row Group::client_row(std::size_t client) const {
   const ResponsePercentiles none;
-  ClientSample sample{client, replications_, responses_[client], slices_};
+  ClientSample sample{client, replications_, responses_[client], slices_, kernel_evictions_};
   Row row;
   if (sample.starved())
-    add_metrics(row, ClientSample{client, replications_, none, slices_});
+    add_metrics(row, ClientSample{client, replications_, none, slices_, kernel_evictions_});
   else
     add_metrics(row, sample);
   return row;

@@ -56,6 +56,7 @@ class Group {
   std::vector<std::pair<std::string, std::vector<Row>>> each_service_;
   std::vector<ReplicationMetrics> replications_;
   std::vector<std::vector<SliceUse>> slices_;          // by replication and client
+  std::vector<std::vector<double>> kernel_evictions_;  // likewise
   std::vector<std::vector<ServiceMetrics>> services_;  // likewise; empty where they are not counted
   ResponsePercentiles all_responses_;
   std::vector<ResponsePercentiles> responses_;  // by client

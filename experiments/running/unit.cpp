@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/metrics/departure_meter.hpp"
 #include "models/random.hpp"
 #include "models/run/job_book.hpp"
 #include "models/run/policy_watch.hpp"
@@ -77,11 +78,13 @@ class StoppableSink : public TraceSink {
       : next_(next), switching_(switching), stop_(stop) {}
   void also(TraceSink* sink) { also_ = sink; }
   void count(SliceMeter* slices) { slices_ = slices; }
+  void count(DepartureMeter* departures) { departures_ = departures; }
   void record(const Record& record) override {
     if (stopped()) throw Stopped{};
     next_.record(record);
     switching_.record(record);
     if (slices_ != nullptr) slices_->record(record);
+    if (departures_ != nullptr) departures_->record(record);
     if (also_ != nullptr) also_->record(record);
   }
   void blocks(const BlockSpan& span) override {
@@ -102,6 +105,7 @@ class StoppableSink : public TraceSink {
   Lateness lateness_;
   TraceSink* also_ = nullptr;
   SliceMeter* slices_ = nullptr;
+  DepartureMeter* departures_ = nullptr;
   const std::atomic<bool>& stop_;
 };
 
@@ -143,7 +147,8 @@ struct Stage {
               experiment.by_block,
               &watch,
               policy.granting,
-              policy.placing},
+              policy.placing,
+              experiment.takes_forms},
         world(entry.make(setup)) {}
 
   std::vector<Duration> between_finishes_alone() const {
@@ -230,6 +235,9 @@ std::optional<UnitResult> play(const Experiment& experiment, const Point& point,
   StoppableSink records(run_meter, switching, stop);
   SliceMeter slices(stage.workload.clients.size());
   if (experiment.counts_slices) records.count(&slices);
+  DepartureMeter departures(stage.workload.clients.size());
+  const bool leaving = experiment.takes_forms && world.programs;
+  if (leaving) records.count(&departures);
   UnitResult result;
   if (experiment.counts_evictions_by_gpu) result.evictions_by_gpu.resize(static_cast<std::size_t>(gpus));
   const std::uint32_t permutations = permutation_count(experiment, stage.point);
@@ -253,6 +261,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const Point& point,
   result.metrics = meter.metrics();
   result.responses = meter.responses();
   if (experiment.counts_slices) result.slices = slices.use();
+  if (leaving) result.kernel_evictions = departures.per_run(permutations);
   if (counted != nullptr) result.services = counted->metrics();
   result.switching = switching.share();
   result.job_rows = rows.take();

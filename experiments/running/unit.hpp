@@ -21,6 +21,7 @@ struct UnitResult {
   ReplicationMetrics metrics;
   std::vector<ResponseTimes> responses;  // by client
   std::vector<SliceUse> slices;          // by client, if counted
+  std::vector<double> kernel_evictions;  // likewise: inside kernels, per run
   std::vector<ServiceMetrics> services;  // likewise
   std::optional<double> switching;       // share of time; none if no policy launched anything
   std::vector<double> evictions_by_gpu;  // per run, if counted

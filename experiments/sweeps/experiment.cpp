@@ -243,6 +243,7 @@ Experiment interpret(const Node& root) {
       if (needs.has(Capability::memory)) experiment.counts_slices = true;
       if (needs.has(Capability::evict) && point.device_of(policy).gpus > 1)
         experiment.counts_evictions_by_gpu = true;
+      if (policy.granting.forms.value_or(TakeForms::none) != TakeForms::none) experiment.takes_forms = true;
     }
   });
   if (services) experiment.counts_services = services->boolean();

@@ -27,6 +27,7 @@ struct Experiment {
   bool counts_slices = false;            // per client: some policy moves their memory
   bool counts_evictions_by_gpu = false;  // some policy evicts on several GPUs
   bool counts_services = false;          // some client is a service, or the file requests it
+  bool takes_forms = false;              // some policy's grants have kernels take forms
   std::optional<Duration> horizon;
   Duration watchdog{10'000'000'000};  // for real-time worlds
   std::vector<PublishedValue> published;

@@ -1,4 +1,5 @@
-// A trace's tracks of kernel states: for each client that a policy manages, which state its kernel is in.
+// A trace's tracks of kernel states: for each client that a policy manages, which state its kernel is in;
+// of programs that run as they are, from when their kernels were told to leave until they go on and end.
 #pragma once
 
 #include <functional>
@@ -24,6 +25,7 @@ class StateTracks {
     Record since;
     bool named = false;
     bool native = false;  // or recorded: its kernels have no states of the mechanism
+    bool leaves = false;  // a program whose kernels have left before their end
   };
   void enter(Track& track, KernelState state, const Record& record);
   void close(Track& track, Time now);

@@ -93,7 +93,10 @@ void Timeline::draw(const Record& r) {
       queues_known_ = true;
       return count(r, 1, 0);
     case Mark::held:
-      return;
+    case Mark::told_to_leave:
+    case Mark::kernels_left:
+    case Mark::kernels_go_on:
+      return;  // of the kernel states
     case Mark::dequeued:
       if (!r.copy) count(r, -1, 0);
       return;

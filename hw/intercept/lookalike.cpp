@@ -129,7 +129,7 @@ struct Submits<I, K, Thread, CUresult(A...)> {
         if (first) forms->first_launch(function, kernel.get());
         return submit(as_it_is);
       }
-      if (kernel == nullptr) return submit(as_it_is);
+      if (kernel == nullptr || forms->taken() == TakeForms::none) return submit(as_it_is);
       if constexpr (can_take_forms<A...>) {
         keeper()->let_others_be_alone();
         return submit([&](const Pass& pass) {

@@ -192,6 +192,26 @@ std::optional<LiveClient::JobTimes> LiveClient::job(std::uint64_t number) const 
   return times;
 }
 
+std::optional<LiveClient::DepartureTimes> LiveClient::departure(std::uint64_t number) const {
+  const DepartureSlot& slot = page_->departure[number % kDepartures];
+  if (slot.number.load() != number + 1) return std::nullopt;
+  const DepartureTimes times{slot.told.load(), slot.left.load(), slot.again.load(), slot.kernels.load()};
+  if (slot.number.load() != number + 1) return std::nullopt;
+  return times;
+}
+
+std::optional<std::string> LiveClient::new_that_waits() {
+  const std::uint32_t all = kernels_that_wait();
+  if (std::exchange(that_wait_, all) == all) return std::nullopt;
+  std::string name;
+  for (const std::atomic<char>& letter : page_->that_waits) {
+    const char read = letter.load();
+    if (read <= ' ' || read > '~' || read == ',') break;
+    name += read;
+  }
+  return name;
+}
+
 void LiveClient::ask() {
   const std::uint64_t one = 1;
   static_cast<void>(!write(own_bell_.get(), &one, sizeof one));

@@ -87,6 +87,23 @@ class LiveClient : public Port, public KeptClient {
   };
   std::optional<JobTimes> job(std::uint64_t number) const;
 
+  // When kernels left before their end, and went on; all in ns of CLOCK_MONOTONIC.
+  struct DepartureTimes {
+    std::int64_t told = 0, left = 0, again = 0;  // again 0: not yet
+    std::uint64_t kernels = 0;
+  };
+  std::uint64_t departures() const { return page_->departures.load(); }  // so far
+  std::optional<DepartureTimes> departure(std::uint64_t number) const;   // none if it was too long ago
+
+  // Kernels that turned out to wait for later blocks of their grid; and the latest one's name, if some have
+  // since the last question.
+  std::uint32_t kernels_that_wait() const { return page_->kernels_that_wait.load(); }
+  std::optional<std::string> new_that_waits();
+
+  void take(TakeForms forms, Duration drain_limit) {
+    permit_->forms.store(static_cast<std::uint32_t>(forms));
+    permit_->drain_limit.store(drain_limit.ns);
+  }
   void polled(bool polled) { permit_->polled.store(polled ? 1 : 0); }
 
   int socket() const { return socket_.get(); }
@@ -107,6 +124,7 @@ class LiveClient : public Port, public KeptClient {
   std::string name_;
   int daemon_bell_;
   Keeper* keeper_ = nullptr;
+  std::uint32_t that_wait_ = 0;  // that were told
   SharedPage<PermitPage> permit_{SharedPage<PermitPage>::Writer::daemon};
   SharedPage<ClientPage> page_;
 };

@@ -12,6 +12,7 @@
 #include "models/policy.hpp"
 #include "models/run/grants.hpp"
 #include "models/run/refusing_orders.hpp"
+#include "models/take_forms.hpp"
 
 namespace gangway::live {
 
@@ -70,6 +71,7 @@ struct GateSettings {
   std::optional<std::int64_t> channels = {};  // limit for all clients together
   bool overlap = false;          // the next owner starts when the gate is closed, not when all work is over
   MemoryDesk* memory = nullptr;  // none: clients' memory stays where it is
+  TakeForms forms = TakeForms::none;  // which launches can leave before their end
 };
 
 // Journal entries. `value` is in ns unless stated.

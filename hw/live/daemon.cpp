@@ -94,11 +94,8 @@ Descriptor listen_at(const std::string& path, const std::string& group) {
 
 Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
                Watcher* watcher)
-    : settings_(settings),
-      keeper_(settings.memory, this),
-      watcher_(watcher),
-      policy_name_(name),
-      conductor_(Conductor::make(name, std::move(policy), with_memory(settings.gate), *this)) {
+    : settings_(settings), keeper_(settings.memory, this), watcher_(watcher), policy_name_(name) {
+  conduct(Conductor::make(name, std::move(policy), with_memory(settings.gate), *this), settings.gate);
   using std::filesystem::path;
   if (path(settings_.socket).parent_path() == path(default_socket()).parent_path()) own_folder();
   lock_ = lock_of(settings_.socket);
@@ -115,6 +112,15 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   watch(bell_.get());
   origin_ = 0;
   origin_ = now().ns;
+  if (!settings_.wanted.empty())
+    preparation_.emplace(settings_.wanted, [this](const std::string& line) { say(line); });
+}
+
+// Where nobody ever has to leave, nothing does.
+void Daemon::conduct(std::unique_ptr<Conductor> conductor, const GateSettings& gate) {
+  conductor_ = std::move(conductor);
+  forms_ = conductor_->closes_gates() ? gate.forms : TakeForms::none;
+  drain_limit_ = gate.drain_limit;
 }
 
 GateSettings Daemon::with_memory(GateSettings gate) {
@@ -164,7 +170,7 @@ void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const
     client->permit(0);
     client->limit(std::nullopt);
   }
-  conductor_ = std::move(conductor);
+  conduct(std::move(conductor), gate);
   conductor_->begin(now());
   groups_.clear();
   for (auto& [socket, client] : clients_) opens(*client);
@@ -172,6 +178,7 @@ void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const
 
 void Daemon::turn(Duration most) {
   const Time time = now();
+  if (preparation_) preparation_->look(time);
   const Time moves = move_memory();
   const Time next = std::min(conductor_->step(time), moves);
   const bool poll = next <= time || conductor_->alert();
@@ -228,6 +235,7 @@ void Daemon::serve(const epoll_event* events, int count) {
     } else if (fd == bell_.get()) {
       std::uint64_t rings = 0;
       static_cast<void>(!read(fd, &rings, sizeof rings));
+      for (auto& [socket, client] : clients_) say_who_waits(*client);
     } else {
       serve_socket(fd);
     }
@@ -235,6 +243,7 @@ void Daemon::serve(const epoll_event* events, int count) {
 }
 
 void Daemon::opens(LiveClient& client) {
+  client.take(forms_, drain_limit_);
   std::optional<ClientId> id;
   if (client.group.empty()) {
     id = conductor_->opens(now(), client, client.introduction);
@@ -284,6 +293,7 @@ void Daemon::gone(int socket) {
   clients_.erase(found);
   closes(*client);
   keeper_.goes(*client);
+  say_who_waits(*client);
   if (watcher_ != nullptr) watcher_->left(*client);
   report(*client);
 }
@@ -300,6 +310,17 @@ void Daemon::say(const std::string& line) {
     fmt::print(settings_.out, "{} lines omitted, because nobody read them\n", lines);
   fmt::print(settings_.out, "{}\n", line);
   std::fflush(settings_.out);
+}
+
+void Daemon::say_who_waits(LiveClient& client) {
+  const std::optional<std::string> kernel = client.new_that_waits();
+  if (!kernel) return;
+  say(fmt::format(
+      "{} ({}): the kernel {} waits for later blocks of its grid, so it runs as it is from now on",
+      client.name(), client.process(), *kernel));
+  if (settings_.log == nullptr) return;
+  fmt::print(settings_.log, "{},waits {},{},{},{}\n", now().ns, *kernel, std::uint32_t{client.id.index},
+             client.name(), client.kernels_that_wait());
 }
 
 void Daemon::report(const LiveClient& client) {

@@ -8,9 +8,11 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "hw/live/background_preparation.hpp"
 #include "hw/live/client.hpp"
 #include "hw/live/client_group.hpp"
 #include "hw/live/conductor.hpp"
@@ -20,11 +22,10 @@ namespace gangway::live {
 struct DaemonSettings {
   std::string socket;  // its folder is created, with mode 0700, if missing
   GateSettings gate;
-  std::string group;  // its users may connect; empty: only root and the daemon's owner
+  std::string group;        // its users may connect; empty: only root and the daemon's owner
+  std::string wanted = {};  // folder of modules to prepare in the background; empty: nobody does
   MemorySettings memory = {};
   bool held = false;  // whether clients wait for a new daemon when this one is gone
-  TakeForms forms = TakeForms::none;
-  bool other_policies = false;  // may follow: programs are made ready for those that close gates
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0
   std::FILE* log = nullptr;                       // one line per step (README.md); null: no log
   std::FILE* out = stdout;                        // one line per client that leaves; null: none
@@ -55,6 +56,8 @@ class Daemon : private Journal, private MoveJournal {
   // For playing several policies in turn. Closes all clients and introduces them to the new policy, with
   // their current introductions. InputError as above.
   void play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate);
+  // Programs that start from now on can take forms, whether or not this policy wants that.
+  void make_programs_ready_for_forms(bool ready) { ready_for_forms_ = ready; }
   // One pass over all clients, then a wait of at most `most`.
   void turn(Duration most);
   Time now() const;
@@ -92,8 +95,10 @@ class Daemon : private Journal, private MoveJournal {
   void opens(LiveClient& client);
   void closes(LiveClient& client);
   GateSettings with_memory(GateSettings gate);
+  void conduct(std::unique_ptr<Conductor> conductor, const GateSettings& gate);
   Time move_memory();  // when to look again
   void say_slice();
+  void say_who_waits(LiveClient& client);
 
   DaemonSettings settings_;
   Keeper keeper_;
@@ -101,6 +106,7 @@ class Daemon : private Journal, private MoveJournal {
   Watcher* watcher_;
   std::string policy_name_;
   std::unique_ptr<Conductor> conductor_;
+  std::optional<BackgroundPreparation> preparation_;
   Descriptor lock_, listener_, events_, bell_;
   struct Stranger {
     Descriptor socket;
@@ -117,6 +123,9 @@ class Daemon : private Journal, private MoveJournal {
   std::map<std::string, std::uint32_t> numbers_;  // by name
   std::uint64_t programs_so_far_ = 0;
   bool polling_ = false;
+  TakeForms forms_ = TakeForms::none;  // that the policy wants
+  Duration drain_limit_;
+  bool ready_for_forms_ = false;
   std::int64_t origin_ = 0;
   std::uint64_t clients_so_far_ = 0;
   std::uint64_t unsaid_ = 0;  // lines dropped since the last one written

@@ -111,8 +111,8 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.version = kVersion;
   welcome.accepted = 1;
   welcome.program = ++programs_so_far_;
-  welcome.forms = static_cast<std::uint32_t>(
-      conductor_->closes_gates() || settings_.other_policies ? settings_.forms : TakeForms::none);
+  welcome.forms = ready_for_forms_ || forms_ != TakeForms::none ? 1 : 0;
+  welcome.notes = settings_.wanted.empty() ? 0 : 1;
   welcome.daemon = origin_;
   welcome.managed = settings_.memory.managed ? 1 : 0;
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);

@@ -78,9 +78,10 @@ void show_only(unsigned gpu) {
 }
 
 // Streams that are held take up the device's queues, of which there are 8 unless it is told otherwise.
-void take_forms(TakeForms forms) {
-  setenv("GANGWAY_FORMS", forms == TakeForms::none ? "" : forms == TakeForms::all ? "all" : "worth", 1);
-  if (forms != TakeForms::none) setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+void make_ready_for_forms(bool wanted, bool notes) {
+  setenv("GANGWAY_WANTED", notes ? "1" : "", 1);
+  setenv("GANGWAY_FORMS", wanted ? "1" : "", 1);
+  if (wanted) setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 }
 
 }  // namespace
@@ -127,7 +128,7 @@ int execute(const ExecSettings& settings) {
   else
     unsetenv("GANGWAY_MEMORY");
   setenv("GANGWAY_PROGRAM", std::to_string(welcome.program).c_str(), 1);
-  take_forms(static_cast<TakeForms>(welcome.forms));
+  make_ready_for_forms(welcome.forms != 0, welcome.notes != 0);
   setenv("GANGWAY_DAEMON", std::to_string(welcome.daemon).c_str(), 1);
   std::fflush(nullptr);
   int refused = 0;

@@ -16,6 +16,11 @@ bool reached(std::uint32_t count, std::uint32_t number) {
 bool LaunchBook::launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream) {
   const std::lock_guard lock(mutex_);
   Stream& its = streams_[stream];
+  while (reserve_.size() < kReserve) {
+    const std::optional<Word> taken = port_.take();
+    if (!taken) return false;
+    reserve_.push_back(*taken);
+  }
   if (!its.spare) its.spare = port_.take();
   const std::optional<Word> word = its.spare ? port_.take() : std::nullopt;
   if (!word) return false;
@@ -39,8 +44,11 @@ void LaunchBook::raise(Stream& stream) {
   std::vector<Word> words;
   for (Entry& entry : stream.entries) {
     if (entry.flagged || (entry.state != State::submitted && entry.state != State::again)) continue;
+    if (entry.launch->known_to_wait()) continue;
     entry.flagged = true;
-    words.push_back(entry.state == State::again ? *stream.spare : entry.word);
+    entry.stays = 0;
+    entry.looked = port_.now();
+    words.push_back(word_on_device(stream, entry));
   }
   if (!words.empty()) port_.flag(words, true);
 }
@@ -103,16 +111,23 @@ bool LaunchBook::may_go(std::uint64_t name, Stream& stream) {
 bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   Entry& entry = stream.entries.front();
   bool over = false;
+  std::optional<std::uint32_t> seen;
+  if (entry.looks) {
+    seen = port_.looked(word_on_device(stream, entry));
+    if (!seen) return false;
+    entry.looks = false;
+  }
   if (entry.state == State::submitted && reached(port_.gone(name), entry.number)) {
     // Nobody told it to leave: it came to its end.
     over = !entry.flagged;
     if (entry.flagged) port_.ask(entry.word);
     entry.state = State::asked;
   }
-  if (!over && (entry.state == State::asked || entry.state == State::again)) {
-    const Word word = entry.state == State::again ? *stream.spare : entry.word;
-    if (const auto count = port_.count(word)) over = left_with(entry, *count);
-  }
+  if (!over && (entry.state == State::asked || entry.state == State::again))
+    if (const auto count = port_.count(word_on_device(stream, entry))) over = left_with(entry, *count);
+  if (!over && entry.flagged && (entry.state == State::submitted || entry.state == State::again))
+    look_whether_it_waits(stream, entry, seen);
+  if (entry.state == State::joined) over = step_joined(name, stream, entry, seen);
   if (over) {
     port_.retire(entry.word, name, entry.number);
     stream.entries.pop_front();
@@ -123,7 +138,10 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   if (entry.state == State::left && !leaving_) {
     lower(stream);
     entry.flagged = false;
-    if (port_.again(*entry.launch, name, *stream.spare, entry.done)) entry.state = State::again;
+    if (port_.again(*entry.launch, name, *stream.spare, entry.done)) {
+      entry.state = State::again;
+      entry.repeated = true;
+    }
   }
   return false;
 }

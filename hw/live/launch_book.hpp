@@ -6,6 +6,14 @@
 // events, copies, other kernels, synchronising calls see it as unfinished until its last block. What is left
 // is launched in another stream of the same context, and when that has ended the first word is set to the
 // end, which lets the program's stream go on.
+//
+// A kernel whose blocks wait for later ones is never gone: those that run wait for those that were refused.
+// So if the gate is open and a kernel that was told to leave is not gone for long, the rest of its grid joins
+// it, and it is not told to leave again. Its flag stays up, so what of it has not begun yet is refused, and
+// the blocks that run are exactly those before its word's count once refused blocks have taken their claims
+// back. Until then a count that is read is too high, never too low: the rest begins at the lowest count read
+// so far, and whenever a lower one is read, and when the kernel is gone, the blocks between the two join as
+// well. Each part of the rest claims from a word of its own.
 #pragma once
 
 #include <atomic>
@@ -15,6 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace gangway::live {
@@ -24,6 +33,11 @@ class RepeatableLaunch {
  public:
   virtual ~RepeatableLaunch() = default;
   virtual std::uint32_t blocks() const = 0;  // of the original grid
+  // Some of its blocks wait for later ones, so it cannot leave; later launches of its kernel have to be made
+  // as they are. True: nobody knew so far.
+  virtual bool waits_for_later_blocks() { return true; }
+  virtual bool known_to_wait() const { return false; }  // likewise
+  virtual std::string kernel() const { return {}; }     // its name, for people
 };
 
 // Numbers a control word of the port's pool.
@@ -56,10 +70,18 @@ class LaunchPort {
   // Asks for the count of a word; count() has it some time later, once.
   virtual void ask(Word word) = 0;
   // Launches the blocks from `first` on, beside the program's stream, with a word to which this count and no
-  // flag are written there before; count() has the word's count once it has left. False: the driver refused.
+  // flag are written before, ahead of later orders about its flag; count() has the word's count once it has
+  // left. False: the driver refused.
   virtual bool again(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
                      std::uint32_t first) = 0;
   virtual std::optional<std::uint32_t> count(Word word) = 0;
+  // Asks for the count of a word whose kernel may be under way, behind earlier orders about its flag;
+  // looked() has it some time later, once. Beside ask() and count().
+  virtual void look(Word word) = 0;
+  virtual std::optional<std::uint32_t> looked(Word word) = 0;
+  // As again(), of the blocks from `first` to before `end`, behind nothing else. False also: not now.
+  virtual bool join(const RepeatableLaunch& launch, Word word, std::uint32_t first, std::uint32_t end) = 0;
+  virtual std::int64_t now() = 0;  // ns
   // The program's stream may pass.
   virtual void finish(Word word, std::uint32_t blocks) = 0;
   virtual void forget(std::uint64_t) {}  // nothing of the stream is left, and nothing will come
@@ -77,6 +99,8 @@ class LaunchBook {
   // What is on the device has to leave, what is launched from now on too; or may go on.
   void leave();
   void go_on();
+  // How long one that was told to leave may stay before the rest of its grid joins it, ns.
+  void set_patience(std::int64_t ns) { patience_ = ns; }
   // Looks what has left and what has ended; launches again what may. To be called again and again while
   // any().
   void step();
@@ -97,6 +121,9 @@ class LaunchBook {
   bool over(std::uint64_t stream, std::uint32_t number) const;
   std::size_t in_stream(std::uint64_t stream) const;  // launches that are not over
   std::uint64_t evictions() const { return evictions_.load(); }
+  // Kernels of which a launch turned out to wait for later blocks, and the latest one's name.
+  std::uint32_t kernels_that_wait() const { return waiting_.load(); }
+  std::string latest_that_waits() const;
   std::uint64_t ended() const {
     return ended_.load();
   }  // launches that are over, those of a lost context too
@@ -107,6 +134,12 @@ class LaunchBook {
     asked,      // it has left; is it over?
     left,       // blocks are left to do
     again,      // these are on the device
+    joined,     // of one that waits for its later blocks, all are on the device, or will be
+  };
+  // Blocks that join such a launch.
+  struct Part {
+    std::uint32_t first = 0, end = 0;
+    std::optional<Word> word = {};  // none: they are still to be launched
   };
   struct Entry {
     std::unique_ptr<RepeatableLaunch> launch;
@@ -115,6 +148,15 @@ class LaunchBook {
     std::uint32_t done = 0;    // blocks, as far as known
     State state = State::submitted;
     bool flagged = false;
+    bool repeated = false;  // its blocks on the device claim from the spare word
+    // Looks at the count of one that is told to leave: when, whether there is no answer yet, and since when
+    // blocks have been seen that do not leave (0: none), and the least count since.
+    std::int64_t looked = 0, stays = 0;
+    std::uint32_t least = 0;
+    bool looks = false;
+    // Joined:
+    bool asked = false, gone = false;  // the blocks that it had before have ended: its count is asked, known
+    std::vector<Part> parts = {};      // that are under way
   };
   struct Stream {
     std::deque<Entry> entries;  // the first one may be on the device; the others wait for it
@@ -125,17 +167,34 @@ class LaunchBook {
     bool forgotten = false;
   };
 
+  static constexpr std::size_t kReserve = 8;  // words
+  static constexpr std::int64_t kUsualPatience = 75'000'000;
+
   bool step_first(std::uint64_t name, Stream& stream);
   bool may_go(std::uint64_t name, Stream& stream);
   bool left_with(Entry& entry, std::uint32_t count);
+  // Of a launch that is told to leave and does not (joined_launches.cpp).
+  using Count = std::optional<std::uint32_t>;
+  void look_whether_it_waits(const Stream& stream, Entry& entry, Count seen);
+  void look_again(const Stream& stream, Entry& entry);
+  bool step_joined(std::uint64_t name, const Stream& stream, Entry& entry, Count seen);
+  void step_parts(Entry& entry);
+  void join_from(Entry& entry, std::uint32_t count);
+  static Word word_on_device(const Stream& stream, const Entry& entry) {
+    return entry.repeated ? *stream.spare : entry.word;
+  }
   void raise(Stream& stream);
   void lower(Stream& stream);
 
   LaunchPort& port_;
+  std::atomic<std::int64_t> patience_{kUsualPatience};
   mutable std::mutex mutex_;
+  std::vector<Word> reserve_;  // for parts; kept, or launches that wait behind would have all words
   std::map<std::uint64_t, Stream> streams_;
   bool leaving_ = false;
   std::atomic<std::uint64_t> live_{0}, evictions_{0}, ended_{0};
+  std::atomic<std::uint32_t> waiting_{0};
+  std::string latest_that_waits_;
 };
 
 }  // namespace gangway::live

@@ -279,12 +279,19 @@ bool LaunchKeeper::turn() {
       if (its->book == nullptr) continue;
       if (closed != leaving_) closed ? its->book->leave() : its->book->go_on();
       if (closed && !leaving_) GANGWAY_POINT("told-to-leave");
+      // When the permit returns, whoever has not left by then goes on at once.
+      if (const std::int64_t limit = permit.drain_limit.load(); limit != 0)
+        its->book->set_patience(limit - limit / 4);
       if (!closed && leaving_) GANGWAY_POINT("may-go-on");
       its->book->step();
       const std::uint64_t evictions = its->book->evictions(), ended = its->book->ended();
       evicted += evictions - std::exchange(its->evictions, evictions);
       under_way_.fetch_sub(ended - std::exchange(its->ended, ended));
+      if (page != nullptr && its->book->kernels_that_wait() != its->that_wait) tell_who_waits(*its, *page);
     }
+    if (closed && !leaving_) departures_.told(monotonic_ns());
+    if (evicted > 0 && page != nullptr) departures_.left(*page, evicted, monotonic_ns());
+    if (!closed) departures_.go_on(monotonic_ns());
     leaving_ = closed;
   }
   if (evicted > 0 && page != nullptr) page->evictions.fetch_add(evicted);
@@ -296,6 +303,16 @@ bool LaunchKeeper::turn() {
   page->gone.store(std::uint64_t{epoch} + 1);
   GANGWAY_POINT("gone");
   return true;
+}
+
+// Once for each kernel, or for several at once.
+void LaunchKeeper::tell_who_waits(Context& its, ClientPage& page) {
+  const std::uint32_t all = its.book->kernels_that_wait();
+  const std::string name = its.book->latest_that_waits();
+  for (std::uint32_t c = 0; c < kLongestKernel; ++c)
+    page.that_waits[c].store(c < name.size() && c + 1 < kLongestKernel ? name[c] : '\0');
+  page.kernels_that_wait.fetch_add(all - std::exchange(its.that_wait, all));
+  gate_.ring();
 }
 
 bool LaunchKeeper::nothing_runs(ClientPage& page) {

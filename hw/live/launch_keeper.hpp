@@ -17,6 +17,7 @@
 #include <mutex>
 #include <utility>
 
+#include "hw/live/departures.hpp"
 #include "hw/live/gate.hpp"
 #include "hw/live/held_work.hpp"
 #include "hw/live/launch_book.hpp"
@@ -91,10 +92,12 @@ class LaunchKeeper {
     std::unique_ptr<LaunchPort> port;
     std::unique_ptr<LaunchBook> book;        // null: without a port
     std::uint64_t evictions = 0, ended = 0;  // that have been counted
+    std::uint32_t that_wait = 0;             // likewise
   };
   static void* thread(void* self);
   [[noreturn]] void run();
   void rest(bool away, std::int64_t since);
+  void tell_who_waits(Context& its, ClientPage& page);
   std::shared_ptr<Context> book(std::uint64_t context);
   StreamId id(const StreamName& stream);
   LaunchIs look_at(StreamId stream, std::uint32_t number);
@@ -116,6 +119,7 @@ class LaunchKeeper {
   std::map<std::pair<std::uint64_t, std::uint64_t>, StreamId> ids_;
   std::map<StreamId, HeldWork::Kind> kinds_;
   StreamId streams_ = 0;
+  Departures departures_;
   bool leaving_ = false, has_thread_ = false;
   std::atomic<std::uint64_t> under_way_{0};
   std::atomic<std::uint32_t> alone_{0}, launching_{0};

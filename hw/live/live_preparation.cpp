@@ -32,17 +32,20 @@ bool same_pace(const Repeat& a, const Repeat& b) {
 
 }  // namespace
 
-// By the driver's time slices, or by MPS, of which a program must be a client from its start.
+// By the driver's time slices, or by MPS, of which a program must be a client from its start; and whether its
+// kernels can take forms, which it must know from its start, too.
 void LiveSession::share(const WorldSetup& setup, const std::atomic<bool>& stop) {
-  const bool wanted = setup.device.arbitration == Arbitration::mps;
-  if (wanted == (mps_ != nullptr)) return;
+  const bool mps = setup.device.arbitration == Arbitration::mps;
+  if (mps == (mps_ != nullptr) && setup.takes_forms == takes_forms_) return;
   for (auto& [name, member] : members_) {
     programs_->end(name);
     while (member.client != nullptr && !stop) turn();
   }
+  takes_forms_ = setup.takes_forms;
+  daemon_->make_programs_ready_for_forms(takes_forms_);
   programs_->give({});
   mps_.reset();
-  if (!wanted) return;
+  if (!mps) return;
   mps_ = MpsDaemon::start();
   if (mps_ == nullptr)
     throw RunError("device.arbitration: mps: no control daemon (nvidia-cuda-mps-control -d) can be started");

@@ -41,6 +41,7 @@ class LiveSession::Run {
 
   void left(const LiveClient& client, Member& member) {
     collect(member);
+    collect_departures(member, client, true);
     LiveHistory& history = member.history;
     if (client.in_job()) {
       const std::uint64_t number = client.jobs_over() - member.base;
@@ -94,6 +95,7 @@ class LiveSession::Run {
       of.history = {};
       of.out = of.killed = false;
       of.base = of.taken = of.client->jobs_begun();
+      of.departed = of.client->departures();
       of.history.alone = standalone_of(play_.setup, client);
       of.history.priority = client.priority;
       Introduction& introduction = of.client->introduction;
@@ -109,6 +111,7 @@ class LiveSession::Run {
     gate.in_flight = static_cast<std::uint32_t>(granting.in_flight);
     gate.overlap = granting.overlap;
     gate.linger = granting.idle;
+    gate.forms = granting.forms.value_or(TakeForms::none);
     origin_ = monotonic_ns() + kStart.ns;
     play_.policy.seed({play_.seed.seed, "policy", {play_.seed.replication, play_.seed.permutation}});
     session_.run_ = this;
@@ -162,8 +165,23 @@ class LiveSession::Run {
 
   void collect(Member& of) {
     const std::uint64_t over = of.client->jobs_over();
+    collect_departures(of, *of.client, false);
     if (over - of.taken >= kJobs) throw RunError("jobs ended faster than they could be counted");
     for (; of.taken < over; ++of.taken) number_of(of, of.taken - of.base, *of.client);
+  }
+
+  // Departures that are over; at the end, or if the client is gone, all.
+  void collect_departures(Member& of, const LiveClient& client, bool all) {
+    for (const std::uint64_t so_far = client.departures(); of.departed < so_far; ++of.departed) {
+      const auto times = client.departure(of.departed);
+      if (!times || times->told < origin_ || times->left < times->told) continue;
+      const bool over = times->again >= times->left;
+      if (!over && !all && of.departed + 1 == so_far) return;
+      const auto at = [&](std::int64_t ns) { return Time{} + Duration{ns - origin_}; };
+      of.history.departures.push_back({at(times->told), at(times->left),
+                                       over ? std::optional(at(times->again)) : std::nullopt,
+                                       static_cast<std::int64_t>(times->kernels)});
+    }
   }
 
   // The job's current record, from its page.
@@ -197,6 +215,7 @@ class LiveSession::Run {
       Member& of = member(c);
       if (!of.out && of.client->in_job() && of.client->jobs_begun() > of.base)
         number_of(of, of.client->jobs_over() - of.base, *of.client);
+      if (!of.out) collect_departures(of, *of.client, true);
       // Requests that arrived while it was busy.
       const std::vector<Time> told = releases_.at(c).all(end);
       for (std::size_t j = of.history.jobs.size(); j < told.size() && told[j] <= end; ++j)

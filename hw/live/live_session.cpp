@@ -32,7 +32,6 @@ LiveSession::LiveSession() : folder_(made_folder()) {
   DaemonSettings settings;
   settings.socket = folder_ + "/socket";
   settings.out = nullptr;
-  settings.other_policies = true;
   daemon_ = std::make_unique<Daemon>("passthrough", nobody(), settings, this);
   programs_ = std::make_unique<LivePrograms>(settings.socket, folder_);
 }

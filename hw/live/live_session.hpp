@@ -52,6 +52,7 @@ class LiveSession : public Watcher {
     Repeat measured_at;
     // During a run:
     std::uint64_t base = 0, taken = 0;  // jobs on the page: at the run's start, and known to be over
+    std::uint64_t departed = 0;         // departures on the page that are in the history
     LiveHistory history;
     bool out = false;  // has ended
     bool killed = false;
@@ -74,6 +75,7 @@ class LiveSession : public Watcher {
   std::string folder_;
   std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<MpsDaemon> mps_;  // must outlive its clients
+  bool takes_forms_ = false;        // its programs can
   std::unique_ptr<LivePrograms> programs_;
   std::map<std::string, Member> members_;  // by client name
   Run* run_ = nullptr;

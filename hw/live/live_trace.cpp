@@ -56,6 +56,17 @@ class Writer {
     if (job.over) note({.time = *job.over, .job = id, .mark = job.killed ? Mark::killed : Mark::finished});
   }
 
+  void departure(ClientId client, const std::vector<LiveJob>& jobs, const Departure& of) {
+    JobId job{client, 0};
+    while (job.number + 1 < jobs.size() && jobs[job.number + 1].begun &&
+           *jobs[job.number + 1].begun <= of.told)
+      ++job.number;
+    if (jobs.empty()) return;
+    note({.time = of.told, .job = job, .mark = Mark::told_to_leave});
+    note({.time = of.left, .amount = of.kernels, .job = job, .mark = Mark::kernels_left});
+    if (of.again) note({.time = *of.again, .job = job, .mark = Mark::kernels_go_on});
+  }
+
   void part(const Part& part) {
     const bool anew = part.first || sharing_ == Sharing::granted;
     if (anew) launch_of_[part.job.client.index] = {++launches_};
@@ -91,7 +102,9 @@ class Writer {
       case Mark::released:
         return 0;
       case Mark::evict_ordered:
+      case Mark::told_to_leave:
         return 1;
+      case Mark::kernels_left:
       case Mark::gone:
       case Mark::paused:
         return 2;
@@ -128,6 +141,8 @@ std::vector<Record> live_trace(const std::vector<LiveHistory>& clients, Sharing 
       writer.job(clients[c], {ClientId{c}, j}, clients[c].jobs[j]);
       writer.over({ClientId{c}, j}, clients[c].jobs[j]);
     }
+    for (const Departure& departure : clients[c].departures)
+      writer.departure(ClientId{c}, clients[c].jobs, departure);
     const std::vector<Part> of = parts_of(clients[c], ClientId{c});
     parts.insert(parts.end(), of.begin(), of.end());
   }

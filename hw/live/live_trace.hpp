@@ -28,11 +28,19 @@ struct GateSpan {
   std::optional<Time> evicted;  // if the policy ordered an eviction
 };
 
+// Kernels of the client that left before their end at one closing of the gate.
+struct Departure {
+  Time told, left;
+  std::optional<Time> again;  // none: not in this run
+  std::int64_t kernels = 0;
+};
+
 struct LiveHistory {
   Duration alone;  // how long a job takes with nothing else on the machine
   std::int32_t priority = 0;
-  std::vector<LiveJob> jobs;    // in order; one is over before the next begins
-  std::vector<GateSpan> spans;  // likewise
+  std::vector<LiveJob> jobs;               // in order; one is over before the next begins
+  std::vector<GateSpan> spans;             // likewise
+  std::vector<Departure> departures = {};  // likewise
 };
 
 // The trace of a run that ended at `end`, by client; its last record marks the end. A job is on the device

@@ -11,7 +11,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
@@ -23,6 +23,8 @@ inline constexpr std::uint32_t kMostAsked =
 inline constexpr std::uint32_t kBuckets = 24;     // bucket b: [2^b, 2^(b+1)) ns
 inline constexpr std::uint32_t kJobs = 16384;     // the latest ones, whose times are kept
 inline constexpr std::uint32_t kReleases = 1024;  // announced ahead
+inline constexpr std::uint32_t kLongestKernel = 128;
+inline constexpr std::uint32_t kDepartures = 1024;  // the latest ones, whose times are kept
 
 // When jobs may begin, unless the program decides. Jobs are counted as on the client page.
 struct Releases {
@@ -46,8 +48,10 @@ struct alignas(64) PermitPage {
   std::atomic<std::uint32_t> epoch;  // of permits: numbers of earlier epochs are void
   std::atomic<std::uint64_t> admitted;
   std::atomic<std::uint32_t>
-      most_channels;                  // 0: any number; n: n - 1; without channels nothing can be submitted
-  std::atomic<std::int64_t> decided;  // when `allowed` was last written (CLOCK_MONOTONIC, ns)
+      most_channels;                 // 0: any number; n: n - 1; without channels nothing can be submitted
+  std::atomic<std::uint32_t> forms;  // which launches take a form (TakeForms)
+  std::atomic<std::int64_t> drain_limit;  // how long the daemon waits for what has to leave, ns; 0: not known
+  std::atomic<std::int64_t> decided;      // when `allowed` was last written (CLOCK_MONOTONIC, ns)
   std::atomic<std::int64_t>
       awake;  // until then (likewise) the gate may open at any moment: waiting threads stay awake
   Releases releases;
@@ -60,6 +64,13 @@ struct JobSlot {
   std::atomic<std::int64_t> arrived;  // when it was due; without releases: its first submission
   std::atomic<std::int64_t> begun;    // its first submission passed the gate; 0: not yet
   std::atomic<std::int64_t> ended;    // valid once `counted` says so
+};
+
+// Kernels that left before their end, told by one closing of the gate (CLOCK_MONOTONIC, ns).
+struct DepartureSlot {
+  std::atomic<std::uint64_t> number;            // from 1; set once the rest is valid
+  std::atomic<std::int64_t> told, left, again;  // again: what is left of them was launched; 0: not yet
+  std::atomic<std::uint64_t> kernels;
 };
 
 // One thread. It marks itself inside, reads the permit, submits, and marks itself outside.
@@ -110,6 +121,10 @@ struct alignas(64) ClientPage {
   // in forms, and how often one has left before its end.
   std::atomic<std::uint32_t> kernels_with_forms, kernels_without;
   std::atomic<std::uint64_t> formed, evictions;
+  std::atomic<std::uint64_t> departures;  // so far
+  // Kernels that turned out to wait for later blocks of their grid, and the latest one's name.
+  std::atomic<std::uint32_t> kernels_that_wait;
+  std::atomic<char> that_waits[kLongestKernel];
   // One more than the epoch of the permit under which the gate is closed and nothing of the client runs:
   // what is outstanding waits behind kernels that have left.
   std::atomic<std::uint64_t> gone;
@@ -123,7 +138,8 @@ struct alignas(64) ClientPage {
   MemoryStanding memory;
   ThreadSlot threads[kThreads];
   StreamSlot stream[kStreams];
-  JobSlot jobs[kJobs];  // job j (from 0) at j % kJobs
+  JobSlot jobs[kJobs];                   // job j (from 0) at j % kJobs
+  DepartureSlot departure[kDepartures];  // departure d (from 0) at d % kDepartures
 
   std::uint64_t inside() const {
     std::uint64_t sum = crowd.load();

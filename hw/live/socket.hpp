@@ -12,9 +12,6 @@ inline constexpr std::uint32_t kMagic = 0x79776761;  // "agwy"
 
 enum class Kind : std::uint32_t { program = 1, client = 2, status = 3 };
 
-// Launches of kernels that can leave before their end: none, those of kernels that last long, all.
-enum class TakeForms : std::uint32_t { none, worth, all };
-
 struct Hello {
   std::uint32_t magic = kMagic, version = 0;
   Kind kind = Kind::program;
@@ -35,7 +32,8 @@ struct Welcome {
   std::uint32_t magic = kMagic, version = 0;
   std::uint32_t accepted = 0;
   std::uint32_t held = 0;   // whether clients wait for another daemon when this one is gone
-  std::uint32_t forms = 0;  // of a program: which of its kernels' launches take a form (TakeForms)
+  std::uint32_t forms = 0;  // to a program: its kernels may have to take forms
+  std::uint32_t notes = 0;  // likewise: it notes modules that nobody has prepared
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
   std::uint32_t managed = 0;  // to a program: the memory of its processes can leave the device

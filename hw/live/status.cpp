@@ -100,6 +100,7 @@ Json json_of(const ClientFacts& facts) {
           {"kernels_without_forms", page.kernels_without.load()},
           {"launches_in_forms", page.formed.load()},
           {"evictions", page.evictions.load()},
+          {"kernels_that_wait", page.kernels_that_wait.load()},
           {"without_daemon", {{"times", page.orphaned.load()}, {"ns", page.orphaned_ns.load()}}},
           {"memory", memory_of(facts)},
           {"decision_to_submission_ns", {{"p50", within(page, 0.5)}, {"p99", within(page, 0.99)}}}};

@@ -65,6 +65,9 @@ void RunMeter::record(const Record& record) {
     case Mark::dequeued:
     case Mark::holds:
     case Mark::merged:
+    case Mark::told_to_leave:
+    case Mark::kernels_left:
+    case Mark::kernels_go_on:
     case Mark::decided:
       return;
   }

@@ -19,7 +19,7 @@ bool RecordedWorld::may_submit(const RecordedClient& client, const HostThread& t
 // Whether the step would come behind a kernel that may leave, which is for those to do that leave with it.
 // When such a kernel leaves, the driver starts what is behind it in its stream.
 bool RecordedWorld::runs_ahead(const RecordedClient& client, const HostThread& thread) const {
-  if (client.recorded->leaving.empty() || setup_.granting.overlap) return false;
+  if (client.recorded->leaving.empty() || !takes_forms()) return false;
   const recording::PlayedProgram& program = *client.recorded->program;
   const recording::Step &step = program.steps[thread.step], &next = program.steps[thread.step + 1];
   const ClientId id = client.run.id();

@@ -34,7 +34,7 @@ void RecordedWorld::place_in_turn() {
     gpus_[c] =
         placed_in_turn(setup_.workload.clients[c].gpus, c, static_cast<std::uint32_t>(setup_.device.gpus))
             .index;
-  streams_.reset(gpus_, grants_.has_value() && policy_grants_ && !setup_.granting.overlap);
+  streams_.reset(gpus_, grants_.has_value() && policy_grants_ && takes_forms());
 }
 
 void RecordedWorld::place_where_least_is_used(const RecordedClient& client) {

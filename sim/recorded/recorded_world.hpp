@@ -116,6 +116,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   // --- Grants (gates.cpp)
   using Granted = RecordedClient::Granted;
   bool under_grants() const { return grants_ && policy_grants_; }
+  bool takes_forms() const { return !setup_.granting.overlap && setup_.granting.forms != TakeForms::none; }
   void ask(RecordedClient& client);
   void open_gate(RecordedClient& client, std::uint64_t event);
   void close_gate(RecordedClient& client, std::uint64_t event);

@@ -287,6 +287,35 @@ int kinds(Gpu& gpu, int count) {
   return 0;
 }
 
+// A kernel whose blocks wait for the last one of its grid (waiting_kernels.ptx).
+int awaits(int count) {
+  const std::string image = text_of_file(std::getenv("FORMS_WAITING_PTX"));
+  CUmodule module = nullptr;
+  CUfunction await_last = nullptr;
+  NEED(cuModuleLoadData(&module, image.c_str()));
+  NEED(cuModuleGetFunction(&await_last, module, "await_last"));
+  const CUstream stream = new_stream();
+  const std::uint32_t blocks = 48;
+  std::uint32_t rounds = 4, all = 0;  // so that claims are a good part of it
+  std::vector<std::uint32_t> out(blocks * kThreads);
+  CUdeviceptr p = 0, words = 0;
+  NEED(cuMemAlloc(&p, out.size() * 4));
+  NEED(cuMemAlloc(&words, blocks * 4));
+  for (std::uint32_t round = 0; round < static_cast<std::uint32_t>(count); ++round) {
+    NEED(cuMemsetD32Async(p, 0, out.size(), stream));
+    NEED(cuMemsetD32Async(words, 0, blocks, stream));
+    launch(await_last, stream, blocks, {&p, &words, &round, &rounds});
+    NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, stream));
+    NEED(cuStreamSynchronize(stream));
+    const std::uint32_t last = worked((blocks - 1) * kThreads, round, rounds) | 1;
+    for (std::uint32_t i = 0; i < out.size(); ++i)
+      if (out[i] != (worked(i, round, rounds) ^ last)) return std::printf("round %u: word %u\n", round, i), 1;
+    all = all * 31 + sum(out);
+  }
+  std::printf("awaits %d %u\n", count, all);
+  return 0;
+}
+
 // Short urgent jobs until the file exists, at random moments.
 int urgent(Gpu& gpu, const char* file) {
   if (const char* own = std::getenv("URGENT_PRIORITY")) gangway_set_priority(std::atoi(own));
@@ -316,6 +345,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "riskiest") == 0) return riskiest(gpu, std::atoi(number));
   if (std::strcmp(what, "asks") == 0) return asks(gpu, std::atoi(number));
   if (std::strcmp(what, "kinds") == 0) return kinds(gpu, std::atoi(number));
+  if (std::strcmp(what, "awaits") == 0) return awaits(std::atoi(number));
   if (std::strcmp(what, "urgent") == 0) return urgent(gpu, number);
   return 2;
 }

@@ -1,5 +1,6 @@
 """Kernels that leave before their end, of programs that nobody changed: the stand-in carries their PTX out."""
 
+import json
 import os
 import random
 import signal
@@ -8,11 +9,12 @@ import time
 import unittest
 from pathlib import Path
 
-from live_daemon import GANGWAY, STANDIN, Daemon, finish
+from live_daemon import GANGWAY, LIMIT, STANDIN, Daemon, finish
 
 CLIENT = os.environ.get("GANGWAY_FORMS_CLIENT", "")
 POINTS = os.environ.get("GANGWAY_POINTS", "")
 PTX = Path(__file__).with_name("forms_kernels.ptx")
+WAITING = Path(__file__).with_name("waiting_kernels.ptx")
 LONG = bool(os.environ.get("GANGWAY_LONG"))
 
 # The stand-in's machine code is PTX.
@@ -23,18 +25,22 @@ cp "$in" "$out"
 """
 
 
+def tools(folder, prepared=True):
+    """Environment of programs whose kernels are prepared by that assembler, in a cache of this folder."""
+    assembler = Path(folder) / "ptxas"
+    assembler.write_text(ASSEMBLER)
+    assembler.chmod(0o755)
+    more = {"GANGWAY_CACHE": str(Path(folder) / "cache"), "GANGWAY_PTXAS": str(assembler), "FORMS_PTX": str(PTX), "FORMS_WAITING_PTX": str(WAITING), "STANDIN_INTERPRET": "1"}
+    if prepared:
+        subprocess.run([GANGWAY, "prepare", PTX, WAITING], env=dict(os.environ, **more), check=True, capture_output=True)
+    return more
+
+
 @unittest.skipUnless(STANDIN and CLIENT, "there is no stand-in driver")
 class FormsTest(unittest.TestCase):
     def begin(self, *options, prepared=True):
         daemon = Daemon(*options)
-        folder = Path(daemon.folder)
-        assembler = folder / "ptxas"
-        assembler.write_text(ASSEMBLER)
-        assembler.chmod(0o755)
-        self.more = {"GANGWAY_CACHE": str(folder / "cache"), "GANGWAY_PTXAS": str(assembler), "FORMS_PTX": str(PTX),
-                     "STANDIN_INTERPRET": "1"}
-        if prepared:
-            subprocess.run([GANGWAY, "prepare", PTX], env=dict(os.environ, **self.more), check=True, capture_output=True)
+        self.more = tools(daemon.folder, prepared)
         return daemon
 
     def native(self, *command):
@@ -55,8 +61,8 @@ class FormsTest(unittest.TestCase):
         done = daemon.folder + "/done"
         program = daemon.start(*command if program else (CLIENT, *command), options=["--name", "program"], **self.more)
         urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", *priority], **self.more, **more)
-        seen = self.client(daemon, "program")
-        while program.poll() is None:
+        seen, limit = self.client(daemon, "program"), time.monotonic() + LIMIT
+        while program.poll() is None and time.monotonic() < limit:
             seen = next((c for c in daemon.status()["clients"] if c["name"] == "program"), seen)
             time.sleep(0.02)
         result = finish(program)
@@ -126,6 +132,34 @@ class Results(FormsTest):
         _, seen = self.beside_urgent(daemon, "passes", "10", least=0)
         self.assertEqual((seen["launches_in_forms"], seen["kernels_with_forms"]), (0, 0))
         daemon.end()
+
+
+class Waiting(FormsTest):
+    """A kernel whose blocks wait for the last one of its grid, which inspection does not see. All its blocks fit at once."""
+
+    def begin(self, *options):
+        daemon = super().begin(*options)
+        self.more["STANDIN_RESIDENT"] = "48"
+        forms = json.loads(subprocess.run([GANGWAY, "inspect", "--json", WAITING], env=dict(os.environ, **self.more), check=True, capture_output=True).stdout)
+        self.assertIn("prologue", forms[0]["forms"])
+        return daemon
+
+    def test_it_ends_all_the_same_and_then_runs_as_it_is(self):
+        for policy in (["piv"], ["piv", "--overlap"], ["frs"]):
+            with self.subTest(policy=policy):
+                daemon = self.begin("--policy", *policy, "--forms", "all")
+                for _ in range(20):  # until an order comes while its first blocks have begun and its last has not
+                    result, seen = self.beside_urgent(daemon, "awaits", "60", least=0)
+                    self.assertEqual(result[:2], self.native("awaits", "60"), result[2])
+                    os.remove(daemon.folder + "/done")
+                    if seen["kernels_that_wait"] != 0:
+                        break
+                self.assertEqual(seen["kernels_that_wait"], 1)
+                out, _, steps = daemon.end()
+                told = [line for line in out.splitlines() if "waits for later blocks" in line]
+                self.assertEqual(len(told), 1, out)
+                self.assertIn("the kernel await_last waits for later blocks of its grid", told[0])
+                self.assertEqual([step[1] for step in steps if step[1].startswith("waits")], ["waits await_last"])
 
 
 class Deaths(FormsTest):

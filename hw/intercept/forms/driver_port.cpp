@@ -14,6 +14,7 @@ using live::Word;
 
 constexpr std::uint32_t kWords = 1 << 16, kReports = 1024;
 constexpr std::size_t kBeside = 8;                 // streams for what is launched again
+constexpr std::size_t kAside = 2;                  // streams for what joins what waits for it
 constexpr std::size_t kOperations = 64;            // of one call
 constexpr std::uint32_t kUnknown = UINT32_MAX;     // no count is as large
 constexpr std::int64_t kBetweenLooks = 5'000'000;  // ns, at whether the context is broken
@@ -69,6 +70,10 @@ bool DriverPort::allocate() {
   beside_.resize(kBeside);
   for (CUstream& each : beside_)
     if (cuda.cuStreamCreateWithPriority(&each, CU_STREAM_NON_BLOCKING, highest) != CUDA_SUCCESS) return false;
+  aside_.resize(kAside);
+  for (Aside& each : aside_)
+    if (cuda.cuStreamCreateWithPriority(&each.stream, CU_STREAM_NON_BLOCKING, highest) != CUDA_SUCCESS)
+      return false;
   if (cuda.cuEventCreate(&begun_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
   void* seen = nullptr;
   if (cuda.cuMemHostAlloc(&seen, sizeof(Seen), CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) !=
@@ -91,6 +96,8 @@ DriverPort::~DriverPort() {
   if (!current.is()) return;
   for (CUstream each : beside_)
     if (each != nullptr) cuda.cuStreamDestroy_v2(each);
+  for (const Aside& each : aside_)
+    if (each.stream != nullptr) cuda.cuStreamDestroy_v2(each.stream);
   if (own_ != nullptr) cuda.cuStreamDestroy_v2(own_);
   if (begun_ != nullptr) cuda.cuEventDestroy_v2(begun_);
   for (const auto& [stream, place] : places_)
@@ -169,26 +176,41 @@ void DriverPort::flag(const std::vector<Word>& words, bool up) {
 
 void DriverPort::ask(Word word) {
   const CurrentContext current(context_);
-  note(report(word, own_));
+  note(report(reports_, word, own_));
 }
 
-CUresult DriverPort::report(Word word, CUstream stream) {
+void DriverPort::look(Word word) {
+  const CurrentContext current(context_);
+  note(report(looks_, word, own_));
+}
+
+CUresult DriverPort::report(Reports& reports, Word word, CUstream stream) {
   const std::uint32_t at = free_reports_.back();  // fewer streams than these can be held
   free_reports_.pop_back();
-  reports_[word] = at;
+  reports[word] = at;
   seen_->report[at].count = kUnknown;
   return cuda.cuMemcpyDtoHAsync_v2(&seen_->report[at], address(word), 8, stream);
 }
 
-std::optional<std::uint32_t> DriverPort::count(Word word) {
-  const auto awaited = reports_.find(word);
-  if (awaited == reports_.end()) return std::nullopt;
+std::optional<std::uint32_t> DriverPort::answer(Reports& reports, Word word) {
+  const auto awaited = reports.find(word);
+  if (awaited == reports.end()) return std::nullopt;
   const std::uint32_t count = read(seen_->report[awaited->second].count);
   if (count == kUnknown) return std::nullopt;
   free_reports_.push_back(awaited->second);
-  reports_.erase(awaited);
+  reports.erase(awaited);
   return count;
 }
+
+std::optional<std::uint32_t> DriverPort::count(Word word) {
+  const auto found = answer(reports_, word);
+  if (!found) return found;
+  for (Aside& each : aside_)
+    if (each.word == word) each.word.reset();
+  return found;
+}
+
+std::optional<std::uint32_t> DriverPort::looked(Word word) { return answer(looks_, word); }
 
 void DriverPort::finish(Word word, std::uint32_t blocks) { submit(own_, {write_32(address(word), blocks)}); }
 
@@ -201,7 +223,7 @@ live::Submitted DriverPort::launch(const live::RepeatableLaunch& launch, std::ui
   const auto& formed = static_cast<const FormedLaunch&>(launch);
   const CUevent behind = event();
   if (behind == nullptr || free_reports_.empty()) return live::Submitted::no;
-  if (formed.submit(formed.stream(), address(word), 0) != CUDA_SUCCESS) {
+  if (formed.submit(formed.stream(), address(word), 0, formed.blocks()) != CUDA_SUCCESS) {
     events_.push_back(behind);
     return live::Submitted::no;
   }
@@ -227,20 +249,39 @@ std::uint32_t DriverPort::gone(std::uint64_t stream) {
 // The word is written in the own stream, so that an order to leave comes behind it.
 bool DriverPort::again(const live::RepeatableLaunch& launch, std::uint64_t stream, Word word,
                        std::uint32_t first) {
-  const CurrentContext current(context_);
   const auto& formed = static_cast<const FormedLaunch&>(launch);
-  CUstream beside = beside_[stream % beside_.size()];
-  if (free_reports_.empty()) return false;
-  CUresult result = submit(own_, {write_64(address(word), first)});
-  if (result == CUDA_SUCCESS) result = cuda.cuEventRecord(begun_, own_);
-  if (result == CUDA_SUCCESS) result = cuda.cuStreamWaitEvent(beside, begun_, 0);
-  if (result == CUDA_SUCCESS) result = formed.submit(beside, address(word), first);
-  note(result);
-  if (result != CUDA_SUCCESS) return false;
-  note(report(word, beside));
+  if (!begin(beside_[stream % beside_.size()], formed, word, first, formed.blocks())) return false;
   GANGWAY_POINT("again");
   return true;
 }
+
+bool DriverPort::join(const live::RepeatableLaunch& launch, Word word, std::uint32_t first,
+                      std::uint32_t end) {
+  for (Aside& each : aside_) {
+    if (each.word) continue;
+    if (!begin(each.stream, static_cast<const FormedLaunch&>(launch), word, first, end)) return false;
+    each.word = word;
+    GANGWAY_POINT("joined");
+    return true;
+  }
+  return false;
+}
+
+bool DriverPort::begin(CUstream stream, const FormedLaunch& launch, Word word, std::uint32_t first,
+                       std::uint32_t end) {
+  const CurrentContext current(context_);
+  if (free_reports_.empty()) return false;
+  CUresult result = submit(own_, {write_64(address(word), first)});
+  if (result == CUDA_SUCCESS) result = cuda.cuEventRecord(begun_, own_);
+  if (result == CUDA_SUCCESS) result = cuda.cuStreamWaitEvent(stream, begun_, 0);
+  if (result == CUDA_SUCCESS) result = launch.submit(stream, address(word), first, end);
+  note(result);
+  if (result != CUDA_SUCCESS) return false;
+  note(report(reports_, word, stream));
+  return true;
+}
+
+std::int64_t DriverPort::now() { return live::monotonic_ns(); }
 
 bool DriverPort::lost() {
   const std::int64_t now = live::monotonic_ns();

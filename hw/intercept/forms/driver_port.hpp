@@ -38,6 +38,11 @@ class DriverPort : public live::LaunchPort {
   bool again(const live::RepeatableLaunch& launch, std::uint64_t stream, live::Word word,
              std::uint32_t first) override;
   std::optional<std::uint32_t> count(live::Word word) override;
+  void look(live::Word word) override;
+  std::optional<std::uint32_t> looked(live::Word word) override;
+  bool join(const live::RepeatableLaunch& launch, live::Word word, std::uint32_t first,
+            std::uint32_t end) override;
+  std::int64_t now() override;
   void finish(live::Word word, std::uint32_t blocks) override;
   void forget(std::uint64_t stream) override;
   bool lost() override;
@@ -55,7 +60,11 @@ class DriverPort : public live::LaunchPort {
   CUdeviceptr of_host(const volatile void* at) const;
   CUevent event();
   void note(CUresult result);
-  CUresult report(live::Word word, CUstream stream);
+  using Reports = std::map<live::Word, std::uint32_t>;  // that are awaited: where in `seen_`
+  CUresult report(Reports& reports, live::Word word, CUstream stream);
+  std::optional<std::uint32_t> answer(Reports& reports, live::Word word);
+  bool begin(CUstream stream, const FormedLaunch& launch, live::Word word, std::uint32_t first,
+             std::uint32_t end);
   CUresult submit(CUstream stream, std::vector<CUstreamBatchMemOpParams> operations);
 
   CUcontext context_;
@@ -63,13 +72,18 @@ class DriverPort : public live::LaunchPort {
   Seen* seen_ = nullptr;
   CUstream own_ = nullptr;
   std::vector<CUstream> beside_;
+  struct Aside {  // for blocks that join others
+    CUstream stream = nullptr;
+    std::optional<live::Word> word = {};  // of those that are under way
+  };
+  std::vector<Aside> aside_;
   CUevent begun_ = nullptr;
   std::vector<live::Word> free_;
   std::deque<std::pair<live::Word, std::uint32_t>> used_;  // and when they are 0 again
   std::uint32_t orders_ = 0;
   std::map<std::uint64_t, Place> places_;
-  std::vector<CUevent> events_;                  // that nobody uses
-  std::map<live::Word, std::uint32_t> reports_;  // that are awaited: where in `seen_`
+  std::vector<CUevent> events_;  // that nobody uses
+  Reports reports_, looks_;
   std::vector<std::uint32_t> free_reports_;
   std::int64_t looked_ = 0;
   bool lost_ = false;

@@ -50,9 +50,10 @@ bool copy_buffer(void** extra, std::vector<std::byte>& parameters, std::uint32_t
 
 }  // namespace
 
-std::unique_ptr<FormedLaunch> FormedLaunch::of(const LaunchCall& call, CUstream stream, CUfunction function,
-                                               const transform::KernelForms& kernel,
-                                               const transform::Form& form, std::uint32_t most) {
+std::unique_ptr<FormedLaunch> FormedLaunch::of(const LaunchCall& call, CUstream stream, FormedKernel& formed,
+                                               const ReadyForm& ready, std::uint32_t most) {
+  const transform::KernelForms& kernel = formed.kernel;
+  const transform::Form& form = ready.form;
   const std::uint64_t blocks = std::uint64_t{call.grid[0]} * call.grid[1] * call.grid[2];
   if (blocks == 0 || blocks > kMostBlocks || call.grid[1] > 65535 || call.grid[2] > 65535) return nullptr;
   if (form.one_dimension && (call.grid[1] != 1 || call.grid[2] != 1)) return nullptr;
@@ -78,7 +79,8 @@ std::unique_ptr<FormedLaunch> FormedLaunch::of(const LaunchCall& call, CUstream 
       std::memcpy(made->parameters_.data() + each.offset, call.parameters[p], each.bytes);
     }
   }
-  made->function_ = function;
+  made->kernel_ = &formed;
+  made->function_ = ready.function;
   made->stream_ = stream;
   std::copy_n(call.grid, 3, made->grid_);
   std::copy_n(call.block, 3, made->block_);
@@ -89,18 +91,19 @@ std::unique_ptr<FormedLaunch> FormedLaunch::of(const LaunchCall& call, CUstream 
   return made;
 }
 
-CUresult FormedLaunch::submit(CUstream where, CUdeviceptr control, std::uint32_t first) const {
+CUresult FormedLaunch::submit(CUstream where, CUdeviceptr control, std::uint32_t first,
+                              std::uint32_t end) const {
   struct {
     std::uint64_t control;
     std::uint32_t grid[3], first, end;
-  } const hidden{control, {grid_[0], grid_[1], grid_[2]}, first, blocks_};
+  } const hidden{control, {grid_[0], grid_[1], grid_[2]}, first, end};
   static_assert(offsetof(decltype(hidden), end) + 4 == transform::HiddenParameters::kBytes);
   std::vector<std::byte> parameters = parameters_;  // the keeper's thread may be making it again
   std::memcpy(parameters.data() + hidden_, &hidden, transform::HiddenParameters::kBytes);
   std::size_t bytes = parameters.size();
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                    CU_LAUNCH_PARAM_END};
-  const unsigned blocks = most_ == 0 ? blocks_ - first : std::min(most_, blocks_ - first);
+  const unsigned blocks = most_ == 0 ? end - first : std::min(most_, end - first);
   if (attributes_.empty())
     return cuda.cuLaunchKernel(function_, blocks, 1, 1, block_[0], block_[1], block_[2], shared_bytes_, where,
                                nullptr, extra);

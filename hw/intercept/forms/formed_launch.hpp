@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "hw/intercept/forms/loaded_kernels.hpp"
 #include "hw/intercept/forms/real_calls.hpp"
 #include "hw/live/launch_book.hpp"
 #include "hw/transform/rewrite.hpp"
@@ -23,19 +24,22 @@ struct LaunchCall {
 
 class FormedLaunch : public live::RepeatableLaunch {
  public:
-  // `function`: the form's entry. `stream`: the program's, which is a default stream's special name where it
-  // is one. `most`: blocks to be launched at once; 0: one for each that is left to do. None: the call is of a
-  // kind that no form takes, or its parameters cannot be read.
-  static std::unique_ptr<FormedLaunch> of(const LaunchCall& call, CUstream stream, CUfunction function,
-                                          const transform::KernelForms& kernel, const transform::Form& form,
-                                          std::uint32_t most);
+  // `form`: one of the kernel, which has to live as long. `stream`: the program's, which is a default
+  // stream's special name where it is one. `most`: blocks to be launched at once; 0: one for each that is
+  // left to do. None: the call is of a kind that no form takes, or its parameters cannot be read.
+  static std::unique_ptr<FormedLaunch> of(const LaunchCall& call, CUstream stream, FormedKernel& kernel,
+                                          const ReadyForm& form, std::uint32_t most);
 
   std::uint32_t blocks() const override { return blocks_; }
   CUstream stream() const { return stream_; }
-  // The blocks from `first` on, with the control word at that address.
-  CUresult submit(CUstream where, CUdeviceptr control, std::uint32_t first) const;
+  bool waits_for_later_blocks() override { return !kernel_->waits.exchange(true); }
+  bool known_to_wait() const override { return kernel_->waits.load(); }
+  std::string kernel() const override { return kernel_->kernel.kernel; }
+  // The blocks from `first` to before `end`, with the control word at that address.
+  CUresult submit(CUstream where, CUdeviceptr control, std::uint32_t first, std::uint32_t end) const;
 
  private:
+  FormedKernel* kernel_ = nullptr;
   CUfunction function_ = nullptr;
   CUstream stream_ = nullptr;
   unsigned grid_[3] = {1, 1, 1}, block_[3] = {1, 1, 1}, shared_bytes_ = 0;

@@ -32,15 +32,14 @@ void begin_forms(live::Gate& gate, RealDriver& of) {
   gate_of_forms = &gate;
   driver_of_forms = &of;
   // The driver is called until the process ends.
-  forms = new Forms(gate, of, std::strcmp(wanted, "all") == 0 ? Forms::Take::all : Forms::Take::worth);
+  forms = new Forms(gate, of);
 }
 
 void forget_forms() {
   if (forms != nullptr) begin_forms(*gate_of_forms, *driver_of_forms);
 }
 
-Forms::Forms(live::Gate& gate, RealDriver& of, Take take)
-    : gate_(gate), driver_(of), take_(take), keeper_(gate, of, *this) {}
+Forms::Forms(live::Gate& gate, RealDriver& of) : gate_(gate), driver_(of), keeper_(gate, of, *this) {}
 
 // --- Modules
 // -----------------------------------------------------------------------------------------------
@@ -144,7 +143,9 @@ bool Forms::begins(FormedKernel& kernel, const live::StreamName& stream) {
 
 bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::StreamName& stream) {
   tell_page();
-  if (take_ == Take::worth && !kernel.times.worth(blocks(call), evictions())) return false;
+  const TakeForms take = taken();
+  if ((take != TakeForms::all && take != TakeForms::worth) || kernel.waits.load()) return false;
+  if (take == TakeForms::worth && !kernel.times.worth(blocks(call), evictions())) return false;
   const std::uint64_t context = driver_.current_context();
   const std::uint64_t its = stream.context != 0 ? stream.context : driver_.context(stream);
   if (context == 0 || its != context) return false;
@@ -155,9 +156,9 @@ bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::Str
                                    : 0;
   if (loops && most == 0) return false;
   if (uses_.needs_much_local(form.function)) return false;
-  auto formed = FormedLaunch::of(call, handle(stream), form.function, kernel.kernel, form.form, most);
+  auto formed = FormedLaunch::of(call, handle(stream), kernel, form, most);
   if (formed == nullptr) return false;
-  const bool measured = take_ == Take::worth && begins(kernel, stream);
+  const bool measured = take == TakeForms::worth && begins(kernel, stream);
   const bool launched = keeper_.launch(context, stream, std::move(formed));
   if (measured) kernel.times.ends(handle(stream), blocks(call));
   return launched;

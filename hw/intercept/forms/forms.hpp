@@ -13,14 +13,18 @@
 #include "hw/intercept/forms/image_lookup.hpp"
 #include "hw/intercept/forms/loaded_kernels.hpp"
 #include "hw/live/launch_keeper.hpp"
+#include "models/take_forms.hpp"
 
 namespace gangway::intercept {
 
 class Forms : private live::Contexts {
  public:
-  enum class Take { worth, all };  // launches that take a form: those that are worth it, or all that can
-  Forms(live::Gate& gate, RealDriver& of, Take take);
+  Forms(live::Gate& gate, RealDriver& of);
 
+  // Which launches take a form, as the daemon wants it now.
+  TakeForms taken() const {
+    return static_cast<TakeForms>(gate_.permit().forms.load(std::memory_order_relaxed));
+  }
   live::LaunchKeeper& keeper() { return keeper_; }
   LoadedKernels& kernels() { return kernels_; }
   FirstUses& uses() { return uses_; }
@@ -39,7 +43,7 @@ class Forms : private live::Contexts {
   template <typename Original>
   CUresult original(FormedKernel& kernel, const LaunchCall& call, const live::StreamName& stream,
                     const Original& made) {
-    const bool measured = begins(kernel, stream);
+    const bool measured = taken() == TakeForms::worth && begins(kernel, stream);
     const CUresult result = made();
     if (measured) kernel.times.ends(handle(stream), blocks(call));
     return result;
@@ -67,7 +71,6 @@ class Forms : private live::Contexts {
 
   live::Gate& gate_;
   RealDriver& driver_;
-  const Take take_;
   ImageLookup images_;
   LoadedKernels kernels_;
   FirstUses uses_;

@@ -6,11 +6,12 @@
 #include <cctype>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 
 #include "hw/transform/cache/cache_folder.hpp"
-#include "hw/transform/images/image.hpp"
+#include "hw/transform/cache/wanted.hpp"
 #include "hw/transform/ptxas/assembler.hpp"
 
 namespace gangway::intercept {
@@ -85,6 +86,19 @@ std::optional<FoundForms> ImageLookup::find(std::string_view image, transform::A
   }
 }
 
+// For next time, if the daemon has somebody who prepares (GANGWAY_WANTED).
+void ImageLookup::note_missing(const transform::PtxImage& ptx, transform::Architecture gpu) {
+  const char* const wanted = std::getenv("GANGWAY_WANTED");
+  if (wanted == nullptr || *wanted == '\0' ||
+      cache_->tried(ptx.text, gpu, transform::assembler_options(ptx.options)))
+    return;
+  try {
+    transform::note_wanted(transform::cache_folder(), {gpu.name(), ptx.options, ptx.text});
+  } catch (const std::exception&) {
+    // There is no room, say: the program has nothing to do with that.
+  }
+}
+
 std::optional<FoundForms> ImageLookup::look(std::string_view image, transform::Architecture gpu) {
   transform::Image read;
   try {
@@ -104,6 +118,7 @@ std::optional<FoundForms> ImageLookup::look(std::string_view image, transform::A
     cache_ = std::make_unique<transform::KernelCache>(transform::cache_folder(), say);
   }
   auto found = cache_->find(ptx->text, gpu, transform::assembler_options(ptx->options));
+  if (!found) note_missing(*ptx, gpu);
   if (!found || !any_form(found->kernels)) return std::nullopt;
   return FoundForms{std::move(found->cubin), std::move(found->kernels)};
 }

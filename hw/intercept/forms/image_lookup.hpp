@@ -10,6 +10,7 @@
 
 #include "hw/transform/cache/kernel_cache.hpp"
 #include "hw/transform/images/architecture.hpp"
+#include "hw/transform/images/image.hpp"
 
 namespace gangway::intercept {
 
@@ -31,6 +32,8 @@ class ImageLookup {
   std::optional<FoundForms> look(std::string_view image, transform::Architecture gpu);
 
   std::mutex mutex_;
+  void note_missing(const transform::PtxImage& ptx, transform::Architecture gpu);
+
   std::unique_ptr<transform::KernelCache> cache_;
   bool unusable_ = false;
 };

@@ -27,6 +27,7 @@ struct FormedKernel {
   transform::KernelForms kernel;
   ReadyForm prologue, loop;
   KernelTimes times;
+  std::atomic<bool> waits{false};  // for later blocks of its grid, as a launch has shown: it runs as it is
 
   // For a launch of so many blocks. Each block that is refused costs about a nanosecond when a prologue
   // leaves.

@@ -126,6 +126,10 @@ std::optional<Prepared> KernelCache::find(std::string_view ptx, Architecture gpu
   return std::nullopt;
 }
 
+bool KernelCache::tried(std::string_view ptx, Architecture gpu, const std::vector<std::string>& options) {
+  return !files(name_begin(ptx, gpu_name(gpu), options)).empty();
+}
+
 std::optional<CacheEntry> KernelCache::entry(std::string_view ptx, Architecture gpu,
                                              const std::vector<std::string>& options,
                                              const std::string& assembler) {

@@ -57,6 +57,9 @@ class KernelCache {
                                const std::vector<std::string>& options = {},
                                const std::string& assembler = {});
 
+  // Whether it has been tried, with any assembler.
+  bool tried(std::string_view ptx, Architecture gpu, const std::vector<std::string>& options);
+
   // The entry of exactly this key, successful or not.
   std::optional<CacheEntry> entry(std::string_view ptx, Architecture gpu,
                                   const std::vector<std::string>& options, const std::string& assembler);

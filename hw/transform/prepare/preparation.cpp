@@ -6,6 +6,7 @@
 #include <set>
 
 #include "hw/transform/cache/cache_folder.hpp"
+#include "hw/transform/cache/wanted.hpp"
 #include "hw/transform/images/image_set.hpp"
 #include "hw/transform/prepare/module_work.hpp"
 #include "hw/transform/prepare/parallel_work.hpp"
@@ -80,6 +81,33 @@ void count(const ModuleWork& work, const Piece& piece, PrepareReport& report) {
   for (const KernelForms& kernel : work.entry.prepared.kernels) report.forms += !kernel.forms.empty();
 }
 
+Assembler need_assembler() {
+  auto found = find_assembler();
+  if (!found)
+    throw RunError(
+        "no ptxas was found; the CUDA Toolkit and Triton have one (set GANGWAY_PTXAS to its path)");
+  return *std::move(found);
+}
+
+// What is not a module whose PTX that GPU can run is left as it is.
+void prepare_one(const WantedModule& module, const Assembler& assembler, SharedCache& cache,
+                 const std::atomic<bool>& interrupted, PrepareReport& report) {
+  std::optional<PtxImage> ptx;
+  std::optional<Architecture> gpu;
+  try {
+    gpu = gpu_option(module.gpu);
+    for (ImageModule& one : image_of(module.ptx, "a module").modules)
+      if (const PtxImage* const text = ptx_for(one, *gpu)) ptx = *text;
+  } catch (const std::exception&) {
+    return;
+  }
+  if (!ptx || ptx->relocatable) return;
+  ptx->options = module.options;
+  ++report.modules;
+  const ModuleWork work = work_on(*ptx, "loaded by a program", *gpu, assembler, &cache, true, &interrupted);
+  count(work, {&*ptx, "loaded by a program"}, report);
+}
+
 std::string plural(std::size_t number, const std::string& noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
@@ -93,10 +121,7 @@ PrepareReport prepare(const PrepareSettings& settings, const std::atomic<bool>& 
   report.notes = std::move(set.notes);
   const std::vector<Piece> pieces = pieces_of(set, settings.gpu, report);
   if (pieces.empty()) return report;
-  const auto assembler = find_assembler();
-  if (!assembler)
-    throw RunError(
-        "no ptxas was found; the CUDA Toolkit and Triton have one (set GANGWAY_PTXAS to its path)");
+  const std::optional<Assembler> assembler = need_assembler();
   std::mutex mutex;
   const auto say = [&](const std::string& line) { report.notes.push_back(line + "; it is made anew"); };
   SharedCache shared{KernelCache(cache_folder(), say), {}};
@@ -116,6 +141,30 @@ PrepareReport prepare(const PrepareSettings& settings, const std::atomic<bool>& 
   if (interrupted) report.interrupted = true;
   for (std::size_t i = 0; i < pieces.size(); ++i)
     if (works[i]) count(*works[i], pieces[i], report);
+  if (settings.most_bytes > 0) report.removed = shared.cache.shrink(settings.most_bytes);
+  return report;
+}
+
+PrepareReport prepare_wanted(const PrepareSettings& settings, const std::atomic<bool>& interrupted) {
+  PrepareReport report;
+  WantedFiles wanted(cache_folder());
+  if (!wanted.locked()) return report;
+  const auto say = [&](const std::string& line) { report.notes.push_back(line + "; it is made anew"); };
+  SharedCache shared{KernelCache(cache_folder(), say), {}};
+  std::optional<Assembler> assembler;
+  while (!interrupted) {
+    const std::optional<WantedModule> module = wanted.take();
+    if (!module) break;
+    try {
+      if (!assembler) assembler = need_assembler();
+      prepare_one(*module, *assembler, shared, interrupted, report);
+    } catch (...) {
+      wanted.keep();  // it is not the module's fault
+      throw;
+    }
+    report.interrupted ? wanted.keep() : wanted.done();
+    if (report.interrupted) break;
+  }
   if (settings.most_bytes > 0) report.removed = shared.cache.shrink(settings.most_bytes);
   return report;
 }

@@ -42,6 +42,10 @@ struct PrepareReport {
 PrepareReport prepare(const PrepareSettings& settings, const std::atomic<bool>& interrupted,
                       const std::function<void(const PrepareProgress&)>& progress);
 
+// The modules that programs noted because nobody had prepared them (hw/transform/cache/wanted.hpp), one after
+// the other; each one's GPU counts. Nothing to do where another process does it. RunError as above.
+PrepareReport prepare_wanted(const PrepareSettings& settings, const std::atomic<bool>& interrupted);
+
 // Text for a terminal.
 std::string to_text(const PrepareReport& report, const PrepareSettings& settings);
 

@@ -54,6 +54,25 @@ TEST_CASE("A gate that closes inside a job evicts it under grants, and pauses it
               "90 A0 gone 1", "90 A0 finished", "100 A0 ended"});
 }
 
+TEST_CASE("Kernels that left and went on are the client's job's of then", "[live]") {
+  LiveHistory a, b;
+  a.jobs = {{Time{0}, Time{0}, Time{20}}, {Time{20}, Time{20}, Time{90}}};
+  a.spans = {{Time{0}, Time{30}, Time{25}}, {Time{60}, {}, {}}};
+  a.departures = {{Time{26}, Time{29}, Time{61}, 3}, {Time{70}, Time{120}, {}, 1}};
+  b.departures = {{Time{40}, Time{41}, Time{42}, 1}};  // of no job
+  CHECK(lines({a, b}, Sharing::granted, Time{100}) ==
+        Lines{"0 A0 released",         "0 A0 launch ordered 1",  "0 A0 started 1",
+              "20 A1 released",        "20 A0 gone 1",           "20 A0 left 1 completed",
+              "20 A0 finished",        "20 A1 launch ordered 2", "20 A1 started 2",
+              "25 A1 evict ordered 2", "26 A1 told to leave",    "29 A1 kernels left",
+              "30 A1 gone 2",          "30 A1 left 2 evicted",   "60 A1 launch ordered 3",
+              "60 A1 started 3",       "61 A1 kernels go on",    "70 A1 told to leave",
+              "90 A1 gone 3",          "90 A1 left 3 completed", "90 A1 finished",
+              "100 A0 ended"});
+  for (const Record& record : live_trace({a}, Sharing::granted, Time{100}))
+    if (record.mark == Mark::kernels_left) CHECK(record.amount == 3);
+}
+
 TEST_CASE("A grant that ends without an order was idle, and counts as no eviction", "[live]") {
   LiveHistory a;
   a.jobs = {{Time{0}, Time{0}, Time{90}}};

@@ -47,6 +47,17 @@ TEST_CASE("a kernel that cannot leave runs to its end", "[recorded]") {
   CHECK(s.jobs == Jobs{"0-112", "30-172"});
 }
 
+TEST_CASE("a grant without forms lets no kernel leave", "[recorded]") {
+  TwoPrograms s;
+  s.recorded(0).leaving = {leaving(4, 100, kPrologue)};
+  s.granting.forms = TakeForms::none;
+  s.play("piv");
+  CHECK(s.jobs == Jobs{"0-112", "30-172"});
+  s.granting.forms = TakeForms::worth;
+  s.play("piv");
+  CHECK(s.jobs == Jobs{"0-184", "30-132"});
+}
+
 TEST_CASE("prologue: the running wave ends, then the blocks that are left claim and go", "[recorded]") {
   TwoPrograms s;
   s.recorded(0).leaving = {leaving(4, 100, kPrologue)};

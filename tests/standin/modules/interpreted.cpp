@@ -18,6 +18,13 @@ namespace ptx = gangway::testing::ptx;
 
 constexpr std::uint64_t kBudget = 20'000'000'000;  // instructions
 
+// Blocks of a launch that run at the same time; 0: drawn.
+std::uint32_t resident_blocks() {
+  static const auto number = static_cast<std::uint32_t>(
+      std::strtoul(environment_text("STANDIN_RESIDENT", "0").c_str(), nullptr, 10));
+  return number;
+}
+
 std::uint64_t next_seed() {
   static std::atomic<std::uint64_t> launches{0};
   static const std::uint64_t seed =
@@ -85,7 +92,9 @@ void Interpreted::run(const std::string& entry, const LaunchShape& shape,
   launch.budget = kBudget;
   launch.schedule.seed = next_seed();
   launch.schedule.threads = static_cast<ptx::Interleaving>(launch.schedule.seed % 5);
-  launch.schedule.resident = 1 + static_cast<std::uint32_t>(launch.schedule.seed / 5 % 4);
+  launch.schedule.resident = resident_blocks() != 0
+                                 ? resident_blocks()
+                                 : 1 + static_cast<std::uint32_t>(launch.schedule.seed / 5 % 4);
   const ptx::Outcome outcome = machine->launch(entry, launch);
   for (const Variable& each : machines_->variables)
     std::memcpy(reinterpret_cast<void*>(each.address), machine->variable(each.name).data(), each.bytes);
