@@ -97,9 +97,10 @@ KeptClient::Memory LiveClient::memory() {
   seen.done = page.done.load();
   seen.turned = page.turned.load();
   seen.host = page.host.load();
+  seen.looks = page.looks.load();  // before what is written first
   seen.total = page.total.load();
   seen.free = page.free.load();
-  seen.looks = page.looks.load();
+  seen.held = page.held.load();
   seen.error = page.error.load();
   seen.no_host = page.no_host.load() != 0;
   return seen;

@@ -35,6 +35,8 @@ void Keeper::comes(KeptClient& client) {
   kept->seen = client.memory();
   kept->turned = kept->seen.turned;
   kept->answered = kept->seen.asked;
+  kept->looks = kept->seen.looks;  // what another daemon's client has seen is long ago
+  kept->claimed_before = kept->seen.claimed;
   all_.push_back(std::move(kept));
   Kept& made = *all_.back();
   made.number = static_cast<std::uint32_t>(made.seen.done);
@@ -75,27 +77,32 @@ void Keeper::let_in(Kept& kept) {
 
 std::optional<std::uint64_t> Keeper::capacity() const {
   if (!settings_.managed) return std::nullopt;
-  if (settings_.capacity) return *settings_.capacity;
-  if (total_ == 0) return std::nullopt;
-  return less(total_, outside_ + short_ + settings_.spare);
+  if (!settings_.capacity && total_ == 0) return std::nullopt;
+  // A state was on the device once, so it can be again, if nothing else is.
+  std::uint64_t largest = 0;
+  for (const auto& kept : all_) largest = std::max(largest, kept->seen.footprint());
+  return std::max(
+      largest, settings_.capacity ? *settings_.capacity : less(total_, outside_ + short_ + settings_.spare));
 }
 
-// What is used by nobody's claim: contexts, modules, other programs. While states move that is not to be
-// seen.
+// What is used by nobody's claim: contexts, modules, other programs. A look tells it if nobody else's claims
+// have changed around it; until there was such a look, any has to do.
 void Keeper::note_device() {
-  std::uint64_t claimed = 0;
-  bool moving = false;
-  for (const auto& kept : all_) {
-    claimed += kept->seen.claimed;
-    moving = moving || !kept->settled() || kept->seen.away != 0;
-  }
   for (const auto& kept : all_) {
     if (kept->seen.looks == kept->looks) continue;
     kept->looks = kept->seen.looks;
-    const bool first = total_ == 0;
     total_ = kept->seen.total;
-    if (!moving || first) outside_ = less(total_, kept->seen.free + claimed);
+    std::uint64_t claimed = kept->seen.held;
+    bool steady = true;
+    for (const auto& other : all_) {
+      if (other == kept) continue;
+      claimed += other->seen.claimed;
+      steady = steady && other->settled() && other->seen.claimed == other->claimed_before;
+    }
+    if (steady || !looked_) outside_ = less(total_, kept->seen.free + claimed);
+    looked_ = looked_ || steady;
   }
+  for (const auto& kept : all_) kept->claimed_before = kept->seen.claimed;
 }
 
 void Keeper::set_budget(Kept& kept, std::uint64_t bytes) {
@@ -120,10 +127,7 @@ void Keeper::tell(const Kept& kept, const char* step, std::int64_t value) {
 
 std::uint64_t Keeper::free_room() const {
   const auto most = capacity();
-  if (!most) return UINT64_MAX;
-  std::uint64_t held = 0;
-  for (const auto& kept : all_) held += kept->hold();
-  return less(*most, held);
+  return most ? less(*most, held_in_all()) : UINT64_MAX;
 }
 
 // --- Looks
@@ -257,6 +261,8 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     room -= need.whole && given == 0 ? room : given;  // nobody behind it takes what it waits for
     shortage += missing - given;
   }
+  // Without a daemon clients have taken what others were promised since.
+  if (const auto most = capacity(); most && !needs.empty()) shortage += less(held_in_all(), *most);
   if (shortage == 0) return;
   make_room(shortage, now);
   if (!std::exchange(tight_, true)) return;  // nobody was told to pin anything yet

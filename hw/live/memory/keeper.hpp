@@ -21,7 +21,7 @@ class KeptClient {
  public:
   struct Memory {  // bytes, as MemoryStanding has them
     std::uint64_t claimed = 0, movable = 0, away = 0, fixed = 0, asked = 0, want = 0, done = 0, turned = 0,
-                  host = 0, total = 0, free = 0, looks = 0;
+                  host = 0, total = 0, free = 0, held = 0, looks = 0;
     bool no_host = false;
     std::uint32_t error = 0;  // the driver's, of the latest move that failed
     std::uint64_t footprint() const { return movable + fixed; }
@@ -112,11 +112,11 @@ class Keeper : public MemoryDesk {
     std::uint64_t answered = 0;  // asks
     std::optional<Time> asks_since, fails_until;
     Time closed;
-    std::optional<Time> ordered;  // a move that is not over
-    std::uint64_t turned = 0, looks = 0;
-    bool deferred = false;     // its latest ask was put off
-    bool wished_away = false;  // by the policy, as soon as it can leave
-    bool brought = false;      // the policy has ordered it back
+    std::optional<Time> ordered;                              // a move that is not over
+    std::uint64_t turned = 0, looks = 0, claimed_before = 0;  // as of the step before
+    bool deferred = false;                                    // its latest ask was put off
+    bool wished_away = false;                                 // by the policy, as soon as it can leave
+    bool brought = false;                                     // the policy has ordered it back
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }
     bool leaves() const { return goal == Goal::away && !settled(); }
@@ -136,6 +136,7 @@ class Keeper : public MemoryDesk {
   void set_budget(Kept& kept, std::uint64_t bytes);
   void order(Kept& kept, Goal goal);
   void tell(const Kept& kept, const char* step, std::int64_t value);
+  std::uint64_t held_in_all() const;
   std::uint64_t free_room() const;
   bool can_leave(const Kept& kept, Time now);
   std::uint64_t stuck(const Kept& kept) const;
@@ -155,6 +156,7 @@ class Keeper : public MemoryDesk {
   Time now_;
   std::vector<std::unique_ptr<Kept>> all_;
   std::uint64_t total_ = 0, outside_ = 0, short_ = 0;
+  bool looked_ = false;  // at the device, while nobody else's claims changed
   std::vector<Done> done_;
   bool tight_ = false;  // more states than room: they need pinned memory
   bool waits_ = false;  // something goes on that only looking tells

@@ -277,9 +277,14 @@ Claims::Answer ManagedMemory::ask(std::uint64_t bytes) {
 }
 
 void ManagedMemory::note_device() {
-  std::uint64_t free = 0, total = 0;
+  std::uint64_t free = 0, total = 0, held = 0;
   MemoryStanding& standing = gate_.page()->memory;
-  if (driver_.info(free, total) != MemoryDriver::kSuccess) return;
+  for (int attempts = 0; attempts < 3; ++attempts) {
+    held = standing.claimed.load();
+    if (driver_.info(free, total) != MemoryDriver::kSuccess) return;
+    if (held == standing.claimed.load()) break;
+  }
+  standing.held.store(held);
   standing.free.store(free);
   standing.total.store(total);
   standing.looks.fetch_add(1);

@@ -73,6 +73,7 @@ class ManagedMemory {
   bool claim_fixed(std::uint64_t bytes);
   void give_back_fixed(std::uint64_t bytes);
 
+  void note_device();  // tells the daemon what there is
   // As the program is to see the device.
   int info(std::uint64_t& free, std::uint64_t& total);
   std::uint64_t claimed() const { return gate_.page()->memory.claimed.load(); }
@@ -127,7 +128,6 @@ class ManagedMemory {
   int more(std::uint64_t bytes, int& attempts);
   std::vector<Place> places(std::uint64_t address, std::uint64_t size);
   Claims::Answer ask(std::uint64_t bytes);
-  void note_device();
 
   MemoryDriver& driver_;
   Gate& gate_;

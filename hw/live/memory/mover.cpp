@@ -78,17 +78,19 @@ bool Mover::turn() {
     restore(order);
   else if (failed_ == MemoryDriver::kSuccess)
     save(order);
-  if (failed_ != MemoryDriver::kSuccess) {
-    given_up_ = order;
-    standing.error.store(static_cast<std::uint32_t>(failed_));
-    standing.turned.fetch_add(1);
-    // Without a daemon nobody will order it again.
-    if (order.from == nullptr) {
-      given_up_.reset();
-      sleep_ns(kMoverSleep);
-    }
-  }
+  memory_.note_device();
+  if (failed_ != MemoryDriver::kSuccess) give_up(order);
   return true;
+}
+
+// Without a daemon nobody will order it again; and if another order has come meanwhile, it was no longer
+// waited for memory.
+void Mover::give_up(const Order& order) {
+  if (order.from == nullptr) return sleep_ns(kMoverSleep);
+  given_up_ = order;
+  MemoryStanding& standing = memory_.gate().page()->memory;
+  standing.error.store(static_cast<std::uint32_t>(failed_));
+  if (failed_ != MemoryDriver::kNoMemory || latest() == order) standing.turned.fetch_add(1);
 }
 
 // Pins ahead of what the daemon foresees.
@@ -224,7 +226,8 @@ void Mover::restore(const Order& order) {
     if (!claimed) break;
     // A client that was killed may still hold what the daemon has given on.
     const std::int64_t since = monotonic_ns();
-    while ((failed_ = moves.come(chunk)) == MemoryDriver::kNoMemory && monotonic_ns() - since < kMostRetries)
+    while ((failed_ = moves.come(chunk)) == MemoryDriver::kNoMemory &&
+           monotonic_ns() - since < kMostRetries && latest() == order)
       sleep_ns(1'000'000);
     if (failed_ != MemoryDriver::kSuccess) {
       memory_.claims().give_back(chunk.size);

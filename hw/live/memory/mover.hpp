@@ -35,6 +35,7 @@ class Mover {
   };
   static void* run(void* self);
   Order latest() const;
+  void give_up(const Order& order);
   bool prepare_host();
   void save(const Order& order);
   void restore(const Order& order);
