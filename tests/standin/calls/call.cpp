@@ -15,6 +15,7 @@
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/engine/failure.hpp"
 #include "tests/standin/memory/arena.hpp"
+#include "tests/standin/processes/checkpoint.hpp"
 #include "tests/standin/standin.h"
 
 namespace gangway::standin {
@@ -83,6 +84,7 @@ std::string described(const Argument& argument) {
 
 Call::Call(std::size_t symbol, bool per_thread_null, bool early, std::span<const Argument> arguments)
     : symbol_(symbol), outer_per_thread_(per_thread), early_(early) {
+  call_begins();
   per_thread = per_thread_null;
   if (log_file() != nullptr) {
     logged_ = std::to_string(thread_number()) + ' ' + symbols[symbol_].name + '(';
@@ -98,7 +100,10 @@ Call::Call(std::size_t symbol, bool per_thread_null, bool early, std::span<const
   all_calls.fetch_add(1, std::memory_order_relaxed);
 }
 
-Call::~Call() { per_thread = outer_per_thread_; }
+Call::~Call() {
+  per_thread = outer_per_thread_;
+  call_ends();
+}
 
 bool Call::refused() const { return !early_ && !initialized.load(std::memory_order_acquire); }
 
