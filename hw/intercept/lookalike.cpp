@@ -393,9 +393,9 @@ __attribute__((constructor)) void begin() {
   registration.watch_for(gate);
   begin_forms(gate, driver);
   look_at_jobs(std::getenv("GANGWAY_JOBS"));
-  if (const char* memory = std::getenv("GANGWAY_MEMORY");
-      memory != nullptr && std::string_view(memory) == "managed")
-    memory_is_managed(gate, driver);
+  const char* const memory = std::getenv("GANGWAY_MEMORY");
+  if (memory != nullptr && std::string_view(memory) == "managed") memory_is_managed(gate, driver);
+  if (memory != nullptr && std::string_view(memory) == "checkpoint") memory_is_counted(gate);
   pthread_atfork(nullptr, nullptr, &in_child);
 }
 

@@ -22,6 +22,7 @@ struct DaemonSettings {
   GateSettings gate;
   std::string group;  // its users may connect; empty: only root and the daemon's owner
   MemorySettings memory = {};
+  std::shared_ptr<CheckpointHelper> checkpoints = {};  // that `memory.whole` needs
   bool held = false;  // whether clients wait for a new daemon when this one is gone
   TakeForms forms = TakeForms::none;
   bool other_policies = false;  // may follow: programs are made ready for those that close gates
@@ -94,6 +95,8 @@ class Daemon : private Journal, private MoveJournal {
   GateSettings with_memory(GateSettings gate);
   Time move_memory();  // when to look again
   void say_slice();
+  void hear_of_checkpoints();
+  void start_checkpoints_again();
 
   DaemonSettings settings_;
   Keeper keeper_;
@@ -101,7 +104,7 @@ class Daemon : private Journal, private MoveJournal {
   Watcher* watcher_;
   std::string policy_name_;
   std::unique_ptr<Conductor> conductor_;
-  Descriptor lock_, listener_, events_, bell_;
+  Descriptor lock_, restoring_, listener_, events_, bell_;
   struct Stranger {
     Descriptor socket;
     std::uint64_t number = 0;  // of connections so far

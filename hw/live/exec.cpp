@@ -122,8 +122,8 @@ int execute(const ExecSettings& settings) {
   }
   if (settings.preload) put_first("LD_PRELOAD", folder + "/libcuda.so.1");
   setenv("GANGWAY_SOCKET", fs::absolute(settings.socket).c_str(), 1);
-  if (welcome.managed != 0 && !settings.native_memory)
-    setenv("GANGWAY_MEMORY", "managed", 1);
+  if (welcome.memory != MemoryMoves::none && !settings.native_memory)
+    setenv("GANGWAY_MEMORY", welcome.memory == MemoryMoves::whole ? "checkpoint" : "managed", 1);
   else
     unsetenv("GANGWAY_MEMORY");
   setenv("GANGWAY_PROGRAM", std::to_string(welcome.program).c_str(), 1);

@@ -14,15 +14,17 @@ LIMIT = 120
 
 
 class Daemon:
-    def __init__(self, *options):
+    def __init__(self, *options, around=None):
+        """`around`: of its environment, for daemons that use the driver."""
         self.folder = tempfile.mkdtemp()
+        self.around = around
         self.socket = self.folder + "/socket"
         self.log = self.folder + "/log.csv"
         self.serve(*options)
 
     def serve(self, *options):
         self.process = subprocess.Popen([GANGWAY, "serve", "--socket", self.socket, "--log", self.log, *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(self.around or {})})
         self.process.stdout.readline()  # it listens
 
     def environment(self, **more):

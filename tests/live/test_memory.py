@@ -1,19 +1,16 @@
 """Memory that leaves the GPU and comes back: programs whose memory does not fit together, on the stand-in driver."""
 
-import json
 import os
 import signal
-import struct
 import subprocess
 import tempfile
 import time
 import unittest
 
-from live_daemon import GANGWAY, LIMIT, STANDIN, Daemon, finish
+from live_daemon import GANGWAY, STANDIN, finish
+from memory_programs import CLIENT, MIB, MemoryPrograms
 
-CLIENT = os.environ.get("GANGWAY_MEMORY_CLIENT", "")
 POINTS = os.environ.get("GANGWAY_POINTS", "")
-MIB = 1 << 20
 LONG = os.environ.get("GANGWAY_LONG", "") not in ("", "0")
 
 
@@ -23,39 +20,7 @@ def native(*command, **more):
 
 
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")
-class Memory(unittest.TestCase):
-    def daemon(self, policy, *options, device=160, **more):
-        """A daemon, and a device of so many MiB whose memory its programs share."""
-        daemon = Daemon("--policy", policy, "--memory", "managed", *options)
-        self.device = {"STANDIN_LEDGER": daemon.folder + "/ledger", "STANDIN_MEMORY": str(device * MIB), **more}
-        return daemon
-
-    def start(self, daemon, *command, options=(), **more):
-        return daemon.start(CLIENT, *command, options=options, **{**self.device, **more})
-
-    def refused(self, daemon):
-        """Of the device: how often there was no room though Gangway had thought so, the most that was taken, its size."""
-        with open(daemon.folder + "/ledger", "rb") as ledger:
-            return struct.unpack("QQQ", ledger.read(24))
-
-    def clients(self, daemon):
-        return {client["name"]: client for client in daemon.status()["clients"]}
-
-    def until(self, condition, what):
-        end = time.monotonic() + LIMIT
-        while not condition():
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.01)
-
-    def all_end_well(self, daemon, programs, *texts):
-        for program, text in zip(programs, texts):
-            code, out, err = finish(program)
-            self.assertEqual((code, out), (0, text), err)
-            self.assertEqual(err, "")
-        refusals, most, size = self.refused(daemon)
-        self.assertEqual(refusals, 0, (most, size))
-        self.assertLessEqual(most, size)
-
+class Memory(MemoryPrograms):
     def test_three_states_on_a_device_that_holds_two(self):
         for policy in (["rr", "--param", "quantum=20 ms"], ["disengaged-timeslice", "--param", "slice=20 ms"], ["timeslice", "--param", "slice=20 ms"],
                        ["cfs"], ["fcfs"], ["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms"],

@@ -7,9 +7,10 @@
 namespace gangway::live {
 namespace {
 
-constexpr Duration kPinning{2'000'000};         // between looks while only pinning goes on
-constexpr Duration kAfterFailure{500'000'000};  // before a client's state is moved again
-constexpr Duration kBeforeNo{150'000'000};      // the client looks at the device meanwhile
+constexpr Duration kPinning{2'000'000};          // between looks while only pinning goes on
+constexpr Duration kAfterFailure{500'000'000};   // before a client's state is moved again
+constexpr Duration kBeforeNo{150'000'000};       // the client looks at the device meanwhile
+constexpr Duration kLongestAway{1'000'000'000};  // of a process that may wait in the driver, unseen
 constexpr std::uint64_t kHostStep = std::uint64_t{512} << 20;
 constexpr std::uint32_t kNoMemory = 2;  // of the driver
 constexpr std::uint64_t kShortStep = std::uint64_t{64} << 20;
@@ -35,7 +36,8 @@ void Keeper::comes(KeptClient& client) {
   kept->seen = client.memory();
   kept->turned = kept->seen.turned;
   kept->answered = kept->seen.asked;
-  kept->looks = kept->seen.looks;  // what another daemon's client has seen is long ago
+  kept->looks = kept->seen.looks;  // what another daemon's client has seen is long ago, but for the size
+  if (total_ == 0) total_ = kept->seen.total;
   kept->claimed_before = kept->seen.claimed;
   all_.push_back(std::move(kept));
   Kept& made = *all_.back();
@@ -44,7 +46,9 @@ void Keeper::comes(KeptClient& client) {
   // What it holds already is its own, whoever gave it that.
   set_budget(made, settings_.managed ? made.seen.claimed : UINT64_MAX);
   client.available(capacity() ? *capacity() : UINT64_MAX);
-  if (made.seen.away != 0) order(made, Goal::here);
+  if (made.seen.away == 0) return;
+  order(made, Goal::here);
+  made.brought = settings_.whole;  // its threads may wait in the driver, unseen
 }
 
 void Keeper::goes(const KeptClient& client) {
@@ -113,6 +117,7 @@ void Keeper::set_budget(Kept& kept, std::uint64_t bytes) {
 
 void Keeper::order(Kept& kept, Goal goal) {
   kept.goal = goal;
+  kept.left.reset();
   kept.wished_away = false;
   kept.client->order(goal, ++kept.number);
   kept.ordered = now_;
@@ -151,6 +156,7 @@ void Keeper::look(Time now) {
     }
     if (kept.ordered && kept.settled() && (kept.goal == Goal::away || kept.here())) {
       tell(kept, kept.goal == Goal::away ? "left" : "came", (now - *kept.ordered).ns);
+      if (kept.goal == Goal::away) kept.left = now;
       kept.ordered.reset();
       if (kept.named)
         done_.push_back({kept.id, kept.goal == Goal::away ? MemoryMove::save : MemoryMove::restore});
@@ -163,6 +169,7 @@ void Keeper::look(Time now) {
 bool Keeper::can_leave(const Kept& kept, Time now) {
   if (kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.on_device() == 0) return false;
   if (kept.seen.host < kept.seen.movable || (kept.fails_until && now <= *kept.fails_until)) return false;
+  if (settings_.whole && away_in_all() + kept.on_device() > settings_.host) return false;
   const Standing standing = kept.client->look();
   return standing.drained();
 }
@@ -220,7 +227,8 @@ Time Keeper::step(Time now) {
   if (all_.empty()) return Time::max();
   look(now);
   note_device();
-  if (settings_.managed) foresee();
+  if (settings_.managed && !settings_.whole) foresee();
+  if (settings_.whole) bring_overdue(now);
   for (const auto& kept : all_)
     if (kept->wished_away && can_leave(*kept, now)) order(*kept, Goal::away);
   serve(needs(now), now);
@@ -235,7 +243,10 @@ Time Keeper::step(Time now) {
   });
   const bool failing =
       std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->fails_until.has_value(); });
-  return pinning || failing ? now + kPinning : Time::max();
+  const bool overdue = settings_.whole && std::any_of(all_.begin(), all_.end(), [](const auto& kept) {
+                         return kept->left.has_value();
+                       });
+  return pinning || failing || overdue ? now + kPinning : Time::max();
 }
 
 void Keeper::serve(const std::vector<Need>& needs, Time now) {
@@ -348,6 +359,16 @@ void Keeper::bring_ahead() {
   if (next == nullptr || less(next->seen.footprint(), next->hold()) > free_room()) return;
   next->brought = true;
   order(*next, Goal::here);
+}
+
+// A locked process may wait in any call of the driver, and nobody sees that: it comes back after a while.
+void Keeper::bring_overdue(Time now) {
+  for (const auto& kept : all_) {
+    if (kept->wanted != 0 || kept->brought || !kept->left || now - *kept->left < kLongestAway) continue;
+    if (kept->client->look().waiting) continue;  // for its turn
+    kept->brought = true;
+    order(*kept, Goal::here);
+  }
 }
 
 // Pinned memory for states, once they will not all fit.

@@ -29,7 +29,7 @@ class KeptClient {
   virtual ~KeptClient() = default;
   virtual void let_in(std::uint32_t allowed) = 0;  // as Port::permit()
   virtual Standing look() = 0;
-  virtual Memory memory() = 0;
+  virtual Memory memory() const = 0;
   virtual void order(Goal goal, std::uint32_t number) = 0;
   virtual void budget(std::uint64_t bytes) = 0;  // sequentially consistent
   virtual void available(std::uint64_t bytes) = 0;
@@ -39,7 +39,8 @@ class KeptClient {
 };
 
 struct MemorySettings {
-  bool managed = false;
+  bool managed = false;  // it moves
+  bool whole = false;  // as a checkpoint of the process, by the driver, which needs no pinned memory of ours
   std::optional<std::uint64_t> capacity = {};  // bytes for clients; none: what the device has
   std::uint64_t host = UINT64_MAX;             // bytes that all clients may pin
   std::uint64_t spare = 64 << 20;      // bytes of the device that nobody gets, unless `capacity` says it
@@ -117,6 +118,7 @@ class Keeper : public MemoryDesk {
     bool deferred = false;                                    // its latest ask was put off
     bool wished_away = false;                                 // by the policy, as soon as it can leave
     bool brought = false;                                     // the policy has ordered it back
+    std::optional<Time> left;                                 // it is away since then
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }
     bool leaves() const { return goal == Goal::away && !settled(); }
@@ -139,6 +141,7 @@ class Keeper : public MemoryDesk {
   std::uint64_t held_in_all() const;
   std::uint64_t free_room() const;
   bool can_leave(const Kept& kept, Time now);
+  std::uint64_t away_in_all() const;
   std::uint64_t stuck(const Kept& kept) const;
   std::uint64_t possible(const Kept& kept) const;
   std::vector<Need> needs(Time now);
@@ -147,6 +150,7 @@ class Keeper : public MemoryDesk {
   Kept* victim(Time now);
   void answer_others(Time now);
   void bring_ahead();
+  void bring_overdue(Time now);
   void let_in(Kept& kept);
   void foresee();
   void tell_available();

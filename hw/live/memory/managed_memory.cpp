@@ -276,19 +276,7 @@ Claims::Answer ManagedMemory::ask(std::uint64_t bytes) {
   return claims_.ask(bytes, [this] { note_device(); });
 }
 
-void ManagedMemory::note_device() {
-  std::uint64_t free = 0, total = 0, held = 0;
-  MemoryStanding& standing = gate_.page()->memory;
-  for (int attempts = 0; attempts < 3; ++attempts) {
-    held = standing.claimed.load();
-    if (driver_.info(free, total) != MemoryDriver::kSuccess) return;
-    if (held == standing.claimed.load()) break;
-  }
-  standing.held.store(held);
-  standing.free.store(free);
-  standing.total.store(total);
-  standing.looks.fetch_add(1);
-}
+void ManagedMemory::note_device() { claims_.look_at_device(driver_); }
 
 int ManagedMemory::info(std::uint64_t& free, std::uint64_t& total) {
   if (const int failed = driver_.info(free, total)) return failed;

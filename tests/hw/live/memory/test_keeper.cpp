@@ -10,7 +10,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 struct FakeClient : KeptClient {
   void let_in(std::uint32_t allowed) override { let = allowed; }
   Standing look() override { return standing; }
-  Memory memory() override { return seen; }
+  Memory memory() const override { return seen; }
   void order(Goal g, std::uint32_t n) override { goal = g, number = n; }
   void budget(std::uint64_t bytes) override { allowed = bytes; }
   void available(std::uint64_t) override {}
@@ -92,6 +92,7 @@ TEST_CASE("what a client saw before this daemon came does not count") {
   keeper.comes(b);
   keeper.step(Time{1});
   CHECK(keeper.outside() == 0);
+  CHECK(*keeper.capacity() == 160 * kMiB);
 }
 
 TEST_CASE("there is always room for the largest state") {
@@ -156,6 +157,24 @@ TEST_CASE("who came back while there was no daemon leaves again if the room is a
   a.carries_out();
   keeper.step(Time{3});
   CHECK(a.let == kUnlimited);
+}
+
+TEST_CASE("a process that returns while it is locked comes back, though nobody sees it wait") {
+  MemorySettings settings = managed();
+  settings.capacity = 96 * kMiB;
+  settings.whole = true;
+  Keeper keeper(settings);
+  FakeClient a, b;
+  a.holds(68 * kMiB);
+  a.seen.host = 68 * kMiB;
+  b.seen.movable = b.seen.away = b.seen.host = 68 * kMiB;
+  keeper.comes(a);
+  keeper.comes(b);
+  keeper.step(Time{1});
+  REQUIRE(a.goal == Goal::away);
+  a.carries_out();
+  keeper.step(Time{2});
+  CHECK(b.allowed == 68 * kMiB);
 }
 
 }  // namespace
