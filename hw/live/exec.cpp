@@ -83,6 +83,17 @@ void take_forms(TakeForms forms) {
   if (forms != TakeForms::none) setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 }
 
+void declare_read_only(const ExecSettings& settings) {
+  std::string sizes;
+  for (const std::uint64_t size : settings.read_only)
+    sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
+  setenv("GANGWAY_READ_ONLY", sizes.c_str(), 1);
+  if (settings.check_read_only)
+    setenv("GANGWAY_CHECK_READ_ONLY", "1", 1);
+  else
+    unsetenv("GANGWAY_CHECK_READ_ONLY");
+}
+
 }  // namespace
 
 std::string lookalike_library() { return library_beside_program(kLookalike, "it was built without cuda.h"); }
@@ -126,6 +137,7 @@ int execute(const ExecSettings& settings) {
     setenv("GANGWAY_MEMORY", welcome.memory == MemoryMoves::whole ? "checkpoint" : "managed", 1);
   else
     unsetenv("GANGWAY_MEMORY");
+  declare_read_only(settings);
   setenv("GANGWAY_PROGRAM", std::to_string(welcome.program).c_str(), 1);
   take_forms(static_cast<TakeForms>(welcome.forms));
   setenv("GANGWAY_DAEMON", std::to_string(welcome.daemon).c_str(), 1);

@@ -66,6 +66,8 @@ Json memory_of(const ClientFacts& facts) {
           {"saved", page.saved.load()},
           {"restored", page.restored.load()},
           {"spared", page.spared.load()},
+          {"read_only", page.declared.load()},
+          {"read_only_but_written", page.belied.load()},
           {"failed", seen.turned},
           {"last_error", seen.error},
           {"last_save_ns", page.save_ns.load()},

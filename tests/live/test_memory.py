@@ -115,6 +115,53 @@ class Memory(MemoryPrograms):
                     self.assertEqual((code, out), (0, "jobs many\n"), err)
                 daemon.end()
 
+    def read_only(self, daemon, what, stop, *options):
+        programs = [self.start(daemon, what, str(i), "0", "64", stop, options=["--name", f"p{i}", "--read-only", "40 MiB", *options]) for i in range(2)]
+        for program in programs:
+            self.assertEqual(program.stdout.readline(), "holds 60\n")
+        return programs
+
+    def test_what_no_kernel_writes_is_not_copied_again(self):
+        for check in ([], ["--check-read-only"]):
+            with self.subTest(check=check):
+                daemon = self.daemon("rr", "--param", "quantum=20 ms")
+                stop = daemon.folder + "/stop"
+                programs = self.read_only(daemon, "reads", stop, *check)
+                self.until(lambda: all(client["memory"]["saves"] > 8 for client in self.clients(daemon).values()), "moves")
+                for client in self.clients(daemon).values():
+                    memory = client["memory"]
+                    self.assertEqual((memory["read_only"], memory["read_only_but_written"]), (40 * MIB, 0))
+                    # Every save copies the rest, and these 40 MiB the first time and after they were set.
+                    times = (memory["saved"] - memory["saves"] * 22 * MIB) / (40 * MIB)
+                    self.assertLess(times, memory["saves"] * 0.75, memory)
+                    self.assertGreaterEqual(memory["spared"], 40 * MIB)
+                open(stop, "w").close()
+                self.all_end_well(daemon, programs, *["jobs many\n"] * 2)
+                daemon.end()
+
+    def test_a_wrong_declaration_is_found(self):
+        daemon = self.daemon("rr", "--param", "quantum=20 ms")
+        stop = daemon.folder + "/stop"
+        programs = self.read_only(daemon, "spoils", stop, "--check-read-only")
+        self.until(lambda: all(client["memory"]["read_only_but_written"] == 40 * MIB for client in self.clients(daemon).values()), "a look")
+        before = {name: client["memory"]["saves"] for name, client in self.clients(daemon).items()}
+        self.until(lambda: all(client["memory"]["saves"] > before[name] + 3 for name, client in self.clients(daemon).items()), "moves go on")
+        open(stop, "w").close()
+        for program in programs:
+            code, out, err = finish(program)
+            self.assertEqual((code, out), (0, "jobs many\n"), err)
+            self.assertRegex(err, r"^gangway: process \d+: memory that was declared read-only was written by a kernel\n$")
+        daemon.end()
+
+    def test_nobody_looks_at_a_wrong_declaration(self):
+        # What a kernel has written is lost then: the words are meant.
+        daemon = self.daemon("rr", "--param", "quantum=20 ms")
+        programs = self.read_only(daemon, "spoils", daemon.folder + "/stop")
+        self.until(lambda: any(program.poll() is not None for program in programs), "a loss")  # then the other one has the device alone
+        open(daemon.folder + "/stop", "w").close()
+        self.assertIn(4, [finish(program)[0] for program in programs])
+        daemon.end()
+
     def test_no_host_memory(self):
         # Nobody can leave: who does not fit hears that there is no memory, and the others go on.
         for limit in ({"options": ["--host-memory", "8 MiB"]}, {"device": {"STANDIN_HOST_MEMORY": str(8 * MIB)}}):

@@ -1,7 +1,10 @@
 // Whether this process's memory is managed.
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "hw/intercept/memory/real_memory.hpp"
 #include "hw/intercept/memory/served.hpp"
@@ -39,6 +42,19 @@ const char* why_not(bool moves_pieces) {
   return nullptr;
 }
 
+// GANGWAY_READ_ONLY: sizes in bytes, with commas between them.
+void declare_read_only(live::ManagedMemory& memory) {
+  const char* const listed = std::getenv("GANGWAY_READ_ONLY");
+  std::vector<std::uint64_t> sizes;
+  for (const char* at = listed; at != nullptr && *at != '\0';) {
+    char* end = nullptr;
+    sizes.push_back(std::strtoull(at, &end, 10));
+    if (end == at) break;
+    at = *end == ',' ? end + 1 : end;
+  }
+  memory.declare_read_only(std::move(sizes), std::getenv("GANGWAY_CHECK_READ_ONLY") != nullptr);
+}
+
 bool refused_for(const char* why) {
   if (why == nullptr) return false;
   std::fprintf(stderr, "gangway: the memory of process %d does not move: %s\n", static_cast<int>(getpid()),
@@ -74,6 +90,7 @@ live::ManagedMemory* managed_memory(bool first) {
   if (refused_for(why_not(true))) return nullptr;
   // They live as long as the process: threads may use them at its end.
   memory = new live::ManagedMemory(real_memory, *process.gate);
+  declare_read_only(*memory);
   (new live::Mover(*memory, *process.helped))->start();
   process.memory.store(memory, std::memory_order_release);
   return memory;
@@ -94,6 +111,10 @@ void memory_forked() {
   process.memory.store(nullptr);
   process.counted.store(nullptr);
   new (&process.first) std::mutex;
+}
+
+void memory_written(CUdeviceptr address) {
+  if (live::ManagedMemory* memory = managed_memory()) memory->written(address);
 }
 
 void memory_context_gone(std::uint64_t context) {

@@ -59,6 +59,7 @@ CUresult in_counted_room(std::uint64_t bytes, const std::function<CUresult(std::
 // Null: it is not managed, or not yet and `first` is not set. With a current context.
 live::ManagedMemory* managed_memory(bool first = false);
 void memory_forked();
+void memory_written(CUdeviceptr address);  // by a copy or memset; 0: nobody knows where
 // The context is destroyed.
 void memory_context_gone(std::uint64_t context);
 // One line, once for each reason.

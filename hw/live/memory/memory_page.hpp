@@ -43,7 +43,8 @@ struct alignas(64) MemoryStanding {
   std::atomic<std::uint64_t> looks;            // so far
   std::atomic<std::uint64_t> saves, restores;  // so far
   std::atomic<std::uint64_t> saved, restored, spared;  // bytes copied; and not copied, as the host had them
-  std::atomic<std::int64_t> save_ns, restore_ns;       // the latest
+  std::atomic<std::uint64_t> declared, belied;  // bytes that are said to be read only; and that were written
+  std::atomic<std::int64_t> save_ns, restore_ns;  // the latest
 };
 
 }  // namespace gangway::live
