@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
@@ -14,6 +16,7 @@ namespace gangway {
 void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code) {
   auto settings = std::make_shared<live::ExecSettings>();
   auto slo = std::make_shared<std::string>();
+  auto read_only = std::make_shared<std::vector<std::string>>();
   CLI::App* sub = app.add_subcommand(
       "exec", "run an unmodified program under the daemon: gangway exec [options] -- PROGRAM [arguments]");
   sub->add_option("--priority", settings->priority, "priority of its jobs; higher is more urgent (default 0)")
@@ -45,10 +48,21 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
          "the "
          "daemon has it)")
       ->check(CLI::IsMember({"native", "managed"}));
+  sub->add_option(
+         "--read-only", *read_only,
+         "SIZE of allocations that no kernel of the program writes to, such as 4 GiB: with managed memory "
+         "they are copied from the GPU only after copies and memsets into them")
+      ->allow_extra_args(false);
+  sub->add_flag("--check-read-only", settings->check_read_only,
+                "look at them whenever they are not copied, and say if that was wrong");
   sub->add_flag("--preload", settings->preload,
                 "also use LD_PRELOAD, for programs with their own library search path");
   sub->allow_extras()->prefix_command();
-  sub->callback([sub, settings, slo, program, &code] {
+  sub->callback([sub, settings, slo, read_only, program, &code] {
+    for (const std::string& size : *read_only) {
+      const Node node = Node::text(size, Origin{"--read-only", 0});
+      settings->read_only.push_back(static_cast<std::uint64_t>(Field(node, "read-only").bytes().count));
+    }
     if (!slo->empty()) {
       const Node node = Node::text(*slo, Origin{"--slo", 0});
       settings->slo = Field(node, "slo").duration(Duration{1});

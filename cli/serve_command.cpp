@@ -105,7 +105,8 @@ int serve(const Arguments& arguments) {
   settings.log = log.get();
   const ParameterValues values = values_of(entry, arguments.parameters);
   const std::shared_ptr<Policy> policy = entry.make(values);
-  settings.memory.managed = arguments.memory == "managed" || policy->needs().has(Capability::memory);
+  settings.memory.whole = arguments.memory == "checkpoint";
+  settings.memory.managed = arguments.memory != "native" || policy->needs().has(Capability::memory);
   // A kernel that has left waits in its stream, where a move of memory would wait for it.
   if (settings.memory.managed && arguments.forms && *arguments.forms != TakeForms::none)
     throw InputError({"--forms", 0}, "forms", "kernels that leave, with managed memory", "none");
@@ -117,6 +118,7 @@ int serve(const Arguments& arguments) {
                                                        : bytes_of("--host-memory", arguments.host_memory);
   if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);
   if (settings.memory.managed) settings.memory.slice = slice_of(entry, values);
+  if (settings.memory.whole) settings.checkpoints = std::make_shared<live::CheckpointHelper>(settings.socket);
   live::Daemon daemon(entry.name, policy, settings);
   const std::atomic<bool>& stop = catch_interrupts();
   fmt::print("{} at {}\n", entry.name, settings.socket);
@@ -167,9 +169,10 @@ void add_serve(CLI::App& app, int& code) {
       ->type_name(value_type::kTime);
   sub->add_option(
          "--memory", arguments->memory,
-         "managed: clients' memory leaves the GPU where it does not all fit (default: native, except under "
-         "policies that move it)")
-      ->check(CLI::IsMember({"native", "managed"}));
+         "managed: clients' memory leaves the GPU where it does not all fit; checkpoint: likewise, but whole "
+         "processes do, by the driver's checkpoints (default: native, except under policies that move it: "
+         "managed)")
+      ->check(CLI::IsMember({"native", "managed", "checkpoint"}));
   sub->add_option("--capacity", arguments->capacity,
                   "with managed memory: how much of the GPU's memory clients may use (default: what nobody "
                   "else uses)")

@@ -87,6 +87,15 @@ CUstream stream_in(First first, Rest... rest) {
     return stream_in(rest...);
 }
 
+// Of a copy or memset: where it writes on the device, as its first argument tells.
+template <typename First, typename... Rest>
+void note_destination(First first, const Rest&...) {
+  if constexpr (std::is_same_v<First, CUdeviceptr>)
+    memory_written(first);
+  else if constexpr (!std::is_same_v<First, void*> && !std::is_same_v<First, CUarray>)
+    memory_written(0);
+}
+
 bool captured(const StreamName& stream) { return gate.captures() && driver.capturing(stream); }
 
 template <Index I, Kind K, bool Thread, typename F>
@@ -103,6 +112,8 @@ struct Submits<I, K, Thread, CUresult(A...)> {
     const auto submit = [&](const auto& call) {
       const Pass pass = gate.enter(submission);
       if (pass.refused) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+      if constexpr (K == Kind::copy || K == Kind::waiting_copy || K == Kind::memset)
+        note_destination(arguments...);
       const CUresult result = call(pass);
       gate.leave(pass, submission, result == CUDA_SUCCESS);
       return result;
@@ -393,9 +404,9 @@ __attribute__((constructor)) void begin() {
   registration.watch_for(gate);
   begin_forms(gate, driver);
   look_at_jobs(std::getenv("GANGWAY_JOBS"));
-  if (const char* memory = std::getenv("GANGWAY_MEMORY");
-      memory != nullptr && std::string_view(memory) == "managed")
-    memory_is_managed(gate, driver);
+  const char* const memory = std::getenv("GANGWAY_MEMORY");
+  if (memory != nullptr && std::string_view(memory) == "managed") memory_is_managed(gate, driver);
+  if (memory != nullptr && std::string_view(memory) == "checkpoint") memory_is_counted(gate);
   pthread_atfork(nullptr, nullptr, &in_child);
 }
 

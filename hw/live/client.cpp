@@ -85,7 +85,7 @@ void LiveClient::permit(std::uint32_t allowed) {
   let_in(allowed);
 }
 
-KeptClient::Memory LiveClient::memory() {
+KeptClient::Memory LiveClient::memory() const {
   const MemoryStanding& page = page_->memory;
   Memory seen;
   seen.claimed = page.claimed.load();
@@ -97,15 +97,44 @@ KeptClient::Memory LiveClient::memory() {
   seen.done = page.done.load();
   seen.turned = page.turned.load();
   seen.host = page.host.load();
+  seen.looks = page.looks.load();  // before what is written first
   seen.total = page.total.load();
   seen.free = page.free.load();
-  seen.looks = page.looks.load();
+  seen.held = page.held.load();
   seen.error = page.error.load();
   seen.no_host = page.no_host.load() != 0;
-  return seen;
+  return checkpointed_ ? checkpointed_->seen(seen) : seen;
+}
+
+void LiveClient::budget(std::uint64_t bytes) {
+  permit_->memory.budget.store(bytes);
+  if (checkpointed_) checkpointed_->budget(bytes);
+}
+
+void LiveClient::checkpointed_by(CheckpointHelper& helper, bool returns) {
+  helper_ = &helper;
+  checkpointed_.emplace(returns);
+}
+
+void LiveClient::checkpoint_step() {
+  const auto act = checkpointed_->next(memory());
+  if (act && !helper_->send({*act, process_, ++ticket_})) checkpointed_->lost();
+}
+
+void LiveClient::checkpointed(const CheckpointAnswer& answer) {
+  if (answer.order.ticket != ticket_) return;
+  const bool save = answer.order.act == CheckpointOrder::Act::save;
+  MemoryStanding& page = page_->memory;
+  if (answer.error == 0 && answer.order.act != CheckpointOrder::Act::look) {
+    (save ? page.saves : page.restores).fetch_add(1);
+    (save ? page.saved : page.restored).fetch_add(page.movable.load());
+    (save ? page.save_ns : page.restore_ns).store(answer.ns);
+  }
+  checkpointed_->answered(answer);
 }
 
 void LiveClient::order(Goal goal, std::uint32_t number) {
+  if (checkpointed_) return checkpointed_->order(goal, number);
   MemoryOrders& orders = permit_->memory;
   orders.goal.store(static_cast<std::uint32_t>(goal));
   orders.number.store(number);

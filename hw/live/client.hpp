@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "hw/live/checkpoint/checkpointed.hpp"
 #include "hw/live/conductor.hpp"
 #include "hw/live/memory/keeper.hpp"
 #include "hw/live/socket.hpp"
@@ -49,11 +50,20 @@ class LiveClient : public Port, public KeptClient {
   void permit(std::uint32_t allowed) override;
   void rouse() override;
   void kept_by(Keeper& keeper) { keeper_ = &keeper; }
+  // The driver checkpoints it, by that process. Call it before it is kept.
+  void checkpointed_by(CheckpointHelper& helper, bool returns);
+  void checkpoint_step();  // asks what is to be asked now
+  void checkpointed(const CheckpointAnswer& answer);
+  void helper_lost(CheckpointHelper& other) {
+    helper_ = &other;
+    checkpointed_->lost();
+  }
+  const Checkpointed* checkpoints() const { return checkpointed_ ? &*checkpointed_ : nullptr; }
   bool arrives() override { return keeper_ != nullptr && keeper_->arrives(*this); }
   void let_in(std::uint32_t allowed) override;
-  Memory memory() override;
+  Memory memory() const override;
   void order(Goal goal, std::uint32_t number) override;
-  void budget(std::uint64_t bytes) override { permit_->memory.budget.store(bytes); }
+  void budget(std::uint64_t bytes) override;
   void available(std::uint64_t bytes) override { permit_->memory.available.store(bytes); }
   void host(std::uint64_t bytes) override;
   void refuse(std::uint64_t asked) override { permit_->memory.refused.store(asked); }
@@ -125,6 +135,9 @@ class LiveClient : public Port, public KeptClient {
   int daemon_bell_;
   Keeper* keeper_ = nullptr;
   std::uint32_t that_wait_ = 0;  // that were told
+  std::optional<Checkpointed> checkpointed_;
+  CheckpointHelper* helper_ = nullptr;
+  std::uint64_t ticket_ = 0;
   SharedPage<PermitPage> permit_{SharedPage<PermitPage>::Writer::daemon};
   SharedPage<ClientPage> page_;
 };

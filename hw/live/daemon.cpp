@@ -99,6 +99,7 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   using std::filesystem::path;
   if (path(settings_.socket).parent_path() == path(default_socket()).parent_path()) own_folder();
   lock_ = lock_of(settings_.socket);
+  if (settings_.memory.whole) restoring_ = lock_for_restoring(settings_.socket, true);
   // Each client takes five descriptors.
   if (rlimit files{}; getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
     files.rlim_cur = files.rlim_max;
@@ -110,6 +111,7 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   if (!events_ || !bell_) fail("the daemon's events");
   watch(listener_.get());
   watch(bell_.get());
+  if (settings_.checkpoints) watch(settings_.checkpoints->socket());
   origin_ = 0;
   origin_ = now().ns;
   if (!settings_.wanted.empty())
@@ -192,6 +194,8 @@ void Daemon::turn(Duration most) {
 
 Time Daemon::move_memory() {
   const Time next = keeper_.step(Time{monotonic_ns()});
+  for (auto& [socket, client] : clients_)
+    if (client->checkpoints() != nullptr) client->checkpoint_step();
   if (settings_.memory.slice) say_slice();
   return next == Time::max() ? next : Time{next.ns - origin_};
 }
@@ -236,6 +240,8 @@ void Daemon::serve(const epoll_event* events, int count) {
       std::uint64_t rings = 0;
       static_cast<void>(!read(fd, &rings, sizeof rings));
       for (auto& [socket, client] : clients_) say_who_waits(*client);
+    } else if (settings_.checkpoints && fd == settings_.checkpoints->socket()) {
+      hear_of_checkpoints();
     } else {
       serve_socket(fd);
     }

@@ -25,6 +25,7 @@ struct DaemonSettings {
   std::string group;        // its users may connect; empty: only root and the daemon's owner
   std::string wanted = {};  // folder of modules to prepare in the background; empty: nobody does
   MemorySettings memory = {};
+  std::shared_ptr<CheckpointHelper> checkpoints = {};  // that `memory.whole` needs
   bool held = false;  // whether clients wait for a new daemon when this one is gone
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0
   std::FILE* log = nullptr;                       // one line per step (README.md); null: no log
@@ -99,6 +100,8 @@ class Daemon : private Journal, private MoveJournal {
   Time move_memory();  // when to look again
   void say_slice();
   void say_who_waits(LiveClient& client);
+  void hear_of_checkpoints();
+  void start_checkpoints_again();
 
   DaemonSettings settings_;
   Keeper keeper_;
@@ -107,7 +110,7 @@ class Daemon : private Journal, private MoveJournal {
   std::string policy_name_;
   std::unique_ptr<Conductor> conductor_;
   std::optional<BackgroundPreparation> preparation_;
-  Descriptor lock_, listener_, events_, bell_;
+  Descriptor lock_, restoring_, listener_, events_, bell_;
   struct Stranger {
     Descriptor socket;
     std::uint64_t number = 0;  // of connections so far

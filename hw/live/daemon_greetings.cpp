@@ -114,7 +114,9 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.forms = ready_for_forms_ || forms_ != TakeForms::none ? 1 : 0;
   welcome.notes = settings_.wanted.empty() ? 0 : 1;
   welcome.daemon = origin_;
-  welcome.managed = settings_.memory.managed ? 1 : 0;
+  welcome.memory = settings_.memory.whole     ? MemoryMoves::whole
+                   : settings_.memory.managed ? MemoryMoves::managed
+                                              : MemoryMoves::none;
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
   programs_[welcome.program] = {
       std::move(strangers_[socket].socket), introduction_of(hello), hello.name, hello.group, 0, user};
@@ -153,6 +155,7 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
                                    : Introduction{};
   client->introduction.program = number_of(client->name());
   ++clients_so_far_;
+  if (settings_.checkpoints) client->checkpointed_by(*settings_.checkpoints, returns);
   keeper_.comes(*client);
   client->kept_by(keeper_);
   if (watcher_ != nullptr) watcher_->came(*client);

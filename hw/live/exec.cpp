@@ -84,6 +84,17 @@ void make_ready_for_forms(bool wanted, bool notes) {
   if (wanted) setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 }
 
+void declare_read_only(const ExecSettings& settings) {
+  std::string sizes;
+  for (const std::uint64_t size : settings.read_only)
+    sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
+  setenv("GANGWAY_READ_ONLY", sizes.c_str(), 1);
+  if (settings.check_read_only)
+    setenv("GANGWAY_CHECK_READ_ONLY", "1", 1);
+  else
+    unsetenv("GANGWAY_CHECK_READ_ONLY");
+}
+
 }  // namespace
 
 std::string lookalike_library() { return library_beside_program(kLookalike, "it was built without cuda.h"); }
@@ -123,10 +134,11 @@ int execute(const ExecSettings& settings) {
   }
   if (settings.preload) put_first("LD_PRELOAD", folder + "/libcuda.so.1");
   setenv("GANGWAY_SOCKET", fs::absolute(settings.socket).c_str(), 1);
-  if (welcome.managed != 0 && !settings.native_memory)
-    setenv("GANGWAY_MEMORY", "managed", 1);
+  if (welcome.memory != MemoryMoves::none && !settings.native_memory)
+    setenv("GANGWAY_MEMORY", welcome.memory == MemoryMoves::whole ? "checkpoint" : "managed", 1);
   else
     unsetenv("GANGWAY_MEMORY");
+  declare_read_only(settings);
   setenv("GANGWAY_PROGRAM", std::to_string(welcome.program).c_str(), 1);
   make_ready_for_forms(welcome.forms != 0, welcome.notes != 0);
   setenv("GANGWAY_DAEMON", std::to_string(welcome.daemon).c_str(), 1);

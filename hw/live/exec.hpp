@@ -21,6 +21,8 @@ struct ExecSettings {
   std::string jobs = "sync";   // what counts as a job: sync, nvtx:NAME or whole
   bool preload = false;        // for programs whose own search path finds the driver before LD_LIBRARY_PATH
   bool native_memory = false;  // its memory stays on the device, whatever the daemon does with others'
+  std::vector<std::uint64_t> read_only = {};  // sizes of allocations that no kernel of it writes to
+  bool check_read_only = false;
   std::vector<std::string> command;
 };
 

@@ -12,6 +12,9 @@ inline constexpr std::uint32_t kMagic = 0x79776761;  // "agwy"
 
 enum class Kind : std::uint32_t { program = 1, client = 2, status = 3 };
 
+// Not at all; from under a program's allocations; or all of a process at once, by the driver.
+enum class MemoryMoves : std::uint32_t { none, managed, whole };
+
 struct Hello {
   std::uint32_t magic = kMagic, version = 0;
   Kind kind = Kind::program;
@@ -36,8 +39,8 @@ struct Welcome {
   std::uint32_t notes = 0;  // likewise: it notes modules that nobody has prepared
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
-  std::uint32_t managed = 0;  // to a program: the memory of its processes can leave the device
-  Hello introduction;         // of a client: what to say when it returns
+  MemoryMoves memory = MemoryMoves::none;  // to a program: how the memory of its processes leaves the device
+  Hello introduction;                      // of a client: what to say when it returns
   char why_not[128] = {};
 };
 

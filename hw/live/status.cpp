@@ -55,19 +55,21 @@ Json latency_of(const LiveClient& client) {
 // In bytes and ns.
 Json memory_of(const ClientFacts& facts) {
   const MemoryStanding& page = facts.client->page().memory;
-  const std::uint64_t movable = page.movable.load(), away = page.away.load();
+  const KeptClient::Memory seen = facts.client->memory();
   return {{"state", facts.memory.state},
-          {"resident", movable - std::min(movable, away) + page.fixed.load()},
-          {"away", away},
-          {"cannot_move", facts.memory.movable ? page.fixed.load() : page.fixed.load() + movable},
+          {"resident", seen.footprint() - std::min(seen.movable, seen.away)},
+          {"away", seen.away},
+          {"cannot_move", facts.memory.movable ? seen.fixed : seen.footprint()},
           {"pinned", page.host.load()},
           {"saves", page.saves.load()},
           {"restores", page.restores.load()},
           {"saved", page.saved.load()},
           {"restored", page.restored.load()},
           {"spared", page.spared.load()},
-          {"failed", page.turned.load()},
-          {"last_error", page.error.load()},
+          {"read_only", page.declared.load()},
+          {"read_only_but_written", page.belied.load()},
+          {"failed", seen.turned},
+          {"last_error", seen.error},
           {"last_save_ns", page.save_ns.load()},
           {"last_restore_ns", page.restore_ns.load()}};
 }

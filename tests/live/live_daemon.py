@@ -24,17 +24,19 @@ def kill_all(processes):
 class Daemon:
     """Whatever it has started ends with it at the latest: a test that fails leaves nobody behind who takes others' time."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, around=None):
+        """`around`: of its environment, for daemons that use the driver."""
         self.started = []
         weakref.finalize(self, kill_all, self.started)
         self.folder = tempfile.mkdtemp()
+        self.around = around
         self.socket = self.folder + "/socket"
         self.log = self.folder + "/log.csv"
         self.serve(*options)
 
     def serve(self, *options):
         self.process = subprocess.Popen([GANGWAY, "serve", "--socket", self.socket, "--log", self.log, *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(self.around or {})})
         self.started.append(self.process)
         self.process.stdout.readline()  # it listens
 

@@ -280,6 +280,26 @@ int holds(Program& program, int jobs, std::size_t most, const char* file) {
   return 0;
 }
 
+// 40 MiB that kernels only read, beside a state that changes; until there is a file. The 40 MiB are set again
+// now and then, or, with `spoils`, a kernel writes to them.
+int reads(Program& program, bool spoils, const char* file) {
+  if (!program.allocate(40 * kMiB, Block::plain) || !program.allocate(20 * kMiB, Block::plain)) return 6;
+  program.wait();
+  std::printf("holds %zu\n", program.held() / kMiB);
+  std::fflush(stdout);
+  for (int job = 1; access(file, F_OK) != 0; ++job) {
+    program.change(program.blocks()[1]);
+    if (spoils && job > 20 && job % 8 == 0) program.change(program.blocks()[0]);
+    if (!spoils && job % 64 == 0) program.write(program.blocks()[0]);
+    program.work(1000);
+    program.wait();
+    if (job % 16 == 0) program.check_all();
+  }
+  program.check_all();
+  std::printf("jobs many\n");
+  return 0;
+}
+
 // How much memory it gets, in pieces of a mebibyte.
 int takes(Program& program) {
   int got = 0;
@@ -300,5 +320,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "random") == 0) return random_steps(program, steps, most);
   if (std::strcmp(argv[1], "holds") == 0) return holds(program, steps, most, argc > 5 ? argv[5] : nullptr);
   if (std::strcmp(argv[1], "takes") == 0) return takes(program);
+  if (argc > 5 && std::strcmp(argv[1], "reads") == 0) return reads(program, false, argv[5]);
+  if (argc > 5 && std::strcmp(argv[1], "spoils") == 0) return reads(program, true, argv[5]);
   return 2;
 }

@@ -1,5 +1,6 @@
 // What the stand-in has beyond a driver: its variables, counters and observer. Each case is a process of its
 // own, since the variables are read once.
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -286,6 +287,78 @@ void facts() {
   OK(cuStreamSynchronize(gpu.stream));  // in 4 ms of real time; an hour would be cut off
 }
 
+// A process under another's hands: what it holds is elsewhere until it is restored, and its calls wait until
+// it is unlocked.
+void checkpoints() {
+  int ready[2], go[2], told[2];
+  CHECK(pipe(ready) == 0 && pipe(go) == 0 && pipe(told) == 0);
+  const int process = fork();
+  if (process == 0) {
+    const Gpu gpu;
+    CUdeviceptr plain = 0, mapped = 0;
+    CUmemGenericAllocationHandle handle = 0;
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, {0}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    OK(cuMemAlloc(&plain, 4096));
+    OK(cuMemAddressReserve(&mapped, 2097152, 0, 0, 0));
+    OK(cuMemCreate(&handle, 2097152, &properties, 0));
+    OK(cuMemMap(mapped, 2097152, 0, handle, 0));
+    OK(cuMemSetAccess(mapped, 2097152, &access, 1));
+    OK(cuMemsetD32(plain, 7, 1024));
+    OK(cuMemsetD32(mapped, 9, 1024));
+    const auto tell = [&](char what) { CHECK(write(ready[1], &what, 1) == 1); };
+    char byte = 0;
+    tell('r');
+    CHECK(read(go[0], &byte, 1) == 1);
+    const Word seen[2] = {*reinterpret_cast<Word*>(plain), *reinterpret_cast<Word*>(mapped)};  // while away
+    CHECK(seen[0] != 7 && seen[1] != 9);
+    tell('a');
+    Word words[2] = {};
+    OK(cuMemcpyDtoH(&words[0], plain, 4));
+    OK(cuMemcpyDtoH(&words[1], mapped, 4));
+    CHECK(write(told[1], words, sizeof words) == sizeof words);
+    CHECK(read(go[0], &byte, 1) == 1);
+    _exit(0);
+  }
+  const auto heard = [&](char what) {
+    char byte = 0;
+    return read(ready[0], &byte, 1) == 1 && byte == what;
+  };
+  const auto told_within = [&](int ms) {
+    pollfd watched{told[0], POLLIN, 0};
+    return poll(&watched, 1, ms) == 1;
+  };
+  OK(cuInit(0));
+  CUprocessState state = CU_PROCESS_STATE_FAILED;
+  CHECK(cuCheckpointProcessGetState(getpid() + 1'000'000, &state) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(heard('r'));
+  OK(cuCheckpointProcessGetState(process, &state));
+  CHECK(state == CU_PROCESS_STATE_RUNNING);
+  CHECK(cuCheckpointProcessCheckpoint(process, nullptr) == CUDA_ERROR_ILLEGAL_STATE);
+  CHECK(cuCheckpointProcessRestore(process, nullptr) == CUDA_ERROR_ILLEGAL_STATE);
+  CHECK(cuCheckpointProcessUnlock(process, nullptr) == CUDA_ERROR_ILLEGAL_STATE);
+  OK(cuCheckpointProcessLock(process, nullptr));
+  CHECK(cuCheckpointProcessLock(process, nullptr) == CUDA_ERROR_ILLEGAL_STATE);
+  OK(cuCheckpointProcessCheckpoint(process, nullptr));
+  CHECK(cuCheckpointProcessUnlock(process, nullptr) == CUDA_ERROR_ILLEGAL_STATE);
+  OK(cuCheckpointProcessGetState(process, &state));
+  CHECK(state == CU_PROCESS_STATE_CHECKPOINTED);
+  CHECK(write(go[1], "g", 1) == 1 && heard('a'));
+  CHECK(!told_within(100));
+  OK(cuCheckpointProcessRestore(process, nullptr));
+  CHECK(!told_within(100));
+  OK(cuCheckpointProcessUnlock(process, nullptr));
+  Word words[2] = {};
+  CHECK(told_within(10000) && read(told[0], words, sizeof words) == sizeof words);
+  CHECK(words[0] == 7 && words[1] == 9);
+  CHECK(write(go[1], "e", 1) == 1);
+  int status = 1;
+  waitpid(process, &status, 0);
+  CHECK(status == 0);
+}
+
 }  // namespace
 
 // Nobody else is in here: words are those inside, times somebody was, and launches.
@@ -307,6 +380,7 @@ int main() {
                                                       {"device lock", device_lock},
                                                       {"log of calls", log_of_calls},
                                                       {"twins elsewhere", twins_elsewhere},
+                                                      {"checkpoints", checkpoints},
                                                       {"facts", facts}};
   for (const auto& [name, run] : cases) {
     const pid_t child = fork();

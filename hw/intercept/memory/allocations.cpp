@@ -112,6 +112,16 @@ CUresult allocate(ManagedMemory& memory, CUdeviceptr* address, std::size_t size,
   return static_cast<CUresult>(result);
 }
 
+// Of the driver, by its address.
+template <typename Make>
+CUresult counted(const CUdeviceptr* address, std::size_t size, Make allocate) {
+  return in_counted_room(address != nullptr ? size : 0, [&](std::uint64_t* made) {
+    const CUresult result = allocate();
+    if (made != nullptr && result == CUDA_SUCCESS) *made = *address;
+    return result;
+  });
+}
+
 CUresult allocate_now(CUdeviceptr* address, std::size_t size) {
   ManagedMemory::Owner owner;
   if (const CUresult failed = owner_here(owner)) return failed;
@@ -123,7 +133,7 @@ CUresult allocate_now(CUdeviceptr* address, std::size_t size) {
 
 CUresult Serves<i_cuMemAlloc_v2>::call(CUdeviceptr* address, std::size_t size) {
   if (managed_memory(true) == nullptr || address == nullptr || size == 0)
-    return natively<i_cuMemAlloc_v2>(address, size);
+    return counted(address, size, [&] { return natively<i_cuMemAlloc_v2>(address, size); });
   return allocate_now(address, size);
 }
 
@@ -131,9 +141,10 @@ CUresult Serves<i_cuMemAllocPitch_v2>::call(CUdeviceptr* address, std::size_t* p
                                             std::size_t height, unsigned element) {
   const bool sound = address != nullptr && pitch != nullptr && width > 0 && height > 0 &&
                      (element == 4 || element == 8 || element == 16) && width < SIZE_MAX / 2 / height;
+  const std::size_t rows = sound ? (width + kPitch - 1) / kPitch * kPitch : 0;
   if (managed_memory(true) == nullptr || !sound)
-    return natively<i_cuMemAllocPitch_v2>(address, pitch, width, height, element);
-  const std::size_t rows = (width + kPitch - 1) / kPitch * kPitch;
+    return counted(address, rows * height,
+                   [&] { return natively<i_cuMemAllocPitch_v2>(address, pitch, width, height, element); });
   const CUresult result = allocate_now(address, rows * height);
   if (result == CUDA_SUCCESS) *pitch = rows;
   return result;
@@ -144,7 +155,7 @@ CUresult Serves<i_cuMemFree_v2>::call(CUdeviceptr address) {
   const auto found = memory != nullptr ? memory->find(address) : std::nullopt;
   if (!found || found->address != address) {
     const CUresult result = natively<i_cuMemFree_v2>(address);
-    if (result == CUDA_SUCCESS && memory != nullptr) fixed_memory_gone(address);
+    if (result == CUDA_SUCCESS) fixed_memory_gone(address);
     return result;
   }
   ManagedMemory::Owner owner;
@@ -182,7 +193,10 @@ bool is_movable_pool(CUmemoryPool pool);
 template <Index I, typename... More>
 CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool pool, CUstream stream,
                            bool thread, More... more) {
-  const auto driver_does = [&] { return natively<I>(address, size, more..., stream); };
+  const auto natively_so = [&] { return natively<I>(address, size, more..., stream); };
+  const auto driver_does = [&] {
+    return captured(stream, thread) ? natively_so() : counted(address, size, natively_so);
+  };
   ManagedMemory* memory = managed_memory(true);
   if (memory == nullptr || address == nullptr || size == 0 || captured(stream, thread)) return driver_does();
   ManagedMemory::Owner owner;
@@ -203,7 +217,11 @@ template <Index I>
 CUresult free_in_order(CUdeviceptr address, CUstream stream, bool thread) {
   ManagedMemory* memory = managed_memory();
   const auto found = memory != nullptr ? memory->find(address) : std::nullopt;
-  if (!found) return natively<I>(address, stream);
+  if (!found) {
+    const CUresult result = natively<I>(address, stream);
+    if (result == CUDA_SUCCESS) fixed_memory_gone(address);
+    return result;
+  }
   if (found->address != address || captured(stream, thread)) return CUDA_ERROR_INVALID_VALUE;
   live::Driver::Event event = nullptr;
   live::StreamName name{reinterpret_cast<std::uint64_t>(stream), 0};
@@ -274,10 +292,11 @@ CUresult Serves<i_cuMemPoolCreate>::call(CUmemoryPool* pool, const CUmemPoolProp
 
 CUresult Serves<i_cuMemGetInfo_v2>::call(std::size_t* free, std::size_t* total) {
   ManagedMemory* memory = managed_memory(true);
-  if (memory == nullptr || free == nullptr || total == nullptr)
+  live::CountedMemory* counts = memory == nullptr ? counted_memory() : nullptr;
+  if ((memory == nullptr && counts == nullptr) || free == nullptr || total == nullptr)
     return natively<i_cuMemGetInfo_v2>(free, total);
   std::uint64_t f = 0, t = 0;
-  const int result = memory->info(f, t);
+  const int result = memory != nullptr ? memory->info(f, t) : counts->info(f, t);
   if (result == CUDA_SUCCESS) *free = f, *total = t;
   return static_cast<CUresult>(result);
 }

@@ -1,4 +1,6 @@
 // Physical memory that the program creates and maps itself.
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "hw/intercept/memory/real_memory.hpp"
@@ -14,6 +16,55 @@ bool can_move(const CUmemAllocationProp* properties) {
          properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties->allocFlags.usage == 0;
 }
 
+// Handles of counted memory: it is there as long as a handle or a mapping is.
+class CreatedBook {
+ public:
+  void created(CUmemGenericAllocationHandle handle) {
+    const std::lock_guard lock(mutex_);
+    uses_[handle] = 1;
+  }
+  void retained(CUmemGenericAllocationHandle handle) { use(handle, 1); }
+  void released(CUmemGenericAllocationHandle handle) { use(handle, -1); }
+  void mapped(CUdeviceptr address, CUmemGenericAllocationHandle handle) {
+    use(handle, 1);
+    const std::lock_guard lock(mutex_);
+    if (uses_.count(handle) != 0) mappings_[address] = handle;
+  }
+  void unmapped(CUdeviceptr address, std::size_t size) {
+    for (;;) {
+      CUmemGenericAllocationHandle handle = 0;
+      {
+        const std::lock_guard lock(mutex_);
+        const auto found = mappings_.lower_bound(address);
+        if (found == mappings_.end() || found->first - address >= size) return;
+        handle = found->second;
+        mappings_.erase(found);
+      }
+      use(handle, -1);
+    }
+  }
+
+ private:
+  void use(CUmemGenericAllocationHandle handle, int more) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = uses_.find(handle);
+      if (found == uses_.end() || (found->second += more) > 0) return;
+      uses_.erase(found);
+    }
+    fixed_memory_gone(handle);
+  }
+
+  std::mutex mutex_;
+  std::map<CUmemGenericAllocationHandle, int> uses_;
+  std::map<CUdeviceptr, CUmemGenericAllocationHandle> mappings_;
+};
+
+CreatedBook& book() {
+  static auto* const made = new CreatedBook;
+  return *made;
+}
+
 }  // namespace
 
 CUresult Serves<i_cuMemCreate>::call(CUmemGenericAllocationHandle* handle, std::size_t size,
@@ -21,7 +72,13 @@ CUresult Serves<i_cuMemCreate>::call(CUmemGenericAllocationHandle* handle, std::
   ManagedMemory* memory = managed_memory(true);
   const bool whole = size > 0 && size % live::MemoryDriver::kGranularity == 0;
   if (memory == nullptr || handle == nullptr || !whole || flags != 0 || !can_move(properties))
-    return natively<i_cuMemCreate>(handle, size, properties, flags);
+    return in_counted_room(handle != nullptr && can_move(properties) ? size : 0, [&](std::uint64_t* named) {
+      const CUresult result = natively<i_cuMemCreate>(handle, size, properties, flags);
+      if (result != CUDA_SUCCESS || named == nullptr) return result;
+      *named = *handle;
+      book().created(*handle);
+      return result;
+    });
   std::uint64_t made = 0;
   const int result =
       memory->create(size, RealMemory::properties_of(*properties), driver.current_context(), made);
@@ -32,7 +89,10 @@ CUresult Serves<i_cuMemCreate>::call(CUmemGenericAllocationHandle* handle, std::
 CUresult Serves<i_cuMemRelease>::call(CUmemGenericAllocationHandle handle) {
   ManagedMemory* memory = managed_memory();
   const auto ours = memory != nullptr ? memory->release(handle) : std::nullopt;
-  return ours ? static_cast<CUresult>(*ours) : natively<i_cuMemRelease>(handle);
+  if (ours) return static_cast<CUresult>(*ours);
+  const CUresult result = natively<i_cuMemRelease>(handle);
+  if (result == CUDA_SUCCESS) book().released(handle);
+  return result;
 }
 
 CUresult Serves<i_cuMemMap>::call(CUdeviceptr address, std::size_t size, std::size_t offset,
@@ -40,13 +100,19 @@ CUresult Serves<i_cuMemMap>::call(CUdeviceptr address, std::size_t size, std::si
   ManagedMemory* memory = managed_memory();
   const auto ours =
       memory != nullptr && flags == 0 ? memory->map(address, size, offset, handle) : std::nullopt;
-  return ours ? static_cast<CUresult>(*ours) : natively<i_cuMemMap>(address, size, offset, handle, flags);
+  if (ours) return static_cast<CUresult>(*ours);
+  const CUresult result = natively<i_cuMemMap>(address, size, offset, handle, flags);
+  if (result == CUDA_SUCCESS) book().mapped(address, handle);
+  return result;
 }
 
 CUresult Serves<i_cuMemUnmap>::call(CUdeviceptr address, std::size_t size) {
   ManagedMemory* memory = managed_memory();
   const auto ours = memory != nullptr ? memory->unmap(address, size) : std::nullopt;
-  return ours ? static_cast<CUresult>(*ours) : natively<i_cuMemUnmap>(address, size);
+  if (ours) return static_cast<CUresult>(*ours);
+  const CUresult result = natively<i_cuMemUnmap>(address, size);
+  if (result == CUDA_SUCCESS) book().unmapped(address, size);
+  return result;
 }
 
 CUresult Serves<i_cuMemSetAccess>::call(CUdeviceptr address, std::size_t size, const CUmemAccessDesc* given,
@@ -73,7 +139,11 @@ CUresult Serves<i_cuMemRetainAllocationHandle>::call(CUmemGenericAllocationHandl
   const auto ours = memory != nullptr && handle != nullptr
                         ? memory->retain(reinterpret_cast<std::uint64_t>(address))
                         : std::nullopt;
-  if (!ours) return natively<i_cuMemRetainAllocationHandle>(handle, address);
+  if (!ours) {
+    const CUresult result = natively<i_cuMemRetainAllocationHandle>(handle, address);
+    if (result == CUDA_SUCCESS) book().retained(*handle);
+    return result;
+  }
   *handle = *ours;
   return CUDA_SUCCESS;
 }

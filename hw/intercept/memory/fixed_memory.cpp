@@ -1,9 +1,10 @@
-// Memory that the driver allocates and that cannot leave: arrays and managed memory. It counts, and is
-// refused where the device has no room for it.
+// Memory that the driver allocates. It counts, and is refused where the device has no room for it: arrays and
+// managed memory, which cannot leave, or all of it, where processes leave as a whole.
 #include <map>
 #include <mutex>
 
 #include "hw/intercept/memory/served.hpp"
+#include "hw/live/pause.hpp"
 
 namespace gangway::intercept {
 namespace {
@@ -13,28 +14,42 @@ class FixedMemory {
   template <typename Make>
   CUresult make(std::uint64_t bytes, Make allocate) {
     live::ManagedMemory* memory = managed_memory(true);
-    if (memory == nullptr || bytes == 0) return allocate(nullptr);
-    if (!memory->claim_fixed(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    live::CountedMemory* counted = memory == nullptr ? counted_memory() : nullptr;
+    if ((memory == nullptr && counted == nullptr) || bytes == 0) return allocate(nullptr);
+    if (memory != nullptr ? !memory->claim_fixed(bytes) : !counted->claim(bytes))
+      return CUDA_ERROR_OUT_OF_MEMORY;
     std::uint64_t made = 0;
-    const CUresult result = allocate(&made);
+    CUresult result = allocate(&made);
+    // Of a client that has just ended, the driver frees it late.
+    for (int turn = 0; result == CUDA_ERROR_OUT_OF_MEMORY && turn < kAttempts; ++turn) {
+      live::sleep_ns(kBetween);
+      result = allocate(&made);
+    }
     const std::lock_guard lock(mutex_);
     if (result == CUDA_SUCCESS)
       sizes_[made] = bytes;
     else
-      memory->give_back_fixed(bytes);
+      give_back(bytes);
     return result;
   }
   void gone(std::uint64_t which) {
-    live::ManagedMemory* memory = managed_memory();
-    if (memory == nullptr) return;
     const std::lock_guard lock(mutex_);
     const auto found = sizes_.find(which);
     if (found == sizes_.end()) return;
-    memory->give_back_fixed(found->second);
+    give_back(found->second);
     sizes_.erase(found);
   }
 
  private:
+  static constexpr int kAttempts = 2000;
+  static constexpr std::int64_t kBetween = 1'000'000;  // ns
+  static void give_back(std::uint64_t bytes) {
+    if (live::ManagedMemory* memory = managed_memory())
+      memory->give_back_fixed(bytes);
+    else
+      counted_memory()->give_back(bytes);
+  }
+
   std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> sizes_;  // by handle or address
 };
@@ -120,6 +135,14 @@ CUresult Serves<i_cuMemAllocManaged>::call(CUdeviceptr* address, std::size_t siz
   });
 }
 
-void fixed_memory_gone(CUdeviceptr address) { fixed().gone(address); }
+void fixed_memory_gone(std::uint64_t which) { fixed().gone(which); }
+
+// The driver takes whole pages for what is large.
+CUresult in_counted_room(std::uint64_t bytes, const std::function<CUresult(std::uint64_t* made)>& allocate) {
+  constexpr std::uint64_t kLarge = 1 << 20, kPage = 2 << 20, kGrain = 512;
+  if (counted_memory() == nullptr || bytes == 0) return allocate(nullptr);
+  const std::uint64_t to = bytes > kLarge ? kPage : kGrain;
+  return fixed().make((bytes + to - 1) / to * to, allocate);
+}
 
 }  // namespace gangway::intercept

@@ -1,7 +1,10 @@
 // Whether this process's memory is managed.
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "hw/intercept/memory/real_memory.hpp"
 #include "hw/intercept/memory/served.hpp"
@@ -14,13 +17,14 @@ struct ManagedProcess {
   live::Gate* gate = nullptr;
   live::Helped* helped = nullptr;
   std::atomic<live::ManagedMemory*> memory{nullptr};
-  std::atomic<bool> refused{false};
+  std::atomic<live::CountedMemory*> counted{nullptr};
+  std::atomic<bool> refused{false}, counts{false};
   std::mutex first;
 };
 constinit ManagedProcess process;
 
 // With one device only, and a driver that can.
-const char* why_not() {
+const char* why_not(bool moves_pieces) {
   int devices = 0, supported = 0;
   CUdevice device = 0;
   const auto count = reinterpret_cast<decltype(&cuDeviceGetCount)>(real_function("cuDeviceGetCount"));
@@ -29,12 +33,34 @@ const char* why_not() {
       reinterpret_cast<decltype(&cuDeviceGetAttribute)>(real_function("cuDeviceGetAttribute"));
   if (count(&devices) != CUDA_SUCCESS || devices != 1)
     return "it sees several GPUs (gangway exec --gpu N shows it one)";
+  if (!moves_pieces) return nullptr;
   if (current(&device) != CUDA_SUCCESS ||
       attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) !=
           CUDA_SUCCESS ||
       supported == 0)
     return "the driver has no virtual memory on this GPU";
   return nullptr;
+}
+
+// GANGWAY_READ_ONLY: sizes in bytes, with commas between them.
+void declare_read_only(live::ManagedMemory& memory) {
+  const char* const listed = std::getenv("GANGWAY_READ_ONLY");
+  std::vector<std::uint64_t> sizes;
+  for (const char* at = listed; at != nullptr && *at != '\0';) {
+    char* end = nullptr;
+    sizes.push_back(std::strtoull(at, &end, 10));
+    if (end == at) break;
+    at = *end == ',' ? end + 1 : end;
+  }
+  memory.declare_read_only(std::move(sizes), std::getenv("GANGWAY_CHECK_READ_ONLY") != nullptr);
+}
+
+bool refused_for(const char* why) {
+  if (why == nullptr) return false;
+  std::fprintf(stderr, "gangway: the memory of process %d does not move: %s\n", static_cast<int>(getpid()),
+               why);
+  process.refused.store(true);
+  return true;
 }
 
 }  // namespace
@@ -44,7 +70,15 @@ void memory_is_managed(live::Gate& gate, live::Helped& helped) {
   process.helped = &helped;
 }
 
-bool manages_memory() { return process.gate != nullptr && !process.refused.load(std::memory_order_relaxed); }
+void memory_is_counted(live::Gate& gate) {
+  process.gate = &gate;
+  process.counts.store(true);
+}
+
+bool manages_memory() {
+  return process.gate != nullptr && process.helped != nullptr &&
+         !process.refused.load(std::memory_order_relaxed);
+}
 
 live::Gate& memory_gate() { return *process.gate; }
 
@@ -53,22 +87,34 @@ live::ManagedMemory* managed_memory(bool first) {
   if (memory != nullptr || !first || !manages_memory() || driver.current_context() == 0) return memory;
   const std::lock_guard lock(process.first);
   if ((memory = process.memory.load()) != nullptr || !manages_memory()) return memory;
-  if (const char* why = why_not()) {
-    std::fprintf(stderr, "gangway: the memory of process %d does not move: %s\n", static_cast<int>(getpid()),
-                 why);
-    process.refused.store(true);
-    return nullptr;
-  }
+  if (refused_for(why_not(true))) return nullptr;
   // They live as long as the process: threads may use them at its end.
   memory = new live::ManagedMemory(real_memory, *process.gate);
+  declare_read_only(*memory);
   (new live::Mover(*memory, *process.helped))->start();
   process.memory.store(memory, std::memory_order_release);
   return memory;
 }
 
+live::CountedMemory* counted_memory() {
+  live::CountedMemory* counted = process.counted.load(std::memory_order_acquire);
+  if (counted != nullptr || !process.counts.load(std::memory_order_relaxed) || process.refused.load())
+    return counted;
+  const std::lock_guard lock(process.first);
+  if ((counted = process.counted.load()) != nullptr || refused_for(why_not(false))) return counted;
+  counted = new live::CountedMemory(real_memory, *process.gate);
+  process.counted.store(counted, std::memory_order_release);
+  return counted;
+}
+
 void memory_forked() {
   process.memory.store(nullptr);
+  process.counted.store(nullptr);
   new (&process.first) std::mutex;
+}
+
+void memory_written(CUdeviceptr address) {
+  if (live::ManagedMemory* memory = managed_memory()) memory->written(address);
 }
 
 void memory_context_gone(std::uint64_t context) {

@@ -2,9 +2,12 @@
 // memory where that is wanted, else by the driver.
 #pragma once
 
+#include <functional>
+
 #include "hw/intercept/driver.hpp"
 #include "hw/intercept/forms/forms.hpp"
 #include "hw/live/gate.hpp"
+#include "hw/live/memory/counted_memory.hpp"
 #include "hw/live/memory/managed_memory.hpp"
 #include "hw/live/registration.hpp"
 
@@ -47,15 +50,22 @@ CUresult natively(A... arguments) {
 // As `gangway exec` wants it of this process. Before anything else.
 void memory_is_managed(live::Gate& gate, live::Helped& helped);
 bool manages_memory();
+// Likewise: the driver has it, and may checkpoint the process. Null: it is not counted.
+void memory_is_counted(live::Gate& gate);
+live::CountedMemory* counted_memory();
+// Where memory is counted, in room that is claimed: the call allocates, and says what fixed_memory_gone()
+// will name. Null: it need not say anything.
+CUresult in_counted_room(std::uint64_t bytes, const std::function<CUresult(std::uint64_t* made)>& allocate);
 // Null: it is not managed, or not yet and `first` is not set. With a current context.
 live::ManagedMemory* managed_memory(bool first = false);
 void memory_forked();
+void memory_written(CUdeviceptr address);  // by a copy or memset; 0: nobody knows where
 // The context is destroyed.
 void memory_context_gone(std::uint64_t context);
 // One line, once for each reason.
 void say_once(int& said, const char* what);
 
 live::Gate& memory_gate();
-void fixed_memory_gone(CUdeviceptr address);  // the driver has freed it
+void fixed_memory_gone(std::uint64_t which);  // the driver has freed it: an address or handle
 
 }  // namespace gangway::intercept

@@ -15,6 +15,13 @@ bool writable(const Chunk::Mapping& mapping, const Chunk& chunk) {
 
 }  // namespace
 
+bool Chunk::may_be_written() const {
+  for (const Mapping& mapping : mappings)
+    for (const MemoryDriver::Access& each : mapping.access)
+      if (each.flags == kReadWrite) return true;
+  return false;
+}
+
 int ChunkMoves::begin_access(const Chunk& chunk, std::uint64_t& address) {
   for (const Chunk::Mapping& mapping : chunk.mappings)
     if (writable(mapping, chunk)) {

@@ -19,12 +19,13 @@ struct Chunk {
   std::vector<Mapping> mappings;
   void* host = nullptr;          // room for its contents
   bool same_on_host = false;     // as on the device
-  bool read_only = false;        // the program never writes to it again
+  bool declared = false;         // kernels never write to it, says the user
   bool fixed = false;            // somebody else may use it: it stays
   std::uint64_t context = 0;     // of whoever made it; 0: of none, it lives until it is released
   std::uint32_t references = 0;  // handles that the program has to it
 
   bool on_device() const { return handle != 0; }
+  bool may_be_written() const;  // some mapping of it allows that now
 };
 
 // The steps of moves: the driver's errors. A chunk that could not come is still away.

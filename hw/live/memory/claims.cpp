@@ -55,6 +55,20 @@ Claims::Answer Claims::ask(std::uint64_t bytes, const std::function<void()>& loo
   return answer;
 }
 
+void Claims::look_at_device(MemoryDriver& driver) {
+  std::uint64_t free = 0, total = 0, held = 0;
+  MemoryStanding& standing = gate_.page()->memory;
+  for (int attempts = 0; attempts < 3; ++attempts) {
+    held = standing.claimed.load();
+    if (driver.info(free, total) != MemoryDriver::kSuccess) return;
+    if (held == standing.claimed.load()) break;
+  }
+  standing.held.store(held);
+  standing.free.store(free);
+  standing.total.store(total);
+  standing.looks.fetch_add(1);
+}
+
 void Claims::wait_at_gate() {
   const Submission none;
   const Pass pass = gate_.enter(none);

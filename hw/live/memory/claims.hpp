@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "hw/live/gate.hpp"
+#include "hw/live/memory/memory_driver.hpp"
 #include "hw/live/memory/memory_page.hpp"
 
 namespace gangway::live {
@@ -23,6 +24,7 @@ class Claims {
   enum class Answer { again, no };
   // `look`: called now and then meanwhile, as what the device has may change.
   Answer ask(std::uint64_t bytes, const std::function<void()>& look);
+  void look_at_device(MemoryDriver& driver);  // and tells the daemon
   // Waits for the client's turn, as a submission does.
   void wait_at_gate();
 

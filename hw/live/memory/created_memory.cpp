@@ -83,6 +83,7 @@ std::optional<int> ManagedMemory::unmap(std::uint64_t address, std::uint64_t siz
                                       [&](const Chunk::Mapping& m) { return m.address == address; });
     if (chunk.on_device())
       if (const int failed = driver_.unmap(mapping->address, mapping->size)) return failed;
+    chunk.same_on_host = chunk.same_on_host && !(chunk.on_device() && chunk.may_be_written());
     mapped_.erase(address);
     address += mapping->size;
     chunk.mappings.erase(mapping);
@@ -98,6 +99,7 @@ std::optional<int> ManagedMemory::allow(std::uint64_t address, std::uint64_t siz
   if (all.empty()) return std::nullopt;
   if (const int failed = driver_.allow(address, size, access)) return failed;
   for (const Place& place : all) {
+    place.chunk->same_on_host = false;  // it may have been written until now, or be from now on
     std::vector<MemoryDriver::Access>& known = place.chunk->mappings[place.mapping].access;
     for (const MemoryDriver::Access& each : access) {
       const auto same = std::find_if(known.begin(), known.end(), [&](const MemoryDriver::Access& other) {

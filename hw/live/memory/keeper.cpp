@@ -7,9 +7,10 @@
 namespace gangway::live {
 namespace {
 
-constexpr Duration kPinning{2'000'000};         // between looks while only pinning goes on
-constexpr Duration kAfterFailure{500'000'000};  // before a client's state is moved again
-constexpr Duration kBeforeNo{150'000'000};      // the client looks at the device meanwhile
+constexpr Duration kPinning{2'000'000};          // between looks while only pinning goes on
+constexpr Duration kAfterFailure{500'000'000};   // before a client's state is moved again
+constexpr Duration kBeforeNo{150'000'000};       // the client looks at the device meanwhile
+constexpr Duration kLongestAway{1'000'000'000};  // of a process that may wait in the driver, unseen
 constexpr std::uint64_t kHostStep = std::uint64_t{512} << 20;
 constexpr std::uint32_t kNoMemory = 2;  // of the driver
 constexpr std::uint64_t kShortStep = std::uint64_t{64} << 20;
@@ -35,6 +36,9 @@ void Keeper::comes(KeptClient& client) {
   kept->seen = client.memory();
   kept->turned = kept->seen.turned;
   kept->answered = kept->seen.asked;
+  kept->looks = kept->seen.looks;  // what another daemon's client has seen is long ago, but for the size
+  if (total_ == 0) total_ = kept->seen.total;
+  kept->claimed_before = kept->seen.claimed;
   all_.push_back(std::move(kept));
   Kept& made = *all_.back();
   made.number = static_cast<std::uint32_t>(made.seen.done);
@@ -42,7 +46,9 @@ void Keeper::comes(KeptClient& client) {
   // What it holds already is its own, whoever gave it that.
   set_budget(made, settings_.managed ? made.seen.claimed : UINT64_MAX);
   client.available(capacity() ? *capacity() : UINT64_MAX);
-  if (made.seen.away != 0) order(made, Goal::here);
+  if (made.seen.away == 0) return;
+  order(made, Goal::here);
+  made.brought = settings_.whole;  // its threads may wait in the driver, unseen
 }
 
 void Keeper::goes(const KeptClient& client) {
@@ -75,27 +81,32 @@ void Keeper::let_in(Kept& kept) {
 
 std::optional<std::uint64_t> Keeper::capacity() const {
   if (!settings_.managed) return std::nullopt;
-  if (settings_.capacity) return *settings_.capacity;
-  if (total_ == 0) return std::nullopt;
-  return less(total_, outside_ + short_ + settings_.spare);
+  if (!settings_.capacity && total_ == 0) return std::nullopt;
+  // A state was on the device once, so it can be again, if nothing else is.
+  std::uint64_t largest = 0;
+  for (const auto& kept : all_) largest = std::max(largest, kept->seen.footprint());
+  return std::max(
+      largest, settings_.capacity ? *settings_.capacity : less(total_, outside_ + short_ + settings_.spare));
 }
 
-// What is used by nobody's claim: contexts, modules, other programs. While states move that is not to be
-// seen.
+// What is used by nobody's claim: contexts, modules, other programs. A look tells it if nobody else's claims
+// have changed around it; until there was such a look, any has to do.
 void Keeper::note_device() {
-  std::uint64_t claimed = 0;
-  bool moving = false;
-  for (const auto& kept : all_) {
-    claimed += kept->seen.claimed;
-    moving = moving || !kept->settled() || kept->seen.away != 0;
-  }
   for (const auto& kept : all_) {
     if (kept->seen.looks == kept->looks) continue;
     kept->looks = kept->seen.looks;
-    const bool first = total_ == 0;
     total_ = kept->seen.total;
-    if (!moving || first) outside_ = less(total_, kept->seen.free + claimed);
+    std::uint64_t claimed = kept->seen.held;
+    bool steady = true;
+    for (const auto& other : all_) {
+      if (other == kept) continue;
+      claimed += other->seen.claimed;
+      steady = steady && other->settled() && other->seen.claimed == other->claimed_before;
+    }
+    if (steady || !looked_) outside_ = less(total_, kept->seen.free + claimed);
+    looked_ = looked_ || steady;
   }
+  for (const auto& kept : all_) kept->claimed_before = kept->seen.claimed;
 }
 
 void Keeper::set_budget(Kept& kept, std::uint64_t bytes) {
@@ -106,6 +117,7 @@ void Keeper::set_budget(Kept& kept, std::uint64_t bytes) {
 
 void Keeper::order(Kept& kept, Goal goal) {
   kept.goal = goal;
+  kept.left.reset();
   kept.wished_away = false;
   kept.client->order(goal, ++kept.number);
   kept.ordered = now_;
@@ -120,10 +132,7 @@ void Keeper::tell(const Kept& kept, const char* step, std::int64_t value) {
 
 std::uint64_t Keeper::free_room() const {
   const auto most = capacity();
-  if (!most) return UINT64_MAX;
-  std::uint64_t held = 0;
-  for (const auto& kept : all_) held += kept->hold();
-  return less(*most, held);
+  return most ? less(*most, held_in_all()) : UINT64_MAX;
 }
 
 // --- Looks
@@ -147,6 +156,7 @@ void Keeper::look(Time now) {
     }
     if (kept.ordered && kept.settled() && (kept.goal == Goal::away || kept.here())) {
       tell(kept, kept.goal == Goal::away ? "left" : "came", (now - *kept.ordered).ns);
+      if (kept.goal == Goal::away) kept.left = now;
       kept.ordered.reset();
       if (kept.named)
         done_.push_back({kept.id, kept.goal == Goal::away ? MemoryMove::save : MemoryMove::restore});
@@ -159,6 +169,7 @@ void Keeper::look(Time now) {
 bool Keeper::can_leave(const Kept& kept, Time now) {
   if (kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.on_device() == 0) return false;
   if (kept.seen.host < kept.seen.movable || (kept.fails_until && now <= *kept.fails_until)) return false;
+  if (settings_.whole && away_in_all() + kept.on_device() > settings_.host) return false;
   const Standing standing = kept.client->look();
   return standing.drained();
 }
@@ -216,7 +227,8 @@ Time Keeper::step(Time now) {
   if (all_.empty()) return Time::max();
   look(now);
   note_device();
-  if (settings_.managed) foresee();
+  if (settings_.managed && !settings_.whole) foresee();
+  if (settings_.whole) bring_overdue(now);
   for (const auto& kept : all_)
     if (kept->wished_away && can_leave(*kept, now)) order(*kept, Goal::away);
   serve(needs(now), now);
@@ -231,7 +243,10 @@ Time Keeper::step(Time now) {
   });
   const bool failing =
       std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->fails_until.has_value(); });
-  return pinning || failing ? now + kPinning : Time::max();
+  const bool overdue = settings_.whole && std::any_of(all_.begin(), all_.end(), [](const auto& kept) {
+                         return kept->left.has_value();
+                       });
+  return pinning || failing || overdue ? now + kPinning : Time::max();
 }
 
 void Keeper::serve(const std::vector<Need>& needs, Time now) {
@@ -257,6 +272,8 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     room -= need.whole && given == 0 ? room : given;  // nobody behind it takes what it waits for
     shortage += missing - given;
   }
+  // Without a daemon clients have taken what others were promised since.
+  if (const auto most = capacity(); most && !needs.empty()) shortage += less(held_in_all(), *most);
   if (shortage == 0) return;
   make_room(shortage, now);
   if (!std::exchange(tight_, true)) return;  // nobody was told to pin anything yet
@@ -342,6 +359,16 @@ void Keeper::bring_ahead() {
   if (next == nullptr || less(next->seen.footprint(), next->hold()) > free_room()) return;
   next->brought = true;
   order(*next, Goal::here);
+}
+
+// A locked process may wait in any call of the driver, and nobody sees that: it comes back after a while.
+void Keeper::bring_overdue(Time now) {
+  for (const auto& kept : all_) {
+    if (kept->wanted != 0 || kept->brought || !kept->left || now - *kept->left < kLongestAway) continue;
+    if (kept->client->look().waiting) continue;  // for its turn
+    kept->brought = true;
+    order(*kept, Goal::here);
+  }
 }
 
 // Pinned memory for states, once they will not all fit.

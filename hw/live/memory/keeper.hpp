@@ -21,7 +21,7 @@ class KeptClient {
  public:
   struct Memory {  // bytes, as MemoryStanding has them
     std::uint64_t claimed = 0, movable = 0, away = 0, fixed = 0, asked = 0, want = 0, done = 0, turned = 0,
-                  host = 0, total = 0, free = 0, looks = 0;
+                  host = 0, total = 0, free = 0, held = 0, looks = 0;
     bool no_host = false;
     std::uint32_t error = 0;  // the driver's, of the latest move that failed
     std::uint64_t footprint() const { return movable + fixed; }
@@ -29,7 +29,7 @@ class KeptClient {
   virtual ~KeptClient() = default;
   virtual void let_in(std::uint32_t allowed) = 0;  // as Port::permit()
   virtual Standing look() = 0;
-  virtual Memory memory() = 0;
+  virtual Memory memory() const = 0;
   virtual void order(Goal goal, std::uint32_t number) = 0;
   virtual void budget(std::uint64_t bytes) = 0;  // sequentially consistent
   virtual void available(std::uint64_t bytes) = 0;
@@ -39,7 +39,8 @@ class KeptClient {
 };
 
 struct MemorySettings {
-  bool managed = false;
+  bool managed = false;  // it moves
+  bool whole = false;  // as a checkpoint of the process, by the driver, which needs no pinned memory of ours
   std::optional<std::uint64_t> capacity = {};  // bytes for clients; none: what the device has
   std::uint64_t host = UINT64_MAX;             // bytes that all clients may pin
   std::uint64_t spare = 64 << 20;      // bytes of the device that nobody gets, unless `capacity` says it
@@ -112,11 +113,12 @@ class Keeper : public MemoryDesk {
     std::uint64_t answered = 0;  // asks
     std::optional<Time> asks_since, fails_until;
     Time closed;
-    std::optional<Time> ordered;  // a move that is not over
-    std::uint64_t turned = 0, looks = 0;
-    bool deferred = false;     // its latest ask was put off
-    bool wished_away = false;  // by the policy, as soon as it can leave
-    bool brought = false;      // the policy has ordered it back
+    std::optional<Time> ordered;                              // a move that is not over
+    std::uint64_t turned = 0, looks = 0, claimed_before = 0;  // as of the step before
+    bool deferred = false;                                    // its latest ask was put off
+    bool wished_away = false;                                 // by the policy, as soon as it can leave
+    bool brought = false;                                     // the policy has ordered it back
+    std::optional<Time> left;                                 // it is away since then
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }
     bool leaves() const { return goal == Goal::away && !settled(); }
@@ -136,8 +138,10 @@ class Keeper : public MemoryDesk {
   void set_budget(Kept& kept, std::uint64_t bytes);
   void order(Kept& kept, Goal goal);
   void tell(const Kept& kept, const char* step, std::int64_t value);
+  std::uint64_t held_in_all() const;
   std::uint64_t free_room() const;
   bool can_leave(const Kept& kept, Time now);
+  std::uint64_t away_in_all() const;
   std::uint64_t stuck(const Kept& kept) const;
   std::uint64_t possible(const Kept& kept) const;
   std::vector<Need> needs(Time now);
@@ -146,6 +150,7 @@ class Keeper : public MemoryDesk {
   Kept* victim(Time now);
   void answer_others(Time now);
   void bring_ahead();
+  void bring_overdue(Time now);
   void let_in(Kept& kept);
   void foresee();
   void tell_available();
@@ -155,6 +160,7 @@ class Keeper : public MemoryDesk {
   Time now_;
   std::vector<std::unique_ptr<Kept>> all_;
   std::uint64_t total_ = 0, outside_ = 0, short_ = 0;
+  bool looked_ = false;  // at the device, while nobody else's claims changed
   std::vector<Done> done_;
   bool tight_ = false;  // more states than room: they need pinned memory
   bool waits_ = false;  // something goes on that only looking tells

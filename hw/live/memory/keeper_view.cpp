@@ -20,6 +20,18 @@ Keeper::Facts Keeper::facts(const KeptClient& client) const {
           !kept->seen.no_host, kept->budget};
 }
 
+std::uint64_t Keeper::held_in_all() const {
+  std::uint64_t held = 0;
+  for (const auto& kept : all_) held += kept->hold();
+  return held;
+}
+
+std::uint64_t Keeper::away_in_all() const {
+  std::uint64_t away = 0;
+  for (const auto& kept : all_) away += kept->leaves() ? kept->seen.movable : kept->seen.away;
+  return away;
+}
+
 bool Keeper::arrives(const KeptClient& client) const {
   const Kept* kept = find(client);
   if (kept == nullptr || kept->wanted == 0 || kept->goal != Goal::here) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "hw/live/kill_points.hpp"
 #include "hw/live/pause.hpp"
@@ -93,6 +94,7 @@ void ManagedMemory::remove(Chunk& chunk) {
     moved_here(chunk.size);  // what is no more is not away either
   }
   (chunk.fixed ? standing.fixed : standing.movable).fetch_sub(chunk.size);
+  if (chunk.declared) standing.declared.fetch_sub(chunk.size);
   if (chunk.host != nullptr) host_.give_back(chunk.host, chunk.size);
   chunks_.remove_if([&](const Chunk& other) { return &other == &chunk; });
 }
@@ -131,6 +133,14 @@ int ManagedMemory::back(Store& store, Heap::Span to_back, const Owner& owner) {
   return failed;
 }
 
+void ManagedMemory::declare(Store& store, Heap::Span span) {
+  for (auto& [at, chunk] : store.chunks)
+    if (at >= span.begin && at < span.end) {
+      chunk->declared = true;
+      gate_.page()->memory.declared.fetch_add(chunk->size);
+    }
+}
+
 // Pieces that the freed span leaves empty go, but for some.
 void ManagedMemory::trim(Store& store, Heap::Span freed) {
   auto at = store.chunks.upper_bound(freed.begin);
@@ -151,13 +161,46 @@ void ManagedMemory::trim(Store& store, Heap::Span freed) {
 
 // --- Allocations
 
-ManagedMemory::Store& ManagedMemory::store_for(std::uint64_t size, std::int32_t device) {
-  const bool small = size <= kSmall;
-  std::unique_ptr<Store>& store = stores_[{device, small}];
+ManagedMemory::Kind ManagedMemory::kind_of(std::uint64_t size) const {
+  if (std::find(declared_.begin(), declared_.end(), size) != declared_.end()) return Kind::declared;
+  return size <= kSmall ? Kind::small : Kind::large;
+}
+
+ManagedMemory::Store& ManagedMemory::store_for(Kind kind, std::int32_t device) {
+  const bool small = kind == Kind::small;
+  std::unique_ptr<Store>& store = stores_[{device, kind}];
   if (store == nullptr)
-    store = std::make_unique<Store>(
-        Store{Heap(small ? kSmallShape : kLargeShape), {}, small ? kSmallKept : kLargeKept});
+    store = std::make_unique<Store>(Store{Heap(small ? kSmallShape : kLargeShape),
+                                          {},
+                                          small                    ? kSmallKept
+                                          : kind == Kind::declared ? 0
+                                                                   : kLargeKept});
   return *store;
+}
+
+void ManagedMemory::declare_read_only(std::vector<std::uint64_t> sizes, bool check) {
+  declared_ = std::move(sizes);
+  check_ = check;
+}
+
+// Their gate is open: nothing moves.
+void ManagedMemory::written(std::uint64_t address) {
+  if (declared_.empty()) return;
+  const std::lock_guard lock(mutex_);
+  if (address == 0) {
+    for (auto& [which, store] : stores_)
+      if (which.second == Kind::declared) not_as_on_host(*store, {0, UINT64_MAX});
+    return;
+  }
+  const auto after = taken_.upper_bound(address);
+  if (after == taken_.begin()) return;
+  const Taken& taken = std::prev(after)->second;
+  if (address < taken.span.end) not_as_on_host(*taken.store, taken.span);
+}
+
+void ManagedMemory::not_as_on_host(Store& store, Heap::Span span) {
+  for (auto& [at, chunk] : store.chunks)
+    if (at < span.end && at + chunk->size > span.begin) chunk->same_on_host = false;
 }
 
 bool ManagedMemory::reserve(Store& store, std::uint64_t size) {
@@ -182,8 +225,9 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
   bool spare = true;
   for (int attempts = 0;;) {
     std::unique_lock lock = when_here();
-    Store& store = store_for(size, owner.device);
-    const std::optional<Heap::Plan> plan = store.heap.plan(size, spare);
+    const Kind kind = kind_of(size);
+    Store& store = store_for(kind, owner.device);
+    const std::optional<Heap::Plan> plan = store.heap.plan(size, spare && kind != Kind::declared);
     if (!plan) {
       if (!reserve(store, size)) return MemoryDriver::kNoMemory;
       continue;
@@ -191,6 +235,7 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
     if (const std::uint64_t missing = plan->to_back.size(); missing != 0) {
       const bool claimed = claims_.claim(missing);
       const int failed = claimed ? back(store, plan->to_back, owner) : MemoryDriver::kNoMemory;
+      if (failed == MemoryDriver::kSuccess && kind == Kind::declared) declare(store, plan->to_back);
       if (failed != MemoryDriver::kSuccess) {
         lock.unlock();
         if (failed != MemoryDriver::kNoMemory) return failed;
@@ -204,6 +249,7 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
       GANGWAY_POINT("memory-created");
     }
     store.heap.take(plan->taken);
+    if (kind == Kind::declared) not_as_on_host(store, plan->taken);
     address = plan->taken.begin;
     if (const std::uint64_t current = owner.context != 0 ? owner.context : owner.current; current != 0)
       context_ = current;
@@ -276,14 +322,7 @@ Claims::Answer ManagedMemory::ask(std::uint64_t bytes) {
   return claims_.ask(bytes, [this] { note_device(); });
 }
 
-void ManagedMemory::note_device() {
-  std::uint64_t free = 0, total = 0;
-  MemoryStanding& standing = gate_.page()->memory;
-  if (driver_.info(free, total) != MemoryDriver::kSuccess) return;
-  standing.free.store(free);
-  standing.total.store(total);
-  standing.looks.fetch_add(1);
-}
+void ManagedMemory::note_device() { claims_.look_at_device(driver_); }
 
 int ManagedMemory::info(std::uint64_t& free, std::uint64_t& total) {
   if (const int failed = driver_.info(free, total)) return failed;

@@ -44,6 +44,13 @@ class ManagedMemory {
     std::uint64_t context = 0, pool = 0;
     std::int32_t device = 0;
   };
+  // Of allocations of these sizes the user says that no kernel writes to them. With `check` they are looked
+  // at again whenever their contents would not be copied. Before anything else.
+  void declare_read_only(std::vector<std::uint64_t> sizes, bool check);
+  bool checks() const { return check_; }
+  // A copy or memset writes there, which the gate has let in; 0: nobody knows where.
+  void written(std::uint64_t address);
+
   // kSuccess; kNoMemory where the daemon or the device has none.
   int allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address);
   std::optional<Allocation> find(std::uint64_t address);  // that the address lies in
@@ -73,6 +80,7 @@ class ManagedMemory {
   bool claim_fixed(std::uint64_t bytes);
   void give_back_fixed(std::uint64_t bytes);
 
+  void note_device();  // tells the daemon what there is
   // As the program is to see the device.
   int info(std::uint64_t& free, std::uint64_t& total);
   std::uint64_t claimed() const { return gate_.page()->memory.claimed.load(); }
@@ -100,7 +108,8 @@ class ManagedMemory {
 
  private:
   static constexpr std::uint64_t kHandleMark = 0x6741'0000'0000'0000, kHandleMask = 0xffff'0000'0000'0000;
-  struct Store {  // of one device and one size of allocations
+  enum class Kind { large, small, declared };
+  struct Store {  // of one device and one kind of allocations
     Heap heap;
     std::map<std::uint64_t, Chunk*> chunks;  // behind it, by address
     std::uint64_t kept = 0;                  // bytes that stay though nothing is allocated from them
@@ -117,9 +126,12 @@ class ManagedMemory {
 
   std::unique_lock<std::mutex> when_here();
   std::unique_lock<std::mutex> when_still();
-  Store& store_for(std::uint64_t size, std::int32_t device);
+  Kind kind_of(std::uint64_t size) const;
+  Store& store_for(Kind kind, std::int32_t device);
   bool reserve(Store& store, std::uint64_t size);
   int back(Store& store, Heap::Span to_back, const Owner& owner);
+  void not_as_on_host(Store& store, Heap::Span span);
+  void declare(Store& store, Heap::Span span);
   int add_chunk(std::uint64_t size, const MemoryDriver::Properties& properties, Chunk*& made);
   void remove(Chunk& chunk);
   void trim(Store& store, Heap::Span freed);
@@ -127,7 +139,6 @@ class ManagedMemory {
   int more(std::uint64_t bytes, int& attempts);
   std::vector<Place> places(std::uint64_t address, std::uint64_t size);
   Claims::Answer ask(std::uint64_t bytes);
-  void note_device();
 
   MemoryDriver& driver_;
   Gate& gate_;
@@ -135,10 +146,11 @@ class ManagedMemory {
   HostPool host_;
   std::mutex mutex_;
   std::condition_variable still_;
-  bool moving_ = false;
+  bool moving_ = false, check_ = false;
+  std::vector<std::uint64_t> declared_;  // sizes
   std::atomic<std::uint64_t> away_{0};
   std::list<Chunk> chunks_;
-  std::map<std::pair<std::int32_t, bool>, std::unique_ptr<Store>> stores_;  // small ones apart
+  std::map<std::pair<std::int32_t, Kind>, std::unique_ptr<Store>> stores_;
   std::map<std::uint64_t, Taken> taken_;
   std::map<std::uint64_t, Chunk*> handles_;  // the program's
   std::map<std::uint64_t, Chunk*> mapped_;   // likewise, by address of the mapping

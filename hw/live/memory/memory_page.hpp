@@ -39,10 +39,12 @@ struct alignas(64) MemoryStanding {
   std::atomic<std::uint32_t> no_host;          // pinning failed at this many MiB; 0: it has not
   std::atomic<std::uint64_t> host;             // bytes of pinned memory
   std::atomic<std::uint64_t> total, free;      // of the device, when the client last looked; 0: never
+  std::atomic<std::uint64_t> held;             // claimed then
   std::atomic<std::uint64_t> looks;            // so far
   std::atomic<std::uint64_t> saves, restores;  // so far
   std::atomic<std::uint64_t> saved, restored, spared;  // bytes copied; and not copied, as the host had them
-  std::atomic<std::int64_t> save_ns, restore_ns;       // the latest
+  std::atomic<std::uint64_t> declared, belied;  // bytes that are said to be read only; and that were written
+  std::atomic<std::int64_t> save_ns, restore_ns;  // the latest
 };
 
 }  // namespace gangway::live

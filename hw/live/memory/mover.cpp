@@ -8,6 +8,8 @@
 
 #include <climits>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 
 #include "hw/live/kill_points.hpp"
 #include "hw/live/monotonic.hpp"
@@ -78,17 +80,19 @@ bool Mover::turn() {
     restore(order);
   else if (failed_ == MemoryDriver::kSuccess)
     save(order);
-  if (failed_ != MemoryDriver::kSuccess) {
-    given_up_ = order;
-    standing.error.store(static_cast<std::uint32_t>(failed_));
-    standing.turned.fetch_add(1);
-    // Without a daemon nobody will order it again.
-    if (order.from == nullptr) {
-      given_up_.reset();
-      sleep_ns(kMoverSleep);
-    }
-  }
+  memory_.note_device();
+  if (failed_ != MemoryDriver::kSuccess) give_up(order);
   return true;
+}
+
+// Without a daemon nobody will order it again; and if another order has come meanwhile, it was no longer
+// waited for memory.
+void Mover::give_up(const Order& order) {
+  if (order.from == nullptr) return sleep_ns(kMoverSleep);
+  given_up_ = order;
+  MemoryStanding& standing = memory_.gate().page()->memory;
+  standing.error.store(static_cast<std::uint32_t>(failed_));
+  if (failed_ != MemoryDriver::kNoMemory || latest() == order) standing.turned.fetch_add(1);
 }
 
 // Pins ahead of what the daemon foresees.
@@ -107,12 +111,51 @@ bool Mover::prepare_host() {
   return growth == HostPool::Growth::more;
 }
 
+// Threads beyond those that have a slot count with their streams only.
+std::uint64_t Mover::work_begun() const {
+  const ClientPage& page = *memory_.gate().page();
+  std::uint64_t sum = page.submissions();
+  for (std::uint32_t s = 0, n = page.streams_used(); s < n; ++s) sum += page.stream[s].begun.load();
+  return sum;
+}
+
 // What the program may have written since its state came back is not the same on the host any more. The gate
-// sees submissions, not what they write: one is enough.
+// sees submissions, not what they write: one is enough, but for what nothing may write to, or no kernel.
 void Mover::look_for_writes() {
-  if (memory_.gate().page()->submissions() == submissions_here_) return;
+  if (work_begun() == begun_here_) return;
   for (Chunk& chunk : memory_.chunks())
-    if (!chunk.read_only) chunk.same_on_host = false;
+    if (!chunk.declared && chunk.may_be_written()) chunk.same_on_host = false;
+}
+
+bool Mover::copy_out(void* to, std::uint64_t from, std::uint64_t size) {
+  failed_ = memory_.driver().copy(Way::out, to, from, size, 0);
+  while (failed_ == MemoryDriver::kSuccess || failed_ == MemoryDriver::kNotYet) {
+    failed_ = memory_.driver().copied(Way::out, 0);
+    if (failed_ == MemoryDriver::kSuccess) return true;
+    sleep_ns(kBetweenCopyLooks);
+  }
+  return false;
+}
+
+// Of one that would not be copied. If it has changed, what is there now is what counts, and its user is told.
+bool Mover::is_as_declared(Chunk& chunk, ChunkMoves& moves) {
+  if (!chunk.declared || !memory_.checks()) return true;
+  void* const now = memory_.host().take(chunk.size);
+  if (now == nullptr) return false;
+  std::uint64_t address = 0;
+  failed_ = moves.begin_access(chunk, address);
+  const bool copied = failed_ == MemoryDriver::kSuccess && copy_out(now, address, chunk.size);
+  moves.end_access(address, chunk.size);
+  const bool same = copied && std::memcmp(now, chunk.host, chunk.size) == 0;
+  memory_.host().give_back(now, chunk.size);
+  if (!copied || same) return same;
+  chunk.declared = false;
+  MemoryStanding& standing = memory_.gate().page()->memory;
+  standing.declared.fetch_sub(chunk.size);
+  if (standing.belied.fetch_add(chunk.size) == 0)
+    std::fprintf(stderr, "gangway: process %d: memory that was declared read-only was written by a kernel\n",
+                 static_cast<int>(getpid()));
+  return false;
 }
 
 bool Mover::finish_oldest(Way way) {
@@ -139,7 +182,7 @@ void Mover::save(const Order& order) {
   memory_.gate().memory_leaves();
   memory_.begin_move();
   look_for_writes();
-  submissions_here_ = memory_.gate().page()->submissions();
+  begun_here_ = work_begun();
   const auto gone = [&](Chunk& chunk, std::uint64_t address) {
     moves.end_access(address, chunk.size);
     if ((failed_ = moves.leave(chunk)) != MemoryDriver::kSuccess) return;
@@ -157,7 +200,11 @@ void Mover::save(const Order& order) {
   for (Chunk& chunk : memory_.chunks()) {
     if (failed_ != MemoryDriver::kSuccess || !(latest() == order)) break;
     if (chunk.fixed || !chunk.on_device()) continue;
-    if (chunk.same_on_host) {
+    if (chunk.same_on_host && chunk.declared && memory_.checks())
+      while (!copying_.empty()) finish();
+    const bool same = chunk.same_on_host && failed_ == MemoryDriver::kSuccess && is_as_declared(chunk, moves);
+    if (failed_ != MemoryDriver::kSuccess) break;
+    if (same) {
       standing.spared.fetch_add(chunk.size);
       gone(chunk, 0);
       continue;
@@ -224,7 +271,8 @@ void Mover::restore(const Order& order) {
     if (!claimed) break;
     // A client that was killed may still hold what the daemon has given on.
     const std::int64_t since = monotonic_ns();
-    while ((failed_ = moves.come(chunk)) == MemoryDriver::kNoMemory && monotonic_ns() - since < kMostRetries)
+    while ((failed_ = moves.come(chunk)) == MemoryDriver::kNoMemory &&
+           monotonic_ns() - since < kMostRetries && latest() == order)
       sleep_ns(1'000'000);
     if (failed_ != MemoryDriver::kSuccess) {
       memory_.claims().give_back(chunk.size);
@@ -247,7 +295,7 @@ void Mover::restore(const Order& order) {
   const int failed = failed_;
   while (!copying_.empty()) finish();
   if (failed != MemoryDriver::kSuccess) failed_ = failed;
-  submissions_here_ = memory_.gate().page()->submissions();
+  begun_here_ = work_begun();
   memory_.end_move();
   standing.restore_ns.store(monotonic_ns() - began);
   if (memory_.all_here()) standing.restores.fetch_add(1);

@@ -35,19 +35,23 @@ class Mover {
   };
   static void* run(void* self);
   Order latest() const;
+  void give_up(const Order& order);
   bool prepare_host();
   void save(const Order& order);
   void restore(const Order& order);
   bool finish_oldest(MemoryDriver::Way way);
   void look_for_writes();
+  std::uint64_t work_begun() const;
+  bool is_as_declared(Chunk& chunk, ChunkMoves& moves);
+  bool copy_out(void* to, std::uint64_t from, std::uint64_t size);
 
   ManagedMemory& memory_;
   Helped& helped_;
   std::deque<Copying> copying_;
   unsigned lane_ = 0;
-  int failed_ = 0;                      // of the order under way
-  std::optional<Order> given_up_;       // with it nothing more is tried
-  std::uint64_t submissions_here_ = 0;  // of the program, when its state had come back
+  int failed_ = 0;                 // of the order under way
+  std::optional<Order> given_up_;  // with it nothing more is tried
+  std::uint64_t begun_here_ = 0;   // of the program's work, when its state had come back
 };
 
 }  // namespace gangway::live

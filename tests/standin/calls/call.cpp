@@ -1,5 +1,6 @@
 #include "tests/standin/calls/call.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/engine/failure.hpp"
 #include "tests/standin/memory/arena.hpp"
+#include "tests/standin/processes/checkpoint.hpp"
 #include "tests/standin/standin.h"
 
 namespace gangway::standin {
@@ -82,6 +84,7 @@ std::string described(const Argument& argument) {
 
 Call::Call(std::size_t symbol, bool per_thread_null, bool early, std::span<const Argument> arguments)
     : symbol_(symbol), outer_per_thread_(per_thread), early_(early) {
+  call_begins();
   per_thread = per_thread_null;
   if (log_file() != nullptr) {
     logged_ = std::to_string(thread_number()) + ' ' + symbols[symbol_].name + '(';
@@ -97,28 +100,39 @@ Call::Call(std::size_t symbol, bool per_thread_null, bool early, std::span<const
   all_calls.fetch_add(1, std::memory_order_relaxed);
 }
 
-Call::~Call() { per_thread = outer_per_thread_; }
+Call::~Call() {
+  per_thread = outer_per_thread_;
+  call_ends();
+}
 
 bool Call::refused() const { return !early_ && !initialized.load(std::memory_order_acquire); }
 
-// STANDIN_FAIL: SYMBOL:FROM:TO:ERROR, the calls of that symbol, counted from 1, that end with that error.
+// STANDIN_FAIL: SYMBOL:FROM:TO:ERROR, the calls of that symbol, counted from 1, that end with that error;
+// or SYMBOL:FROM:TO:ERROR:THREAD, of those in threads of that name.
 CUresult Call::planted() const {
   struct Fault {
-    std::string symbol;
+    std::string symbol, thread;
+    std::atomic<unsigned long long> calls{0};  // in such threads
     unsigned long long from = 0, to = 0;
     int error = 0;
     Fault() {
-      char name[128];
+      char name[128], in[16] = "";
       const std::string text = environment_text("STANDIN_FAIL", "");
       if (text.empty()) return;
-      if (std::sscanf(text.c_str(), "%127[^:]:%llu:%llu:%d", name, &from, &to, &error) != 4)
-        environment_error("STANDIN_FAIL", text, "expected SYMBOL:FROM:TO:ERROR");
+      if (std::sscanf(text.c_str(), "%127[^:]:%llu:%llu:%d:%15s", name, &from, &to, &error, in) < 4)
+        environment_error("STANDIN_FAIL", text,
+                          "expected SYMBOL:FROM:TO:ERROR or SYMBOL:FROM:TO:ERROR:THREAD");
       symbol = name;
+      thread = in;
+    }
+    bool here() const {
+      char own[16] = "";
+      return thread.empty() || (pthread_getname_np(pthread_self(), own, sizeof own) == 0 && thread == own);
     }
   };
-  static const Fault fault;
-  if (fault.error == 0 || fault.symbol != symbols[symbol_].name) return CUDA_SUCCESS;
-  const std::uint64_t number = counts[symbol_].load();
+  static Fault fault;
+  if (fault.error == 0 || fault.symbol != symbols[symbol_].name || !fault.here()) return CUDA_SUCCESS;
+  const std::uint64_t number = fault.thread.empty() ? counts[symbol_].load() : ++fault.calls;
   return number >= fault.from && number <= fault.to ? static_cast<CUresult>(fault.error) : CUDA_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 #include "tests/standin/contexts/host_function.hpp"
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/memory/arena.hpp"
+#include "tests/standin/processes/checkpoint.hpp"
 
 namespace gangway::standin::api {
 namespace {
@@ -70,6 +71,7 @@ CUresult cuInit(unsigned Flags) {
   device(0);
   Arena::get();
   mark_initialized();
+  listen_to_checkpoints();
   return CUDA_SUCCESS;
 }
 

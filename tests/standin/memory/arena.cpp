@@ -86,6 +86,12 @@ void Arena::release(CUdeviceptr address) {
   free_.emplace(address, size);
 }
 
+std::vector<Arena::Range> Arena::taken() const {
+  std::vector<Range> all;
+  for (const auto& [start, sizes] : taken_) all.push_back({start, sizes.second});
+  return all;
+}
+
 std::size_t Arena::used() { return ledger_used(); }
 
 Arena::Range Arena::range_of(CUdeviceptr address) const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 namespace gangway::standin {
 
@@ -24,6 +25,7 @@ class Arena {
     std::size_t size = 0;  // 0: the address is in no allocation
   };
   Range range_of(CUdeviceptr) const;
+  std::vector<Range> taken() const;  // as rounded up
 
  private:
   Arena();

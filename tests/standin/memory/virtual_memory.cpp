@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <set>
 #include <string>
 
 #include "api.hpp"
@@ -194,6 +195,13 @@ std::map<CUdeviceptr, VirtualMemory::Mapping>::const_iterator VirtualMemory::map
 Arena::Range VirtualMemory::range_of(CUdeviceptr address) const {
   const auto found = mapping(address);
   return found == mappings_.end() ? Arena::Range{} : Arena::Range{found->first, found->second.size};
+}
+
+std::vector<std::shared_ptr<Physical>> VirtualMemory::all() const {
+  std::set<std::shared_ptr<Physical>> found;
+  for (const auto& [handle, physical] : handles_) found.insert(physical);
+  for (const auto& [address, mapping] : mappings_) found.insert(mapping.physical);
+  return {found.begin(), found.end()};
 }
 
 bool VirtualMemory::usable(CUdeviceptr address, std::size_t bytes) const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "tests/standin/memory/arena.hpp"
 
@@ -43,8 +44,9 @@ class VirtualMemory {
   CUmemAccess_flags access(CUdeviceptr) const;
   CUmemGenericAllocationHandle retain(CUdeviceptr);
 
-  Arena::Range range_of(CUdeviceptr) const;           // the mapping
-  bool usable(CUdeviceptr, std::size_t bytes) const;  // mapped and accessible throughout
+  Arena::Range range_of(CUdeviceptr) const;            // the mapping
+  std::vector<std::shared_ptr<Physical>> all() const;  // that there is, once each
+  bool usable(CUdeviceptr, std::size_t bytes) const;   // mapped and accessible throughout
 
  private:
   struct Mapping {

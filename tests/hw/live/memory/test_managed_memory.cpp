@@ -230,6 +230,105 @@ TEST_CASE("What was not written since it came back is not copied again", "[live]
   CHECK(standing.saved.load() == 2 * once);
 }
 
+TEST_CASE("What no kernel writes to is copied again after a copy into it only", "[live][memory]") {
+  MovedProcess process(512 * kMiB);
+  process.memory.declare_read_only({40 * kMiB}, false);
+  std::uint64_t at = 0, other = 0;
+  REQUIRE(process.memory.allocate(40 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(20 * kMiB, process.owner(), other) == MemoryDriver::kSuccess);
+  const MemoryStanding& standing = process.source->client.memory;
+  CHECK(standing.declared.load() == 40 * kMiB);
+  const std::uint64_t rest = standing.movable.load() - 40 * kMiB;
+  process.source->client.slots.store(1);
+  const auto moves = [&] {
+    process.source->client.threads[0].submissions.fetch_add(1);
+    const std::uint64_t before = standing.saved.load();
+    process.order(Goal::away);
+    process.order(Goal::here);
+    return standing.saved.load() - before;
+  };
+  process.device.word(at) = 5;
+  CHECK(moves() == rest + 40 * kMiB);
+  CHECK(moves() == rest);
+  process.memory.written(other);
+  CHECK(moves() == rest);
+  process.device.word(at + 39 * kMiB) = 6;
+  process.memory.written(at + 100);
+  CHECK(moves() == rest + 40 * kMiB);
+  CHECK(moves() == rest);
+  process.memory.written(0);
+  CHECK(moves() == rest + 40 * kMiB);
+  CHECK(process.device.word(at) == 5);
+  CHECK(process.device.word(at + 39 * kMiB) == 6);
+  // Another one in its place is another one.
+  REQUIRE(process.memory.free(at));
+  REQUIRE(process.memory.allocate(40 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  CHECK(moves() == rest + 40 * kMiB);
+  REQUIRE(process.memory.free(at));
+  CHECK(standing.declared.load() == 0);
+}
+
+TEST_CASE("What a kernel has written all the same is found, and kept", "[live][memory]") {
+  MovedProcess process(512 * kMiB);
+  process.memory.declare_read_only({40 * kMiB}, true);
+  std::uint64_t at = 0;
+  REQUIRE(process.memory.allocate(40 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  const MemoryStanding& standing = process.source->client.memory;
+  process.source->client.slots.store(1);
+  for (std::uint64_t turn = 1; turn < 4; ++turn) {
+    process.device.word(at + 30 * kMiB) = turn / 2;  // from the second turn on it is another one
+    process.source->client.threads[0].submissions.fetch_add(1);
+    process.order(Goal::away);
+    process.order(Goal::here);
+    CHECK(process.device.word(at + 30 * kMiB) == turn / 2);
+    CHECK(standing.belied.load() == (turn < 2 ? 0 : 40 * kMiB));
+  }
+  CHECK(standing.declared.load() == 0);
+}
+
+TEST_CASE("What can only be read through its mappings is not copied again", "[live][memory]") {
+  MovedProcess process(512 * kMiB);
+  std::uint64_t handle = 0, at = 0;
+  REQUIRE(process.memory.create(8 * kMiB, {}, 7, handle) == MemoryDriver::kSuccess);
+  process.device.reserve(8 * kMiB, at);
+  REQUIRE(process.memory.map(at, 8 * kMiB, 0, handle) == MemoryDriver::kSuccess);
+  const MemoryStanding& standing = process.source->client.memory;
+  process.source->client.slots.store(1);
+  const auto write = [&](std::uint64_t word) {
+    REQUIRE(process.memory.allow(at, 8 * kMiB, {{0, 3}}) == MemoryDriver::kSuccess);
+    process.device.word(at) = word;
+    REQUIRE(process.memory.allow(at, 8 * kMiB, {{0, 1}}) == MemoryDriver::kSuccess);
+  };
+  const auto moves = [&] {
+    process.source->client.threads[0].submissions.fetch_add(1);
+    const std::uint64_t before = standing.saved.load();
+    process.order(Goal::away);
+    process.order(Goal::here);
+    return standing.saved.load() - before;
+  };
+  write(5);
+  CHECK(moves() == 8 * kMiB);
+  CHECK(moves() == 0);
+  write(6);
+  CHECK(moves() == 8 * kMiB);
+  CHECK(process.device.word(at) == 6);
+}
+
+TEST_CASE("Work of threads without a slot counts", "[live][memory]") {
+  MovedProcess process(512 * kMiB);
+  std::uint64_t at = 0;
+  REQUIRE(process.memory.allocate(20 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  process.order(Goal::away);
+  process.order(Goal::here);
+  process.device.word(at) = 7;
+  process.source->client.streams.store(1);
+  process.source->client.stream[0].begun.store(1);
+  process.source->client.stream[0].known.store(1);
+  process.order(Goal::away);
+  process.order(Goal::here);
+  CHECK(process.device.word(at) == 7);
+}
+
 TEST_CASE("A daemon that is gone leaves a closed gate until the state is back", "[live][memory]") {
   MovedProcess process(512 * kMiB);
   std::uint64_t at = 0;

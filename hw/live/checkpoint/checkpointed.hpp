@@ -1,0 +1,42 @@
+// One client whose whole process the driver checkpoints: the keeper's orders about it, as steps of the helper
+// process. Pure: whoever has it sends the steps and brings the answers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "hw/live/checkpoint/checkpoint_helper.hpp"
+#include "hw/live/memory/keeper.hpp"
+
+namespace gangway::live {
+
+class Checkpointed {
+ public:
+  // Of a client that returns from another daemon nobody knows where its memory is.
+  explicit Checkpointed(bool returns) : where_(returns ? Where::unknown : Where::here) {}
+
+  void order(Goal goal, std::uint32_t number);
+  void budget(std::uint64_t bytes) { budget_ = bytes; }
+  void answered(const CheckpointAnswer& answer);
+  void lost() {  // the helper: where it was in its work is not known
+    asked_ = false;
+    where_ = Where::unknown;
+  }
+  // What is to be asked of the helper now, if anything, given what the client says of itself.
+  std::optional<CheckpointOrder::Act> next(const KeptClient::Memory& client);
+  // As the keeper is to see it.
+  KeptClient::Memory seen(KeptClient::Memory client) const;
+  bool hopeless() const { return hopeless_; }
+
+ private:
+  enum class Where { unknown, here, locked, away };
+  void over() { done_ = number_; }
+
+  Where where_;
+  bool asked_ = false, hopeless_ = false;
+  Goal goal_ = Goal::here;
+  std::uint32_t number_ = 0, error_ = 0;
+  std::uint64_t done_ = 0, turned_ = 0, budget_ = 0;
+};
+
+}  // namespace gangway::live

@@ -1,0 +1,181 @@
+// The daemon's side of clients' memory, with clients that do what a test says.
+#include "hw/live/memory/keeper.hpp"
+#include "tests/catch.hpp"
+
+namespace gangway::live {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+struct FakeClient : KeptClient {
+  void let_in(std::uint32_t allowed) override { let = allowed; }
+  Standing look() override { return standing; }
+  Memory memory() const override { return seen; }
+  void order(Goal g, std::uint32_t n) override { goal = g, number = n; }
+  void budget(std::uint64_t bytes) override { allowed = bytes; }
+  void available(std::uint64_t) override {}
+  void host(std::uint64_t bytes) override { seen.host = bytes; }
+  void refuse(std::uint64_t) override { refused = true; }
+  void not_yet(std::uint64_t) override {}
+
+  // It holds so many bytes, and sees so many free ones.
+  void holds(std::uint64_t bytes) { seen.claimed = seen.movable = bytes; }
+  void looks(std::uint64_t free, std::uint64_t total) {
+    seen.free = free;
+    seen.total = total;
+    seen.held = seen.claimed;
+    ++seen.looks;
+  }
+  void carries_out() {
+    seen.away = goal == Goal::away ? seen.movable : 0;
+    seen.claimed = seen.movable - seen.away;
+    seen.done = number;
+  }
+
+  Memory seen;
+  Standing standing;
+  std::uint32_t let = 0, number = 0;
+  std::uint64_t allowed = 0;
+  Goal goal = Goal::here;
+  bool refused = false;
+};
+
+MemorySettings managed() {
+  MemorySettings settings;
+  settings.managed = true;
+  settings.spare = 0;
+  return settings;
+}
+
+TEST_CASE("what others use is what is neither free nor claimed") {
+  Keeper keeper(managed());
+  FakeClient a, b;
+  keeper.comes(a);
+  keeper.comes(b);
+  CHECK(!keeper.capacity());
+  b.holds(30 * kMiB);
+  keeper.step(Time{1});
+  a.holds(20 * kMiB);
+  a.looks(40 * kMiB, 100 * kMiB);  // its own claims may have changed just before
+  keeper.step(Time{2});
+  CHECK(keeper.outside() == 10 * kMiB);
+  CHECK(*keeper.capacity() == 90 * kMiB);
+}
+
+TEST_CASE("a look does not count if others' claims changed around it") {
+  Keeper keeper(managed());
+  FakeClient a, b;
+  keeper.comes(a);
+  keeper.comes(b);
+  a.looks(100 * kMiB, 100 * kMiB);
+  keeper.step(Time{1});
+  b.holds(60 * kMiB);
+  keeper.step(Time{2});
+  // As things were before b has let go of 40 MiB.
+  a.looks(40 * kMiB, 100 * kMiB);
+  b.holds(20 * kMiB);
+  keeper.step(Time{3});
+  CHECK(keeper.outside() == 0);
+  keeper.step(Time{4});
+  a.looks(70 * kMiB, 100 * kMiB);
+  keeper.step(Time{5});
+  CHECK(keeper.outside() == 10 * kMiB);
+}
+
+TEST_CASE("what a client saw before this daemon came does not count") {
+  Keeper keeper(managed());
+  FakeClient a, b;
+  a.looks(30 * kMiB, 160 * kMiB);  // long ago
+  a.holds(64 * kMiB);
+  b.holds(64 * kMiB);
+  keeper.comes(a);
+  keeper.comes(b);
+  keeper.step(Time{1});
+  CHECK(keeper.outside() == 0);
+  CHECK(*keeper.capacity() == 160 * kMiB);
+}
+
+TEST_CASE("there is always room for the largest state") {
+  Keeper keeper(managed());
+  FakeClient a;
+  keeper.comes(a);
+  a.looks(100 * kMiB, 100 * kMiB);
+  keeper.step(Time{1});
+  CHECK(*keeper.capacity() == 100 * kMiB);
+  a.seen.movable = a.seen.away = 64 * kMiB;
+  a.looks(50 * kMiB, 100 * kMiB);  // somebody else came meanwhile
+  keeper.step(Time{2});
+  CHECK(keeper.outside() == 50 * kMiB);
+  CHECK(*keeper.capacity() == 64 * kMiB);
+}
+
+TEST_CASE("a state leaves so that another one can come") {
+  Keeper keeper(managed());
+  FakeClient a, b;
+  keeper.comes(a);
+  keeper.comes(b);
+  a.looks(100 * kMiB, 100 * kMiB);
+  keeper.step(Time{1});
+  a.holds(60 * kMiB);
+  b.holds(40 * kMiB);
+  a.seen.host = b.seen.host = 64 * kMiB;
+  keeper.permit(a, kUnlimited, Time{2});
+  keeper.step(Time{2});
+  CHECK(a.let == kUnlimited);
+  b.seen.want = 60 * kMiB;
+  b.seen.asked = 1;
+  keeper.permit(a, 0, Time{3});
+  keeper.permit(b, kUnlimited, Time{3});
+  keeper.step(Time{3});
+  CHECK(a.goal == Goal::away);
+  CHECK(b.allowed < 60 * kMiB);
+  a.carries_out();
+  keeper.step(Time{4});
+  keeper.step(Time{5});
+  CHECK(b.allowed >= 60 * kMiB);
+}
+
+TEST_CASE("who came back while there was no daemon leaves again if the room is another one's") {
+  MemorySettings settings = managed();
+  settings.capacity = 96 * kMiB;
+  Keeper keeper(settings);
+  FakeClient a, b;
+  for (FakeClient* each : {&a, &b}) {
+    each->seen.movable = each->seen.away = each->seen.host = 68 * kMiB;
+    each->standing.waiting = true;
+    keeper.comes(*each);
+  }
+  keeper.permit(a, kUnlimited, Time{1});
+  keeper.step(Time{1});
+  REQUIRE(a.allowed == 68 * kMiB);
+  b.seen.away = 0;  // it has not heard of this daemon yet
+  b.seen.claimed = 68 * kMiB;
+  b.seen.done = b.number;
+  keeper.step(Time{2});
+  CHECK(b.goal == Goal::away);
+  b.carries_out();
+  a.carries_out();
+  keeper.step(Time{3});
+  CHECK(a.let == kUnlimited);
+}
+
+TEST_CASE("a process that returns while it is locked comes back, though nobody sees it wait") {
+  MemorySettings settings = managed();
+  settings.capacity = 96 * kMiB;
+  settings.whole = true;
+  Keeper keeper(settings);
+  FakeClient a, b;
+  a.holds(68 * kMiB);
+  a.seen.host = 68 * kMiB;
+  b.seen.movable = b.seen.away = b.seen.host = 68 * kMiB;
+  keeper.comes(a);
+  keeper.comes(b);
+  keeper.step(Time{1});
+  REQUIRE(a.goal == Goal::away);
+  a.carries_out();
+  keeper.step(Time{2});
+  CHECK(b.allowed == 68 * kMiB);
+}
+
+}  // namespace
+}  // namespace gangway::live

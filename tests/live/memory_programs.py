@@ -1,0 +1,47 @@
+"""Programs whose memory leaves the GPU, on a device of the stand-in driver that they share."""
+
+import os
+import struct
+import time
+import unittest
+
+from live_daemon import LIMIT, Daemon, finish
+
+CLIENT = os.environ.get("GANGWAY_MEMORY_CLIENT", "")
+MIB = 1 << 20
+
+
+class MemoryPrograms(unittest.TestCase):
+    memory = "managed"
+
+    def daemon(self, policy, *options, device=160, around=None, **more):
+        """A daemon, and a device of so many MiB whose memory its programs share."""
+        daemon = Daemon("--policy", policy, "--memory", self.memory, *options, around=around)
+        self.device = {"STANDIN_LEDGER": daemon.folder + "/ledger", "STANDIN_MEMORY": str(device * MIB), **more}
+        return daemon
+
+    def start(self, daemon, *command, options=(), **more):
+        return daemon.start(CLIENT, *command, options=options, **{**self.device, **more})
+
+    def refused(self, daemon):
+        """Of the device: how often there was no room though Gangway had thought so, the most that was taken, its size."""
+        with open(daemon.folder + "/ledger", "rb") as ledger:
+            return struct.unpack("QQQ", ledger.read(24))
+
+    def clients(self, daemon):
+        return {client["name"]: client for client in daemon.status()["clients"]}
+
+    def until(self, condition, what):
+        end = time.monotonic() + LIMIT
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.01)
+
+    def all_end_well(self, daemon, programs, *texts):
+        for program, text in zip(programs, texts):
+            code, out, err = finish(program)
+            self.assertEqual((code, out), (0, text), err)
+            self.assertEqual(err, "")
+        refusals, most, size = self.refused(daemon)
+        self.assertEqual(refusals, 0, (most, size))
+        self.assertLessEqual(most, size)

@@ -1,0 +1,144 @@
+"""Whole processes that the driver takes off the GPU and brings back: programs whose memory stays the driver's, on the stand-in."""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from live_daemon import GANGWAY, LIMIT, STANDIN, finish
+from memory_programs import MemoryPrograms
+
+DRIVER = {"LD_LIBRARY_PATH": STANDIN}
+
+
+@unittest.skipUnless(STANDIN, "there is no stand-in driver")
+class Checkpoint(MemoryPrograms):
+    memory = "checkpoint"
+
+    def daemon(self, policy, *options, around=None, **more):
+        return super().daemon(policy, *options, around={**DRIVER, **(around or {})}, **more)
+
+    def three(self, daemon, stop):
+        programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(3)]
+        for program in programs:
+            self.assertEqual(program.stdout.readline(), "holds 64\n")
+        return programs
+
+    def all_move(self, daemon, count=3):
+        before = {name: client["memory"]["restores"] for name, client in self.clients(daemon).items()}
+        self.assertEqual(len(before), count)
+        self.until(lambda: all(client["memory"]["restores"] > before[name] + 1 for name, client in self.clients(daemon).items()), "moves go on")
+
+    def helpers(self, daemon):
+        """The processes that checkpoint for daemons: children of this one's, or those that outlive it."""
+        found = []
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{process}/comm") as name, open(f"/proc/{process}/cmdline") as command:
+                    if name.read() == "gangway-helper\n" and daemon.socket in command.read().split("\0"):
+                        found.append(int(process))
+            except OSError:
+                pass
+        return found
+
+    def test_three_states_on_a_device_that_holds_two(self):
+        for policy in (["rr", "--param", "quantum=20 ms"], ["timeslice", "--param", "slice=20 ms"],
+                       ["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms"]):
+            with self.subTest(policy=policy[0]):
+                daemon = self.daemon(*policy, device=240)
+                stop = daemon.folder + "/stop"
+                programs = self.three(daemon, stop)
+                self.all_move(daemon)
+                status = daemon.status()
+                self.assertLessEqual(sum(client["memory"]["resident"] for client in status["clients"]), status["memory"]["capacity"])
+                open(stop, "w").close()
+                self.all_end_well(daemon, programs, *["jobs many\n"] * 3)
+                helpers = self.helpers(daemon)
+                self.assertEqual(len(helpers), 1)
+                daemon.end()
+                self.until(lambda: not os.path.exists(f"/proc/{helpers[0]}"), "it ends with its daemon")
+
+    def test_random_allocations_under_moves(self):
+        daemon = self.daemon("rr", "--param", "quantum=5 ms", "--linger", "200 us", device=260)
+        programs = [self.start(daemon, "random", str(seed), "150", "40") for seed in range(3)]
+        self.all_end_well(daemon, programs, *["random 150\n"] * 3)
+        daemon.end()
+
+    def test_a_driver_that_cannot(self):
+        for version, words in (("12040", "12.4, and checkpoints need one for 12.8 or newer"), ):
+            result = subprocess.run([GANGWAY, "serve", "--policy", "rr", "--memory", "checkpoint", "--socket", f"/tmp/gangway-none-{os.getpid()}"],
+                                    capture_output=True, text=True, timeout=LIMIT, env={**os.environ, **DRIVER, "STANDIN_DRIVER_VERSION": version})
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(words, result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1)
+
+    def test_a_checkpoint_that_fails(self):
+        # The first one: that client goes on and stays, and the others take turns around it.
+        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240, around={"STANDIN_FAIL": "cuCheckpointProcessCheckpoint:1:1:801"})
+        stop = daemon.folder + "/stop"
+        programs = self.three(daemon, stop)
+        self.until(lambda: sum(client["memory"]["failed"] for client in self.clients(daemon).values()) == 1, "a failure")
+        failed = [name for name, client in self.clients(daemon).items() if client["memory"]["failed"]]
+        self.until(lambda: all(client["memory"]["restores"] > 1 for name, client in self.clients(daemon).items() if name not in failed), "moves")
+        memory = self.clients(daemon)[failed[0]]["memory"]
+        self.assertEqual((memory["last_error"], memory["saves"], memory["away"]), (801, 0, 0))
+        self.assertGreaterEqual(memory["cannot_move"], 64 << 20)
+        open(stop, "w").close()
+        self.all_end_well(daemon, programs, *["jobs many\n"] * 3)
+        out, _, _ = daemon.end()
+        self.assertIn("its memory stays on the GPU: the driver's error 801 at its checkpoint", out)
+
+    def test_the_daemon_is_killed_and_nobody_follows(self):
+        # Who is away comes back by the process that outlives the daemon: no client stays locked.
+        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240)
+        stop = daemon.folder + "/stop"
+        programs = self.three(daemon, stop)
+        self.until(lambda: any(client["memory"]["away"] for client in self.clients(daemon).values()), "a move")
+        helpers = self.helpers(daemon)
+        daemon.process.kill()
+        daemon.process.communicate()
+        open(stop, "w").close()  # the two that are here end, and there is room
+        for program in programs:
+            code, out, err = finish(program)
+            self.assertEqual((code, out), (0, "jobs many\n"), err)
+        self.until(lambda: not any(os.path.exists(f"/proc/{helper}") for helper in helpers), "it ends")
+
+    def test_the_daemon_is_killed_and_another_one_follows(self):
+        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240)
+        stop = daemon.folder + "/stop"
+        programs = self.three(daemon, stop)
+        for kill_helper in (False, True, False):
+            with self.subTest(kill_helper=kill_helper):
+                self.until(lambda: any(client["memory"]["state"] in ("leaves", "comes", "away") for client in self.clients(daemon).values()), "a move")
+                helpers = self.helpers(daemon)
+                daemon.process.kill()
+                daemon.process.communicate()
+                for helper in helpers if kill_helper else ():
+                    os.kill(helper, signal.SIGKILL)
+                time.sleep(0.05)
+                daemon.serve("--policy", "rr", "--param", "quantum=10 ms", "--memory", "checkpoint")
+                self.until(lambda: len(self.clients(daemon)) == 3, "all return")
+                self.all_move(daemon)
+        open(stop, "w").close()
+        for program in programs:
+            code, out, err = finish(program)
+            self.assertEqual((code, out), (0, "jobs many\n"), err)
+        daemon.end()
+
+    def test_the_process_for_checkpoints_is_killed(self):
+        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240)
+        stop = daemon.folder + "/stop"
+        programs = self.three(daemon, stop)
+        self.all_move(daemon)
+        for helper in self.helpers(daemon):
+            os.kill(helper, signal.SIGKILL)
+        self.all_move(daemon)
+        open(stop, "w").close()
+        self.all_end_well(daemon, programs, *["jobs many\n"] * 3)
+        out, _, _ = daemon.end()
+        self.assertIn("another one starts", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
