@@ -157,9 +157,11 @@ class Waiting(FormsTest):
                 self.assertEqual(seen["kernels_that_wait"], 1)
                 out, _, steps = daemon.end()
                 told = [line for line in out.splitlines() if "waits for later blocks" in line]
-                self.assertEqual(len(told), 1, out)
+                # Once for each program in which it did.
+                self.assertGreater(len(told), 0, out)
+                self.assertEqual(len({line.split(":")[0] for line in told}), len(told), out)
                 self.assertIn("the kernel await_last waits for later blocks of its grid", told[0])
-                self.assertEqual([step[1] for step in steps if step[1].startswith("waits")], ["waits await_last"])
+                self.assertEqual([step[1] for step in steps if step[1].startswith("waits")], ["waits await_last"] * len(told))
 
 
 class Deaths(FormsTest):
