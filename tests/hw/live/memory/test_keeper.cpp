@@ -177,5 +177,39 @@ TEST_CASE("a process that returns while it is locked comes back, though nobody s
   CHECK(b.allowed == 68 * kMiB);
 }
 
+TEST_CASE("who was brought back is not kept longer than others after its turn") {
+  MemorySettings settings = managed();
+  settings.capacity = 140 * kMiB;
+  Keeper keeper(settings);
+  FakeClient a, b, c;
+  for (FakeClient* each : {&a, &b, &c}) {
+    each->holds(68 * kMiB);
+    each->seen.host = 68 * kMiB;
+    each->standing.waiting = true;
+  }
+  a.seen.away = 68 * kMiB;
+  a.seen.claimed = 0;
+  for (FakeClient* each : {&a, &b, &c}) keeper.comes(*each);
+  keeper.names(a, ClientId{0});
+  keeper.names(b, ClientId{1});
+  keeper.names(c, ClientId{2});
+  keeper.restore(ClientId{0});
+  keeper.step(Time{1});
+  FakeClient& gone = b.goal == Goal::away ? b : c;
+  FakeClient& stays = b.goal == Goal::away ? c : b;
+  gone.carries_out();
+  a.carries_out();
+  keeper.permit(stays, kUnlimited, Time{2});
+  keeper.permit(stays, 0, Time{3});
+  keeper.permit(a, kUnlimited, Time{4});
+  keeper.step(Time{4});
+  REQUIRE(a.let == kUnlimited);
+  keeper.permit(a, 0, Time{5});
+  keeper.permit(gone, kUnlimited, Time{5});
+  keeper.step(Time{5});
+  CHECK(a.goal == Goal::away);  // it had the device last
+  CHECK(stays.goal == Goal::here);
+}
+
 }  // namespace
 }  // namespace gangway::live
