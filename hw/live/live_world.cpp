@@ -1,10 +1,12 @@
 // The world `live`: clients are programs as they are, under a daemon in this process.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "hw/driver_facts.hpp"
 #include "hw/live/live_session.hpp"
+#include "hw/live/memory/pinnable_memory.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -12,9 +14,17 @@ namespace {
 
 constexpr std::size_t kLongestName = 63;  // hw/live/socket.hpp
 
+// Whether any policy moves memory: then all are played so, with the same programs.
+std::atomic<bool> moves_memory{false};
+
 // Its programs go on from one unit to the next.
 live::LiveSession& session() {
-  static live::LiveSession session;
+  static live::LiveSession session([] {
+    live::MemorySettings memory;
+    memory.managed = moves_memory.load();
+    if (memory.managed) memory.host = live::host_memory_to_pin();
+    return memory;
+  }());
   return session;
 }
 
@@ -44,6 +54,7 @@ class LiveWorld : public World {
 
 void check_live(const WorldRequest& request, const WorldEntry& world) {
   check_capabilities(request, world);
+  if (request.policy.needs().has(Capability::memory)) moves_memory.store(true);
   const Origin origin{"--world " + world.name, 0};
   const WorldSetup& setup = request.setup;
   const Capabilities needs = request.policy.needs();
@@ -84,7 +95,8 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
 
 const Registration<WorldEntry> registered_live_world{WorldEntry{
     {"live", "real time: the clients' own programs, under a daemon, on the GPU of this machine", {}},
-    {Capability::evict, Capability::access, Capability::intercept, Capability::sampling, Capability::native},
+    {Capability::evict, Capability::memory, Capability::access, Capability::intercept, Capability::sampling,
+     Capability::native},
     check_live,
     [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<LiveWorld>(setup); },
     true,
