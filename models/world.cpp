@@ -5,10 +5,12 @@
 namespace gangway {
 namespace {
 
-// A grant of a whole job is an order to launch and an order to evict, and nothing else.
-void check_grant(const WorldRequest& request, Capabilities needs) {
+// A grant of a whole job is an order to launch and an order to evict; where clients are programs, their
+// memory can be ordered too.
+void check_grant(const WorldRequest& request, Capabilities needs, const WorldEntry& world) {
   if (request.setup.granting.of == GrantOf::kernel) return;
-  const Capabilities rest = needs.missing_from({Capability::evict});
+  const Capabilities rest = needs.missing_from(
+      world.programs ? Capabilities{Capability::evict, Capability::memory} : Capabilities{Capability::evict});
   if (rest.none()) return;
   throw InputError(request.grant, request.grant_path, "job",
                    "kernel, since " + request.label + " cannot be given whole jobs: it needs " + rest.text());
@@ -42,7 +44,7 @@ void check_capabilities(const WorldRequest& request, const WorldEntry& world) {
   if (!missing.none())
     throw InputError(origin, "policies." + request.label, "a policy that needs " + missing.text(),
                      "a policy for this world, or another world");
-  check_grant(request, needs);
+  check_grant(request, needs, world);
   if (needs.has(Capability::native) || world.capabilities.has(Capability::mixed)) return;
   const auto& clients = request.setup.workload.clients;
   const auto native = std::find_if(clients.begin(), clients.end(), [](const Client& c) { return c.native; });

@@ -42,6 +42,9 @@ struct WorldSetup {
   Placing placing = Placing::fixed;  // of recorded clients
   // Some policy of the experiment takes forms, so programs are started able to.
   bool takes_forms = false;
+  // Some policy of the experiment moves memory, so all are played with the same programs, whose memory can
+  // leave.
+  bool moves_memory = false;
 };
 
 class World {

@@ -148,7 +148,8 @@ struct Stage {
               &watch,
               policy.granting,
               policy.placing,
-              experiment.takes_forms},
+              experiment.takes_forms,
+              experiment.counts_slices},
         world(entry.make(setup)) {}
 
   std::vector<Duration> between_finishes_alone() const {

@@ -20,19 +20,22 @@ std::string made_folder() {
   return folder;
 }
 
-std::shared_ptr<Policy> nobody() {
-  const PolicyEntry& entry = Policies::named("passthrough", "live", "policy");
+}  // namespace
+
+// Who holds more than fits with the others has to be able to leave between its jobs.
+std::shared_ptr<Policy> LiveSession::between_runs() const {
+  const PolicyEntry& entry = Policies::named(moves_memory_ ? "fcfs" : "passthrough", "live", "policy");
   const Node none = parse_yaml("{}", "live");
   return entry.make(ParameterValues(entry.parameters, Field(none, entry.name)));
 }
 
-}  // namespace
-
-LiveSession::LiveSession() : folder_(made_folder()) {
+LiveSession::LiveSession(const MemorySettings& memory)
+    : folder_(made_folder()), moves_memory_(memory.managed) {
   DaemonSettings settings;
+  settings.memory = memory;
   settings.socket = folder_ + "/socket";
   settings.out = nullptr;
-  daemon_ = std::make_unique<Daemon>("passthrough", nobody(), settings, this);
+  daemon_ = std::make_unique<Daemon>("live", between_runs(), settings, this);
   programs_ = std::make_unique<LivePrograms>(settings.socket, folder_);
 }
 
@@ -83,7 +86,7 @@ void LiveSession::turn() {
                  ": a second process of its program uses the GPU; a client is one process in the world live");
 }
 
-void LiveSession::open_to_all() { daemon_->play("passthrough", nobody(), {}); }
+void LiveSession::open_to_all() { daemon_->play("live", between_runs(), {}); }
 
 void LiveSession::fail(const std::string& name, const LivePrograms::End& end, const std::string& when) {
   throw RunError(fmt::format("{}: its program ended with {} {}{}", name, end.how, when,

@@ -23,7 +23,8 @@ inline constexpr const char* kWhatEndsAJob =
 
 class LiveSession : public Watcher {
  public:
-  LiveSession();
+  // `memory`: programs' memory is managed, so that programs can be played that do not fit together.
+  explicit LiveSession(const MemorySettings& memory);
   ~LiveSession();
 
   // Starts the clients' programs that are not running, waits until they are warm, and measures how long their
@@ -41,6 +42,8 @@ class LiveSession : public Watcher {
     const TraceSink& sink;
   };
   std::vector<Record> play(const Play& play);
+
+  bool moves_memory() const { return moves_memory_; }
 
  private:
   // A client's program. Its jobs are those of its first process that uses the GPU.
@@ -66,6 +69,7 @@ class LiveSession : public Watcher {
   void share(const WorldSetup& setup, const std::atomic<bool>& stop);
   void hold_all();
   void open_to_all();
+  std::shared_ptr<Policy> between_runs() const;
   void warm_up(const Workload& workload, const std::atomic<bool>& stop);
   AloneTimes measure(const WorldSetup& setup, std::uint32_t client, const std::atomic<bool>& stop);
   void settle(const Workload& workload, Duration limit);
@@ -73,6 +77,7 @@ class LiveSession : public Watcher {
   void turn();
 
   std::string folder_;
+  const bool moves_memory_;
   std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<MpsDaemon> mps_;  // must outlive its clients
   bool takes_forms_ = false;        // its programs can

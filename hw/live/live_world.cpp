@@ -1,10 +1,13 @@
 // The world `live`: clients are programs as they are, under a daemon in this process.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <filesystem>
+#include <memory>
 
 #include "hw/driver_facts.hpp"
 #include "hw/live/live_session.hpp"
+#include "hw/live/memory/pinnable_memory.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -12,10 +15,16 @@ namespace {
 
 constexpr std::size_t kLongestName = 63;  // hw/live/socket.hpp
 
-// Its programs go on from one unit to the next.
-live::LiveSession& session() {
-  static live::LiveSession session;
-  return session;
+// Its programs go on from one unit of an experiment to the next.
+live::LiveSession& session(const WorldSetup& setup) {
+  static std::unique_ptr<live::LiveSession> session;
+  if (session != nullptr && session->moves_memory() == setup.moves_memory) return *session;
+  session.reset();
+  live::MemorySettings memory;
+  memory.managed = setup.moves_memory;
+  if (memory.managed) memory.host = live::host_memory_to_pin();
+  session = std::make_unique<live::LiveSession>(memory);
+  return *session;
 }
 
 // Of the driver alone: this program has no context of its own.
@@ -33,7 +42,7 @@ class LiveWorld : public World {
 
   std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                     TraceSink& trace) override {
-    const std::vector<Record> records = session().play({setup_, seed, order, policy, trace});
+    const std::vector<Record> records = session(setup_).play({setup_, seed, order, policy, trace});
     for (const Record& record : records) trace.record(record);
     return records.size();
   }
@@ -84,7 +93,8 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
 
 const Registration<WorldEntry> registered_live_world{WorldEntry{
     {"live", "real time: the clients' own programs, under a daemon, on the GPU of this machine", {}},
-    {Capability::evict, Capability::access, Capability::intercept, Capability::sampling, Capability::native},
+    {Capability::evict, Capability::memory, Capability::access, Capability::intercept, Capability::sampling,
+     Capability::native},
     check_live,
     [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<LiveWorld>(setup); },
     true,
@@ -92,7 +102,11 @@ const Registration<WorldEntry> registered_live_world{WorldEntry{
     false,
     true,
     [](const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop) {
-      return session().prepare(setup, workload, stop);
+      // A kernel that has left waits in its stream, where a move of memory would wait for it.
+      if (setup.moves_memory && setup.takes_forms)
+        throw InputError(Origin{"--world live", 0}, "grant.forms",
+                         "kernels that leave, beside a policy that moves memory", "none");
+      return session(setup).prepare(setup, workload, stop);
     }}};
 
 }  // namespace

@@ -5,15 +5,18 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 GANGWAY = os.environ["GANGWAY"]
 STANDIN = os.environ.get("GANGWAY_STANDIN", "")
 CLIENT = os.environ.get("GANGWAY_LIVE_CLIENT", "")
+MEMORY_CLIENT = os.environ.get("GANGWAY_MEMORY_CLIENT", "")
 LIMIT = 120
 FOREVER = 1_000_000_000
 
@@ -78,6 +81,22 @@ horizon: {horizon}
     def rows(self, name="jobs.csv"):
         with open(self.folder / "out" / name) as lines:
             return list(csv.DictReader(lines))
+
+    def test_programs_that_do_not_fit_together(self):
+        # Their memories are 3 x 64 MiB on a device of 160 MiB, so every policy plays them with managed memory.
+        clients = "".join(client(f"p{i}", f"{{run: [{MEMORY_CLIENT}, holds, {i}, {FOREVER}, 64], skip: 2}}", "repeat: {jobs: endless}") for i in range(3))
+        policies = "[{name: microkernel-rr, params: {blocks: job, slice: 100 ms}}, {name: rr, params: {quantum: 100 ms}}]"
+        with mock.patch.dict(os.environ, STANDIN_LEDGER=str(self.folder / "ledger"), STANDIN_MEMORY=str(160 << 20)):
+            self.run_file(self.file(clients, policies, horizon="4 s"))
+        rows = self.rows()
+        for policy in ("microkernel-rr", "rr"):
+            for name in ("p0", "p1", "p2"):
+                jobs = [row for row in rows if (row["policy"], row["client"], row["outcome"]) == (policy, name, "finished")]
+                self.assertGreater(len(jobs), 2, (policy, name))
+        with open(self.folder / "ledger", "rb") as ledger:
+            refusals, most, size = struct.unpack("QQQ", ledger.read(24))
+        self.assertEqual(refusals, 0)
+        self.assertLessEqual(most, size)
 
     def test_every_kind_of_policy_plays_the_same_programs(self):
         clients = client("urgent", loop(2, 300), "priority: 5, slo: 8 ms, repeat: {jobs: 20, period: 20 ms}") + \

@@ -74,6 +74,7 @@ void Keeper::permit(KeptClient& client, std::uint32_t allowed, Time now) {
 
 void Keeper::let_in(Kept& kept) {
   kept.in = true;
+  kept.brought = false;  // after its turn it leaves like others
   kept.client->let_in(kept.wanted);
 }
 

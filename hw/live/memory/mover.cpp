@@ -185,7 +185,10 @@ void Mover::save(const Order& order) {
   begun_here_ = work_begun();
   const auto gone = [&](Chunk& chunk, std::uint64_t address) {
     moves.end_access(address, chunk.size);
-    if ((failed_ = moves.leave(chunk)) != MemoryDriver::kSuccess) return;
+    if (const int failed = moves.leave(chunk)) {  // whatever becomes of those behind it
+      failed_ = failed;
+      return;
+    }
     memory_.moved_away(chunk.size);
     memory_.claims().give_back(chunk.size);
     GANGWAY_POINT("chunk-left");

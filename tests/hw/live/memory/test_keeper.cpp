@@ -5,14 +5,14 @@
 namespace gangway::live {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kKeptMiB = 1 << 20;
 
-struct FakeClient : KeptClient {
+struct KeptFake : KeptClient {
   void let_in(std::uint32_t allowed) override { let = allowed; }
   Standing look() override { return standing; }
   Memory memory() const override { return seen; }
   void order(Goal g, std::uint32_t n) override { goal = g, number = n; }
-  void budget(std::uint64_t bytes) override { allowed = bytes; }
+  void budget(std::uint64_t bytes) override { budgeted = bytes; }
   void available(std::uint64_t) override {}
   void host(std::uint64_t bytes) override { seen.host = bytes; }
   void refuse(std::uint64_t) override { refused = true; }
@@ -35,7 +35,7 @@ struct FakeClient : KeptClient {
   Memory seen;
   Standing standing;
   std::uint32_t let = 0, number = 0;
-  std::uint64_t allowed = 0;
+  std::uint64_t budgeted = 0;
   Goal goal = Goal::here;
   bool refused = false;
 };
@@ -49,107 +49,107 @@ MemorySettings managed() {
 
 TEST_CASE("what others use is what is neither free nor claimed") {
   Keeper keeper(managed());
-  FakeClient a, b;
+  KeptFake a, b;
   keeper.comes(a);
   keeper.comes(b);
   CHECK(!keeper.capacity());
-  b.holds(30 * kMiB);
+  b.holds(30 * kKeptMiB);
   keeper.step(Time{1});
-  a.holds(20 * kMiB);
-  a.looks(40 * kMiB, 100 * kMiB);  // its own claims may have changed just before
+  a.holds(20 * kKeptMiB);
+  a.looks(40 * kKeptMiB, 100 * kKeptMiB);  // its own claims may have changed just before
   keeper.step(Time{2});
-  CHECK(keeper.outside() == 10 * kMiB);
-  CHECK(*keeper.capacity() == 90 * kMiB);
+  CHECK(keeper.outside() == 10 * kKeptMiB);
+  CHECK(*keeper.capacity() == 90 * kKeptMiB);
 }
 
 TEST_CASE("a look does not count if others' claims changed around it") {
   Keeper keeper(managed());
-  FakeClient a, b;
+  KeptFake a, b;
   keeper.comes(a);
   keeper.comes(b);
-  a.looks(100 * kMiB, 100 * kMiB);
+  a.looks(100 * kKeptMiB, 100 * kKeptMiB);
   keeper.step(Time{1});
-  b.holds(60 * kMiB);
+  b.holds(60 * kKeptMiB);
   keeper.step(Time{2});
   // As things were before b has let go of 40 MiB.
-  a.looks(40 * kMiB, 100 * kMiB);
-  b.holds(20 * kMiB);
+  a.looks(40 * kKeptMiB, 100 * kKeptMiB);
+  b.holds(20 * kKeptMiB);
   keeper.step(Time{3});
   CHECK(keeper.outside() == 0);
   keeper.step(Time{4});
-  a.looks(70 * kMiB, 100 * kMiB);
+  a.looks(70 * kKeptMiB, 100 * kKeptMiB);
   keeper.step(Time{5});
-  CHECK(keeper.outside() == 10 * kMiB);
+  CHECK(keeper.outside() == 10 * kKeptMiB);
 }
 
 TEST_CASE("what a client saw before this daemon came does not count") {
   Keeper keeper(managed());
-  FakeClient a, b;
-  a.looks(30 * kMiB, 160 * kMiB);  // long ago
-  a.holds(64 * kMiB);
-  b.holds(64 * kMiB);
+  KeptFake a, b;
+  a.looks(30 * kKeptMiB, 160 * kKeptMiB);  // long ago
+  a.holds(64 * kKeptMiB);
+  b.holds(64 * kKeptMiB);
   keeper.comes(a);
   keeper.comes(b);
   keeper.step(Time{1});
   CHECK(keeper.outside() == 0);
-  CHECK(*keeper.capacity() == 160 * kMiB);
+  CHECK(*keeper.capacity() == 160 * kKeptMiB);
 }
 
 TEST_CASE("there is always room for the largest state") {
   Keeper keeper(managed());
-  FakeClient a;
+  KeptFake a;
   keeper.comes(a);
-  a.looks(100 * kMiB, 100 * kMiB);
+  a.looks(100 * kKeptMiB, 100 * kKeptMiB);
   keeper.step(Time{1});
-  CHECK(*keeper.capacity() == 100 * kMiB);
-  a.seen.movable = a.seen.away = 64 * kMiB;
-  a.looks(50 * kMiB, 100 * kMiB);  // somebody else came meanwhile
+  CHECK(*keeper.capacity() == 100 * kKeptMiB);
+  a.seen.movable = a.seen.away = 64 * kKeptMiB;
+  a.looks(50 * kKeptMiB, 100 * kKeptMiB);  // somebody else came meanwhile
   keeper.step(Time{2});
-  CHECK(keeper.outside() == 50 * kMiB);
-  CHECK(*keeper.capacity() == 64 * kMiB);
+  CHECK(keeper.outside() == 50 * kKeptMiB);
+  CHECK(*keeper.capacity() == 64 * kKeptMiB);
 }
 
 TEST_CASE("a state leaves so that another one can come") {
   Keeper keeper(managed());
-  FakeClient a, b;
+  KeptFake a, b;
   keeper.comes(a);
   keeper.comes(b);
-  a.looks(100 * kMiB, 100 * kMiB);
+  a.looks(100 * kKeptMiB, 100 * kKeptMiB);
   keeper.step(Time{1});
-  a.holds(60 * kMiB);
-  b.holds(40 * kMiB);
-  a.seen.host = b.seen.host = 64 * kMiB;
+  a.holds(60 * kKeptMiB);
+  b.holds(40 * kKeptMiB);
+  a.seen.host = b.seen.host = 64 * kKeptMiB;
   keeper.permit(a, kUnlimited, Time{2});
   keeper.step(Time{2});
   CHECK(a.let == kUnlimited);
-  b.seen.want = 60 * kMiB;
+  b.seen.want = 60 * kKeptMiB;
   b.seen.asked = 1;
   keeper.permit(a, 0, Time{3});
   keeper.permit(b, kUnlimited, Time{3});
   keeper.step(Time{3});
   CHECK(a.goal == Goal::away);
-  CHECK(b.allowed < 60 * kMiB);
+  CHECK(b.budgeted < 60 * kKeptMiB);
   a.carries_out();
   keeper.step(Time{4});
   keeper.step(Time{5});
-  CHECK(b.allowed >= 60 * kMiB);
+  CHECK(b.budgeted >= 60 * kKeptMiB);
 }
 
 TEST_CASE("who came back while there was no daemon leaves again if the room is another one's") {
   MemorySettings settings = managed();
-  settings.capacity = 96 * kMiB;
+  settings.capacity = 96 * kKeptMiB;
   Keeper keeper(settings);
-  FakeClient a, b;
-  for (FakeClient* each : {&a, &b}) {
-    each->seen.movable = each->seen.away = each->seen.host = 68 * kMiB;
+  KeptFake a, b;
+  for (KeptFake* each : {&a, &b}) {
+    each->seen.movable = each->seen.away = each->seen.host = 68 * kKeptMiB;
     each->standing.waiting = true;
     keeper.comes(*each);
   }
   keeper.permit(a, kUnlimited, Time{1});
   keeper.step(Time{1});
-  REQUIRE(a.allowed == 68 * kMiB);
+  REQUIRE(a.budgeted == 68 * kKeptMiB);
   b.seen.away = 0;  // it has not heard of this daemon yet
-  b.seen.claimed = 68 * kMiB;
+  b.seen.claimed = 68 * kKeptMiB;
   b.seen.done = b.number;
   keeper.step(Time{2});
   CHECK(b.goal == Goal::away);
@@ -161,20 +161,54 @@ TEST_CASE("who came back while there was no daemon leaves again if the room is a
 
 TEST_CASE("a process that returns while it is locked comes back, though nobody sees it wait") {
   MemorySettings settings = managed();
-  settings.capacity = 96 * kMiB;
+  settings.capacity = 96 * kKeptMiB;
   settings.whole = true;
   Keeper keeper(settings);
-  FakeClient a, b;
-  a.holds(68 * kMiB);
-  a.seen.host = 68 * kMiB;
-  b.seen.movable = b.seen.away = b.seen.host = 68 * kMiB;
+  KeptFake a, b;
+  a.holds(68 * kKeptMiB);
+  a.seen.host = 68 * kKeptMiB;
+  b.seen.movable = b.seen.away = b.seen.host = 68 * kKeptMiB;
   keeper.comes(a);
   keeper.comes(b);
   keeper.step(Time{1});
   REQUIRE(a.goal == Goal::away);
   a.carries_out();
   keeper.step(Time{2});
-  CHECK(b.allowed == 68 * kMiB);
+  CHECK(b.budgeted == 68 * kKeptMiB);
+}
+
+TEST_CASE("who was brought back is not kept longer than others after its turn") {
+  MemorySettings settings = managed();
+  settings.capacity = 140 * kKeptMiB;
+  Keeper keeper(settings);
+  KeptFake a, b, c;
+  for (KeptFake* each : {&a, &b, &c}) {
+    each->holds(68 * kKeptMiB);
+    each->seen.host = 68 * kKeptMiB;
+    each->standing.waiting = true;
+  }
+  a.seen.away = 68 * kKeptMiB;
+  a.seen.claimed = 0;
+  for (KeptFake* each : {&a, &b, &c}) keeper.comes(*each);
+  keeper.names(a, ClientId{0});
+  keeper.names(b, ClientId{1});
+  keeper.names(c, ClientId{2});
+  keeper.restore(ClientId{0});
+  keeper.step(Time{1});
+  KeptFake& gone = b.goal == Goal::away ? b : c;
+  KeptFake& stays = b.goal == Goal::away ? c : b;
+  gone.carries_out();
+  a.carries_out();
+  keeper.permit(stays, kUnlimited, Time{2});
+  keeper.permit(stays, 0, Time{3});
+  keeper.permit(a, kUnlimited, Time{4});
+  keeper.step(Time{4});
+  REQUIRE(a.let == kUnlimited);
+  keeper.permit(a, 0, Time{5});
+  keeper.permit(gone, kUnlimited, Time{5});
+  keeper.step(Time{5});
+  CHECK(a.goal == Goal::away);  // it had the device last
+  CHECK(stays.goal == Goal::here);
 }
 
 }  // namespace
