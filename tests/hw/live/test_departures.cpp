@@ -8,10 +8,10 @@
 namespace gangway::live {
 namespace {
 
-using Times = std::vector<std::int64_t>;  // told, left, again, kernels, of each
+using Moments = std::vector<std::int64_t>;  // told, left, again, kernels, of each
 
-Times noted(const ClientPage& page) {
-  Times all;
+Moments noted(const ClientPage& page) {
+  Moments all;
   for (std::uint64_t d = 0; d < page.departures.load(); ++d) {
     const DepartureSlot& slot = page.departure[d % kDepartures];
     CHECK(slot.number.load() == d + 1);
@@ -31,12 +31,12 @@ TEST_CASE("kernels that leave at one closing of the gate are one departure", "[l
   departures.told(10);
   departures.left(*page, 2, 12);
   departures.left(*page, 1, 15);
-  CHECK(noted(*page) == Times{10, 15, 0, 3});
+  CHECK(noted(*page) == Moments{10, 15, 0, 3});
   departures.go_on(30);
   departures.go_on(31);
   departures.told(40);
   departures.go_on(50);  // nothing had left
-  CHECK(noted(*page) == Times{10, 15, 30, 3});
+  CHECK(noted(*page) == Moments{10, 15, 30, 3});
 }
 
 TEST_CASE("a kernel that leaves when the gate is open again has a departure of its own", "[live]") {
@@ -47,12 +47,12 @@ TEST_CASE("a kernel that leaves when the gate is open again has a departure of i
   departures.go_on(30);
   departures.left(*page, 1, 33);  // told at 10, too, but the client went on at 30, so from then on
   departures.go_on(33);
-  CHECK(noted(*page) == Times{10, 12, 30, 1, 31, 33, 33, 1});
+  CHECK(noted(*page) == Moments{10, 12, 30, 1, 31, 33, 33, 1});
   departures.told(40);
   departures.go_on(41);
   departures.left(*page, 1, 45);
   departures.go_on(45);
-  CHECK(noted(*page) == Times{10, 12, 30, 1, 31, 33, 33, 1, 40, 45, 45, 1});
+  CHECK(noted(*page) == Moments{10, 12, 30, 1, 31, 33, 33, 1, 40, 45, 45, 1});
 }
 
 }  // namespace gangway::live

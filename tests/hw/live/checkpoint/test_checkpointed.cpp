@@ -9,7 +9,7 @@ namespace {
 using Act = CheckpointOrder::Act;
 using State = DriverCheckpoints::State;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kCheckpointedMiB = 1 << 20;
 
 KeptClient::Memory with(std::uint64_t bytes) {
   KeptClient::Memory client;
@@ -23,7 +23,7 @@ CheckpointAnswer answer(Act act, State state, int error = 0, bool hopeless = fal
 
 TEST_CASE("a client is saved and restored, and holds nothing meanwhile") {
   Checkpointed client(false);
-  const KeptClient::Memory memory = with(64 * kMiB);
+  const KeptClient::Memory memory = with(64 * kCheckpointedMiB);
   CHECK(!client.next(memory));
   client.order(Goal::away, 1);
   CHECK(client.next(memory) == Act::save);
@@ -32,22 +32,22 @@ TEST_CASE("a client is saved and restored, and holds nothing meanwhile") {
   client.answered(answer(Act::save, State::checkpointed));
   CHECK(!client.next(memory));
   CHECK(client.seen(memory).done == 1);
-  CHECK(client.seen(memory).away == 64 * kMiB);
+  CHECK(client.seen(memory).away == 64 * kCheckpointedMiB);
   CHECK(client.seen(memory).claimed == 0);
   client.order(Goal::here, 2);
-  client.budget(63 * kMiB);
+  client.budget(63 * kCheckpointedMiB);
   CHECK(!client.next(memory));  // there is no room for it yet
-  client.budget(64 * kMiB);
+  client.budget(64 * kCheckpointedMiB);
   CHECK(client.next(memory) == Act::restore);
   client.answered(answer(Act::restore, State::running));
   CHECK(!client.next(memory));
   CHECK(client.seen(memory).done == 2);
-  CHECK(client.seen(memory).claimed == 64 * kMiB);
+  CHECK(client.seen(memory).claimed == 64 * kCheckpointedMiB);
 }
 
 TEST_CASE("a client whose checkpoint fails stays, and is not asked again") {
   Checkpointed client(false);
-  const KeptClient::Memory memory = with(64 * kMiB);
+  const KeptClient::Memory memory = with(64 * kCheckpointedMiB);
   client.order(Goal::away, 1);
   REQUIRE(client.next(memory) == Act::save);
   client.answered(answer(Act::save, State::running, 801, true));
@@ -62,7 +62,7 @@ TEST_CASE("a client whose checkpoint fails stays, and is not asked again") {
 
 TEST_CASE("a client that cannot be locked in time can be saved later") {
   Checkpointed client(false);
-  const KeptClient::Memory memory = with(64 * kMiB);
+  const KeptClient::Memory memory = with(64 * kCheckpointedMiB);
   client.order(Goal::away, 1);
   REQUIRE(client.next(memory) == Act::save);
   client.answered(answer(Act::save, State::running, 600));
@@ -74,7 +74,7 @@ TEST_CASE("a client that cannot be locked in time can be saved later") {
 
 TEST_CASE("a client that a failed checkpoint left locked is unlocked, whatever its budget") {
   Checkpointed client(false);
-  const KeptClient::Memory memory = with(64 * kMiB);
+  const KeptClient::Memory memory = with(64 * kCheckpointedMiB);
   client.order(Goal::away, 1);
   REQUIRE(client.next(memory) == Act::save);
   client.answered(answer(Act::save, State::locked, 999, true));
@@ -82,24 +82,24 @@ TEST_CASE("a client that a failed checkpoint left locked is unlocked, whatever i
 }
 
 TEST_CASE("where the memory of a returning client is, the driver says") {
-  const KeptClient::Memory memory = with(64 * kMiB);
+  const KeptClient::Memory memory = with(64 * kCheckpointedMiB);
   for (const State state : {State::running, State::locked, State::checkpointed}) {
     Checkpointed client(true);
-    CHECK(client.seen(memory).away == 64 * kMiB);  // so that the keeper orders it back
+    CHECK(client.seen(memory).away == 64 * kCheckpointedMiB);  // so that the keeper orders it back
     client.order(Goal::here, 1);
     REQUIRE(client.next(memory) == Act::look);
     CHECK(client.seen(memory).done == 0);
     client.answered(answer(Act::look, state));
     const auto next = client.next(memory);
     CHECK(next == (state == State::locked ? std::optional(Act::restore) : std::nullopt));
-    CHECK(client.seen(memory).away == (state == State::checkpointed ? 64 * kMiB : 0));
+    CHECK(client.seen(memory).away == (state == State::checkpointed ? 64 * kCheckpointedMiB : 0));
     CHECK(client.seen(memory).done == (state == State::running ? 1 : 0));
   }
 }
 
 TEST_CASE("when the process for checkpoints is lost, another one looks first") {
   Checkpointed client(false);
-  const KeptClient::Memory memory = with(64 * kMiB);
+  const KeptClient::Memory memory = with(64 * kCheckpointedMiB);
   client.order(Goal::away, 1);
   REQUIRE(client.next(memory) == Act::save);
   client.lost();

@@ -16,7 +16,7 @@ using testing::FakeDriver;
 using testing::FakeMemory;
 using testing::FakeSource;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kManagedMiB = 1 << 20;
 
 struct NoHelp : Helped {
   void helper_begins() override {}
@@ -98,8 +98,9 @@ class RandomProgram {
 
   void allocate() {
     if (away_) come();
-    const std::uint64_t sizes[] = {1 + below(5000),     kMiB,     2 * kMiB, 20 * kMiB,
-                                   1 + below(3 * kMiB), 70 * kMiB};
+    const std::uint64_t sizes[] = {
+        1 + below(5000), kManagedMiB, 2 * kManagedMiB, 20 * kManagedMiB, 1 + below(3 * kManagedMiB),
+        70 * kManagedMiB};
     const std::uint64_t size = sizes[below(6)];
     std::uint64_t at = 0;
     process_.source->permit.memory.refused.store(UINT64_MAX);  // whoever asks hears no
@@ -128,7 +129,7 @@ class RandomProgram {
   }
   void create() {
     if (away_) come();
-    const std::uint64_t size = 2 * kMiB * (1 + below(4));
+    const std::uint64_t size = 2 * kManagedMiB * (1 + below(4));
     std::uint64_t handle = 0, at = 0;
     if (process_.memory.create(size, {}, 7, handle) != MemoryDriver::kSuccess) return;
     process_.device.reserve(size, at);
@@ -185,41 +186,41 @@ class RandomProgram {
 
 TEST_CASE("Contents are the same after any sequence of moves", "[live][memory][long]") {
   for (const int seed : gangway::testing::case_numbers(300, 100'000)) {
-    MovedProcess process(400 * kMiB);
+    MovedProcess process(400 * kManagedMiB);
     RandomProgram program(process, static_cast<std::uint64_t>(seed));
     for (int step = 0; step < 40; ++step) program.step();
     program.end();
     const MemoryStanding& standing = process.source->client.memory;
     REQUIRE(standing.movable.load() == standing.claimed.load());
-    REQUIRE(process.device.used() <= 66 * kMiB);  // what is kept for the next allocations
+    REQUIRE(process.device.used() <= 66 * kManagedMiB);  // what is kept for the next allocations
   }
 }
 
 TEST_CASE("Memory beyond the budget is asked for, and not created", "[live][memory]") {
-  MovedProcess process(512 * kMiB);
-  process.source->permit.memory.budget.store(64 * kMiB);
+  MovedProcess process(512 * kManagedMiB);
+  process.source->permit.memory.budget.store(64 * kManagedMiB);
   process.source->permit.memory.refused.store(UINT64_MAX);
   std::uint64_t at = 0;
-  CHECK(process.memory.allocate(128 * kMiB, process.owner(), at) == MemoryDriver::kNoMemory);
+  CHECK(process.memory.allocate(128 * kManagedMiB, process.owner(), at) == MemoryDriver::kNoMemory);
   CHECK(process.device.used() == 0);
   CHECK(process.source->client.memory.claimed.load() == 0);
-  CHECK(process.source->client.memory.want.load() == 128 * kMiB);
-  CHECK(process.memory.allocate(64 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  CHECK(process.source->client.memory.want.load() == 128 * kManagedMiB);
+  CHECK(process.memory.allocate(64 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
   CHECK(process.memory.allocate(1, process.owner(), at) == MemoryDriver::kNoMemory);
-  process.source->permit.memory.budget.store(66 * kMiB);
+  process.source->permit.memory.budget.store(66 * kManagedMiB);
   CHECK(process.memory.allocate(1, process.owner(), at) == MemoryDriver::kSuccess);
 }
 
 TEST_CASE("What was not written since it came back is not copied again", "[live][memory]") {
-  MovedProcess process(512 * kMiB);
+  MovedProcess process(512 * kManagedMiB);
   std::uint64_t at = 0;
-  REQUIRE(process.memory.allocate(100 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(100 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
   const MemoryStanding& standing = process.source->client.memory;
   process.source->client.slots.store(1);
   process.source->client.threads[0].submissions.store(1);
   process.order(Goal::away);
   const std::uint64_t once = standing.saved.load();
-  CHECK(once == 100 * kMiB);
+  CHECK(once == 100 * kManagedMiB);
   process.order(Goal::here);
   process.order(Goal::away);
   CHECK(standing.saved.load() == once);
@@ -231,14 +232,14 @@ TEST_CASE("What was not written since it came back is not copied again", "[live]
 }
 
 TEST_CASE("What no kernel writes to is copied again after a copy into it only", "[live][memory]") {
-  MovedProcess process(512 * kMiB);
-  process.memory.declare_read_only({40 * kMiB}, false);
+  MovedProcess process(512 * kManagedMiB);
+  process.memory.declare_read_only({40 * kManagedMiB}, false);
   std::uint64_t at = 0, other = 0;
-  REQUIRE(process.memory.allocate(40 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
-  REQUIRE(process.memory.allocate(20 * kMiB, process.owner(), other) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(40 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(20 * kManagedMiB, process.owner(), other) == MemoryDriver::kSuccess);
   const MemoryStanding& standing = process.source->client.memory;
-  CHECK(standing.declared.load() == 40 * kMiB);
-  const std::uint64_t rest = standing.movable.load() - 40 * kMiB;
+  CHECK(standing.declared.load() == 40 * kManagedMiB);
+  const std::uint64_t rest = standing.movable.load() - 40 * kManagedMiB;
   process.source->client.slots.store(1);
   const auto moves = [&] {
     process.source->client.threads[0].submissions.fetch_add(1);
@@ -248,56 +249,56 @@ TEST_CASE("What no kernel writes to is copied again after a copy into it only", 
     return standing.saved.load() - before;
   };
   process.device.word(at) = 5;
-  CHECK(moves() == rest + 40 * kMiB);
+  CHECK(moves() == rest + 40 * kManagedMiB);
   CHECK(moves() == rest);
   process.memory.written(other);
   CHECK(moves() == rest);
-  process.device.word(at + 39 * kMiB) = 6;
+  process.device.word(at + 39 * kManagedMiB) = 6;
   process.memory.written(at + 100);
-  CHECK(moves() == rest + 40 * kMiB);
+  CHECK(moves() == rest + 40 * kManagedMiB);
   CHECK(moves() == rest);
   process.memory.written(0);
-  CHECK(moves() == rest + 40 * kMiB);
+  CHECK(moves() == rest + 40 * kManagedMiB);
   CHECK(process.device.word(at) == 5);
-  CHECK(process.device.word(at + 39 * kMiB) == 6);
+  CHECK(process.device.word(at + 39 * kManagedMiB) == 6);
   // Another one in its place is another one.
   REQUIRE(process.memory.free(at));
-  REQUIRE(process.memory.allocate(40 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
-  CHECK(moves() == rest + 40 * kMiB);
+  REQUIRE(process.memory.allocate(40 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  CHECK(moves() == rest + 40 * kManagedMiB);
   REQUIRE(process.memory.free(at));
   CHECK(standing.declared.load() == 0);
 }
 
 TEST_CASE("What a kernel has written all the same is found, and kept", "[live][memory]") {
-  MovedProcess process(512 * kMiB);
-  process.memory.declare_read_only({40 * kMiB}, true);
+  MovedProcess process(512 * kManagedMiB);
+  process.memory.declare_read_only({40 * kManagedMiB}, true);
   std::uint64_t at = 0;
-  REQUIRE(process.memory.allocate(40 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(40 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
   const MemoryStanding& standing = process.source->client.memory;
   process.source->client.slots.store(1);
   for (std::uint64_t turn = 1; turn < 4; ++turn) {
-    process.device.word(at + 30 * kMiB) = turn / 2;  // from the second turn on it is another one
+    process.device.word(at + 30 * kManagedMiB) = turn / 2;  // from the second turn on it is another one
     process.source->client.threads[0].submissions.fetch_add(1);
     process.order(Goal::away);
     process.order(Goal::here);
-    CHECK(process.device.word(at + 30 * kMiB) == turn / 2);
-    CHECK(standing.belied.load() == (turn < 2 ? 0 : 40 * kMiB));
+    CHECK(process.device.word(at + 30 * kManagedMiB) == turn / 2);
+    CHECK(standing.belied.load() == (turn < 2 ? 0 : 40 * kManagedMiB));
   }
   CHECK(standing.declared.load() == 0);
 }
 
 TEST_CASE("What can only be read through its mappings is not copied again", "[live][memory]") {
-  MovedProcess process(512 * kMiB);
+  MovedProcess process(512 * kManagedMiB);
   std::uint64_t handle = 0, at = 0;
-  REQUIRE(process.memory.create(8 * kMiB, {}, 7, handle) == MemoryDriver::kSuccess);
-  process.device.reserve(8 * kMiB, at);
-  REQUIRE(process.memory.map(at, 8 * kMiB, 0, handle) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.create(8 * kManagedMiB, {}, 7, handle) == MemoryDriver::kSuccess);
+  process.device.reserve(8 * kManagedMiB, at);
+  REQUIRE(process.memory.map(at, 8 * kManagedMiB, 0, handle) == MemoryDriver::kSuccess);
   const MemoryStanding& standing = process.source->client.memory;
   process.source->client.slots.store(1);
   const auto write = [&](std::uint64_t word) {
-    REQUIRE(process.memory.allow(at, 8 * kMiB, {{0, 3}}) == MemoryDriver::kSuccess);
+    REQUIRE(process.memory.allow(at, 8 * kManagedMiB, {{0, 3}}) == MemoryDriver::kSuccess);
     process.device.word(at) = word;
-    REQUIRE(process.memory.allow(at, 8 * kMiB, {{0, 1}}) == MemoryDriver::kSuccess);
+    REQUIRE(process.memory.allow(at, 8 * kManagedMiB, {{0, 1}}) == MemoryDriver::kSuccess);
   };
   const auto moves = [&] {
     process.source->client.threads[0].submissions.fetch_add(1);
@@ -307,17 +308,17 @@ TEST_CASE("What can only be read through its mappings is not copied again", "[li
     return standing.saved.load() - before;
   };
   write(5);
-  CHECK(moves() == 8 * kMiB);
+  CHECK(moves() == 8 * kManagedMiB);
   CHECK(moves() == 0);
   write(6);
-  CHECK(moves() == 8 * kMiB);
+  CHECK(moves() == 8 * kManagedMiB);
   CHECK(process.device.word(at) == 6);
 }
 
 TEST_CASE("Work of threads without a slot counts", "[live][memory]") {
-  MovedProcess process(512 * kMiB);
+  MovedProcess process(512 * kManagedMiB);
   std::uint64_t at = 0;
-  REQUIRE(process.memory.allocate(20 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(20 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
   process.order(Goal::away);
   process.order(Goal::here);
   process.device.word(at) = 7;
@@ -330,16 +331,16 @@ TEST_CASE("Work of threads without a slot counts", "[live][memory]") {
 }
 
 TEST_CASE("A daemon that is gone leaves a closed gate until the state is back", "[live][memory]") {
-  MovedProcess process(512 * kMiB);
+  MovedProcess process(512 * kManagedMiB);
   std::uint64_t at = 0;
-  REQUIRE(process.memory.allocate(100 * kMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(100 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
   process.order(Goal::away);
   process.gate.open_to_all();
   CHECK(process.gate.closed());
   while (process.mover.turn()) {
   }
   CHECK(!process.gate.closed());
-  CHECK(process.device.used() == 100 * kMiB);
+  CHECK(process.device.used() == 100 * kManagedMiB);
 }
 
 }  // namespace
