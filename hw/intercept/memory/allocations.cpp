@@ -195,7 +195,8 @@ CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool 
                            bool thread, More... more) {
   const auto natively_so = [&] { return natively<I>(address, size, more..., stream); };
   const auto driver_does = [&] {
-    return captured(stream, thread) ? natively_so() : counted(address, size, natively_so);
+    const bool uncounted = counted_memory() == nullptr || captured(stream, thread);
+    return uncounted ? natively_so() : counted(address, size, natively_so);
   };
   ManagedMemory* memory = managed_memory(true);
   if (memory == nullptr || address == nullptr || size == 0 || captured(stream, thread)) return driver_does();
