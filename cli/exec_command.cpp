@@ -54,7 +54,8 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
          "they are copied from the GPU only after copies and memsets into them")
       ->allow_extra_args(false);
   sub->add_flag("--check-read-only", settings->check_read_only,
-                "look at them whenever they are not copied, and say if that was wrong");
+                "look at them whenever they are not copied, and say if that was wrong")
+      ->needs("--read-only");
   sub->add_flag("--preload", settings->preload,
                 "also use LD_PRELOAD, for programs with their own library search path");
   sub->allow_extras()->prefix_command();

@@ -32,7 +32,7 @@ struct Arguments {
   std::string drain_limit, linger, log, group;
   std::vector<std::string> priorities;
   bool overlap = false, held = false, prepare = false;
-  std::optional<TakeForms> forms;
+  std::string forms = "none";
   std::string memory = "native", capacity, host_memory;
 };
 
@@ -108,9 +108,10 @@ int serve(const Arguments& arguments) {
   settings.memory.whole = arguments.memory == "checkpoint";
   settings.memory.managed = arguments.memory != "native" || policy->needs().has(Capability::memory);
   // A kernel that has left waits in its stream, where a move of memory would wait for it.
-  if (settings.memory.managed && arguments.forms && *arguments.forms != TakeForms::none)
+  const TakeForms forms = take_forms_named(arguments.forms);
+  if (settings.memory.managed && forms != TakeForms::none)
     throw InputError({"--forms", 0}, "forms", "kernels that leave, with managed memory", "none");
-  settings.gate.forms = arguments.forms.value_or(TakeForms::none);
+  settings.gate.forms = forms;
   if (arguments.prepare && settings.gate.forms == TakeForms::none)
     throw InputError({"--prepare", 0}, "forms", "none", "--forms worth, or all");
   if (arguments.prepare) settings.wanted = transform::wanted_folder(transform::cache_folder());
@@ -186,11 +187,7 @@ void add_serve(CLI::App& app, int& code) {
   sub->add_option("--forms", arguments->forms,
                   "which launches of prepared kernels take a form that can leave early: none (default), "
                   "those that are worth it, or all")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, TakeForms>{
-              {"none", TakeForms::none}, {"worth", TakeForms::worth}, {"all", TakeForms::all}},
-          CLI::ignore_case))
-      ->type_name("{none,worth,all}");
+      ->check(CLI::IsMember({"none", "worth", "all"}));
   sub->add_flag(
       "--prepare", arguments->prepare,
       "prepare modules that programs loaded and did not find, in the background, for their next start");

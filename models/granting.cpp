@@ -7,10 +7,7 @@ GrantOf read_of(const Field& field) {
   return field.one_of({"kernel", "job"}) == "job" ? GrantOf::job : GrantOf::kernel;
 }
 
-TakeForms forms_of(const Field& field) {
-  const std::string& name = field.one_of({"none", "worth", "all"});
-  return name == "none" ? TakeForms::none : name == "worth" ? TakeForms::worth : TakeForms::all;
-}
+TakeForms forms_of(const Field& field) { return take_forms_named(field.one_of({"none", "worth", "all"})); }
 
 constexpr Duration kLongestIdle{100'000'000'000};
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace gangway {
 
@@ -10,5 +11,10 @@ enum class TakeForms : std::uint32_t {
   worth,  // of kernels that last long enough
   all,    // that can
 };
+
+// By "none", "worth" or "all"; any other name: none.
+constexpr TakeForms take_forms_named(std::string_view name) {
+  return name == "worth" ? TakeForms::worth : name == "all" ? TakeForms::all : TakeForms::none;
+}
 
 }  // namespace gangway
