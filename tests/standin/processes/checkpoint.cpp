@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -60,7 +61,7 @@ class Process {
     try {
       switch (wish.act) {
         case Act::state:
-          return {CUDA_SUCCESS, state_};
+          return {CUDA_SUCCESS, state_.load()};
         case Act::thread:
           return {CUDA_SUCCESS, static_cast<int>(gettid())};
         case Act::lock:
@@ -158,7 +159,7 @@ class Process {
   std::condition_variable unlocked_, empty_;
   unsigned inside_ = 0;
   bool locking_ = false;
-  CUprocessState state_ = CU_PROCESS_STATE_RUNNING;
+  std::atomic<CUprocessState> state_{CU_PROCESS_STATE_RUNNING};  // the serving thread alone changes it
   std::vector<Saved> saved_;
 };
 
