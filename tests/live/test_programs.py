@@ -21,7 +21,7 @@ OF_SHOC = {"bfs": "0.0001", "fft": "0.0005", "md5hash": "0.00005", "neuralnet": 
 class Programs(FormsTest):
     def play(self, program, *arguments, policy=("piv",), least=1, without=0):
         command = [f"{PROGRAMS}/{program}", *arguments]
-        daemon = self.begin("--policy", *policy, "--forms", "all", prepared=False)
+        daemon = self.begin("--policy", *policy, "--forms", "all", "--drain-limit", "2 s", prepared=False)
         self.more["LD_LIBRARY_PATH"] = f"{RUNTIME}:{STANDIN}"
         environment = dict(os.environ, **self.more)
         subprocess.run([GANGWAY, "prepare", command[0]], env=environment, check=True, capture_output=True)
@@ -38,14 +38,14 @@ class Programs(FormsTest):
         for program in OF_SHOC if LONG else USUAL:
             with self.subTest(program):
                 evictions += self.play(program, *JOBS, OF_SHOC[program], least=0)["evictions"]
-        self.assertGreater(evictions, 10)
+        self.assertGreater(evictions, 2)
 
     def test_what_the_language_has(self):
         self.assertGreater(self.play("language", "200" if LONG else "25")["launches_in_forms"], 40)
 
     def test_thrust_and_cub(self):
-        # The sort waits for other blocks.
-        self.play("libraries", "20" if LONG else "2", "4000", without=1)
+        # The sort waits for other blocks. Most kernels are too short to be told to leave each time.
+        self.play("libraries", "20" if LONG else "2", "4000", least=0, without=1)
 
 
 if __name__ == "__main__":
