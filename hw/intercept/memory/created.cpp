@@ -60,9 +60,11 @@ class CreatedBook {
   std::map<CUdeviceptr, CUmemGenericAllocationHandle> mappings_;
 };
 
-CreatedBook& book() {
+// Null: memory is not counted.
+CreatedBook* book() {
+  if (counted_memory() == nullptr) return nullptr;
   static auto* const made = new CreatedBook;
-  return *made;
+  return made;
 }
 
 }  // namespace
@@ -76,7 +78,7 @@ CUresult Serves<i_cuMemCreate>::call(CUmemGenericAllocationHandle* handle, std::
       const CUresult result = natively<i_cuMemCreate>(handle, size, properties, flags);
       if (result != CUDA_SUCCESS || named == nullptr) return result;
       *named = *handle;
-      book().created(*handle);
+      if (CreatedBook* counts = book()) counts->created(*handle);
       return result;
     });
   std::uint64_t made = 0;
@@ -91,7 +93,7 @@ CUresult Serves<i_cuMemRelease>::call(CUmemGenericAllocationHandle handle) {
   const auto ours = memory != nullptr ? memory->release(handle) : std::nullopt;
   if (ours) return static_cast<CUresult>(*ours);
   const CUresult result = natively<i_cuMemRelease>(handle);
-  if (result == CUDA_SUCCESS) book().released(handle);
+  if (CreatedBook* counts = result == CUDA_SUCCESS ? book() : nullptr) counts->released(handle);
   return result;
 }
 
@@ -102,7 +104,7 @@ CUresult Serves<i_cuMemMap>::call(CUdeviceptr address, std::size_t size, std::si
       memory != nullptr && flags == 0 ? memory->map(address, size, offset, handle) : std::nullopt;
   if (ours) return static_cast<CUresult>(*ours);
   const CUresult result = natively<i_cuMemMap>(address, size, offset, handle, flags);
-  if (result == CUDA_SUCCESS) book().mapped(address, handle);
+  if (CreatedBook* counts = result == CUDA_SUCCESS ? book() : nullptr) counts->mapped(address, handle);
   return result;
 }
 
@@ -111,7 +113,7 @@ CUresult Serves<i_cuMemUnmap>::call(CUdeviceptr address, std::size_t size) {
   const auto ours = memory != nullptr ? memory->unmap(address, size) : std::nullopt;
   if (ours) return static_cast<CUresult>(*ours);
   const CUresult result = natively<i_cuMemUnmap>(address, size);
-  if (result == CUDA_SUCCESS) book().unmapped(address, size);
+  if (CreatedBook* counts = result == CUDA_SUCCESS ? book() : nullptr) counts->unmapped(address, size);
   return result;
 }
 
@@ -141,7 +143,7 @@ CUresult Serves<i_cuMemRetainAllocationHandle>::call(CUmemGenericAllocationHandl
                         : std::nullopt;
   if (!ours) {
     const CUresult result = natively<i_cuMemRetainAllocationHandle>(handle, address);
-    if (result == CUDA_SUCCESS) book().retained(*handle);
+    if (CreatedBook* counts = result == CUDA_SUCCESS ? book() : nullptr) counts->retained(*handle);
     return result;
   }
   *handle = *ours;

@@ -135,7 +135,9 @@ CUresult Serves<i_cuMemAllocManaged>::call(CUdeviceptr* address, std::size_t siz
   });
 }
 
-void fixed_memory_gone(std::uint64_t which) { fixed().gone(which); }
+void fixed_memory_gone(std::uint64_t which) {
+  if (managed_memory() != nullptr || counted_memory() != nullptr) fixed().gone(which);
+}
 
 // The driver takes whole pages for what is large.
 CUresult in_counted_room(std::uint64_t bytes, const std::function<CUresult(std::uint64_t* made)>& allocate) {
