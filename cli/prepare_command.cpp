@@ -68,7 +68,7 @@ int run_wanted(transform::PrepareSettings& settings, bool background) {
   for (const std::string& note : report.notes) say(note);
   if (report.interrupted) return 130;
   if (report.modules == 0)
-    fmt::print("nothing to do: no program missed a module\n");
+    fmt::print("nothing to do: no module waits to be prepared\n");
   else
     fmt::print("{}", transform::to_text(report, settings));
   return 0;
@@ -114,8 +114,8 @@ void add_prepare(CLI::App& app, int& code) {
   CLI::Option* list = sub->add_flag("--list", arguments->list, "list prepared modules");
   CLI::Option* clear = sub->add_flag("--clear", arguments->clear, "remove all prepared modules");
   list->excludes(clear);
-  CLI::Option* wanted = sub->add_flag("--wanted", arguments->wanted,
-                                      "prepare what programs loaded and did not find (serve --prepare)");
+  CLI::Option* wanted = sub->add_flag(
+      "--wanted", arguments->wanted, "prepare modules that programs loaded unprepared under serve --prepare");
   wanted->excludes(list)->excludes(clear);
   sub->add_flag("--background", arguments->background, "at the lowest priority, and until its parent ends")
       ->needs(wanted);

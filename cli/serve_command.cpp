@@ -188,9 +188,8 @@ void add_serve(CLI::App& app, int& code) {
                   "which launches of prepared kernels take a form that can leave early: none (default), "
                   "those that are worth it, or all")
       ->check(CLI::IsMember({"none", "worth", "all"}));
-  sub->add_flag(
-      "--prepare", arguments->prepare,
-      "prepare modules that programs loaded and did not find, in the background, for their next start");
+  sub->add_flag("--prepare", arguments->prepare,
+                "prepare modules that programs load unprepared, in the background, for their next start");
   sub->add_flag("--held", arguments->held,
                 "if the daemon ends, its clients wait for a new one instead of continuing unscheduled");
   sub->add_option("--log", arguments->log, "CSV file for every step")->type_name(value_type::kFile);

@@ -1,4 +1,4 @@
-// A process beside the daemon that prepares what programs loaded and did not find (`gangway prepare
+// A process beside the daemon that prepares modules that programs loaded unprepared (`gangway prepare
 // --wanted`), one module after the other, at the lowest priority.
 #pragma once
 
