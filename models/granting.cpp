@@ -7,8 +7,6 @@ GrantOf read_of(const Field& field) {
   return field.one_of({"kernel", "job"}) == "job" ? GrantOf::job : GrantOf::kernel;
 }
 
-TakeForms forms_of(const Field& field) { return take_forms_named(field.one_of({"none", "worth", "all"})); }
-
 constexpr Duration kLongestIdle{100'000'000'000};
 
 }  // namespace
@@ -35,7 +33,7 @@ Granting read_granting(const Field& field) {
   }
   if (auto forms = m.maybe("forms")) {
     if (granting.of == GrantOf::kernel) forms->fail("no forms, which need grants of whole jobs");
-    granting.forms = forms_of(*forms);
+    granting.forms = take_forms_named(forms->one_of({"none", "worth", "all"}));
   }
   m.finish();
   return granting;

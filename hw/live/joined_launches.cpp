@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::int64_t kBetweenCounts = 2'000'000;  // ns
 
-bool come_to(std::uint32_t count, std::uint32_t number) {
-  return static_cast<std::int32_t>(count - number) >= 0;
-}
-
 }  // namespace
 
 void LaunchBook::look_again(const Stream& stream, Entry& entry) {
@@ -47,7 +43,7 @@ bool LaunchBook::step_joined(std::uint64_t name, const Stream& stream, Entry& en
   const Word word = word_on_device(stream, entry);
   if (!entry.gone) {
     // Behind what was launched again its count follows; of what is in the program's stream it is asked.
-    if (!entry.repeated && !entry.asked && come_to(port_.gone(name), entry.number)) {
+    if (!entry.repeated && !entry.asked && reached(port_.gone(name), entry.number)) {
       entry.asked = true;
       port_.ask(word);
     }

@@ -4,15 +4,6 @@
 
 namespace gangway::live {
 
-namespace {
-
-// Whether a stream's count has come to a launch's number; both go round.
-bool reached(std::uint32_t count, std::uint32_t number) {
-  return static_cast<std::int32_t>(count - number) >= 0;
-}
-
-}  // namespace
-
 bool LaunchBook::launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream) {
   const std::lock_guard lock(mutex_);
   Stream& its = streams_[stream];

@@ -180,6 +180,10 @@ class LaunchBook {
   bool step_joined(std::uint64_t name, const Stream& stream, Entry& entry, Count seen);
   void step_parts(Entry& entry);
   void join_from(Entry& entry, std::uint32_t count);
+  // Whether a stream's count has come to a launch's number; both go round.
+  static bool reached(std::uint32_t count, std::uint32_t number) {
+    return static_cast<std::int32_t>(count - number) >= 0;
+  }
   static Word word_on_device(const Stream& stream, const Entry& entry) {
     return entry.repeated ? *stream.spare : entry.word;
   }

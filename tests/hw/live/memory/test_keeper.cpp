@@ -47,11 +47,18 @@ MemorySettings managed() {
   return settings;
 }
 
-TEST_CASE("what others use is what is neither free nor claimed") {
-  Keeper keeper(managed());
+struct Two {
+  Two() {
+    keeper.comes(a);
+    keeper.comes(b);
+  }
+  Keeper keeper{managed()};
   KeptFake a, b;
-  keeper.comes(a);
-  keeper.comes(b);
+};
+
+TEST_CASE("what others use is what is neither free nor claimed") {
+  Two two;
+  auto& [keeper, a, b] = two;
   CHECK(!keeper.capacity());
   b.holds(30 * kKeptMiB);
   keeper.step(Time{1});
@@ -63,10 +70,8 @@ TEST_CASE("what others use is what is neither free nor claimed") {
 }
 
 TEST_CASE("a look does not count if others' claims changed around it") {
-  Keeper keeper(managed());
-  KeptFake a, b;
-  keeper.comes(a);
-  keeper.comes(b);
+  Two two;
+  auto& [keeper, a, b] = two;
   a.looks(100 * kKeptMiB, 100 * kKeptMiB);
   keeper.step(Time{1});
   b.holds(60 * kKeptMiB);
@@ -110,10 +115,8 @@ TEST_CASE("there is always room for the largest state") {
 }
 
 TEST_CASE("a state leaves so that another one can come") {
-  Keeper keeper(managed());
-  KeptFake a, b;
-  keeper.comes(a);
-  keeper.comes(b);
+  Two two;
+  auto& [keeper, a, b] = two;
   a.looks(100 * kKeptMiB, 100 * kKeptMiB);
   keeper.step(Time{1});
   a.holds(60 * kKeptMiB);
