@@ -186,12 +186,12 @@ TEST_CASE("a device refuses parameters that it cannot obey, and takes those that
   CHECK(refusal("{name: test-few-blocks, params: {blocks: 7}}", host()).empty());
 }
 
-TEST_CASE("EffiSha's mechanisms obey how often blocks look; no host thread is there to be signalled") {
+TEST_CASE("EffiSha's mechanisms obey how often blocks look, and have no host thread to be signalled") {
   for (const RealDeviceEntry* device : {&host(), &cuda()}) {
     for (const std::string name : {"basic", "proxy", "proxy-adaptive"}) {
       CHECK(refusal("{name: " + name + ", params: {useful: 0.7, relaunch: signal}}", *device).empty());
       CHECK(refusal("{name: " + name + ", params: {relaunch: wait}}", *device)
-                .find("relaunch': found 'wait', expected signal, as the world") != std::string::npos);
+                .find("relaunch': found 'wait', expected signal, because the world") != std::string::npos);
       CHECK_FALSE(refusal("{name: " + name + ", params: {signal_after: 1 us}}", *device).empty());
     }
     CHECK(refusal(
