@@ -110,6 +110,7 @@ class OnDevice {
     words_there_ = static_cast<Words*>(place_);
     for (auto& pair : references_)
       for (Event& event : pair) event = new_event();
+    spare_.fill_bytes(0);
     first_steps();
   }
 

@@ -137,7 +137,7 @@ void check_in_processes(Arbitration arbitration, const std::vector<std::string>&
 
 }  // namespace
 
-TEST_CASE("native clients' kernels are real ones, in any number of streams", "[gpu][small]") {
+TEST_CASE("native clients' kernels are real ones, in any number of streams", "[gpu]") {
   if (!have_gpu()) return;
   const Laid laid(Arbitration::fifo);
   const auto player = make_native_cuda_player(laid.plan->on_device());
