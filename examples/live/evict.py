@@ -153,7 +153,7 @@ def beside(label, policy, options, long, urgent, mps=False, seconds=6):
     if daemon:
         daemon.end()
         for (step, name), values in sorted(steps(log).items()):
-            if name == "long" and step in ("closed", "drained", "returned"):
+            if name == "long" and step in ("closed", "told", "left", "drained", "returned"):
                 say(f"   order to {step}: {spread(values)}")
 
 

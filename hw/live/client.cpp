@@ -229,6 +229,11 @@ std::optional<LiveClient::DepartureTimes> LiveClient::departure(std::uint64_t nu
   return times;
 }
 
+std::optional<LiveClient::DepartureTimes> LiveClient::new_departure() {
+  const std::uint64_t all = departures();
+  return std::exchange(departed_, all) == all ? std::nullopt : departure(all - 1);
+}
+
 std::optional<std::string> LiveClient::new_that_waits() {
   const std::uint32_t all = kernels_that_wait();
   if (std::exchange(that_wait_, all) == all) return std::nullopt;

@@ -104,6 +104,7 @@ class LiveClient : public Port, public KeptClient {
   };
   std::uint64_t departures() const { return page_->departures.load(); }  // so far
   std::optional<DepartureTimes> departure(std::uint64_t number) const;   // none if it was too long ago
+  std::optional<DepartureTimes> new_departure();  // the latest, if there is one since the last question
 
   // Kernels that turned out to wait for later blocks of their grid; and the latest one's name, if some have
   // since the last question.
@@ -135,6 +136,7 @@ class LiveClient : public Port, public KeptClient {
   int daemon_bell_;
   Keeper* keeper_ = nullptr;
   std::uint32_t that_wait_ = 0;  // that were told
+  std::uint64_t departed_ = 0;   // departures that were asked for
   std::optional<Checkpointed> checkpointed_;
   CheckpointHelper* helper_ = nullptr;
   std::uint64_t ticket_ = 0;

@@ -148,8 +148,20 @@ void Daemon::watch(int fd) {
 void Daemon::note(Time now, Step step, ClientId client, std::int64_t value) {
   if (watcher_ != nullptr) watcher_->step(now, step, client);
   if (settings_.log == nullptr) return;
-  fmt::print(settings_.log, "{},{},{},{},{}\n", now.ns, text(step), std::uint32_t{client.index},
-             names_[client.index], value);
+  const auto line = [&](Time at, const char* what, std::int64_t of) {
+    fmt::print(settings_.log, "{},{},{},{},{}\n", at.ns, what, std::uint32_t{client.index},
+               names_[client.index], of);
+  };
+  // What the client noted itself of its kernels, since the same order.
+  const auto found = std::find_if(clients_.begin(), clients_.end(),
+                                  [&](const auto& one) { return one.second->id == client; });
+  if (step == Step::drained && found != clients_.end())
+    if (const auto departure = found->second->new_departure()) {
+      const std::int64_t ordered = now.ns - value;
+      for (const auto& [what, at] : {std::pair("told", departure->told), {"left", departure->left}})
+        line({at - origin_}, what, at - origin_ - ordered);
+    }
+  line(now, text(step), value);
 }
 
 void Daemon::moved(const KeptClient& kept, const char* step, std::int64_t value) {
