@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kAwakeSpin = 100'000, kAwakeYield = 5'000'000;  // ns; as threads at the gate
 constexpr std::int64_t kUnhurried = 200'000;    // ns between looks while nobody competes
+constexpr std::int64_t kAttentive = 10'000;     // ns between looks while others do
 constexpr std::int64_t kAsleep = 20'000'000;    // ns, while all is away
 constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches to be over
 constexpr std::int64_t kPolite = 200'000'000;  // ns; then no launch begins before the call that is made alone
@@ -263,8 +264,11 @@ void LaunchKeeper::rest(bool away, std::int64_t since) {
     return sleep(kAsleep);
   }
   if (allowed != 0 && permit.polled.load() == 0) return sleep(kUnhurried);
-  for (int n = 0; n < 20 && permit.allowed.load() == allowed; ++n) spin_pause();
-  sched_yield();
+  // An order is heard at once; the driver is asked less often, since an order would wait for its answer.
+  const std::int64_t end = monotonic_ns() + (allowed != 0 ? kAttentive : 0);
+  do spin_pause();
+  while (permit.allowed.load() == allowed && monotonic_ns() < end);
+  if (permit.allowed.load() == allowed) sched_yield();
 }
 
 bool LaunchKeeper::turn() {
