@@ -11,10 +11,10 @@ constexpr std::int64_t kBetweenCounts = 2'000'000;  // ns
 }  // namespace
 
 void LaunchBook::look_again(const Stream& stream, Entry& entry) {
-  if (port_.now() - entry.looked < kBetweenCounts) return;
+  if (entry.looks || port_.now() - entry.looked < kBetweenCounts) return;
   entry.looked = port_.now();
   entry.looks = true;
-  port_.look(word_on_device(stream, entry));
+  port_.look(*entry.launch, word_on_device(stream, entry));
 }
 
 // One that has not begun may stand behind something else, and is not to be started ahead of that. If all its
@@ -45,7 +45,7 @@ bool LaunchBook::step_joined(std::uint64_t name, const Stream& stream, Entry& en
     // Behind what was launched again its count follows; of what is in the program's stream it is asked.
     if (!entry.repeated && !entry.asked && reached(port_.gone(name), entry.number)) {
       entry.asked = true;
-      port_.ask(word);
+      port_.ask(*entry.launch, word);
     }
     if (const Count last = port_.count(word)) {
       entry.gone = true;

@@ -105,21 +105,22 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   std::optional<std::uint32_t> seen;
   if (entry.looks) {
     seen = port_.looked(word_on_device(stream, entry));
-    if (!seen) return false;
-    entry.looks = false;
+    entry.looks = !seen;
   }
   if (entry.state == State::submitted && reached(port_.gone(name), entry.number)) {
     // Nobody told it to leave: it came to its end.
     over = !entry.flagged;
-    if (entry.flagged) port_.ask(entry.word);
+    if (entry.flagged) port_.ask(*entry.launch, entry.word);
     entry.state = State::asked;
   }
   if (!over && (entry.state == State::asked || entry.state == State::again))
-    if (const auto count = port_.count(word_on_device(stream, entry))) over = left_with(entry, *count);
+    if (const auto count = port_.count(word_on_device(stream, entry)))
+      over = left_with(stream, entry, *count);
   if (!over && entry.flagged && (entry.state == State::submitted || entry.state == State::again))
     look_whether_it_waits(stream, entry, seen);
   if (entry.state == State::joined) over = step_joined(name, stream, entry, seen);
   if (over) {
+    drop_look(stream, entry);
     port_.retire(entry.word, name, entry.number);
     stream.entries.pop_front();
     live_.fetch_sub(1);
@@ -138,7 +139,8 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
 }
 
 // True: it is over, and its stream about to pass.
-bool LaunchBook::left_with(Entry& entry, std::uint32_t count) {
+bool LaunchBook::left_with(const Stream& stream, Entry& entry, std::uint32_t count) {
+  drop_look(stream, entry);
   entry.done = count;
   if (count < entry.launch->blocks()) {
     entry.state = State::left;
@@ -147,6 +149,11 @@ bool LaunchBook::left_with(Entry& entry, std::uint32_t count) {
   }
   if (entry.state == State::again) port_.finish(entry.word, count);
   return true;
+}
+
+void LaunchBook::drop_look(const Stream& stream, Entry& entry) {
+  if (entry.looks) port_.drop_look(word_on_device(stream, entry));
+  entry.looks = false;
 }
 
 LaunchBook::Away LaunchBook::away() const {

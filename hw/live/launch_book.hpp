@@ -67,18 +67,20 @@ class LaunchPort {
   virtual std::uint32_t gone(std::uint64_t stream) = 0;
   // Raises or lowers the flags of words.
   virtual void flag(const std::vector<Word>& words, bool up) = 0;
-  // Asks for the count of a word; count() has it some time later, once.
-  virtual void ask(Word word) = 0;
+  // Asks for the count of the launch's word, none of whose blocks is under way; count() has it some time
+  // later, once.
+  virtual void ask(const RepeatableLaunch& launch, Word word) = 0;
   // Launches the blocks from `first` on, beside the program's stream, with a word to which this count and no
   // flag are written before, ahead of later orders about its flag; count() has the word's count once it has
   // left. False: the driver refused.
   virtual bool again(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
                      std::uint32_t first) = 0;
   virtual std::optional<std::uint32_t> count(Word word) = 0;
-  // Asks for the count of a word whose kernel may be under way, behind earlier orders about its flag;
-  // looked() has it some time later, once. Beside ask() and count().
-  virtual void look(Word word) = 0;
+  // Asks for the count of the launch's word while its kernel may be under way, behind earlier orders about
+  // its flag; looked() may have it some time later, once. Beside ask() and count(), and nothing waits for it.
+  virtual void look(const RepeatableLaunch& launch, Word word) = 0;
   virtual std::optional<std::uint32_t> looked(Word word) = 0;
+  virtual void drop_look(Word word) = 0;  // nobody asks for the answer any more
   // As again(), of the blocks from `first` to before `end`, behind nothing else. False also: not now.
   virtual bool join(const RepeatableLaunch& launch, Word word, std::uint32_t first, std::uint32_t end) = 0;
   virtual std::int64_t now() = 0;  // ns
@@ -172,7 +174,8 @@ class LaunchBook {
 
   bool step_first(std::uint64_t name, Stream& stream);
   bool may_go(std::uint64_t name, Stream& stream);
-  bool left_with(Entry& entry, std::uint32_t count);
+  bool left_with(const Stream& stream, Entry& entry, std::uint32_t count);
+  void drop_look(const Stream& stream, Entry& entry);
   // Of a launch that is told to leave and does not (joined_launches.cpp).
   using Count = std::optional<std::uint32_t>;
   void look_whether_it_waits(const Stream& stream, Entry& entry, Count seen);

@@ -13,6 +13,19 @@ namespace {
 constexpr std::uint32_t kMostParameterBytes = 4096;          // of a kernel, until PTX 8.1
 constexpr std::uint32_t kMostParameterBytesOfLater = 32764;  // from sm_70 on
 
+// Weak, since several modules may be linked.
+constexpr const char* kReport = R"(
+.weak .entry gangway_report(.param .u64 gangway_report_word, .param .u64 gangway_report_to)
+{
+	.reg .b64 %rd<4>;
+	ld.param.u64 %rd1, [gangway_report_word];
+	ld.param.u64 %rd2, [gangway_report_to];
+	ld.volatile.global.u64 %rd3, [%rd1];
+	st.volatile.global.u64 [%rd2], %rd3;
+	ret;
+}
+)";
+
 // What makes clusters of a kernel's blocks; null: nothing does.
 const HeadDirective* clusters(const Function& kernel) {
   static constexpr std::string_view kNames[] = {".reqnctapercluster", ".explicitcluster", ".maxclusterrank",
@@ -34,7 +47,7 @@ class Rewriting {
     std::string behind;
     for (const FormRule* const rule : forms()) behind += write(*rule);
     if (behind.empty()) return {std::string(module_.text), std::move(made.kernels), {}};
-    made.text += "\n" + behind;
+    made.text += "\n" + behind + kReport;
     return made;
   }
 

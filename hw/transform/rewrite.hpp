@@ -69,6 +69,11 @@ struct KernelForms {
   std::vector<Refusal> refused;  // one for each form not in `forms`
 };
 
+// Every module with rewritten entries also has this one, for one thread: it copies the control word at its
+// first parameter to the device address at its second, 8 bytes each. A copy by the driver would stand behind
+// the program's own copies, which may wait for the very kernel whose word is asked for.
+inline constexpr const char* kReportEntry = "gangway_report";
+
 struct Rewritten {
   // The original module, byte for byte, followed by the rewritten entries and copies of functions that they
   // call. Without rewritten entries, exactly the original.
@@ -83,6 +88,6 @@ struct Rewritten {
 Rewritten rewrite(std::string_view ptx);
 
 // Increase when the output for the same PTX changes. Part of every cache key.
-inline constexpr int kRewriterVersion = 1;
+inline constexpr int kRewriterVersion = 2;
 
 }  // namespace gangway::transform

@@ -83,6 +83,13 @@ class Results(FormsTest):
                 self.assertEqual(seen["kernels_without_forms"], 0)
                 daemon.end()
 
+    def test_copies_of_the_program_that_wait_for_a_kernel_do_not_hold_up_its_return(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        self.more["STANDIN_COPY_QUEUES"] = "1"  # copies to the host stand behind each other, as on a GPU with few queues
+        result, _ = self.beside_urgent(daemon, "riskiest", "60", least=20)
+        self.assertEqual(result[:2], self.native("riskiest", "60"), result[2])
+        daemon.end()
+
     def test_passes_by_all_policies(self):
         for policy in (["piv"], ["frs"], ["srt"], ["rr"], ["cfs"], ["dprr"], ["edf"], ["stride"], ["piv", "--overlap"],
                        ["piv", "--in-flight", "4"], ["disengaged-timeslice", "--param", "slice=3 ms"]):

@@ -66,7 +66,8 @@ std::unique_ptr<DriverPort> DriverPort::open(CUcontext context) {
 bool DriverPort::allocate() {
   int lowest = 0, highest = 0;
   if (cuda.cuCtxGetStreamPriorityRange(&lowest, &highest) != CUDA_SUCCESS) return false;
-  if (cuda.cuStreamCreateWithPriority(&own_, CU_STREAM_NON_BLOCKING, highest) != CUDA_SUCCESS) return false;
+  for (CUstream* const each : {&own_, &looking_})
+    if (cuda.cuStreamCreateWithPriority(each, CU_STREAM_NON_BLOCKING, highest) != CUDA_SUCCESS) return false;
   beside_.resize(kBeside);
   for (CUstream& each : beside_)
     if (cuda.cuStreamCreateWithPriority(&each, CU_STREAM_NON_BLOCKING, highest) != CUDA_SUCCESS) return false;
@@ -98,7 +99,8 @@ DriverPort::~DriverPort() {
     if (each != nullptr) cuda.cuStreamDestroy_v2(each);
   for (const Aside& each : aside_)
     if (each.stream != nullptr) cuda.cuStreamDestroy_v2(each.stream);
-  if (own_ != nullptr) cuda.cuStreamDestroy_v2(own_);
+  for (CUstream each : {own_, looking_})
+    if (each != nullptr) cuda.cuStreamDestroy_v2(each);
   if (begun_ != nullptr) cuda.cuEventDestroy_v2(begun_);
   for (const auto& [stream, place] : places_)
     for (const auto& [number, each] : place.going) cuda.cuEventDestroy_v2(each);
@@ -174,22 +176,48 @@ void DriverPort::flag(const std::vector<Word>& words, bool up) {
   }
 }
 
-void DriverPort::ask(Word word) {
+void DriverPort::ask(const live::RepeatableLaunch& launch, Word word) {
   const CurrentContext current(context_);
-  note(report(reports_, word, own_));
+  note(report(reports_, word, own_, static_cast<const FormedLaunch&>(launch)));
 }
 
-void DriverPort::look(Word word) {
+// The blocks that are there may leave no room for another kernel, so nothing else stands behind this one.
+// Where some wait for others that were refused, those have left room.
+void DriverPort::look(const live::RepeatableLaunch& launch, Word word) {
   const CurrentContext current(context_);
-  note(report(looks_, word, own_));
+  if (free_reports_.empty()) return;
+  CUresult result = behind_orders(looking_);
+  if (result == CUDA_SUCCESS)
+    result = report(looks_, word, looking_, static_cast<const FormedLaunch&>(launch));
+  note(result);
 }
 
-CUresult DriverPort::report(Reports& reports, Word word, CUstream stream) {
+void DriverPort::drop_look(Word word) {
+  const auto awaited = looks_.find(word);
+  if (awaited == looks_.end()) return;
+  dropped_.push_back(awaited->second);
+  looks_.erase(awaited);
+}
+
+// What is submitted to the stream from now on is behind all orders so far.
+CUresult DriverPort::behind_orders(CUstream stream) {
+  const CUresult result = cuda.cuEventRecord(begun_, own_);
+  return result == CUDA_SUCCESS ? cuda.cuStreamWaitEvent(stream, begun_, 0) : result;
+}
+
+// By a kernel: the driver has few queues of copies, and one of the program's that waits for the launch would
+// hold up the copy that lets it go on.
+CUresult DriverPort::report(Reports& reports, Word word, CUstream stream, const FormedLaunch& launch) {
+  std::erase_if(dropped_, [&](std::uint32_t at) {
+    if (read(seen_->report[at].count) == kUnknown) return false;
+    free_reports_.push_back(at);
+    return true;
+  });
   const std::uint32_t at = free_reports_.back();  // fewer streams than these can be held
   free_reports_.pop_back();
   reports[word] = at;
   seen_->report[at].count = kUnknown;
-  return cuda.cuMemcpyDtoHAsync_v2(&seen_->report[at], address(word), 8, stream);
+  return launch.report(stream, address(word), of_host(&seen_->report[at]));
 }
 
 std::optional<std::uint32_t> DriverPort::answer(Reports& reports, Word word) {
@@ -272,12 +300,11 @@ bool DriverPort::begin(CUstream stream, const FormedLaunch& launch, Word word, s
   const CurrentContext current(context_);
   if (free_reports_.empty()) return false;
   CUresult result = submit(own_, {write_64(address(word), first)});
-  if (result == CUDA_SUCCESS) result = cuda.cuEventRecord(begun_, own_);
-  if (result == CUDA_SUCCESS) result = cuda.cuStreamWaitEvent(stream, begun_, 0);
+  if (result == CUDA_SUCCESS) result = behind_orders(stream);
   if (result == CUDA_SUCCESS) result = launch.submit(stream, address(word), first, end);
   note(result);
   if (result != CUDA_SUCCESS) return false;
-  note(report(reports_, word, stream));
+  note(report(reports_, word, stream, launch));
   return true;
 }
 

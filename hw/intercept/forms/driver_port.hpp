@@ -34,12 +34,13 @@ class DriverPort : public live::LaunchPort {
                          std::uint32_t number) override;
   std::uint32_t gone(std::uint64_t stream) override;
   void flag(const std::vector<live::Word>& words, bool up) override;
-  void ask(live::Word word) override;
+  void ask(const live::RepeatableLaunch& launch, live::Word word) override;
   bool again(const live::RepeatableLaunch& launch, std::uint64_t stream, live::Word word,
              std::uint32_t first) override;
   std::optional<std::uint32_t> count(live::Word word) override;
-  void look(live::Word word) override;
+  void look(const live::RepeatableLaunch& launch, live::Word word) override;
   std::optional<std::uint32_t> looked(live::Word word) override;
+  void drop_look(live::Word word) override;
   bool join(const live::RepeatableLaunch& launch, live::Word word, std::uint32_t first,
             std::uint32_t end) override;
   std::int64_t now() override;
@@ -61,7 +62,8 @@ class DriverPort : public live::LaunchPort {
   CUevent event();
   void note(CUresult result);
   using Reports = std::map<live::Word, std::uint32_t>;  // that are awaited: where in `seen_`
-  CUresult report(Reports& reports, live::Word word, CUstream stream);
+  CUresult report(Reports& reports, live::Word word, CUstream stream, const FormedLaunch& launch);
+  CUresult behind_orders(CUstream stream);
   std::optional<std::uint32_t> answer(Reports& reports, live::Word word);
   bool begin(CUstream stream, const FormedLaunch& launch, live::Word word, std::uint32_t first,
              std::uint32_t end);
@@ -70,7 +72,7 @@ class DriverPort : public live::LaunchPort {
   CUcontext context_;
   CUdeviceptr words_ = 0, seen_address_ = 0;
   Seen* seen_ = nullptr;
-  CUstream own_ = nullptr;
+  CUstream own_ = nullptr, looking_ = nullptr;
   std::vector<CUstream> beside_;
   struct Aside {  // for blocks that join others
     CUstream stream = nullptr;
@@ -84,7 +86,7 @@ class DriverPort : public live::LaunchPort {
   std::map<std::uint64_t, Place> places_;
   std::vector<CUevent> events_;  // that nobody uses
   Reports reports_, looks_;
-  std::vector<std::uint32_t> free_reports_;
+  std::vector<std::uint32_t> free_reports_, dropped_;  // dropped: nobody waits for them, but they come
   std::int64_t looked_ = 0;
   bool lost_ = false;
 };

@@ -121,4 +121,9 @@ CUresult FormedLaunch::submit(CUstream where, CUdeviceptr control, std::uint32_t
   return cuda.cuLaunchKernelEx(&config, function_, nullptr, extra);
 }
 
+CUresult FormedLaunch::report(CUstream where, CUdeviceptr control, CUdeviceptr to) const {
+  void* parameters[] = {&control, &to};
+  return cuda.cuLaunchKernel(kernel_->report, 1, 1, 1, 1, 1, 1, 0, where, parameters, nullptr);
+}
+
 }  // namespace gangway::intercept

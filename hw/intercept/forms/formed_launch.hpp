@@ -37,6 +37,8 @@ class FormedLaunch : public live::RepeatableLaunch {
   std::string kernel() const override { return kernel_->kernel.kernel; }
   // The blocks from `first` to before `end`, with the control word at that address.
   CUresult submit(CUstream where, CUdeviceptr control, std::uint32_t first, std::uint32_t end) const;
+  // Writes the control word to host memory, by that memory's device address.
+  CUresult report(CUstream where, CUdeviceptr control, CUdeviceptr to) const;
 
  private:
   FormedKernel* kernel_ = nullptr;

@@ -174,6 +174,7 @@ void Forms::first_launch(void* function, FormedKernel* kernel) {
       uses_.note(form->function);
       if (cuda_func_load() != nullptr) cuda_func_load()(form->function);
     }
+  if (cuda_func_load() != nullptr) cuda_func_load()(kernel->report);
 }
 
 std::unique_ptr<live::LaunchPort> Forms::open(std::uint64_t context) {

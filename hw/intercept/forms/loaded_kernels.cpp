@@ -24,21 +24,26 @@ FormedModule::FormedModule(FoundForms found, bool library) : found_(std::move(fo
     if (leaves(kernel)) ++with_forms_;
     for (const transform::Form& form : kernel.forms) hidden_.insert(form.entry);
   }
+  if (!hidden_.empty()) hidden_.insert(transform::kReportEntry);
+}
+
+// Or the CUkernel of that; null: there is none of that name.
+CUfunction FormedModule::entry(const std::string& name) const {
+  CUkernel kernel = nullptr;
+  CUfunction function = nullptr;
+  if (library_)
+    return cuda.cuLibraryGetKernel(&kernel, static_cast<CUlibrary>(handle_), name.c_str()) == CUDA_SUCCESS
+               ? reinterpret_cast<CUfunction>(kernel)
+               : nullptr;
+  return cuda.cuModuleGetFunction(&function, static_cast<CUmodule>(handle_), name.c_str()) == CUDA_SUCCESS
+             ? function
+             : nullptr;
 }
 
 ReadyForm FormedModule::ready(const transform::KernelForms& kernel, std::string_view name) const {
   const transform::Form* const form = form_of(kernel, name);
   if (form == nullptr) return {};
-  ReadyForm made{*form, nullptr};
-  if (library_) {
-    CUkernel entry = nullptr;
-    if (cuda.cuLibraryGetKernel(&entry, static_cast<CUlibrary>(handle_), form->entry.c_str()) == CUDA_SUCCESS)
-      made.function = reinterpret_cast<CUfunction>(entry);
-  } else if (cuda.cuModuleGetFunction(&made.function, static_cast<CUmodule>(handle_), form->entry.c_str()) !=
-             CUDA_SUCCESS) {
-    made.function = nullptr;
-  }
-  return made;
+  return {*form, entry(form->entry)};
 }
 
 std::shared_ptr<FormedKernel> FormedModule::kernel(const std::string& name) {
@@ -51,7 +56,10 @@ std::shared_ptr<FormedKernel> FormedModule::kernel(const std::string& name) {
     formed->kernel = kernel;
     formed->prologue = ready(kernel, "prologue");
     formed->loop = ready(kernel, "loop");
-    if (formed->prologue.function != nullptr || formed->loop.function != nullptr) made = std::move(formed);
+    formed->report = entry(transform::kReportEntry);
+    if (formed->report != nullptr &&
+        (formed->prologue.function != nullptr || formed->loop.function != nullptr))
+      made = std::move(formed);
     break;
   }
   return made;

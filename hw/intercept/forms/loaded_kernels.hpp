@@ -26,6 +26,7 @@ struct ReadyForm {
 struct FormedKernel {
   transform::KernelForms kernel;
   ReadyForm prologue, loop;
+  CUfunction report = nullptr;  // transform::kReportEntry
   KernelTimes times;
   std::atomic<bool> waits{false};  // for later blocks of its grid, as a launch has shown: it runs as it is
 
@@ -59,6 +60,7 @@ class FormedModule {
 
  private:
   FoundForms found_;
+  CUfunction entry(const std::string& name) const;
   ReadyForm ready(const transform::KernelForms& kernel, std::string_view form) const;
 
   const bool library_;

@@ -22,7 +22,6 @@ namespace gangway::intercept {
   X(cuMemFreeHost)                               \
   X(cuMemHostGetDevicePointer_v2)                \
   X(cuMemsetD8Async)                             \
-  X(cuMemcpyDtoHAsync_v2)                        \
   X(cuPointerGetAttribute)                       \
   X(cuStreamCreateWithPriority)                  \
   X(cuStreamDestroy_v2)                          \

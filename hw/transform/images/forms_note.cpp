@@ -1,5 +1,7 @@
 #include "hw/transform/images/forms_note.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "hw/transform/forms_json.hpp"
@@ -9,7 +11,8 @@
 namespace gangway::transform {
 namespace {
 
-constexpr std::string_view kName = "gangway_forms_";
+// Notes of other rewriters mean nothing to this one.
+const std::string kName = fmt::format("gangway_forms_{}_", kRewriterVersion);
 constexpr std::size_t kOnALine = 24;
 constexpr std::size_t kNameHash = 32;
 
@@ -17,8 +20,8 @@ constexpr std::size_t kNameHash = 32;
 
 std::string forms_note(const std::vector<KernelForms>& kernels) {
   const std::string text = forms_to_json(kernels).dump(-1, ' ', true);
-  std::string out = "\n.visible .global .align 1 .b8 " + std::string(kName) +
-                    sha256_of(text).substr(0, kNameHash) + "[" + std::to_string(text.size()) + "] = {";
+  std::string out = "\n.visible .global .align 1 .b8 " + kName + sha256_of(text).substr(0, kNameHash) + "[" +
+                    std::to_string(text.size()) + "] = {";
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (i > 0) out += ',';
     if (i % kOnALine == 0) out += '\n';

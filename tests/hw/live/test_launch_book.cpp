@@ -46,7 +46,7 @@ class FakeContext : public live::LaunchPort {
         words_[w] = {};
         words_[w].taken = true;
         reports_.erase(w);
-        faulty(looks_.count(w) != 0, "a word is taken while a look at it is not answered");
+        faulty(looks_.count(w) != 0 || looks_at(w), "a word is taken while a look at it is not answered");
         return w;
       }
     return std::nullopt;
@@ -76,7 +76,9 @@ class FakeContext : public live::LaunchPort {
   void flag(const std::vector<Word>& words, bool up) override {
     for (const Word word : words) queues_["own"].push_back({up ? Do::raise : Do::lower, word, 0, 0, 0});
   }
-  void ask(Word word) override { queues_["own"].push_back({Do::report, word, 0, 0, 0}); }
+  void ask(const RepeatableLaunch&, Word word) override {
+    queues_["own"].push_back({Do::report, word, 0, 0, 0});
+  }
   bool again(const RepeatableLaunch& launch, std::uint64_t stream, Word word, std::uint32_t first) override {
     if (random_.below(20) == 0) return false;
     const auto& fake = static_cast<const FakeLaunch&>(launch);
@@ -93,7 +95,14 @@ class FakeContext : public live::LaunchPort {
     reports_.erase(found);
     return count;
   }
-  void look(Word word) override { queues_["own"].push_back({Do::look, word, 0, 0, 0}); }
+  void look(const RepeatableLaunch&, Word word) override {
+    queues_["own"].push_back({Do::order, word, 0, 0, 0});
+    queues_["look"].push_back({Do::look, word, 0, 0, ++looks_asked_});
+  }
+  void drop_look(Word word) override {
+    std::erase_if(queues_["look"], [&](const Step& step) { return step.word == word; });
+    looks_.erase(word);
+  }
   std::optional<std::uint32_t> looked(Word word) override {
     const auto found = looks_.find(word);
     if (found == looks_.end()) return std::nullopt;
@@ -145,6 +154,8 @@ class FakeContext : public live::LaunchPort {
     now_ += 5'000'000;
     Queue& own = queues_["own"];
     while (!own.empty() && carry_out(own.front())) own.pop_front();
+    Queue& looks = queues_["look"];
+    for (; !looks.empty() && can(looks.front()); looks.pop_front()) carry_out(looks.front());
   }
   bool idle() const {
     return std::all_of(queues_.begin(), queues_.end(), [](const auto& one) { return one.second.empty(); });
@@ -158,9 +169,10 @@ class FakeContext : public live::LaunchPort {
     return true;
   }
   const std::set<std::string>& faults() const { return faults_; }
+  bool no_looks = false;  // they are not answered: there is no room on the device
 
  private:
-  enum class Do { begin, begun, kernel, gone, wait, raise, lower, report, look, set, mark };
+  enum class Do { begin, begun, kernel, gone, wait, raise, lower, report, order, look, set, mark };
   struct Step {
     Do what;
     Word word;
@@ -188,6 +200,11 @@ class FakeContext : public live::LaunchPort {
     return std::any_of(own.begin(), own.end(), [&](const Step& step) { return step.word == word; });
   }
 
+  bool looks_at(Word word) {
+    const Queue& looks = queues_["look"];
+    return std::any_of(looks.begin(), looks.end(), [&](const Step& step) { return step.word == word; });
+  }
+
   void faulty(bool is, const char* what) {
     if (is) faults_.insert(what);
   }
@@ -199,6 +216,7 @@ class FakeContext : public live::LaunchPort {
   }
 
   bool can(const Step& step) const {
+    if (step.what == Do::look) return !no_looks && looks_ordered_ >= step.number;
     if (step.what == Do::begun) return words_[step.word].begun >= step.number;
     return step.what != Do::wait || words_[step.word].count >= step.number;
   }
@@ -230,6 +248,9 @@ class FakeContext : public live::LaunchPort {
         break;
       case Do::report:
         reports_[step.word] = word.count;
+        break;
+      case Do::order:
+        ++looks_ordered_;
         break;
       case Do::look:
         looks_[step.word] = word.count;
@@ -295,6 +316,7 @@ class FakeContext : public live::LaunchPort {
   std::vector<Retired> retired_;
   std::map<Word, std::uint32_t> reports_, looks_;
   std::set<std::uint32_t> waiting_, last_begun_;  // launches
+  std::uint32_t looks_asked_ = 0, looks_ordered_ = 0;
   std::uint64_t joined_ = 0;
   std::int64_t now_ = 0;
   std::vector<std::vector<std::uint32_t>> marks_;
@@ -313,6 +335,7 @@ struct PlayedBook {
 PlayedBook play_book(std::uint64_t seed, bool waits) {
   Stream random(seed, "program", {});
   FakeContext device(seed);
+  device.no_looks = !waits && random.below(3) == 0;
   LaunchBook book(device);
   PlayedBook played;
   bool leaving = false, away = false;

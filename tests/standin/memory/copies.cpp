@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api.hpp"
+#include "tests/standin/engine/environment.hpp"
 #include "tests/standin/graphs/capture.hpp"
 #include "tests/standin/memory/arena.hpp"
 #include "tests/standin/memory/host_memory.hpp"
@@ -21,6 +22,13 @@ void stage(CopyCommand& copy) {
     std::copy_n(reinterpret_cast<const char*>(copy.from) + row * copy.from_pitch, copy.width,
                 copy.staged.data() + row * copy.width);
 }
+
+// A GPU has few queues of copies; those of several streams may share one, and then stand behind each other.
+bool one_queue() {
+  static const bool set = environment_number("STANDIN_COPY_QUEUES", 1000) < 2;
+  return set;
+}
+OperationPtr last_out;  // of such a queue of copies to the host
 
 enum class Call { synchronous, asynchronous };
 
@@ -46,7 +54,11 @@ CUresult transfer(CopyCommand copy, CUstream handle, Call call) {
     else
       waits = true;
   }
-  const auto operation = enqueue(lock, *into, std::make_shared<CopyCommand>(std::move(copy)));
+  const bool leaves = !from_host && to_host;
+  std::vector<OperationPtr> before;
+  if (leaves && one_queue() && last_out != nullptr) before.push_back(last_out);
+  const auto operation = enqueue(lock, *into, std::make_shared<CopyCommand>(std::move(copy)), before);
+  if (leaves && one_queue()) last_out = operation;
   if (!waits) return CUDA_SUCCESS;
   const auto context = into->context->shared_from_this();
   Engine::get().wait(lock, [&] { return operation->done; });
