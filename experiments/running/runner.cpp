@@ -22,7 +22,7 @@ constexpr std::size_t kMostFailures = 20;  // that are reported
 void check_world(const Point& point, const WorldEntry& world) {
   for (const Contender& policy : point.policies)
     if (&world != &simulation() || runs_programs_alone(point.workload_of(policy).sample()))
-      check_playable(world, policy, point);
+      check_playable(world, policy, point, moves_memory(point.policies));
 }
 
 PointSet points_of(const Experiment& experiment, const RunOptions& options) {
