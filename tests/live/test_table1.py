@@ -1,15 +1,20 @@
 """Share-a-GPU's seven programs (examples/share_a_gpu), compiled by nvcc, on a device of the stand-in driver that does not hold two
 of them: their memory goes and comes, and they print what they print alone."""
 
+import csv
 import os
+import shutil
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
-from live_daemon import STANDIN, finish
+from live_daemon import GANGWAY, STANDIN, finish
 from memory_programs import MIB, MemoryPrograms
 
 RUNTIME = os.environ.get("GANGWAY_RUNTIME", "")
 PROGRAMS = os.environ.get("GANGWAY_PROGRAMS", "") + "/share_a_gpu/"
+ROOT = Path(__file__).resolve().parents[2]
 LONG = bool(os.environ.get("GANGWAY_LONG"))
 
 # GiB of which the interpreter carries out a job in 20 to 100 ms, jobs, and more arguments.
@@ -67,6 +72,23 @@ class Table1(MemoryPrograms):
                     moves += len([step for step in steps if step[1] == "came"])
                     self.assertLessEqual(most, (STATE + 2) * MIB)
             self.assertGreater(moves, 4)
+
+    def test_an_experiment_plays_them(self):
+        # The file as it is, with small programs and short slices.
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        runs = {"first": [PROGRAMS + "mattrans", "--gib", "0.0003", "--rounds", "3"], "second": [PROGRAMS + "bfs", "--gib", "0.0001"]}
+        settings = [f"workload.clients.{client}.command.run=[{', '.join(words)}, --jobs, 1000000000]" for client, words in runs.items()]
+        settings += [f"sweep.together.policies.{path}=[50 ms]" for path in ("yields.params.slice", "runs-on.params.slice", "rr.params.quantum")]
+        done = subprocess.run([GANGWAY, "run", ROOT / "experiments/live/share-a-gpu-slices.yaml", "--world", "live", "--out", folder + "/out",
+                               *(word for setting in [*settings, "horizon=1 s", "published=[]"] for word in ("--set", setting))],
+                              capture_output=True, text=True, timeout=120,
+                              env={**os.environ, **self.more, "XDG_RUNTIME_DIR": folder, "STANDIN_LEDGER": folder + "/ledger", "STANDIN_MEMORY": str(160 * MIB)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("two largest memories take to go and come", done.stderr)
+        with open(folder + "/out/clients.csv") as lines:
+            rows = list(csv.DictReader(lines))
+        self.assertEqual({(row["policy"], row["client"]) for row in rows}, {(p, c) for p in ("yields", "runs-on", "rr") for c in ("first", "second")})
 
 
 if __name__ == "__main__":
