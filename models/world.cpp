@@ -5,12 +5,13 @@
 namespace gangway {
 namespace {
 
-// A grant of a whole job is an order to launch and an order to evict; where clients are programs, their
-// memory can be ordered too.
+// A grant of a whole job is an order to launch and an order to evict; where clients are programs, or
+// recordings of them, their memory can be ordered too.
 void check_grant(const WorldRequest& request, Capabilities needs, const WorldEntry& world) {
   if (request.setup.granting.of == GrantOf::kernel) return;
-  const Capabilities rest = needs.missing_from(
-      world.programs ? Capabilities{Capability::evict, Capability::memory} : Capabilities{Capability::evict});
+  const Capabilities rest = needs.missing_from(world.programs || plays_recordings(request.setup.workload)
+                                                   ? Capabilities{Capability::evict, Capability::memory}
+                                                   : Capabilities{Capability::evict});
   if (rest.none()) return;
   throw InputError(request.grant, request.grant_path, "job",
                    "kernel, since " + request.label + " cannot be given whole jobs: it needs " + rest.text());

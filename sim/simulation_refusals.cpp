@@ -11,13 +11,20 @@ constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; sums stay below
 
 void add(Bytes& sum, Bytes size) { sum.count = std::min(kMost, sum.count + size.count); }
 
+// Recorded programs' memory leaves the GPU under whole-job grants if some policy of the experiment moves it.
+bool moves_states(const WorldRequest& request) {
+  const Capabilities needs = request.policy.needs();
+  return request.setup.moves_memory && plays_recordings(request.setup.workload) &&
+         !needs.has(Capability::access) && !needs.has(Capability::native);
+}
+
 // The memory of all clients that may use a GPU must fit there together, or under a policy that moves it each
 // client's by itself, beside that of native clients.
 void check_memory(const WorldRequest& request, DeviceId gpu) {
   const Workload& workload = request.setup.workload;
   const Device& device = request.setup.device;
   const WorkloadPlace& place = request.workload;
-  const bool moved = request.policy.needs().has(Capability::memory);
+  const bool moved = request.policy.needs().has(Capability::memory) || moves_states(request);
   Bytes fixed, largest;
   std::size_t whose = 0;
   for (std::size_t c = 0; c < workload.clients.size(); ++c) {
@@ -98,14 +105,18 @@ void check_recorded(const WorldRequest& request) {
                      "a device with `time_slice: {length, switch}`, or `arbitration: mps`");
   const Capabilities needs = request.policy.needs();
   const bool access = needs.has(Capability::access);
-  const Capabilities rest = needs.missing_from({Capability::evict, Capability::native, Capability::access,
-                                                Capability::intercept, Capability::sampling});
+  const Capabilities rest =
+      needs.missing_from({Capability::evict, Capability::native, Capability::access, Capability::intercept,
+                          Capability::sampling, Capability::memory});
   if (!rest.none())
     throw InputError(place.origin, "policies." + request.label, "a policy that needs " + rest.text(),
                      "a policy for recorded programs, or clients with kernels");
   if (!access && !needs.has(Capability::native) && setup.granting.of != GrantOf::job)
     throw InputError(request.grant, request.grant_path, "kernel",
                      "job, since " + request.label + " hands out recorded programs' jobs");
+  if (needs.has(Capability::memory) && setup.device.gpus > 1)
+    throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", setup.device.gpus),
+                     "1 for recorded programs under " + quote(request.label) + ", which moves their memory");
   if (const auto refused = access ? request.policy.refusal({}, setup.device) : std::nullopt)
     throw InputError(place.origin, "policies." + request.label, refused->found, refused->expected);
 }

@@ -1,5 +1,7 @@
 #include "experiments/running/playable.hpp"
 
+#include <algorithm>
+
 namespace gangway {
 
 const WorldEntry& simulation() {
@@ -7,7 +9,13 @@ const WorldEntry& simulation() {
   return world;
 }
 
-void check_playable(const WorldEntry& world, const Contender& contender, const Point& point) {
+bool moves_memory(const std::vector<Contender>& policies) {
+  return std::any_of(policies.begin(), policies.end(), [](const Contender& contender) {
+    return contender.entry->make(contender.values)->needs().has(Capability::memory);
+  });
+}
+
+void check_playable(const WorldEntry& world, const Contender& contender, const Point& point, bool moves) {
   const auto policy = contender.entry->make(contender.values);
   const auto mechanism = contender.mechanism.entry->make(contender.mechanism.values);
   const WorkloadSource& workload = point.workload_of(contender);
@@ -15,7 +23,8 @@ void check_playable(const WorldEntry& world, const Contender& contender, const P
                          .device = point.device_of(contender),
                          .mechanism = *mechanism,
                          .granting = contender.granting,
-                         .placing = contender.placing};
+                         .placing = contender.placing,
+                         .moves_memory = moves};
   world.check({setup, *policy, contender.label, workload.place(), contender.gpus, contender.gpus_path,
                contender.grant, contender.grant_path},
               world);

@@ -1,6 +1,8 @@
 // Whether a world can play the clients of a point under a policy, on its device.
 #pragma once
 
+#include <vector>
+
 #include "experiments/sweeps/points.hpp"
 #include "models/world.hpp"
 
@@ -9,7 +11,10 @@ namespace gangway {
 // The world used to check an experiment when it is read: every experiment can be simulated.
 const WorldEntry& simulation();
 
-// Throws InputError if the world refuses.
-void check_playable(const WorldEntry& world, const Contender& contender, const Point& point);
+// Whether one of them moves clients' memory, so that all are played with memory that can leave.
+bool moves_memory(const std::vector<Contender>& policies);
+
+// Throws InputError if the world refuses. `moves`: moves_memory() of all policies of the point.
+void check_playable(const WorldEntry& world, const Contender& contender, const Point& point, bool moves);
 
 }  // namespace gangway

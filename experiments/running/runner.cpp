@@ -11,6 +11,7 @@
 #include "experiments/running/group_work.hpp"
 #include "experiments/running/open_group.hpp"
 #include "experiments/running/playable.hpp"
+#include "experiments/running/slice_bound.hpp"
 #include "experiments/timelines/trace_files.hpp"
 
 namespace gangway {
@@ -22,7 +23,7 @@ constexpr std::size_t kMostFailures = 20;  // that are reported
 void check_world(const Point& point, const WorldEntry& world) {
   for (const Contender& policy : point.policies)
     if (&world != &simulation() || runs_programs_alone(point.workload_of(policy).sample()))
-      check_playable(world, policy, point);
+      check_playable(world, policy, point, moves_memory(point.policies));
 }
 
 PointSet points_of(const Experiment& experiment, const RunOptions& options) {
@@ -79,6 +80,7 @@ class Runner {
   }
 
   RunAccount begin() {
+    if (const std::string note = slice_bound_note(experiment_); !note.empty()) options_.say(note);
     RunAccount account;
     account.command = options_.command;
     account.world = options_.world->name;

@@ -175,10 +175,11 @@ struct Points::Sections {
       const Field gpus = field_of_gpus(need("device"), item);
       policies.back().gpus = gpus.node().origin();
       policies.back().gpus_path = gpus.path();
-      // What only runs elsewhere is checked by the world that is asked to play it.
-      if (!runs_programs_alone(point_read.workload_of(policies.back()).sample()))
-        check_playable(simulation(), policies.back(), point_read);
     }
+    // What only runs elsewhere is checked by the world that is asked to play it.
+    for (const Contender& each : policies)
+      if (!runs_programs_alone(point_read.workload_of(each).sample()))
+        check_playable(simulation(), each, point_read, moves_memory(policies));
     std::sort(policies.begin(), policies.end(),
               [](const auto& a, const auto& b) { return a.label < b.label; });
     return policies;

@@ -72,7 +72,10 @@ void RecordedWorld::ask(RecordedClient& client) {
 LaunchId RecordedWorld::launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) {
   if (!under_grants() || range) impossible("a launch of block-tasks of a recorded program");
   if (const std::string why = grants_->refusal(job, gpu); !why.empty()) impossible(why);
+  if (moves_states_ && states_.ordered() && !states_.resident(job.client))
+    impossible("a launch of a job whose state is not on the device");
   const Grant& grant = grants_->give(LaunchId{++launches_}, job, gpu);
+  if (moves_states_) states_.bring(job.client);
   RecordedClient& client = clients_[job.client.index];
   client.granted.gate = client.granted.was_open = false;
   client.granted.closes = 0;  // of an earlier grant, ordered as that ended by itself
@@ -104,6 +107,13 @@ void RecordedWorld::open_gate(RecordedClient& client, std::uint64_t event) {
   Granted& granted = client.granted;
   if (granted.opens != event) return;
   granted.opens = 0;
+  granted.awaits_state = moves_states_ && !states_.resident(client.run.id());
+  if (!granted.awaits_state) let_in(client);
+}
+
+void RecordedWorld::let_in(RecordedClient& client) {
+  Granted& granted = client.granted;
+  granted.awaits_state = false;
   granted.gate = granted.was_open = granted.look = true;
   granted.idle_since = now_;
   streams_.lower_flag(client.run.id(), now_);
@@ -160,7 +170,7 @@ void RecordedWorld::look_at_grant(RecordedClient& client) {
 // The policy hears it when the notice has come.
 void RecordedWorld::leave_grant(RecordedClient& client, Why why) {
   Granted& granted = client.granted;
-  granted.gate = granted.closing = false;
+  granted.gate = granted.closing = granted.awaits_state = false;
   granted.opens = granted.closes = 0;
   granted.why = why;
   granted.leaves = push(now_ + setup_.device.commands.notice, kLeaves, client.run.id().index);
@@ -188,6 +198,7 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
                   return t.doing == HostThread::Doing::gate && t.job == job && !t.between;
                 }));
   tell(grants_->end(grant.gpu, granted.why, over, waits));
+  if (moves_states_) states_.lost_gpu(job.client, now_);
   if (over) granted.asks.reset();
   call_at_gate(client);
   exits(client);
@@ -205,6 +216,60 @@ void RecordedWorld::job_over(RecordedClient& client, JobId job) {
   client.granted.asks.reset();
   grants_->over(job);
   call_at_gate(client);
+}
+
+// --- Clients' memory
+
+void RecordedWorld::check_move(JobId job, const char* order, const std::string& refusal) const {
+  if (!moves_states_ || !states_.ordered())
+    impossible(std::string("a ") + order + " by a policy that does not move memory");
+  if (grants_->job_of(job.client).id != job) impossible(std::string("a ") + order + " of an unknown job");
+  if (!refusal.empty()) impossible(refusal);
+}
+
+void RecordedWorld::restore(JobId job, DeviceId, BlockRange) {
+  check_move(job, "restore", moves_states_ ? states_.restore_refusal(job.client) : "");
+  states_.restore(job.client);
+}
+
+void RecordedWorld::save(JobId job, DeviceId) {
+  check_move(job, "save", moves_states_ ? states_.save_refusal(job.client) : "");
+  states_.save(job.client);
+}
+
+bool RecordedWorld::owns_gpu(ClientId client) const {
+  return const_cast<Grants&>(*grants_).of(client) != nullptr;
+}
+
+bool RecordedWorld::asks_for_gpu(ClientId client) const {
+  const auto& asks = clients_[client.index].granted.asks;
+  return asks && grants_->waits(*asks);
+}
+
+// In the trace of the job that the client has; between jobs there is none.
+void RecordedWorld::moving(ClientId id, CopyDirection direction, Bytes size, bool begins) {
+  RecordedClient& client = clients_[id.index];
+  std::optional<JobId>& job = client.granted.moves;
+  if (begins) job = client.granted.asks;
+  if (job && open_job(client, *job) != nullptr)
+    note({.time = now_,
+          .amount = size.count,
+          .job = *job,
+          .mark = begins ? Mark::copy_begins : Mark::copy_ends,
+          .direction = direction,
+          .program_copy = false});
+  else
+    job.reset();
+}
+
+void RecordedWorld::holds_memory(ClientId client, Bytes size) {
+  note({.time = now_, .amount = size.count, .job = grants_->job_of(client).id, .mark = Mark::holds});
+}
+
+void RecordedWorld::state_moved(ClientId id, MemoryMove move) {
+  RecordedClient& client = clients_[id.index];
+  if (states_.ordered()) tell(Moved{grants_->job_of(id).id, DeviceId{0}, move});
+  if (move == MemoryMove::restore && client.granted.awaits_state) let_in(client);
 }
 
 }  // namespace gangway

@@ -292,6 +292,7 @@ bool RecordedWorld::has_room(const RecordedClient& client, const HostThread& thr
 void RecordedWorld::submit(RecordedClient& client, HostThread& thread) {
   const recording::PlayedProgram& program = *client.recorded->program;
   const JobId job = thread.between ? JobId{client.run.id(), UINT32_MAX} : thread.job;
+  if (moves_states_) states_.used(client.run.id());
   for (Index w = program.steps[thread.step].first_work; w < program.steps[thread.step + 1].first_work; ++w) {
     const recording::PlayedWork& work = program.works[w];
     const std::uint32_t stream = streams_.stream_of(client.run.id(), work.stream);

@@ -91,6 +91,8 @@ struct RecordedClient {
     bool was_open = false;                // under this grant
     bool closing = false;                 // at the end of this instant
     bool look = false;                    // likewise: check whether the grant is over
+    bool awaits_state = false;            // it opens when the client's memory is on the GPU
+    std::optional<JobId> moves = {};      // its memory is being copied, in the trace of this job
     Time idle_since;                      // since when nothing of it is on the GPU
     std::uint64_t opens = 0, closes = 0;  // events; 0: none
     bool idle_timer = false;              // likewise

@@ -16,7 +16,9 @@ std::vector<std::uint32_t> timelines_of(const Workload& workload) {
 }  // namespace
 
 RecordedWorld::RecordedWorld(const WorldSetup& setup)
-    : AccessWorld(setup, timelines_of(setup.workload)), streams_(setup_.device, *this) {
+    : AccessWorld(setup, timelines_of(setup.workload)),
+      streams_(setup_.device, *this),
+      states_(setup_.workload, setup_.device, *this) {
   std::uint32_t threads = 0;
   for (std::uint32_t c = 0; c < setup_.workload.clients.size(); ++c) {
     const Client& client = setup_.workload.clients[c];
@@ -47,6 +49,10 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
   use_told_ = {};
   due_hosts_.clear();
   if (grants_) grants_->reset();
+  const bool ordered = policy.needs().has(Capability::memory);
+  moves_states_ = under_grants() && (ordered || setup_.moves_memory);
+  if (moves_states_) states_.reset(ordered);
+  if (grants_) grants_->show(moves_states_ ? &states_ : nullptr);
   place_in_turn();
   std::vector<Time> firsts(clients_.size());
   for (std::size_t position = 0; position < order.size(); ++position) {
@@ -79,6 +85,7 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
 std::uint64_t RecordedWorld::play_instant() {
   std::uint64_t events = 0;
   int rounds = 0;
+  bool moved = false;
   do {
     do {
       do {
@@ -92,8 +99,9 @@ std::uint64_t RecordedWorld::play_instant() {
     if (under_grants()) end_grants();
     if (!nothing_to_tell()) tell_and_decide();
     if (controlled()) open_clients();
+    moved = moves_states_ && states_.settle(now_);
     count_round(rounds);
-  } while (!nothing_to_tell() || more_now() || streams_.changed());
+  } while (moved || !nothing_to_tell() || more_now() || streams_.changed());
   if (controlled()) look_who_uses();
   return events;
 }
@@ -123,6 +131,8 @@ void RecordedWorld::handle(const EventQueue::Event& event) {
       clients_[index].granted.look = true;
       clients_[index].granted.idle_timer = false;
       return;
+    case kStateCopied:
+      return states_.copied(index, event.sequence, now_);
     default:
       return access_due(event);
   }

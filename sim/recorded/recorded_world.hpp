@@ -8,11 +8,12 @@
 
 #include "sim/access_world.hpp"
 #include "sim/recorded/gpu_streams.hpp"
+#include "sim/recorded/kept_states.hpp"
 #include "sim/recorded/recorded_client.hpp"
 
 namespace gangway {
 
-class RecordedWorld final : public AccessWorld, private StreamHost {
+class RecordedWorld final : public AccessWorld, private StreamHost, private KeptStatesHost {
  public:
   explicit RecordedWorld(const WorldSetup& setup);
 
@@ -27,7 +28,9 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
     kCloses,  // a gate closes
     kLeaves,  // a policy hears of a grant's end
     kIdle,
+    kStateCopied,
   };
+  static_assert(kStateCopied < 1U << kKindBits);
 
   // --- Requests of streams
   std::uint64_t due_at(std::uint32_t stream, Time time) override { return push(time, kDue, stream); }
@@ -44,6 +47,19 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   // --- Orders of the policy
   LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override;
   void evict(LaunchId launch) override;
+  void restore(JobId job, DeviceId gpu, BlockRange blocks) override;
+  void save(JobId job, DeviceId gpu) override;
+
+  // --- Requests of clients' memory (gates.cpp)
+  bool works_on_device(ClientId client) const override { return streams_.on_device(client) > 0; }
+  bool owns_gpu(ClientId client) const override;
+  bool asks_for_gpu(ClientId client) const override;
+  std::uint64_t copied_state_at(std::uint32_t copy, Time time) override {
+    return push(time, kStateCopied, copy);
+  }
+  void moving(ClientId client, CopyDirection direction, Bytes size, bool begins) override;
+  void holds_memory(ClientId client, Bytes size) override;
+  void state_moved(ClientId client, MemoryMove move) override;
 
   // --- Events
   void reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) override;
@@ -118,7 +134,9 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   bool under_grants() const { return grants_ && policy_grants_; }
   bool takes_forms() const { return !setup_.granting.overlap && setup_.granting.forms != TakeForms::none; }
   void ask(RecordedClient& client);
+  void check_move(JobId job, const char* order, const std::string& refusal) const;
   void open_gate(RecordedClient& client, std::uint64_t event);
+  void let_in(RecordedClient& client);
   void close_gate(RecordedClient& client, std::uint64_t event);
   void call_at_gate(RecordedClient& client);
   void started(const RecordedClient& client);
@@ -133,7 +151,9 @@ class RecordedWorld final : public AccessWorld, private StreamHost {
   std::vector<std::uint32_t> gpus_;                                 // by client: its GPU
   std::vector<std::pair<std::uint32_t, std::uint64_t>> due_hosts_;  // in this instant: number, event
   GpuStreams streams_;
-  Time use_told_;  // device use was reported to the policy's world up to then
+  KeptStates states_;
+  bool moves_states_ = false;  // in this run
+  Time use_told_;              // device use was reported to the policy's world up to then
   RunSeed seed_;
   bool policy_grants_ = false;
   std::uint64_t launches_ = 0;

@@ -175,6 +175,19 @@ bool Keeper::can_leave(const Kept& kept, Time now) {
   return standing.drained();
 }
 
+// Whether there is no pinned memory for its state, and none to come.
+bool Keeper::never_leaves(const Kept& kept) const {
+  if (settings_.whole) return away_in_all() + kept.on_device() > settings_.host;
+  return kept.seen.host < kept.seen.movable &&
+         (kept.seen.no_host || (capacity() && kept.host < kept.seen.movable));
+}
+
+// As if it had left and come back: the policy waits for the end of what it ordered.
+void Keeper::stays(Kept& kept) {
+  kept.wished_away = false;
+  if (kept.named) done_.push_back({kept.id, MemoryMove::save});
+}
+
 // What of it will not leave.
 std::uint64_t Keeper::stuck(const Kept& kept) const {
   return kept.seen.fixed + (kept.seen.no_host ? kept.on_device() : 0);
@@ -230,8 +243,13 @@ Time Keeper::step(Time now) {
   note_device();
   if (settings_.managed && !settings_.whole) foresee();
   if (settings_.whole) bring_overdue(now);
-  for (const auto& kept : all_)
-    if (kept->wished_away && can_leave(*kept, now)) order(*kept, Goal::away);
+  for (const auto& kept : all_) {
+    if (!kept->wished_away) continue;
+    if (can_leave(*kept, now))
+      order(*kept, Goal::away);
+    else if (never_leaves(*kept))
+      stays(*kept);
+  }
   serve(needs(now), now);
   answer_others(now);
   bring_ahead();
@@ -383,7 +401,10 @@ void Keeper::foresee() {
     host += std::max(kept->host, kept->seen.host);
   }
   if (all_.size() > 1 && sum + largest > *most) tight_ = true;
-  if (!tight_ || all_.size() < 2) return;
+  // A policy may have states leave that there is room for.
+  const bool wished =
+      std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->wished_away; });
+  if (!wished && (!tight_ || all_.size() < 2)) return;
   for (const auto& kept : all_) {
     if (kept->seen.movable <= kept->host) continue;
     const std::uint64_t step = kept->seen.movable >= kHostStep ? kHostStep : kShortStep;

@@ -141,6 +141,8 @@ class Keeper : public MemoryDesk {
   std::uint64_t held_in_all() const;
   std::uint64_t free_room() const;
   bool can_leave(const Kept& kept, Time now);
+  bool never_leaves(const Kept& kept) const;
+  void stays(Kept& kept);
   std::uint64_t away_in_all() const;
   std::uint64_t stuck(const Kept& kept) const;
   std::uint64_t possible(const Kept& kept) const;

@@ -118,7 +118,10 @@ void Keeper::save(ClientId client) {
   for (const auto& kept : all_) {
     if (!kept->named || kept->id.index != client.index) continue;
     kept->brought = false;
-    kept->wished_away = kept->goal == Goal::here && kept->seen.movable != 0;
+    if (kept->goal == Goal::here && kept->seen.movable == 0)
+      stays(*kept);  // it has nothing yet
+    else
+      kept->wished_away = kept->goal == Goal::here;
   }
 }
 

@@ -104,7 +104,8 @@ void RecordedScenario::play(Policy& policy) {
                        .mechanism = *mechanism,
                        .horizon = horizon,
                        .granting = granting,
-                       .placing = placing});
+                       .placing = placing,
+                       .moves_memory = moves_memory});
   std::vector<std::uint32_t> order(clients.size());
   std::iota(order.begin(), order.end(), 0u);
   jobs.assign(clients.size(), {});

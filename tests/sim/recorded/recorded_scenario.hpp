@@ -48,6 +48,7 @@ class RecordedScenario {
   Placing placing = Placing::fixed;
   std::vector<Client> clients;
   Time horizon = Time::max();
+  bool moves_memory = false;
 
  private:
   TemporaryFolder folder_;

@@ -214,5 +214,48 @@ TEST_CASE("who was brought back is not kept longer than others after its turn") 
   CHECK(stays.goal == Goal::here);
 }
 
+TEST_CASE("a policy's save needs pinned memory though all states fit") {
+  MemorySettings settings = managed();
+  settings.host = 64 * kKeptMiB;
+  Keeper keeper(settings);
+  KeptFake a, b;
+  keeper.comes(a);
+  keeper.comes(b);
+  keeper.names(a, ClientId{0});
+  keeper.names(b, ClientId{1});
+  a.looks(200 * kKeptMiB, 200 * kKeptMiB);
+  a.holds(40 * kKeptMiB);
+  keeper.step(Time{1});
+  CHECK(a.seen.host == 0);
+  keeper.save(ClientId{1});  // which has nothing yet
+  const auto empty = keeper.done();
+  REQUIRE(empty);
+  CHECK(empty->client == ClientId{1});
+  keeper.save(ClientId{0});
+  CHECK(keeper.residence(ClientId{0}, DeviceId{0}) == Residence::saving);
+  keeper.step(Time{2});
+  CHECK(a.seen.host == 64 * kKeptMiB);
+  keeper.step(Time{2});
+  CHECK(a.goal == Goal::away);
+  CHECK(!keeper.done());
+  a.carries_out();
+  keeper.step(Time{3});
+  const auto left = keeper.done();
+  REQUIRE(left);
+  CHECK(left->client == ClientId{0});
+  CHECK(left->move == MemoryMove::save);
+  SECTION("where there is none left the state stays, and the policy hears an end") {
+    b.holds(40 * kKeptMiB);  // of 64 the other one has all
+    keeper.step(Time{4});
+    keeper.save(ClientId{1});
+    keeper.step(Time{5});
+    CHECK(b.goal == Goal::here);
+    const auto stayed = keeper.done();
+    REQUIRE(stayed);
+    CHECK(stayed->client == ClientId{1});
+    CHECK(keeper.residence(ClientId{1}, DeviceId{0}) == Residence::resident);
+  }
+}
+
 }  // namespace
 }  // namespace gangway::live

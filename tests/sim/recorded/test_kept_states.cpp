@@ -1,0 +1,91 @@
+// Recorded programs whose memory leaves the GPU, worked out by hand (sim/recorded/README.md).
+#include "tests/catch.hpp"
+#include "tests/sim/recorded/recorded_scenario.hpp"
+
+namespace gangway::testing {
+namespace {
+
+using Jobs = std::vector<std::string>;
+
+// Two programs of 60 bytes each on a GPU of 100, on a bus of a byte a ns each way. A's job is one kernel,
+// from 10 to 110 if nobody else comes; B's comes at 30, with one of 50.
+struct TwoStates : RecordedScenario {
+  TwoStates() {
+    device.memory = Bytes{100};
+    device.h2d.bandwidth = device.d2h.bandwidth = Bandwidth{1'000'000'000};
+    granting.of = GrantOf::job;
+    moves_memory = true;
+    client("A", one_kernel(100)).memory = Bytes{60};
+    Client& b = client("B", one_kernel(50));
+    b.memory = Bytes{60};
+    b.arrive = Duration{30};
+  }
+};
+
+constexpr const char* kJobs = "{name: microkernel-rr, params: {blocks: job, slice: 1000 ns}}";
+
+}  // namespace
+
+TEST_CASE("a state leaves before another one comes", "[recorded]") {
+  TwoStates s;
+  s.play(kJobs);
+  // A's state is there from the beginning. Its job is over at 112, and B asks: A's is saved from 112 to 172,
+  // B's restored from then to 232. Its kernel was submitted at 232 and is due 10 later.
+  CHECK(s.jobs == Jobs{"0-112", "30-294"});
+  CHECK(s.lines == std::vector<std::string>{
+                       "0 A released", "0 A launch ordered", "10 A started", "30 B released", "110 A paused",
+                       "112 A gone", "112 A finished", "112 A left", "172 A holds memory",
+                       "172 B copy begins", "232 B copy ends", "232 B holds memory", "232 B launch ordered",
+                       "242 B started", "292 B paused", "294 B gone", "294 B finished", "294 B left"});
+}
+
+TEST_CASE("a job leaves at its slice's end, and its state comes back", "[recorded]") {
+  // C's two jobs are kernels of 1500, D's is one of 50.
+  MadeRecording m;
+  const auto stream = m.stream();
+  for (int k = 0; k < 2; ++k) {
+    m.kernel(stream, k * 1520, k * 1520 + 10, 1500);
+    m.wait(recording::OrderKind::stream, stream, k * 1520 + 6, 1506);
+  }
+  TwoStates s;
+  s.clients.clear();
+  s.client("C", m.r).memory = Bytes{60};
+  s.client("D", one_kernel(50)).memory = Bytes{60};
+  const char* sliced = "{name: microkernel-rr, params: {blocks: job, slice: 1 us, unready: yield}}";
+  s.play(sliced);
+  // C's slice ends at 1010, in its first kernel, which is over at 1510. Its state leaves until 1570, D's
+  // comes until 1630, and D's kernel runs from 1640 to 1690. D's state leaves from 1692 to 1752, C's comes
+  // until 1812, and its next kernel runs from 1822 to 3322.
+  CHECK(s.jobs == Jobs{"0-1512 1520-3324", "0-1692"});
+  s.device.memory = Bytes{120};
+  s.play("{name: microkernel-rr, params: {blocks: job, slice: 1 us, keep: while-room}}");
+  CHECK(s.jobs == Jobs{"0-1512 1520-3084", "0-1572"});
+}
+
+TEST_CASE("a state in which nothing was done is not copied out", "[recorded]") {
+  TwoStates s;
+  // A has no job before 1000, and its state is there first.
+  s.clients[0].arrive = Duration{1000};
+  s.play(kJobs);
+  // It leaves at 30 in no time, and B's comes until 90; B's, which was worked on, takes its time at 1000.
+  CHECK(s.jobs == Jobs{"1000-1232", "30-152"});
+}
+
+TEST_CASE("without a policy's orders states go and come at once, both ways", "[recorded]") {
+  TwoStates s;
+  s.play("{name: rr, params: {quantum: 1000 ns}}");
+  // At 112 B has the GPU; A's state leaves and B's comes until 172. B's kernel from 182 to 232.
+  CHECK(s.jobs == Jobs{"0-112", "30-234"});
+  SECTION("each at its share of what goes both ways") {
+    s.device.h2d.both_ways = s.device.d2h.both_ways = 0.5;
+    s.play("{name: rr, params: {quantum: 1000 ns}}");
+    CHECK(s.jobs == Jobs{"0-112", "30-294"});
+  }
+  SECTION("and stay where nobody moves memory") {
+    s.moves_memory = false;
+    s.play("{name: rr, params: {quantum: 1000 ns}}");
+    CHECK(s.jobs == Jobs{"0-112", "30-174"});
+  }
+}
+
+}  // namespace gangway::testing
