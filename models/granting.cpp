@@ -32,7 +32,6 @@ Granting read_granting(const Field& field) {
     granting.overlap = overlap->boolean();
   }
   if (auto forms = m.maybe("forms")) {
-    if (granting.of == GrantOf::kernel) forms->fail("no forms, which need grants of whole jobs");
     granting.forms = take_forms_named(forms->one_of({"none", "worth", "all"}));
   }
   m.finish();

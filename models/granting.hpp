@@ -17,7 +17,8 @@ struct Granting {
   std::int64_t in_flight = 0;
   // Likewise: a revoked grant ends when its gate is closed, without waiting for work that passed it.
   bool overlap = false;
-  // For programs with whole-job grants. None given: recorded programs as their recordings say, others `none`.
+  // For programs: with grants of kernels those that are launched in slices. None given: recorded programs as
+  // their recordings say, others `none`.
   std::optional<TakeForms> forms = {};
 };
 

@@ -262,7 +262,7 @@ void LaunchKeeper::rest(bool away, std::int64_t since) {
     if (waited < kAwakeYield) return static_cast<void>(sched_yield());
     return sleep(kAsleep);
   }
-  if (allowed != 0 && permit.polled.load() == 0) return sleep(kUnhurried);
+  if (allowed != 0 && permit.polled.load() == 0 && !slicing_.load()) return sleep(kUnhurried);
   for (int n = 0; n < 20 && permit.allowed.load() == allowed; ++n) spin_pause();
   sched_yield();
 }
@@ -292,6 +292,7 @@ bool LaunchKeeper::turn() {
     if (closed && !leaving_) departures_.told(monotonic_ns());
     if (evicted > 0 && page != nullptr) departures_.left(*page, evicted, monotonic_ns());
     if (!closed) departures_.go_on(monotonic_ns());
+    if (page != nullptr) turn_of_slices(permit, *page);
     leaving_ = closed;
   }
   if (evicted > 0 && page != nullptr) page->evictions.fetch_add(evicted);
