@@ -8,7 +8,14 @@ namespace {
 // A grant of a whole job is an order to launch and an order to evict; where clients are programs, their
 // memory can be ordered too.
 void check_grant(const WorldRequest& request, Capabilities needs, const WorldEntry& world) {
-  if (request.setup.granting.of == GrantOf::kernel) return;
+  const Granting& granting = request.setup.granting;
+  if (granting.of == GrantOf::kernel) {
+    if (granting.forms.value_or(TakeForms::none) != TakeForms::none && !needs.has(Capability::ranges))
+      throw InputError(request.grant, request.grant_path + ".forms",
+                       "forms with grants of kernels under " + request.label,
+                       "of: job, or a policy that launches slices");
+    return;
+  }
   const Capabilities rest = needs.missing_from(
       world.programs ? Capabilities{Capability::evict, Capability::memory} : Capabilities{Capability::evict});
   if (rest.none()) return;
