@@ -18,7 +18,8 @@ Granting read_granting(const Field& field) {
     return granting;
   }
   Mapping m = field.mapping();
-  granting.of = read_of(m.need("of"));
+  const auto of = m.maybe("of");
+  if (of) granting.of = read_of(*of);
   if (auto idle = m.maybe("idle")) {
     if (granting.of == GrantOf::kernel) idle->fail("no idle, because kernel grants are never idle");
     granting.idle = idle->duration(Duration{}, kLongestIdle);
@@ -33,6 +34,8 @@ Granting read_granting(const Field& field) {
   }
   if (auto forms = m.maybe("forms")) {
     granting.forms = take_forms_named(forms->one_of({"none", "worth", "all"}));
+  } else if (!of) {
+    m.need("of");
   }
   m.finish();
   return granting;

@@ -10,10 +10,11 @@ namespace {
 void check_grant(const WorldRequest& request, Capabilities needs, const WorldEntry& world) {
   const Granting& granting = request.setup.granting;
   if (granting.of == GrantOf::kernel) {
-    if (granting.forms.value_or(TakeForms::none) != TakeForms::none && !needs.has(Capability::ranges))
+    const bool forms = granting.forms.value_or(TakeForms::none) != TakeForms::none;
+    if (forms && !needs.has(Capability::ranges) && !needs.has(Capability::access))
       throw InputError(request.grant, request.grant_path + ".forms",
                        "forms with grants of kernels under " + request.label,
-                       "of: job, or a policy that launches slices");
+                       "of: job, or a policy that launches slices or controls access");
     return;
   }
   const Capabilities rest = needs.missing_from(

@@ -83,6 +83,6 @@ struct Rewritten {
 Rewritten rewrite(std::string_view ptx);
 
 // Increase when the output for the same PTX changes. Part of every cache key.
-inline constexpr int kRewriterVersion = 1;
+inline constexpr int kRewriterVersion = 2;
 
 }  // namespace gangway::transform
