@@ -108,16 +108,16 @@ def part_sliced(blocks="132"):
         say(f"{client}: {'same' if same else f'DIFFERS: {alone.strip()}; {out.strip()} exit {code}: {err[-200:]}'}, {slices.get(client.lower(), 0)} slices")
 
 
-def part_slices():
+def part_slices(clients=",".join(PROGRAMS)):
     """Fig. 11 by the daemon alone: each program under pkm, by the latency that its slices allow; and the cost of a slice that this tells."""
     ratios = {}
-    for client in PROGRAMS:
+    for client in clients.split(","):
         alone, times, counts = None, [], []
         for latency in (None, "1 ms", "0.5 ms", "0.25 ms", "0.125 ms", "0.0625 ms"):
             log = f"{WORK}/slices.csv"
             daemon = Daemon("passthrough" if latency is None else "pkm", log,
                             *([] if latency is None else ["--forms", "worth", "--param", f"latency={latency}"]))
-            out, err, code = finish(start(daemon.program([binary(client), "--jobs", "60", "--check", "1000000"], "--jobs", "nvtx:job")), 60)
+            out, err, code = finish(start(daemon.program([binary(client), "--jobs", "40", "--check", "1000000"], "--jobs", "nvtx:job")), 60)
             daemon.end()
             if code != 0:
                 raise RuntimeError(f"{client}: exit {code}: {err[-300:]}")
@@ -125,7 +125,7 @@ def part_slices():
                 alone = median_ms(err)
                 continue
             times.append(median_ms(err))
-            counts.append(len(steps(log).get(("sliced", client.lower()), [])) / 60)
+            counts.append(len(steps(log).get(("sliced", client.lower()), [])) / 40)
             ratios.setdefault(latency, []).append(times[-1] / alone)
         say(f"{client}: {alone:.3f} ms, in slices {', '.join(f'{t:.3f} ({n:.0f})' for t, n in zip(times, counts))}"
             + (f"; {1000 * (times[-1] - times[0]) / (counts[-1] - counts[0]):.1f} us a slice" if counts[-1] > counts[0] else ""))
