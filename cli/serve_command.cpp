@@ -133,9 +133,10 @@ int serve(const Arguments& arguments) {
 void add_serve(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("serve", "share the GPU among programs started by exec, under a policy");
-  sub->add_option("--policy", arguments->policy,
-                  "a policy that grants whole jobs (fcfs, piv, srt, frs, ...) or controls access "
-                  "(disengaged-timeslice, ...)")
+  sub->add_option(
+         "--policy", arguments->policy,
+         "a policy that grants whole jobs (fcfs, piv, srt, frs, ...), launches slices of kernels (pkm), "
+         "or controls access (disengaged-timeslice, ...)")
       ->required()
       ->type_name(value_type::kPolicy);
   sub->add_option("--param", arguments->parameters,
@@ -184,9 +185,10 @@ void add_serve(CLI::App& app, int& code) {
       ->type_name(value_type::kSize);
   sub->add_flag("--overlap", arguments->overlap,
                 "the next owner starts when the previous one's gate is closed, not when its work is over");
-  sub->add_option("--forms", arguments->forms,
-                  "which launches of prepared kernels take a form that can leave early: none (default), "
-                  "those that are worth it, or all")
+  sub->add_option(
+         "--forms", arguments->forms,
+         "which launches of prepared kernels take a form that can leave early, or be cut into slices: "
+         "none (default), those that are worth it, or all")
       ->check(CLI::IsMember({"none", "worth", "all"}));
   sub->add_flag("--prepare", arguments->prepare,
                 "prepare modules that programs load unprepared, in the background, for their next start");

@@ -106,6 +106,7 @@ void print_prometheus(const Json& status) {
        "past_the_limit_in_flight", 1},
       {"launches_in_forms_total", "counter", "Launches of kernels that can leave before their end.",
        "launches_in_forms", 1},
+      {"slices_total", "counter", "Launches of ranges of kernels' blocks.", "slices", 1},
       {"evictions_total", "counter", "Kernels that left before their end.", "evictions", 1},
       {"kernels_that_wait", "gauge", "Kernels that run as they are, because they waited for later blocks.",
        "kernels_that_wait", 1},

@@ -61,15 +61,19 @@ def offered(policy, mechanisms, world, folder):
     """The mechanisms under which the world plays the policy, and the times at which jobs finish under each in the simulator."""
     taken = list(mechanisms)
     client = PROGRAM if world == 'live' else CLIENT
+    grant = 'job'
     while taken:
         (folder / 'e.yaml').write_text(EXPERIMENT.format(
             clients=', '.join(client.format(name=name) for name in 'ab'),
             policies=', '.join(f'{{name: {policy}, label: {mechanism}, mechanism: {mechanism}}}' for mechanism in taken),
-            mechanism=taken[0], grant='grant: job\nhorizon: 1 s\n' if world == 'live' else ''))
+            mechanism=taken[0], grant=f'grant: {grant}\nhorizon: 1 s\n' if world == 'live' else ''))
         done = subprocess.run([GANGWAY, 'run', folder / 'e.yaml', '--world', world, '--out', folder / 'out', '--force', '--jobs', '1'],
                               capture_output=True, text=True)
         if done.returncode == 0:
             break
+        if 'cannot be given whole jobs' in done.stderr and grant == 'job':
+            grant = 'kernel'
+            continue
         label = refused(done.stderr)
         if label is None:
             return taken, {}

@@ -18,7 +18,8 @@ Granting read_granting(const Field& field) {
     return granting;
   }
   Mapping m = field.mapping();
-  granting.of = read_of(m.need("of"));
+  const auto forms = m.maybe("forms");  // which policies that grant nothing can have alone
+  if (const auto of = forms ? m.maybe("of") : m.need("of")) granting.of = read_of(*of);
   if (auto idle = m.maybe("idle")) {
     if (granting.of == GrantOf::kernel) idle->fail("no idle, because kernel grants are never idle");
     granting.idle = idle->duration(Duration{}, kLongestIdle);
@@ -31,10 +32,7 @@ Granting read_granting(const Field& field) {
     if (granting.of == GrantOf::kernel) overlap->fail("no overlap, which needs grants of whole jobs");
     granting.overlap = overlap->boolean();
   }
-  if (auto forms = m.maybe("forms")) {
-    if (granting.of == GrantOf::kernel) forms->fail("no forms, which need grants of whole jobs");
-    granting.forms = take_forms_named(forms->one_of({"none", "worth", "all"}));
-  }
+  if (forms) granting.forms = take_forms_named(forms->one_of({"none", "worth", "all"}));
   m.finish();
   return granting;
 }

@@ -17,12 +17,13 @@ struct Granting {
   std::int64_t in_flight = 0;
   // Likewise: a revoked grant ends when its gate is closed, without waiting for work that passed it.
   bool overlap = false;
-  // For programs with whole-job grants. None given: recorded programs as their recordings say, others `none`.
+  // For programs: which kernels leave early, or, with grants of kernels, are launched in slices. None given:
+  // recorded programs as their recordings say, others `none`.
   std::optional<TakeForms> forms = {};
 };
 
-// `kernel`, `job`, or {of: job, idle: 50 us, in_flight: 8, overlap: true, forms: worth}; `idle` from 0 to
-// 100 s. Throws InputError.
+// `kernel`, `job`, {forms: worth}, or {of: job, idle: 50 us, in_flight: 8, overlap: true, forms: worth};
+// `idle` from 0 to 100 s. Throws InputError.
 Granting read_granting(const Field& field);
 
 }  // namespace gangway

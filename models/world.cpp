@@ -8,7 +8,15 @@ namespace {
 // A grant of a whole job is an order to launch and an order to evict; where clients are programs, or
 // recordings of them, their memory can be ordered too.
 void check_grant(const WorldRequest& request, Capabilities needs, const WorldEntry& world) {
-  if (request.setup.granting.of == GrantOf::kernel) return;
+  const Granting& granting = request.setup.granting;
+  if (granting.of == GrantOf::kernel) {
+    const bool forms = granting.forms.value_or(TakeForms::none) != TakeForms::none;
+    if (forms && !needs.has(Capability::ranges) && !needs.has(Capability::access))
+      throw InputError(request.grant, request.grant_path + ".forms",
+                       "forms with grants of kernels under " + request.label,
+                       "of: job, or a policy that launches slices or controls access");
+    return;
+  }
   const Capabilities rest = needs.missing_from(world.programs || plays_recordings(request.setup.workload)
                                                    ? Capabilities{Capability::evict, Capability::memory}
                                                    : Capabilities{Capability::evict});

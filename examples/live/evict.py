@@ -78,17 +78,22 @@ def watch(daemon, process, limit):
 
 def show_counts(seen):
     for name, c in seen.items():
-        say(f"   {name}: {c['submissions']} submissions, {c['launches_in_forms']} launches in forms, {c['evictions']} evictions, "
+        say(f"   {name}: {c['submissions']} submissions, {c['launches_in_forms']} launches in forms, "
+            f"{c['slices']} slices, {c['evictions']} evictions, "
             f"kernels with forms {c['kernels_with_forms']}, without {c['kernels_without_forms']}")
 
 
 def part_correct():
     """The same output as alone, with evictions at random moments."""
+    correct(("piv", "--forms", "all"), ("frs", "--forms", "all"), ("piv", "--forms", "worth", "--overlap"),
+            ("disengaged-timeslice", "--param", "slice=2 ms", "--forms", "all"))
+
+
+def correct(*policies):
     command = [f"{BIN}/ordinary", "100"]  # a second or two
     alone = finish(start(command), 100)
     say(f"alone: exit {alone[2]}, {len(alone[0].splitlines())} lines {alone[1][-200:].strip()}")
-    for policy, *options in (("piv", "--forms", "all"), ("frs", "--forms", "all"), ("piv", "--forms", "worth", "--overlap"),
-                             ("disengaged-timeslice", "--param", "slice=2 ms", "--forms", "all")):
+    for policy, *options in policies:
         daemon = serve(policy, *options)
         other = start(daemon.program([f"{BIN}/urgent", "100000", "2"], "--name", "urgent", "--priority", "5"))
         for _ in range(200):  # it works before the program begins
@@ -107,13 +112,17 @@ def part_correct():
 
 def part_riskiest(times="1000"):
     """The hardest order of work, with its long kernel's blocks of 500 us, until it has been evicted so often, or for 100 s."""
-    daemon = serve("piv", "--forms", "all", log=OUT + "/riskiest-forms.csv")
+    riskiest(times, 100, OUT + "/riskiest-forms.csv", "piv", "--forms", "all")
+
+
+def riskiest(times, seconds, log, policy, *options):
+    daemon = serve(policy, *options, log=log)
     end = OUT + "/evicted.done"
     if os.path.exists(end):
         os.remove(end)
-    risky = start(daemon.program([f"{BIN}/riskiest", "110", end, "500"], "--name", "riskiest"))
+    risky = start(daemon.program([f"{BIN}/riskiest", str(seconds + 10), end, "500"], "--name", "riskiest"))
     other = start(daemon.program([f"{BIN}/urgent", "100000", "15"], "--name", "urgent", "--priority", "5"))
-    seen, limit = {}, time.time() + 100
+    seen, limit = {}, time.time() + seconds
     while risky.poll() is None and time.time() < limit:
         for client in counts(daemon):
             seen[client["name"]] = client
@@ -124,10 +133,21 @@ def part_riskiest(times="1000"):
     out, err, code = finish(risky, 30)
     other.terminate()
     other.communicate()
-    say(f"riskiest under evictions: {out.strip()} (exit {code}) {err[-300:].strip()}")
+    say(f"riskiest under {policy}: {out.strip()} (exit {code}) {err[-300:].strip()}")
     show_counts(seen)
     say(daemon.end().rstrip())
-    measure.show_log(OUT + "/riskiest-forms.csv")
+    measure.show_log(log)
+
+
+SLICED = ["--forms", "all", "--param", "slice=block-tasks", "--param", "block_tasks=264"]
+
+
+def part_slices():
+    """Kernels in slices: the same outputs, the hardest order of work, and an urgent program that waits for a slice at most."""
+    correct(("pkm", *SLICED), ("microkernel-rr", "--forms", "all", "--param", "state=resident", "--param", "blocks=profiled", "--param", "slice=2 ms"))
+    riskiest("300", 30, OUT + "/riskiest-slices.csv", "pkm", *SLICED)
+    for latency in ("1 ms", "0.125 ms"):
+        beside(f"urgent beside 50 ms, pkm of {latency}", "pkm", ["--forms", "worth", "--param", f"latency={latency}"], spin(10, 50), URGENT)
 
 
 def beside(label, policy, options, long, urgent, mps=False, seconds=6):
@@ -249,7 +269,7 @@ def part_overhead():
             f"worth {rows[2].get(name, 0) / native:.4f}, all {rows[3].get(name, 0) / native:.4f}")
 
 
-ALL = ("build", "machine", "prepare", "correct", "riskiest", "handover", "urgent", "start", "overhead", "mps")
+ALL = ("build", "machine", "prepare", "correct", "riskiest", "slices", "handover", "urgent", "start", "overhead", "mps")
 
 
 def main():

@@ -24,8 +24,8 @@ GANGWAY = measure.GANGWAY = os.path.abspath(measure.GANGWAY)  # programs run in 
 PROGRAMS = {"NeuralNet": (14.25, "loop"), "Sort": (5.46, "prologue"), "Reduction": (2.06, "loop"), "MD5Hash": (3.29, "loop"), "MD": (13.8, "prologue"),
             "Scan": (1.41, "prologue"), "Triad": (1.22, "loop"), "Stencil2D": (28.4, "loop"), "FFT": (1.17, "loop"), "Spmv": (4.57, "prologue"),
             "BFS": (5.99, "prologue")}
-PARTS = ["machine", "compile", "prepare", "lengths", "same", "overhead", "latency", "record", "figure:fig14-group", "figure:fig14-sjf", "figure:fig13",
-         "figure:fig12", "figure:fig15", "figure:fig10", "figure:fig9", "simulate"]
+PARTS = ["machine", "compile", "prepare", "lengths", "same", "sliced", "overhead", "slices", "latency", "record", "figure:fig14-group", "figure:fig14-sjf", "figure:fig13",
+         "figure:fig12", "figure:fig15", "figure:fig10", "figure:fig11", "figure:fig9", "simulate"]
 os.environ["GANGWAY_CACHE"] = CALM["GANGWAY_CACHE"] = WORK + "/cache"
 os.environ.setdefault("GANGWAY_DATA", ROOT)
 
@@ -93,6 +93,47 @@ def part_same():
             f"evicted {evictions.get(client.lower(), 0)} times")
 
 
+def part_sliced(blocks="132"):
+    """All together under pkm, each kernel in slices of so many blocks: the same outputs as alone."""
+    daemon = Daemon("pkm", f"{WORK}/sliced.csv", "--forms", "all", "--param", "slice=block-tasks", "--param", f"block_tasks={blocks}")
+    began = {client: start(daemon.program([binary(client), "--jobs", "12", "--check", "3", "--think", "2"], "--priority", str(n % 6), "--jobs", "nvtx:job"))
+             for n, client in enumerate(PROGRAMS)}
+    ours = {client: finish(process, 150) for client, process in began.items()}
+    say(daemon.end().rstrip())
+    slices = {name: len(values) for (step, name), values in steps(f"{WORK}/sliced.csv").items() if step == "sliced"}
+    for client in PROGRAMS:
+        alone, _, alone_code = finish(start([binary(client), "--jobs", "12", "--check", "3"]), 60)
+        out, err, code = ours[client]
+        same = out == alone and code == alone_code == 0
+        say(f"{client}: {'same' if same else f'DIFFERS: {alone.strip()}; {out.strip()} exit {code}: {err[-200:]}'}, {slices.get(client.lower(), 0)} slices")
+
+
+def part_slices(clients=",".join(PROGRAMS)):
+    """Fig. 11 by the daemon alone: each program under pkm, by the latency that its slices allow; and the cost of a slice that this tells."""
+    ratios = {}
+    for client in clients.split(","):
+        alone, times, counts = None, [], []
+        for latency in (None, "1 ms", "0.5 ms", "0.25 ms", "0.125 ms", "0.0625 ms"):
+            log = f"{WORK}/slices.csv"
+            daemon = Daemon("passthrough" if latency is None else "pkm", log,
+                            *([] if latency is None else ["--forms", "worth", "--param", f"latency={latency}"]))
+            out, err, code = finish(start(daemon.program([binary(client), "--jobs", "40", "--check", "1000000"], "--jobs", "nvtx:job")), 60)
+            daemon.end()
+            if code != 0:
+                raise RuntimeError(f"{client}: exit {code}: {err[-300:]}")
+            if latency is None:
+                alone = median_ms(err)
+                continue
+            times.append(median_ms(err))
+            counts.append(len(steps(log).get(("sliced", client.lower()), [])) / 40)
+            ratios.setdefault(latency, []).append(times[-1] / alone)
+        say(f"{client}: {alone:.3f} ms, in slices {', '.join(f'{t:.3f} ({n:.0f})' for t, n in zip(times, counts))}"
+            + (f"; {1000 * (times[-1] - times[0]) / (counts[-1] - counts[0]):.1f} us a slice" if counts[-1] > counts[0] else ""))
+    for latency, found in ratios.items():
+        say(f"slices of {latency}: mean {statistics.mean(found) - 1:+.1%}, most {max(found) - 1:+.1%}")
+    say("printed: at 0.0625 ms 45 % in the mean, at most 98 %")
+
+
 def part_overhead(rounds="1"):
     """Fig. 10: each program alone under piv, with kernels that can leave and without, in turns; nobody evicts them."""
     ratios = []
@@ -141,8 +182,9 @@ def pack(name, folder):
     shutil.make_archive(f"{OUT}/{name}", "gztar", folder)
 
 
-def figure(name, out, *options):
-    done = subprocess.run([GANGWAY, "run", f"{LIVE}/effisha-{name}.yaml", "--out", out, "--force", *options], capture_output=True, text=True)
+def figure(name, out, *options, folder=LIVE):
+    done = subprocess.run([GANGWAY, "run", f"{folder}/{'' if folder != LIVE else 'effisha-'}{name}.yaml", "--out", out, "--force", *options],
+                          capture_output=True, text=True)
     say(f"{name}{' (sim)' if '--world' not in options else ''}: exit {done.returncode}\n{done.stdout[-1500:].rstrip()}\n{done.stderr[-600:].rstrip()}".rstrip())
     return done.returncode == 0
 
@@ -153,7 +195,7 @@ def part_figure(name):
     pack("figures", WORK + "/figures")
 
 
-def part_simulate():
+def part_simulate(slice_cost="16"):
     """The same files with the recordings, and how far off that was."""
     recorded = []
     for client, (_, form) in PROGRAMS.items():
@@ -163,6 +205,8 @@ def part_simulate():
         if figure(name, f"{WORK}/simulated/{name}", *recorded) and os.path.exists(f"{WORK}/figures/{name}/clients.csv"):
             done = subprocess.run([GANGWAY, "compare", f"{WORK}/simulated/{name}", f"{WORK}/figures/{name}"], capture_output=True, text=True)
             say(done.stdout[-1500:].rstrip() + done.stderr[-300:])
+    # Recorded programs have no slices: the same kernels as the paper has them, on this device, by the cost of a slice that the part slices says.
+    figure("fig11", f"{WORK}/simulated/fig11", "--set", "device=h100", "--set", f"mechanism.params.slice_cost={slice_cost} us", folder=ROOT + "/experiments/effisha")
     pack("simulated", WORK + "/simulated")
 
 

@@ -17,6 +17,12 @@
 #include "hw/live/monotonic.hpp"
 
 namespace gangway::live {
+namespace {
+
+constexpr std::int64_t kLongestSliced = 1'000'000'000'000;  // ns, of a kernel
+
+}  // namespace
+
 template <typename Page>
 SharedPage<Page>::SharedPage(Writer writer)
     : file_(memfd_create("gangway", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
@@ -175,6 +181,7 @@ Standing LiveClient::look() {
     seen.away = seen.outstanding;
     seen.outstanding = seen.deepest = 0;
   }
+  seen.slices = slices();
   seen.waiting = page_->waiting.load() != 0;
   seen.submissions = page_->submissions();
   if (page_->priorities.load(std::memory_order_acquire) != 0)
@@ -184,6 +191,25 @@ Standing LiveClient::look() {
   seen.endless = page_->whole.load() != 0;
   if (introduction.slo && (seen.job & 1) != 0)
     if (const auto times = job(jobs_over())) seen.since_arrival = Duration{monotonic_ns() - times->arrived};
+  return seen;
+}
+
+// Whatever the client wrote has to be possible.
+std::optional<SlicedStanding> LiveClient::slices() const {
+  const SliceStanding& page = page_->slices;
+  const std::uint64_t at = page.at.load();
+  SlicedStanding seen;
+  seen.number = static_cast<std::uint32_t>(at >> 32);
+  seen.kernel = page.kernel.load();
+  seen.blocks = BlockCount{page.blocks.load()};
+  seen.resident = BlockCount{std::max<std::int64_t>(1, page.resident.load())};
+  if (const std::int64_t time = page.time.load(); time > 0)
+    seen.time = Duration{std::min(time, kLongestSliced)};
+  const std::uint64_t still = page.at.load();
+  if (seen.number == 0 || still >> 32 != seen.number) return std::nullopt;
+  seen.done = BlockCount{static_cast<std::uint32_t>(still)};
+  if (seen.blocks.count == 0 || seen.blocks.count > INT32_MAX || seen.done >= seen.blocks)
+    return std::nullopt;
   return seen;
 }
 

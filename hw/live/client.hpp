@@ -72,6 +72,9 @@ class LiveClient : public Port, public KeptClient {
     permit_->most_channels.store(
         channels ? static_cast<std::uint32_t>(std::min<std::int64_t>(*channels, INT32_MAX)) + 1 : 0);
   }
+  void slice(std::uint32_t kernel, std::uint32_t until) override {
+    permit_->slices.until.store(SliceOrders::both(kernel, until));
+  }
   void admit(std::uint64_t number) override { permit_->admitted.store(number); }
   Standing look() override;
   void ask() override;
@@ -111,7 +114,9 @@ class LiveClient : public Port, public KeptClient {
   std::uint32_t kernels_that_wait() const { return page_->kernels_that_wait.load(); }
   std::optional<std::string> new_that_waits();
 
-  void take(TakeForms forms, Duration drain_limit) {
+  void take(TakeForms forms, bool slices, Duration drain_limit) {
+    permit_->slices.until.store(0);
+    permit_->slices.wanted.store(slices ? 1 : 0);
     permit_->forms.store(static_cast<std::uint32_t>(forms));
     permit_->drain_limit.store(drain_limit.ns);
   }
@@ -130,6 +135,8 @@ class LiveClient : public Port, public KeptClient {
   std::string group;                  // empty: a client of its own
 
  private:
+  std::optional<SlicedStanding> slices() const;
+
   Descriptor socket_, pidfd_, own_bell_;
   pid_t process_;
   std::string name_;

@@ -15,23 +15,27 @@ std::unique_ptr<Conductor> Conductor::make(const std::string& name, std::shared_
     throw InputError({"--policy", 0}, "policy", quote(name), why);
   };
   const bool access = needs.has(Capability::access), native = needs.has(Capability::native);
+  const bool ranges = needs.has(Capability::ranges) && settings.memory == nullptr;
   const Capabilities offered =
       access   ? Capabilities{Capability::access, Capability::intercept, Capability::sampling}
       : native ? Capabilities{Capability::native}
+      : ranges ? Capabilities{Capability::ranges}
       : settings.memory != nullptr ? Capabilities{Capability::evict, Capability::memory}
                                    : Capabilities{Capability::evict};
   const Capabilities rest = needs.missing_from(offered);
   if (!rest.none()) refuse("a policy for live clients; this one needs " + rest.text());
   if (access) return access_conductor(std::move(policy), settings, journal);
   if (native) return open_conductor(std::move(policy), settings, journal);
+  if (ranges) return range_conductor(std::move(policy), settings, journal);
   return grant_conductor(std::move(policy), settings, journal);
 }
 
-Conductor::Conductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
+Conductor::Conductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal,
+                     GrantOf of)
     : policy_(std::move(policy)),
       settings_(settings),
       journal_(journal),
-      grants_(kMostClients, 1, settings.channels),
+      grants_(kMostClients, 1, settings.channels, of),
       clients_(kMostClients) {
   for (std::uint32_t c = 0; c < kMostClients; ++c) clients_[c].id = ClientId{c};
   grants_.show(settings.memory);

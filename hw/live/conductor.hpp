@@ -16,6 +16,14 @@
 
 namespace gangway::live {
 
+// The kernel of a client whose blocks are launched in slices now.
+struct SlicedStanding {
+  std::uint32_t number = 0;  // of the client's, from 1
+  std::uint32_t kernel = 0;  // equal for launches of one kernel with grids of one size
+  BlockCount blocks, done, resident;
+  std::optional<Duration> time = {};  // of all its blocks
+};
+
 // A snapshot of a client.
 struct Standing {
   bool inside = false;            // a thread may be about to submit
@@ -31,6 +39,7 @@ struct Standing {
   std::int64_t channels = 0;      // streams and contexts made
   Duration since_arrival = {};    // of the job under way
   std::optional<std::int32_t> priority = {};  // that the program asked for by itself, and may have
+  std::optional<SlicedStanding> slices = {};
   bool drained() const { return !inside && outstanding == 0; }
 };
 
@@ -43,7 +52,9 @@ class Port {
   virtual void rouse() {}                          // its gate may open soon: waiting threads should not sleep
   virtual Standing look() = 0;                     // exact after permit(0)
   virtual void limit(std::optional<std::int64_t>) {}  // most channels it may have
-  virtual void ask() = 0;                             // asks the client's helper thread to check its streams
+  // While it is permitted, the blocks before `until` of that kernel may be launched.
+  virtual void slice(std::uint32_t /*kernel*/, std::uint32_t /*until*/) {}
+  virtual void ask() = 0;  // asks the client's helper thread to check its streams
   virtual void kill() = 0;
   // It is permitted, but its memory is still on its way to the device.
   virtual bool arrives() { return false; }
@@ -86,6 +97,7 @@ enum class Step {
   whole,        // from now on revoked between jobs only
   unconfirmed,  // stopped, possibly during a submission: no longer waited for
   killed,
+  sliced,  // a slice of a kernel is over, value: its blocks done in all
 };
 class Journal {
  public:
@@ -132,6 +144,8 @@ class Conductor : protected RefusingOrders {
   virtual bool alert() const { return false; }
   // Whether clients ever have to leave the device.
   virtual bool closes_gates() const { return true; }
+  // Whether launches that can leave are made in slices, as the policy orders them.
+  virtual bool slices() const { return false; }
 
  protected:
   struct Client {
@@ -154,7 +168,8 @@ class Conductor : protected RefusingOrders {
     Time asked_about;  // for checking whether it is still stopped
     Standing seen;
   };
-  Conductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal);
+  Conductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal,
+            GrantOf of = GrantOf::job);
 
   virtual void came(ClientId client) = 0;
   virtual void went(ClientId client) = 0;

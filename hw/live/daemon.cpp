@@ -55,6 +55,8 @@ const char* text(Step step) {
       return "unconfirmed";
     case Step::killed:
       return "killed";
+    case Step::sliced:
+      return "sliced";
   }
   return "";
 }
@@ -122,6 +124,7 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
 void Daemon::conduct(std::unique_ptr<Conductor> conductor, const GateSettings& gate) {
   conductor_ = std::move(conductor);
   forms_ = conductor_->closes_gates() ? gate.forms : TakeForms::none;
+  slices_ = conductor_->slices();
   drain_limit_ = gate.drain_limit;
 }
 
@@ -261,7 +264,8 @@ void Daemon::serve(const epoll_event* events, int count) {
 }
 
 void Daemon::opens(LiveClient& client) {
-  client.take(forms_, drain_limit_);
+  // The daemon hears of one kernel at a time, and those of a group would be several.
+  client.take(slices_ && !client.group.empty() ? TakeForms::none : forms_, slices_, drain_limit_);
   std::optional<ClientId> id;
   if (client.group.empty()) {
     id = conductor_->opens(now(), client, client.introduction);
@@ -279,6 +283,7 @@ void Daemon::opens(LiveClient& client) {
   if (!id) {  // it is welcome all the same: nobody schedules it
     say(fmt::format("{} ({}): not scheduled, because there are already {} clients", client.name(),
                     client.process(), kMostClients));
+    client.take(TakeForms::none, false, drain_limit_);
     client.permit(kUnlimited);
   }
   client.id = id.value_or(kUnscheduled);

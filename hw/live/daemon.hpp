@@ -127,6 +127,7 @@ class Daemon : private Journal, private MoveJournal {
   std::uint64_t programs_so_far_ = 0;
   bool polling_ = false;
   TakeForms forms_ = TakeForms::none;  // that the policy wants
+  bool slices_ = false;                // and that they are launched in slices
   Duration drain_limit_;
   bool ready_for_forms_ = false;
   std::int64_t origin_ = 0;

@@ -19,4 +19,8 @@ std::unique_ptr<Conductor> open_conductor(std::shared_ptr<Policy> policy, const 
 std::unique_ptr<Conductor> grant_conductor(std::shared_ptr<Policy> policy, const GateSettings& settings,
                                            Journal& journal);
 
+// Slicing policies: a launch is a range of a kernel's blocks, or what else the job submits.
+std::unique_ptr<Conductor> range_conductor(std::shared_ptr<Policy> policy, const GateSettings& settings,
+                                           Journal& journal);
+
 }  // namespace gangway::live

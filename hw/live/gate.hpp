@@ -163,7 +163,8 @@ class Gate {
   Driver& driver_;
   Source& source_;
   inline static const PermitPage unopened_{};
-  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, 0, 0, 0, {}, {}}, held_{0, 1, 0, 0, 0, 0, 0, 0, 0, {}, {}};
+  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, 0, 0, 0, {}, {}, {}},
+      held_{0, 1, 0, 0, 0, 0, 0, 0, 0, {}, {}, {}};
   std::atomic<const PermitPage*> permit_{&unopened_};
   std::atomic<ClientPage*> page_{nullptr};
   std::int64_t patience_ = 100'000'000;

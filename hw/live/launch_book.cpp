@@ -35,7 +35,7 @@ void LaunchBook::raise(Stream& stream) {
   std::vector<Word> words;
   for (Entry& entry : stream.entries) {
     if (entry.flagged || (entry.state != State::submitted && entry.state != State::again)) continue;
-    if (entry.launch->known_to_wait()) continue;
+    if (entry.launch->sliced() || entry.launch->known_to_wait()) continue;
     entry.flagged = true;
     entry.stays = 0;
     entry.looked = port_.now();
@@ -46,6 +46,9 @@ void LaunchBook::raise(Stream& stream) {
 
 void LaunchBook::leave() {
   const std::lock_guard lock(mutex_);
+  if (const Entry* between = leaving_ ? nullptr : of_turn();
+      between != nullptr && between->state == State::left)
+    leave_between_slices(*between);
   leaving_ = true;
   for (auto& [name, stream] : streams_) raise(stream);
 }
@@ -73,6 +76,7 @@ void LaunchBook::step() {
   const std::lock_guard lock(mutex_);
   if (live_.load() != 0 && port_.lost()) {
     streams_.clear();
+    turns_.clear();
     ended_.fetch_add(live_.exchange(0));
   }
   for (auto at = streams_.begin(); at != streams_.end();) {
@@ -101,13 +105,15 @@ bool LaunchBook::may_go(std::uint64_t name, Stream& stream) {
 // True: the stream's first launch is over, and the next one is the first.
 bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   Entry& entry = stream.entries.front();
-  bool over = false;
+  const bool sliced = entry.launch->sliced();
+  bool over = sliced && step_sliced(name, entry);
+  if (sliced && !over) return false;
   std::optional<std::uint32_t> seen;
   if (entry.looks) {
     seen = port_.looked(word_on_device(stream, entry));
     entry.looks = !seen;
   }
-  if (entry.state == State::submitted && reached(port_.gone(name), entry.number)) {
+  if (!over && entry.state == State::submitted && reached(port_.gone(name), entry.number)) {
     // Nobody told it to leave: it came to its end.
     over = !entry.flagged;
     if (entry.flagged) port_.ask(*entry.launch, entry.word);

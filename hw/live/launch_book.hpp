@@ -28,6 +28,13 @@
 
 namespace gangway::live {
 
+// What is to be known of a kernel before it is cut into slices.
+struct SlicedKernel {
+  std::uint32_t kernel = 0;    // equal for launches of one kernel with grids of one size
+  std::uint32_t resident = 1;  // blocks that the device holds at once
+  std::int64_t time = 0;       // of the whole grid alone, ns; 0: not known
+};
+
 // A launch as it can be made again: kernel, form, grid, parameters. Made by who knows the driver.
 class RepeatableLaunch {
  public:
@@ -38,6 +45,10 @@ class RepeatableLaunch {
   virtual bool waits_for_later_blocks() { return true; }
   virtual bool known_to_wait() const { return false; }  // likewise
   virtual std::string kernel() const { return {}; }     // its name, for people
+  // Launched in slices of its blocks (sliced_launches.cpp). These are asked of such only.
+  virtual bool sliced() const { return false; }
+  virtual SlicedKernel of_slices() const { return {}; }
+  virtual void slice_took(std::uint32_t /*blocks*/, std::int64_t /*ns*/) {}  // on the device
 };
 
 // Numbers a control word of the port's pool.
@@ -60,8 +71,8 @@ class LaunchPort {
   virtual void give_back(Word word) = 0;  // nothing on the device reads or writes it any more
   // Likewise once the stream is behind the wait of the launch of that number, which is about to be.
   virtual void retire(Word word, std::uint64_t stream, std::uint32_t number) = 0;
-  // Launches in the program's stream, and behind that: `number` to gone(stream), a wait for `blocks` in the
-  // word. Numbers of a stream go up by 1.
+  // Launches in the program's stream (nothing, of a sliced one), and behind that: `number` to gone(stream), a
+  // wait for `blocks` in the word. Numbers of a stream go up by 1.
   virtual Submitted launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
                            std::uint32_t number) = 0;
   virtual std::uint32_t gone(std::uint64_t stream) = 0;
@@ -83,6 +94,13 @@ class LaunchPort {
   virtual void drop_look(Word word) = 0;  // nobody asks for the answer any more
   // As again(), of the blocks from `first` to before `end`, behind nothing else. False also: not now.
   virtual bool join(const RepeatableLaunch& launch, Word word, std::uint32_t first, std::uint32_t end) = 0;
+  // Launches the blocks from `first` to before `end` of a sliced launch, beside the program's stream, if no
+  // other slice is under way. slice_over(): its time on the device, ns, once it has ended. False: the driver
+  // refused.
+  virtual bool slice(const RepeatableLaunch&, std::uint32_t /*first*/, std::uint32_t /*end*/) {
+    return false;
+  }
+  virtual std::optional<std::int64_t> slice_over() { return std::nullopt; }
   virtual std::int64_t now() = 0;  // ns
   // The program's stream may pass.
   virtual void finish(Word word, std::uint32_t blocks) = 0;
@@ -108,6 +126,21 @@ class LaunchBook {
   void step();
 
   bool any() const { return live_.load() != 0; }
+
+  // The sliced launch whose turn it is: of those whose stream has come to them the first to have been seen,
+  // until it is over. None: there is no such launch.
+  struct Turn {
+    std::uint64_t stream = 0;
+    std::uint32_t number = 0;
+    SlicedKernel of;
+    std::uint32_t blocks = 0, done = 0;
+    bool runs = false;  // a slice of it is on the device
+    bool same(const Turn& other) const { return stream == other.stream && number == other.number; }
+  };
+  std::optional<Turn> turn();
+  // Launches its blocks up to there, unless a slice runs or it may not. True: they are on the device.
+  bool slice(std::uint32_t until);
+
   // Of the streams with launches, those whose first one ...
   struct Away {
     std::uint32_t there = 0;    // is on the device, or may be; or is over, and the next one begins
@@ -151,6 +184,10 @@ class LaunchBook {
     State state = State::submitted;
     bool flagged = false;
     bool repeated = false;  // its blocks on the device claim from the spare word
+    // Of a sliced one, under way: where its slice ends, when that began, and whether the rest has joined it.
+    std::uint32_t end = 0;
+    std::int64_t began = 0;
+    bool joins = false;
     // Looks at the count of one that is told to leave: when, whether there is no answer yet, and since when
     // blocks have been seen that do not leave (0: none), and the least count since.
     std::int64_t looked = 0, stays = 0;
@@ -173,6 +210,11 @@ class LaunchBook {
   static constexpr std::int64_t kUsualPatience = 75'000'000;
 
   bool step_first(std::uint64_t name, Stream& stream);
+  // Of launches in slices (sliced_launches.cpp).
+  Entry* of_turn();
+  bool step_sliced(std::uint64_t name, Entry& entry);
+  void look_whether_slice_waits(Entry& entry);
+  void leave_between_slices(const Entry& entry);
   bool may_go(std::uint64_t name, Stream& stream);
   bool left_with(const Stream& stream, Entry& entry, std::uint32_t count);
   void drop_look(const Stream& stream, Entry& entry);
@@ -198,6 +240,7 @@ class LaunchBook {
   mutable std::mutex mutex_;
   std::vector<Word> reserve_;  // for parts; kept, or launches that wait behind would have all words
   std::map<std::uint64_t, Stream> streams_;
+  std::deque<std::uint64_t> turns_;  // streams whose first launch is sliced, and begins
   bool leaving_ = false;
   std::atomic<std::uint64_t> live_{0}, evictions_{0}, ended_{0};
   std::atomic<std::uint32_t> waiting_{0};

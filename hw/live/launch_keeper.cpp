@@ -263,9 +263,9 @@ void LaunchKeeper::rest(bool away, std::int64_t since) {
     if (waited < kAwakeYield) return static_cast<void>(sched_yield());
     return sleep(kAsleep);
   }
-  if (allowed != 0 && permit.polled.load() == 0) return sleep(kUnhurried);
+  if (allowed != 0 && permit.polled.load() == 0 && !slicing_.load()) return sleep(kUnhurried);
   // An order is heard at once; the driver is asked less often, since an order would wait for its answer.
-  const std::int64_t end = monotonic_ns() + (allowed != 0 ? kAttentive : 0);
+  const std::int64_t end = monotonic_ns() + (allowed != 0 && !slicing_.load() ? kAttentive : 0);
   do spin_pause();
   while (permit.allowed.load() == allowed && monotonic_ns() < end);
   if (permit.allowed.load() == allowed) sched_yield();
@@ -296,6 +296,7 @@ bool LaunchKeeper::turn() {
     if (closed && !leaving_) departures_.told(monotonic_ns());
     if (evicted > 0 && page != nullptr) departures_.left(*page, evicted, monotonic_ns());
     if (!closed) departures_.go_on(monotonic_ns());
+    if (page != nullptr) turn_of_slices(permit, *page);
     leaving_ = closed;
   }
   if (evicted > 0 && page != nullptr) page->evictions.fetch_add(evicted);

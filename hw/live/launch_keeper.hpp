@@ -98,6 +98,8 @@ class LaunchKeeper {
   [[noreturn]] void run();
   void rest(bool away, std::int64_t since);
   void tell_who_waits(Context& its, ClientPage& page);
+  void turn_of_slices(const PermitPage& permit, ClientPage& page);
+  void ring_unless_polled(const PermitPage& permit);
   std::shared_ptr<Context> book(std::uint64_t context);
   StreamId id(const StreamName& stream);
   LaunchIs look_at(StreamId stream, std::uint32_t number);
@@ -121,6 +123,11 @@ class LaunchKeeper {
   StreamId streams_ = 0;
   Departures departures_;
   bool leaving_ = false, has_thread_ = false;
+  // Whose turn it is to be launched in slices, and the kernel: its number counts the process's, from 1.
+  std::shared_ptr<Context> sliced_;
+  LaunchBook::Turn turn_;
+  std::uint32_t numbers_of_slices_ = 0;
+  std::atomic<bool> slicing_{false};
   std::atomic<std::uint64_t> under_way_{0};
   std::atomic<std::uint32_t> alone_{0}, launching_{0};
   std::mutex wake_mutex_;

@@ -60,10 +60,13 @@ class LiveSession::Run {
     const bool open = !spans.empty() && !spans.back().shut;
     switch (step) {
       case Step::permitted:
-        if (!open) spans.push_back({time, {}, {}});
+        if (!open) spans.push_back({time, {}, {}, false});
         return;
       case Step::evicted:
         if (open) spans.back().evicted = time;
+        return;
+      case Step::sliced:
+        if (open) spans.back().sliced = true;
         return;
       case Step::closed:
         if (!play_.setup.granting.overlap || needs_.has(Capability::access)) return;

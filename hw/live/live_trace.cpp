@@ -11,6 +11,7 @@ struct Part {
   Time from;
   std::optional<Time> evicted, to;
   bool first = false, last = false;  // of the job's
+  bool sliced = false;
 };
 
 std::vector<Part> parts_of(const LiveHistory& client, ClientId id) {
@@ -30,6 +31,7 @@ std::vector<Part> parts_of(const LiveHistory& client, ClientId id) {
       if (at.shut && (!job.over || *at.shut < *job.over)) {
         part.to = at.shut;
         part.evicted = at.evicted;
+        part.sliced = at.sliced;
       }
       if (!part.to || part.from < *part.to) parts.push_back(part);
     }
@@ -84,7 +86,11 @@ class Writer {
     if (sharing_ != Sharing::granted) return at(*part.to, part.last ? Mark::gone : Mark::paused);
     if (part.evicted) at(*part.evicted, Mark::evict_ordered);
     at(*part.to, Mark::gone);
-    at(*part.to, Mark::left, part.last ? Why::completed : part.evicted ? Why::evicted : Why::idle);
+    at(*part.to, Mark::left,
+       part.last      ? Why::completed
+       : part.evicted ? Why::evicted
+       : part.sliced  ? Why::budget
+                      : Why::idle);
   }
 
   std::vector<Record> take() {

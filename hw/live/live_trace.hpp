@@ -26,6 +26,7 @@ struct GateSpan {
   Time opened;
   std::optional<Time> shut;     // none: not in this run
   std::optional<Time> evicted;  // if the policy ordered an eviction
+  bool sliced = false;          // slices of kernels were over
 };
 
 // Kernels of the client that left before their end at one closing of the gate.

@@ -56,7 +56,12 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
   const Origin origin{"--world " + world.name, 0};
   const WorldSetup& setup = request.setup;
   const Capabilities needs = request.policy.needs();
-  if (!needs.has(Capability::access) && !needs.has(Capability::native) && setup.granting.of != GrantOf::job)
+  const bool ranges = needs.has(Capability::ranges);
+  if (ranges && needs.has(Capability::memory))
+    throw InputError(origin, "policies." + request.label, "slices of kernels, with memory that moves",
+                     "the policy's parameter state: resident in the world " + world.name);
+  if (!needs.has(Capability::access) && !needs.has(Capability::native) && !ranges &&
+      setup.granting.of != GrantOf::job)
     throw InputError(request.grant, request.grant_path, "kernel",
                      "job: the world " + world.name + " grants whole jobs under " + request.label);
   if (setup.granting.in_flight > live::kMostInFlight)
@@ -66,9 +71,9 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
   if (setup.device.gpus != 1)
     throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", setup.device.gpus),
                      fmt::format("1 in the world {}, or the world sim", world.name));
-  if (setup.mechanism.entry().name != "ideal")
-    throw InputError(origin, "mechanism", quote(setup.mechanism.entry().name),
-                     "ideal: unmodified programs leave between submissions");
+  if (const std::string& name = setup.mechanism.entry().name; name != "ideal" && !(ranges && name == "slice"))
+    throw InputError(origin, "mechanism", quote(name),
+                     ranges ? "slice, or ideal" : "ideal: unmodified programs leave between submissions");
   if (setup.workload.jitter.arrival > Duration{})
     throw InputError(request.workload.origin, "workload.jitter.arrival",
                      to_text(setup.workload.jitter.arrival),
@@ -93,8 +98,8 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
 
 const Registration<WorldEntry> registered_live_world{WorldEntry{
     {"live", "real time: the clients' own programs, under a daemon, on the GPU of this machine", {}},
-    {Capability::evict, Capability::memory, Capability::access, Capability::intercept, Capability::sampling,
-     Capability::native},
+    {Capability::evict, Capability::ranges, Capability::memory, Capability::access, Capability::intercept,
+     Capability::sampling, Capability::native},
     check_live,
     [](const WorldSetup& setup) -> std::unique_ptr<World> { return std::make_unique<LiveWorld>(setup); },
     true,

@@ -11,7 +11,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
@@ -39,6 +39,25 @@ struct Releases {
   std::atomic<std::int64_t> due[kReleases];  // of job j at j % kReleases
 };
 
+// Kernels that are launched in slices of their blocks, one after the other. Numbers count a client's, from 1.
+struct SliceOrders {
+  static constexpr std::uint64_t both(std::uint32_t kernel, std::uint32_t blocks) {
+    return std::uint64_t{kernel} << 32 | blocks;
+  }
+  std::atomic<std::uint32_t> wanted;  // 0: launches in forms take those that leave when they are told to
+  std::atomic<std::uint64_t> until;   // while the gate is open: that kernel's blocks before that one
+};
+
+// The first kernel in slices that is not over and for which its stream has come.
+struct SliceStanding {
+  std::atomic<std::uint64_t> at;  // its number and the blocks done (SliceOrders::both); 0: there is none
+  // Valid while `at` has the same number before and after.
+  std::atomic<std::uint32_t> kernel;            // equal for launches of one kernel with grids of one size
+  std::atomic<std::uint32_t> blocks, resident;  // of the grid; at once on the device
+  std::atomic<std::int64_t> time;               // of the whole grid, ns; 0: not known
+  std::atomic<std::uint64_t> launched;          // slices, of all kernels
+};
+
 // Written by the daemon.
 struct alignas(64) PermitPage {
   std::atomic<std::uint32_t>
@@ -56,6 +75,7 @@ struct alignas(64) PermitPage {
       awake;  // until then (likewise) the gate may open at any moment: waiting threads stay awake
   Releases releases;
   MemoryOrders memory;
+  SliceOrders slices;
 };
 
 // Times of one counted job (CLOCK_MONOTONIC, ns).
@@ -136,6 +156,7 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint64_t> held_ns;
   std::atomic<std::uint64_t> woken[kBuckets];  // time from the decision until the held submission continues
   MemoryStanding memory;
+  SliceStanding slices;
   ThreadSlot threads[kThreads];
   StreamSlot stream[kStreams];
   JobSlot jobs[kJobs];                   // job j (from 0) at j % kJobs

@@ -101,6 +101,7 @@ Json json_of(const ClientFacts& facts) {
           {"kernels_with_forms", page.kernels_with_forms.load()},
           {"kernels_without_forms", page.kernels_without.load()},
           {"launches_in_forms", page.formed.load()},
+          {"slices", page.slices.launched.load()},
           {"evictions", page.evictions.load()},
           {"kernels_that_wait", page.kernels_that_wait.load()},
           {"without_daemon", {{"times", page.orphaned.load()}, {"ns", page.orphaned_ns.load()}}},

@@ -35,6 +35,7 @@ KernelForms read_kernel(const json& from) {
                          {each.at("hidden").get<std::uint32_t>()},
                          each.at("shared_bytes").get<std::uint32_t>(),
                          each.at("one_dimension").get<bool>()});
+  out.report = from.at("report").get<std::string>();
   for (const json& each : from.at("refused"))
     out.refused.push_back({each.at("form").get<std::string>(), each.at("reason").get<std::string>(),
                            each.at("instruction").get<std::string>(), each.at("line").get<std::uint32_t>()});
@@ -55,6 +56,7 @@ json forms_to_json(const std::vector<KernelForms>& kernels) {
                    {"line", kernel.line},
                    {"parameters", std::move(parameters)},
                    {"forms", std::move(forms)},
+                   {"report", kernel.report},
                    {"refused", std::move(refused)}});
   }
   return out;

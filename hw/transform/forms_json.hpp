@@ -11,8 +11,8 @@
 namespace gangway::transform {
 
 // A list of {"kernel", "line", "parameters": [[offset, bytes, alignment], ...], "forms": [{"form", "entry",
-// "hidden", "shared_bytes", "one_dimension"}, ...], "refused": [{"form", "reason", "instruction", "line"},
-// ...]}.
+// "hidden", "shared_bytes", "one_dimension"}, ...], "report", "refused": [{"form", "reason", "instruction",
+// "line"}, ...]}.
 nlohmann::json forms_to_json(const std::vector<KernelForms>& kernels);
 
 // None for any other JSON.

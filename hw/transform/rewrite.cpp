@@ -13,17 +13,17 @@ namespace {
 constexpr std::uint32_t kMostParameterBytes = 4096;          // of a kernel, until PTX 8.1
 constexpr std::uint32_t kMostParameterBytesOfLater = 32764;  // from sm_70 on
 
-// Weak, since several modules may be linked.
+// Entries of one name cannot be linked together, so it has that of the module's first kernel with forms.
 constexpr const char* kReport = R"(
-.weak .entry gangway_report(.param .u64 gangway_report_word, .param .u64 gangway_report_to)
-{
+.visible .entry {0}(.param .u64 {0}_word, .param .u64 {0}_to)
+{{
 	.reg .b64 %rd<4>;
-	ld.param.u64 %rd1, [gangway_report_word];
-	ld.param.u64 %rd2, [gangway_report_to];
+	ld.param.u64 %rd1, [{0}_word];
+	ld.param.u64 %rd2, [{0}_to];
 	ld.volatile.global.u64 %rd3, [%rd1];
 	st.volatile.global.u64 [%rd2], %rd3;
 	ret;
-}
+}}
 )";
 
 // What makes clusters of a kernel's blocks; null: nothing does.
@@ -47,7 +47,12 @@ class Rewriting {
     std::string behind;
     for (const FormRule* const rule : forms()) behind += write(*rule);
     if (behind.empty()) return {std::string(module_.text), std::move(made.kernels), {}};
-    made.text += "\n" + behind + kReport;
+    const auto first = std::find_if(made.kernels.begin(), made.kernels.end(),
+                                    [](const KernelForms& kernel) { return !kernel.forms.empty(); });
+    const std::string report = "gangway_report_" + first->kernel;
+    for (KernelForms& kernel : made.kernels)
+      if (!kernel.forms.empty()) kernel.report = report;
+    made.text += "\n" + behind + fmt::format(kReport, report);
     return made;
   }
 

@@ -67,12 +67,12 @@ struct KernelForms {
   std::vector<Parameter> parameters;
   std::vector<Form> forms;       // in the order slice, prologue, loop
   std::vector<Refusal> refused;  // one for each form not in `forms`
+  // An entry of the rewritten module, for one thread; the same for all of its kernels, and empty if none has
+  // forms. It copies the control word at its first parameter to the device address at its second, 8 bytes. A
+  // copy by the driver would stand behind the program's own copies, which may wait for the very kernel whose
+  // word is asked for.
+  std::string report;
 };
-
-// Every module with rewritten entries also has this one, for one thread: it copies the control word at its
-// first parameter to the device address at its second, 8 bytes each. A copy by the driver would stand behind
-// the program's own copies, which may wait for the very kernel whose word is asked for.
-inline constexpr const char* kReportEntry = "gangway_report";
 
 struct Rewritten {
   // The original module, byte for byte, followed by the rewritten entries and copies of functions that they
@@ -88,6 +88,6 @@ struct Rewritten {
 Rewritten rewrite(std::string_view ptx);
 
 // Increase when the output for the same PTX changes. Part of every cache key.
-inline constexpr int kRewriterVersion = 2;
+inline constexpr int kRewriterVersion = 3;
 
 }  // namespace gangway::transform

@@ -99,10 +99,11 @@ class MicrokernelRr : public Policy {
   // The process comes to the next kernel of its program.
   void begin_kernel(Process& process, const View& view) {
     if (jobs_) return begin_job(process);
-    const KernelFacts& kernel = view.job(process.job).current();
+    const JobFacts& job = view.job(process.job);
+    const KernelFacts& kernel = job.current();
     process.split = false;
     process.spare.clear();
-    process.shares.assign(1, {{{0}, kernel.block_tasks}, std::nullopt});
+    process.shares.assign(1, {{job.done, kernel.block_tasks}, std::nullopt});
     process.later = process.later - kernel.declared.value_or(Duration{});
     queues_.request(process, process.shares.front());
   }

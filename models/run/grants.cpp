@@ -6,10 +6,10 @@
 
 namespace gangway {
 
-Grants::Grants(std::size_t clients, std::uint32_t gpus, std::optional<std::int64_t> channels)
+Grants::Grants(std::size_t clients, std::uint32_t gpus, std::optional<std::int64_t> channels, GrantOf of)
     : waiting_(clients), held_(gpus) {
   jobs_.resize(clients);
-  grants_ = GrantOf::job;
+  grants_ = of;
   channels_ = channels;
   gpus_ = gpus;
   reset();
@@ -44,6 +44,14 @@ void Grants::arrived(JobFacts job, Time now) {
   job.program = jobs_[place].program;
   jobs_[place] = job;
   waiting_[place] = true;
+}
+
+void Grants::kernel(ClientId client, const std::vector<KernelFacts>& kernels, std::uint32_t kernel,
+                    BlockCount done) {
+  JobFacts& job = jobs_[client.index];
+  job.kernels = KernelsFacts(kernels);
+  job.kernel = kernel;
+  job.done = done;
 }
 
 void Grants::returned(JobId job) { waiting_[job.client.index] = true; }

@@ -1,4 +1,5 @@
-// Whole-job grants: what policies know of jobs, who holds which GPU, and what is refused. The caller reports
+// Grants of whole jobs, or of ranges of kernels that are told one by one: what policies know of jobs, who
+// holds which GPU, and what is refused. The caller reports
 // events; simulated worlds, real worlds and the daemon thus share one definition of a grant. No side effects.
 #pragma once
 
@@ -22,7 +23,8 @@ struct Grant {
 class Grants : public View {
  public:
   // Places for `clients`. `channels`: as in View.
-  Grants(std::size_t clients, std::uint32_t gpus, std::optional<std::int64_t> channels = std::nullopt);
+  Grants(std::size_t clients, std::uint32_t gpus, std::optional<std::int64_t> channels = std::nullopt,
+         GrantOf of = GrantOf::job);
 
   // What policies see of clients' memory; null: nothing.
   void show(const MemoryView* memory) { memory_ = memory; }
@@ -36,6 +38,10 @@ class Grants : public View {
 
   // The client's job can be granted from now on. Sets its `arrived` and `over`.
   void arrived(JobFacts job, Time now);
+  // The client's current or next job, if kernels are granted: its kernel among those known so far, and how
+  // much of that is done. The vector stays as it is until the next call.
+  void kernel(ClientId client, const std::vector<KernelFacts>& kernels, std::uint32_t kernel,
+              BlockCount done);
   // A job under way has work for the GPU again after its last grant ended.
   void returned(JobId job);
   // The job ended before it could be granted again.

@@ -21,7 +21,7 @@ class Wrong(unittest.TestCase):
 
     def test_calls(self):
         self.check(2, "did you mean 'piv'", "serve", "--policy", "pivv")
-        self.check(2, "needs ranges", "serve", "--policy", "pkm")
+        self.check(2, "needs ranges", "serve", "--policy", "microkernel-rr")
         self.check(2, "evicted", "serve", "--policy", "piv", "--param", "evictd=tail")
         self.check(2, "name=value", "serve", "--policy", "piv", "--param", "evicted")
         self.check(2, "drain-limit", "serve", "--policy", "piv", "--drain-limit", "7")

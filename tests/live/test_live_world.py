@@ -296,7 +296,10 @@ horizon: {horizon}
     def test_bad_input(self):
         good = client("a", loop(1, 200))
         self.refused("job: the world live grants whole jobs under piv", self.file(good, "[{name: piv, grant: kernel}]"))
-        self.refused("needs ranges", self.file(good, "[{name: pkm, grant: kernel}]"))
+        self.refused("state: resident", self.file(good, "[{name: microkernel-rr, grant: kernel}]"))
+        self.refused("slice, or ideal", self.file(good, "[{name: pkm, grant: kernel, mechanism: prologue}]"))
+        self.refused("kernel, since pkm cannot be given whole jobs", self.file(good, "[pkm]"))
+        self.refused("a policy that launches slices or controls access", self.file(good, "[{name: piv, grant: {of: kernel, forms: all}}]"))
         self.refused("a list of words", self.file(client("a", "python3 serve.py")))
         self.refused("an empty list", self.file(client("a", "[]")))
         self.refused("both command and kernels", self.file(client("a", loop(1, 2), "kernels: [{name: k, time: 1 ms, block_tasks: 1}]")))

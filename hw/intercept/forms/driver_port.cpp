@@ -75,7 +75,10 @@ bool DriverPort::allocate() {
   for (Aside& each : aside_)
     if (cuda.cuStreamCreateWithPriority(&each.stream, CU_STREAM_NON_BLOCKING, highest) != CUDA_SUCCESS)
       return false;
-  if (cuda.cuEventCreate(&begun_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
+  if (cuda.cuEventCreate(&begun_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS ||
+      cuda.cuEventCreate(&slice_begins_, CU_EVENT_DEFAULT) != CUDA_SUCCESS ||
+      cuda.cuEventCreate(&slice_ends_, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
+    return false;
   void* seen = nullptr;
   if (cuda.cuMemHostAlloc(&seen, sizeof(Seen), CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) !=
       CUDA_SUCCESS)
@@ -101,7 +104,8 @@ DriverPort::~DriverPort() {
     if (each.stream != nullptr) cuda.cuStreamDestroy_v2(each.stream);
   for (CUstream each : {own_, looking_})
     if (each != nullptr) cuda.cuStreamDestroy_v2(each);
-  if (begun_ != nullptr) cuda.cuEventDestroy_v2(begun_);
+  for (CUevent each : {begun_, slice_begins_, slice_ends_})
+    if (each != nullptr) cuda.cuEventDestroy_v2(each);
   for (const auto& [stream, place] : places_)
     for (const auto& [number, each] : place.going) cuda.cuEventDestroy_v2(each);
   for (CUevent each : events_) cuda.cuEventDestroy_v2(each);
@@ -251,14 +255,17 @@ live::Submitted DriverPort::launch(const live::RepeatableLaunch& launch, std::ui
   const auto& formed = static_cast<const FormedLaunch&>(launch);
   const CUevent behind = event();
   if (behind == nullptr || free_reports_.empty()) return live::Submitted::no;
-  if (formed.submit(formed.stream(), address(word), 0, formed.blocks()) != CUDA_SUCCESS) {
+  if (!formed.sliced() && formed.submit(formed.stream(), address(word), 0, formed.blocks()) != CUDA_SUCCESS) {
     events_.push_back(behind);
     return live::Submitted::no;
   }
   if (cuda.cuEventRecord(behind, formed.stream()) != CUDA_SUCCESS ||
       cuda.cuStreamWaitValue32_v2(formed.stream(), address(word), formed.blocks(),
-                                  CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
-    return live::Submitted::free;
+                                  CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS) {
+    if (!formed.sliced()) return live::Submitted::free;
+    events_.push_back(behind);
+    return live::Submitted::no;
+  }
   places_[stream].going.emplace_back(number, behind);
   return live::Submitted::held;
 }
@@ -293,6 +300,32 @@ bool DriverPort::join(const live::RepeatableLaunch& launch, Word word, std::uint
     return true;
   }
   return false;
+}
+
+// By the keeper's thread, as slice_over(). The time is that of the device from before the slice to its end.
+bool DriverPort::slice(const live::RepeatableLaunch& launch, std::uint32_t first, std::uint32_t end) {
+  const RelaxedCapture relaxed;
+  const CurrentContext current(context_);
+  CUstream const stream = beside_.front();
+  if (slice_runs_) return false;
+  CUresult result = cuda.cuEventRecord(slice_begins_, stream);
+  if (result == CUDA_SUCCESS) result = static_cast<const FormedLaunch&>(launch).submit(stream, 0, first, end);
+  if (result == CUDA_SUCCESS) {
+    slice_runs_ = true;
+    result = cuda.cuEventRecord(slice_ends_, stream);
+  }
+  note(result);
+  if (slice_runs_) GANGWAY_POINT("slice");
+  return slice_runs_;
+}
+
+std::optional<std::int64_t> DriverPort::slice_over() {
+  const RelaxedCapture relaxed;
+  if (!slice_runs_ || cuda.cuEventQuery(slice_ends_) != CUDA_SUCCESS) return std::nullopt;
+  slice_runs_ = false;
+  float ms = 0;
+  const bool timed = cuda.cuEventElapsedTime(&ms, slice_begins_, slice_ends_) == CUDA_SUCCESS;
+  return timed ? static_cast<std::int64_t>(static_cast<double>(ms) * 1e6) : 0;
 }
 
 bool DriverPort::begin(CUstream stream, const FormedLaunch& launch, Word word, std::uint32_t first,

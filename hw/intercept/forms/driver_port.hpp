@@ -43,6 +43,8 @@ class DriverPort : public live::LaunchPort {
   void drop_look(live::Word word) override;
   bool join(const live::RepeatableLaunch& launch, live::Word word, std::uint32_t first,
             std::uint32_t end) override;
+  bool slice(const live::RepeatableLaunch& launch, std::uint32_t first, std::uint32_t end) override;
+  std::optional<std::int64_t> slice_over() override;
   std::int64_t now() override;
   void finish(live::Word word, std::uint32_t blocks) override;
   void forget(std::uint64_t stream) override;
@@ -80,6 +82,8 @@ class DriverPort : public live::LaunchPort {
   };
   std::vector<Aside> aside_;
   CUevent begun_ = nullptr;
+  CUevent slice_begins_ = nullptr, slice_ends_ = nullptr;
+  bool slice_runs_ = false;
   std::vector<live::Word> free_;
   std::deque<std::pair<live::Word, std::uint32_t>> used_;  // and when they are 0 again
   std::uint32_t orders_ = 0;

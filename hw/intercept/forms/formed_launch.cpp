@@ -86,7 +86,9 @@ std::unique_ptr<FormedLaunch> FormedLaunch::of(const LaunchCall& call, CUstream 
   std::copy_n(call.block, 3, made->block_);
   made->shared_bytes_ = call.shared_bytes + form.shared_bytes;
   made->blocks_ = static_cast<std::uint32_t>(blocks);
-  made->most_ = most;
+  made->sliced_ = &ready == &formed.slice;
+  made->most_ = made->sliced_ ? 0 : most;
+  made->resident_ = most;
   made->hidden_ = form.hidden.offset;
   return made;
 }

@@ -25,8 +25,9 @@ struct LaunchCall {
 class FormedLaunch : public live::RepeatableLaunch {
  public:
   // `form`: one of the kernel, which has to live as long. `stream`: the program's, which is a default
-  // stream's special name where it is one. `most`: blocks to be launched at once; 0: one for each that is
-  // left to do. None: the call is of a kind that no form takes, or its parameters cannot be read.
+  // stream's special name where it is one. `most`: blocks that the GPU holds at once, to which a loop is
+  // limited and by which slices are counted; else 0. None: the call is of a kind that no form takes, or its
+  // parameters cannot be read.
   static std::unique_ptr<FormedLaunch> of(const LaunchCall& call, CUstream stream, FormedKernel& kernel,
                                           const ReadyForm& form, std::uint32_t most);
 
@@ -35,17 +36,27 @@ class FormedLaunch : public live::RepeatableLaunch {
   bool waits_for_later_blocks() override { return !kernel_->waits.exchange(true); }
   bool known_to_wait() const override { return kernel_->waits.load(); }
   std::string kernel() const override { return kernel_->kernel.kernel; }
+  bool sliced() const override { return sliced_; }
+  live::SlicedKernel of_slices() const override { return kernel_->shapes.of(shape()); }
+  void slice_took(std::uint32_t blocks, std::int64_t ns) override {
+    kernel_->shapes.took(shape(), blocks, ns);
+  }
   // The blocks from `first` to before `end`, with the control word at that address.
   CUresult submit(CUstream where, CUdeviceptr control, std::uint32_t first, std::uint32_t end) const;
   // Writes the control word to host memory, by that memory's device address.
   CUresult report(CUstream where, CUdeviceptr control, CUdeviceptr to) const;
 
  private:
+  SlicedShapes::Shape shape() const {
+    return {blocks_, block_[0] * block_[1] * block_[2], shared_bytes_, resident_};
+  }
+
   FormedKernel* kernel_ = nullptr;
   CUfunction function_ = nullptr;
   CUstream stream_ = nullptr;
   unsigned grid_[3] = {1, 1, 1}, block_[3] = {1, 1, 1}, shared_bytes_ = 0;
-  std::uint32_t blocks_ = 0, most_ = 0, hidden_ = 0;
+  std::uint32_t blocks_ = 0, most_ = 0, resident_ = 0, hidden_ = 0;
+  bool sliced_ = false;
   std::vector<CUlaunchAttribute> attributes_;
   std::vector<std::byte> parameters_;  // the kernel's own, and room for the hidden ones
 };

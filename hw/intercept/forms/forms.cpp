@@ -96,7 +96,7 @@ void Forms::set_attribute(void* function, CUfunction_attribute attribute, int va
                           bool kernel) {
   const auto formed = kernels_.kernel(function);
   if (formed == nullptr) return;
-  for (const ReadyForm* form : {&formed->prologue, &formed->loop}) {
+  for (const ReadyForm* form : formed->all()) {
     if (form->function == nullptr) continue;
     const bool shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     const int its = value + (shared ? static_cast<int>(form->form.shared_bytes) : 0);
@@ -110,7 +110,7 @@ void Forms::set_attribute(void* function, CUfunction_attribute attribute, int va
 void Forms::set_cache(void* function, CUfunc_cache config) {
   const auto formed = kernels_.kernel(function);
   if (formed == nullptr) return;
-  for (const ReadyForm* form : {&formed->prologue, &formed->loop})
+  for (const ReadyForm* form : formed->all())
     if (form->function != nullptr) cuda.cuFuncSetCacheConfig(form->function, config);
 }
 
@@ -149,16 +149,20 @@ bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::Str
   const std::uint64_t context = driver_.current_context();
   const std::uint64_t its = stream.context != 0 ? stream.context : driver_.context(stream);
   if (context == 0 || its != context) return false;
-  const ReadyForm& form = kernel.form(blocks(call));
+  const bool slices = gate_.permit().slices.wanted.load(std::memory_order_relaxed) != 0;
+  const ReadyForm& form = slices ? kernel.slice : kernel.form(blocks(call));
+  if (form.function == nullptr) return false;
   const bool loops = &form == &kernel.loop;
-  const std::uint32_t most = loops ? kernel.resident(call.block[0] * call.block[1] * call.block[2],
-                                                     call.shared_bytes + form.form.shared_bytes)
-                                   : 0;
-  if (loops && most == 0) return false;
+  const std::uint32_t most = loops || slices
+                                 ? kernel.resident(form, call.block[0] * call.block[1] * call.block[2],
+                                                   call.shared_bytes + form.form.shared_bytes)
+                                 : 0;
+  if ((loops || slices) && most == 0) return false;
   if (uses_.needs_much_local(form.function)) return false;
   auto formed = FormedLaunch::of(call, handle(stream), kernel, form, most);
   if (formed == nullptr) return false;
-  const bool measured = take == TakeForms::worth && begins(kernel, stream);
+  // One in slices is measured by them.
+  const bool measured = !slices && take == TakeForms::worth && begins(kernel, stream);
   const bool launched = keeper_.launch(context, stream, std::move(formed));
   if (measured) kernel.times.ends(handle(stream), blocks(call));
   return launched;
@@ -169,7 +173,7 @@ void Forms::first_launch(void* function, FormedKernel* kernel) {
   uses_.note(function);
   if (kernel == nullptr) return;
   // What a form needs is known once it is loaded, and asking for it loads it.
-  for (const ReadyForm* form : {&kernel->prologue, &kernel->loop})
+  for (const ReadyForm* form : kernel->all())
     if (form->function != nullptr) {
       uses_.note(form->function);
       if (cuda_func_load() != nullptr) cuda_func_load()(form->function);

@@ -1,5 +1,6 @@
 #include "hw/intercept/forms/loaded_kernels.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gangway::intercept {
@@ -14,7 +15,8 @@ const transform::Form* form_of(const transform::KernelForms& kernel, std::string
 }
 
 bool leaves(const transform::KernelForms& kernel) {
-  return form_of(kernel, "prologue") != nullptr || form_of(kernel, "loop") != nullptr;
+  return form_of(kernel, "slice") != nullptr || form_of(kernel, "prologue") != nullptr ||
+         form_of(kernel, "loop") != nullptr;
 }
 
 }  // namespace
@@ -23,8 +25,8 @@ FormedModule::FormedModule(FoundForms found, bool library) : found_(std::move(fo
   for (const transform::KernelForms& kernel : found_.kernels) {
     if (leaves(kernel)) ++with_forms_;
     for (const transform::Form& form : kernel.forms) hidden_.insert(form.entry);
+    if (!kernel.report.empty()) hidden_.insert(kernel.report);
   }
-  if (!hidden_.empty()) hidden_.insert(transform::kReportEntry);
 }
 
 // Or the CUkernel of that; null: there is none of that name.
@@ -54,20 +56,22 @@ std::shared_ptr<FormedKernel> FormedModule::kernel(const std::string& name) {
     if (kernel.kernel != name || !leaves(kernel)) continue;
     auto formed = std::make_shared<FormedKernel>();
     formed->kernel = kernel;
+    formed->slice = ready(kernel, "slice");
     formed->prologue = ready(kernel, "prologue");
     formed->loop = ready(kernel, "loop");
-    formed->report = entry(transform::kReportEntry);
+    formed->report = entry(kernel.report);
+    const auto all = formed->all();
     if (formed->report != nullptr &&
-        (formed->prologue.function != nullptr || formed->loop.function != nullptr))
+        std::any_of(all.begin(), all.end(), [](const ReadyForm* f) { return f->function != nullptr; }))
       made = std::move(formed);
     break;
   }
   return made;
 }
 
-std::uint32_t FormedKernel::resident(unsigned threads, std::size_t shared_bytes) {
+std::uint32_t FormedKernel::resident(const ReadyForm& form, unsigned threads, std::size_t shared_bytes) {
   const std::lock_guard lock(mutex_);
-  const auto known = resident_.find({threads, shared_bytes});
+  const auto known = resident_.find({form.function, threads, shared_bytes});
   if (known != resident_.end()) return known->second;
   int on_one = 0, multiprocessors = 0;
   CUdevice device = 0;
@@ -75,8 +79,8 @@ std::uint32_t FormedKernel::resident(unsigned threads, std::size_t shared_bytes)
                      cuda.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
                                                device) == CUDA_SUCCESS &&
                      cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                         &on_one, loop.function, static_cast<int>(threads), shared_bytes) == CUDA_SUCCESS;
-  return resident_[{threads, shared_bytes}] =
+                         &on_one, form.function, static_cast<int>(threads), shared_bytes) == CUDA_SUCCESS;
+  return resident_[{form.function, threads, shared_bytes}] =
              asked ? static_cast<std::uint32_t>(on_one * multiprocessors) : 0;
 }
 

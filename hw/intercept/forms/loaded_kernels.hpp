@@ -1,6 +1,7 @@
 // The modules of a program that have kernels in forms, and what each of the program's handles means.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -9,10 +10,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "hw/intercept/forms/image_lookup.hpp"
 #include "hw/intercept/forms/kernel_times.hpp"
+#include "hw/intercept/forms/sliced_shapes.hpp"
 
 namespace gangway::intercept {
 
@@ -25,9 +28,10 @@ struct ReadyForm {
 // A kernel that has a form; what is said of it holds for a module, or for a library in all contexts.
 struct FormedKernel {
   transform::KernelForms kernel;
-  ReadyForm prologue, loop;
-  CUfunction report = nullptr;  // transform::kReportEntry
+  ReadyForm slice, prologue, loop;
+  CUfunction report = nullptr;  // the module's entry that tells how far a launch has come
   KernelTimes times;
+  SlicedShapes shapes;
   std::atomic<bool> waits{false};  // for later blocks of its grid, as a launch has shown: it runs as it is
 
   // For a launch of so many blocks. Each block that is refused costs about a nanosecond when a prologue
@@ -36,12 +40,13 @@ struct FormedKernel {
     constexpr std::uint64_t kMany = 50'000;
     return prologue.function == nullptr || (blocks > kMany && loop.function != nullptr) ? loop : prologue;
   }
-  // Blocks of the loop that the GPU has room for at once; 0: not known.
-  std::uint32_t resident(unsigned threads, std::size_t shared_bytes);
+  // Blocks of a form that the GPU has room for at once; 0: not known.
+  std::uint32_t resident(const ReadyForm& form, unsigned threads, std::size_t shared_bytes);
+  std::array<const ReadyForm*, 3> all() const { return {&slice, &prologue, &loop}; }
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<unsigned, std::size_t>, std::uint32_t> resident_;
+  std::map<std::tuple<CUfunction, unsigned, std::size_t>, std::uint32_t> resident_;
 };
 
 // A module or library that was loaded.

@@ -1,6 +1,7 @@
 #include "hw/transform/analysis/waiting.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "hw/transform/analysis/calls.hpp"
@@ -136,16 +137,30 @@ class WaitingLoop {
     return found;
   }
 
+  // Of an operand that is a number, or a register that only one instruction sets, to a number.
+  std::optional<std::int64_t> value_of(Range operand) const {
+    if (const auto value = integer_of(flow_.module().tokens[operand.last - 1])) return value;
+    const std::string_view name = word_of(flow_.module(), operand);
+    if (name.empty()) return std::nullopt;
+    const std::vector<std::uint32_t>& writers = flow_.writers(name);
+    if (writers.size() != 1) return std::nullopt;
+    const Instruction& writer = flow_.instruction(writers.front());
+    if (writer.name() != "mov" || writer.operands.size() != 2) return std::nullopt;
+    return integer_of(flow_.module().tokens[writer.operands[1].last - 1]);
+  }
+
   bool brings_the_exit_about(std::uint32_t statement) {
     const Instruction& instruction = flow_.instruction(statement);
     if (instruction.name() != "atom") return false;
-    if (instruction.has("inc") || instruction.has("dec")) return true;
-    if (instruction.has("add") && instruction.operands.size() > 2) {
-      const Range addend = instruction.operands[2];
-      const auto value = integer_of(flow_.module().tokens[addend.last - 1]);
-      return value && *value != 0;
-    }
-    if (instruction.has("cas") && instruction.operands.size() > 2) {
+    if (instruction.operands.size() < 3) return false;
+    const auto value = value_of(instruction.operands[2]);
+    // With a bound of 0 they write 0: whoever waits so for another value brings none.
+    if (instruction.has("inc") || instruction.has("dec")) return !value || *value != 0;
+    if (instruction.has("add")) return value && *value != 0;
+    if (instruction.has("cas") && instruction.operands.size() > 3) {
+      // Writes what it found, or nothing.
+      const std::string_view compared = word_of(flow_.module(), instruction.operands[2]);
+      if (!compared.empty() && compared == word_of(flow_.module(), instruction.operands[3])) return false;
       // What it compares with comes from what it found before.
       std::vector<std::uint32_t> sources;
       for (std::uint32_t at = instruction.operands[2].first; at < instruction.operands[2].last; ++at)

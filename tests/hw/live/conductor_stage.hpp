@@ -16,6 +16,7 @@ class FakeClient : public Port {
   void permit(std::uint32_t allowed) override { permitted = allowed; }
   void admit(std::uint64_t number) override { admitted = number; }
   Standing look() override { return standing; }
+  void slice(std::uint32_t kernel, std::uint32_t until) override { sliced.push_back({kernel, until}); }
   void ask() override { ++asked; }
   void rouse() override { ++roused; }
   void kill() override { killed = true; }
@@ -28,6 +29,11 @@ class FakeClient : public Port {
     standing.outstanding = 0;
   }
 
+  struct SliceOrder {
+    std::uint32_t kernel, until;
+    bool operator==(const SliceOrder&) const = default;
+  };
+  std::vector<SliceOrder> sliced;
   Standing standing;
   std::uint32_t permitted = 0;
   std::uint64_t admitted = 0;

@@ -80,6 +80,13 @@ TEST_CASE("A grant that ends without an order was idle, and counts as no evictio
   CHECK(lines({a}, Sharing::granted, Time{100})[4] == "30 A0 left 1 idle");
 }
 
+TEST_CASE("A grant that ends behind a slice had its budget", "[live]") {
+  LiveHistory a;
+  a.jobs = {{Time{0}, Time{0}, Time{90}}};
+  a.spans = {{Time{0}, Time{30}, {}, true}, {Time{60}, {}, {}, true}};
+  CHECK(lines({a}, Sharing::granted, Time{100})[4] == "30 A0 left 1 budget");
+}
+
 TEST_CASE("A job that is evicted and does not come back is not completed", "[live]") {
   LiveHistory a;
   a.jobs = {{Time{0}, Time{0}, {}}};

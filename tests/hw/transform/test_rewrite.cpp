@@ -113,6 +113,17 @@ TEST_CASE("a kernel that waits for another block stays whole") {
       CHECK(forms_of("A: atom.global.add." + nothing + ";\nsetp.eq.u32 %p1, %r4, 7;\n@%p1 bra A;\nret;\n")
                 .empty());
   }
+  SECTION("polling by an atomic that cannot change the value") {
+    for (const std::string polls :
+         {"atom.global.inc.u32 %r4, [%rd1], 0", "atom.global.dec.u32 %r4, [%rd1], 0",
+          "atom.global.or.b32 %r4, [%rd1], 0", "atom.global.max.u32 %r4, [%rd1], 0",
+          "atom.global.cas.b32 %r4, [%rd1], %r4, %r4"})
+      CHECK(forms_of("mov.u32 %r4, 0;\nA: " + polls + ";\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
+                .empty());
+    CHECK(forms_of("mov.u32 %r5, 0;\nA: atom.global.inc.u32 %r4, [%rd1], %r5;\nsetp.eq.u32 %p1, %r4, 0;\n"
+                   "@%p1 bra A;\nret;\n")
+              .empty());
+  }
   SECTION("also in what is called by a register, whatever the register's name") {
     CHECK(forms_of(".reg .b64 way;\nmov.u64 way, %rd1;\nP: .callprototype (.param .b32 _) _ ();\n"
                    "A: {\n.param .b32 r;\ncall (r), way, (), P;\nld.param.b32 %r4, [r];\n}\n"
@@ -130,6 +141,11 @@ TEST_CASE("a loop that ends by what its own block does is no wait") {
   // Tickets until there are none.
   CHECK(forms_of("A: atom.global.add.u32 %r4, [%rd1], 1;\nsetp.lt.u32 %p1, %r4, %r1;\n@%p1 bra A;\nret;\n") ==
         kAll);
+  // Likewise, round and round below a bound, and by a number in a register.
+  CHECK(forms_of("A: atom.global.inc.u32 %r4, [%rd1], 7;\nsetp.lt.u32 %p1, %r4, 6;\n@%p1 bra A;\nret;\n") ==
+        kAll);
+  CHECK(forms_of("mov.u32 %r5, 1;\nA: atom.global.add.u32 %r4, [%rd1], %r5;\nsetp.lt.u32 %p1, %r4, %r1;\n"
+                 "@%p1 bra A;\nret;\n") == kAll);
   // Polling memory of the block.
   CHECK(forms_of(".shared .b32 s;\nA: ld.volatile.shared.u32 %r4, [s];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra "
                  "A;\nret;\n") == kAll);

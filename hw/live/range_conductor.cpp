@@ -1,0 +1,324 @@
+// Slicing policies over live clients. A client's kernels that can be cut are told one by one, when their
+// streams come to them; a launch is a range of such a kernel's blocks. Everything else that a job submits is
+// one block-task, for which the gate opens: until a kernel to be cut comes, the job is over or idle, or, if
+// others wait, until what has passed is over.
+#include <algorithm>
+#include <map>
+
+#include "hw/live/families.hpp"
+
+namespace gangway::live {
+namespace {
+
+constexpr std::size_t kMostKernels = 1024;  // of a client, that policies tell apart
+
+KernelFacts facts_of(BlockCount blocks, BlockCount resident, std::uint32_t place) {
+  KernelFacts facts;
+  facts.block_tasks = blocks;
+  facts.resident = resident;
+  facts.same_as = place;
+  return facts;
+}
+
+class RangeConductor : public Conductor {
+ public:
+  RangeConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
+      : Conductor(std::move(policy), settings, journal, GrantOf::kernel), jobs_(kMostClients) {}
+
+  bool slices() const override { return true; }
+
+ private:
+  static constexpr DeviceId kOnly{0};
+
+  // What the policy knows of a client's job.
+  struct Told {
+    bool told = false;      // Arrived, and not over yet
+    std::uint64_t job = 0;  // on the client's page
+    std::uint32_t jobs = 0;
+    std::uint32_t current = 0;  // the kernel's number; 0: whatever else it submits
+    std::uint32_t over = 0;     // number of the latest kernel that is
+    std::vector<KernelFacts> kernels = {};
+    std::map<std::uint32_t, std::uint32_t> places = {};  // of kernels among these
+  };
+  // What is on the device, as its owner's gate goes.
+  struct Owner {
+    enum Phase { opening, running, closing } phase = opening;
+    std::uint32_t kernel = 0;  // as Told::current
+    BlockCount blocks, last;   // of the kernel; of this launch
+    Time began, busy, asked, moved;
+    BlockCount done;
+    std::uint64_t submissions = 0;
+  };
+
+  Told& told(ClientId client) { return jobs_[client.index]; }
+
+  void came(ClientId client) override { told(client) = {}; }
+
+  void went(ClientId client) override {
+    if (parked_ == client) parked_.reset();
+    if (owner_ && owner_client() == client) leave(Why::killed, {}, true);
+    told(client).told = false;
+  }
+
+  void gather() override {
+    if (parked_ && of(*parked_).closing && has_closed(*parked_)) parked_.reset();
+    if (owner_) look_at_owner();
+    for (Client& client : clients_)
+      if (client.port != nullptr && !(owner_ && owner_client() == client.id)) look_at_job(client);
+  }
+
+  // --- Jobs and their kernels
+
+  // The kernel to be cut that the client stands before.
+  const SlicedStanding* cut(const Client& client) const {
+    const auto& slices = client.seen.slices;
+    return slices && slices->number != jobs_[client.id.index].over ? &*slices : nullptr;
+  }
+
+  void find_current(const Client& client) {
+    Told& job = told(client.id);
+    if (job.kernels.empty()) job.kernels.push_back(facts_of({1}, {1}, 0));
+    job.current = 0;
+    std::uint32_t place = 0;
+    BlockCount done;
+    if (const SlicedStanding* kernel = cut(client)) {
+      place = place_of(job, kernel->kernel);
+      job.kernels[place] = facts_of(kernel->blocks, kernel->resident, place);
+      job.kernels[place].declared = kernel->time;
+      job.current = kernel->number;
+      done = kernel->done;
+    }
+    job.kernels[place].priority = client.priority;
+    grants_.kernel(client.id, job.kernels, place, done);
+  }
+
+  static std::uint32_t place_of(Told& job, std::uint32_t kernel) {
+    if (const auto known = job.places.find(kernel); known != job.places.end()) return known->second;
+    if (job.kernels.size() < kMostKernels) job.kernels.emplace_back();
+    const auto place = static_cast<std::uint32_t>(job.kernels.size() - 1);
+    if (job.places.size() < kMostKernels) job.places[kernel] = place;
+    return place;
+  }
+
+  bool can_be_launched(const Client& client) const {
+    return client.port != nullptr &&
+           (client.seen.waiting || cut(client) != nullptr || client.seen.away != 0 || !client.seen.drained());
+  }
+
+  // Of a client that does not own the device.
+  void look_at_job(const Client& client) {
+    Told& job = told(client.id);
+    const JobId known = grants_.job_of(client.id).id;
+    if (job.told && client.seen.job != job.job && !grants_.waits(known)) {
+      grants_.over(known);
+      job.told = false;
+    }
+    if ((client.seen.job & 1) == 0 || client.unconfirmed) return;
+    if (!job.told) {
+      arrive(client, job);
+    } else if (!grants_.waits(known) && can_be_launched(client)) {
+      find_current(client);
+      grants_.returned(known);
+      tell(Arrived{known});
+    }
+  }
+
+  void arrive(const Client& client, Told& job) {
+    job.told = true;
+    job.job = client.seen.job;
+    JobFacts facts;
+    facts.id = {client.id, job.jobs++};
+    facts.priority = client.priority;
+    facts.weight = client.weight;
+    facts.attributes = client.attributes;
+    if (client.slo) facts.deadline = now() - client.seen.since_arrival + *client.slo;
+    grants_.arrived(facts, now());
+    find_current(client);
+    tell(Arrived{facts.id});
+  }
+
+  bool job_over(const Client& client) const {
+    return client.port == nullptr || client.seen.job != jobs_[client.id.index].job;
+  }
+
+  // --- The owner
+
+  ClientId owner_client() { return grants_.on(kOnly)->job.client; }
+
+  bool others_wait() {
+    return std::any_of(clients_.begin(), clients_.end(), [&](const Client& client) {
+      return client.port != nullptr && client.id != owner_client() &&
+             grants_.waits(grants_.job_of(client.id).id);
+    });
+  }
+
+  void look_at_owner() {
+    const ClientId id = owner_client();
+    Client& client = of(id);
+    if (owner_->phase == Owner::opening) {
+      if (!parked_ || parked_ == id) give_permit();
+    } else if (owner_->phase == Owner::closing) {
+      if (has_closed(id)) leave(Why::completed, {1}, job_over(client));
+    } else if (job_over(client)) {
+      leave_open(id, Why::completed, owner_->blocks, true);
+    } else if (owner_->kernel != 0) {
+      look_at_range(client);
+    } else {
+      look_at_rest(client);
+    }
+  }
+
+  void look_at_range(Client& client) {
+    const SlicedStanding* const kernel = cut(client);
+    const bool over = kernel == nullptr || kernel->number != owner_->kernel;
+    const BlockCount done = over ? owner_->blocks : kernel->done;
+    if (over || done >= owner_->last) {
+      journal_.note(now(), Step::sliced, client.id, done.count);
+      if (over) told(client.id).over = owner_->kernel;
+      return leave_open(client.id, over ? Why::completed : Why::budget, done, false);
+    }
+    if (std::exchange(owner_->done, done) != done || !others_wait()) owner_->moved = now();
+    if (stands_still(client)) leave(Why::budget, done, false);
+  }
+
+  void look_at_rest(Client& client) {
+    if (cut(client) != nullptr) return leave_open(client.id, Why::completed, {1}, false);
+    const Standing& seen = client.seen;
+    if (!seen.drained() || seen.waiting) owner_->busy = now();
+    if (!others_wait()) {
+      owner_->submissions = seen.submissions;
+      owner_->moved = now();
+      return;
+    }
+    if (seen.submissions != owner_->submissions || (!seen.drained() && !seen.waiting)) {
+      owner_->phase = Owner::closing;
+      close(client.id);
+      if (has_closed(client.id)) leave(Why::completed, {1}, job_over(client));
+    } else if (stands_still(client)) {
+      leave(Why::completed, {1}, false);
+    } else if (now() - owner_->busy > settings_.linger) {
+      leave_open(client.id, Why::completed, {1}, false);
+    } else if (now() - owner_->asked > settings_.linger) {
+      owner_->asked = now();
+      client.port->ask();
+    }
+  }
+
+  // Whoever has got its permit back goes on with all it has.
+  bool has_closed(ClientId id) {
+    if (closed(id, !settings_.overlap)) return true;
+    Client& client = of(id);
+    const auto& kernel = client.seen.slices;
+    if (client.returned && kernel)
+      client.port->slice(kernel->number, static_cast<std::uint32_t>(kernel->blocks.count));
+    return false;
+  }
+
+  // A stopped process keeps nobody waiting.
+  bool stands_still(Client& client) {
+    if (now() - owner_->moved <= settings_.drain_limit) return false;
+    owner_->moved = now();
+    return given_up(client.id);
+  }
+
+  // The gate stays open until another client is to have the device.
+  void leave_open(ClientId client, Why why, BlockCount done, bool over) {
+    parked_ = client;
+    leave(why, done, over);
+  }
+
+  void leave(Why why, BlockCount done, bool over) {
+    Grant& grant = *grants_.on(kOnly);
+    const Client& client = of(grant.job.client);
+    if (owner_->phase != Owner::opening) grant.served = now() - owner_->began;
+    if (over) told(client.id).told = false;
+    const bool more = !over && why != Why::killed && !client.unconfirmed && can_be_launched(client);
+    if (!over) find_current(client);
+    Left left = grants_.end(kOnly, why, over, more);
+    left.done = done;
+    tell(left);
+    owner_.reset();
+  }
+
+  LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override {
+    if (const std::string why = grants_.refusal(job, gpu); !why.empty()) impossible(why);
+    const JobFacts& facts = grants_.job_of(job.client);
+    const BlockCount blocks = facts.current().block_tasks;
+    const BlockRange ordered = range.value_or(BlockRange{facts.done, blocks});
+    if (ordered.first != facts.done || ordered.last <= ordered.first || ordered.last > blocks)
+      impossible("block-tasks that do not begin at the work done, or end outside the grid");
+    Client& client = of(job.client);
+    Told& its = told(job.client);
+    const LaunchId id = grants_.give({++launches_}, job, gpu).id;
+    owner_ = Owner{};
+    owner_->kernel = its.current;
+    owner_->blocks = blocks;
+    owner_->last = ordered.last;
+    owner_->done = ordered.first;
+    if ((client.seen.job & 1) == 0) {
+      leave(Why::completed, blocks, true);  // it was over before its turn
+      return id;
+    }
+    its.job = client.seen.job;
+    if (parked_ && parked_ != job.client) {
+      close(*parked_);
+      if (has_closed(*parked_)) parked_.reset();
+    }
+    if (!parked_ || parked_ == job.client) give_permit();
+    return id;
+  }
+
+  void give_permit() {
+    parked_.reset();
+    owner_->phase = Owner::running;
+    owner_->began = owner_->busy = owner_->asked = owner_->moved = now();
+    const Grant& grant = *grants_.on(kOnly);
+    Client& client = of(grant.job.client);
+    owner_->submissions = client.seen.submissions;
+    if (owner_->kernel != 0)
+      client.port->slice(owner_->kernel, static_cast<std::uint32_t>(owner_->last.count));
+    permit(client.id, settings_.in_flight == 0 || alone() ? kUnlimited : settings_.in_flight);
+    tell(Started{grant.id, grant.job});
+  }
+
+  bool alone() const {
+    return std::count_if(clients_.begin(), clients_.end(),
+                         [](const Client& client) { return client.port != nullptr; }) == 1;
+  }
+
+  // A slice ends by itself.
+  void evict(LaunchId launch) override {
+    if (grants_.find(launch) == nullptr || owner_->kernel != 0 || owner_->phase != Owner::running) return;
+    owner_->phase = Owner::closing;
+    close(owner_client());
+  }
+
+  // Only looking tells when a slice is over, or a job for which others wait.
+  bool impatient() override {
+    return owner_ && (owner_->phase != Owner::running || owner_->kernel != 0 || others_wait());
+  }
+
+  bool alert() const override {
+    std::size_t there = 0, working = 0;
+    for (const Client& client : clients_) {
+      there += client.port != nullptr ? 1 : 0;
+      working += client.port != nullptr && (client.seen.job & 1) != 0 ? 1 : 0;
+    }
+    return there > 1 && working > 0;
+  }
+
+  std::vector<Told> jobs_;
+  std::optional<Owner> owner_;
+  // Whose gate is still open though its launch is over: the next is often its own.
+  std::optional<ClientId> parked_;
+  std::uint64_t launches_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Conductor> range_conductor(std::shared_ptr<Policy> policy, const GateSettings& settings,
+                                           Journal& journal) {
+  return std::make_unique<RangeConductor>(std::move(policy), settings, journal);
+}
+
+}  // namespace gangway::live

@@ -1,0 +1,210 @@
+// Policies that launch slices, over clients that do what the tests say: schedules worked out by hand.
+#include "tests/catch.hpp"
+#include "tests/hw/live/conductor_stage.hpp"
+
+namespace gangway::live {
+namespace {
+
+using namespace literals;
+using testing::FakeClient;
+using testing::ms;
+using testing::Stage;
+
+constexpr const char* kTen = "{slice: block-tasks, block_tasks: 10}";
+
+// The client stands before its kernel of that number.
+void stand_before(FakeClient& client, std::uint32_t number, std::int64_t blocks, std::int64_t done = 0) {
+  client.standing.slices = SlicedStanding{number, 1, {blocks}, {done}, {4}, {}};
+  client.standing.away = 1;
+}
+void do_blocks(FakeClient& client, std::int64_t done) { client.standing.slices->done = {done}; }
+void over(FakeClient& client) {
+  client.standing.slices.reset();
+  client.standing.away = 0;
+}
+
+}  // namespace
+
+TEST_CASE("A kernel is cut into slices, and its job goes on with what else it submits", "[live]") {
+  Stage stage("pkm", {}, kTen);
+  FakeClient& a = stage.open(0);
+  CHECK(stage.conductor->slices());
+  a.begin_job();
+  a.standing.waiting = true;
+  stage.at(ms(0));
+  CHECK((a.permitted == kUnlimited && a.sliced.empty()));  // whatever it submits
+  a.standing.waiting = false;
+  stand_before(a, 1, 25);
+  stage.at(ms(1));
+  CHECK(a.sliced == std::vector<FakeClient::SliceOrder>{{1, 10}});
+  do_blocks(a, 5);
+  stage.at(ms(2));
+  CHECK(a.sliced.size() == 1);
+  do_blocks(a, 10);
+  stage.at(ms(3));
+  do_blocks(a, 20);
+  stage.at(ms(4));
+  CHECK(a.sliced == std::vector<FakeClient::SliceOrder>{{1, 10}, {1, 20}, {1, 25}});
+  over(a);
+  stage.at(ms(5));
+  stand_before(a, 2, 5);
+  stage.at(ms(6));
+  CHECK(a.sliced.back() == FakeClient::SliceOrder{2, 5});
+  CHECK(stage.steps.count(Step::permitted) == 1);  // alone: its gate was open all the time
+  CHECK(stage.steps.count(Step::sliced) == 3);
+}
+
+TEST_CASE("The most urgent kernel's next slice is launched, and the others' gates are closed", "[live]") {
+  Stage stage("pkm", {}, kTen);
+  FakeClient &low = stage.open(0), &high = stage.open(5);
+  low.begin_job();
+  stand_before(low, 1, 30);
+  stage.at(ms(0));
+  CHECK((low.permitted == kUnlimited && low.sliced.back().until == 10));
+  high.begin_job();
+  stand_before(high, 1, 15);
+  stage.at(ms(1));
+  CHECK((low.permitted == kUnlimited && high.permitted == 0));  // a slice is not cut
+  do_blocks(low, 10);
+  stage.at(ms(2));
+  CHECK((low.permitted == 0 && high.permitted == kUnlimited));
+  CHECK(high.sliced == std::vector<FakeClient::SliceOrder>{{1, 10}});
+  do_blocks(high, 10);
+  stage.at(ms(3));
+  CHECK(high.sliced.back().until == 15);
+  over(high);
+  high.end_job();
+  stage.at(ms(4));
+  CHECK((low.permitted == kUnlimited && high.permitted == 0));
+  CHECK(low.sliced.back() == FakeClient::SliceOrder{1, 20});  // from where it was
+}
+
+TEST_CASE("While others wait, what cannot be cut has the device until that is over", "[live]") {
+  Stage stage("pkm", {}, kTen);
+  FakeClient &plain = stage.open(0), &other = stage.open(5);
+  plain.begin_job();
+  plain.standing.waiting = true;
+  stage.at(ms(0));
+  other.begin_job();
+  stand_before(other, 1, 20);
+  stage.at(ms(1));
+  CHECK(plain.permitted == kUnlimited);  // it has submitted nothing yet
+  plain.standing.submissions = plain.standing.outstanding = 3;
+  stage.at(ms(2));
+  CHECK((plain.permitted == 0 && other.permitted == 0));
+  plain.standing.outstanding = 0;
+  stage.at(ms(3));
+  CHECK((other.permitted == kUnlimited && other.sliced.back().until == 10));
+  over(other);
+  other.end_job();
+  stage.at(ms(4));
+  CHECK((plain.permitted == kUnlimited && other.permitted == 0));
+}
+
+TEST_CASE("A client that has got its permit back may go on with all of its kernel", "[live]") {
+  GateSettings settings;
+  settings.drain_limit = 10_ms;
+  Stage stage("pkm", settings, kTen);
+  FakeClient &stuck = stage.open(0), &high = stage.open(5);
+  stuck.begin_job();
+  stuck.standing.waiting = true;
+  stage.at(ms(0));
+  high.begin_job();
+  high.standing.waiting = true;
+  stuck.standing.waiting = false;
+  stuck.standing.submissions = stuck.standing.outstanding = 2;
+  stage.at(ms(1));
+  stage.at(ms(2));
+  CHECK(stuck.permitted == 0);
+  stage.at(ms(13));
+  CHECK(stuck.permitted == kReturned);
+  stand_before(stuck, 1, 50);
+  stage.at(ms(14));
+  CHECK(stuck.sliced == std::vector<FakeClient::SliceOrder>{{1, 50}});
+}
+
+TEST_CASE("A new daemon goes on where the kernel is", "[live]") {
+  for (const char* policy : {"pkm", "microkernel-rr"}) {
+    Stage stage(
+        policy, {},
+        policy == std::string("pkm") ? kTen : "{state: resident, blocks: block-tasks, block_tasks: 10}");
+    FakeClient& a = stage.open(0);
+    a.begin_job();
+    stand_before(a, 9, 40, 17);
+    stage.at(ms(0));
+    CHECK(a.sliced == std::vector<FakeClient::SliceOrder>{{9, 27}});
+    do_blocks(a, 27);
+    stage.at(ms(1));
+    CHECK(a.sliced.back() == FakeClient::SliceOrder{9, 37});
+  }
+}
+
+TEST_CASE("A slice is as long as its latency allows, by what is known of the kernel", "[live]") {
+  Stage stage("pkm", {}, "{latency: 1 ms}");
+  FakeClient& a = stage.open(0);
+  a.begin_job();
+  stand_before(a, 1, 100);
+  stage.at(ms(0));
+  CHECK(a.sliced.back().until == 4);  // one wave, of a kernel that nobody knows
+  over(a);
+  stage.at(ms(1));
+  stand_before(a, 2, 100);
+  a.standing.slices->time = 5_ms;  // 25 waves of 200 us
+  stage.at(ms(2));
+  CHECK(a.sliced.back() == FakeClient::SliceOrder{2, 20});
+}
+
+TEST_CASE("microkernel-rr takes turns by slices of blocks", "[live]") {
+  Stage stage("microkernel-rr", {}, "{state: resident, blocks: block-tasks, block_tasks: 10}");
+  FakeClient &a = stage.open(0), &b = stage.open(0);
+  for (FakeClient* client : {&a, &b}) {
+    client->begin_job();
+    stand_before(*client, 1, 20);
+  }
+  stage.at(ms(0));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  do_blocks(a, 10);
+  stage.at(ms(1));
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited && b.sliced.back().until == 10));
+  do_blocks(b, 10);
+  stage.at(ms(2));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0 && a.sliced.back().until == 20));
+}
+
+TEST_CASE("An owner that dies in the middle of a slice leaves the device to the next", "[live]") {
+  Stage stage("pkm", {}, kTen);
+  FakeClient &a = stage.open(0), &b = stage.open(0);
+  a.begin_job();
+  stand_before(a, 1, 100);
+  stage.at(ms(0));
+  b.begin_job();
+  stand_before(b, 1, 100);
+  stage.at(ms(1));
+  CHECK(b.permitted == 0);
+  stage.conductor->exited(stage.now, a.id);
+  stage.at(ms(2));
+  CHECK((b.permitted == kUnlimited && b.sliced.back().until == 10));
+}
+
+TEST_CASE("Slices are refused beside managed memory", "[live]") {
+  GateSettings settings;
+  struct Desk : MemoryDesk {
+    Residence residence(ClientId, DeviceId) const override { return Residence::resident; }
+    Bytes room(DeviceId) const override { return {}; }
+    Bytes held(ClientId, DeviceId) const override { return {}; }
+    bool holds(JobId, DeviceId, BlockRange) const override { return true; }
+    Bytes takes(JobId, DeviceId, BlockRange) const override { return {}; }
+    Bytes copies(JobId, DeviceId, BlockRange) const override { return {}; }
+    bool changed_elsewhere(JobId, DeviceId, BlockRange) const override { return false; }
+    bool changed_on(JobId, DeviceId, BlockRange) const override { return false; }
+    Bytes merged(ClientId) const override { return {}; }
+    Duration copy_time(Bytes) const override { return {}; }
+    void restore(ClientId) override {}
+    void save(ClientId) override {}
+    std::optional<Done> done() override { return std::nullopt; }
+  } desk;
+  settings.memory = &desk;
+  CHECK_THROWS_WITH(Stage("pkm", settings), Catch::Matchers::ContainsSubstring("ranges"));
+}
+
+}  // namespace gangway::live
