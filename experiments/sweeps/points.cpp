@@ -72,8 +72,10 @@ bool grants_nothing(const ChosenPolicy& chosen) {
 
 Placing read_placing(const Field& field, const Point& point) {
   if (field.one_of({"fixed", "least-loaded"}) == "fixed") return Placing::fixed;
-  if (!plays_recordings(point.workload->sample()))
-    field.fail("least-loaded for clients with kernels", "recorded programs, which stay on one GPU");
+  if (const Workload& workload = point.workload->sample();
+      !plays_recordings(workload) && !runs_programs_alone(workload))
+    field.fail("least-loaded for clients with kernels",
+               "programs or recordings of them, which stay on one GPU");
   return Placing::least_loaded;
 }
 
@@ -176,7 +178,7 @@ struct Points::Sections {
       policies.back().gpus = gpus.node().origin();
       policies.back().gpus_path = gpus.path();
       // What only runs elsewhere is checked by the world that is asked to play it.
-      if (!runs_programs_alone(point_read.workload_of(policies.back()).sample()))
+      if (!only_elsewhere(policies.back(), point_read))
         check_playable(simulation(), policies.back(), point_read);
     }
     std::sort(policies.begin(), policies.end(),
