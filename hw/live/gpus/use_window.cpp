@@ -9,14 +9,14 @@ void UseWindow::add(Time now, bool demand, bool use) {
   begun_ = true;
   last_ = now;
   while (span > 0) {
+    if (parts_[static_cast<std::size_t>(at_ % kParts)].seen == part_)
+      parts_[static_cast<std::size_t>(++at_ % kParts)] = {};
     Part& part = parts_[static_cast<std::size_t>(at_ % kParts)];
     const std::int64_t taken = std::min(span, part_ - part.seen);
     part.seen += taken;
     if (demand) part.demand += taken;
     if (use) part.use += taken;
     span -= taken;
-    if (part.seen < part_) break;
-    parts_[static_cast<std::size_t>(++at_ % kParts)] = {};
   }
 }
 

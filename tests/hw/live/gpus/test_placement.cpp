@@ -122,7 +122,8 @@ TEST_CASE("a window forgets what is longer ago than its length") {
 }
 
 TEST_CASE("a list of GPUs names each once") {
-  const std::vector<GpuFacts> all{{0}, {1}, {2}};
+  std::vector<GpuFacts> all(3);
+  for (unsigned number : {0U, 1U, 2U}) all[number].number = number;
   CHECK(chosen_gpus("--gpu", "all", all).size() == 3);
   const auto two = chosen_gpus("--gpu", "2,0", all);
   REQUIRE(two.size() == 2);
