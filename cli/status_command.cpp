@@ -106,7 +106,7 @@ void print_gpus(const Json& status) {
       if (const Json found = value(gpu); !found.is_null())
         fmt::print("gangway_gpu_{}{{gpu=\"{}\"}} {}\n", name, gpu["number"].get<unsigned>(), found.dump());
   };
-  each("programs", "Programs that were placed there and have not ended.",
+  each("programs", "Clients on it, and programs placed there that have none yet.",
        [](const Json& g) { return g["programs"]; });
   each("resident_bytes", "Memory of clients on it.", [](const Json& g) { return g["resident"]; });
   each("use", "Share of the latest time in which something of clients was on it.",

@@ -117,7 +117,8 @@ std::vector<GpuLoad> Daemon::loads() const {
   std::vector<GpuLoad> all;
   for (const auto& gpu : gpus_)
     all.push_back({resident_on(gpu->place), gpu->facts.memory, gpu->window.use(), 0});
-  for (const auto& [number, program] : programs_) ++all[program.gpu].programs;
+  for (const auto& [number, program] : programs_) all[program.gpu].programs += program.clients == 0 ? 1 : 0;
+  for (const auto& [fd, client] : clients_) ++all[client->gpu].programs;
   return all;
 }
 

@@ -226,6 +226,7 @@ class Moving(GpuPrograms):
         programs = self.two_on_one(daemon, stop)
         self.until(lambda: self.moved(daemon), "a move")
         self.assertEqual(sorted(self.places(daemon).values()), [0, 1])
+        self.assertEqual([gpu["programs"] for gpu in daemon.status()["gpus"]], [1, 1])
         self.assertEqual([self.taken(daemon, gpu)[2] // MIB for gpu in (0, 1)], [16, 16])
         # Both go on, and nobody goes back: it would gain nothing.
         before = {name: client["jobs"] for name, client in self.clients(daemon).items()}

@@ -337,7 +337,7 @@ horizon: {horizon}
         jitter.write_text(jitter.read_text().replace("  clients:\n", "  jitter: {arrival: 1 ms}\n  clients:\n", 1))
         self.refused("none in the world live", jitter)
         self.refused("sync or nvtx:NAME", self.file(client("a", "{run: ['true'], jobs: often}")))
-        self.refused("1 in the world live", self.file(good, "[{name: passthrough, device: {gpus: 2}}]"))
+        self.refused("1 in the world live", self.file(good, "[{name: timeslice, device: {gpus: 2}}]"))
         # In the simulation a program alone is nothing.
         result = subprocess.run([GANGWAY, "run", self.file(good), "--out", self.folder / "out"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 2)

@@ -25,7 +25,7 @@ struct GpuLoad {
   std::uint64_t resident = 0;  // bytes of its clients on it
   std::uint64_t memory = 0;    // bytes that it has; 0: not known
   double use = 0;              // share of the window in which something of its clients was on it, 0 to 1
-  std::size_t programs = 0;    // that were placed there and have not ended
+  std::size_t programs = 0;    // clients on it, and programs placed there that have none yet
 };
 // resident / memory + use.
 double load_of(const GpuLoad& gpu);
