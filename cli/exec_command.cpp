@@ -30,10 +30,20 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
   sub->add_option("--group", settings->group,
                   "programs of one user and group are one client: for those that wait for each other")
       ->check([](const std::string& name) { return name.size() < 64 ? "" : "longer than 63 bytes"; });
-  sub->add_option("--gpu", settings->gpu,
-                  "the only GPU that it sees, under that GPU's daemon (default: "
-                  "all GPUs, under the daemon of GPU 0)")
-      ->check(CLI::Range(0U, 63U));
+  sub->add_option_function<std::string>(
+         "--gpu",
+         [settings](const std::string& which) {
+           settings->gpu.reset();
+           if (which != "auto") settings->gpu = static_cast<unsigned>(std::stoul(which));
+         },
+         "the only GPU that it sees, under that GPU's daemon; auto (default): the one that a daemon of "
+         "several "
+         "GPUs gives it, or all GPUs, under the daemon of GPU 0")
+      ->type_name("N|auto")
+      ->check([](const std::string& which) {
+        if (which == "auto") return std::string();
+        return CLI::Range(0U, 63U)(which);
+      });
   sub->add_option(
          "--socket", settings->socket,
          "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)")

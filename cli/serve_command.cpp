@@ -26,7 +26,7 @@ struct Arguments {
   std::string policy;
   std::vector<std::string> parameters;
   std::string socket;
-  unsigned gpu = 0;
+  std::string gpu = "0", place, move_window;
   std::uint32_t in_flight = 0;
   std::int64_t channels = 0;
   std::string drain_limit, linger, log, group;
@@ -85,10 +85,35 @@ std::optional<Duration> slice_of(const PolicyEntry& entry, const ParameterValues
   return std::nullopt;
 }
 
+// Which GPUs, and how programs come to be on them.
+void place(const Arguments& arguments, live::DaemonSettings& settings) {
+  if (live::one_gpu(arguments.gpu)) {
+    const Node number = Node::text(arguments.gpu, Origin{"--gpu", 0});
+    settings.gpus.front().number = static_cast<unsigned>(Field(number, "gpu").integer(0, kMostGpus - 1));
+  } else {
+    settings.gpus = live::chosen_gpus("--gpu", arguments.gpu, live::gpus_of_driver());
+  }
+  for (const live::GpuFacts& gpu : settings.gpus) {
+    const std::string socket = live::default_socket(gpu.number);
+    if (settings.socket.empty())
+      settings.socket = socket;
+    else if (arguments.socket.empty())
+      settings.also.push_back(socket);
+  }
+  if (settings.gpus.size() == 1) {
+    if (!arguments.place.empty())
+      throw InputError({"--place", 0}, "place", "one GPU", "several: --gpu 0,1 or --gpu all");
+    return;
+  }
+  if (!arguments.place.empty()) settings.place = live::place_named("--place", arguments.place);
+  settings.moves.window = time_of("--move-window", arguments.move_window, settings.moves.window);
+}
+
 int serve(const Arguments& arguments) {
   const PolicyEntry& entry = Policies::named(arguments.policy, "--policy", "policy");
   live::DaemonSettings settings;
-  settings.socket = arguments.socket.empty() ? live::default_socket(arguments.gpu) : arguments.socket;
+  settings.socket = arguments.socket;
+  place(arguments, settings);
   settings.group = arguments.group;
   settings.priorities = priorities_of(arguments.priorities);
   settings.gate.in_flight = arguments.in_flight;
@@ -105,8 +130,15 @@ int serve(const Arguments& arguments) {
   settings.log = log.get();
   const ParameterValues values = values_of(entry, arguments.parameters);
   const std::shared_ptr<Policy> policy = entry.make(values);
+  settings.another = [&] { return std::shared_ptr<Policy>(entry.make(values)); };
   settings.memory.whole = arguments.memory == "checkpoint";
   settings.memory.managed = arguments.memory != "native" || policy->needs().has(Capability::memory);
+  const bool migrates = settings.gpus.size() > 1 && settings.place == live::Place::migrate;
+  if (migrates && settings.memory.managed && !settings.memory.whole)
+    throw InputError({"--place", 0}, "place", "migrate, with managed memory",
+                     "--memory native or checkpoint");
+  if (migrates && arguments.forms != "none")
+    throw InputError({"--place", 0}, "place", "migrate, with kernels that leave", "--forms none");
   // A kernel that has left waits in its stream, where a move of memory would wait for it.
   const TakeForms forms = take_forms_named(arguments.forms);
   if (settings.memory.managed && forms != TakeForms::none)
@@ -119,10 +151,15 @@ int serve(const Arguments& arguments) {
                                                        : bytes_of("--host-memory", arguments.host_memory);
   if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);
   if (settings.memory.managed) settings.memory.slice = slice_of(entry, values);
-  if (settings.memory.whole) settings.checkpoints = std::make_shared<live::CheckpointHelper>(settings.socket);
+  if (settings.memory.whole || migrates)
+    settings.checkpoints = std::make_shared<live::CheckpointHelper>(settings.socket);
   live::Daemon daemon(entry.name, policy, settings);
   const std::atomic<bool>& stop = catch_interrupts();
-  fmt::print("{} at {}\n", entry.name, settings.socket);
+  std::string gpus;
+  for (const live::GpuFacts& gpu : settings.gpus) gpus += fmt::format(" {}", gpu.number);
+  fmt::print(
+      "{} at {}{}\n", entry.name, settings.socket,
+      settings.gpus.size() == 1 ? "" : fmt::format(", on the GPUs{}, {}", gpus, text_of(settings.place)));
   std::fflush(stdout);
   daemon.run(stop);
   return 0;
@@ -132,7 +169,7 @@ int serve(const Arguments& arguments) {
 
 void add_serve(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* sub = app.add_subcommand("serve", "share the GPU among programs started by exec, under a policy");
+  CLI::App* sub = app.add_subcommand("serve", "share GPUs among programs started by exec, under a policy");
   sub->add_option(
          "--policy", arguments->policy,
          "a policy that grants whole jobs (fcfs, piv, srt, frs, ...), launches slices of kernels (pkm), "
@@ -143,8 +180,17 @@ void add_serve(CLI::App& app, int& code) {
                   "a parameter of the policy (`gangway list policies` shows them)")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  sub->add_option("--gpu", arguments->gpu, "GPU to schedule, one daemon for each (default 0)")
-      ->check(CLI::Range(0U, 63U));
+  sub->add_option("--gpu", arguments->gpu,
+                  "GPU to schedule (default 0), several such as 0,1, or all; as the driver counts them here")
+      ->type_name("N,...|all");
+  sub->add_option(
+         "--place", arguments->place,
+         "on several GPUs, where a program goes that asks for none: fixed, in turn; least-loaded "
+         "(default), where least is in use; migrate, likewise, and programs move when that is worth it")
+      ->check(CLI::IsMember({"fixed", "least-loaded", "migrate"}));
+  sub->add_option("--move-window", arguments->move_window,
+                  "with --place migrate: how long a load must have lasted (default 10 s)")
+      ->type_name(value_type::kTime);
   sub->add_option("--socket", arguments->socket,
                   "where to listen (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
       ->type_name(value_type::kFile);

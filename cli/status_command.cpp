@@ -47,13 +47,22 @@ void print_table(const Json& status) {
   for (const Json& other : status["others"])
     fmt::print("process {} uses a GPU but is not a client: {}\n", other["process"].get<std::int64_t>(),
                name_text(other["command"]).substr(0, 100));
+  const bool several = status["gpus"].size() > 1;
+  for (const Json& gpu : status["gpus"])
+    if (several)
+      fmt::print("GPU {}, {}: {} programs, {:.1f} GiB in use, {:.0f} % of the time\n",
+                 gpu["number"].get<unsigned>(), name_text(gpu["name"]), gpu["programs"].get<std::uint64_t>(),
+                 static_cast<double>(gpu["resident"].get<std::uint64_t>()) / (1 << 30),
+                 100 * gpu["use"].get<double>());
   if (status["clients"].empty()) return;
+  if (several) fmt::print("{:>3} ", "GPU");
   fmt::print("{:<20} {:>8} {:>8} {:>7} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12} {:>10} {:>10}\n", "name",
              "process", "priority", "weight", "slo", "access", "jobs", "submissions", "outstanding", "held",
              "held/ms", "p50", "p99");  // of jobs
   for (const Json& c : status["clients"]) {
     const Json& access = c["access"];
     const Json& latency = c["latency_ns"];
+    if (several) fmt::print("{:>3} ", c["gpu"].get<unsigned>());
     fmt::print(
         "{:<20} {:>8} {:>8} {:>7.4g} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12.3f} {:>10} {:>10}\n",
         name_text(c["name"]), c["process"].get<std::int64_t>(), c["priority"].get<std::int64_t>(),
@@ -90,6 +99,26 @@ std::string label(const Json& text) {
   return out;
 }
 
+void print_gpus(const Json& status) {
+  const auto each = [&](const char* name, const char* help, const auto& value) {
+    fmt::print("# HELP gangway_gpu_{0} {1}\n# TYPE gangway_gpu_{0} gauge\n", name, help);
+    for (const Json& gpu : status["gpus"])
+      if (const Json found = value(gpu); !found.is_null())
+        fmt::print("gangway_gpu_{}{{gpu=\"{}\"}} {}\n", name, gpu["number"].get<unsigned>(), found.dump());
+  };
+  each("programs", "Clients on it, and programs placed there that have none yet.",
+       [](const Json& g) { return g["programs"]; });
+  each("resident_bytes", "Memory of clients on it.", [](const Json& g) { return g["resident"]; });
+  each("use", "Share of the latest time in which something of clients was on it.",
+       [](const Json& g) { return g["use"]; });
+  each("capacity_bytes", "Memory that clients may use.",
+       [](const Json& g) { return g["memory"].is_null() ? Json() : g["memory"]["capacity"]; });
+  for (const auto& [name, help] : {std::pair("moves", "Clients that moved between GPUs."),
+                                   std::pair("failed_moves", "Moves between GPUs that failed.")})
+    fmt::print("# HELP gangway_{0}_total {1}\n# TYPE gangway_{0}_total counter\ngangway_{0}_total {2}\n",
+               name, help, status[name].get<std::uint64_t>());
+}
+
 void print_prometheus(const Json& status) {
   struct Metric {
     const char *name, *kind, *help, *key;
@@ -124,9 +153,10 @@ void print_prometheus(const Json& status) {
       "# HELP gangway_other_processes Processes on the GPU that are no clients.\n# TYPE "
       "gangway_other_processes gauge\ngangway_other_processes {}\n",
       status["others"].size());
+  print_gpus(status);
   const auto labels = [](const Json& client) {
-    return fmt::format("name=\"{}\",process=\"{}\"", label(client["name"]),
-                       client["process"].get<std::int64_t>());
+    return fmt::format("name=\"{}\",process=\"{}\",gpu=\"{}\"", label(client["name"]),
+                       client["process"].get<std::int64_t>(), client["gpu"].get<unsigned>());
   };
   for (const Metric& metric : kMetrics) {
     fmt::print("# HELP gangway_client_{0} {1}\n# TYPE gangway_client_{0} {2}\n", metric.name, metric.help,

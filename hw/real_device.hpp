@@ -125,6 +125,9 @@ struct RealDeviceEntry : Described {
   std::unique_ptr<PollProbe> (*poll_probe)() = nullptr;
   // None: there are no contexts that share it. Throws RunError when the device cannot be used.
   std::unique_ptr<SharingProbe> (*sharing_probe)() = nullptr;
+  // setup.device.gpus of them as one device, under mechanisms that do not evict. Throws as make(), and
+  // InputError under other mechanisms. None: there can be only one.
+  std::unique_ptr<RealDevice> (*make_several)(const WorldSetup&) = nullptr;
 };
 using RealDevices = Registry<RealDeviceEntry>;
 

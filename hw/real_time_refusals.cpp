@@ -19,6 +19,26 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Several GPUs are one device there, whose launches are divided among them.
+void check_several_gpus(const WorldRequest& request, const WorldEntry& world) {
+  const auto refuse = [&](const std::string& expected) {
+    throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", request.setup.device.gpus),
+                     expected);
+  };
+  const std::string& mechanism = request.setup.mechanism.entry().name;
+  if (RealDevices::named(world.name, "world", "device").make_several == nullptr)
+    refuse(fmt::format("1 in the world {}, or the world sim", world.name));
+  if (mechanism != "slice" && mechanism != "microkernel")
+    refuse(fmt::format("1 in the world {} under the mechanism {}; several under slice or microkernel",
+                       world.name, mechanism));
+  if (request.policy.needs().has(Capability::native))
+    refuse(fmt::format("1 in the world {} for native clients", world.name));
+  const GpuSet all = GpuSet::first(static_cast<std::uint32_t>(request.setup.device.gpus));
+  for (const Client& client : request.setup.workload.clients)
+    if (common(client.gpus, all) != all)
+      refuse(fmt::format("1 in the world {} where {} may not use all of them", world.name, client.name));
+}
+
 }  // namespace
 
 std::vector<std::string> mechanisms_of(const RealDeviceEntry& device) {
@@ -71,9 +91,7 @@ void check_kernels(const WorldSetup& setup) {
 void check_real_time(const WorldRequest& request, const WorldEntry& world) {
   real_half(request.setup.mechanism, RealDevices::named(world.name, "world", "device"));
   check_capabilities(request, world);
-  if (const std::int64_t gpus = request.setup.device.gpus; gpus != 1)
-    throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", gpus),
-                     fmt::format("1 in the world {}, or the world sim", world.name));
+  if (request.setup.device.gpus != 1) check_several_gpus(request, world);
   if (!request.policy.needs().has(Capability::native)) check_kernels(request.setup);
 }
 

@@ -15,6 +15,14 @@ bool moves_memory(const std::vector<Contender>& policies) {
   });
 }
 
+bool only_elsewhere(const Contender& contender, const Point& point) {
+  if (runs_programs_alone(point.workload_of(contender).sample())) return true;
+  if (point.device_of(contender).gpus == 1) return false;
+  const auto policy = contender.entry->make(contender.values);
+  const Capabilities needs = policy->needs();
+  return !policy->several_gpus() && needs.has(Capability::ranges) && !needs.has(Capability::memory);
+}
+
 void check_playable(const WorldEntry& world, const Contender& contender, const Point& point, bool moves) {
   const auto policy = contender.entry->make(contender.values);
   const auto mechanism = contender.mechanism.entry->make(contender.mechanism.values);

@@ -22,7 +22,7 @@ constexpr std::size_t kMostFailures = 20;  // that are reported
 // Whether the world can play the point. Reading it has asked the simulation.
 void check_world(const Point& point, const WorldEntry& world) {
   for (const Contender& policy : point.policies)
-    if (&world != &simulation() || runs_programs_alone(point.workload_of(policy).sample()))
+    if (&world != &simulation() || only_elsewhere(policy, point))
       check_playable(world, policy, point, moves_memory(point.policies));
 }
 

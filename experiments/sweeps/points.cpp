@@ -72,8 +72,10 @@ bool grants_nothing(const ChosenPolicy& chosen) {
 
 Placing read_placing(const Field& field, const Point& point) {
   if (field.one_of({"fixed", "least-loaded"}) == "fixed") return Placing::fixed;
-  if (!plays_recordings(point.workload->sample()))
-    field.fail("least-loaded for clients with kernels", "recorded programs, which stay on one GPU");
+  if (const Workload& workload = point.workload->sample();
+      !plays_recordings(workload) && !runs_programs_alone(workload))
+    field.fail("least-loaded for clients with kernels",
+               "programs or recordings of them, which stay on one GPU");
   return Placing::least_loaded;
 }
 
@@ -178,7 +180,7 @@ struct Points::Sections {
     }
     // What only runs elsewhere is checked by the world that is asked to play it.
     for (const Contender& each : policies)
-      if (!runs_programs_alone(point_read.workload_of(each).sample()))
+      if (!only_elsewhere(each, point_read))
         check_playable(simulation(), each, point_read, moves_memory(policies));
     std::sort(policies.begin(), policies.end(),
               [](const auto& a, const auto& b) { return a.label < b.label; });

@@ -34,11 +34,11 @@ std::int64_t throttle_room(const Device& device, const Kernel& kernel) {
 
 // All that lives on the device, so that it can be left alone as one.
 struct OnDevice {
-  explicit OnDevice(const WorldSetup& setup) {
+  OnDevice(const WorldSetup& setup, int gpu) {
     const RealMechanismEntry& half =
         real_half(setup.mechanism, RealDevices::named("cuda", "world", "device"));
-    const Device device = describe_cuda_device(0);
-    cuda_check(cudaSetDevice(0), "cudaSetDevice");
+    const Device device = describe_cuda_device(gpu);
+    cuda_check(cudaSetDevice(gpu), "cudaSetDevice");
     session = std::make_unique<preemptible::Session>();
     mechanism = half.on_cuda(setup.mechanism.values());
     session->persist({mechanism->polling(),
@@ -194,10 +194,10 @@ class CudaMemory : public KernelMemory {
   OnDevice& on_;
 };
 
-class CudaDevice : public RealDevice {
+class CudaDevice : public CudaPart {
  public:
-  explicit CudaDevice(const WorldSetup& setup)
-      : on_(carried_out([&] { return std::make_unique<OnDevice>(setup); })),
+  CudaDevice(const WorldSetup& setup, int gpu)
+      : on_(carried_out([&] { return std::make_unique<OnDevice>(setup, gpu); })),
         launches_(*on_),
         copies_(*on_),
         memory_(*on_) {
@@ -218,6 +218,9 @@ class CudaDevice : public RealDevice {
   DeviceCopies& copies() override { return copies_; }
   KernelMemory& memory() override { return memory_; }
   DeviceProbes& probes() override { return launches_; }
+  BlockCount block_tasks(KernelIndex kernel) const override { return on_->of(kernel).block_tasks; }
+  const CudaProblem& problem(KernelIndex kernel) const override { return *on_->of(kernel).problem; }
+  bool one_at_a_time() const override { return on_->session->polling() == PollingForm::none; }
 
   void relax() override { pause_briefly(); }
   Duration warm_up() const override { return Duration{300'000'000}; }
@@ -291,8 +294,10 @@ class CudaDevice : public RealDevice {
 
 }  // namespace
 
-std::unique_ptr<RealDevice> make_cuda_device(const WorldSetup& setup) {
-  return std::make_unique<CudaDevice>(setup);
+std::unique_ptr<RealDevice> make_cuda_device(const WorldSetup& setup) { return make_cuda_part(setup, 0); }
+
+std::unique_ptr<CudaPart> make_cuda_part(const WorldSetup& setup, int gpu) {
+  return std::make_unique<CudaDevice>(setup, gpu);
 }
 
 }  // namespace gangway
@@ -305,6 +310,7 @@ std::unique_ptr<RealDevice> make_cuda_device(const WorldSetup& setup) {
 namespace gangway {
 
 std::unique_ptr<RealDevice> make_cuda_device(const WorldSetup&) { throw RunError(kBuiltWithoutCuda); }
+std::unique_ptr<CudaPart> make_cuda_part(const WorldSetup&, int) { throw RunError(kBuiltWithoutCuda); }
 
 }  // namespace gangway
 

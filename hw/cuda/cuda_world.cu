@@ -21,7 +21,7 @@ Machine machine() {
 // Which of the two depends on the policy, which a world hears of when it runs.
 class CudaWorld : public World {
  public:
-  explicit CudaWorld(const WorldSetup& setup) : setup_(setup) {}
+  explicit CudaWorld(const WorldSetup& setup) : setup_(setup), as_one_(setup.device) { as_one_.gpus = 1; }
 
   std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                     TraceSink& trace) override {
@@ -38,10 +38,16 @@ class CudaWorld : public World {
  private:
   std::unique_ptr<World> managed() const {
     check_kernels(setup_);
-    return std::make_unique<RealTimeWorld>(setup_, make_cuda_device(setup_));
+    if (setup_.device.gpus == 1) return std::make_unique<RealTimeWorld>(setup_, make_cuda_device(setup_));
+    const WorldSetup as_one{
+        setup_.workload, as_one_,         setup_.mechanism,  setup_.standalone_transformed,
+        setup_.horizon,  setup_.watchdog, setup_.input_seed, setup_.by_block,
+        setup_.watch,    setup_.granting};
+    return std::make_unique<RealTimeWorld>(as_one, make_cuda_gpus(setup_));
   }
 
   const WorldSetup setup_;
+  Device as_one_;  // several GPUs, as policies see them
   std::unique_ptr<World> world_;
   bool native_ = false;
 };
@@ -62,7 +68,8 @@ const Registration<RealDeviceEntry> device{RealDeviceEntry{
     [] { return describe_cuda_device(0); },
     machine,
     make_cuda_poll_probe,
-    make_cuda_sharing_probe}};
+    make_cuda_sharing_probe,
+    make_cuda_gpus}};
 const Registration<WorldEntry> world{WorldEntry{
     {"cuda", kSummary, {}},
     {Capability::evict, Capability::ranges, Capability::native},

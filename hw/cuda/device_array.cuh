@@ -10,6 +10,7 @@
 #include "hw/cuda/preemptible.cuh"
 #include "hw/kernels/cuda_problem.hpp"
 #include "hw/kernels/outputs.hpp"
+#include "hw/kernels/written.hpp"
 #include "models/quantity.hpp"
 
 namespace gangway {
@@ -79,6 +80,11 @@ class DeviceArray {
   std::uint64_t elements_;
   T* data_ = nullptr;
 };
+
+template <typename T>
+OutputMemory memory_of(const DeviceArray<T>& array) {
+  return {array.data(), array.bytes()};
+}
 
 // Sets element i of the array to value(i). Waits.
 template <typename T, typename Value>

@@ -133,6 +133,11 @@ class OnCuda : public FormedProblem<Form> {
     calls_.fill_bytes(kPoison);
     puts_.fill_bytes(kPoison);
   }
+  std::vector<OutputMemory> outputs() const override { return {memory_of(calls_), memory_of(puts_)}; }
+  std::optional<std::vector<WrittenBytes>> written(BlockRange blocks) const override {
+    return pieces_written({{calls_.size(), sizeof(float)}, {puts_.size(), sizeof(float)}},
+                          kThreads * std::int64_t{per_thread_}, blocks);
+  }
   std::string difference() const override {
     const std::string of_calls =
         calls_.in_parts([&](const float* prices, std::uint64_t first, std::uint64_t count) {

@@ -2,8 +2,11 @@
 // without a CUDA toolkit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "hw/protocol.hpp"
 #include "models/policy.hpp"
@@ -25,6 +28,17 @@ struct KernelForms {
   KernelResources original, persistent;
 };
 
+// One output in device memory. Block-tasks write it and do not read it, and no two write the same byte.
+struct OutputMemory {
+  void* at = nullptr;
+  std::uint64_t bytes = 0;
+};
+// A part of outputs()[output].
+struct WrittenBytes {
+  std::size_t output = 0;
+  std::uint64_t first = 0, last = 0;
+};
+
 class CudaProblem {
  public:
   virtual ~CudaProblem() = default;
@@ -34,6 +48,10 @@ class CudaProblem {
   // Return at once. Throw preemptible::Error.
   virtual void launch(preemptible::Session& session, BlockRange range) const = 0;
   virtual void launch_original(preemptible::Session& session) const = 0;
+  virtual std::vector<OutputMemory> outputs() const = 0;
+  // Share-a-GPU, IV: the map from block-tasks to the addresses that they write, where the kernel has one that
+  // gives few contiguous parts. None: a GPU that ran some of them has its own version of all outputs.
+  virtual std::optional<std::vector<WrittenBytes>> written(BlockRange) const { return std::nullopt; }
   // As in HostProblem, while nothing runs. Both wait. Throw RunError.
   virtual void poison() = 0;
   virtual std::string difference() const = 0;

@@ -122,6 +122,10 @@ class OnCuda : public FormedProblem<Form> {
     form().launch_original(session, in_.data(), histograms_.data(), elements_, per_thread_);
   }
   void poison() override { histograms_.fill_bytes(kPoison); }
+  std::vector<OutputMemory> outputs() const override { return {memory_of(histograms_)}; }
+  std::optional<std::vector<WrittenBytes>> written(BlockRange blocks) const override {
+    return pieces_written({{histograms_.size(), sizeof(Histogram)}}, 1, blocks);
+  }
   std::string difference() const override {
     return histograms_.in_parts([&](const Histogram* histograms, std::uint64_t first, std::uint64_t count) {
       return reference_.compare(histograms, first, count);

@@ -150,6 +150,7 @@ class ImageOnCuda : public FormedProblem<typename O::Form> {
     this->form().launch_original(session, in_.data(), out_.data(), width_, height_, rows_);
   }
   void poison() override { out_.fill_bytes(kPoison); }
+  std::vector<OutputMemory> outputs() const override { return {memory_of(out_)}; }
   std::string difference() const override {
     return out_.in_parts([&](const typename O::Out* out, std::uint64_t first, std::uint64_t count) {
       return reference_.compare(out, first, count);

@@ -94,6 +94,7 @@ class OnCuda : public FormedProblem<Form<kTile>> {
     this->form().launch_original(session, a_.data(), b_.data(), c_.data(), n_, depth_);
   }
   void poison() override { c_.fill_bytes(kPoison); }
+  std::vector<OutputMemory> outputs() const override { return {memory_of(c_)}; }
   std::string difference() const override {
     return c_.in_parts([&](const float* product, std::uint64_t first, std::uint64_t count) {
       return reference_.compare(product, first, count);

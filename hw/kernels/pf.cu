@@ -130,6 +130,7 @@ class OnCuda : public FormedProblem<Form> {
     form().launch_original(session, before_.data(), walls_.data(), after_.data(), columns_, rows_);
   }
   void poison() override { after_.fill_bytes(kPoison); }
+  std::vector<OutputMemory> outputs() const override { return {memory_of(after_)}; }
   std::string difference() const override {
     return after_.in_parts([&](const std::int32_t* after, std::uint64_t first, std::uint64_t count) {
       return reference_.compare(after, first, count, sample_);

@@ -97,6 +97,10 @@ class OnCuda : public FormedProblem<Form> {
     form().launch_original(session, in_.data(), sums_.data(), in_.size(), per_thread_);
   }
   void poison() override { sums_.fill_bytes(kPoison); }
+  std::vector<OutputMemory> outputs() const override { return {memory_of(sums_)}; }
+  std::optional<std::vector<WrittenBytes>> written(BlockRange blocks) const override {
+    return pieces_written({{sums_.size(), sizeof(std::uint32_t)}}, 1, blocks);
+  }
   std::string difference() const override {
     return sums_.in_parts([&](const std::uint32_t* sums, std::uint64_t first, std::uint64_t count) {
       return reference_.compare(sums, first, count);

@@ -115,6 +115,7 @@ class OnCuda : public FormedProblem<Form> {
                            rows_, per_block_);
   }
   void poison() override { y_.fill_bytes(kPoison); }
+  std::vector<OutputMemory> outputs() const override { return {memory_of(y_)}; }
   std::string difference() const override {
     return y_.in_parts([&](const float* y, std::uint64_t first, std::uint64_t count) {
       return reference_.compare(y, first, count);

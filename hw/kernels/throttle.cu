@@ -60,6 +60,7 @@ class OnCuda : public FormedProblem<Form> {
     form().launch_original(session, stamps_.data(), inputs_, ns_);
   }
   void poison() override { stamps_.fill_bytes(kPoison); }
+  std::vector<OutputMemory> outputs() const override { return {memory_of(stamps_)}; }
   std::string difference() const override {
     return stamps_.in_parts([&](const std::uint32_t* stamps, std::uint64_t first, std::uint64_t count) {
       return compare(inputs_, stamps, first, count, sample_);

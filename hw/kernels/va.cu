@@ -75,6 +75,10 @@ class OnCuda : public FormedProblem<Form> {
     form().launch_original(session, a_.data(), b_.data(), c_.data(), c_.size(), per_thread_);
   }
   void poison() override { c_.fill_bytes(kPoison); }
+  std::vector<OutputMemory> outputs() const override { return {memory_of(c_)}; }
+  std::optional<std::vector<WrittenBytes>> written(BlockRange blocks) const override {
+    return pieces_written({{c_.size(), sizeof(float)}}, kThreads * std::int64_t{per_thread_}, blocks);
+  }
   std::string difference() const override {
     return c_.in_parts([&](const float* sums, std::uint64_t first, std::uint64_t count) {
       return reference_.compare(sums, first, count);

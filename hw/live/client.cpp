@@ -124,14 +124,31 @@ void LiveClient::checkpointed_by(CheckpointHelper& helper, bool returns) {
 
 void LiveClient::checkpoint_step() {
   const auto act = checkpointed_->next(memory());
-  if (act && !helper_->send({*act, process_, ++ticket_})) checkpointed_->lost();
+  if (!act) return;
+  CheckpointOrder order;
+  order.act = *act;
+  order.process = process_;
+  order.ticket = ++ticket_;
+  const bool move = *act == CheckpointOrder::Act::move;
+  if (move) order.from = moves_from_, order.to = moves_to_;
+  if (!helper_->send(order, move ? page_.file() : -1)) checkpointed_->lost();
+}
+
+bool LiveClient::move(const GpuUuid& from, const GpuUuid& to) {
+  if (!checkpointed_ || !checkpointed_->move()) return false;
+  moves_from_ = from;
+  moves_to_ = to;
+  latest_move_ = {-1, 0, 0};
+  return true;
 }
 
 void LiveClient::checkpointed(const CheckpointAnswer& answer) {
   if (answer.order.ticket != ticket_) return;
   const bool save = answer.order.act == CheckpointOrder::Act::save;
   MemoryStanding& page = page_->memory;
-  if (answer.error == 0 && answer.order.act != CheckpointOrder::Act::look) {
+  if (answer.order.act == CheckpointOrder::Act::move)
+    latest_move_ = {answer.error, answer.ns, answer.save_ns};
+  else if (answer.error == 0 && answer.order.act != CheckpointOrder::Act::look) {
     (save ? page.saves : page.restores).fetch_add(1);
     (save ? page.saved : page.restored).fetch_add(page.movable.load());
     (save ? page.save_ns : page.restore_ns).store(answer.ns);

@@ -54,6 +54,16 @@ class LiveClient : public Port, public KeptClient {
   void checkpointed_by(CheckpointHelper& helper, bool returns);
   void checkpoint_step();  // asks what is to be asked now
   void checkpointed(const CheckpointAnswer& answer);
+  // To another GPU, by the helper. False: not now. Over when moves() is false, and page().is_on() says where
+  // it is then.
+  bool move(const GpuUuid& from, const GpuUuid& to);
+  bool moves() const { return checkpointed_ && checkpointed_->moves(); }
+  struct Moved {
+    std::int32_t error = 0;  // the driver's
+    std::int64_t ns = 0, save_ns = 0;
+  };
+  const Moved& latest_move() const { return latest_move_; }
+  void is_on(const GpuUuid& uuid) { page_->is_on(uuid); }
   void helper_lost(CheckpointHelper& other) {
     helper_ = &other;
     checkpointed_->lost();
@@ -133,6 +143,7 @@ class LiveClient : public Port, public KeptClient {
   uid_t user = 0;
   std::int32_t highest_priority = 0;  // that its user may give
   std::string group;                  // empty: a client of its own
+  std::size_t gpu = 0;                // its place among the daemon's
 
  private:
   std::optional<SlicedStanding> slices() const;
@@ -147,6 +158,8 @@ class LiveClient : public Port, public KeptClient {
   std::optional<Checkpointed> checkpointed_;
   CheckpointHelper* helper_ = nullptr;
   std::uint64_t ticket_ = 0;
+  GpuUuid moves_from_ = kNoGpu, moves_to_ = kNoGpu;
+  Moved latest_move_;
   SharedPage<PermitPage> permit_{SharedPage<PermitPage>::Writer::daemon};
   SharedPage<ClientPage> page_;
 };

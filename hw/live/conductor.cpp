@@ -35,7 +35,7 @@ Conductor::Conductor(std::shared_ptr<Policy> policy, const GateSettings& setting
     : policy_(std::move(policy)),
       settings_(settings),
       journal_(journal),
-      grants_(kMostClients, 1, settings.channels, of),
+      grants_(kMostClients, settings.gpus, settings.channels, of),
       clients_(kMostClients) {
   for (std::uint32_t c = 0; c < kMostClients; ++c) clients_[c].id = ClientId{c};
   grants_.show(settings.memory);
@@ -61,6 +61,7 @@ std::optional<ClientId> Conductor::opens(Time now, Port& port, const Introductio
   place->slo = introduction.slo;
   place->alone = introduction.alone;
   place->attributes = introduction.attributes;
+  place->gpu = introduction.gpu;
   grants_.opens(id, introduction.program);
   journal_.note(now_, Step::opened, id, introduction.priority);
   tell(Opens{id, std::max<std::int64_t>(1, port.look().channels), introduction.weight});
@@ -191,7 +192,8 @@ void Conductor::close(ClientId client) {
   c.port->permit(c.allowed = c.returned ? kReturned : 0);
   // A core that sleeps takes longer to wake than most drains.
   for (const Client& other : clients_)
-    if (other.port != nullptr && other.allowed == 0 && !other.closing && other.seen.waiting)
+    if (other.port != nullptr && other.gpu == c.gpu && other.allowed == 0 && !other.closing &&
+        other.seen.waiting)
       other.port->rouse();
 }
 

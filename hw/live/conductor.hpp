@@ -1,6 +1,6 @@
 // Plays a policy over live clients by opening and closing their gates. Access policies decide who may submit.
-// Ownership policies grant the device to whole jobs: the owner's gate is open, the others' are closed. No
-// side effects except through ports; time is passed to each call.
+// Ownership policies grant a GPU to whole jobs: the owner's gate is open, the others' are closed; on several
+// GPUs each client is on one. No side effects except through ports; time is passed to each call.
 #pragma once
 
 #include <memory>
@@ -82,6 +82,7 @@ struct GateSettings {
   std::optional<std::int64_t> channels = {};  // limit for all clients together
   bool overlap = false;          // the next owner starts when the gate is closed, not when all work is over
   MemoryDesk* memory = nullptr;  // none: clients' memory stays where it is
+  std::uint32_t gpus = 1;        // more only for ownership policies
   TakeForms forms = TakeForms::none;  // which launches can leave before their end
 };
 
@@ -117,6 +118,7 @@ struct Introduction {
   std::optional<Duration> slo = {};    // latency objective of its jobs
   std::optional<Duration> alone = {};  // device time of its jobs; none: learnt
   const Attributes* attributes = nullptr;
+  DeviceId gpu = {};  // the one that it is on
 };
 
 class Conductor : protected RefusingOrders {
@@ -155,6 +157,7 @@ class Conductor : protected RefusingOrders {
     double weight = 1;
     std::optional<Duration> slo, alone;
     const Attributes* attributes = nullptr;
+    DeviceId gpu;
     std::uint32_t allowed = 0;
     // While closing, until drained.
     bool closing = false, shut = false, returned = false, looked = false;

@@ -61,6 +61,8 @@ const char* text(Step step) {
   return "";
 }
 
+}  // namespace
+
 // A daemon that is there holds the lock; a socket without one is left over.
 Descriptor lock_of(const std::string& socket) {
   Descriptor lock(open((socket + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -68,6 +70,8 @@ Descriptor lock_of(const std::string& socket) {
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) throw RunError("a daemon listens at " + socket + " already");
   return lock;
 }
+
+namespace {
 
 Descriptor listen_at(const std::string& path, const std::string& group) {
   sockaddr_un address{};
@@ -96,11 +100,16 @@ Descriptor listen_at(const std::string& path, const std::string& group) {
 
 Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
                Watcher* watcher)
-    : settings_(settings), keeper_(settings.memory, this), watcher_(watcher), policy_name_(name) {
-  conduct(Conductor::make(name, std::move(policy), with_memory(settings.gate), *this), settings.gate);
+    : settings_(settings), watcher_(watcher), policy_name_(name) {
+  MemorySettings memory = settings.memory;
+  memory.host /= settings.gpus.size();
+  for (std::size_t g = 0; g < settings.gpus.size(); ++g)
+    gpus_.push_back(std::make_unique<Gpu>(*this, g, settings.gpus[g], memory));
+  conduct(conductors(name, std::move(policy), settings.gate), settings.gate);
   using std::filesystem::path;
   if (path(settings_.socket).parent_path() == path(default_socket()).parent_path()) own_folder();
   lock_ = lock_of(settings_.socket);
+  for (const std::string& name_of_it : settings_.also) further_locks_.push_back(lock_of(name_of_it));
   if (settings_.memory.whole) restoring_ = lock_for_restoring(settings_.socket, true);
   // Each client takes five descriptors.
   if (rlimit files{}; getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
@@ -108,6 +117,7 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
     setrlimit(RLIMIT_NOFILE, &files);
   }
   listener_ = listen_at(settings_.socket, settings_.group);
+  link_sockets();
   events_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
   bell_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!events_ || !bell_) fail("the daemon's events");
@@ -120,23 +130,11 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
     preparation_.emplace(settings_.wanted, [this](const std::string& line) { say(line); });
 }
 
-// Where nobody ever has to leave, nothing does.
-void Daemon::conduct(std::unique_ptr<Conductor> conductor, const GateSettings& gate) {
-  conductor_ = std::move(conductor);
-  forms_ = conductor_->closes_gates() ? gate.forms : TakeForms::none;
-  slices_ = conductor_->slices();
-  drain_limit_ = gate.drain_limit;
-}
-
-GateSettings Daemon::with_memory(GateSettings gate) {
-  gate.memory = settings_.memory.managed ? &keeper_ : nullptr;
-  return gate;
-}
-
 // A client whose state is not all on the device stays closed, and sees to it when this daemon is gone.
 Daemon::~Daemon() {
   for (auto& [socket, client] : clients_) client->permit(kUnlimited);
   if (lock_) unlink(settings_.socket.c_str());
+  for (std::size_t n = 0; n < further_locks_.size(); ++n) unlink(settings_.also[n].c_str());
 }
 
 Time Daemon::now() const { return {monotonic_ns() - origin_}; }
@@ -148,16 +146,17 @@ void Daemon::watch(int fd) {
   if (epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) != 0) fail("the daemon's events");
 }
 
-void Daemon::note(Time now, Step step, ClientId client, std::int64_t value) {
+void Daemon::note(std::size_t place, Time now, Step step, ClientId client, std::int64_t value) {
   if (watcher_ != nullptr) watcher_->step(now, step, client);
   if (settings_.log == nullptr) return;
+  const Named& named = names_[{conductors_.size() == 1 ? 0 : place, std::uint32_t{client.index}}];
   const auto line = [&](Time at, const char* what, std::int64_t of) {
-    fmt::print(settings_.log, "{},{},{},{},{}\n", at.ns, what, std::uint32_t{client.index},
-               names_[client.index], of);
+    log(at, what, fmt::format("{},{}", std::uint32_t{client.index}, named.name), of, named.gpu);
   };
   // What the client noted itself of its kernels, since the same order.
-  const auto found = std::find_if(clients_.begin(), clients_.end(),
-                                  [&](const auto& one) { return one.second->id == client; });
+  const auto found = std::find_if(clients_.begin(), clients_.end(), [&](const auto& one) {
+    return one.second->id == client && (conductors_.size() == 1 || one.second->gpu == place);
+  });
   if (step == Step::drained && found != clients_.end())
     if (const auto departure = found->second->new_departure()) {
       const std::int64_t ordered = now.ns - value;
@@ -168,27 +167,34 @@ void Daemon::note(Time now, Step step, ClientId client, std::int64_t value) {
 }
 
 void Daemon::moved(const KeptClient& kept, const char* step, std::int64_t value) {
-  if (settings_.log == nullptr) return;
   const auto& client = static_cast<const LiveClient&>(kept);
-  fmt::print(settings_.log, "{},{},{},{},{}\n", now().ns, step, std::uint32_t{client.id.index}, client.name(),
-             value);
+  log(now(), step, fmt::format("{},{}", std::uint32_t{client.id.index}, client.name()), value, client.gpu);
+}
+
+// `client`: its number and name. On several GPUs a line ends with the GPU's number.
+void Daemon::log(Time time, const std::string& step, const std::string& client, std::int64_t value,
+                 std::size_t gpu) {
+  if (settings_.log == nullptr) return;
+  const std::string end = several() ? fmt::format(",{}", gpus_[gpu]->facts.number) : "";
+  fmt::print(settings_.log, "{},{},{},{}{}\n", time.ns, step, client, value, end);
 }
 
 void Daemon::run(const std::atomic<bool>& stop) {
-  if (settings_.log != nullptr) fmt::print(settings_.log, "time_ns,step,client,name,value\n");
-  conductor_->begin(now());
+  if (settings_.log != nullptr)
+    fmt::print(settings_.log, "time_ns,step,client,name,value{}\n", several() ? ",gpu" : "");
+  for (const auto& conductor : conductors_) conductor->begin(now());
   while (!stop) turn(kLongestWait);
 }
 
 void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate) {
-  auto conductor = Conductor::make(name, std::move(policy), with_memory(gate), *this);
+  auto fresh = conductors(name, std::move(policy), gate);
   policy_name_ = name;
   for (auto& [socket, client] : clients_) {
     client->permit(0);
     client->limit(std::nullopt);
   }
-  conduct(std::move(conductor), gate);
-  conductor_->begin(now());
+  conduct(std::move(fresh), gate);
+  for (const auto& conductor : conductors_) conductor->begin(now());
   groups_.clear();
   for (auto& [socket, client] : clients_) opens(*client);
 }
@@ -197,8 +203,13 @@ void Daemon::turn(Duration most) {
   const Time time = now();
   if (preparation_) preparation_->look(time);
   const Time moves = move_memory();
-  const Time next = std::min(conductor_->step(time), moves);
-  const bool poll = next <= time || conductor_->alert();
+  Time next = std::min(moves, look_at_gpus(time));
+  bool alert = false;
+  for (const auto& conductor : conductors_) {
+    next = std::min(next, conductor->step(time));
+    alert = alert || conductor->alert();
+  }
+  const bool poll = next <= time || alert;
   if (poll != polling_) {
     polling_ = poll;
     for (auto& [socket, client] : clients_) client->polled(poll);
@@ -208,7 +219,8 @@ void Daemon::turn(Duration most) {
 }
 
 Time Daemon::move_memory() {
-  const Time next = keeper_.step(Time{monotonic_ns()});
+  Time next = Time::max();
+  for (const auto& gpu : gpus_) next = std::min(next, gpu->keeper.step(Time{monotonic_ns()}));
   for (auto& [socket, client] : clients_)
     if (client->checkpoints() != nullptr) client->checkpoint_step();
   if (settings_.memory.slice) say_slice();
@@ -217,7 +229,8 @@ Time Daemon::move_memory() {
 
 // Equation 1 of Share-a-GPU: within a slice one state has to go and another to come.
 void Daemon::say_slice() {
-  const Duration least = keeper_.least_slice();
+  Duration least;
+  for (const auto& gpu : gpus_) least = std::max(least, gpu->keeper.least_slice());
   if (least <= *settings_.memory.slice || least.ns < 2 * said_slice_.ns) return;
   said_slice_ = least;
   say(fmt::format(
@@ -267,14 +280,16 @@ void Daemon::opens(LiveClient& client) {
   // The daemon hears of one kernel at a time, and those of a group would be several.
   client.take(slices_ && !client.group.empty() ? TakeForms::none : forms_, slices_, drain_limit_);
   std::optional<ClientId> id;
+  Conductor& conductor = conductor_of(client);
+  client.introduction.gpu = {conductors_.size() == 1 ? static_cast<std::uint32_t>(client.gpu) : 0};
   if (client.group.empty()) {
-    id = conductor_->opens(now(), client, client.introduction);
+    id = conductor.opens(now(), client, client.introduction);
   } else {  // as the first of them was introduced
     std::unique_ptr<ClientGroup>& group = groups_[{client.user, client.group}];
     if (group == nullptr) {
       group = std::make_unique<ClientGroup>();
       group->add(client);
-      group->id = conductor_->opens(now(), *group, client.introduction);
+      group->id = conductor.opens(now(), *group, client.introduction);
     } else {
       group->add(client);
     }
@@ -287,19 +302,20 @@ void Daemon::opens(LiveClient& client) {
     client.permit(kUnlimited);
   }
   client.id = id.value_or(kUnscheduled);
-  if (id) keeper_.names(client, *id);
-  names_[client.id.index] = client.name();
+  if (id) gpus_[client.gpu]->keeper.names(client, *id);
+  names_[{conductors_.size() == 1 ? 0 : client.gpu, std::uint32_t{client.id.index}}] = {client.name(),
+                                                                                        client.gpu};
 }
 
 void Daemon::closes(LiveClient& client) {
   if (const auto group = groups_.find({client.user, client.group}); group != groups_.end()) {
     group->second->remove(client);
     if (!group->second->empty()) return;
-    if (group->second->id) conductor_->exited(now(), *group->second->id);
+    if (group->second->id) conductor_of(client).exited(now(), *group->second->id);
     groups_.erase(group);
     return;
   }
-  if (client.id != kUnscheduled) conductor_->exited(now(), client.id);
+  if (client.id != kUnscheduled) conductor_of(client).exited(now(), client.id);
 }
 
 void Daemon::gone(int socket) {
@@ -315,7 +331,9 @@ void Daemon::gone(int socket) {
   const std::unique_ptr<LiveClient> client = std::move(found->second);
   clients_.erase(found);
   closes(*client);
-  keeper_.goes(*client);
+  forget_move(*client);
+  windows_.erase(client.get());
+  gpus_[client->gpu]->keeper.goes(*client);
   say_who_waits(*client);
   if (watcher_ != nullptr) watcher_->left(*client);
   report(*client);
@@ -341,9 +359,8 @@ void Daemon::say_who_waits(LiveClient& client) {
   say(fmt::format(
       "{} ({}): the kernel {} waits for later blocks of its grid, so it runs as it is from now on",
       client.name(), client.process(), *kernel));
-  if (settings_.log == nullptr) return;
-  fmt::print(settings_.log, "{},waits {},{},{},{}\n", now().ns, *kernel, std::uint32_t{client.id.index},
-             client.name(), client.kernels_that_wait());
+  log(now(), "waits " + *kernel, fmt::format("{},{}", std::uint32_t{client.id.index}, client.name()),
+      client.kernels_that_wait(), client.gpu);
 }
 
 void Daemon::report(const LiveClient& client) {
@@ -363,8 +380,9 @@ void Daemon::report(const LiveClient& client) {
   if (settings_.log == nullptr) return;
   for (std::size_t b = 0; b < kBuckets; ++b)
     if (const std::uint64_t count = page.woken[b].load(); count != 0)
-      fmt::print(settings_.log, "{},woken_within_{},{},{},{}\n", now().ns, 2ULL << b,
-                 std::uint32_t{client.id.index}, client.name(), count);
+      log(now(), fmt::format("woken_within_{}", 2ULL << b),
+          fmt::format("{},{}", std::uint32_t{client.id.index}, client.name()),
+          static_cast<std::int64_t>(count), client.gpu);
   std::fflush(settings_.log);
 }
 

@@ -1,4 +1,5 @@
-// `gangway serve`: accepts programs and clients on a Unix socket and plays a policy over them.
+// `gangway serve`: accepts programs and clients on a Unix socket and plays a policy over them, on one GPU or
+// on several (gpus/README.md).
 #pragma once
 
 #include <sys/epoll.h>
@@ -6,6 +7,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,11 +18,20 @@
 #include "hw/live/client.hpp"
 #include "hw/live/client_group.hpp"
 #include "hw/live/conductor.hpp"
+#include "hw/live/gpus/gpu_list.hpp"
+#include "hw/live/gpus/placement.hpp"
+#include "hw/live/gpus/use_window.hpp"
 
 namespace gangway::live {
 
 struct DaemonSettings {
-  std::string socket;  // its folder is created, with mode 0700, if missing
+  std::string socket;                  // its folder is created, with mode 0700, if missing
+  std::vector<std::string> also = {};  // names of it for each further GPU, made links to it
+  std::vector<GpuFacts> gpus = {{}};   // at least one; several: the driver's, with UUIDs
+  Place place = Place::least_loaded;   // on several GPUs
+  MoveRule moves = {};                 // where clients migrate, which needs `checkpoints`
+  // Makes another policy like the first one, for GPUs that cannot share it. None: those are refused.
+  std::function<std::shared_ptr<Policy>()> another = {};
   GateSettings gate;
   std::string group;        // its users may connect; empty: only root and the daemon's owner
   std::string wanted = {};  // folder of modules to prepare in the background; empty: nobody does
@@ -31,6 +42,9 @@ struct DaemonSettings {
   std::FILE* log = nullptr;                       // one line per step (README.md); null: no log
   std::FILE* out = stdout;                        // one line per client that leaves; null: none
 };
+
+// Held by a daemon that listens there. RunError if there is one already.
+Descriptor lock_of(const std::string& socket);
 
 inline constexpr ClientId kUnscheduled{kMostClients};  // a client beyond the limit
 
@@ -43,7 +57,7 @@ class Watcher {
   virtual void step(Time now, Step step, ClientId client) = 0;
 };
 
-class Daemon : private Journal, private MoveJournal {
+class Daemon : private MoveJournal {
  public:
   // Starts listening. InputError if the policy does not support live clients; RunError if the socket is
   // unavailable, for example because another daemon has it.
@@ -71,9 +85,32 @@ class Daemon : private Journal, private MoveJournal {
     std::string name, group;
     std::uint32_t clients = 0;  // so far
     uid_t user = 0;
+    std::size_t gpu = 0;
+  };
+  // One of the GPUs that are scheduled, by its place among them.
+  struct Gpu : Journal {
+    Gpu(Daemon& its, std::size_t at, const GpuFacts& about, const MemorySettings& memory)
+        : daemon(its), place(at), facts(about), keeper(memory, &its), window(its.settings_.moves.window) {}
+    void note(Time now, Step step, ClientId client, std::int64_t value) override {
+      daemon.note(place, now, step, client, value);
+    }
+    Daemon& daemon;
+    const std::size_t place;
+    const GpuFacts facts;
+    Keeper keeper;
+    UseWindow window;
+  };
+  // A client on its way to another GPU: it belongs to no policy meanwhile.
+  struct Move {
+    LiveClient* client = nullptr;
+    std::size_t to = 0;
+    Time began;
+    std::uint64_t bytes = 0;
+    bool asked = false;   // the helper has the order
+    bool looked = false;  // the client was asked to look at its streams
   };
 
-  void note(Time now, Step step, ClientId client, std::int64_t value) override;
+  void note(std::size_t place, Time now, Step step, ClientId client, std::int64_t value);
   void moved(const KeptClient& client, const char* step, std::int64_t value) override;
   void wait(Time now, Time until);
   void serve_socket(int socket);
@@ -95,22 +132,49 @@ class Daemon : private Journal, private MoveJournal {
   void watch(int fd);
   void opens(LiveClient& client);
   void closes(LiveClient& client);
-  GateSettings with_memory(GateSettings gate);
-  void conduct(std::unique_ptr<Conductor> conductor, const GateSettings& gate);
+  void log(Time time, const std::string& step, const std::string& client, std::int64_t value,
+           std::size_t gpu);
   Time move_memory();  // when to look again
+
+  // daemon_gpus.cpp
+  std::vector<std::unique_ptr<Conductor>> conductors(const std::string& name, std::shared_ptr<Policy> policy,
+                                                     GateSettings gate);
+  void conduct(std::vector<std::unique_ptr<Conductor>> conductors, const GateSettings& gate);
+  Conductor& conductor_of(const LiveClient& client) {
+    return *conductors_[conductors_.size() == 1 ? 0 : client.gpu];
+  }
+  bool several() const { return gpus_.size() > 1; }
+  void link_sockets();
+  std::optional<std::size_t> placed(const Hello& hello, uid_t user, std::string& why_not);
+  std::optional<std::size_t> gpu_of(const LiveClient& client, const Hello& hello, const Program* program);
+  std::size_t with_uuid(const std::string& text) const;  // gpus_.size(): none
+  std::vector<GpuLoad> loads() const;
+  std::uint64_t resident_on(std::size_t gpu) const;
+  Time look_at_gpus(Time time);  // when to look again
+  void find_moved();
+  void is_now_on(LiveClient& client, std::size_t gpu);
+
+  // daemon_moves.cpp
+  void consider_moves(Time time);
+  void begin_move(LiveClient& client, std::size_t to, Time time);
+  void go_on_moving(Time time);
+  void end_move(const std::string& why_not);
+  void forget_move(const LiveClient& client);
+  std::vector<std::uint64_t> rooms() const;
   void say_slice();
   void say_who_waits(LiveClient& client);
   void hear_of_checkpoints();
   void start_checkpoints_again();
 
   DaemonSettings settings_;
-  Keeper keeper_;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
   Duration said_slice_;
   Watcher* watcher_;
   std::string policy_name_;
-  std::unique_ptr<Conductor> conductor_;
+  std::vector<std::unique_ptr<Conductor>> conductors_;  // one for all GPUs, or one for each
   std::optional<BackgroundPreparation> preparation_;
   Descriptor lock_, restoring_, listener_, events_, bell_;
+  std::vector<Descriptor> further_locks_;
   struct Stranger {
     Descriptor socket;
     std::uint64_t number = 0;  // of connections so far
@@ -122,7 +186,17 @@ class Daemon : private Journal, private MoveJournal {
   std::map<int, std::unique_ptr<LiveClient>> clients_;  // by socket
   using GroupName = std::pair<uid_t, std::string>;
   std::map<GroupName, std::unique_ptr<ClientGroup>> groups_;
-  std::map<std::uint32_t, std::string> names_;    // by client, for the log
+  struct Named {
+    std::string name;
+    std::size_t gpu = 0;
+  };
+  std::map<std::pair<std::size_t, std::uint32_t>, Named> names_;  // by conductor and client, for the log
+  std::map<const LiveClient*, UseWindow> windows_;                // on several GPUs
+  Time sampled_, considered_;
+  std::optional<Move> move_;
+  MovePace pace_;
+  std::uint64_t moves_ = 0, failed_moves_ = 0;
+  std::size_t in_turn_ = 0;                       // programs placed so far
   std::map<std::string, std::uint32_t> numbers_;  // by name
   std::uint64_t programs_so_far_ = 0;
   bool polling_ = false;

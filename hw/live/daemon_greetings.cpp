@@ -107,6 +107,9 @@ std::string Daemon::why_not(const Hello& hello, uid_t user) const {
 void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   if (const std::string why = why_not(hello, user); !why.empty()) return refuse(socket, why);
   if (programs_.size() >= kMostPrograms) return refuse(socket, "too many programs");
+  std::string no_gpu;
+  const auto gpu = placed(hello, user, no_gpu);
+  if (!gpu) return refuse(socket, no_gpu);
   Welcome welcome;
   welcome.version = kVersion;
   welcome.accepted = 1;
@@ -114,12 +117,14 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.forms = ready_for_forms_ || forms_ != TakeForms::none ? 1 : 0;
   welcome.notes = settings_.wanted.empty() ? 0 : 1;
   welcome.daemon = origin_;
-  welcome.memory = settings_.memory.whole     ? MemoryMoves::whole
+  if (several()) std::strncpy(welcome.gpu, text_of(gpus_[*gpu]->facts.uuid).c_str(), sizeof welcome.gpu - 1);
+  const bool counted = settings_.memory.whole || settings_.place == Place::migrate;
+  welcome.memory = counted                    ? MemoryMoves::whole
                    : settings_.memory.managed ? MemoryMoves::managed
                                               : MemoryMoves::none;
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
   programs_[welcome.program] = {
-      std::move(strangers_[socket].socket), introduction_of(hello), hello.name, hello.group, 0, user};
+      std::move(strangers_[socket].socket), introduction_of(hello), hello.name, hello.group, 0, user, *gpu};
   strangers_.erase(socket);
   program_of_[socket] = welcome.program;
 }
@@ -142,6 +147,10 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   } catch (const RunError& error) {  // no memory to share, no descriptors left, no page
     return refuse(socket, error.what());
   }
+  const auto gpu = gpu_of(*client, hello, started ? &program->second : nullptr);
+  if (!gpu) return refuse(socket, "its GPU is none of this daemon's");
+  client->gpu = *gpu;
+  client->is_on(gpus_[*gpu]->facts.uuid);
   client->connect(std::move(strangers_[socket].socket));
   strangers_.erase(socket);
   client->polled(polling_);
@@ -156,13 +165,14 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   client->introduction.program = number_of(client->name());
   ++clients_so_far_;
   if (settings_.checkpoints) client->checkpointed_by(*settings_.checkpoints, returns);
-  keeper_.comes(*client);
-  client->kept_by(keeper_);
+  gpus_[*gpu]->keeper.comes(*client);
+  client->kept_by(gpus_[*gpu]->keeper);
+  if (several()) windows_.emplace(client.get(), UseWindow(settings_.moves.window));
   if (watcher_ != nullptr) watcher_->came(*client);
   opens(*client);
   if (started) ++program->second.clients;
   LiveClient& welcomed = *(clients_[socket] = std::move(client));
-  conductor_->step(now());  // what it may do is known before it hears of it
+  conductor_of(welcomed).step(now());  // what it may do is known before it hears of it
   if (!welcomed.welcome(origin_, settings_.held)) gone(socket);
 }
 
@@ -170,11 +180,18 @@ void Daemon::tell_status(int socket) {
   std::vector<ClientFacts> facts;
   for (const auto& [fd, client] : clients_) {
     const bool scheduled = client->id != kUnscheduled;
-    facts.push_back({client.get(), scheduled, scheduled ? conductor_->state(client->id) : Conductor::State{},
-                     keeper_.facts(*client)});
+    const Gpu& gpu = *gpus_[client->gpu];
+    const auto window = windows_.find(client.get());
+    facts.push_back({client.get(), scheduled,
+                     scheduled ? conductor_of(*client).state(client->id) : Conductor::State{},
+                     gpu.keeper.facts(*client), gpu.facts.number, move_ && move_->client == client.get(),
+                     window != windows_.end() ? std::optional(window->second.demand()) : std::nullopt});
   }
-  const Descriptor file =
-      status_file(status_text({policy_name_, now() - Time{}, clients_so_far_, polling_, &keeper_}, facts));
+  DaemonFacts daemon{policy_name_, now() - Time{}, clients_so_far_, polling_, {}, {}, moves_, failed_moves_};
+  if (several()) daemon.place = text_of(settings_.place);
+  const std::vector<GpuLoad> all = loads();
+  for (const auto& gpu : gpus_) daemon.gpus.push_back({&gpu->facts, &gpu->keeper, all[gpu->place]});
+  const Descriptor file = status_file(status_text(daemon, facts));
   if (!file) return refuse(socket, "there is no memory for it");
   Welcome welcome;
   welcome.version = kVersion;

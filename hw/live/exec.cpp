@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
+constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
 constexpr const char* kLookalike = "libgangway-lookalike.so";
 constexpr const char* kRealDriver = "libgangway-real-cuda.so.1";  // hw/intercept/driver.cpp
 
@@ -63,9 +64,14 @@ void put_first(const char* variable, const std::string& path) {
   setenv(variable, before != nullptr && *before != '\0' ? (path + ":" + before).c_str() : path.c_str(), 1);
 }
 
+// As the daemon says, whatever CUDA_VISIBLE_DEVICES was.
+void show_given(const char* uuid) {
+  setenv(kVisible, uuid, 1);
+  setenv("GANGWAY_GPU", uuid, 1);
+}
+
 // Of the devices that CUDA_VISIBLE_DEVICES lists, or of all.
 void show_only(unsigned gpu) {
-  constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
   const char* listed = std::getenv(kVisible);
   std::string device = std::to_string(gpu);
   if (listed != nullptr) {
@@ -111,6 +117,7 @@ int execute(const ExecSettings& settings) {
   hello.priority = settings.priority;
   hello.weight = settings.weight;
   hello.slo_ns = settings.slo.ns;
+  if (settings.gpu) hello.gpu = static_cast<std::int32_t>(*settings.gpu);
   const std::string name = settings.name.empty() ? fs::path(program).filename().string() : settings.name;
   std::strncpy(hello.name, name.c_str(), sizeof hello.name - 1);
   std::strncpy(hello.group, settings.group.c_str(), sizeof hello.group - 1);
@@ -123,7 +130,12 @@ int execute(const ExecSettings& settings) {
 
   const std::string folder = library_folder();
   put_first("LD_LIBRARY_PATH", folder);
-  if (settings.gpu) show_only(*settings.gpu);
+  unsetenv("GANGWAY_GPU");
+  welcome.gpu[sizeof welcome.gpu - 1] = '\0';
+  if (welcome.gpu[0] != '\0')
+    show_given(welcome.gpu);
+  else if (settings.gpu)
+    show_only(*settings.gpu);
   setenv("GANGWAY_JOBS", settings.jobs.c_str(), 1);
   if (settings.jobs.starts_with("nvtx:")) {
     const std::string ours = folder + "/libcuda.so.1";

@@ -12,9 +12,11 @@ namespace gangway::live {
 
 struct ExecSettings {
   std::string socket;
-  std::optional<unsigned> gpu;  // the only GPU that the program sees, counted among those it would see
-  std::string name;             // empty: the program's name
-  std::string group;            // programs of one group are one client; empty: each its own
+  // The only GPU that the program sees: of a daemon of several, by its number there; else counted among those
+  // that the program would see. None: a daemon of several chooses; else it sees all.
+  std::optional<unsigned> gpu;
+  std::string name;   // empty: the program's name
+  std::string group;  // programs of one group are one client; empty: each its own
   std::int32_t priority = 0;
   double weight = 1;           // share of the device
   Duration slo = {};           // latency objective of its jobs; 0: none

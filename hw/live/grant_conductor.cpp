@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "hw/live/families.hpp"
 
 namespace gangway::live {
@@ -6,11 +8,11 @@ namespace {
 class GrantConductor : public Conductor {
  public:
   GrantConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
-      : Conductor(std::move(policy), settings, journal), jobs_(kMostClients) {}
+      : Conductor(std::move(policy), settings, journal), jobs_(kMostClients), gpus_(settings.gpus) {
+    for (std::uint32_t g = 0; g < settings.gpus; ++g) gpus_[g].id = {g};
+  }
 
  private:
-  static constexpr DeviceId kGpu{0};
-
   // What the policy knows of a client's job.
   struct Told {
     bool told = false;      // Arrived, and not over yet
@@ -26,6 +28,12 @@ class GrantConductor : public Conductor {
     Time moved;  // when it last submitted something, or nobody waited
     std::uint64_t submissions = 0;
   };
+  struct Gpu {
+    DeviceId id;
+    std::optional<Owner> owner;
+    // Whose gate is still open though its job is over: the next is often its own.
+    std::optional<ClientId> parked;
+  };
 
   void came(ClientId client) override {
     jobs_[client.index] = {};
@@ -33,8 +41,9 @@ class GrantConductor : public Conductor {
   }
 
   void went(ClientId client) override {
-    if (parked_ == client) parked_.reset();
-    if (owner_ && owner_client() == client) leave(Why::killed, true);
+    Gpu& gpu = gpu_of(client);
+    if (gpu.parked == client) gpu.parked.reset();
+    if (owns(client)) leave(gpu, Why::killed, true);
     jobs_[client.index].told = false;
     limit_again();
   }
@@ -42,10 +51,13 @@ class GrantConductor : public Conductor {
   void reprioritised() override { limit_again(); }
 
   void gather() override {
-    if (parked_ && of(*parked_).closing && closed(*parked_, !settings_.overlap)) parked_.reset();
-    if (owner_) look_at_owner();
+    for (Gpu& gpu : gpus_) {
+      if (gpu.parked && of(*gpu.parked).closing && closed(*gpu.parked, !settings_.overlap))
+        gpu.parked.reset();
+      if (gpu.owner) look_at_owner(gpu);
+    }
     for (Client& client : clients_)
-      if (client.port != nullptr && !(owner_ && owner_client() == client.id)) look_at_job(client);
+      if (client.port != nullptr && !owns(client.id)) look_at_job(client);
   }
 
   // Of a client that does not own the device.
@@ -77,99 +89,111 @@ class GrantConductor : public Conductor {
     facts.weight = client.weight;
     facts.work.alone = client.alone;
     facts.attributes = client.attributes;
+    if (settings_.gpus > 1) facts.gpus = GpuSet{client.gpu};
     if (client.slo) facts.deadline = now() - client.seen.since_arrival + *client.slo;
     grants_.arrived(facts, now());
     tell(Arrived{facts.id});
   }
 
-  void look_at_owner() {
-    const ClientId id = owner_client();
+  void look_at_owner(Gpu& gpu) {
+    const ClientId id = owner_client(gpu);
     Client& client = of(id);
-    if (owner_->phase == Owner::opening) {
-      if (!parked_ || parked_ == id) give_permit();
+    if (gpu.owner->phase == Owner::opening) {
+      if (!gpu.parked || gpu.parked == id) give_permit(gpu);
       return;
     }
-    if (owner_->phase == Owner::evicting) {
-      if (closed(id, !settings_.overlap)) leave(Why::evicted, job_over(client));
+    if (gpu.owner->phase == Owner::evicting) {
+      if (closed(id, !settings_.overlap)) leave(gpu, Why::evicted, job_over(client));
       return;
     }
-    if (!client.seen.drained() || client.seen.waiting) owner_->busy = now();
-    if (client.seen.submissions != owner_->submissions || !others_wait()) {
-      owner_->submissions = client.seen.submissions;
-      owner_->moved = now();
-    } else if (now() - owner_->moved > settings_.drain_limit) {
-      owner_->moved = now();
-      if (given_up(id)) return leave(Why::idle, job_over(client));
+    Owner& owner = *gpu.owner;
+    if (!client.seen.drained() || client.seen.waiting) owner.busy = now();
+    if (client.seen.submissions != owner.submissions || !others_wait(gpu)) {
+      owner.submissions = client.seen.submissions;
+      owner.moved = now();
+    } else if (now() - owner.moved > settings_.drain_limit) {
+      owner.moved = now();
+      if (given_up(id)) return leave(gpu, Why::idle, job_over(client));
     }
-    if (job_over(client) || lingers()) {
-      parked_ = id;
-      leave(job_over(client) ? Why::completed : Why::idle, job_over(client));
-    } else if (others_wait() && now() - owner_->asked > settings_.linger) {
-      owner_->asked = now();
+    if (job_over(client) || lingers(gpu)) {
+      gpu.parked = id;
+      leave(gpu, job_over(client) ? Why::completed : Why::idle, job_over(client));
+    } else if (others_wait(gpu) && now() - owner.asked > settings_.linger) {
+      owner.asked = now();
       client.port->ask();
     }
   }
 
-  ClientId owner_client() { return grants_.on(kGpu)->job.client; }
+  Gpu& gpu_of(ClientId client) { return gpus_[of(client).gpu.index]; }
+  ClientId owner_client(const Gpu& gpu) { return grants_.on(gpu.id)->job.client; }
+  bool owns(ClientId client) {
+    const Gpu& gpu = gpu_of(client);
+    return gpu.owner && owner_client(gpu) == client;
+  }
   bool job_over(const Client& client) const {
     return client.port == nullptr || client.seen.job != jobs_[client.id.index].job;
   }
-  bool lingers() { return others_wait() && now() - owner_->busy > settings_.linger; }
+  bool lingers(const Gpu& gpu) { return others_wait(gpu) && now() - gpu.owner->busy > settings_.linger; }
 
-  bool others_wait() {
+  // For the GPU that somebody owns.
+  bool others_wait(const Gpu& gpu) {
     for (const Client& client : clients_)
-      if (client.port != nullptr && client.id != owner_client() &&
+      if (client.port != nullptr && client.gpu == gpu.id && client.id != owner_client(gpu) &&
           grants_.waits(grants_.job_of(client.id).id))
         return true;
     return false;
   }
 
-  void leave(Why why, bool over) {
-    Grant& grant = *grants_.on(kGpu);
-    if (owner_->phase != Owner::opening)
-      grant.served = (why == Why::idle ? owner_->busy : now()) - owner_->began;
+  void leave(Gpu& gpu, Why why, bool over) {
+    Grant& grant = *grants_.on(gpu.id);
+    if (gpu.owner->phase != Owner::opening)
+      grant.served = (why == Why::idle ? gpu.owner->busy : now()) - gpu.owner->began;
     if (over) jobs_[grant.job.client.index].told = false;
-    tell(grants_.end(kGpu, why, over, why == Why::evicted && !over));
-    owner_.reset();
+    tell(grants_.end(gpu.id, why, over, why == Why::evicted && !over));
+    gpu.owner.reset();
   }
 
-  LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override {
+  LaunchId launch(JobId job, DeviceId on, std::optional<BlockRange> range) override {
     if (range) impossible("a launch of block-tasks under grants of whole jobs");
-    if (const std::string why = grants_.refusal(job, gpu); !why.empty()) impossible(why);
-    const LaunchId id = grants_.give({++launches_}, job, gpu).id;
-    owner_ = Owner{Owner::opening, now(), now(), now(), now(), 0};
+    if (const std::string why = grants_.refusal(job, on); !why.empty()) impossible(why);
+    const LaunchId id = grants_.give({++launches_}, job, on).id;
+    Gpu& gpu = gpus_[on.index];
+    gpu.owner = Owner{Owner::opening, now(), now(), now(), now(), 0};
     Client& client = of(job.client);
     if ((client.seen.job & 1) == 0) {
-      leave(Why::completed, true);  // it was over before its turn
+      leave(gpu, Why::completed, true);  // it was over before its turn
       return id;
     }
     jobs_[job.client.index].job = client.seen.job;
-    if (parked_ && parked_ != job.client) {
-      close(*parked_);
-      if (closed(*parked_, !settings_.overlap)) parked_.reset();
+    if (gpu.parked && gpu.parked != job.client) {
+      close(*gpu.parked);
+      if (closed(*gpu.parked, !settings_.overlap)) gpu.parked.reset();
     }
-    if (!parked_ || parked_ == job.client) give_permit();
+    if (!gpu.parked || gpu.parked == job.client) give_permit(gpu);
     return id;
   }
 
-  void give_permit() {
-    parked_.reset();
-    owner_->phase = Owner::running;
-    owner_->began = owner_->busy = owner_->asked = owner_->moved = now();
-    const Grant& grant = *grants_.on(kGpu);
+  void give_permit(Gpu& gpu) {
+    gpu.parked.reset();
+    Owner& owner = *gpu.owner;
+    owner.phase = Owner::running;
+    owner.began = owner.busy = owner.asked = owner.moved = now();
+    const Grant& grant = *grants_.on(gpu.id);
     permit(grant.job.client, most_of(grant.job.client));
     tell(Started{grant.id, grant.job});
   }
 
   void evict(LaunchId launch) override {
     const Grant* grant = grants_.find(launch);
-    if (grant == nullptr || owner_->phase == Owner::evicting) return;
-    if (owner_->phase == Owner::opening) return leave(Why::evicted, false);
+    if (grant == nullptr) return;
+    Gpu& gpu = gpus_[grant->gpu.index];
+    if (gpu.owner->phase == Owner::evicting) return;
+    if (gpu.owner->phase == Owner::opening) return leave(gpu, Why::evicted, false);
     const ClientId client = grant->job.client;
     journal_.note(now(), Step::evicted, client, 0);
-    owner_->phase = Owner::evicting;
+    gpu.owner->phase = Owner::evicting;
     close(client);
-    if (closed(client, !settings_.overlap)) leave(Why::evicted, job_over(of(client)));
+    if (closed(client, !settings_.overlap)) leave(gpu, Why::evicted, job_over(of(client)));
   }
 
   void restore(JobId job, DeviceId gpu, BlockRange blocks) override {
@@ -180,16 +204,18 @@ class GrantConductor : public Conductor {
     if (settings_.memory == nullptr) return RefusingOrders::save(job, gpu);
     if (!is_there(job.client)) return;
     settings_.memory->save(job.client);  // once nothing of it is on the device
-    if (parked_ != job.client) return;
-    close(*parked_);
-    if (closed(*parked_, true)) parked_.reset();
+    std::optional<ClientId>& parked = gpus_[gpu.index].parked;
+    if (parked != job.client) return;
+    close(*parked);
+    if (closed(*parked, true)) parked.reset();
   }
 
   // `in_flight` is the price of being displaced soon, so only who can be displaced pays it.
   std::uint32_t most_of(ClientId client) const {
     if (settings_.in_flight == 0) return kUnlimited;
+    const Client& own = clients_[client.index];
     for (const Client& other : clients_)
-      if (other.port != nullptr && other.priority > clients_[client.index].priority)
+      if (other.port != nullptr && other.gpu == own.gpu && other.priority > own.priority)
         return settings_.in_flight;
     return kUnlimited;
   }
@@ -199,22 +225,27 @@ class GrantConductor : public Conductor {
         permit(clients_[c].id, most_of(clients_[c].id));
   }
 
-  // While somebody waits for the owner, only looking tells when its job is over.
-  bool impatient() override { return owner_ && (owner_->phase != Owner::running || others_wait()); }
+  // While somebody waits for an owner, only looking tells when its job is over.
+  bool impatient() override {
+    return std::any_of(gpus_.begin(), gpus_.end(), [this](const Gpu& gpu) {
+      return gpu.owner && (gpu.owner->phase != Owner::running || others_wait(gpu));
+    });
+  }
 
   bool alert() const override {
-    std::size_t there = 0, working = 0;
-    for (const Client& client : clients_) {
-      there += client.port != nullptr ? 1 : 0;
-      working += client.port != nullptr && (client.seen.job & 1) != 0 ? 1 : 0;
-    }
-    return there > 1 && working > 0;
+    return std::any_of(gpus_.begin(), gpus_.end(), [this](const Gpu& gpu) {
+      std::size_t there = 0, working = 0;
+      for (const Client& client : clients_) {
+        if (client.port == nullptr || client.gpu != gpu.id) continue;
+        ++there;
+        working += (client.seen.job & 1) != 0 ? 1 : 0;
+      }
+      return there > 1 && working > 0;
+    });
   }
 
   std::vector<Told> jobs_;
-  std::optional<Owner> owner_;
-  // Whose gate is still open though its job is over: the next is often its own.
-  std::optional<ClientId> parked_;
+  std::vector<Gpu> gpus_;
   std::uint64_t launches_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "hw/live/alone_times.hpp"
 #include "hw/live/live_session.hpp"
 #include "hw/live/monotonic.hpp"
+#include "models/placing.hpp"
 #include "models/run/client_run.hpp"
 
 namespace gangway::live {
@@ -80,18 +81,20 @@ void LiveSession::warm_up(const Workload& workload, const std::atomic<bool>& sto
       while (member.client != nullptr && !stop) turn();
     }
   std::deque<const Client*> cold;
-  for (const Client& client : workload.clients) {
+  for (std::uint32_t c = 0; c < workload.clients.size(); ++c) {
+    const Client& client = workload.clients[c];
     Member& member = members_[client.name];
+    const std::optional<unsigned> gpu = gpu_for(client, c);
     LivePrograms::End end;
     if (programs_->ended(client.name, end) && !end.well && !std::exchange(member.killed, false))
       fail(client.name, end, "between two runs");
     if (programs_->runs(client.name) && member.client != nullptr &&
-        programs_->command(client.name) == *client.command)
+        programs_->command(client.name) == *client.command && member.gpu == gpu)
       continue;
     programs_->end(client.name);
     while (member.client != nullptr && !stop) turn();  // until the daemon has seen it
     member.warming = true;
-    programs_->start(client.name, *client.command);
+    programs_->start(client.name, *client.command, member.gpu = gpu);
     cold.push_back(&client);
   }
   if (cold.empty()) return;
@@ -120,6 +123,11 @@ void LiveSession::warm_up(const Workload& workload, const std::atomic<bool>& sto
   }
   for (const Client* client : cold) members_.at(client->name).warming = false;
   settle(workload, kFirstJob);
+}
+
+std::optional<unsigned> LiveSession::gpu_for(const Client& client, std::uint32_t number) const {
+  if (gpus_.size() == 1 || placing_ != Placing::fixed) return std::nullopt;
+  return gpus_[placed_in_turn(client.gpus, number, static_cast<std::uint32_t>(gpus_.size())).index].number;
 }
 
 // Until every program waits between two jobs; those that do not come there are ended.

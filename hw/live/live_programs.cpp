@@ -52,10 +52,11 @@ LivePrograms::~LivePrograms() {
   while (!programs_.empty()) end(programs_.begin()->first);
 }
 
-void LivePrograms::start(const std::string& name, const Command& command) {
+void LivePrograms::start(const std::string& name, const Command& command, std::optional<unsigned> gpu) {
   Program program{command, 0, folder_ + "/" + name + ".log"};
   std::vector<std::string> words{"gangway", "exec",   "--socket",   socket_, "--name",
                                  name,      "--jobs", command.jobs, "--"};
+  if (gpu) words.insert(words.end() - 1, {"--gpu", std::to_string(*gpu)});
   words.insert(words.end(), command.words.begin(), command.words.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

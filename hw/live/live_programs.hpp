@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,9 @@ class LivePrograms {
   LivePrograms(const LivePrograms&) = delete;
   LivePrograms& operator=(const LivePrograms&) = delete;
 
-  // Starts the command under gangway exec, in a process group of its own. RunError on failure.
-  void start(const std::string& name, const Command& command);
+  // Starts the command under gangway exec, in a process group of its own, on that GPU of the daemon's; none:
+  // the daemon chooses. RunError on failure.
+  void start(const std::string& name, const Command& command, std::optional<unsigned> gpu = std::nullopt);
   // Additional environment variables (NAME=VALUE) for programs started from now on.
   void give(std::vector<std::string> variables) { variables_ = std::move(variables); }
   bool runs(const std::string& name) const { return programs_.count(name) != 0; }

@@ -101,6 +101,7 @@ class LiveSession::Run {
       of.departed = of.client->departures();
       of.history.alone = standalone_of(play_.setup, client);
       of.history.priority = client.priority;
+      of.history.gpu = static_cast<std::uint8_t>(of.client->gpu);
       Introduction& introduction = of.client->introduction;
       introduction.priority = client.priority;
       introduction.weight = client.weight;

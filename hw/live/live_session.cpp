@@ -29,9 +29,10 @@ std::shared_ptr<Policy> LiveSession::between_runs() const {
   return entry.make(ParameterValues(entry.parameters, Field(none, entry.name)));
 }
 
-LiveSession::LiveSession(const MemorySettings& memory)
-    : folder_(made_folder()), moves_memory_(memory.managed) {
+LiveSession::LiveSession(const MemorySettings& memory, const std::vector<GpuFacts>& gpus, Placing placing)
+    : folder_(made_folder()), moves_memory_(memory.managed), gpus_(gpus), placing_(placing) {
   DaemonSettings settings;
+  settings.gpus = gpus;
   settings.memory = memory;
   settings.socket = folder_ + "/socket";
   settings.out = nullptr;

@@ -23,8 +23,10 @@ inline constexpr const char* kWhatEndsAJob =
 
 class LiveSession : public Watcher {
  public:
-  // `memory`: programs' memory is managed, so that programs can be played that do not fit together.
-  explicit LiveSession(const MemorySettings& memory);
+  // `memory`: programs' memory is managed, so that programs can be played that do not fit together. `gpus`:
+  // as of a daemon. With `fixed` a client is on the GPU that its number says, else on the one where least is
+  // in use when its program starts.
+  LiveSession(const MemorySettings& memory, const std::vector<GpuFacts>& gpus, Placing placing);
   ~LiveSession();
 
   // Starts the clients' programs that are not running, waits until they are warm, and measures how long their
@@ -43,7 +45,11 @@ class LiveSession : public Watcher {
   };
   std::vector<Record> play(const Play& play);
 
-  bool moves_memory() const { return moves_memory_; }
+  bool is_for(const WorldSetup& setup) const {
+    return moves_memory_ == setup.moves_memory &&
+           gpus_.size() == static_cast<std::size_t>(setup.device.gpus) &&
+           (gpus_.size() == 1 || placing_ == setup.placing);
+  }
 
  private:
   // A client's program. Its jobs are those of its first process that uses the GPU.
@@ -51,6 +57,7 @@ class LiveSession : public Watcher {
     LiveClient* client = nullptr;
     bool warming = false;
     std::optional<AloneTimes> alone;  // from `measured`
+    std::optional<unsigned> gpu;      // that its program was started on; none: chosen by the daemon
     Command measured;
     Repeat measured_at;
     // During a run:
@@ -72,12 +79,15 @@ class LiveSession : public Watcher {
   std::shared_ptr<Policy> between_runs() const;
   void warm_up(const Workload& workload, const std::atomic<bool>& stop);
   AloneTimes measure(const WorldSetup& setup, std::uint32_t client, const std::atomic<bool>& stop);
+  std::optional<unsigned> gpu_for(const Client& client, std::uint32_t number) const;
   void settle(const Workload& workload, Duration limit);
   [[noreturn]] void fail(const std::string& name, const LivePrograms::End& end, const std::string& when);
   void turn();
 
   std::string folder_;
   const bool moves_memory_;
+  const std::vector<GpuFacts> gpus_;
+  const Placing placing_;
   std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<MpsDaemon> mps_;  // must outlive its clients
   bool takes_forms_ = false;        // its programs can

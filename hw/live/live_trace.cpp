@@ -11,6 +11,7 @@ struct Part {
   Time from;
   std::optional<Time> evicted, to;
   bool first = false, last = false;  // of the job's
+  std::uint8_t gpu = 0;
   bool sliced = false;
 };
 
@@ -27,7 +28,7 @@ std::vector<Part> parts_of(const LiveHistory& client, ClientId id) {
     for (std::size_t s = span; s < client.spans.size(); ++s) {
       const GateSpan& at = client.spans[s];
       if (job.over && at.opened >= *job.over) break;
-      Part part{{id, j}, std::max(*job.begun, at.opened), {}, job.over, false, false};
+      Part part{{id, j}, std::max(*job.begun, at.opened), {}, job.over, false, false, client.gpu};
       if (at.shut && (!job.over || *at.shut < *job.over)) {
         part.to = at.shut;
         part.evicted = at.evicted;
@@ -35,7 +36,7 @@ std::vector<Part> parts_of(const LiveHistory& client, ClientId id) {
       }
       if (!part.to || part.from < *part.to) parts.push_back(part);
     }
-    if (parts.size() == first) parts.push_back({{id, j}, *job.begun, {}, job.over, false, false});
+    if (parts.size() == first) parts.push_back({{id, j}, *job.begun, {}, job.over, false, false, client.gpu});
     parts[first].first = true;
     parts.back().last = job.over.has_value();
   }
@@ -74,7 +75,7 @@ class Writer {
     if (anew) launch_of_[part.job.client.index] = {++launches_};
     const LaunchId launch = launch_of_[part.job.client.index];
     const auto at = [&](Time time, Mark mark, Why why = Why::completed) {
-      note({.time = time, .launch = launch, .job = part.job, .mark = mark, .why = why});
+      note({.time = time, .launch = launch, .job = part.job, .mark = mark, .why = why, .gpu = part.gpu});
     };
     if (anew) {
       at(part.from, sharing_ == Sharing::granted ? Mark::launch_ordered : Mark::submitted);

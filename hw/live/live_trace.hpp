@@ -42,6 +42,7 @@ struct LiveHistory {
   std::vector<LiveJob> jobs;               // in order; one is over before the next begins
   std::vector<GateSpan> spans;             // likewise
   std::vector<Departure> departures = {};  // likewise
+  std::uint8_t gpu = 0;                    // that it is on
 };
 
 // The trace of a run that ended at `end`, by client; its last record marks the end. A job is on the device

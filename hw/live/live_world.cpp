@@ -18,12 +18,21 @@ constexpr std::size_t kLongestName = 63;  // hw/live/socket.hpp
 // Its programs go on from one unit of an experiment to the next.
 live::LiveSession& session(const WorldSetup& setup) {
   static std::unique_ptr<live::LiveSession> session;
-  if (session != nullptr && session->moves_memory() == setup.moves_memory) return *session;
+  if (session != nullptr && session->is_for(setup)) return *session;
   session.reset();
+  const auto wanted = static_cast<std::size_t>(setup.device.gpus);
+  std::vector<live::GpuFacts> gpus(1);
+  if (wanted > 1) {
+    gpus = live::gpus_of_driver();
+    if (gpus.size() < wanted)
+      throw RunError(
+          fmt::format("the experiment wants {} GPUs, and this machine has {}", wanted, gpus.size()));
+    gpus.resize(wanted);
+  }
   live::MemorySettings memory;
   memory.managed = setup.moves_memory;
   if (memory.managed) memory.host = live::host_memory_to_pin();
-  session = std::make_unique<live::LiveSession>(memory);
+  session = std::make_unique<live::LiveSession>(memory, gpus, setup.placing);
   return *session;
 }
 
@@ -51,6 +60,24 @@ class LiveWorld : public World {
   const WorldSetup setup_;
 };
 
+// Policies that in `sim` heed where a client may run, or have nothing to decide. Each client stays on one
+// GPU.
+void check_several(const WorldRequest& request, const WorldEntry& world) {
+  const WorldSetup& setup = request.setup;
+  const auto refuse = [&](const std::string& expected) {
+    throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", setup.device.gpus), expected);
+  };
+  if (!request.policy.heeds_clients_gpus() && !request.policy.needs().has(Capability::native))
+    refuse(fmt::format("1 in the world {} under the policy {}", world.name, quote(request.label)));
+  if (setup.device.arbitration == Arbitration::mps)
+    refuse(fmt::format("1 in the world {} with arbitration: mps", world.name));
+  const GpuSet all = GpuSet::first(static_cast<std::uint32_t>(setup.device.gpus));
+  for (const Client& client : setup.workload.clients)
+    if (setup.placing == Placing::least_loaded && common(client.gpus, all) != all)
+      refuse(fmt::format("place: fixed in the world {}, as {} may not use all of them", world.name,
+                         client.name));
+}
+
 void check_live(const WorldRequest& request, const WorldEntry& world) {
   check_capabilities(request, world);
   const Origin origin{"--world " + world.name, 0};
@@ -68,9 +95,7 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
     throw InputError(request.grant, request.grant_path + ".in_flight",
                      std::to_string(setup.granting.in_flight),
                      fmt::format("at most {} in the world {}", live::kMostInFlight, world.name));
-  if (setup.device.gpus != 1)
-    throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", setup.device.gpus),
-                     fmt::format("1 in the world {}, or the world sim", world.name));
+  if (setup.device.gpus != 1) check_several(request, world);
   if (const std::string& name = setup.mechanism.entry().name; name != "ideal" && !(ranges && name == "slice"))
     throw InputError(origin, "mechanism", quote(name),
                      ranges ? "slice, or ideal" : "ideal: unmodified programs leave between submissions");
@@ -111,6 +136,9 @@ const Registration<WorldEntry> registered_live_world{WorldEntry{
       if (setup.moves_memory && setup.takes_forms)
         throw InputError(Origin{"--world live", 0}, "grant.forms",
                          "kernels that leave, beside a policy that moves memory", "none");
+      if (setup.moves_memory && setup.device.gpus != 1)
+        throw InputError(Origin{"--world live", 0}, "device.gpus", fmt::format("{} GPUs", setup.device.gpus),
+                         "1 beside a policy that moves memory");
       return session(setup).prepare(setup, workload, stop);
     }}};
 

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
+#include "hw/live/gpus/gpu_name.hpp"
 #include "hw/live/memory/memory_page.hpp"
 
 namespace gangway::live {
@@ -157,10 +159,23 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint64_t> woken[kBuckets];  // time from the decision until the held submission continues
   MemoryStanding memory;
   SliceStanding slices;
+  std::atomic<std::uint64_t> gpu[2];  // UUID of the GPU that it is on; written by the daemon and its helper
   ThreadSlot threads[kThreads];
   StreamSlot stream[kStreams];
   JobSlot jobs[kJobs];                   // job j (from 0) at j % kJobs
   DepartureSlot departure[kDepartures];  // departure d (from 0) at d % kDepartures
+
+  void is_on(const GpuUuid& uuid) {
+    std::uint64_t halves[2];
+    std::memcpy(halves, uuid.data(), sizeof halves);
+    for (int half : {0, 1}) gpu[half].store(halves[half]);
+  }
+  GpuUuid is_on() const {
+    const std::uint64_t halves[2] = {gpu[0].load(), gpu[1].load()};
+    GpuUuid uuid;
+    std::memcpy(uuid.data(), halves, sizeof halves);
+    return uuid;
+  }
 
   std::uint64_t inside() const {
     std::uint64_t sum = crowd.load();

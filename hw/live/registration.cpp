@@ -61,6 +61,8 @@ Source::Pages Registration::open() {
   if (const char* program = std::getenv("GANGWAY_PROGRAM"))
     hello.program = std::strtoull(program, nullptr, 10);
   if (const char* daemon = std::getenv("GANGWAY_DAEMON")) hello.daemon = std::strtoll(daemon, nullptr, 10);
+  if (const char* gpu = std::getenv("GANGWAY_GPU"))
+    std::strncpy(hello.visible, gpu, sizeof hello.visible - 1);
   Welcome& welcome = welcome_;
   Descriptors received;
   if (!send_record(socket_.get(), &hello, sizeof hello)) return refused(path, "the daemon does not listen");

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "hw/live/gpus/gpu_name.hpp"
+
 namespace gangway::live {
 
 inline constexpr std::uint32_t kMagic = 0x79776761;  // "agwy"
@@ -27,6 +29,8 @@ struct Hello {
   char group[64] = {};        // likewise: programs of one group are one client; empty: each its own
   // Set if a client whose daemon is gone comes to another one, with its page and its former introduction.
   std::uint32_t returns = 0;
+  std::int32_t gpu = -1;        // of a program: the number that its user has chosen; -1: the daemon chooses
+  char visible[kGpuText] = {};  // of a client: the GPU that its `exec` was given; empty: none
 };
 
 // The answer. A client receives the permit page, the client page, the daemon's bell and its own bell; a
@@ -40,7 +44,9 @@ struct Welcome {
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
   MemoryMoves memory = MemoryMoves::none;  // to a program: how the memory of its processes leaves the device
-  Hello introduction;                      // of a client: what to say when it returns
+  // To a program: the only GPU that it is to see; empty: those that it would see anyway.
+  char gpu[kGpuText] = {};
+  Hello introduction;  // of a client: what to say when it returns
   char why_not[128] = {};
 };
 

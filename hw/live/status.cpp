@@ -31,6 +31,7 @@ Json within(const ClientPage& page, double share) {
 }
 
 Json access_of(const ClientFacts& facts) {
+  if (facts.moves) return "moves";
   if (!facts.scheduled) return "unscheduled";
   if (facts.state.unconfirmed) return "unconfirmed";
   if (facts.state.closing) return "closing";
@@ -74,6 +75,15 @@ Json memory_of(const ClientFacts& facts) {
           {"last_restore_ns", page.restore_ns.load()}};
 }
 
+// Of a device; null where clients' memory stays.
+Json memory_of(const Keeper& keeper) {
+  if (!keeper.settings().managed) return nullptr;
+  const auto capacity = keeper.capacity();
+  return {{"capacity", capacity ? Json(*capacity) : Json()},
+          {"others", keeper.outside()},
+          {"least_slice_ns", keeper.least_slice().ns}};
+}
+
 Json json_of(const ClientFacts& facts) {
   const LiveClient& client = *facts.client;
   const ClientPage& page = client.page();
@@ -85,6 +95,8 @@ Json json_of(const ClientFacts& facts) {
           {"priority", client.introduction.priority},
           {"weight", client.introduction.weight},
           {"slo_ns", client.introduction.slo ? Json(client.introduction.slo->ns) : Json()},
+          {"gpu", facts.gpu},
+          {"demand", facts.demand ? Json(*facts.demand) : Json()},
           {"access", access_of(facts)},
           {"whole_jobs_only", facts.state.whole},
           {"job_under_way", (job & 1) != 0},
@@ -119,14 +131,20 @@ std::string status_text(const DaemonFacts& daemon, const std::vector<ClientFacts
             {"up_ns", daemon.up.ns},
             {"looks_all_the_time", daemon.looks_all_the_time},
             {"clients_so_far", daemon.clients},
-            {"memory", nullptr},
+            {"place", daemon.place.empty() ? Json() : Json(daemon.place)},
+            {"moves", daemon.moves},
+            {"failed_moves", daemon.failed_moves},
+            {"memory", daemon.gpus.size() == 1 ? memory_of(*daemon.gpus[0].keeper) : Json()},
+            {"gpus", Json::array()},
             {"clients", Json::array()}};
-  if (daemon.keeper != nullptr && daemon.keeper->settings().managed) {
-    const auto capacity = daemon.keeper->capacity();
-    json["memory"] = {{"capacity", capacity ? Json(*capacity) : Json()},
-                      {"others", daemon.keeper->outside()},
-                      {"least_slice_ns", daemon.keeper->least_slice().ns}};
-  }
+  for (const DaemonFacts::OnGpu& gpu : daemon.gpus)
+    json["gpus"].push_back({{"number", gpu.facts->number},
+                            {"uuid", gpu.facts->uuid == kNoGpu ? Json() : Json(text_of(gpu.facts->uuid))},
+                            {"name", gpu.facts->name.empty() ? Json() : Json(gpu.facts->name)},
+                            {"programs", gpu.load.programs},
+                            {"resident", gpu.load.resident},
+                            {"use", daemon.gpus.size() == 1 ? Json() : Json(gpu.load.use)},
+                            {"memory", memory_of(*gpu.keeper)}});
   for (const ClientFacts& facts : clients) json["clients"].push_back(json_of(facts));
   // Names are whatever programs are called.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -1,11 +1,14 @@
 // The daemon's status, and how to request it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "hw/live/client.hpp"
 #include "hw/live/conductor.hpp"
+#include "hw/live/gpus/gpu_list.hpp"
+#include "hw/live/gpus/placement.hpp"
 
 namespace gangway::live {
 
@@ -14,13 +17,23 @@ struct DaemonFacts {
   Duration up;                // since it began to listen
   std::uint64_t clients = 0;  // so far
   bool looks_all_the_time = false;
-  const Keeper* keeper = nullptr;
+  struct OnGpu {
+    const GpuFacts* facts = nullptr;
+    const Keeper* keeper = nullptr;
+    GpuLoad load;
+  };
+  std::vector<OnGpu> gpus;                    // at least one
+  std::string place;                          // of several
+  std::uint64_t moves = 0, failed_moves = 0;  // of clients between GPUs, so far
 };
 struct ClientFacts {
   const LiveClient* client = nullptr;
   bool scheduled = true;
   Conductor::State state;
   Keeper::Facts memory;
+  unsigned gpu = 0;    // its number
+  bool moves = false;  // to another one
+  std::optional<double> demand = {};
 };
 
 // JSON as described in README.md.

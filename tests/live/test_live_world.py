@@ -98,6 +98,35 @@ horizon: {horizon}
         self.assertEqual(refusals, 0)
         self.assertLessEqual(most, size)
 
+    def test_two_gpus(self):
+        # Each has a client that always works; with one GPU they would take turns.
+        clients = "".join(client(f"c{i}", loop(4, 1000), "repeat: {jobs: endless}") for i in range(2))
+        policies = "[fcfs, {name: rr, params: {quantum: 20 ms}}, passthrough]"
+        for place in ("fixed", "least-loaded"):
+            with self.subTest(place=place), mock.patch.dict(os.environ, STANDIN_DEVICES="2"):
+                self.run_file(self.file(clients, policies, more=f"place: {place}\n"), "--set", "device.gpus=2", "--trace", "--force")
+                rows = self.rows()
+                for policy in ("fcfs", "rr", "passthrough"):
+                    for name in ("c0", "c1"):
+                        jobs = [row for row in rows if (row["policy"], row["client"], row["outcome"]) == (policy, name, "finished")]
+                        self.assertGreater(len(jobs), 10, (policy, name))
+                # Jobs that were granted a GPU of their own overlap; on one GPU they would follow each other.
+                spans = {name: [(int(row["start_ns"]), int(row["finish_ns"])) for row in rows
+                                if (row["policy"], row["client"], row["outcome"]) == ("fcfs", name, "finished")] for name in ("c0", "c1")}
+                together = sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in spans["c0"] for b in spans["c1"])
+                self.assertGreater(together, 150_000_000)
+
+    def test_where_two_gpus_cannot_be(self):
+        two = client("a", loop(4, 1000)) + client("b", loop(4, 1000), "gpus: [1]")
+        for policies, more, code, words in (
+                ("[timeslice]", "", 2, "found 2 GPUs, expected 1 in the world live under the policy 'timeslice'"),
+                ("[fcfs]", "place: least-loaded\n", 2, "place: fixed in the world live, as b may not use all of them"),
+                ("[fcfs]", "", 1, "the experiment wants 2 GPUs, and this machine has 1")):
+            with self.subTest(policies=policies, code=code):
+                result = self.run_file(self.file(two, policies, more=more), "--set", "device.gpus=2", "--force", code=code)
+                self.assertIn(words, result.stderr)
+                self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
     def test_every_kind_of_policy_plays_the_same_programs(self):
         clients = client("urgent", loop(2, 300), "priority: 5, slo: 8 ms, repeat: {jobs: 20, period: 20 ms}") + \
             client("batch", loop(4, 1000), "repeat: {jobs: endless}")
@@ -311,7 +340,7 @@ horizon: {horizon}
         jitter.write_text(jitter.read_text().replace("  clients:\n", "  jitter: {arrival: 1 ms}\n  clients:\n", 1))
         self.refused("none in the world live", jitter)
         self.refused("sync or nvtx:NAME", self.file(client("a", "{run: ['true'], jobs: often}")))
-        self.refused("1 in the world live", self.file(good, "[{name: passthrough, device: {gpus: 2}}]"))
+        self.refused("1 in the world live", self.file(good, "[{name: timeslice, device: {gpus: 2}}]"))
         # In the simulation a program alone is nothing.
         result = subprocess.run([GANGWAY, "run", self.file(good), "--out", self.folder / "out"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 2)

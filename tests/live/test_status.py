@@ -62,7 +62,7 @@ class Status(unittest.TestCase):
         values = {line.split(" ")[0]: float(line.rsplit(" ", 1)[1]) for line in metrics if not line.startswith("#")}
         self.assertEqual(len(values), len([line for line in metrics if not line.startswith("#")]))
         self.assertEqual(values["gangway_clients_total"], 2)
-        b = f'{{name="b",process="{second["process"]}"}}'
+        b = f'{{name="b",process="{second["process"]}",gpu="0"}}'
         self.assertGreaterEqual(values["gangway_client_jobs_total" + b], second["jobs"])
         self.assertGreater(values["gangway_client_latency_seconds" + b[:-1] + ',quantile="0.99"}'], 400e-6)
         for line in metrics:

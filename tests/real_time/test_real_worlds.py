@@ -186,6 +186,20 @@ class RealWorlds(ProgramTest):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("found a policy that needs native, expected a policy for this world", done.stderr)
 
+    def test_several_gpus_where_a_launch_can_be_divided(self):
+        for world, mechanism, policies, words in (
+                ("host", "slice", "pkm", "1 in the world host, or the world sim"),
+                ("cuda", "flag-copy", "fcfs", "1 in the world cuda under the mechanism flag-copy; several under slice or microkernel"),
+                ("sim", "microkernel", "{name: microkernel-rr, params: {state: resident}}", "1 under the policy 'microkernel-rr', which schedules one"),
+                ("host", "microkernel", "{name: microkernel-rr, params: {state: resident}}", "1 in the world host, or the world sim")):
+            with self.subTest(world=world, policies=policies):
+                experiment = self.file("real.yaml", text(mechanism=mechanism, policies=policies))
+                done = self.call("run", experiment, "--world", world, "--set", "device.gpus=2", "--out", self.folder / "several")
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn("2 GPUs", done.stderr)
+                self.assertIn(words, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+
     def test_without_a_gpu_nothing_is_left(self):
         file = self.file("real.yaml", text())
         for call in (["run", file, "--world", "cuda"], ["calibrate"]):

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -20,6 +21,7 @@
 
 #include "hw/live/checkpoint/driver_checkpoints.hpp"
 #include "hw/live/monotonic.hpp"
+#include "hw/live/page.hpp"
 #include "hw/live/pause.hpp"
 #include "models/error.hpp"
 
@@ -45,13 +47,14 @@ class Worker {
     std::strncpy(ready.why_not, driver_.open().c_str(), sizeof ready.why_not - 1);
     if (!send_record(socket_, &ready, sizeof ready) || ready.why_not[0] != '\0') return;
     CheckpointOrder order;
-    while (receive_record(socket_, &order, sizeof order)) {
+    Descriptors page;
+    while (receive_record(socket_, &order, sizeof order, &page, 1, true)) {
       note(order);
       {
         const std::lock_guard lock(mutex_);
         ++working_;
       }
-      std::thread([this, order] { carry_out(order); }).detach();
+      std::thread([this, order, file = page[0].release()] { carry_out(order, Descriptor(file)); }).detach();
     }
     release_all();
   }
@@ -74,12 +77,14 @@ class Worker {
     if (order.act != CheckpointOrder::Act::look) touched.away = true;
   }
 
-  void carry_out(const CheckpointOrder& order) {
-    CheckpointAnswer answer{order, 0, 0, 0, 0};
+  void carry_out(const CheckpointOrder& order, const Descriptor& page) {
+    CheckpointAnswer answer;
+    answer.order = order;
     const std::int64_t began = monotonic_ns();
     bool hopeless = false;
     if (order.act == CheckpointOrder::Act::save) answer.error = driver_.save(order.process, hopeless);
     if (order.act == CheckpointOrder::Act::restore) answer.error = restore(order.process, began);
+    if (order.act == CheckpointOrder::Act::move) answer.error = move(order, page, hopeless, answer);
     answer.hopeless = hopeless ? 1 : 0;
     answer.ns = monotonic_ns() - began;
     DriverCheckpoints::State state = DriverCheckpoints::State::running;
@@ -101,6 +106,29 @@ class Worker {
       if (failed != DriverCheckpoints::kNoMemory || monotonic_ns() - began > kMostTries) return failed;
       sleep_ns(kBetweenTries);
     }
+  }
+
+  // The error is the first one, whatever was done about it.
+  int move(const CheckpointOrder& order, const Descriptor& page, bool& hopeless,
+           CheckpointAnswer& answer) const {
+    const std::int64_t began = monotonic_ns();
+    if (const int failed = driver_.save(order.process, hopeless)) return failed;
+    const std::int64_t saved = monotonic_ns();
+    answer.save_ns = saved - began;
+    const int failed = driver_.restore_on(order.process, order.from, order.to);
+    if (failed == DriverCheckpoints::kSuccess) {
+      say_where(page, order.to);
+      answer.moved = 1;
+    }
+    const int unlocked = restore(order.process, monotonic_ns());
+    return failed != DriverCheckpoints::kSuccess ? failed : unlocked;
+  }
+
+  static void say_where(const Descriptor& page, const GpuUuid& gpu) {
+    void* at = mmap(nullptr, sizeof(ClientPage), PROT_READ | PROT_WRITE, MAP_SHARED, page.get(), 0);
+    if (at == MAP_FAILED) return;
+    static_cast<ClientPage*>(at)->is_on(gpu);
+    munmap(at, sizeof(ClientPage));
   }
 
   void release_all() {
@@ -185,8 +213,8 @@ CheckpointHelper::~CheckpointHelper() {
   if (process_ > 0) waitpid(process_, nullptr, WNOHANG);
 }
 
-bool CheckpointHelper::send(const CheckpointOrder& order) {
-  if (gone_ || send_record(socket_.get(), &order, sizeof order)) return !gone_;
+bool CheckpointHelper::send(const CheckpointOrder& order, int page) {
+  if (gone_ || send_record(socket_.get(), &order, sizeof order, &page, page < 0 ? 0 : 1)) return !gone_;
   if (errno == EAGAIN) return false;  // the daemon never waits for it
   gone_ = true;
   return false;

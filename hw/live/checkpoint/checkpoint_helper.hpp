@@ -9,15 +9,19 @@
 #include <cstdint>
 #include <string>
 
+#include "hw/live/gpus/gpu_name.hpp"
 #include "hw/live/socket.hpp"
 
 namespace gangway::live {
 
 struct CheckpointOrder {
-  enum class Act : std::uint32_t { look, save, restore };
+  // move: save, and restore on another GPU; where that fails, on the old one again. Once the process is on
+  // the other GPU its client page, which comes with the order, says so: that outlives daemon and helper.
+  enum class Act : std::uint32_t { look, save, restore, move };
   Act act = Act::look;
   pid_t process = 0;
-  std::uint64_t ticket = 0;  // the answer has it too
+  std::uint64_t ticket = 0;            // the answer has it too
+  GpuUuid from = kNoGpu, to = kNoGpu;  // of a move
 };
 struct CheckpointAnswer {
   CheckpointOrder order;
@@ -25,6 +29,8 @@ struct CheckpointAnswer {
   std::uint32_t hopeless = 0;  // it will not succeed another time either
   std::uint32_t state = 0;     // after it: DriverCheckpoints::State
   std::int64_t ns = 0;         // that it took
+  std::int64_t save_ns = 0;    // of a move: until its state was on the host
+  std::uint32_t moved = 0;     // likewise: it is on the other GPU
 };
 
 class CheckpointHelper {
@@ -37,7 +43,8 @@ class CheckpointHelper {
   CheckpointHelper& operator=(const CheckpointHelper&) = delete;
 
   int socket() const { return socket_.get(); }
-  bool send(const CheckpointOrder& order);
+  // `page`: the client page of a process that is to move, else -1.
+  bool send(const CheckpointOrder& order, int page = -1);
   // False: there is no answer yet, or the process is gone, as gone() then says.
   bool receive(CheckpointAnswer& answer);
   bool gone() const { return gone_; }

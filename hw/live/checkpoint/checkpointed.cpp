@@ -13,6 +13,11 @@ void Checkpointed::order(Goal goal, std::uint32_t number) {
   number_ = number;
 }
 
+bool Checkpointed::move() {
+  if (asked_ || hopeless_ || where_ != Where::here || goal_ != Goal::here) return false;
+  return moves_ = true;
+}
+
 std::optional<Act> Checkpointed::next(const KeptClient::Memory& client) {
   if (asked_) return std::nullopt;
   std::optional<Act> act;
@@ -24,7 +29,10 @@ std::optional<Act> Checkpointed::next(const KeptClient::Memory& client) {
       act = Act::restore;
       break;
     case Where::here:
-      if (goal_ == Goal::away && !hopeless_ && done_ != number_) act = Act::save;
+      if (moves_)
+        act = Act::move;
+      else if (goal_ == Goal::away && !hopeless_ && done_ != number_)
+        act = Act::save;
       break;
     case Where::away:
       if (goal_ == Goal::here && budget_ >= client.footprint()) act = Act::restore;
@@ -37,6 +45,7 @@ std::optional<Act> Checkpointed::next(const KeptClient::Memory& client) {
 
 void Checkpointed::answered(const CheckpointAnswer& answer) {
   asked_ = false;
+  if (answer.order.act == Act::move) moves_ = false;
   const auto state = static_cast<DriverCheckpoints::State>(answer.state);
   where_ = state == DriverCheckpoints::State::checkpointed ? Where::away
            : state == DriverCheckpoints::State::locked     ? Where::locked

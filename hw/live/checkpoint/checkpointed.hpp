@@ -20,8 +20,12 @@ class Checkpointed {
   void answered(const CheckpointAnswer& answer);
   void lost() {  // the helper: where it was in its work is not known
     asked_ = false;
+    moves_ = false;
     where_ = Where::unknown;
   }
+  // It is to go to another GPU, once. False: not now, as its state is on its way, or away, or stays.
+  bool move();
+  bool moves() const { return moves_; }  // until that has succeeded or failed
   // What is to be asked of the helper now, if anything, given what the client says of itself.
   std::optional<CheckpointOrder::Act> next(const KeptClient::Memory& client);
   // As the keeper is to see it.
@@ -33,7 +37,7 @@ class Checkpointed {
   void over() { done_ = number_; }
 
   Where where_;
-  bool asked_ = false, hopeless_ = false;
+  bool asked_ = false, hopeless_ = false, moves_ = false;
   Goal goal_ = Goal::here;
   std::uint32_t number_ = 0, error_ = 0;
   std::uint64_t done_ = 0, turned_ = 0, budget_ = 0;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <type_traits>
+#include <utility>
 
 #include "hw/driver_facts.hpp"
 
@@ -17,7 +18,16 @@ struct LockArguments {  // CUcheckpointLockArgs; the other calls take none
   unsigned long long more[7] = {};
 };
 
+constexpr int kInvalidValue = 1;
+
 }  // namespace
+
+struct DriverCheckpoints::RestoreArguments {  // CUcheckpointRestoreArgs
+  GpuPair* pairs = nullptr;
+  unsigned count = 0;
+  char reserved[52 - sizeof(GpuPair*)] = {};
+  unsigned long long more = 0;
+};
 
 std::string DriverCheckpoints::open() {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -38,7 +48,14 @@ std::string DriverCheckpoints::open() {
     return "the driver lacks the functions for checkpoints";
   const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
   const int failed = init != nullptr ? init(0) : -1;
-  return failed == kSuccess ? "" : "the driver does not start: error " + std::to_string(failed);
+  if (failed != kSuccess) return "the driver does not start: error " + std::to_string(failed);
+  const auto count_of = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+  const auto uuid_of = reinterpret_cast<int (*)(unsigned char*, int)>(dlsym(driver, "cuDeviceGetUuid_v2"));
+  int count = 0;
+  if (count_of == nullptr || uuid_of == nullptr || count_of(&count) != kSuccess) count = 0;
+  for (int gpu = 0; gpu < count; ++gpu)
+    if (GpuUuid uuid{}; uuid_of(uuid.data(), gpu) == kSuccess) gpus_.push_back(uuid);
+  return "";
 }
 
 int DriverCheckpoints::look(pid_t process, State& state) const {
@@ -61,6 +78,21 @@ int DriverCheckpoints::save(pid_t process, bool& hopeless) const {
   hopeless = true;
   unlock_(process, nullptr);
   return failed;
+}
+
+int DriverCheckpoints::restore_on(pid_t process, const GpuUuid& from, const GpuUuid& to) const {
+  const int failed = restore_pairs(process, {{from, to}});
+  if (failed != kInvalidValue || gpus_.size() < 2) return failed;
+  std::vector<GpuPair> pairs;
+  for (const GpuUuid& gpu : gpus_) pairs.push_back({gpu, gpu == from ? to : gpu == to ? from : gpu});
+  return restore_pairs(process, std::move(pairs));
+}
+
+int DriverCheckpoints::restore_pairs(pid_t process, std::vector<GpuPair> pairs) const {
+  RestoreArguments arguments;
+  arguments.pairs = pairs.data();
+  arguments.count = static_cast<unsigned>(pairs.size());
+  return restore_(process, &arguments);
 }
 
 int DriverCheckpoints::restore(pid_t process) const {

@@ -4,6 +4,9 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
+
+#include "hw/live/gpus/gpu_name.hpp"
 
 namespace gangway::live {
 
@@ -23,8 +26,19 @@ class DriverCheckpoints {
   int save(pid_t process, bool& hopeless) const;
   // From any state to running. After an error it is still checkpointed, or locked.
   int restore(pid_t process) const;
+  // From checkpointed to locked, on another GPU of the same kind. The driver wants a new GPU for every one
+  // that the process sees: a program of `gangway exec` sees the one. Where that is refused as an invalid
+  // value, every GPU of this machine is listed, the two exchanged. After an error it is still checkpointed.
+  int restore_on(pid_t process, const GpuUuid& from, const GpuUuid& to) const;
 
  private:
+  struct GpuPair {  // CUcheckpointGpuPair
+    GpuUuid old_uuid, new_uuid;
+  };
+  struct RestoreArguments;
+  int restore_pairs(pid_t process, std::vector<GpuPair> pairs) const;
+
+  std::vector<GpuUuid> gpus_;  // of the machine
   int (*state_)(int, int*) = nullptr;
   int (*lock_)(int, void*) = nullptr;
   int (*checkpoint_)(int, void*) = nullptr;

@@ -55,6 +55,10 @@ void Keeper::goes(const KeptClient& client) {
   std::erase_if(all_, [&](const auto& kept) { return kept->client == &client; });
 }
 
+void Keeper::stays(const KeptClient& client, bool stays) {
+  if (Kept* kept = find(client)) kept->stays = stays;
+}
+
 void Keeper::names(const KeptClient& client, ClientId id) {
   if (Kept* kept = find(client)) kept->id = id, kept->named = true;
 }
@@ -86,8 +90,9 @@ std::optional<std::uint64_t> Keeper::capacity() const {
   // A state was on the device once, so it can be again, if nothing else is.
   std::uint64_t largest = 0;
   for (const auto& kept : all_) largest = std::max(largest, kept->seen.footprint());
-  return std::max(
-      largest, settings_.capacity ? *settings_.capacity : less(total_, outside_ + short_ + settings_.spare));
+  const std::uint64_t device =
+      settings_.capacity ? *settings_.capacity : less(total_, outside_ + short_ + settings_.spare);
+  return std::max(largest, less(device, reserved_));
 }
 
 // What is used by nobody's claim: contexts, modules, other programs. A look tells it if nobody else's claims
@@ -168,7 +173,8 @@ void Keeper::look(Time now) {
 
 // Whether its state can go to the host as things stand.
 bool Keeper::can_leave(const Kept& kept, Time now) {
-  if (kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.on_device() == 0) return false;
+  if (kept.stays || kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.on_device() == 0)
+    return false;
   if (kept.seen.host < kept.seen.movable || (kept.fails_until && now <= *kept.fails_until)) return false;
   if (settings_.whole && away_in_all() + kept.on_device() > settings_.host) return false;
   const Standing standing = kept.client->look();

@@ -63,6 +63,12 @@ class Keeper : public MemoryDesk {
   void comes(KeptClient& client);
   void goes(const KeptClient& client);
   void names(const KeptClient& client, ClientId id);  // as policies call it
+  // It stays where it is, whoever needs room: it is about to move to another device. That one keeps `bytes`
+  // free.
+  void stays(const KeptClient& client, bool stays);
+  void reserve(std::uint64_t bytes) { reserved_ = bytes; }
+  // Bytes of the device that nobody may hold yet; none: not known.
+  std::optional<std::uint64_t> unpromised() const;
   // The policy's permit: it takes effect once the client's state is on the device.
   void permit(KeptClient& client, std::uint32_t allowed, Time now);
 
@@ -116,9 +122,10 @@ class Keeper : public MemoryDesk {
     std::optional<Time> ordered;                              // a move that is not over
     std::uint64_t turned = 0, looks = 0, claimed_before = 0;  // as of the step before
     bool deferred = false;                                    // its latest ask was put off
-    bool wished_away = false;                                 // by the policy, as soon as it can leave
-    bool brought = false;                                     // the policy has ordered it back
-    std::optional<Time> left;                                 // it is away since then
+    bool stays = false;
+    bool wished_away = false;  // by the policy, as soon as it can leave
+    bool brought = false;      // the policy has ordered it back
+    std::optional<Time> left;  // it is away since then
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }
     bool leaves() const { return goal == Goal::away && !settled(); }
@@ -161,7 +168,7 @@ class Keeper : public MemoryDesk {
   MoveJournal* journal_;
   Time now_;
   std::vector<std::unique_ptr<Kept>> all_;
-  std::uint64_t total_ = 0, outside_ = 0, short_ = 0;
+  std::uint64_t total_ = 0, outside_ = 0, short_ = 0, reserved_ = 0;
   bool looked_ = false;  // at the device, while nobody else's claims changed
   std::vector<Done> done_;
   bool tight_ = false;  // more states than room: they need pinned memory

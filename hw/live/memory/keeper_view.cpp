@@ -26,6 +26,13 @@ std::uint64_t Keeper::held_in_all() const {
   return held;
 }
 
+std::optional<std::uint64_t> Keeper::unpromised() const {
+  const auto most = capacity();
+  if (!most) return std::nullopt;
+  const std::uint64_t held = held_in_all();
+  return *most > held ? *most - held : 0;
+}
+
 std::uint64_t Keeper::away_in_all() const {
   std::uint64_t away = 0;
   for (const auto& kept : all_) away += kept->leaves() ? kept->seen.movable : kept->seen.away;

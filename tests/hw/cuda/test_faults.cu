@@ -32,6 +32,7 @@ class Faulty : public FormedProblem<preemptible::Kernel<&write_nowhere>> {
   void launch_original(preemptible::Session& session) const override {
     form().launch_original(session, static_cast<std::uint32_t*>(nullptr));
   }
+  std::vector<OutputMemory> outputs() const override { return {}; }
   void poison() override {}
   std::string difference() const override { return {}; }
 };

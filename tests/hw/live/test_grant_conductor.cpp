@@ -160,5 +160,50 @@ TEST_CASE("The shortest job goes first by what jobs of its program have taken", 
   CHECK(slow.permitted == kUnlimited);
 }
 
+Introduction on_gpu(std::uint32_t gpu, std::int32_t priority = 0) {
+  Introduction introduction;
+  introduction.priority = priority;
+  introduction.gpu = {gpu};
+  return introduction;
+}
+
+TEST_CASE("one policy has an owner on each GPU, and each client's turn is on its own") {
+  GateSettings settings;
+  settings.gpus = 2;
+  Stage stage("fcfs", settings);
+  FakeClient &a = stage.open(on_gpu(0)), &b = stage.open(on_gpu(0)), &c = stage.open(on_gpu(1));
+  for (FakeClient* client : {&a, &b, &c}) client->begin_job();
+  stage.at({1000});
+  CHECK(a.permitted == kUnlimited);
+  CHECK(b.permitted == 0);  // it waits for its GPU, though it came before c
+  CHECK(c.permitted == kUnlimited);
+  c.end_job();
+  stage.at({2000});
+  CHECK(b.permitted == 0);  // the other GPU is free, and not for it
+  a.end_job();
+  stage.play({3000}, Duration{100});
+  CHECK(b.permitted == kUnlimited);
+}
+
+TEST_CASE("an urgent client displaces the owner of its GPU alone") {
+  GateSettings settings;
+  settings.gpus = 2;
+  settings.in_flight = 4;
+  Stage stage("piv", settings);
+  FakeClient &a = stage.open(on_gpu(0)), &b = stage.open(on_gpu(1));
+  a.begin_job();
+  b.begin_job();
+  stage.at({1000});
+  FakeClient& urgent = stage.open(on_gpu(1, 5));
+  stage.at({1500});
+  CHECK(a.permitted == kUnlimited);  // nobody can displace it
+  CHECK(b.permitted == 4);
+  urgent.begin_job();
+  stage.play({3000}, Duration{100});
+  CHECK(a.permitted == kUnlimited);
+  CHECK(b.permitted == 0);
+  CHECK(urgent.permitted == kUnlimited);
+}
+
 }  // namespace
 }  // namespace gangway::live

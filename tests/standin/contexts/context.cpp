@@ -2,7 +2,7 @@
 
 #include "tests/standin/calls/registry.hpp"
 #include "tests/standin/contexts/host_function.hpp"
-#include "tests/standin/engine/environment.hpp"
+#include "tests/standin/contexts/visible_devices.hpp"
 #include "tests/standin/streams/stream.hpp"
 
 namespace gangway::standin {
@@ -10,8 +10,11 @@ namespace {
 
 std::vector<Device>& devices() {
   static auto* const all = [] {
-    auto* made = new std::vector<Device>(static_cast<std::size_t>(device_count()));
-    for (std::size_t i = 0; i < made->size(); ++i) (*made)[i].ordinal = static_cast<int>(i);
+    auto* made = new std::vector<Device>(visible_devices().size());
+    for (std::size_t i = 0; i < made->size(); ++i) {
+      (*made)[i].ordinal = static_cast<int>(i);
+      (*made)[i].physical = visible_devices()[i];
+    }
     return made;
   }();
   return *all;
@@ -24,16 +27,15 @@ std::map<CUcontext, std::shared_ptr<Context>>& contexts() {
 
 }  // namespace
 
-int device_count() {
-  static const int count = static_cast<int>(environment_number("STANDIN_DEVICES", 1));
-  return count;
-}
+int device_count() { return static_cast<int>(visible_devices().size()); }
 
 Device& device(CUdevice ordinal) {
   InHostFunction::refuse();
   require(ordinal >= 0 && ordinal < device_count(), CUDA_ERROR_INVALID_DEVICE);
   return devices()[static_cast<std::size_t>(ordinal)];
 }
+
+unsigned physical_of(CUdevice ordinal) { return devices()[static_cast<std::size_t>(ordinal)].physical; }
 
 std::shared_ptr<Context> context(CUcontext handle) {
   const auto found = contexts().find(handle);

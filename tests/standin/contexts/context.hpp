@@ -18,7 +18,8 @@ namespace gangway::standin {
 struct Capture;
 
 struct Device {
-  int ordinal = 0;
+  int ordinal = 0;                   // among those that the process sees
+  unsigned physical = 0;             // the machine's; another one once the process was restored there
   std::shared_ptr<Context> primary;  // while it is active
   unsigned retained = 0;
   unsigned primary_flags = 0;
@@ -43,8 +44,9 @@ struct Context : std::enable_shared_from_this<Context> {
 using Lock = std::unique_lock<std::mutex>;
 inline Lock lock_driver() { return Lock(Engine::get().mutex); }
 
-int device_count();
+int device_count();                           // that CUDA_VISIBLE_DEVICES leaves visible
 Device& device(CUdevice);                     // fails with INVALID_DEVICE
+unsigned physical_of(CUdevice);               // that there is
 std::shared_ptr<Context> context(CUcontext);  // fails with INVALID_CONTEXT
 std::shared_ptr<Context> make_context(Device&, unsigned flags, bool primary);
 void destroy_context(Lock&, Context&);

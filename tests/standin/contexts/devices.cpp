@@ -5,6 +5,7 @@
 #include "tests/standin/calls/call.hpp"
 #include "tests/standin/contexts/context.hpp"
 #include "tests/standin/contexts/host_function.hpp"
+#include "tests/standin/contexts/visible_devices.hpp"
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/memory/arena.hpp"
 #include "tests/standin/processes/checkpoint.hpp"
@@ -68,6 +69,7 @@ void copy_text(char* out, int room, const std::string& text) {
 CUresult cuInit(unsigned Flags) {
   require(Flags == 0);
   const Lock lock = lock_driver();
+  require(device_count() > 0, CUDA_ERROR_NO_DEVICE);
   device(0);
   Arena::get();
   mark_initialized();
@@ -105,9 +107,7 @@ CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
   const Lock lock = lock_driver();
   require(uuid != nullptr);
-  std::memset(uuid->bytes, 0, sizeof uuid->bytes);
-  std::memcpy(uuid->bytes, "gangway", 7);
-  uuid->bytes[15] = static_cast<char>(device(dev).ordinal);
+  *uuid = uuid_of(device(dev).physical);
   return CUDA_SUCCESS;
 }
 
@@ -122,7 +122,7 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice dev) {
 CUresult cuDeviceGetAttribute(int* pi, CUdevice_attribute attrib, CUdevice dev) {
   const Lock lock = lock_driver();
   require(pi != nullptr && attrib > 0 && attrib < CU_DEVICE_ATTRIBUTE_MAX);
-  *pi = attrib == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID ? device(dev).ordinal + 1 : 0;
+  *pi = attrib == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID ? static_cast<int>(device(dev).physical) + 1 : 0;
   device(dev);
   if (const auto found = attributes().find(attrib); found != attributes().end()) *pi = found->second;
   return CUDA_SUCCESS;
@@ -140,7 +140,7 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice dev) {
 CUresult cuDeviceGetPCIBusId(char* pciBusId, int len, CUdevice dev) {
   const Lock lock = lock_driver();
   char text[16];
-  std::snprintf(text, sizeof text, "0000:%02X:00.0", static_cast<unsigned>(device(dev).ordinal + 1) & 255U);
+  std::snprintf(text, sizeof text, "0000:%02X:00.0", (device(dev).physical + 1) & 255U);
   copy_text(pciBusId, len, text);
   return CUDA_SUCCESS;
 }

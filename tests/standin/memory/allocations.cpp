@@ -38,7 +38,7 @@ CUresult allocate_in_order(CUdeviceptr* dptr, std::size_t bytes, CUstream hStrea
   if (captures(*into))
     invalidate(*into->capture, CUDA_ERROR_NOT_SUPPORTED);  // the stand-in has no memory nodes
   refuse_unsafe();
-  *dptr = bytes == 0 ? 0 : Arena::get().take(bytes);
+  *dptr = bytes == 0 ? 0 : Arena::get().take(bytes, into->context->device->ordinal);
   return CUDA_SUCCESS;
 }
 
@@ -46,31 +46,31 @@ CUresult allocate_in_order(CUdeviceptr* dptr, std::size_t bytes, CUstream hStrea
 
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   const Lock lock = lock_driver();
-  current();
+  const auto context = current();
   require(free != nullptr && total != nullptr);
   *total = Arena::get().total();
-  *free = *total - Arena::get().used();
+  *free = *total - Arena::get().used(context->device->ordinal);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
   const Lock lock = lock_driver();
-  current();
+  const auto context = current();
   require(dptr != nullptr && bytesize > 0);
   refuse_unsafe();
-  *dptr = Arena::get().take(bytesize);
+  *dptr = Arena::get().take(bytesize, context->device->ordinal);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInBytes, size_t Height,
                             unsigned ElementSizeBytes) {
   const Lock lock = lock_driver();
-  current();
+  const auto context = current();
   require(dptr != nullptr && pPitch != nullptr && WidthInBytes > 0 && Height > 0);
   require(ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16);
   refuse_unsafe();
   *pPitch = (WidthInBytes + 511) / 512 * 512;
-  *dptr = Arena::get().take(*pPitch * Height);
+  *dptr = Arena::get().take(*pPitch * Height, context->device->ordinal);
   return CUDA_SUCCESS;
 }
 
@@ -116,7 +116,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* pbase, size_t* psize, CUdeviceptr 
   current();
   Arena::Range range = Arena::get().range_of(dptr);
   if (const auto host = host_range(dptr); host != host_ranges().end())
-    range = {host->first, host->second.size};
+    range = {host->first, host->second.size, 0};
   require(range.size != 0, CUDA_ERROR_NOT_FOUND);
   if (pbase != nullptr) *pbase = range.start;
   if (psize != nullptr) *psize = range.size;

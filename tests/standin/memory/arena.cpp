@@ -2,9 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
+#include "tests/standin/contexts/context.hpp"
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/engine/failure.hpp"
 #include "tests/standin/memory/ledger.hpp"
@@ -32,8 +34,13 @@ std::uint64_t reserve(std::size_t bytes) {
   return reinterpret_cast<std::uint64_t>(found);
 }
 
+// Addresses for all devices that the process sees.
+std::size_t arena_size() {
+  return memory_size() * std::max<std::size_t>(1, static_cast<std::size_t>(device_count()));
+}
+
 std::uint64_t arena_start() {
-  static const std::uint64_t start = reserve(memory_size());
+  static const std::uint64_t start = reserve(arena_size());
   return start;
 }
 
@@ -45,21 +52,21 @@ Arena& Arena::get() {
 }
 
 bool Arena::holds(std::uint64_t address) {
-  return address - arena_start() < memory_size() || VirtualMemory::holds(address);
+  return address - arena_start() < arena_size() || VirtualMemory::holds(address);
 }
 
-Arena::Arena() : start_(arena_start()), total_(memory_size()), free_{{start_, total_}} {}
+Arena::Arena() : start_(arena_start()), total_(memory_size()), free_{{start_, arena_size()}} {}
 
-CUdeviceptr Arena::take(std::size_t bytes) {
+CUdeviceptr Arena::take(std::size_t bytes, int device) {
   require(bytes <= total_, CUDA_ERROR_OUT_OF_MEMORY);
   const std::size_t size = rounded(bytes);
   for (auto at = free_.begin(); at != free_.end(); ++at) {
     const auto [address, room] = *at;
     if (room < size) continue;
-    ledger_take(size);
+    ledger_take(physical_of(device), size);
     free_.erase(at);
     if (room > size) free_.emplace(address + size, room - size);
-    taken_[address] = {bytes, size};
+    taken_[address] = {bytes, size, device};
     return address;
   }
   fail(CUDA_ERROR_OUT_OF_MEMORY);
@@ -68,8 +75,8 @@ CUdeviceptr Arena::take(std::size_t bytes) {
 void Arena::release(CUdeviceptr address) {
   const auto found = taken_.find(address);
   require(found != taken_.end());
-  std::size_t size = found->second.second;
-  ledger_give(size);
+  std::size_t size = found->second.size;
+  ledger_give(physical_of(found->second.device), size);
   taken_.erase(found);
   auto after = free_.lower_bound(address);
   if (after != free_.end() && after->first == address + size) {
@@ -88,18 +95,18 @@ void Arena::release(CUdeviceptr address) {
 
 std::vector<Arena::Range> Arena::taken() const {
   std::vector<Range> all;
-  for (const auto& [start, sizes] : taken_) all.push_back({start, sizes.second});
+  for (const auto& [start, taken] : taken_) all.push_back({start, taken.size, taken.device});
   return all;
 }
 
-std::size_t Arena::used() { return ledger_used(); }
+std::size_t Arena::used(int device) { return ledger_used(physical_of(device)); }
 
 Arena::Range Arena::range_of(CUdeviceptr address) const {
   if (VirtualMemory::holds(address)) return VirtualMemory::get().range_of(address);
   auto after = taken_.upper_bound(address);
   if (after == taken_.begin()) return {};
-  const auto& [start, sizes] = *std::prev(after);
-  return address - start < sizes.first ? Range{start, sizes.first} : Range{};
+  const auto& [start, taken] = *std::prev(after);
+  return address - start < taken.asked ? Range{start, taken.asked, taken.device} : Range{};
 }
 
 }  // namespace gangway::standin

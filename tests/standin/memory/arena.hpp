@@ -1,4 +1,5 @@
-// Device memory: a range of the process's own addresses, the same in every run where that is possible.
+// Device memory: a range of the process's own addresses, the same in every run where that is possible. All
+// devices share it; each allocation is counted on its own.
 #pragma once
 
 #include <cuda.h>
@@ -15,14 +16,15 @@ class Arena {
   static Arena& get();
   static bool holds(std::uint64_t address);  // whether it is device memory; needs no lock
 
-  CUdeviceptr take(std::size_t bytes);  // fails with OUT_OF_MEMORY
-  void release(CUdeviceptr);            // fails with INVALID_VALUE
-  std::size_t total() const { return total_; }
-  static std::size_t used();  // by all processes
+  CUdeviceptr take(std::size_t bytes, int device);  // fails with OUT_OF_MEMORY
+  void release(CUdeviceptr);                        // fails with INVALID_VALUE
+  std::size_t total() const { return total_; }      // of each device
+  static std::size_t used(int device);              // by all processes
 
   struct Range {
     CUdeviceptr start = 0;
     std::size_t size = 0;  // 0: the address is in no allocation
+    int device = 0;
   };
   Range range_of(CUdeviceptr) const;
   std::vector<Range> taken() const;  // as rounded up
@@ -32,8 +34,12 @@ class Arena {
 
   std::uint64_t start_ = 0;
   std::size_t total_ = 0;
-  std::map<CUdeviceptr, std::size_t> free_;                           // size, by address
-  std::map<CUdeviceptr, std::pair<std::size_t, std::size_t>> taken_;  // as asked for, as rounded up
+  std::map<CUdeviceptr, std::size_t> free_;  // size, by address
+  struct Taken {
+    std::size_t asked = 0, size = 0;  // as asked for, as rounded up
+    int device = 0;
+  };
+  std::map<CUdeviceptr, Taken> taken_;
 };
 
 }  // namespace gangway::standin

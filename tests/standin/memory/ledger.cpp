@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <map>
 
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/engine/failure.hpp"
@@ -29,9 +30,10 @@ struct Ledger {
 
 class Page {
  public:
-  Page() {
-    const std::string path = environment_text("STANDIN_LEDGER", "");
+  explicit Page(unsigned physical) {
+    std::string path = environment_text("STANDIN_LEDGER", "");
     if (path.empty()) return;
+    if (physical > 0) path += "." + std::to_string(physical);
     file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     void* at = MAP_FAILED;
     if (file_ >= 0 && ftruncate(file_, sizeof(Ledger)) == 0)
@@ -60,9 +62,11 @@ class Page {
   Ledger* ledger_ = &own_;
 };
 
-Page& page() {
-  static auto* const made = new Page;
-  return *made;
+Page& page(unsigned physical) {
+  static auto* const made = new std::map<unsigned, Page*>;
+  Page*& found = (*made)[physical];
+  if (found == nullptr) found = new Page(physical);
+  return *found;
 }
 
 std::uint64_t sum(const Ledger& ledger) {
@@ -91,8 +95,8 @@ std::size_t memory_size() {
   return bytes;
 }
 
-void ledger_take(std::size_t bytes) {
-  Ledger& ledger = page().lock();
+void ledger_take(unsigned physical, std::size_t bytes) {
+  Ledger& ledger = page(physical).lock();
   const std::uint64_t used = sum(ledger);
   const bool room = used + bytes <= ledger.size;
   if (room) {
@@ -101,18 +105,18 @@ void ledger_take(std::size_t bytes) {
   } else {
     ++ledger.refused;
   }
-  page().unlock();
+  page(physical).unlock();
   require(room, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-void ledger_give(std::size_t bytes) {
-  own(page().lock()) -= bytes;
-  page().unlock();
+void ledger_give(unsigned physical, std::size_t bytes) {
+  own(page(physical).lock()) -= bytes;
+  page(physical).unlock();
 }
 
-std::size_t ledger_used() {
-  const std::size_t used = sum(page().lock());
-  page().unlock();
+std::size_t ledger_used(unsigned physical) {
+  const std::size_t used = sum(page(physical).lock());
+  page(physical).unlock();
   return used;
 }
 

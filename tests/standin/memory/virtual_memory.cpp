@@ -62,7 +62,7 @@ void poison(int file, std::size_t size) {
 Physical::~Physical() {
   if (file < 0) return;
   close(file);
-  ledger_give(size);
+  ledger_give(physical_of(properties.location.id), size);
 }
 
 VirtualMemory& VirtualMemory::get() {
@@ -101,11 +101,11 @@ CUmemGenericAllocationHandle VirtualMemory::create(std::size_t bytes, const CUme
           properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
   device(properties.location.id);
   auto made = std::make_shared<Physical>();
-  ledger_take(bytes);
+  ledger_take(physical_of(properties.location.id), bytes);
   made->size = bytes;
   made->properties = properties;
   made->file = memfd_create("stand-in", MFD_CLOEXEC);
-  if (made->file < 0) ledger_give(bytes);
+  if (made->file < 0) ledger_give(physical_of(properties.location.id), bytes);
   require(made->file >= 0 && ftruncate(made->file, static_cast<off_t>(bytes)) == 0, CUDA_ERROR_OUT_OF_MEMORY);
   poison(made->file, bytes);
   made->number = ++last_;
@@ -194,7 +194,9 @@ std::map<CUdeviceptr, VirtualMemory::Mapping>::const_iterator VirtualMemory::map
 
 Arena::Range VirtualMemory::range_of(CUdeviceptr address) const {
   const auto found = mapping(address);
-  return found == mappings_.end() ? Arena::Range{} : Arena::Range{found->first, found->second.size};
+  return found == mappings_.end()
+             ? Arena::Range{}
+             : Arena::Range{found->first, found->second.size, found->second.physical->properties.location.id};
 }
 
 std::vector<std::shared_ptr<Physical>> VirtualMemory::all() const {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "hw/transform/images/fatbin.hpp"
+#include "tests/standin/contexts/context.hpp"
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/memory/arena.hpp"
 #include "tests/standin/standin.h"
@@ -109,8 +110,9 @@ std::shared_ptr<Module> load(const void* image, Kind functions_are) {
     functions()[function.get()] = function;
     module->functions[entry.name] = std::move(function);
   }
+  const auto on = current_or_none();
   for (const Variable& variable : ptx->variables) {
-    const CUdeviceptr address = Arena::get().take(variable.size);
+    const CUdeviceptr address = Arena::get().take(variable.size, on != nullptr ? on->device->ordinal : 0);
     std::memset(reinterpret_cast<void*>(address), 0, variable.size);
     module->variables[variable.name] = {address, variable.size};
   }

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -19,6 +20,7 @@
 
 #include "api.hpp"
 #include "tests/standin/contexts/context.hpp"
+#include "tests/standin/contexts/visible_devices.hpp"
 #include "tests/standin/engine/engine.hpp"
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/engine/failure.hpp"
@@ -31,9 +33,12 @@ namespace gangway::standin {
 namespace {
 
 enum class Act : int { state, thread, lock, checkpoint, restore, unlock };
+constexpr unsigned kMostPairs = 64;
 struct Wish {
   Act act = Act::state;
   unsigned timeout_ms = 0;
+  unsigned pairs = 0;  // of a restore
+  CUcheckpointGpuPair pair[kMostPairs] = {};
 };
 struct Reply {
   int result = 0, value = 0;
@@ -69,7 +74,7 @@ class Process {
         case Act::checkpoint:
           return {save(), 0};
         case Act::restore:
-          return {bring_back(), 0};
+          return {bring_back(wish), 0};
         case Act::unlock:
           return {open_door(), 0};
       }
@@ -83,6 +88,7 @@ class Process {
   struct Saved {
     char* at = nullptr;
     std::shared_ptr<Physical> physical;  // null: of the arena
+    int device = 0;
     std::vector<char> bytes;
   };
 
@@ -111,26 +117,61 @@ class Process {
     engine.wait(lock, [&] { return engine.counters().submitted == engine.counters().finished; });
     for (const auto& [start, range] : host_ranges()) require(!range.managed, CUDA_ERROR_NOT_SUPPORTED);
     for (const Arena::Range& range : Arena::get().taken())
-      saved_.push_back({reinterpret_cast<char*>(range.start), nullptr, std::vector<char>(range.size)});
+      saved_.push_back(
+          {reinterpret_cast<char*>(range.start), nullptr, range.device, std::vector<char>(range.size)});
     for (const auto& physical : VirtualMemory::get().all())
-      saved_.push_back({nullptr, physical, std::vector<char>(physical->size)});
+      saved_.push_back(
+          {nullptr, physical, physical->properties.location.id, std::vector<char>(physical->size)});
+    std::size_t all = 0;
     for (Saved& saved : saved_) {
       with_bytes(saved, [&](char* device) {
         std::memcpy(saved.bytes.data(), device, saved.bytes.size());
         std::memset(device, 0xA5, saved.bytes.size());
       });
-      ledger_give(saved.bytes.size());
+      ledger_give(physical_of(saved.device), saved.bytes.size());
+      all += saved.bytes.size();
     }
+    take_time(all);
     state_ = CU_PROCESS_STATE_CHECKPOINTED;
     return CUDA_SUCCESS;
   }
 
-  CUresult bring_back() {
+  // Where each device that the process sees is from now on. With pairs each of them has to be in one.
+  static std::vector<unsigned> devices_after(const Wish& wish) {
+    std::vector<unsigned> found;
+    for (int d = 0; d < device_count(); ++d) {
+      unsigned to = wish.pairs == 0 ? physical_of(d) : machine_devices();
+      for (unsigned p = 0; p < std::min(wish.pairs, kMostPairs); ++p) {
+        if (!same(wish.pair[p].oldUuid, uuid_of(physical_of(d)))) continue;
+        for (unsigned other = 0; other < machine_devices(); ++other)
+          if (same(wish.pair[p].newUuid, uuid_of(other))) to = other;
+      }
+      require(to < machine_devices());
+      found.push_back(to);
+    }
+    return found;
+  }
+  static bool same(const CUuuid& a, const CUuuid& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+  CUresult bring_back(const Wish& wish) {
     require(state_ == CU_PROCESS_STATE_CHECKPOINTED, CUDA_ERROR_ILLEGAL_STATE);
     const Lock lock = lock_driver();
+    const std::vector<unsigned> after = devices_after(wish);
+    std::vector<std::size_t> needs(machine_devices());
     std::size_t all = 0;
-    for (const Saved& saved : saved_) all += saved.bytes.size();
-    ledger_take(all);
+    for (const Saved& saved : saved_) {
+      needs[after[static_cast<std::size_t>(saved.device)]] += saved.bytes.size();
+      all += saved.bytes.size();
+    }
+    for (unsigned physical = 0; physical < needs.size(); ++physical) try {
+        if (needs[physical] != 0) ledger_take(physical, needs[physical]);
+      } catch (const Failure&) {
+        while (physical-- > 0)
+          if (needs[physical] != 0) ledger_give(physical, needs[physical]);
+        throw;
+      }
+    take_time(all);
+    for (int d = 0; d < device_count(); ++d) device(d).physical = after[static_cast<std::size_t>(d)];
     for (const Saved& saved : saved_)
       with_bytes(saved, [&](char* device) { std::memcpy(device, saved.bytes.data(), saved.bytes.size()); });
     saved_.clear();
@@ -153,6 +194,11 @@ class Process {
     require(at != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
     use(static_cast<char*>(at));
     munmap(at, saved.bytes.size());
+  }
+
+  static void take_time(std::size_t bytes) {
+    const double rate = environment_number("STANDIN_CHECKPOINT_RATE", 1e18);
+    std::this_thread::sleep_for(std::chrono::duration<double>(static_cast<double>(bytes) / rate));
   }
 
   std::mutex mutex_;
@@ -232,35 +278,40 @@ namespace api {
 
 CUresult cuCheckpointProcessGetRestoreThreadId(int pid, int* tid) {
   require(tid != nullptr);
-  const Reply reply = ask(pid, {Act::thread, 0});
+  const Reply reply = ask(pid, {.act = Act::thread});
   *tid = reply.value;
   return static_cast<CUresult>(reply.result);
 }
 
 CUresult cuCheckpointProcessGetState(int pid, CUprocessState* state) {
   require(state != nullptr);
-  const Reply reply = ask(pid, {Act::state, 0});
+  const Reply reply = ask(pid, {.act = Act::state});
   *state = static_cast<CUprocessState>(reply.value);
   return static_cast<CUresult>(reply.result);
 }
 
 CUresult cuCheckpointProcessLock(int pid, CUcheckpointLockArgs* args) {
   require(args == nullptr || args->reserved0 == 0);
-  return static_cast<CUresult>(ask(pid, {Act::lock, args != nullptr ? args->timeoutMs : 0}).result);
+  return static_cast<CUresult>(
+      ask(pid, {.act = Act::lock, .timeout_ms = args != nullptr ? args->timeoutMs : 0}).result);
 }
 
 CUresult cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs*) {
-  return static_cast<CUresult>(ask(pid, {Act::checkpoint, 0}).result);
+  return static_cast<CUresult>(ask(pid, {.act = Act::checkpoint}).result);
 }
 
-// On the same GPUs only.
 CUresult cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs* args) {
-  require(args == nullptr || args->gpuPairsCount == 0, CUDA_ERROR_NOT_SUPPORTED);
-  return static_cast<CUresult>(ask(pid, {Act::restore, 0}).result);
+  Wish wish{.act = Act::restore};
+  if (args != nullptr) {
+    require(args->gpuPairsCount <= kMostPairs && (args->gpuPairsCount == 0 || args->gpuPairs != nullptr));
+    wish.pairs = args->gpuPairsCount;
+    std::copy_n(args->gpuPairs, wish.pairs, wish.pair);
+  }
+  return static_cast<CUresult>(ask(pid, wish).result);
 }
 
 CUresult cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs*) {
-  return static_cast<CUresult>(ask(pid, {Act::unlock, 0}).result);
+  return static_cast<CUresult>(ask(pid, {.act = Act::unlock}).result);
 }
 
 }  // namespace api

@@ -110,5 +110,36 @@ TEST_CASE("when the process for checkpoints is lost, another one looks first") {
   CHECK(client.next(memory) == Act::save);
 }
 
+TEST_CASE("a client moves from where it is, once, whatever comes of it") {
+  Checkpointed client(false);
+  const KeptClient::Memory memory = with(64 * kCheckpointedMiB);
+  REQUIRE(client.move());
+  CHECK(client.next(memory) == Act::move);
+  CHECK(!client.next(memory));
+  CHECK(client.moves());
+  client.answered(answer(Act::move, State::running));
+  CHECK(!client.moves());
+  CHECK(!client.next(memory));
+  // Neither GPU took it: it is brought back as others are.
+  REQUIRE(client.move());
+  REQUIRE(client.next(memory) == Act::move);
+  client.answered(answer(Act::move, State::checkpointed, 999));
+  CHECK(!client.moves());
+  CHECK(client.seen(memory).away == 64 * kCheckpointedMiB);
+  CHECK(!client.move());  // from where it is not
+  client.budget(64 * kCheckpointedMiB);
+  CHECK(client.next(memory) == Act::restore);
+}
+
+TEST_CASE("a client whose helper is lost in its move is looked for") {
+  Checkpointed client(false);
+  const KeptClient::Memory memory = with(64 * kCheckpointedMiB);
+  REQUIRE(client.move());
+  REQUIRE(client.next(memory) == Act::move);
+  client.lost();
+  CHECK(!client.moves());
+  CHECK(client.next(memory) == Act::look);
+}
+
 }  // namespace
 }  // namespace gangway::live

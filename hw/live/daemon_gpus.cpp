@@ -1,0 +1,170 @@
+// The GPUs of a daemon: who plays the policy on each, and which of them programs go to.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "hw/live/daemon.hpp"
+
+namespace gangway::live {
+namespace {
+
+constexpr Duration kBetweenSamples{20'000'000};
+
+// One object decides for all GPUs where it does in the simulator, and knows that each client is on one. Where
+// memory moves, the policy's timers stand still for a GPU's moves, so each has its own.
+bool decides_for_all(const Policy& policy, bool moves_memory) {
+  return policy.needs().has(Capability::native) || (policy.heeds_clients_gpus() && !moves_memory);
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Conductor>> Daemon::conductors(const std::string& name,
+                                                           std::shared_ptr<Policy> policy,
+                                                           GateSettings gate) {
+  std::vector<std::unique_ptr<Conductor>> made;
+  const bool all = !several() || decides_for_all(*policy, settings_.memory.managed);
+  if (!all && !settings_.another)
+    throw InputError({"--policy", 0}, "policy", quote(name), "one that schedules several GPUs");
+  gate.gpus = all ? static_cast<std::uint32_t>(gpus_.size()) : 1;
+  for (const auto& gpu : gpus_) {
+    gate.memory = settings_.memory.managed ? &gpu->keeper : nullptr;
+    made.push_back(Conductor::make(name, made.empty() ? std::move(policy) : settings_.another(), gate, *gpu));
+    if (all) break;
+  }
+  return made;
+}
+
+// Where nobody ever has to leave, nothing does.
+void Daemon::conduct(std::vector<std::unique_ptr<Conductor>> conductors, const GateSettings& gate) {
+  conductors_ = std::move(conductors);
+  forms_ = conductors_.front()->closes_gates() ? gate.forms : TakeForms::none;
+  slices_ = conductors_.front()->slices();
+  drain_limit_ = gate.drain_limit;
+}
+
+void Daemon::link_sockets() {
+  for (const std::string& name : settings_.also) {
+    unlink(name.c_str());
+    if (symlink(std::filesystem::path(settings_.socket).filename().c_str(), name.c_str()) != 0)
+      throw RunError(name + ": " + std::strerror(errno));
+  }
+}
+
+std::size_t Daemon::with_uuid(const std::string& text) const {
+  const auto found = std::find_if(gpus_.begin(), gpus_.end(), [&](const auto& gpu) {
+    return !text.empty() && text_of(gpu->facts.uuid) == text;
+  });
+  return static_cast<std::size_t>(found - gpus_.begin());
+}
+
+// Of a program: the one that its user or its group has, else by the rule.
+std::optional<std::size_t> Daemon::placed(const Hello& hello, uid_t user, std::string& why_not) {
+  if (!several()) return 0;
+  const std::string group = hello.group;
+  std::optional<std::size_t> of_group;
+  for (const auto& [number, program] : programs_)
+    if (!group.empty() && program.user == user && program.group == group) of_group = program.gpu;
+  for (const auto& [fd, client] : clients_)
+    if (!group.empty() && client->user == user && client->group == group) of_group = client->gpu;
+  if (hello.gpu < 0) {
+    if (of_group) return of_group;
+    const std::size_t turn = in_turn_++;
+    return settings_.place == Place::fixed ? turn % gpus_.size() : least_loaded(loads());
+  }
+  const auto chosen = std::find_if(gpus_.begin(), gpus_.end(), [&](const auto& gpu) {
+    return gpu->facts.number == static_cast<unsigned>(hello.gpu);
+  });
+  if (chosen == gpus_.end()) {
+    std::string all;
+    for (const auto& gpu : gpus_) all += fmt::format("{}{}", all.empty() ? "" : ", ", gpu->facts.number);
+    why_not = fmt::format("GPU {} is none of its own: {}", hello.gpu, all);
+    return std::nullopt;
+  }
+  if (of_group && *of_group != (*chosen)->place) {
+    why_not = fmt::format("the group {} is on GPU {}", group, gpus_[*of_group]->facts.number);
+    return std::nullopt;
+  }
+  return (*chosen)->place;
+}
+
+// A client that returns is where its page says, since it may have moved; another one where its program is, or
+// where it says that its `exec` was placed, by an earlier daemon.
+std::optional<std::size_t> Daemon::gpu_of(const LiveClient& client, const Hello& hello,
+                                          const Program* program) {
+  if (!several()) return 0;
+  if (program != nullptr) return program->gpu;
+  const std::string visible(hello.visible, strnlen(hello.visible, sizeof hello.visible));
+  const std::size_t found = with_uuid(hello.returns != 0 ? text_of(client.page().is_on()) : visible);
+  if (found == gpus_.size()) return std::nullopt;
+  return found;
+}
+
+std::uint64_t Daemon::resident_on(std::size_t gpu) const {
+  std::uint64_t bytes = 0;
+  for (const auto& [fd, client] : clients_) {
+    if (client->gpu != gpu) continue;
+    const KeptClient::Memory memory = client->memory();
+    bytes += memory.footprint() - std::min(memory.movable, memory.away);
+  }
+  return bytes;
+}
+
+std::vector<GpuLoad> Daemon::loads() const {
+  std::vector<GpuLoad> all;
+  for (const auto& gpu : gpus_)
+    all.push_back({resident_on(gpu->place), gpu->facts.memory, gpu->window.use(), 0});
+  for (const auto& [number, program] : programs_) all[program.gpu].programs += program.clients == 0 ? 1 : 0;
+  for (const auto& [fd, client] : clients_) ++all[client->gpu].programs;
+  return all;
+}
+
+// By an earlier daemon's helper, which carried through what it had begun.
+void Daemon::find_moved() {
+  for (auto& [fd, client] : clients_) {
+    const GpuUuid uuid = client->page().is_on();
+    if (uuid == gpus_[client->gpu]->facts.uuid || (move_ && move_->client == client.get())) continue;
+    const std::size_t found = with_uuid(text_of(uuid));
+    if (found == gpus_.size() || !client->group.empty())
+      continue;  // what a page says is to be believed if it can be
+    closes(*client);
+    client->id = kUnscheduled;
+    client->permit(0);
+    is_now_on(*client, found);
+    opens(*client);
+  }
+}
+
+void Daemon::is_now_on(LiveClient& client, std::size_t gpu) {
+  gpus_[client.gpu]->keeper.goes(client);
+  client.gpu = gpu;
+  gpus_[gpu]->keeper.comes(client);
+  client.kept_by(gpus_[gpu]->keeper);
+}
+
+Time Daemon::look_at_gpus(Time time) {
+  if (!several()) return Time::max();
+  if (time - sampled_ >= kBetweenSamples) {
+    sampled_ = time;
+    std::vector<bool> used(gpus_.size());
+    for (auto& [client, window] : windows_) {
+      const ClientPage& page = client->page();
+      const bool at_work = page.outstanding() != 0;
+      window.add(time, (page.job.load() & 1) != 0 || at_work, at_work);
+      used[client->gpu] = used[client->gpu] || at_work;
+    }
+    for (const auto& gpu : gpus_) gpu->window.add(time, used[gpu->place], used[gpu->place]);
+  }
+  find_moved();
+  if (move_)
+    go_on_moving(time);
+  else if (settings_.place == Place::migrate)
+    consider_moves(time);
+  return move_ && !move_->asked ? time : sampled_ + kBetweenSamples;
+}
+
+}  // namespace gangway::live
