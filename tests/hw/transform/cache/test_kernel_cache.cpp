@@ -30,7 +30,8 @@ std::vector<KernelForms> made_forms() {
   k.parameters = {{0, 8, 8}, {8, 4, 4}};
   k.forms = {{"slice", "k$slice", {16}, 0, false}, {"prologue", "k$prologue", {16}, 16, true}};
   k.refused = {{"loop", "waits for other blocks", "ld.volatile.u32 %r1, [%rd1];", 7}};
-  return {k, {"other", 9, {}, {}, {{"slice", "a \"reason\"", "", 0}}}};
+  k.report = "gangway_report_k";
+  return {k, {"other", 9, {}, {}, {{"slice", "a \"reason\"", "", 0}}, {}}};
 }
 
 CacheEntry made_entry(const std::string& cubin = std::string("\x7f"
