@@ -44,10 +44,10 @@ struct MoveRule {
   double least_gain = 0.25;  // of turnaround, in seconds a second
   double margin = 2;         // how many times its cost a move has to gain
 };
-// How fast states move, as measured.
+// How fast states move. Until a move has shown: the driver's checkpoint of 32 GiB on an H100 (../README.md).
 struct MovePace {
-  double save = 8e9, restore = 8e9;  // bytes/s, until a move has shown
-  Duration fixed{300'000'000};       // of a move of nothing
+  double save = 2e9, restore = 5.5e9;  // bytes/s
+  Duration fixed{300'000'000};         // of a move of nothing
 };
 Duration move_time(std::uint64_t footprint, const MovePace& pace);
 

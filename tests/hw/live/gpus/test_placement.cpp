@@ -43,9 +43,12 @@ TEST_CASE("turnaround grows with the square of what a GPU is asked for beyond it
   CHECK(turnaround({2, 2}) == Approx(8));
 }
 
+// 8 GB/s out and in, 0.3 s.
+const MovePace kEvenPace{8e9, 8e9, Duration{300'000'000}};
+
 TEST_CASE("one of two clients that always work moves to the idle GPU") {
   // From 4 to 2 a second: 20 over ten seconds. 16 GB at 8 GB/s out and in: 4.3 s, twice 8.6.
-  const auto choice = best_move({{0, 1, 16'000'000'000}, {0, 1, 20'000'000'000}}, kTwoRooms, {}, {});
+  const auto choice = best_move({{0, 1, 16'000'000'000}, {0, 1, 20'000'000'000}}, kTwoRooms, kEvenPace, {});
   REQUIRE(choice);
   CHECK(choice->client == 0);  // the smaller one costs less
   CHECK(choice->to == 1);
@@ -55,12 +58,12 @@ TEST_CASE("one of two clients that always work moves to the idle GPU") {
 
 TEST_CASE("a move that gains no more than twice its cost is none") {
   // 20 gained; 38.8 GB cost 10 s, twice that is 20.
-  CHECK(!best_move({{0, 1, 38'800'000'000}, {0, 1, 38'800'000'000}}, kTwoRooms, {}, {}));
-  CHECK(best_move({{0, 1, 38'700'000'000}, {0, 1, 38'800'000'000}}, kTwoRooms, {}, {}));
+  CHECK(!best_move({{0, 1, 38'800'000'000}, {0, 1, 38'800'000'000}}, kTwoRooms, kEvenPace, {}));
+  CHECK(best_move({{0, 1, 38'700'000'000}, {0, 1, 38'800'000'000}}, kTwoRooms, kEvenPace, {}));
   // The same state pays over a longer window, and on a faster bus.
   MoveRule longer;
   longer.window = Duration{20'000'000'000};
-  CHECK(best_move({{0, 1, 38'800'000'000}, {0, 1, 38'800'000'000}}, kTwoRooms, {}, longer));
+  CHECK(best_move({{0, 1, 38'800'000'000}, {0, 1, 38'800'000'000}}, kTwoRooms, kEvenPace, longer));
   CHECK(best_move({{0, 1, 38'800'000'000}, {0, 1, 38'800'000'000}}, kTwoRooms, {40e9, 40e9, {}}, {}));
 }
 
