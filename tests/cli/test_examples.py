@@ -12,7 +12,7 @@ from program import GANGWAY, ROOT, ProgramTest
 
 EXAMPLES = ROOT / "examples"
 OWN_POLICY = Path(os.environ["GANGWAY_OWN_POLICY"]).resolve()  # the program with examples/own_policy/longest_first.cpp, too
-NEED_A_GPU = {"live", "programs", "shoc"}
+NEED_A_GPU = {"live", "programs", "share_a_gpu", "shoc"}
 ELSEWHERE = {"notebooks", "python", "skeletons"}  # tests/package, test_new.py
 
 

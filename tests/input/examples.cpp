@@ -48,7 +48,8 @@ std::vector<std::string> readme_examples() {
 bool names_neighbours(const std::string& text) {
   return text.find("recording: ") != std::string::npos ||
          text.find("\nworkload: programs.yaml") != std::string::npos ||
-         text.find("\nworkload: effisha-programs.yaml") != std::string::npos;
+         text.find("\nworkload: effisha-programs.yaml") != std::string::npos ||
+         text.find("\nworkload: share-a-gpu-programs.yaml") != std::string::npos;
 }
 
 std::vector<std::string> read_all() {
