@@ -37,8 +37,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
            if (which != "auto") settings->gpu = static_cast<unsigned>(std::stoul(which));
          },
          "the only GPU that it sees, under that GPU's daemon; auto (default): the one that a daemon of "
-         "several "
-         "GPUs gives it, or all GPUs, under the daemon of GPU 0")
+         "several GPUs assigns, or all GPUs, under the daemon of GPU 0")
       ->type_name("N|auto")
       ->check([](const std::string& which) {
         if (which == "auto") return std::string();

@@ -85,7 +85,7 @@ std::optional<Duration> slice_of(const PolicyEntry& entry, const ParameterValues
   return std::nullopt;
 }
 
-// Which GPUs, and how programs come to be on them.
+// The daemon's GPUs, its sockets, and how programs are placed.
 void place(const Arguments& arguments, live::DaemonSettings& settings) {
   if (live::one_gpu(arguments.gpu)) {
     const Node number = Node::text(arguments.gpu, Origin{"--gpu", 0});
@@ -181,15 +181,15 @@ void add_serve(CLI::App& app, int& code) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   sub->add_option("--gpu", arguments->gpu,
-                  "GPU to schedule (default 0), several such as 0,1, or all; as the driver counts them here")
+                  "GPU to schedule, by the driver's number (default 0); several, such as 0,1; or all")
       ->type_name("N,...|all");
   sub->add_option(
          "--place", arguments->place,
-         "on several GPUs, where a program goes that asks for none: fixed, in turn; least-loaded "
-         "(default), where least is in use; migrate, likewise, and programs move when that is worth it")
+         "on several GPUs, where programs that name none go: fixed, in turn; least-loaded (default), to the "
+         "GPU with the least load; migrate, likewise, and programs move when the gain exceeds the cost")
       ->check(CLI::IsMember({"fixed", "least-loaded", "migrate"}));
   sub->add_option("--move-window", arguments->move_window,
-                  "with --place migrate: how long a load must have lasted (default 10 s)")
+                  "on several GPUs: the time over which load is measured (default 10 s)")
       ->type_name(value_type::kTime);
   sub->add_option("--socket", arguments->socket,
                   "where to listen (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
@@ -233,8 +233,8 @@ void add_serve(CLI::App& app, int& code) {
                 "the next owner starts when the previous one's gate is closed, not when its work is over");
   sub->add_option(
          "--forms", arguments->forms,
-         "which launches of prepared kernels take a form that can leave early, or be cut into slices: "
-         "none (default), those that are worth it, or all")
+         "which launches of prepared kernels take a form that can leave early or be sliced: none (default), "
+         "those that are worth it, or all")
       ->check(CLI::IsMember({"none", "worth", "all"}));
   sub->add_flag("--prepare", arguments->prepare,
                 "prepare modules that programs load unprepared, in the background, for their next start");

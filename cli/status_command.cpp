@@ -50,7 +50,7 @@ void print_table(const Json& status) {
   const bool several = status["gpus"].size() > 1;
   for (const Json& gpu : status["gpus"])
     if (several)
-      fmt::print("GPU {}, {}: {} programs, {:.1f} GiB in use, {:.0f} % of the time\n",
+      fmt::print("GPU {}, {}: {} programs, {:.1f} GiB resident, in use {:.0f} % of the time\n",
                  gpu["number"].get<unsigned>(), name_text(gpu["name"]), gpu["programs"].get<std::uint64_t>(),
                  static_cast<double>(gpu["resident"].get<std::uint64_t>()) / (1 << 30),
                  100 * gpu["use"].get<double>());
@@ -106,14 +106,14 @@ void print_gpus(const Json& status) {
       if (const Json found = value(gpu); !found.is_null())
         fmt::print("gangway_gpu_{}{{gpu=\"{}\"}} {}\n", name, gpu["number"].get<unsigned>(), found.dump());
   };
-  each("programs", "Clients on it, and programs placed there that have none yet.",
+  each("programs", "Clients on the GPU, and programs placed there that are not clients yet.",
        [](const Json& g) { return g["programs"]; });
-  each("resident_bytes", "Memory of clients on it.", [](const Json& g) { return g["resident"]; });
-  each("use", "Share of the latest time in which something of clients was on it.",
+  each("resident_bytes", "Memory that clients hold on the GPU.", [](const Json& g) { return g["resident"]; });
+  each("use", "Share of the window in which clients' work was on the GPU.",
        [](const Json& g) { return g["use"]; });
-  each("capacity_bytes", "Memory that clients may use.",
+  each("capacity_bytes", "GPU memory that clients may use.",
        [](const Json& g) { return g["memory"].is_null() ? Json() : g["memory"]["capacity"]; });
-  for (const auto& [name, help] : {std::pair("moves", "Clients that moved between GPUs."),
+  for (const auto& [name, help] : {std::pair("moves", "Moves of clients between GPUs."),
                                    std::pair("failed_moves", "Moves between GPUs that failed.")})
     fmt::print("# HELP gangway_{0}_total {1}\n# TYPE gangway_{0}_total counter\ngangway_{0}_total {2}\n",
                name, help, status[name].get<std::uint64_t>());
@@ -135,7 +135,7 @@ void print_prometheus(const Json& status) {
        "past_the_limit_in_flight", 1},
       {"launches_in_forms_total", "counter", "Launches of kernels that can leave before their end.",
        "launches_in_forms", 1},
-      {"slices_total", "counter", "Launches of ranges of kernels' blocks.", "slices", 1},
+      {"slices_total", "counter", "Slices of kernels launched.", "slices", 1},
       {"evictions_total", "counter", "Kernels that left before their end.", "evictions", 1},
       {"kernels_that_wait", "gauge", "Kernels that run as they are, because they waited for later blocks.",
        "kernels_that_wait", 1},

@@ -1,5 +1,5 @@
-// What the seven programs share: their arguments, jobs as NVTX ranges `job`, data that follow from their
-// place alone, and checks of all of it. Plain CUDA: nothing here knows of Gangway.
+// What the seven programs share: arguments, jobs as NVTX ranges `job`, data that follow from their index
+// alone, and checks of all of it. Plain CUDA, independent of Gangway.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -40,7 +40,7 @@ inline const char* program = "table1";
       table1::fail("%s: %s", #call, cudaGetErrorString(error)); \
   } while (false)
 
-// Behind a launch. Each is waited for, as Rodinia's programs do, so that never much is queued.
+// After each launch: waits for it, as Rodinia's programs do, so that little is queued.
 #define LAUNCHED()                 \
   do {                             \
     NEED(cudaGetLastError());      \
@@ -77,7 +77,7 @@ class Buffer {
   std::size_t size_;
 };
 
-// Numbers that follow from their place alone, so that nobody has to keep a copy.
+// Numbers that follow from their index alone, so that no copy is needed.
 __host__ __device__ inline std::uint64_t mixed(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
@@ -155,7 +155,7 @@ inline void need(bool right, const char* what, std::size_t at, double found, dou
 class Problem {
  public:
   virtual ~Problem() = default;
-  // The next rounds of its work; of the last of them it is through with all of it, and begins again.
+  // The next rounds of its work; after the problem's last round it begins again.
   virtual void job(long rounds) = 0;
   virtual void check(Sample& sample) = 0;  // fails where a result is wrong
   virtual std::uint64_t result() = 0;      // of all results so far
@@ -174,10 +174,10 @@ inline Options read(int argc, char** argv, long whole) {
     std::fprintf(stderr,
                  "%s [option value]...\n"
                  "  --gib X       device memory that it takes, in GiB (28)\n"
-                 "  --jobs N      how many (10)\n"
-                 "  --seconds S   jobs for so long instead (0: as many as --jobs says)\n"
-                 "  --rounds N    of work in a job (%ld: all of the problem)\n"
-                 "  --check N     checks results after every so manieth job (0: after the last one)\n",
+                 "  --jobs N      number of jobs (10)\n"
+                 "  --seconds S   run jobs for this long instead (0: --jobs decides)\n"
+                 "  --rounds N    rounds of work in a job (%ld: the whole problem)\n"
+                 "  --check N     check results after every Nth job too (0: only after the last)\n",
                  program, whole);
     std::exit(2);
   };

@@ -11,11 +11,12 @@ namespace gangway {
 // The world used to check an experiment when it is read: every experiment can be simulated.
 const WorldEntry& simulation();
 
-// Whether one of them moves clients' memory, so that all are played with memory that can leave.
+// Whether one of them moves clients' memory: then all are played with memory that can leave.
 bool moves_memory(const std::vector<Contender>& policies);
 
-// Whether only other worlds than the simulation may play it, which reading does not ask: programs without a
-// recording; on several GPUs, slices of a policy that knows one, which the world `cuda` divides.
+// Whether the simulation cannot play it but another world may, so reading does not refuse it: programs
+// without a recording; on several GPUs, slices of a policy that schedules one, which the world `cuda`
+// divides.
 bool only_elsewhere(const Contender& contender, const Point& point);
 
 // Throws InputError if the world refuses. `moves`: moves_memory() of all policies of the point.

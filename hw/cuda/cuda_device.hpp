@@ -1,4 +1,5 @@
-// The device of the world `cuda`: device number 0 (as set by CUDA_VISIBLE_DEVICES), or the first few as one.
+// The device of the world `cuda`: device number 0 (as set by CUDA_VISIBLE_DEVICES), or the first few GPUs as
+// one device.
 #pragma once
 
 #include <memory>
@@ -11,12 +12,12 @@ namespace gangway {
 // real_half() refuses. RunError: no device, no memory for the problems, or a build without CUDA.
 std::unique_ptr<RealDevice> make_cuda_device(const WorldSetup& setup);
 
-// One of several GPUs. Calls are about the current device, which must be that one.
+// One of several GPUs, which must be the current device in every call.
 class CudaPart : public RealDevice {
  public:
   virtual BlockCount block_tasks(KernelIndex kernel) const = 0;
   virtual const CudaProblem& problem(KernelIndex kernel) const = 0;
-  virtual bool one_at_a_time() const = 0;  // its blocks do not poll: launches are parts of the original grid
+  virtual bool one_at_a_time() const = 0;  // blocks do not poll: launches are parts of the original grid
 };
 // Makes it the current device. Throws as above.
 std::unique_ptr<CudaPart> make_cuda_part(const WorldSetup& setup, int gpu);

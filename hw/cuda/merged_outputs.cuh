@@ -1,4 +1,4 @@
-// Brings what several GPUs have written of a kernel's outputs together on the first one (Share-a-GPU, IV).
+// Merges a kernel's outputs from several GPUs on the first one (Share-a-GPU, IV).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ static __global__ void or_into_kernel(unsigned char* into, const unsigned char* 
   for (std::uint64_t i = whole * sizeof(uint4) + at; i < bytes; i += stride) into[i] |= from[i];
 }
 
-// A stream on one GPU, which others' outputs come to.
+// A stream on one GPU that merges the others' outputs into its own.
 class MergedOutputs {
  public:
   // `gpu` becomes the current device. Other GPUs' memory is read over NVLink or PCIe where they can reach
@@ -62,8 +62,7 @@ class MergedOutputs {
                                    part.last - part.first, stream_),
                "cudaMemcpyPeerAsync of outputs");
   }
-  // All of it: what either has written, where both began as zeros.
-  // `other`: its place among the others.
+  // All of an output, where both versions began as zeros. `other`: index among the other GPUs.
   void join(std::size_t other, int its_gpu, const OutputMemory& into, const OutputMemory& from) {
     auto* to = static_cast<unsigned char*>(into.at);
     const auto* at = static_cast<const unsigned char*>(from.at);

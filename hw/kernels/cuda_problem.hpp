@@ -49,8 +49,8 @@ class CudaProblem {
   virtual void launch(preemptible::Session& session, BlockRange range) const = 0;
   virtual void launch_original(preemptible::Session& session) const = 0;
   virtual std::vector<OutputMemory> outputs() const = 0;
-  // Share-a-GPU, IV: the map from block-tasks to the addresses that they write, where the kernel has one that
-  // gives few contiguous parts. None: a GPU that ran some of them has its own version of all outputs.
+  // Share-a-GPU, IV: the map from block-tasks to the addresses that they write, where that is a few
+  // contiguous parts. None: each GPU has its own version of all outputs.
   virtual std::optional<std::vector<WrittenBytes>> written(BlockRange) const { return std::nullopt; }
   // As in HostProblem, while nothing runs. Both wait. Throw RunError.
   virtual void poison() = 0;

@@ -28,7 +28,7 @@
 
 namespace gangway::live {
 
-// What is to be known of a kernel before it is cut into slices.
+// What a policy needs to know of a kernel before it is launched in slices.
 struct SlicedKernel {
   std::uint32_t kernel = 0;    // equal for launches of one kernel with grids of one size
   std::uint32_t resident = 1;  // blocks that the device holds at once
@@ -45,7 +45,7 @@ class RepeatableLaunch {
   virtual bool waits_for_later_blocks() { return true; }
   virtual bool known_to_wait() const { return false; }  // likewise
   virtual std::string kernel() const { return {}; }     // its name, for people
-  // Launched in slices of its blocks (sliced_launches.cpp). These are asked of such only.
+  // Launched in slices of its blocks (sliced_launches.cpp). The next two are called for such launches only.
   virtual bool sliced() const { return false; }
   virtual SlicedKernel of_slices() const { return {}; }
   virtual void slice_took(std::uint32_t /*blocks*/, std::int64_t /*ns*/) {}  // on the device
@@ -91,7 +91,7 @@ class LaunchPort {
   // its flag; looked() may have it some time later, once. Beside ask() and count(), and nothing waits for it.
   virtual void look(const RepeatableLaunch& launch, Word word) = 0;
   virtual std::optional<std::uint32_t> looked(Word word) = 0;
-  virtual void drop_look(Word word) = 0;  // nobody asks for the answer any more
+  virtual void drop_look(Word word) = 0;  // the answer is not needed any more
   // As again(), of the blocks from `first` to before `end`, behind nothing else. False also: not now.
   virtual bool join(const RepeatableLaunch& launch, Word word, std::uint32_t first, std::uint32_t end) = 0;
   // Launches the blocks from `first` to before `end` of a sliced launch, beside the program's stream, if no
@@ -127,8 +127,8 @@ class LaunchBook {
 
   bool any() const { return live_.load() != 0; }
 
-  // The sliced launch whose turn it is: of those whose stream has come to them the first to have been seen,
-  // until it is over. None: there is no such launch.
+  // The sliced launch whose turn it is, until it is over: the first that its stream was seen to reach. None:
+  // there is no such launch.
   struct Turn {
     std::uint64_t stream = 0;
     std::uint32_t number = 0;

@@ -46,11 +46,11 @@ struct SliceOrders {
   static constexpr std::uint64_t both(std::uint32_t kernel, std::uint32_t blocks) {
     return std::uint64_t{kernel} << 32 | blocks;
   }
-  std::atomic<std::uint32_t> wanted;  // 0: launches in forms take those that leave when they are told to
-  std::atomic<std::uint64_t> until;   // while the gate is open: that kernel's blocks before that one
+  std::atomic<std::uint32_t> wanted;  // 0: launches take forms that leave when told to
+  std::atomic<std::uint64_t> until;   // that kernel may go up to before that block, while the gate is open
 };
 
-// The first kernel in slices that is not over and for which its stream has come.
+// The first kernel in slices that is not over and that its stream has reached.
 struct SliceStanding {
   std::atomic<std::uint64_t> at;  // its number and the blocks done (SliceOrders::both); 0: there is none
   // Valid while `at` has the same number before and after.

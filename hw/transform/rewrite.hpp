@@ -69,8 +69,7 @@ struct KernelForms {
   std::vector<Refusal> refused;  // one for each form not in `forms`
   // An entry of the rewritten module, for one thread; the same for all of its kernels, and empty if none has
   // forms. It copies the control word at its first parameter to the device address at its second, 8 bytes. A
-  // copy by the driver would stand behind the program's own copies, which may wait for the very kernel whose
-  // word is asked for.
+  // copy by the driver could queue behind the program's own copies, which may wait for that very kernel.
   std::string report;
 };
 

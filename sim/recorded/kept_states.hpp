@@ -1,5 +1,5 @@
-// The memory of recorded programs: whose is on the GPU, and what moves it, by a policy's orders or as a
-// launch needs it. Exact definition: README.md. The world keeps the events.
+// The memory of recorded programs: whose state is on the GPU, and its moves, by a policy's orders or as
+// launches need it. Exact definition: README.md. The world keeps the events.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ class KeptStates final : public MemoryView {
   // moves; else a launch brings the client's state.
   void reset(bool ordered);
 
-  // Orders of the policy; empty if it can, else why not.
+  // Orders of the policy. Refusals: empty if allowed, else the reason.
   std::string restore_refusal(ClientId client) const;
   std::string save_refusal(ClientId client) const;
   void restore(ClientId client);

@@ -1,4 +1,4 @@
-// What is learnt of a kernel that is launched in slices, by the shape of its launches.
+// The times of a kernel's slices, by the shape of its launches.
 #pragma once
 
 #include <cstdint>

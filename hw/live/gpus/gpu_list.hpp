@@ -1,4 +1,4 @@
-// The GPUs of this machine, as the driver lists them, and those of them that a daemon is to schedule.
+// The GPUs of this machine, as the driver lists them, and those that a daemon schedules.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 namespace gangway::live {
 
 struct GpuFacts {
-  unsigned number = 0;    // as the driver counts in the daemon's environment
-  GpuUuid uuid = kNoGpu;  // zeros: nobody asked the driver
+  unsigned number = 0;    // the driver's, in the daemon's environment
+  GpuUuid uuid = kNoGpu;  // zeros: the driver was not asked
   std::string name;
   std::uint64_t memory = 0;  // bytes in all; 0: not known
 };
 
-// Asks the driver in a process of its own, so that this one never starts it: a process that did cannot fork
-// others that use it. RunError if there is no driver or no GPU.
+// Asks the driver in a child process: a process that has initialised the driver cannot fork others that use
+// it. RunError if there is no driver or no GPU.
 std::vector<GpuFacts> gpus_of_driver();
 
-// "0,2", "all", or "1", of those. InputError (for `option`) for what is no list of different numbers of them.
+// Those that "0,2", "all" or "1" names. InputError (for `option`) if the list has a wrong or repeated number.
 std::vector<GpuFacts> chosen_gpus(const std::string& option, const std::string& list,
                                   const std::vector<GpuFacts>& all);
-// Whether the list asks for one GPU by its number: that needs no driver.
+// Whether the list is one number, which needs no driver.
 bool one_gpu(const std::string& list);
 
 }  // namespace gangway::live

@@ -1,4 +1,4 @@
-// What names a GPU for good: its UUID.
+// A GPU's UUID.
 #pragma once
 
 #include <array>

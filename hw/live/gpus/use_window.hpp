@@ -1,4 +1,4 @@
-// How much of the latest while a client, or a GPU, was busy: shares of a window that slides in tenths.
+// The share of the latest window in which a client or a GPU was busy. The window slides in tenths.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@ namespace gangway::live {
 class UseWindow {
  public:
   explicit UseWindow(Duration window) : part_(window.ns / kParts) {}
-  // What was so since the last call, or since the window began, which the first call does.
+  // The state since the last call; the first call begins the window.
   void add(Time now, bool demand, bool use);
   void restart() { *this = UseWindow(Duration{part_ * kParts}); }
-  // Of what the window has seen, at most its length; 0 if nothing yet.
+  // Shares of the time seen, at most the window's length; 0 if none yet.
   double demand() const { return share(&Part::demand); }
   double use() const { return share(&Part::use); }
-  bool full() const;  // it has seen a whole window
+  bool full() const;  // at least nine tenths of a window were seen
 
  private:
   static constexpr std::int64_t kParts = 10;
@@ -28,7 +28,7 @@ class UseWindow {
 
   std::int64_t part_;  // ns
   std::array<Part, kParts> parts_{};
-  std::int64_t at_ = 0;  // the part under way counts on from 0
+  std::int64_t at_ = 0;  // number of the current part, from 0
   Time last_;
   bool begun_ = false;
 };
