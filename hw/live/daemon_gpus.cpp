@@ -16,9 +16,12 @@ namespace {
 constexpr Duration kBetweenSamples{20'000'000};
 
 // One object decides for all GPUs where it does in the simulator, and knows that each client is on one. Where
-// memory moves, the policy's timers stand still for a GPU's moves, so each has its own.
+// memory moves, the policy's timers stand still for a GPU's moves, so each has its own; and slices are
+// ordered on one.
 bool decides_for_all(const Policy& policy, bool moves_memory) {
-  return policy.needs().has(Capability::native) || (policy.heeds_clients_gpus() && !moves_memory);
+  const Capabilities needs = policy.needs();
+  return needs.has(Capability::native) ||
+         (policy.heeds_clients_gpus() && !needs.has(Capability::ranges) && !moves_memory);
 }
 
 }  // namespace

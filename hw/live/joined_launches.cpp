@@ -13,8 +13,7 @@ constexpr std::int64_t kBetweenCounts = 2'000'000;  // ns
 void LaunchBook::look_again(const Stream& stream, Entry& entry) {
   if (entry.looks || port_.now() - entry.looked < kBetweenCounts) return;
   entry.looked = port_.now();
-  entry.looks = true;
-  port_.look(*entry.launch, word_on_device(stream, entry));
+  entry.looks = port_.look(*entry.launch, word_on_device(stream, entry));
 }
 
 // One that has not begun may stand behind something else, and is not to be started ahead of that. If all its
@@ -44,8 +43,7 @@ bool LaunchBook::step_joined(std::uint64_t name, const Stream& stream, Entry& en
   if (!entry.gone) {
     // Behind what was launched again its count follows; of what is in the program's stream it is asked.
     if (!entry.repeated && !entry.asked && reached(port_.gone(name), entry.number)) {
-      entry.asked = true;
-      port_.ask(*entry.launch, word);
+      entry.asked = port_.ask(*entry.launch, word);
     }
     if (const Count last = port_.count(word)) {
       entry.gone = true;

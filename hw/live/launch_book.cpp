@@ -116,8 +116,7 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   if (!over && entry.state == State::submitted && reached(port_.gone(name), entry.number)) {
     // Nobody told it to leave: it came to its end.
     over = !entry.flagged;
-    if (entry.flagged) port_.ask(*entry.launch, entry.word);
-    entry.state = State::asked;
+    if (over || port_.ask(*entry.launch, entry.word)) entry.state = State::asked;  // else at the next step
   }
   if (!over && (entry.state == State::asked || entry.state == State::again))
     if (const auto count = port_.count(word_on_device(stream, entry)))

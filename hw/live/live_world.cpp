@@ -67,7 +67,9 @@ void check_several(const WorldRequest& request, const WorldEntry& world) {
   const auto refuse = [&](const std::string& expected) {
     throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", setup.device.gpus), expected);
   };
-  if (!request.policy.heeds_clients_gpus() && !request.policy.needs().has(Capability::native))
+  const Capabilities needs = request.policy.needs();
+  if (needs.has(Capability::ranges) ||
+      (!request.policy.heeds_clients_gpus() && !needs.has(Capability::native)))
     refuse(fmt::format("1 in the world {} under the policy {}", world.name, quote(request.label)));
   if (setup.device.arbitration == Arbitration::mps)
     refuse(fmt::format("1 in the world {} with arbitration: mps", world.name));

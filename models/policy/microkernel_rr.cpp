@@ -146,6 +146,11 @@ class MicrokernelRr : public Policy {
       return;
     }
     gpu->yielder = left.job.client;
+    if (left.why != Why::completed && left.job_over) {  // a client of which nothing can be expected
+      process.present = false;
+      process.shares.clear();
+      return;
+    }
     if (left.why != Why::completed) return launch_over(process, gpu->id);
     process.shares.clear();
     if (!left.job_over) begin_kernel(process, view);

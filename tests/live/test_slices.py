@@ -139,7 +139,12 @@ class Deaths(SlicesTest):
         self.assertEqual(err, "")
 
     def test_a_client_that_is_killed_or_stopped_in_the_middle_of_its_kernel(self):
-        daemon = self.begin("--policy", *pkm(10), "--forms", "all", "--drain-limit", "30 ms")
+        for policy in (pkm(10), ["microkernel-rr", "--param", "state=resident", "--param", "slice=2 ms"]):
+            with self.subTest(policy=policy[0]):
+                self.check_who_is_killed_or_stopped(policy)
+
+    def check_who_is_killed_or_stopped(self, policy):
+        daemon = self.begin("--policy", *policy, "--forms", "all", "--drain-limit", "30 ms")
         urgent = daemon.start(CLIENT, "urgent", daemon.folder + "/done", options=["--name", "urgent", "--priority", "5"], **self.more)
         rng = random.Random(3)
         for turn in range(6):

@@ -180,20 +180,24 @@ void DriverPort::flag(const std::vector<Word>& words, bool up) {
   }
 }
 
-void DriverPort::ask(const live::RepeatableLaunch& launch, Word word) {
+// The blocks that are there may leave no room for another kernel, so no order about flags stands behind this
+// one. Where some wait for others that were refused, those have left room.
+bool DriverPort::ask_for(Reports& reports, const live::RepeatableLaunch& launch, Word word) {
   const CurrentContext current(context_);
-  note(report(reports_, word, own_, static_cast<const FormedLaunch&>(launch)));
-}
-
-// The blocks that are there may leave no room for another kernel, so nothing else stands behind this one.
-// Where some wait for others that were refused, those have left room.
-void DriverPort::look(const live::RepeatableLaunch& launch, Word word) {
-  const CurrentContext current(context_);
-  if (free_reports_.empty()) return;
+  if (free_reports_.empty()) return false;
   CUresult result = behind_orders(looking_);
   if (result == CUDA_SUCCESS)
-    result = report(looks_, word, looking_, static_cast<const FormedLaunch&>(launch));
+    result = report(reports, word, looking_, static_cast<const FormedLaunch&>(launch));
   note(result);
+  return result == CUDA_SUCCESS;
+}
+
+bool DriverPort::ask(const live::RepeatableLaunch& launch, Word word) {
+  return ask_for(reports_, launch, word);
+}
+
+bool DriverPort::look(const live::RepeatableLaunch& launch, Word word) {
+  return ask_for(looks_, launch, word);
 }
 
 void DriverPort::drop_look(Word word) {
@@ -221,7 +225,12 @@ CUresult DriverPort::report(Reports& reports, Word word, CUstream stream, const 
   free_reports_.pop_back();
   reports[word] = at;
   seen_->report[at].count = kUnknown;
-  return launch.report(stream, address(word), of_host(&seen_->report[at]));
+  const CUresult result = launch.report(stream, address(word), of_host(&seen_->report[at]));
+  if (result != CUDA_SUCCESS) {
+    reports.erase(word);
+    free_reports_.push_back(at);
+  }
+  return result;
 }
 
 std::optional<std::uint32_t> DriverPort::answer(Reports& reports, Word word) {

@@ -34,11 +34,11 @@ class DriverPort : public live::LaunchPort {
                          std::uint32_t number) override;
   std::uint32_t gone(std::uint64_t stream) override;
   void flag(const std::vector<live::Word>& words, bool up) override;
-  void ask(const live::RepeatableLaunch& launch, live::Word word) override;
+  bool ask(const live::RepeatableLaunch& launch, live::Word word) override;
   bool again(const live::RepeatableLaunch& launch, std::uint64_t stream, live::Word word,
              std::uint32_t first) override;
   std::optional<std::uint32_t> count(live::Word word) override;
-  void look(const live::RepeatableLaunch& launch, live::Word word) override;
+  bool look(const live::RepeatableLaunch& launch, live::Word word) override;
   std::optional<std::uint32_t> looked(live::Word word) override;
   void drop_look(live::Word word) override;
   bool join(const live::RepeatableLaunch& launch, live::Word word, std::uint32_t first,
@@ -66,6 +66,7 @@ class DriverPort : public live::LaunchPort {
   using Reports = std::map<live::Word, std::uint32_t>;  // that are awaited: where in `seen_`
   CUresult report(Reports& reports, live::Word word, CUstream stream, const FormedLaunch& launch);
   CUresult behind_orders(CUstream stream);
+  bool ask_for(Reports& reports, const live::RepeatableLaunch& launch, live::Word word);
   std::optional<std::uint32_t> answer(Reports& reports, live::Word word);
   bool begin(CUstream stream, const FormedLaunch& launch, live::Word word, std::uint32_t first,
              std::uint32_t end);

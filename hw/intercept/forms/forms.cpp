@@ -178,6 +178,7 @@ void Forms::first_launch(void* function, FormedKernel* kernel) {
       uses_.note(form->function);
       if (cuda_func_load() != nullptr) cuda_func_load()(form->function);
     }
+  uses_.note(kernel->report);
   if (cuda_func_load() != nullptr) cuda_func_load()(kernel->report);
 }
 

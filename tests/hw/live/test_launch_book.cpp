@@ -76,8 +76,10 @@ class FakeContext : public live::LaunchPort {
   void flag(const std::vector<Word>& words, bool up) override {
     for (const Word word : words) queues_["own"].push_back({up ? Do::raise : Do::lower, word, 0, 0, 0});
   }
-  void ask(const RepeatableLaunch&, Word word) override {
+  bool ask(const RepeatableLaunch&, Word word) override {
+    if (random_.below(20) == 0) return false;
     queues_["own"].push_back({Do::report, word, 0, 0, 0});
+    return true;
   }
   bool again(const RepeatableLaunch& launch, std::uint64_t stream, Word word, std::uint32_t first) override {
     if (random_.below(20) == 0) return false;
@@ -95,9 +97,11 @@ class FakeContext : public live::LaunchPort {
     reports_.erase(found);
     return count;
   }
-  void look(const RepeatableLaunch&, Word word) override {
+  bool look(const RepeatableLaunch&, Word word) override {
+    if (random_.below(20) == 0) return false;
     queues_["own"].push_back({Do::order, word, 0, 0, 0});
     queues_["look"].push_back({Do::look, word, 0, 0, ++looks_asked_});
+    return true;
   }
   void drop_look(Word word) override {
     std::erase_if(queues_["look"], [&](const Step& step) { return step.word == word; });

@@ -40,12 +40,12 @@ class SlicingPort : public live::LaunchPort {
   }
   std::uint32_t gone(std::uint64_t stream) override { return come[stream]; }
   void flag(const std::vector<Word>& words, bool) override { flags += words.size(); }
-  void ask(const live::RepeatableLaunch&, Word) override { ++asked; }
+  bool ask(const live::RepeatableLaunch&, Word) override { return ++asked != 0; }
   bool again(const live::RepeatableLaunch&, std::uint64_t, Word, std::uint32_t) override { return false; }
   std::optional<std::uint32_t> count(Word word) override {
     return joined.count(word) != 0 && joins_end ? std::optional(0U) : std::nullopt;
   }
-  void look(const live::RepeatableLaunch&, Word) override { ++asked; }
+  bool look(const live::RepeatableLaunch&, Word) override { return ++asked != 0; }
   void drop_look(Word) override {}
   std::optional<std::uint32_t> looked(Word) override { return std::nullopt; }
   bool join(const live::RepeatableLaunch&, Word word, std::uint32_t first, std::uint32_t end) override {
