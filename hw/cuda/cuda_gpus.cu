@@ -4,6 +4,8 @@
 
 #ifdef __CUDACC__
 
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "hw/cuda/merged_outputs.cuh"
@@ -28,7 +30,6 @@ class CudaGpus : public RealDevice, private DeviceLaunches, private DeviceCopies
     if (!parts_.front()->one_at_a_time())
       throw InputError({"--world cuda", 0}, "mechanism", quote(setup.mechanism.entry().name),
                        "slice or microkernel on several GPUs, of which an eviction would leave no prefix");
-    written_.resize(parts_.size());
     merged_ = std::make_unique<MergedOutputs>(0, others);
   }
 
@@ -68,7 +69,7 @@ class CudaGpus : public RealDevice, private DeviceLaunches, private DeviceCopies
     phase_ = Phase::running;
     for (std::uint32_t gpu = 0; gpu < gpus(); ++gpu) {
       CudaPart& part = on(gpu);
-      if (begins) written_[gpu].clear();
+      if (begins) written(kernel, gpu).clear();
       if (begins && !mapped) clear(part.problem(kernel));
       const BlockRange its = part_of(range, gpu, gpus());
       if (its.first.count == its.last.count) continue;
@@ -104,9 +105,13 @@ class CudaGpus : public RealDevice, private DeviceLaunches, private DeviceCopies
     cuda_check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
 
+  std::vector<BlockRange>& written(KernelIndex kernel, std::uint32_t gpu) {
+    return written_[{kernel.client, kernel.kernel, gpu}];
+  }
+
   // Ranges that follow each other are one.
   void note_written(std::uint32_t gpu, BlockRange range) {
-    std::vector<BlockRange>& all = written_[gpu];
+    std::vector<BlockRange>& all = written(kernel_, gpu);
     if (!all.empty() && all.back().last.count == range.first.count)
       all.back().last = range.last;
     else
@@ -118,7 +123,7 @@ class CudaGpus : public RealDevice, private DeviceLaunches, private DeviceCopies
     const CudaProblem& first = parts_.front()->problem(kernel_);
     const std::vector<OutputMemory> into = first.outputs();
     for (std::uint32_t gpu = 1; gpu < gpus(); ++gpu) {
-      if (written_[gpu].empty()) continue;
+      if (written(kernel_, gpu).empty()) continue;
       const CudaProblem& other = parts_[gpu]->problem(kernel_);
       const std::vector<OutputMemory> from = other.outputs();
       if (!first.written({{0}, {0}})) {
@@ -126,7 +131,7 @@ class CudaGpus : public RealDevice, private DeviceLaunches, private DeviceCopies
           merged_->join(gpu - 1, static_cast<int>(gpu), into[o], from[o]);
         continue;
       }
-      for (const BlockRange& range : written_[gpu]) {
+      for (const BlockRange& range : written(kernel_, gpu)) {
         const auto parts = other.written(range);
         for (const WrittenBytes& part : *parts)
           merged_->take(static_cast<int>(gpu), into[part.output], from[part.output], part);
@@ -148,8 +153,9 @@ class CudaGpus : public RealDevice, private DeviceLaunches, private DeviceCopies
   enum class Phase { running, merging, gone };
   std::vector<std::unique_ptr<CudaPart>> parts_;  // by GPU
   std::unique_ptr<MergedOutputs> merged_;
-  std::vector<std::vector<BlockRange>> written_;  // by GPU, since the kernel's first launch
-  std::vector<std::size_t> running_;              // GPUs of this launch
+  // By client, kernel and GPU, since the kernel's first launch: slices of several clients take turns.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<BlockRange>> written_;
+  std::vector<std::size_t> running_;  // GPUs of this launch
   KernelIndex kernel_;
   BlockCount last_;
   Phase phase_ = Phase::gone;

@@ -32,7 +32,7 @@ bool have_two() {
 }
 
 struct OnGpus {
-  OnGpus(const std::string& name, const std::string& size, std::int64_t gpus)
+  OnGpus(const std::string& name, const std::string& size, std::int64_t gpus, std::uint32_t clients = 1)
       : mechanism(gangway::testing::usual_mechanism("slice")), several(describe_cuda_device(0)) {
     Kernel kernel;
     kernel.name = "kernel";
@@ -41,7 +41,7 @@ struct OnGpus {
     Client client;
     client.name = "client";
     client.kernels = {kernel};
-    workload.clients = {client};
+    workload.clients.assign(clients, client);
     several.gpus = gpus;
     WorldSetup setup{workload, several, *mechanism};
     setup.input_seed = gangway::testing::fresh_seed();
@@ -53,17 +53,21 @@ struct OnGpus {
     for (std::int64_t s = 0; s < slices; ++s) {
       const BlockRange range{{tasks.count * s / slices}, {tasks.count * (s + 1) / slices}};
       if (range.first == range.last) continue;
-      device->launches().launch({0, 0}, range);
-      while (!device->launches().gone()) {
-        REQUIRE(std::chrono::steady_clock::now() - began < std::chrono::seconds(60));
-      }
-      CHECK(device->launches().started());
-      device->launches().ask_pending_work();
-      std::optional<BlockCount> done;
-      while (!done) done = device->launches().pending_work();
-      CHECK(*done == range.last);
+      slice({0, 0}, range);
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+  void slice(KernelIndex kernel, const BlockRange& range) {
+    const auto began = std::chrono::steady_clock::now();
+    device->launches().launch(kernel, range);
+    while (!device->launches().gone()) {
+      REQUIRE(std::chrono::steady_clock::now() - began < std::chrono::seconds(60));
+    }
+    CHECK(device->launches().started());
+    device->launches().ask_pending_work();
+    std::optional<BlockCount> done;
+    while (!done) done = device->launches().pending_work();
+    CHECK(*done == range.last);
   }
   std::unique_ptr<Mechanism> mechanism;
   Device several;
@@ -76,6 +80,22 @@ double best_of(OnGpus& on, int times) {
   double best = 1e9;
   for (int t = 0; t < times; ++t) best = std::min(best, on.run(1));
   return best;
+}
+
+TEST_CASE("slices of two clients that take turns leave both outputs right on several GPUs", "[gpu][gpus]") {
+  if (!have_two()) return;
+  for (const KernelEntry& entry : Kernels::all()) {
+    INFO(entry.name);
+    OnGpus on(entry.name, gangway::testing::small_size(entry.name), 2, 2);
+    for (const std::uint32_t client : {0u, 1u}) on.device->memory().poison({client, 0});
+    constexpr std::int64_t kSlices = 4;
+    for (std::int64_t s = 0; s < kSlices; ++s) {
+      const BlockRange range{{on.tasks.count * s / kSlices}, {on.tasks.count * (s + 1) / kSlices}};
+      if (range.first == range.last) continue;
+      for (const std::uint32_t client : {0u, 1u}) on.slice({client, 0}, range);
+    }
+    for (const std::uint32_t client : {0u, 1u}) CHECK(on.device->memory().difference({client, 0}) == "");
+  }
 }
 
 TEST_CASE("every kernel's outputs are right after its block-tasks ran on several GPUs", "[gpu][gpus]") {
