@@ -322,6 +322,7 @@ bool DriverPort::slice(const live::RepeatableLaunch& launch, std::uint32_t first
   if (result == CUDA_SUCCESS) {
     slice_runs_ = true;
     result = cuda.cuEventRecord(slice_ends_, stream);
+    slice_timed_ = result == CUDA_SUCCESS;  // or the event tells of an earlier slice
   }
   note(result);
   if (slice_runs_) GANGWAY_POINT("slice");
@@ -330,10 +331,12 @@ bool DriverPort::slice(const live::RepeatableLaunch& launch, std::uint32_t first
 
 std::optional<std::int64_t> DriverPort::slice_over() {
   const RelaxedCapture relaxed;
-  if (!slice_runs_ || cuda.cuEventQuery(slice_ends_) != CUDA_SUCCESS) return std::nullopt;
+  if (!slice_runs_) return std::nullopt;
+  const CUresult over = slice_timed_ ? cuda.cuEventQuery(slice_ends_) : cuda.cuStreamQuery(beside_.front());
+  if (over != CUDA_SUCCESS) return std::nullopt;
   slice_runs_ = false;
   float ms = 0;
-  const bool timed = cuda.cuEventElapsedTime(&ms, slice_begins_, slice_ends_) == CUDA_SUCCESS;
+  const bool timed = slice_timed_ && cuda.cuEventElapsedTime(&ms, slice_begins_, slice_ends_) == CUDA_SUCCESS;
   return timed ? static_cast<std::int64_t>(static_cast<double>(ms) * 1e6) : 0;
 }
 

@@ -84,7 +84,7 @@ class DriverPort : public live::LaunchPort {
   std::vector<Aside> aside_;
   CUevent begun_ = nullptr;
   CUevent slice_begins_ = nullptr, slice_ends_ = nullptr;
-  bool slice_runs_ = false;
+  bool slice_runs_ = false, slice_timed_ = false;
   std::vector<live::Word> free_;
   std::deque<std::pair<live::Word, std::uint32_t>> used_;  // and when they are 0 again
   std::uint32_t orders_ = 0;
