@@ -1,24 +1,19 @@
 #include <algorithm>
 
 #include "hw/live/families.hpp"
+#include "hw/live/job_conductor.hpp"
 
 namespace gangway::live {
 namespace {
 
-class GrantConductor : public Conductor {
+class GrantConductor : public JobConductor {
  public:
   GrantConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
-      : Conductor(std::move(policy), settings, journal), jobs_(kMostClients), gpus_(settings.gpus) {
+      : JobConductor(std::move(policy), settings, journal, GrantOf::job), gpus_(settings.gpus) {
     for (std::uint32_t g = 0; g < settings.gpus; ++g) gpus_[g].id = {g};
   }
 
  private:
-  // What the policy knows of a client's job.
-  struct Told {
-    bool told = false;      // Arrived, and not over yet
-    std::uint64_t job = 0;  // on the client's page
-    std::uint32_t jobs = 0;
-  };
   // The grant on the device, as its owner's gate goes.
   struct Owner {
     enum Phase { opening, running, evicting } phase = opening;
@@ -60,39 +55,9 @@ class GrantConductor : public Conductor {
       if (client.port != nullptr && !owns(client.id)) look_at_job(client);
   }
 
-  // Of a client that does not own the device.
-  void look_at_job(const Client& client) {
-    Told& job = jobs_[client.id.index];
-    const JobFacts& known = grants_.job_of(client.id);
-    // Without a grant its job can end all the same, by a drain that went on to its end, or of a gate that had
-    // nobody to close it. While the policy waits to launch it, launch() will see.
-    if (job.told && client.seen.job != job.job && !grants_.waits(known.id)) {
-      grants_.over(known.id);
-      job.told = false;
-    }
-    if ((client.seen.job & 1) == 0 || client.unconfirmed) return;
-    if (!job.told) {
-      arrive(client, job);
-    } else if (!grants_.waits(known.id) &&
-               (client.seen.waiting || client.seen.away != 0 || !client.seen.drained())) {
-      grants_.returned(known.id);
-      tell(Arrived{known.id});
-    }
-  }
-
-  void arrive(const Client& client, Told& job) {
-    job.told = true;
-    job.job = client.seen.job;
-    JobFacts facts;
-    facts.id = {client.id, job.jobs++};
-    facts.priority = client.priority;
-    facts.weight = client.weight;
-    facts.work.alone = client.alone;
-    facts.attributes = client.attributes;
-    if (settings_.gpus > 1) facts.gpus = GpuSet{client.gpu};
-    if (client.slo) facts.deadline = now() - client.seen.since_arrival + *client.slo;
-    grants_.arrived(facts, now());
-    tell(Arrived{facts.id});
+  void describe(JobFacts& job, const Client& client) const override {
+    job.work.alone = client.alone;
+    if (settings_.gpus > 1) job.gpus = GpuSet{client.gpu};
   }
 
   void look_at_owner(Gpu& gpu) {
@@ -129,9 +94,6 @@ class GrantConductor : public Conductor {
   bool owns(ClientId client) {
     const Gpu& gpu = gpu_of(client);
     return gpu.owner && owner_client(gpu) == client;
-  }
-  bool job_over(const Client& client) const {
-    return client.port == nullptr || client.seen.job != jobs_[client.id.index].job;
   }
   bool lingers(const Gpu& gpu) { return others_wait(gpu) && now() - gpu.owner->busy > settings_.linger; }
 
@@ -244,7 +206,6 @@ class GrantConductor : public Conductor {
     });
   }
 
-  std::vector<Told> jobs_;
   std::vector<Gpu> gpus_;
   std::uint64_t launches_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "hw/live/families.hpp"
+#include "hw/live/job_conductor.hpp"
 
 namespace gangway::live {
 namespace {
@@ -20,21 +21,18 @@ KernelFacts facts_of(BlockCount blocks, BlockCount resident, std::uint32_t place
   return facts;
 }
 
-class RangeConductor : public Conductor {
+class RangeConductor : public JobConductor {
  public:
   RangeConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
-      : Conductor(std::move(policy), settings, journal, GrantOf::kernel), jobs_(kMostClients) {}
+      : JobConductor(std::move(policy), settings, journal, GrantOf::kernel), kernels_(kMostClients) {}
 
   bool slices() const override { return true; }
 
  private:
   static constexpr DeviceId kOnly{0};
 
-  // What the policy knows of a client's job.
-  struct Told {
-    bool told = false;      // Arrived, and not over yet
-    std::uint64_t job = 0;  // on the client's page
-    std::uint32_t jobs = 0;
+  // What the policy knows of a client's kernels.
+  struct Kernels {
     std::uint32_t current = 0;  // the kernel's number; 0: whatever else it submits
     std::uint32_t over = 0;     // number of the latest kernel that is
     std::vector<KernelFacts> kernels = {};
@@ -43,21 +41,24 @@ class RangeConductor : public Conductor {
   // What is on the device, as its owner's gate goes.
   struct Owner {
     enum Phase { opening, running, closing } phase = opening;
-    std::uint32_t kernel = 0;  // as Told::current
+    std::uint32_t kernel = 0;  // as Kernels::current
     BlockCount blocks, last;   // of the kernel; of this launch
     Time began, busy, asked, moved;
     BlockCount done;
     std::uint64_t submissions = 0;
   };
 
-  Told& told(ClientId client) { return jobs_[client.index]; }
+  Kernels& kernels_of(ClientId client) { return kernels_[client.index]; }
 
-  void came(ClientId client) override { told(client) = {}; }
+  void came(ClientId client) override {
+    jobs_[client.index] = {};
+    kernels_of(client) = {};
+  }
 
   void went(ClientId client) override {
     if (parked_ == client) parked_.reset();
     if (owner_ && owner_client() == client) leave(Why::killed, {}, true);
-    told(client).told = false;
+    jobs_[client.index].told = false;
   }
 
   void gather() override {
@@ -72,73 +73,36 @@ class RangeConductor : public Conductor {
   // The kernel to be cut that the client stands before.
   const SlicedStanding* cut(const Client& client) const {
     const auto& slices = client.seen.slices;
-    return slices && slices->number != jobs_[client.id.index].over ? &*slices : nullptr;
+    return slices && slices->number != kernels_[client.id.index].over ? &*slices : nullptr;
   }
 
-  void find_current(const Client& client) {
-    Told& job = told(client.id);
-    if (job.kernels.empty()) job.kernels.push_back(facts_of({1}, {1}, 0));
-    job.current = 0;
+  void about_to_tell(const Client& client) override {
+    Kernels& its = kernels_of(client.id);
+    if (its.kernels.empty()) its.kernels.push_back(facts_of({1}, {1}, 0));
+    its.current = 0;
     std::uint32_t place = 0;
     BlockCount done;
     if (const SlicedStanding* kernel = cut(client)) {
-      place = place_of(job, kernel->kernel);
-      job.kernels[place] = facts_of(kernel->blocks, kernel->resident, place);
-      job.kernels[place].declared = kernel->time;
-      job.current = kernel->number;
+      place = place_of(its, kernel->kernel);
+      its.kernels[place] = facts_of(kernel->blocks, kernel->resident, place);
+      its.kernels[place].declared = kernel->time;
+      its.current = kernel->number;
       done = kernel->done;
     }
-    job.kernels[place].priority = client.priority;
-    grants_.kernel(client.id, job.kernels, place, done);
+    its.kernels[place].priority = client.priority;
+    grants_.kernel(client.id, its.kernels, place, done);
   }
 
-  static std::uint32_t place_of(Told& job, std::uint32_t kernel) {
-    if (const auto known = job.places.find(kernel); known != job.places.end()) return known->second;
-    if (job.kernels.size() < kMostKernels) job.kernels.emplace_back();
-    const auto place = static_cast<std::uint32_t>(job.kernels.size() - 1);
-    if (job.places.size() < kMostKernels) job.places[kernel] = place;
+  static std::uint32_t place_of(Kernels& its, std::uint32_t kernel) {
+    if (const auto known = its.places.find(kernel); known != its.places.end()) return known->second;
+    if (its.kernels.size() < kMostKernels) its.kernels.emplace_back();
+    const auto place = static_cast<std::uint32_t>(its.kernels.size() - 1);
+    if (its.places.size() < kMostKernels) its.places[kernel] = place;
     return place;
   }
 
-  bool can_be_launched(const Client& client) const {
-    return client.port != nullptr &&
-           (client.seen.waiting || cut(client) != nullptr || client.seen.away != 0 || !client.seen.drained());
-  }
-
-  // Of a client that does not own the device.
-  void look_at_job(const Client& client) {
-    Told& job = told(client.id);
-    const JobId known = grants_.job_of(client.id).id;
-    if (job.told && client.seen.job != job.job && !grants_.waits(known)) {
-      grants_.over(known);
-      job.told = false;
-    }
-    if ((client.seen.job & 1) == 0 || client.unconfirmed) return;
-    if (!job.told) {
-      arrive(client, job);
-    } else if (!grants_.waits(known) && can_be_launched(client)) {
-      find_current(client);
-      grants_.returned(known);
-      tell(Arrived{known});
-    }
-  }
-
-  void arrive(const Client& client, Told& job) {
-    job.told = true;
-    job.job = client.seen.job;
-    JobFacts facts;
-    facts.id = {client.id, job.jobs++};
-    facts.priority = client.priority;
-    facts.weight = client.weight;
-    facts.attributes = client.attributes;
-    if (client.slo) facts.deadline = now() - client.seen.since_arrival + *client.slo;
-    grants_.arrived(facts, now());
-    find_current(client);
-    tell(Arrived{facts.id});
-  }
-
-  bool job_over(const Client& client) const {
-    return client.port == nullptr || client.seen.job != jobs_[client.id.index].job;
+  bool can_be_launched(const Client& client) const override {
+    return client.port != nullptr && (cut(client) != nullptr || JobConductor::can_be_launched(client));
   }
 
   // --- The owner
@@ -174,7 +138,7 @@ class RangeConductor : public Conductor {
     const BlockCount done = over ? owner_->blocks : kernel->done;
     if (over || done >= owner_->last) {
       journal_.note(now(), Step::sliced, client.id, done.count);
-      if (over) told(client.id).over = owner_->kernel;
+      if (over) kernels_of(client.id).over = owner_->kernel;
       return leave_open(client.id, over ? Why::completed : Why::budget, done, false);
     }
     if (std::exchange(owner_->done, done) != done || !others_wait()) owner_->moved = now();
@@ -231,9 +195,9 @@ class RangeConductor : public Conductor {
     Grant& grant = *grants_.on(kOnly);
     const Client& client = of(grant.job.client);
     if (owner_->phase != Owner::opening) grant.served = now() - owner_->began;
-    if (over) told(client.id).told = false;
+    if (over) jobs_[client.id.index].told = false;
     const bool more = !over && why != Why::killed && !client.unconfirmed && can_be_launched(client);
-    if (!over) find_current(client);
+    if (!over) about_to_tell(client);
     Left left = grants_.end(kOnly, why, over, more);
     left.done = done;
     tell(left);
@@ -248,10 +212,9 @@ class RangeConductor : public Conductor {
     if (ordered.first != facts.done || ordered.last <= ordered.first || ordered.last > blocks)
       impossible("block-tasks that do not begin at the work done, or end outside the grid");
     Client& client = of(job.client);
-    Told& its = told(job.client);
     const LaunchId id = grants_.give({++launches_}, job, gpu).id;
     owner_ = Owner{};
-    owner_->kernel = its.current;
+    owner_->kernel = kernels_of(job.client).current;
     owner_->blocks = blocks;
     owner_->last = ordered.last;
     owner_->done = ordered.first;
@@ -259,7 +222,7 @@ class RangeConductor : public Conductor {
       leave(Why::completed, blocks, true);  // it was over before its turn
       return id;
     }
-    its.job = client.seen.job;
+    jobs_[job.client.index].job = client.seen.job;
     if (parked_ && parked_ != job.client) {
       close(*parked_);
       if (has_closed(*parked_)) parked_.reset();
@@ -307,7 +270,7 @@ class RangeConductor : public Conductor {
     return there > 1 && working > 0;
   }
 
-  std::vector<Told> jobs_;
+  std::vector<Kernels> kernels_;  // by client
   std::optional<Owner> owner_;
   // Whose gate is still open though its launch is over: the next is often its own.
   std::optional<ClientId> parked_;

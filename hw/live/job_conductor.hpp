@@ -1,0 +1,40 @@
+// What conductors that grant the device to jobs share: which job of each client the policy knows of, and how
+// it hears that one is there, goes on or is over.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hw/live/conductor.hpp"
+
+namespace gangway::live {
+
+class JobConductor : public Conductor {
+ protected:
+  struct ToldJob {
+    bool told = false;      // Arrived, and not over yet
+    std::uint64_t job = 0;  // on the client's page
+    std::uint32_t jobs = 0;
+  };
+  JobConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal, GrantOf of)
+      : Conductor(std::move(policy), settings, journal, of), jobs_(kMostClients) {}
+
+  // Of a client that is present and does not own the device.
+  void look_at_job(const Client& client);
+  // Whether the job that the client was granted the device for is over.
+  bool job_over(const Client& client) const;
+
+  // Whether a job under way has work for the device again.
+  virtual bool can_be_launched(const Client& client) const;
+  // What else the policy is told of a new job.
+  virtual void describe(JobFacts&, const Client&) const {}
+  // The policy is about to hear of the client's job.
+  virtual void about_to_tell(const Client&) {}
+
+  std::vector<ToldJob> jobs_;  // by client
+
+ private:
+  void arrive(const Client& client, ToldJob& job);
+};
+
+}  // namespace gangway::live
