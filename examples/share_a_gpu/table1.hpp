@@ -9,36 +9,20 @@
 #include <chrono>
 #include <cinttypes>
 #include <cmath>
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 #include <string>
 #include <vector>
+
+#include "../cuda_program.hpp"
 
 namespace table1 {
 
 using Count = unsigned long long;  // what atomicAdd adds
 
-inline const char* program = "table1";
-
-// Ends the program with one line on stderr.
-[[noreturn]] inline void fail(const char* format, ...) {
-  std::fprintf(stderr, "%s: ", program);
-  va_list values;
-  va_start(values, format);
-  std::vfprintf(stderr, format, values);
-  va_end(values);
-  std::fputc('\n', stderr);
-  std::exit(1);
-}
-
-#define NEED(call)                                              \
-  do {                                                          \
-    if (const cudaError_t error = (call); error != cudaSuccess) \
-      table1::fail("%s: %s", #call, cudaGetErrorString(error)); \
-  } while (false)
+using cuda_program::drawn, cuda_program::fail, cuda_program::mixed, cuda_program::program,
+    cuda_program::Sample;
 
 // After each launch: waits for it, as Rodinia's programs do, so that little is queued.
 #define LAUNCHED()                 \
@@ -47,43 +31,15 @@ inline const char* program = "table1";
     NEED(cudaDeviceSynchronize()); \
   } while (false)
 
-// Device memory.
+// Device memory, zeros at first.
 template <typename T>
-class Buffer {
+class Buffer : public cuda_program::DeviceMemory<T> {
  public:
-  explicit Buffer(std::size_t size) : size_(size) {
-    NEED(cudaMalloc(&data_, bytes()));
-    NEED(cudaMemset(data_, 0, bytes()));
+  explicit Buffer(std::size_t size) : cuda_program::DeviceMemory<T>(size) {
+    NEED(cudaMemset(this->data(), 0, this->bytes()));
   }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { cudaFree(data_); }
-
-  T* data() const { return data_; }
-  std::size_t size() const { return size_; }
-  std::size_t bytes() const { return size_ * sizeof(T); }
-  void put(const std::vector<T>& values) {
-    NEED(cudaMemcpy(data_, values.data(), sizeof(T) * values.size(), cudaMemcpyHostToDevice));
-  }
-  std::vector<T> part(std::size_t first, std::size_t count) const {
-    std::vector<T> values(count);
-    NEED(cudaMemcpy(values.data(), data_ + first, count * sizeof(T), cudaMemcpyDeviceToHost));
-    return values;
-  }
-  T at(std::size_t i) const { return part(i, 1)[0]; }
-
- private:
-  T* data_ = nullptr;
-  std::size_t size_;
+  T at(std::size_t i) const { return this->part(i, 1)[0]; }
 };
-
-// Numbers that follow from their index alone, so that no copy is needed.
-__host__ __device__ inline std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
-}
 
 constexpr int kThreads = 256;
 
@@ -143,10 +99,6 @@ std::uint64_t checksum(const Buffer<T>& buffer) {
   LAUNCHED();
   return sum.at(0);
 }
-
-// Where results are looked at by the host.
-using Sample = std::mt19937_64;
-inline std::size_t drawn(Sample& sample, std::size_t below) { return sample() % below; }
 
 inline void need(bool right, const char* what, std::size_t at, double found, double expected) {
   if (!right) fail("%s %zu is %.9g, expected %.9g", what, at, found, expected);

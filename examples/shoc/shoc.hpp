@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cinttypes>
 #include <cmath>
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,72 +19,34 @@
 #include <utility>
 #include <vector>
 
+#include "../cuda_program.hpp"
+
 namespace shoc {
 
-inline const char* program = "shoc";
-
-// Ends the program with one line on stderr.
-[[noreturn]] inline void fail(const char* format, ...) {
-  std::fprintf(stderr, "%s: ", program);
-  va_list values;
-  va_start(values, format);
-  std::vfprintf(stderr, format, values);
-  va_end(values);
-  std::fputc('\n', stderr);
-  std::exit(1);
-}
-
-#define NEED(call)                                              \
-  do {                                                          \
-    if (const cudaError_t error = (call); error != cudaSuccess) \
-      shoc::fail("%s: %s", #call, cudaGetErrorString(error));   \
-  } while (false)
+using cuda_program::drawn, cuda_program::fail, cuda_program::mixed, cuda_program::program,
+    cuda_program::Sample;
 
 // Device memory.
 template <typename T>
-class Buffer {
+class Buffer : public cuda_program::DeviceMemory<T> {
  public:
-  explicit Buffer(std::size_t size) : size_(size) { NEED(cudaMalloc(&data_, bytes())); }
-  explicit Buffer(const std::vector<T>& values) : Buffer(values.size()) {
-    NEED(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice));
+  using cuda_program::DeviceMemory<T>::DeviceMemory;
+  explicit Buffer(const std::vector<T>& values) : cuda_program::DeviceMemory<T>(values.size()) {
+    this->put(values);
   }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { cudaFree(data_); }
-
-  T* data() const { return data_; }
-  std::size_t size() const { return size_; }
-  std::size_t bytes() const { return size_ * sizeof(T); }
-  std::vector<T> part(std::size_t first, std::size_t count) const {
-    std::vector<T> values(count);
-    NEED(cudaMemcpy(values.data(), data_ + first, count * sizeof(T), cudaMemcpyDeviceToHost));
-    return values;
-  }
-  std::vector<T> all() const { return part(0, size_); }
+  std::vector<T> all() const { return this->part(0, this->size()); }
 
   // Fills it with the values, over and over again.
   void repeat(const std::vector<T>& values) {
-    NEED(
-        cudaMemcpy(data_, values.data(), sizeof(T) * std::min(size_, values.size()), cudaMemcpyHostToDevice));
-    for (std::size_t filled = values.size(); filled < size_;) {
-      const std::size_t more = std::min(size_ - filled, filled);
-      NEED(cudaMemcpy(data_ + filled, data_, more * sizeof(T), cudaMemcpyDeviceToDevice));
+    NEED(cudaMemcpy(this->data(), values.data(), sizeof(T) * std::min(this->size(), values.size()),
+                    cudaMemcpyHostToDevice));
+    for (std::size_t filled = values.size(); filled < this->size();) {
+      const std::size_t more = std::min(this->size() - filled, filled);
+      NEED(cudaMemcpy(this->data() + filled, this->data(), more * sizeof(T), cudaMemcpyDeviceToDevice));
       filled += more;
     }
   }
-
- private:
-  T* data_ = nullptr;
-  std::size_t size_;
 };
-
-// Numbers that follow from their place alone.
-inline std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
-}
 
 // A prime, so that a pattern of this length shows every block of the grid other data.
 constexpr std::size_t kPattern = 16'777'213;
@@ -107,11 +68,6 @@ void in_parallel(std::size_t count, const Body& body) {
         [&body, first = count * t / threads, end = count * (t + 1) / threads] { body(first, end); });
   for (std::thread& each : running) each.join();
 }
-
-// Where outputs are looked at.
-using Sample = std::mt19937_64;
-
-inline std::size_t drawn(Sample& sample, std::size_t below) { return sample() % below; }
 
 inline void need_close(const char* what, std::size_t at, double found, double expected, double tolerance) {
   if (std::abs(found - expected) > tolerance * std::max(1.0, std::abs(expected)) || std::isnan(found))
