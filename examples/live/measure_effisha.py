@@ -5,20 +5,14 @@ part begins (480). Worth keeping of OUT are report.txt and its archives (three);
 
 import os
 import re
-import shutil
 import statistics
 import subprocess
-import sys
 import time
 
-import measure
-from measure import CALM, HERE, OUT, Daemon, finish, main, say, spread, start, steps
+from evaluation import GANGWAY, LIVE, ROOT, WORK, make, measured, need, pack, play, run, simulated
+from measure import HERE, Daemon, finish, say, spread, start, steps
 
-ROOT = os.path.realpath(os.path.join(HERE, "../.."))
-SHOC, LIVE = ROOT + "/examples/shoc", ROOT + "/experiments/live"
-WORK = os.path.abspath(OUT) + ".work"
-BEGAN, LIMIT = time.monotonic(), float(os.environ.get("LIMIT", "480"))
-GANGWAY = measure.GANGWAY = os.path.abspath(measure.GANGWAY)  # programs run in other folders
+SHOC = ROOT + "/examples/shoc"
 # Table 3: clients, their times on a K40m in ms, and the form that their launches take (hw/live/README.md: grids of more than 50,000 blocks
 # loop if they can).
 PROGRAMS = {"NeuralNet": (14.25, "loop"), "Sort": (5.46, "prologue"), "Reduction": (2.06, "loop"), "MD5Hash": (3.29, "loop"), "MD": (13.8, "prologue"),
@@ -26,19 +20,10 @@ PROGRAMS = {"NeuralNet": (14.25, "loop"), "Sort": (5.46, "prologue"), "Reduction
             "BFS": (5.99, "prologue")}
 PARTS = ["machine", "compile", "prepare", "lengths", "same", "sliced", "overhead", "slices", "latency", "record", "figure:fig14-group", "figure:fig14-sjf", "figure:fig13",
          "figure:fig12", "figure:fig15", "figure:fig10", "figure:fig11", "figure:fig9", "simulate"]
-os.environ["GANGWAY_CACHE"] = CALM["GANGWAY_CACHE"] = WORK + "/cache"
-os.environ.setdefault("GANGWAY_DATA", ROOT)
 
 
 def binary(client):
     return f"{SHOC}/{client.lower()}"
-
-
-def need(command, **more):
-    done = subprocess.run(command, capture_output=True, text=True, **more)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command))}: exit {done.returncode}: {(done.stderr or done.stdout)[-400:]}")
-    return done.stdout
 
 
 def median_ms(err):
@@ -54,8 +39,7 @@ def part_machine():
 
 
 def part_compile():
-    os.makedirs(WORK + "/cache", mode=0o700, exist_ok=True)
-    need(["make", "-C", SHOC, "-j", str(os.cpu_count())])
+    make(SHOC)
     need(["nvcc", "-O2", "-arch=native", "-cudart", "static", "-o", f"{HERE}/throttle", f"{HERE}/throttle_program.cu", "-lcuda"])
 
 
@@ -174,25 +158,15 @@ def part_latency(seconds="2"):
 def part_record():
     need(["sh", f"{LIVE}/record.sh", WORK + "/recordings", "effisha"],
          env=dict(os.environ, GANGWAY=GANGWAY, SHOC=SHOC), cwd=ROOT)
-    pack("recordings", WORK + "/recordings")
+    pack("recordings")
 
 
-def pack(name, folder):
-    """For the way home."""
-    shutil.make_archive(f"{OUT}/{name}", "gztar", folder)
-
-
-def figure(name, out, *options, folder=LIVE):
-    done = subprocess.run([GANGWAY, "run", f"{folder}/{'' if folder != LIVE else 'effisha-'}{name}.yaml", "--out", out, "--force", *options],
-                          capture_output=True, text=True)
-    say(f"{name}{' (sim)' if '--world' not in options else ''}: exit {done.returncode}\n{done.stdout[-1500:].rstrip()}\n{done.stderr[-600:].rstrip()}".rstrip())
-    return done.returncode == 0
+def file_of(name):
+    return f"{LIVE}/effisha-{name}.yaml"
 
 
 def part_figure(name):
-    if not figure(name, f"{WORK}/figures/{name}", "--world", "live"):
-        raise RuntimeError("no results")
-    pack("figures", WORK + "/figures")
+    measured(file_of(name), name)
 
 
 def part_simulate(slice_cost="16"):
@@ -202,18 +176,11 @@ def part_simulate(slice_cost="16"):
         recorded += ["--set", f"workload.clients.{client}.recording={{file: {WORK}/recordings/effisha-{client.lower()}.rec.gz, forms: {{default: {form}}}}}"]
     recorded += ["--set", f"workload.clients.urgent.recording={LIVE}/h100/throttle-115us.rec.gz"]
     for name in ("fig9", "fig10", "fig12", "fig13", "fig14-group", "fig14-sjf", "fig15"):
-        if figure(name, f"{WORK}/simulated/{name}", *recorded) and os.path.exists(f"{WORK}/figures/{name}/clients.csv"):
-            done = subprocess.run([GANGWAY, "compare", f"{WORK}/simulated/{name}", f"{WORK}/figures/{name}"], capture_output=True, text=True)
-            say(done.stdout[-1500:].rstrip() + done.stderr[-300:])
+        simulated(file_of(name), name, *recorded)
     # Recorded programs have no slices: the same kernels as the paper has them, on this device, by the cost of a slice that the part slices says.
-    figure("fig11", f"{WORK}/simulated/fig11", "--set", "device=h100", "--set", f"mechanism.params.slice_cost={slice_cost} us", folder=ROOT + "/experiments/effisha")
-    pack("simulated", WORK + "/simulated")
+    play(ROOT + "/experiments/effisha/fig11.yaml", WORK + "/simulated/fig11", "--set", "device=h100", "--set", f"mechanism.params.slice_cost={slice_cost} us")
+    pack("simulated")
 
 
 if __name__ == "__main__":
-    os.makedirs(WORK, exist_ok=True)
-    for part in sys.argv[2:] or PARTS:
-        if time.monotonic() - BEGAN > LIMIT:
-            say(f"not begun for lack of time: {part}")
-            continue
-        main(globals(), [part])
+    run(globals(), PARTS)

@@ -6,20 +6,13 @@ given. Worth keeping of OUT are report.txt and its archives; what is in work is 
 
 import os
 import re
-import shutil
 import subprocess
-import sys
-import time
 
-import measure
-from measure import CALM, HERE, OUT, Daemon, finish, main, say, start, steps
+from evaluation import GANGWAY, LIVE, ROOT, WORK, make, measured, need, pack, run, simulated
+from measure import Daemon, finish, say, start, steps
 
-ROOT = os.path.realpath(os.path.join(HERE, "../.."))
-PROGRAMS, LIVE = ROOT + "/examples/share_a_gpu", ROOT + "/experiments/live"
-WORK = os.path.abspath(OUT) + ".work"
-BEGAN, LIMIT = time.monotonic(), float(os.environ.get("LIMIT", "480"))
+PROGRAMS = ROOT + "/examples/share_a_gpu"
 SCALE, HORIZON = float(os.environ.get("SCALE", "1")), os.environ.get("HORIZON", "")
-GANGWAY = measure.GANGWAY = os.path.abspath(measure.GANGWAY)  # programs run in other folders
 # Clients: program, GiB, what more it is told, and Table I's seconds on a K40c.
 TABLE1 = {"BFS": ("bfs", 6.45, [], 0.395), "Gaussian": ("gaussian", 4.31, [], 327.45), "Kmeans": ("kmeans", 4.91, [], 0.064),
           "matMul": ("matmul", 26.48, ["--rounds", "8"], 54.198), "matTrans": ("mattrans", 26.53, [], 0.179),
@@ -30,8 +23,6 @@ LONG = {"long-matTrans": ("mattrans", 26.53, ["--rounds", "200"]), "long-StringS
 FIGURES = ["fig5", "fig6", "fig7", "slices", "fig9", "fig10"]
 PARTS = ["machine", "compile", "alone", "same", "record", "figure:fig7", "figure:slices", "figure:fig6", "figure:fig5", "figure:fig9", "figure:fig10",
          "simulate"]
-os.environ["GANGWAY_CACHE"] = CALM["GANGWAY_CACHE"] = WORK + "/cache"
-os.environ.setdefault("GANGWAY_DATA", ROOT)
 
 
 def of(client):
@@ -43,26 +34,13 @@ def command(client, *more):
     return [f"{PROGRAMS}/{program}", "--gib", f"{gib * SCALE:.4g}", *arguments, *more]
 
 
-def need(words, **more):
-    done = subprocess.run(words, capture_output=True, text=True, **more)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, words))}: exit {done.returncode}: {(done.stderr or done.stdout)[-400:]}")
-    return done.stdout
-
-
-def pack(name, folder):
-    """For the way home."""
-    shutil.make_archive(f"{OUT}/{name}", "gztar", folder)
-
-
 def part_machine():
     say(subprocess.run("nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader; free -g | head -2; nproc; uname -r", shell=True,
                        capture_output=True, text=True).stdout.strip())
 
 
 def part_compile():
-    os.makedirs(WORK + "/cache", mode=0o700, exist_ok=True)
-    need(["make", "-C", PROGRAMS, "-j", str(os.cpu_count())])
+    make(PROGRAMS)
 
 
 def part_alone():
@@ -100,16 +78,12 @@ def settings():
     return words + (["--set", f"horizon={HORIZON}"] if HORIZON else [])
 
 
-def figure(name, out, *options):
-    done = subprocess.run([GANGWAY, "run", f"{LIVE}/share-a-gpu-{name}.yaml", "--out", out, "--force", *settings(), *options], capture_output=True, text=True)
-    say(f"{name}{' (sim)' if '--world' not in options else ''}: exit {done.returncode}\n{done.stdout[-2500:].rstrip()}\n{done.stderr[-600:].rstrip()}".rstrip())
-    return done.returncode == 0
+def file_of(name):
+    return f"{LIVE}/share-a-gpu-{name}.yaml"
 
 
 def part_figure(name):
-    if not figure(name, f"{WORK}/figures/{name}", "--world", "live"):
-        raise RuntimeError("no results")
-    pack("figures", WORK + "/figures")
+    measured(file_of(name), name, *settings())
 
 
 def part_record():
@@ -122,7 +96,7 @@ def part_record():
         jobs = "3" if client in LONG or client in ("Gaussian", "matMul", "dxtc") else "12"
         need([GANGWAY, "record", "--force", "--jobs", "nvtx:job", "--skip", "1", "--out", path, "--", *command(client, "--jobs", jobs, "--check", "1000000")])
         need(["gzip", "-9nf", path])
-    pack("recordings", WORK + "/recordings")
+    pack("recordings")
 
 
 def part_simulate():
@@ -131,16 +105,9 @@ def part_simulate():
     for client in {**TABLE1, **LONG}:
         recorded += ["--set", f"workload.clients.{client}.recording={WORK}/recordings/{'first' if client == 'second' else client}.rec.gz"]
     for name in FIGURES:
-        if figure(name, f"{WORK}/simulated/{name}", *recorded) and os.path.exists(f"{WORK}/figures/{name}/clients.csv"):
-            done = subprocess.run([GANGWAY, "compare", f"{WORK}/simulated/{name}", f"{WORK}/figures/{name}"], capture_output=True, text=True)
-            say(done.stdout[-2500:].rstrip() + done.stderr[-300:])
-    pack("simulated", WORK + "/simulated")
+        simulated(file_of(name), name, *settings(), *recorded)
+    pack("simulated")
 
 
 if __name__ == "__main__":
-    os.makedirs(WORK, exist_ok=True)
-    for part in sys.argv[2:] or PARTS:
-        if time.monotonic() - BEGAN > LIMIT:
-            say(f"not begun for lack of time: {part}")
-            continue
-        main(globals(), [part])
+    run(globals(), PARTS)
