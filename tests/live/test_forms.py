@@ -71,6 +71,33 @@ class FormsTest(unittest.TestCase):
         self.assertGreaterEqual(seen["evictions"], least, (result, seen))
         return result, seen
 
+    def check_killed_daemons(self, *policy, then=()):
+        """Daemons are killed while kernels are partly done; a client that is held goes on under the next one, others at once. `then`: the next daemons'
+        policies, in turns."""
+        for held in ([], ["--held"]):
+            with self.subTest(held=held):
+                daemon = self.begin("--policy", *policy, "--forms", "all", *held)
+                done = daemon.folder + "/done"
+                program = daemon.start(CLIENT, "riskiest", "300", options=["--name", "program"], **self.more)
+                urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+                restarts = 0
+                while restarts < 4 and program.poll() is None:
+                    seen = [c for c in daemon.status()["clients"] if c["name"] == "program" and c["evictions"] > 3 * restarts]
+                    if not seen:
+                        time.sleep(0.01)
+                        continue
+                    daemon.process.send_signal(signal.SIGKILL)
+                    daemon.process.communicate()
+                    time.sleep(0.3)
+                    daemon.serve("--policy", *(then[restarts % len(then)] if then else policy), "--forms", "all", *held)
+                    restarts += 1
+                result = finish(program)
+                self.assertGreater(restarts, 1, result)
+                self.assertEqual(result[:2], self.native("riskiest", "300"), result[2])
+                open(done, "w").close()
+                self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+                daemon.end()
+
 
 class Results(FormsTest):
     def test_the_riskiest_order_of_work_under_evictions(self):
@@ -212,30 +239,7 @@ class Deaths(FormsTest):
         daemon.end()
 
     def test_nothing_is_lost_with_a_daemon(self):
-        """Daemons are killed while kernels have left; a client that is held goes on under the next one, others at once."""
-        for held in ([], ["--held"]):
-            with self.subTest(held=held):
-                daemon = self.begin("--policy", "piv", "--forms", "all", *held)
-                done = daemon.folder + "/done"
-                program = daemon.start(CLIENT, "riskiest", "300", options=["--name", "program"], **self.more)
-                urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
-                restarts = 0
-                while restarts < 4 and program.poll() is None:
-                    seen = [c for c in daemon.status()["clients"] if c["name"] == "program" and c["evictions"] > 3 * restarts]
-                    if not seen:
-                        time.sleep(0.01)
-                        continue
-                    daemon.process.send_signal(signal.SIGKILL)
-                    daemon.process.communicate()
-                    time.sleep(0.3)
-                    daemon.serve("--policy", "piv", "--forms", "all", *held)
-                    restarts += 1
-                result = finish(program)
-                self.assertGreater(restarts, 1, result)
-                self.assertEqual(result[:2], self.native("riskiest", "300"), result[2])
-                open(done, "w").close()
-                self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
-                daemon.end()
+        self.check_killed_daemons("piv")
 
 
 if __name__ == "__main__":

@@ -165,30 +165,8 @@ class Deaths(SlicesTest):
         daemon.end()
 
     def test_nothing_is_lost_with_a_daemon(self):
-        """Daemons are killed while kernels are partly done; a client that is held goes on under the next one, others at once."""
-        for held in ([], ["--held"]):
-            with self.subTest(held=held):
-                daemon = self.begin("--policy", *pkm(10), "--forms", "all", *held)
-                program = daemon.start(CLIENT, "riskiest", "300", options=["--name", "program"], **self.more)
-                urgent = daemon.start(CLIENT, "urgent", daemon.folder + "/done", options=["--name", "urgent", "--priority", "5"], **self.more)
-                restarts = 0
-                while restarts < 4 and program.poll() is None:
-                    seen = [c for c in daemon.status()["clients"] if c["name"] == "program" and c["evictions"] > 3 * restarts]
-                    if not seen:
-                        time.sleep(0.01)
-                        continue
-                    daemon.process.send_signal(signal.SIGKILL)
-                    daemon.process.communicate()
-                    time.sleep(0.3)
-                    # Another policy may follow: what was cut is then finished as it is.
-                    daemon.serve("--policy", *(pkm(7) if restarts % 2 == 0 else ("piv",)), "--forms", "all", *held)
-                    restarts += 1
-                result = finish(program)
-                self.assertGreater(restarts, 1, result)
-                self.assertEqual(result[:2], self.native("riskiest", "300"), result[2])
-                open(daemon.folder + "/done", "w").close()
-                self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
-                daemon.end()
+        """Another policy may follow: what was cut is then finished as it is."""
+        self.check_killed_daemons(*pkm(10), then=(pkm(7), ("piv",)))
 
 
 @unittest.skipUnless(RUNTIME and PROGRAMS, "there is no nvcc")
