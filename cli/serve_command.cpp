@@ -13,6 +13,7 @@
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
+#include "experiments/running/slice_bound.hpp"
 #include "hw/live/daemon.hpp"
 #include "hw/live/memory/pinnable_memory.hpp"
 #include "hw/live/runtime_folder.hpp"
@@ -76,15 +77,6 @@ std::uint64_t bytes_of(const std::string& option, const std::string& text) {
   return static_cast<std::uint64_t>(Field(node, option.substr(2)).bytes().count);
 }
 
-// Of the policy, if it has one.
-std::optional<Duration> slice_of(const PolicyEntry& entry, const ParameterValues& values) {
-  for (const char* name : {"slice", "quantum"})
-    for (const Parameter& parameter : entry.parameters)
-      if (parameter.name == name && std::holds_alternative<Parameter::Time>(parameter.form))
-        return values.duration(name);
-  return std::nullopt;
-}
-
 // The daemon's GPUs, its sockets, and how programs are placed.
 void place(const Arguments& arguments, live::DaemonSettings& settings) {
   if (live::one_gpu(arguments.gpu)) {
@@ -101,8 +93,11 @@ void place(const Arguments& arguments, live::DaemonSettings& settings) {
       settings.also.push_back(socket);
   }
   if (settings.gpus.size() == 1) {
-    if (!arguments.place.empty())
-      throw InputError({"--place", 0}, "place", "one GPU", "several: --gpu 0,1 or --gpu all");
+    for (const auto& [option, value] :
+         {std::pair("place", arguments.place), std::pair("move-window", arguments.move_window)})
+      if (!value.empty())
+        throw InputError({fmt::format("--{}", option), 0}, option, "one GPU",
+                         "several: --gpu 0,1 or --gpu all");
     return;
   }
   if (!arguments.place.empty()) settings.place = live::place_named("--place", arguments.place);
@@ -150,7 +145,7 @@ int serve(const Arguments& arguments) {
   settings.memory.host = arguments.host_memory.empty() ? live::host_memory_to_pin()
                                                        : bytes_of("--host-memory", arguments.host_memory);
   if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);
-  if (settings.memory.managed) settings.memory.slice = slice_of(entry, values);
+  if (settings.memory.managed) settings.memory.slice = time_slice_of(entry, values);
   if (settings.memory.whole || migrates)
     settings.checkpoints = std::make_shared<live::CheckpointHelper>(settings.socket);
   live::Daemon daemon(entry.name, policy, settings);

@@ -21,9 +21,9 @@ constexpr std::size_t kMostFailures = 20;  // that are reported
 
 // Whether the world can play the point. Reading it has asked the simulation.
 void check_world(const Point& point, const WorldEntry& world) {
+  const bool moves = moves_memory(point.policies);
   for (const Contender& policy : point.policies)
-    if (&world != &simulation() || only_elsewhere(policy, point))
-      check_playable(world, policy, point, moves_memory(point.policies));
+    if (&world != &simulation() || only_elsewhere(policy, point)) check_playable(world, policy, point, moves);
 }
 
 PointSet points_of(const Experiment& experiment, const RunOptions& options) {

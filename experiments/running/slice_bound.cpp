@@ -19,11 +19,11 @@ bool plays_programs(const Workload& workload) {
 
 }  // namespace
 
-std::optional<Duration> time_slice_of(const Contender& contender) {
+std::optional<Duration> time_slice_of(const PolicyEntry& policy, const ParameterValues& values) {
   for (const char* name : {"slice", "quantum"})
-    for (const Parameter& parameter : contender.entry->parameters)
+    for (const Parameter& parameter : policy.parameters)
       if (parameter.name == name && std::holds_alternative<Parameter::Time>(parameter.form))
-        return contender.values.duration(name);
+        return values.duration(name);
   return std::nullopt;
 }
 
@@ -47,7 +47,7 @@ std::string slice_bound_note(const Experiment& experiment) {
     const std::size_t index = next++;
     if (!moves_memory(point.policies)) return;
     for (const Contender& contender : point.policies) {
-      const auto slice = time_slice_of(contender);
+      const auto slice = time_slice_of(*contender.entry, contender.values);
       if (!slice || contender.granting.of != GrantOf::job) continue;
       if (!plays_programs(point.workload_of(contender).sample())) continue;
       ++cells;

@@ -10,7 +10,7 @@
 namespace gangway {
 
 // The length of the policy's time slices, if it has such a parameter: `slice`, else `quantum`.
-std::optional<Duration> time_slice_of(const Contender& contender);
+std::optional<Duration> time_slice_of(const PolicyEntry& policy, const ParameterValues& values);
 
 // Time to move the two largest states of the point's clients (`memory`), both ways at once.
 Duration least_time_slice(const Point& point, const Contender& contender);

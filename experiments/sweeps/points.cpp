@@ -179,9 +179,9 @@ struct Points::Sections {
       policies.back().gpus_path = gpus.path();
     }
     // What only runs elsewhere is checked by the world that is asked to play it.
+    const bool moves = moves_memory(policies);
     for (const Contender& each : policies)
-      if (!only_elsewhere(each, point_read))
-        check_playable(simulation(), each, point_read, moves_memory(policies));
+      if (!only_elsewhere(each, point_read)) check_playable(simulation(), each, point_read, moves);
     std::sort(policies.begin(), policies.end(),
               [](const auto& a, const auto& b) { return a.label < b.label; });
     return policies;

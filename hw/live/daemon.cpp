@@ -233,9 +233,8 @@ void Daemon::say_slice() {
   for (const auto& gpu : gpus_) least = std::max(least, gpu->keeper.least_slice());
   if (least <= *settings_.memory.slice || least.ns < 2 * said_slice_.ns) return;
   said_slice_ = least;
-  say(fmt::format(
-      "the slice of {:.3f} s is shorter than the {:.3f} s that the two largest states take to go and come",
-      static_cast<double>(settings_.memory.slice->ns) / 1e9, static_cast<double>(least.ns) / 1e9));
+  say(fmt::format("the slice of {} is shorter than the {} that the two largest states take to go and come",
+                  to_text(*settings_.memory.slice), to_text(least)));
 }
 
 // Until something happens, or `until`; a daemon that polls looks at its sockets every so many turns.

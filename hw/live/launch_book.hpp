@@ -79,7 +79,7 @@ class LaunchPort {
   // Raises or lowers the flags of words.
   virtual void flag(const std::vector<Word>& words, bool up) = 0;
   // Asks for the count of the launch's word, none of whose blocks is under way; count() has it some time
-  // later, once.
+  // later, once. False: the driver refused, and may not do so another time.
   virtual bool ask(const RepeatableLaunch& launch, Word word) = 0;
   // Launches the blocks from `first` on, beside the program's stream, with a word to which this count and no
   // flag are written before, ahead of later orders about its flag; count() has the word's count once it has
@@ -89,6 +89,7 @@ class LaunchPort {
   virtual std::optional<std::uint32_t> count(Word word) = 0;
   // Asks for the count of the launch's word while its kernel may be under way, behind earlier orders about
   // its flag; looked() may have it some time later, once. Beside ask() and count(), and nothing waits for it.
+  // False: as for ask().
   virtual bool look(const RepeatableLaunch& launch, Word word) = 0;
   virtual std::optional<std::uint32_t> looked(Word word) = 0;
   virtual void drop_look(Word word) = 0;  // the answer is not needed any more

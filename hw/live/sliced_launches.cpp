@@ -10,7 +10,7 @@ namespace {
 // How many times longer than others a slice may stay before the rest of its grid joins it. It has no flag to
 // look at, and its blocks may just be long.
 constexpr std::int64_t kPatienceWithSlices = 10;
-constexpr std::int64_t kLongerThanExpected = 4;
+constexpr double kLongerThanExpected = 4;
 
 }  // namespace
 
@@ -76,11 +76,11 @@ void LaunchBook::look_whether_slice_waits(Entry& entry) {
   const std::uint32_t all = entry.launch->blocks();
   if (entry.joins || entry.end >= all) return;
   if (leaving_) return;  // what joins would run in somebody else's turn
-  const auto expected = static_cast<std::int64_t>(static_cast<double>(entry.launch->of_slices().time) *
-                                                  (entry.end - entry.done) / all);
-  if (port_.now() - entry.began <
-      std::max(kPatienceWithSlices * patience_.load(), kLongerThanExpected * expected))
-    return;
+  const std::int64_t stays = port_.now() - entry.began;
+  if (stays < kPatienceWithSlices * patience_.load()) return;
+  const double expected =
+      static_cast<double>(entry.launch->of_slices().time) * (entry.end - entry.done) / all;
+  if (static_cast<double>(stays) < kLongerThanExpected * expected) return;
   entry.joins = true;
   entry.parts.push_back({entry.end, all});
   if (!entry.launch->waits_for_later_blocks()) return;

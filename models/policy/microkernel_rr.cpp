@@ -140,17 +140,13 @@ class MicrokernelRr : public Policy {
     }
     const JobFacts& job = view.job(left.job);
     size_.saw(left.job.client, job.kernels[ran.kernel], ran.range.size(), now - ran.started);
-    if (job.id != left.job || job.finished()) {
+    const bool nothing_left = left.why != Why::completed && left.job_over;  // of a client that was given up
+    if (job.id != left.job || job.finished() || nothing_left) {
       process.present = false;
       process.shares.clear();
       return;
     }
     gpu->yielder = left.job.client;
-    if (left.why != Why::completed && left.job_over) {  // a client of which nothing can be expected
-      process.present = false;
-      process.shares.clear();
-      return;
-    }
     if (left.why != Why::completed) return launch_over(process, gpu->id);
     process.shares.clear();
     if (!left.job_over) begin_kernel(process, view);
