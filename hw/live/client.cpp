@@ -138,7 +138,7 @@ bool LiveClient::move(const GpuUuid& from, const GpuUuid& to) {
   if (!checkpointed_ || !checkpointed_->move()) return false;
   moves_from_ = from;
   moves_to_ = to;
-  latest_move_ = {-1, 0, 0};
+  latest_move_ = {-1, 0, 0, false};
   return true;
 }
 
@@ -147,7 +147,7 @@ void LiveClient::checkpointed(const CheckpointAnswer& answer) {
   const bool save = answer.order.act == CheckpointOrder::Act::save;
   MemoryStanding& page = page_->memory;
   if (answer.order.act == CheckpointOrder::Act::move)
-    latest_move_ = {answer.error, answer.ns, answer.save_ns};
+    latest_move_ = {answer.error, answer.ns, answer.save_ns, answer.moved != 0};
   else if (answer.error == 0 && answer.order.act != CheckpointOrder::Act::look) {
     (save ? page.saves : page.restores).fetch_add(1);
     (save ? page.saved : page.restored).fetch_add(page.movable.load());

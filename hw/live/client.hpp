@@ -54,13 +54,14 @@ class LiveClient : public Port, public KeptClient {
   void checkpointed_by(CheckpointHelper& helper, bool returns);
   void checkpoint_step();  // asks what is to be asked now
   void checkpointed(const CheckpointAnswer& answer);
-  // To another GPU, by the helper. False: not now. Over when moves() is false, and page().is_on() says where
-  // it is then.
+  // To another GPU, by the helper. False: not now. Over when moves() is false: latest_move(), or where there
+  // was no answer the page, says where it is then.
   bool move(const GpuUuid& from, const GpuUuid& to);
   bool moves() const { return checkpointed_ && checkpointed_->moves(); }
   struct Moved {
     std::int32_t error = 0;  // the driver's
     std::int64_t ns = 0, save_ns = 0;
+    bool moved = false;  // whatever the error was
   };
   const Moved& latest_move() const { return latest_move_; }
   void is_on(const GpuUuid& uuid) { page_->is_on(uuid); }

@@ -65,7 +65,9 @@ void Daemon::go_on_moving(Time time) {
   LiveClient& client = *move.client;
   if (move.asked) {
     if (client.moves()) return;
-    const bool there = client.page().is_on() == gpus_[move.to]->facts.uuid;
+    const GpuUuid& to = gpus_[move.to]->facts.uuid;
+    const bool there = client.latest_move().moved || client.page().is_on() == to;
+    if (there) client.is_on(to);  // the helper may have been unable to
     return end_move(there ? "" : fmt::format("the driver's error {}", client.latest_move().error));
   }
   if (client.look().drained()) {
