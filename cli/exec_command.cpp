@@ -40,8 +40,8 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
          "several GPUs assigns, or all GPUs, under the daemon of GPU 0")
       ->type_name("N|auto")
       ->check([](const std::string& which) {
-        if (which == "auto") return std::string();
-        return CLI::Range(0U, 63U)(which);
+        if (which == "auto" || CLI::Range(0U, 63U)(which).empty()) return std::string();
+        return "found " + quote(which) + ", expected auto, or a whole number from 0 to 63";
       });
   sub->add_option(
          "--socket", settings->socket,

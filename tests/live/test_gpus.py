@@ -199,6 +199,7 @@ class Placing(GpuPrograms):
         for options, code, words in ((["--gpu", "0,2"], 2, "found '2', expected all, or different numbers from 0 to 1"),
                                      (["--gpu", "1,1"], 2, "GPU 1 a second time"), (["--gpu", "x"], 2, "gpu"), (["--gpu", "64"], 2, "gpu"),
                                      (["--gpu", "0", "--place", "fixed"], 2, "several: --gpu 0,1 or --gpu all"),
+                                     (["--gpu", "0", "--move-window", "3 s"], 2, "several: --gpu 0,1 or --gpu all"),
                                      (["--gpu", "all", "--place", "migrate", "--memory", "managed"], 2, "--memory native or checkpoint"),
                                      (["--gpu", "all", "--place", "migrate", "--forms", "all"], 2, "--forms none"),
                                      (["--gpu", "all", "--place", "migrate", "--move-window", "0 s"], 2, "move-window")):
