@@ -124,6 +124,7 @@ class RangeConductor : public JobConductor {
     } else if (owner_->phase == Owner::closing) {
       if (has_closed(id)) leave(Why::completed, {1}, job_over(client));
     } else if (job_over(client)) {
+      if (owner_->kernel != 0) journal_.note(now(), Step::sliced, id, owner_->blocks.count);
       leave_open(id, Why::completed, owner_->blocks, true);
     } else if (owner_->kernel != 0) {
       look_at_range(client);
