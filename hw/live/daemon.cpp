@@ -157,12 +157,14 @@ void Daemon::note(std::size_t place, Time now, Step step, ClientId client, std::
   const auto found = std::find_if(clients_.begin(), clients_.end(), [&](const auto& one) {
     return one.second->id == client && (conductors_.size() == 1 || one.second->gpu == place);
   });
-  if (step == Step::drained && found != clients_.end())
-    if (const auto departure = found->second->new_departure()) {
-      const std::int64_t ordered = now.ns - value;
+  if (step == Step::drained && found != clients_.end()) {
+    const auto departure = found->second->new_departure();
+    const std::int64_t ordered = now.ns - value;
+    // A departure from an earlier order, which ended without draining, does not count here.
+    if (departure && departure->told - origin_ >= ordered)
       for (const auto& [what, at] : {std::pair("told", departure->told), {"left", departure->left}})
         line({at - origin_}, what, at - origin_ - ordered);
-    }
+  }
   line(now, text(step), value);
 }
 

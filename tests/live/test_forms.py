@@ -16,6 +16,7 @@ POINTS = os.environ.get("GANGWAY_POINTS", "")
 PTX = Path(__file__).with_name("forms_kernels.ptx")
 WAITING = Path(__file__).with_name("waiting_kernels.ptx")
 LONG = bool(os.environ.get("GANGWAY_LONG"))
+LOOK = 5_000_000  # ns; the daemon notes when a look began that found a client drained
 
 # The stand-in's machine code is PTX.
 ASSEMBLER = """#!/bin/sh
@@ -132,6 +133,22 @@ class Results(FormsTest):
         self.assertEqual(result[:2], self.native("kinds", "60"), result[2])
         self.assertGreater(seen["launches_in_forms"], 30)
         daemon.end()
+
+    def test_the_log_says_when_kernels_were_told_and_had_left_since_the_order(self):
+        for command, least in ((["riskiest", "60"], 5), (["kinds", "60"], 0)):  # kinds overstays the drain limit
+            with self.subTest(command=command):
+                daemon = self.begin("--policy", "piv", "--forms", "all")
+                _, seen = self.beside_urgent(daemon, *command, least=5)
+                steps = [(row[1], int(row[0]), int(row[4])) for row in daemon.end()[2] if row[3] == "program"]
+                told = [n for n, step in enumerate(steps) if step[0] == "told"]
+                self.assertTrue(least <= len(told) <= seen["evictions"] + 2, (len(told), seen))
+                for n in told:
+                    (_, at, since), (left, left_at, left_since), (drained, _, drained_since) = steps[n:n + 3]
+                    self.assertEqual((left, drained), ("left", "drained"))
+                    self.assertTrue(0 <= since <= left_since <= drained_since + LOOK, steps[n:n + 3])
+                    self.assertEqual(left_at - at, left_since - since)
+                    ordered = [when - after for what, when, after in steps[:n] if what == "closed"]
+                    self.assertEqual(at - since, ordered[-1], steps[n - 3:n + 3])
 
     def test_what_a_program_asks_while_its_kernel_has_left(self):
         daemon = self.begin("--policy", "piv", "--forms", "all")
