@@ -4,22 +4,12 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-import yaml
-from matplotlib.markers import CARETUPBASE
-
-from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-from gangway.drawing import bars
-from gangway.drawing import client_sweep
-from gangway.drawing.commands import figures
-from gangway.drawing import gantt
-from gangway.drawing import names
-from gangway.drawing import quantity
-from gangway.drawing.commands import report
-from gangway.drawing import responses
-from gangway.drawing import results
-from gangway.drawing import style
-from gangway.drawing import sweep
 import synthetic
+import yaml
+from gangway.drawing import bars, client_sweep, gantt, names, quantity, responses, results, style, sweep
+from gangway.drawing.commands import figures, report
+from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
+from matplotlib.markers import CARETUPBASE
 
 QUANTUM = 'policies.rr.params.quantum'
 GAP = 'workload.arrivals.gap'
