@@ -53,9 +53,8 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       "NVTX range; whole, the program (default sync)");
   sub->add_option_function<std::string>(
          "--memory", [settings](const std::string& which) { settings->native_memory = which == "native"; },
-         "native: the program's memory stays on the GPU, whatever the daemon does with others' (default: as "
-         "the "
-         "daemon has it)")
+         "native: the program's memory stays on the GPU; managed: it may leave (default: the daemon's "
+         "setting)")
       ->check(CLI::IsMember({"native", "managed"}));
   sub->add_option(
          "--read-only", *read_only,
@@ -63,7 +62,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
          "they are copied from the GPU only after copies and memsets into them")
       ->allow_extra_args(false);
   sub->add_flag("--check-read-only", settings->check_read_only,
-                "look at them whenever they are not copied, and say if that was wrong")
+                "compare these allocations instead of skipping them, and report those that were written")
       ->needs("--read-only");
   sub->add_flag("--preload", settings->preload,
                 "also use LD_PRELOAD, for programs with their own library search path");

@@ -117,7 +117,8 @@ void add_prepare(CLI::App& app, int& code) {
   CLI::Option* wanted = sub->add_flag(
       "--wanted", arguments->wanted, "prepare modules that programs loaded unprepared under serve --prepare");
   wanted->excludes(list)->excludes(clear);
-  sub->add_flag("--background", arguments->background, "at the lowest priority, and until its parent ends")
+  sub->add_flag("--background", arguments->background,
+                "run at the lowest priority, and end with the parent process")
       ->needs(wanted);
   sub->callback([arguments, &code] {
     transform::PrepareSettings& chosen = arguments->settings;

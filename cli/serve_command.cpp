@@ -212,30 +212,31 @@ void add_serve(CLI::App& app, int& code) {
       ->type_name(value_type::kTime);
   sub->add_option(
          "--memory", arguments->memory,
-         "managed: clients' memory leaves the GPU where it does not all fit; checkpoint: likewise, but whole "
-         "processes do, by the driver's checkpoints (default: native, except under policies that move it: "
-         "managed)")
+         "native: clients' memory stays on the GPU; managed: it leaves when not all of it fits; checkpoint: "
+         "then the driver saves whole processes (default: native; managed under policies that move memory)")
       ->check(CLI::IsMember({"native", "managed", "checkpoint"}));
-  sub->add_option("--capacity", arguments->capacity,
-                  "with managed memory: how much of the GPU's memory clients may use (default: what nobody "
-                  "else uses)")
+  sub->add_option(
+         "--capacity", arguments->capacity,
+         "if memory moves: how much of the GPU's memory clients may use (default: all that others do "
+         "not use)")
       ->type_name(value_type::kSize);
   sub->add_option("--host-memory", arguments->host_memory,
-                  "with managed memory: how much host memory all clients together may pin (default: 80 % of "
-                  "what is available now)")
+                  "if memory moves: how much host memory all clients together may use (default: 80 % of what "
+                  "is available now)")
       ->type_name(value_type::kSize);
   sub->add_flag("--overlap", arguments->overlap,
                 "the next owner starts when the previous one's gate is closed, not when its work is over");
   sub->add_option(
          "--forms", arguments->forms,
-         "which launches of prepared kernels take a form that can leave early or be sliced: none (default), "
-         "those that are worth it, or all")
+         "which launches of prepared kernels take a form that can leave early or be sliced: none (default); "
+         "worth, kernels that last 200 us or longer; all")
       ->check(CLI::IsMember({"none", "worth", "all"}));
   sub->add_flag("--prepare", arguments->prepare,
                 "prepare modules that programs load unprepared, in the background, for their next start");
   sub->add_flag("--held", arguments->held,
                 "if the daemon ends, its clients wait for a new one instead of continuing unscheduled");
-  sub->add_option("--log", arguments->log, "CSV file for every step")->type_name(value_type::kFile);
+  sub->add_option("--log", arguments->log, "CSV file with a line for every scheduling step")
+      ->type_name(value_type::kFile);
   sub->callback([arguments, &code] { code = serve(*arguments); });
 }
 

@@ -34,7 +34,7 @@ struct DaemonSettings {
   std::function<std::shared_ptr<Policy>()> another = {};
   GateSettings gate;
   std::string group;        // its users may connect; empty: only root and the daemon's owner
-  std::string wanted = {};  // folder of modules to prepare in the background; empty: nobody does
+  std::string wanted = {};  // folder of modules to prepare in the background; empty: none are prepared
   MemorySettings memory = {};
   std::shared_ptr<CheckpointHelper> checkpoints = {};  // that `memory.whole` needs
   bool held = false;  // whether clients wait for a new daemon when this one is gone
@@ -71,7 +71,7 @@ class Daemon : private MoveJournal {
   // For playing several policies in turn. Closes all clients and introduces them to the new policy, with
   // their current introductions. InputError as above.
   void play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate);
-  // Programs that start from now on can take forms, whether or not this policy wants that.
+  // Programs that start from now on load prepared modules, even if the current policy takes no forms.
   void make_programs_ready_for_forms(bool ready) { ready_for_forms_ = ready; }
   // One pass over all clients, then a wait of at most `most`.
   void turn(Duration most);

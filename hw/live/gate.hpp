@@ -119,16 +119,16 @@ class Gate {
   void ask_for_priority(std::int32_t priority);  // from the program's next job on
   const PermitPage& permit() const { return *permit_.load(); }
   static constexpr std::uint64_t kDestroyed =
-      StreamName::kPerThread;  // of no thread: a stream that left work
+      StreamName::kPerThread;  // stands for streams that ended with work outstanding
   // --- Memory that leaves the device (memory/)
   void introduce();  // from now on there is a page()
   void ring() { source_.ring(); }
   const MemoryOrders* memory_orders() const;  // null: there is no daemon
-  // Before any of it leaves, and once all of it is back.
+  // Call before any of the memory leaves, and once all of it is back.
   void memory_leaves();
   void memory_is_here();
   bool closed() const { return permit_.load()->allowed.load() == 0; }
-  // What is outstanding waits behind kernels that have left, as the client page says.
+  // All outstanding work waits behind kernels that have left; the client page reports it.
   bool gone() const {
     const ClientPage* const page = page_.load();
     return page != nullptr && page->gone.load() == std::uint64_t{permit().epoch.load()} + 1;

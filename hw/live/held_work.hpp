@@ -1,11 +1,12 @@
-// Which streams of a client stand still because of a kernel that has left: behind it, or behind an event that
-// was recorded behind it. So a client can say that nothing of it runs although work is outstanding.
+// Finds the streams of a client that are held by a kernel that has left the GPU: streams whose next work is
+// behind the kernel, or behind an event that was recorded behind it. With this a client can report that none
+// of its work runs although work is outstanding. Rules: hw/live/README.md, "Kernels that leave".
 //
-// Only what is submitted while launches of a book are not over is noted. A stream's barriers, in their order,
-// are its own such launches, and waits for other streams'. It stands still at its first barrier that is not
-// over: at a launch once that has left, at a wait once all before the wait is over and what it waits for
-// stands still. Legacy streams and those that block wait for each other. What is not seen here (waits within
-// graphs, for values or semaphores) makes a stream seem to go on: then the gate's limit for draining applies.
+// Only submissions made while some launch of the book is unfinished are recorded. A stream's barriers are its
+// own unfinished launches and its waits for other streams, in order. The stream is held at its first
+// unfinished barrier: at a launch once the kernel has left; at a wait once all work before it is over and the
+// awaited stream is held. The legacy stream and blocking streams wait for each other. Waits that are not seen
+// here (in graphs, for values or semaphores) make a stream seem to run; then the drain limit applies.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@
 
 namespace gangway::live {
 
-// A stream for as long as it lives: no later one has its number.
+// Identifies a stream. Numbers of destroyed streams are not used again.
 using StreamId = std::uint64_t;
 
-// What a launch is doing, asked by stream and number.
+// The state of a launch, which is identified by its stream and number.
 enum class LaunchIs : std::uint8_t { under_way, left, over };
 
 class HeldWork {
@@ -28,33 +29,33 @@ class HeldWork {
   using Mark = void*;
   struct Questions {
     std::function<LaunchIs(StreamId, std::uint32_t)> launch;
-    std::function<bool(Mark)> reached;    // all before the mark is over
-    std::function<void(Mark)> no_longer;  // nobody asks about it again
+    std::function<bool(Mark)> reached;    // whether all work before the mark is over
+    std::function<void(Mark)> no_longer;  // the mark is not needed any more
   };
   explicit HeldWork(Questions questions) : ask_(std::move(questions)) {}
 
-  // A launch of a book was submitted to the stream.
+  // A launch of the book was submitted to the stream.
   void launched(StreamId stream, std::uint32_t number);
-  // Anything is to be submitted to a stream of this context. `kind`: how it stands to the legacy one.
+  // Call before any submission to a stream of this context. `kind`: how it is ordered with the legacy stream.
   enum class Kind : std::uint8_t { legacy, blocking, apart };
   void submits(StreamId stream, std::uint64_t context, Kind kind);
-  // An event is recorded in it.
+  // An event was recorded in the stream.
   void recorded(std::uint64_t event, StreamId stream);
-  // Whether a wait for the event is one for launches that are not over.
+  // Whether a wait for the event would wait for unfinished launches.
   bool held(std::uint64_t event);
-  // The stream is going to wait for it; the mark is behind all before.
+  // The stream will wait for the event. `mark` comes behind all earlier work of the stream.
   void waits(StreamId stream, std::uint64_t event, Mark mark);
-  // Of the context's streams, those that stand behind something that is not over; and whether the stream is
-  // one, or would be after a submission.
+  // Number of the context's streams that have an unfinished barrier; and whether this stream has one, or
+  // would have one after a submission.
   std::size_t held_streams(std::uint64_t context);
   bool is_held(StreamId stream);
   bool would_be_held(StreamId stream, std::uint64_t context, Kind kind);
-  // Submissions to the stream behind its first barrier that is not over.
+  // Number of submissions to the stream behind its first unfinished barrier.
   std::uint64_t behind(StreamId stream);
-  // Whether nothing of the stream runs. False: it has no barrier, or something may run.
+  // Whether no work of the stream runs. False: it has no barrier, or some work may run.
   bool stands_still(StreamId stream);
-  void forget(StreamId stream);  // it is destroyed; what is left of it goes on
-  // Whether nothing of the destroyed streams runs of which something is left. False: there are none.
+  void forget(StreamId stream);  // it is destroyed; its remaining work continues
+  // Whether no work of destroyed streams with remaining work runs. False: there are no such streams.
   bool forgotten_stand_still();
 
  private:

@@ -47,10 +47,10 @@ struct SliceOrders {
     return std::uint64_t{kernel} << 32 | blocks;
   }
   std::atomic<std::uint32_t> wanted;  // 0: launches take forms that leave when told to
-  std::atomic<std::uint64_t> until;   // that kernel may go up to before that block, while the gate is open
+  std::atomic<std::uint64_t> until;   // a kernel and the block to stop before, while the gate is open
 };
 
-// The first kernel in slices that is not over and that its stream has reached.
+// The first unfinished sliced kernel that its stream has reached.
 struct SliceStanding {
   std::atomic<std::uint64_t> at;  // its number and the blocks done (SliceOrders::both); 0: there is none
   // Valid while `at` has the same number before and after.
@@ -71,7 +71,7 @@ struct alignas(64) PermitPage {
   std::atomic<std::uint32_t>
       most_channels;                 // 0: any number; n: n - 1; without channels nothing can be submitted
   std::atomic<std::uint32_t> forms;  // which launches take a form (TakeForms)
-  std::atomic<std::int64_t> drain_limit;  // how long the daemon waits for what has to leave, ns; 0: not known
+  std::atomic<std::int64_t> drain_limit;  // how long the daemon waits for a client to drain, ns; 0: unknown
   std::atomic<std::int64_t> decided;      // when `allowed` was last written (CLOCK_MONOTONIC, ns)
   std::atomic<std::int64_t>
       awake;  // until then (likewise) the gate may open at any moment: waiting threads stay awake
@@ -88,10 +88,10 @@ struct JobSlot {
   std::atomic<std::int64_t> ended;    // valid once `counted` says so
 };
 
-// Kernels that left before their end, told by one closing of the gate (CLOCK_MONOTONIC, ns).
+// One closing of the gate that made kernels leave before their end (CLOCK_MONOTONIC, ns).
 struct DepartureSlot {
   std::atomic<std::uint64_t> number;            // from 1; set once the rest is valid
-  std::atomic<std::int64_t> told, left, again;  // again: what is left of them was launched; 0: not yet
+  std::atomic<std::int64_t> told, left, again;  // again: their remaining blocks launched; 0: not yet
   std::atomic<std::uint64_t> kernels;
 };
 
@@ -136,7 +136,7 @@ struct alignas(64) ClientPage {
       unknown;  // driver functions requested by the program that the gate does not know
   std::atomic<std::uint32_t> orphaned;  // how often and how long it was without a daemon
   std::atomic<std::int64_t> orphaned_ns;
-  // What the program asked for as its priority, and how often it did (0: never).
+  // The priority that the program requested, and how often it requested one (0: never).
   std::atomic<std::int32_t> priority;
   std::atomic<std::uint32_t> priorities;
   // Kernels that can leave. Of the modules that were loaded: those with a form, and those without; launches
@@ -147,8 +147,8 @@ struct alignas(64) ClientPage {
   // Kernels that turned out to wait for later blocks of their grid, and the latest one's name.
   std::atomic<std::uint32_t> kernels_that_wait;
   std::atomic<char> that_waits[kLongestKernel];
-  // One more than the epoch of the permit under which the gate is closed and nothing of the client runs:
-  // what is outstanding waits behind kernels that have left.
+  // The permit's epoch plus one, once the gate is closed and no work of the client runs: all outstanding work
+  // waits behind kernels that have left.
   std::atomic<std::uint64_t> gone;
   std::atomic<std::uint64_t> asked;            // numbers taken by intercepted submissions
   alignas(64) std::atomic<std::uint64_t> job;  // the scheduled job; odd: under way

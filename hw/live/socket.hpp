@@ -14,7 +14,8 @@ inline constexpr std::uint32_t kMagic = 0x79776761;  // "agwy"
 
 enum class Kind : std::uint32_t { program = 1, client = 2, status = 3 };
 
-// Not at all; from under a program's allocations; or all of a process at once, by the driver.
+// How a program's memory leaves the GPU: not at all; allocation by allocation (memory/README.md); or with the
+// whole process, by the driver (checkpoint/README.md).
 enum class MemoryMoves : std::uint32_t { none, managed, whole };
 
 struct Hello {
@@ -40,7 +41,7 @@ struct Welcome {
   std::uint32_t accepted = 0;
   std::uint32_t held = 0;   // whether clients wait for another daemon when this one is gone
   std::uint32_t forms = 0;  // to a program: its kernels may have to take forms
-  std::uint32_t notes = 0;  // likewise: it notes modules that nobody has prepared
+  std::uint32_t notes = 0;  // to a program: it notes unprepared modules
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
   MemoryMoves memory = MemoryMoves::none;  // to a program: how the memory of its processes leaves the device

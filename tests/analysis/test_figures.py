@@ -1,21 +1,15 @@
 """The figures of synthetic result folders."""
 import csv
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
-from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
-from gangway.drawing import bars
-from gangway.drawing import client_sweep
-from gangway.drawing.commands import figures
-from gangway.drawing import gantt
-from gangway.drawing import names
-from gangway.drawing import quantity
-from gangway.drawing.commands import report
-from gangway.drawing import responses
-from gangway.drawing import results
-from gangway.drawing import style
-from gangway.drawing import sweep
 import synthetic
+import yaml
+from gangway.drawing import bars, client_sweep, gantt, names, quantity, responses, results, style, sweep
+from gangway.drawing.commands import figures, report
+from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
+from matplotlib.markers import CARETUPBASE
 
 QUANTUM = 'policies.rr.params.quantum'
 GAP = 'workload.arrivals.gap'
@@ -193,6 +187,7 @@ class Sweeps(InAFolder):
 
 class ClientSweeps(InAFolder):
     SIZES = ['10 us', '20 us', '1 ms']
+    NEON = Path(__file__).resolve().parents[2] / 'experiments/neon/fig6.yaml'
 
     def loops(self, *arguments, **swept):
         synthetic.write_loops(self.folder, *arguments, **swept)
@@ -219,6 +214,40 @@ class ClientSweeps(InAFolder):
         page, = client_sweep.draw(self.loops({'A': 1, 'B': 2}, [row], **{REQUEST: self.SIZES}))
         marks = [[(*line.get_xdata(), *line.get_ydata()) for line in axes.lines if line.get_marker() == 'd'] for axes in page.axes]
         self.assertEqual(marks, [[], [(20, 2.5)]])
+
+    def test_published_ntts_of_several_points_and_bounds_are_marked(self):
+        of_all = ['fig6', 0, 'dfq', 'A', 'ntt', '=', 2.5, 2, -0.2, 'moderate', '', 'pass', '']
+        rows = [[*of_all, '', '', 'mean', 2], ['fig6', 2, 'direct', 'B', 'ntt', '>', 7, 9, 0.2, 'input', '', 'input', '']]
+        page, = client_sweep.draw(self.loops({'A': 1, 'B': 2}, rows, **{REQUEST: self.SIZES}))
+        marks = [[(*line.get_xdata(), *line.get_ydata()) for line in axes.lines if line.get_marker() == 'd'] for axes in page.axes]
+        places = page.axes[0].lines[0].get_xdata()
+        self.assertEqual(marks, [[(places[2], 7)], [(places[1], 2.5)]])
+        spans = [[(*line.get_xdata(), *line.get_ydata()) for line in axes.lines if line.get_alpha()] for axes in page.axes]
+        self.assertEqual(spans, [[], [(places[0], places[2], 2.5, 2.5)]])
+        arrows = [[line.get_marker() for line in axes.lines if isinstance(line.get_marker(), int)] for axes in page.axes]
+        self.assertEqual(arrows, [[CARETUPBASE], []])
+        legend = [text.get_text() for text in page.legends[0].get_texts()]
+        self.assertIn('published as a lower bound', legend)
+        self.assertIn('published for all these points: mean, least or largest', legend)
+
+    def test_neons_figure_6_shows_what_the_paper_prints(self):
+        """Every NTT that the paper prints for Fig. 6 has a diamond, except values compared between clients."""
+        printed = [row for row in yaml.safe_load(self.NEON.read_text())['published']
+                   if row['metric'] == 'ntt' and 'relative_to_client' not in row]
+        rows = [['fig6', row['point'], row['policy'], row['client'], 'ntt', row.get('relation', '='), row['published'], 2, 0, row['class'],
+                 '', 'input', '', '', '', *row.get('over', {'take': '', 'to': ''}).values()] for row in printed]
+        for row in rows:  # `over` is written {to, take}
+            row[-2:] = sorted(row[-2:], key=str, reverse=True)
+        ntts = dict.fromkeys(['DCT', 'FFT', 'glxgears', 'oclParticles', 'Throttle'], 1)
+        found = self.loops(ntts, rows, clients=[f'{name}+Throttle' for name in list(ntts)[:4]],
+                           **{REQUEST: [f'{size} us' for size in (19, 47, 115, 283, 694, 1700)]})
+        policies = ('direct', 'timeslice', 'disengaged-timeslice', 'dfq')
+        for table in (found.summary, found.clients):
+            table[:] = [replace(row, policy=policy) for row in table if row.policy == 'dfq' for policy in policies]
+        drawn = [line for page in client_sweep.draw(found) for axes in page.axes for line in axes.lines if line.get_marker() == 'd']
+        values = {(row['point'], row['policy'], row['client'], row['published'], str(row.get('over'))) for row in printed}
+        self.assertEqual(len(drawn), len(values))
+        self.assertGreater(len(drawn), 25)
 
     def test_only_where_a_few_clients_meet_and_a_quantity_is_swept(self):
         for ntts, swept in [({'A': 1}, {REQUEST: self.SIZES}), (dict.fromkeys('ABCDE', 1), {REQUEST: self.SIZES}),

@@ -79,11 +79,30 @@ def _draw_panel(axes, results, points, policy, looks):
         if row.starved_runs and row.policy == policy and row.point in points and row.client in looks:
             style.mark_starved(axes, points[row.point], looks[row.client]['color'])
     for row in results.published_ntts():
-        if row.policy == policy and row.point in points and row.client in looks:
-            style.mark_published(axes, points[row.point], row, looks[row.client]['color'], points_right=6)
+        places = [points[point] for point in _points(row) if point in points]
+        if row.policy == policy and places and row.client in looks:
+            style.mark_published(axes, places[len(places) // 2], row, looks[row.client]['color'], points_right=6)
+            if row.over:
+                axes.plot([min(places), max(places)], [row.published] * 2, **_span(looks[row.client]['color']))
     axes.axhline(1, zorder=1.5, **style.ALONE)
     axes.axhline(len(looks), zorder=1.5, **_FAIR)
     axes.grid()
+
+
+def _points(row):
+    """The points that a published value is of."""
+    return range(row.point, (row.over.to if row.over else row.point) + 1)
+
+
+def _span(colour):
+    return {'color': colour, 'linewidth': 2.2, 'alpha': 0.35, 'zorder': 1.6, 'solid_capstyle': 'butt'}
+
+
+def _span_handles(results):
+    """The legend's entry for values of several points."""
+    if not any(row.over for row in results.published_ntts()):
+        return []
+    return [Line2D([], [], label='published for all these points: mean, least or largest', **_span('black'))]
 
 
 def _scale_y(axes, results):
@@ -114,5 +133,5 @@ def _handles(results, looks):
     fair = f'{count.pop()} times as slow: fair' if len(count) == 1 else 'as many times as slow as there are clients: fair'
     return [*lines, Line2D([], [], label='as fast as alone', **style.ALONE), Line2D([], [], label=fair, **_FAIR),
             *(sweep.band_handles(results) if any(row.ntt.half_width for row in results.clients) else []),
-            *style.published_handles(results.published_ntts()),
+            *style.published_handles(results.published_ntts()), *_span_handles(results),
             *style.starved_handles(any(row.starved_runs for row in results.clients))]

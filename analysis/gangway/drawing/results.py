@@ -148,18 +148,21 @@ class Results:
         return [row for row in self._published_absolute() if row.metric in self.metrics() and not row.client]
 
     def published_ntts(self):
-        """Likewise, NTTs of clients."""
-        return [row for row in self._published_absolute() if row.metric == 'ntt' and row.client]
+        """Published NTTs of clients: of one point or of several, bounds too. A value that is compared with another
+        policy's or client's is left out."""
+        return [row for row in self._published_absolute(bounds=True) if row.metric == 'ntt' and row.client]
 
-    def _published_absolute(self):
+    def _published_absolute(self, bounds=False):
         def value(row):
-            return row.point, row.policy, row.client, row.metric, row.published
+            return row.point, row.policy, row.client, row.metric, row.published, row.over
+
+        relations = ('=', 'order', '<', '>') if bounds else ('=', 'order')
 
         shown = {(row.point, row.policy) for row in self.summary}
         relative = {value(row) for row in self.published if row.relative_to}  # which may be ranked as they are, too
         once = {}
         for row in sorted(self.published, key=lambda row: KINDS.index(row.kind)):
-            if (row.relation in ('=', 'order') and value(row) not in relative and not row.over and not row.of_several_clients()
+            if (row.relation in relations and value(row) not in relative and (bounds or not row.over) and not row.of_several_clients()
                     and row.change in ('', 'overhead') and (row.point, row.policy) in shown):
                 once.setdefault(value(row), replace(row, published=row.published + 1) if row.change else row)
         return once.values()

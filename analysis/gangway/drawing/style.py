@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import matplotlib
 from matplotlib import pyplot
 from matplotlib.lines import Line2D
+from matplotlib.markers import CARETDOWNBASE, CARETUPBASE
 from matplotlib.ticker import LogLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
@@ -112,11 +113,19 @@ def line(look):
             **(ring if look.hollow else disc)}
 
 
+_BOUNDS = {'>': (CARETUPBASE, 5), '<': (CARETDOWNBASE, -5)}  # the arrow, and how many points above the diamond
+
+
 def mark_published(axes, x, row, colour='black', points_right=0):
-    """A diamond at a published value: solid where it should be met, hollow where only the order should hold."""
+    """A diamond at a published value: solid where it should be met, hollow where only the order should hold. At a bound
+    an arrow points to where the values lie: up from a lower bound, down from an upper one."""
     beside = ScaledTranslation(points_right / 72, 0, axes.figure.dpi_scale_trans)
     axes.plot([x], [row.published], transform=axes.transData + beside,
               **_diamond(row.kind in ('tight', 'moderate'), colour))
+    if row.relation in _BOUNDS:
+        arrow, points_up = _BOUNDS[row.relation]
+        above = ScaledTranslation(points_right / 72, points_up / 72, axes.figure.dpi_scale_trans)
+        axes.plot([x], [row.published], transform=axes.transData + above, **_arrow(arrow, colour))
     axes.update_datalim([(x, row.published)])  # a shifted marker does not count otherwise
     axes.autoscale_view()
 
@@ -125,12 +134,19 @@ def published_handles(rows):
     """Legend entries for the kinds of published value that were drawn."""
     kinds = {row.kind in ('tight', 'moderate') for row in rows}
     labels = {True: 'published (tight or moderate)', False: 'published (order, input or open)'}
-    return [Line2D([], [], label=labels[solid], **_diamond(solid, 'black'))
-            for solid in (True, False) if solid in kinds]
+    relations = {row.relation for row in rows}
+    bounds = {'>': 'published as a lower bound', '<': 'published as an upper bound'}
+    return [*(Line2D([], [], label=labels[solid], **_diamond(solid, 'black')) for solid in (True, False) if solid in kinds),
+            *(Line2D([], [], label=label, **_arrow(_BOUNDS[relation][0], 'black'))
+              for relation, label in bounds.items() if relation in relations)]
+
+
+def _arrow(arrow, colour):
+    return {'marker': arrow, 'markersize': 5, 'linestyle': 'none', 'zorder': 6, 'clip_on': False, 'color': colour}
 
 
 def _diamond(solid, colour):
-    return {'marker': 'd', 'markersize': 6.5, 'linestyle': 'none', 'zorder': 6, 'markeredgewidth': 0.9,
+    return {'marker': 'd', 'markersize': 6.5, 'linestyle': 'none', 'zorder': 6, 'markeredgewidth': 0.9, 'clip_on': False,
             'markerfacecolor': colour if solid else 'white', 'markeredgecolor': 'black' if solid else colour}
 
 

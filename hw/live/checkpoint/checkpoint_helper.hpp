@@ -1,7 +1,7 @@
-// The daemon's second process, which checkpoints clients and restores them: the driver's calls about them
-// block for as long as a copy takes, and whoever makes them has to outlive the daemon. When the daemon is
-// gone, this process restores all that it has checkpointed, unless another daemon is there, to which they
-// belong then.
+// The daemon's second process, which checkpoints and restores clients. It is a process of its own for two
+// reasons: the driver's calls block for as long as a copy takes, and their caller must outlive the daemon.
+// When the daemon ends, this process restores all clients that it has checkpointed, except those that belong
+// to another daemon by then. Definition: hw/live/checkpoint/README.md.
 #pragma once
 
 #include <sys/types.h>
@@ -15,30 +15,30 @@
 namespace gangway::live {
 
 struct CheckpointOrder {
-  // move: save, and restore on another GPU; where that fails, on the old one again. Once the process is on
-  // the other GPU its client page, which comes with the order, says so: that outlives daemon and helper.
+  // move: save, then restore on another GPU, or on the old one if that fails. The helper records the new GPU
+  // on the client page that comes with the order, because that page outlives daemon and helper.
   enum class Act : std::uint32_t { look, save, restore, move };
   Act act = Act::look;
   pid_t process = 0;
-  std::uint64_t ticket = 0;            // the answer has it too
+  std::uint64_t ticket = 0;            // identifies the order in its answer
   GpuUuid from = kNoGpu, to = kNoGpu;  // of a move
 };
 struct CheckpointAnswer {
   CheckpointOrder order;
   std::int32_t error = 0;      // the driver's
-  std::uint32_t hopeless = 0;  // it will not succeed another time either
-  std::uint32_t state = 0;     // after it: DriverCheckpoints::State
-  std::int64_t ns = 0;         // that it took
-  std::int64_t save_ns = 0;    // of a move: until its state was on the host
-  std::uint32_t moved = 0;     // likewise: it is on the other GPU
+  std::uint32_t hopeless = 0;  // 1: trying again would fail, too
+  std::uint32_t state = 0;     // of the process afterwards: DriverCheckpoints::State
+  std::int64_t ns = 0;         // duration
+  std::int64_t save_ns = 0;    // of a move: duration until the state was on the host
+  std::uint32_t moved = 0;     // of a move: 1: the process is on the other GPU
 };
 
 class CheckpointHelper {
  public:
-  // Forks: call it while there is one thread. `socket`: the daemon's. RunError: what this machine's driver
-  // cannot.
+  // Forks, so call it while the process has one thread. `socket`: path of the daemon's socket. RunError: this
+  // machine's driver cannot checkpoint processes.
   explicit CheckpointHelper(std::string socket);
-  ~CheckpointHelper();  // it goes on until everything is restored
+  ~CheckpointHelper();  // the process continues until all clients are restored
   CheckpointHelper(const CheckpointHelper&) = delete;
   CheckpointHelper& operator=(const CheckpointHelper&) = delete;
 

@@ -1,5 +1,6 @@
-// One client whose whole process the driver checkpoints: the keeper's orders about it, as steps of the helper
-// process. Pure: whoever has it sends the steps and brings the answers.
+// One client whose whole process the driver checkpoints: translates the memory keeper's orders into steps for
+// the helper process. Does no input or output: its owner sends the steps and passes on the answers.
+// Definition: hw/live/checkpoint/README.md.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +13,23 @@ namespace gangway::live {
 
 class Checkpointed {
  public:
-  // Of a client that returns from another daemon nobody knows where its memory is.
+  // `returns`: the client was another daemon's, so it is not known where its memory is.
   explicit Checkpointed(bool returns) : where_(returns ? Where::unknown : Where::here) {}
 
   void order(Goal goal, std::uint32_t number);
   void budget(std::uint64_t bytes) { budget_ = bytes; }
   void answered(const CheckpointAnswer& answer);
-  void lost() {  // the helper: where it was in its work is not known
+  void lost() {  // the helper ended; its last step may or may not have been done
     asked_ = false;
     moves_ = false;
     where_ = Where::unknown;
   }
-  // It is to go to another GPU, once. False: not now, as its state is on its way, or away, or stays.
+  // Orders a move to another GPU. False: not possible now, because the state moves, is away, or cannot leave.
   bool move();
-  bool moves() const { return moves_; }  // until that has succeeded or failed
-  // What is to be asked of the helper now, if anything, given what the client says of itself.
+  bool moves() const { return moves_; }  // from move() until it has succeeded or failed
+  // The next step for the helper, if any, given the client's report about its memory.
   std::optional<CheckpointOrder::Act> next(const KeptClient::Memory& client);
-  // As the keeper is to see it.
+  // The client's report as the keeper should see it: with the effects of checkpoints.
   KeptClient::Memory seen(KeptClient::Memory client) const;
   bool hopeless() const { return hopeless_; }
 
