@@ -40,6 +40,23 @@ class Memory(MemoryPrograms):
                 self.all_end_well(daemon, programs, *["jobs many\n"] * 3)
                 daemon.end()
 
+    def test_states_of_large_pieces_swap(self):
+        # Neither's first piece, of 512 MiB, fits beside the other's.
+        daemon = self.daemon("rr", "--param", "quantum=20 ms", device=740)
+        stop, calls = daemon.folder + "/stop", daemon.folder + "/calls"
+        programs = [self.start(daemon, "large", str(i), "0", "600", stop, options=["--name", f"p{i}"], **({"STANDIN_LOG": calls} if i == 0 else {}))
+                    for i in range(2)]
+        self.assertEqual(programs[0].stdout.readline(), "holds 600\n")
+        self.assertEqual(programs[1].stdout.readline(), "holds 600\n")
+        self.until(lambda: all(client["memory"]["restores"] > 2 for client in self.clients(daemon).values()), "both have gone and come back")
+        open(stop, "w").close()
+        self.all_end_well(daemon, programs, *["jobs many\n"] * 2)
+        with open(calls) as log:
+            first = log.read().partition("cuMemUnmap")[0]  # until its state leaves for the first time
+        # 596 MiB of which 512 are one piece, and 4 MiB; access is set once for each allocation.
+        self.assertEqual([first.count(call + "(") for call in ("cuMemCreate", "cuMemMap", "cuMemSetAccess")], [3, 3, 2])
+        daemon.end()
+
     def test_random_allocations_under_moves(self):
         steps = 20000 if LONG else 150
         daemon = self.daemon("rr", "--param", "quantum=5 ms", "--linger", "200 us")

@@ -171,9 +171,10 @@ void Keeper::look(Time now) {
   }
 }
 
-// Whether its state can go to the host as things stand.
+// Whether its state can go to the host as things stand. Of a state that has begun to come, the room for it
+// can.
 bool Keeper::can_leave(const Kept& kept, Time now) {
-  if (kept.stays || kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.on_device() == 0)
+  if (kept.stays || kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.gives_up() == 0)
     return false;
   if (kept.seen.host < kept.seen.movable || (kept.fails_until && now <= *kept.fails_until)) return false;
   if (settings_.whole && away_in_all() + kept.on_device() > settings_.host) return false;
@@ -329,7 +330,7 @@ void Keeper::make_room(std::uint64_t shortage, Time now) {
   while (shortage > 0) {
     Kept* leaves = victim(now);
     if (leaves == nullptr) return;
-    shortage = less(shortage, leaves->on_device());
+    shortage = less(shortage, leaves->gives_up());
     leaves->brought = false;
     order(*leaves, Goal::away);
   }

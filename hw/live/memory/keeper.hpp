@@ -131,6 +131,11 @@ class Keeper : public MemoryDesk {
     bool leaves() const { return goal == Goal::away && !settled(); }
     std::uint64_t on_device() const { return seen.movable - std::min(seen.movable, seen.away); }
     std::uint64_t hold() const { return std::max(budget, seen.claimed); }
+    // What others get if it leaves.
+    std::uint64_t gives_up() const {
+      if (goal == Goal::away || seen.away == 0) return on_device();
+      return std::max(on_device(), hold() - std::min(hold(), seen.fixed));
+    }
   };
   struct Need {
     Kept* kept = nullptr;
