@@ -110,7 +110,7 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   if (path(settings_.socket).parent_path() == path(default_socket()).parent_path()) own_folder();
   lock_ = lock_of(settings_.socket);
   for (const std::string& name_of_it : settings_.also) further_locks_.push_back(lock_of(name_of_it));
-  if (settings_.memory.whole) restoring_ = lock_for_restoring(settings_.socket, true);
+  if (settings_.checkpoints) restoring_ = lock_for_restoring(settings_.socket, true);
   // Each client takes five descriptors.
   if (rlimit files{}; getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
     files.rlim_cur = files.rlim_max;
@@ -223,8 +223,10 @@ void Daemon::turn(Duration most) {
 Time Daemon::move_memory() {
   Time next = Time::max();
   for (const auto& gpu : gpus_) next = std::min(next, gpu->keeper.step(Time{monotonic_ns()}));
-  for (auto& [socket, client] : clients_)
-    if (client->checkpoints() != nullptr) client->checkpoint_step();
+  if (helper_lost_) start_checkpoints_again();
+  if (settings_.checkpoints && !settings_.checkpoints->gone())
+    for (auto& [socket, client] : clients_)
+      if (client->checkpoints() != nullptr) client->checkpoint_step();
   if (settings_.memory.slice) say_slice();
   return next == Time::max() ? next : Time{next.ns - origin_};
 }
@@ -303,7 +305,7 @@ void Daemon::opens(LiveClient& client) {
     client.permit(kUnlimited);
   }
   client.id = id.value_or(kUnscheduled);
-  if (id) gpus_[client.gpu]->keeper.names(client, *id);
+  gpus_[client.gpu]->keeper.names(client, id);
   names_[{conductors_.size() == 1 ? 0 : client.gpu, std::uint32_t{client.id.index}}] = {client.name(),
                                                                                         client.gpu};
 }

@@ -18,11 +18,11 @@ class Checkpointed {
   void order(Goal goal, std::uint32_t number);
   void budget(std::uint64_t bytes) { budget_ = bytes; }
   void answered(const CheckpointAnswer& answer);
-  void lost() {  // the helper: where it was in its work is not known
-    asked_ = false;
-    moves_ = false;
-    where_ = Where::unknown;
-  }
+  void unsent() { asked_ = begun_ = false; }  // what next() has said
+  void lost();                                // the helper: where it was in its work is not known
+  // Nobody makes the driver's calls any more: it stays where it is. False: it was not on the device, or about
+  // to leave or to come, so it can never go on.
+  bool given_up();
   // It is to go to another GPU, once. False: not now, as its state is on its way, or away, or stays.
   bool move();
   bool moves() const { return moves_; }  // until that has succeeded or failed
@@ -38,6 +38,7 @@ class Checkpointed {
 
   Where where_;
   bool asked_ = false, hopeless_ = false, moves_ = false;
+  bool begun_ = false;  // the latest that is known of it is older than an order that changes where it is
   Goal goal_ = Goal::here;
   std::uint32_t number_ = 0, error_ = 0;
   std::uint64_t done_ = 0, turned_ = 0, budget_ = 0;

@@ -56,11 +56,14 @@ void Keeper::goes(const KeptClient& client) {
 }
 
 void Keeper::stays(const KeptClient& client, bool stays) {
-  if (Kept* kept = find(client)) kept->stays = stays;
+  Kept* kept = find(client);
+  if (kept == nullptr) return;
+  kept->stays = stays;
+  if (stays) kept->named = false;  // the next client may be called as it was
 }
 
-void Keeper::names(const KeptClient& client, ClientId id) {
-  if (Kept* kept = find(client)) kept->id = id, kept->named = true;
+void Keeper::names(const KeptClient& client, std::optional<ClientId> id) {
+  if (Kept* kept = find(client)) kept->id = id.value_or(ClientId{}), kept->named = id.has_value();
 }
 
 void Keeper::permit(KeptClient& client, std::uint32_t allowed, Time now) {

@@ -62,9 +62,10 @@ class Keeper : public MemoryDesk {
 
   void comes(KeptClient& client);
   void goes(const KeptClient& client);
-  void names(const KeptClient& client, ClientId id);  // as policies call it
-  // It stays where it is, whoever needs room: it is about to move to another device. That one keeps `bytes`
-  // free.
+  // As policies call it; none: no policy has it.
+  void names(const KeptClient& client, std::optional<ClientId> id);
+  // It stays where it is, whoever needs room, and no policy has it: it is about to move to another device.
+  // That one keeps `bytes` free.
   void stays(const KeptClient& client, bool stays);
   void reserve(std::uint64_t bytes) { reserved_ = bytes; }
   // Bytes of the device that nobody may hold yet; none: not known.

@@ -187,6 +187,22 @@ TEST_CASE("room that is too small for the first piece of a state does not stay w
   CHECK(a.budgeted + b.budgeted <= 600 * kKeptMiB);
 }
 
+TEST_CASE("a client that moves is not the one that is called so next") {
+  Two two;
+  auto& [keeper, a, b] = two;
+  a.seen.movable = a.seen.away = 40 * kKeptMiB;
+  a.looks(200 * kKeptMiB, 200 * kKeptMiB);
+  keeper.names(a, ClientId{0});
+  keeper.step(Time{1});
+  REQUIRE(keeper.residence(ClientId{0}, DeviceId{0}) == Residence::restoring);
+  keeper.stays(a, true);
+  b.holds(30 * kKeptMiB);
+  keeper.names(b, ClientId{0});
+  keeper.step(Time{2});
+  CHECK(keeper.residence(ClientId{0}, DeviceId{0}) == Residence::resident);
+  CHECK(keeper.held(ClientId{0}, DeviceId{0}) == Bytes{30 * kKeptMiB});
+}
+
 TEST_CASE("a process that returns while it is locked comes back, though nobody sees it wait") {
   MemorySettings settings = managed();
   settings.capacity = 96 * kKeptMiB;
