@@ -22,6 +22,7 @@
 
 #include "hw/live/monotonic.hpp"
 #include "hw/live/runtime_folder.hpp"
+#include "models/short_slice.hpp"
 
 namespace gangway::live {
 namespace {
@@ -231,14 +232,15 @@ Time Daemon::move_memory() {
   return next == Time::max() ? next : Time{next.ns - origin_};
 }
 
-// Equation 1 of Share-a-GPU: within a slice one state has to go and another to come.
+// Equation 1 of Share-a-GPU: within a slice one state has to go and another to come. Also while all states
+// fit, as an experiment says it: a policy may have them move all the same.
 void Daemon::say_slice() {
   Duration least;
   for (const auto& gpu : gpus_) least = std::max(least, gpu->keeper.least_slice());
-  if (least <= *settings_.memory.slice || least.ns < 2 * said_slice_.ns) return;
+  if (!too_short(*settings_.memory.slice, least) || least.ns < 2 * said_slice_.ns) return;
   said_slice_ = least;
-  say(fmt::format("the slice of {} is shorter than the {} that the two largest states take to go and come",
-                  to_text(*settings_.memory.slice), to_text(least)));
+  say(short_slice_text(*settings_.memory.slice, least, "under " + policy_name_) +
+      ", so moves are not hidden");
 }
 
 // Until something happens, or `until`; a daemon that polls looks at its sockets every so many turns.

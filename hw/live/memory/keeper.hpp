@@ -88,7 +88,8 @@ class Keeper : public MemoryDesk {
   std::optional<std::uint64_t> capacity() const;  // none: not known yet
   std::uint64_t outside() const { return outside_; }
   const MemorySettings& settings() const { return settings_; }
-  // The two largest states together, over the bus at the speed seen so far: equation 1 of Share-a-GPU.
+  // The two largest states together, over the bus at the speed seen so far: equation 1 of Share-a-GPU. 0:
+  // there are no two.
   Duration least_slice() const;
 
   // For policies that order moves
