@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "experiments/running/playable.hpp"
+#include "models/short_slice.hpp"
 
 namespace gangway {
 namespace {
@@ -52,19 +53,16 @@ std::string slice_bound_note(const Experiment& experiment) {
       if (!plays_programs(point.workload_of(contender).sample())) continue;
       ++cells;
       const Duration bound = least_time_slice(point, contender);
-      if (*slice > bound || bound == Duration{}) continue;
+      if (!too_short(*slice, bound)) continue;
       ++shorter;
       const double part = in_seconds(*slice) / in_seconds(bound);
       if (part >= least && !worst.empty()) continue;
       least = part;
-      worst = fmt::format("the slice of {:.3f} s under {} at point {} is not longer than the {:.3f} s",
-                          in_seconds(*slice), contender.label, index, in_seconds(bound));
+      worst = short_slice_text(*slice, bound, fmt::format("under {} at point {}", contender.label, index));
     }
   });
   if (worst.empty()) return "";
-  return fmt::format(
-      "note: {} that the two largest memories take to go and come ({} of {} cells), so moves are not hidden",
-      worst, shorter, cells);
+  return fmt::format("note: {} ({} of {} cells), so moves are not hidden", worst, shorter, cells);
 }
 
 }  // namespace gangway

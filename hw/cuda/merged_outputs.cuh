@@ -6,22 +6,13 @@
 #include <vector>
 
 #include "hw/cuda/device_array.cuh"
+#include "hw/cuda/or_into.hpp"
 
 namespace gangway {
 
-// Each byte of `into` becomes the bitwise or of both. `bytes` may be any number; both are aligned as
-// cudaMalloc aligns.
 static __global__ void or_into_kernel(unsigned char* into, const unsigned char* from, std::uint64_t bytes) {
-  const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x,
-                      at = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x,
-                      whole = bytes / sizeof(uint4);
-  auto* a = reinterpret_cast<uint4*>(into);
-  const auto* b = reinterpret_cast<const uint4*>(from);
-  for (std::uint64_t i = at; i < whole; i += stride) {
-    const uint4 x = a[i], y = b[i];
-    a[i] = make_uint4(x.x | y.x, x.y | y.y, x.z | y.z, x.w | y.w);
-  }
-  for (std::uint64_t i = whole * sizeof(uint4) + at; i < bytes; i += stride) into[i] |= from[i];
+  or_share(into, from, bytes, std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x,
+           std::uint64_t{gridDim.x} * blockDim.x);
 }
 
 // A stream on one GPU that merges the others' outputs into its own.

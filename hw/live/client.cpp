@@ -131,7 +131,7 @@ void LiveClient::checkpoint_step() {
   order.ticket = ++ticket_;
   const bool move = *act == CheckpointOrder::Act::move;
   if (move) order.from = moves_from_, order.to = moves_to_;
-  if (!helper_->send(order, move ? page_.file() : -1)) checkpointed_->lost();
+  if (!helper_->send(order, move ? page_.file() : -1)) checkpointed_->unsent();
 }
 
 bool LiveClient::move(const GpuUuid& from, const GpuUuid& to) {

@@ -69,6 +69,7 @@ class LiveClient : public Port, public KeptClient {
     helper_ = &other;
     checkpointed_->lost();
   }
+  bool helper_given_up() { return checkpointed_->given_up(); }  // as Checkpointed::given_up()
   const Checkpointed* checkpoints() const { return checkpointed_ ? &*checkpointed_ : nullptr; }
   bool arrives() override { return keeper_ != nullptr && keeper_->arrives(*this); }
   void let_in(std::uint32_t allowed) override;

@@ -22,6 +22,7 @@
 
 #include "hw/live/monotonic.hpp"
 #include "hw/live/runtime_folder.hpp"
+#include "models/short_slice.hpp"
 
 namespace gangway::live {
 namespace {
@@ -110,7 +111,7 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   if (path(settings_.socket).parent_path() == path(default_socket()).parent_path()) own_folder();
   lock_ = lock_of(settings_.socket);
   for (const std::string& name_of_it : settings_.also) further_locks_.push_back(lock_of(name_of_it));
-  if (settings_.memory.whole) restoring_ = lock_for_restoring(settings_.socket, true);
+  if (settings_.checkpoints) restoring_ = lock_for_restoring(settings_.socket, true);
   // Each client takes five descriptors.
   if (rlimit files{}; getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
     files.rlim_cur = files.rlim_max;
@@ -223,20 +224,23 @@ void Daemon::turn(Duration most) {
 Time Daemon::move_memory() {
   Time next = Time::max();
   for (const auto& gpu : gpus_) next = std::min(next, gpu->keeper.step(Time{monotonic_ns()}));
-  for (auto& [socket, client] : clients_)
-    if (client->checkpoints() != nullptr) client->checkpoint_step();
+  if (helper_lost_) start_checkpoints_again();
+  if (settings_.checkpoints && !settings_.checkpoints->gone())
+    for (auto& [socket, client] : clients_)
+      if (client->checkpoints() != nullptr) client->checkpoint_step();
   if (settings_.memory.slice) say_slice();
   return next == Time::max() ? next : Time{next.ns - origin_};
 }
 
-// Equation 1 of Share-a-GPU: within a slice one state has to go and another to come.
+// Equation 1 of Share-a-GPU: within a slice one state has to go and another to come. Also while all states
+// fit, as an experiment says it: a policy may have them move all the same.
 void Daemon::say_slice() {
   Duration least;
   for (const auto& gpu : gpus_) least = std::max(least, gpu->keeper.least_slice());
-  if (least <= *settings_.memory.slice || least.ns < 2 * said_slice_.ns) return;
+  if (!too_short(*settings_.memory.slice, least) || least.ns < 2 * said_slice_.ns) return;
   said_slice_ = least;
-  say(fmt::format("the slice of {} is shorter than the {} that the two largest states take to go and come",
-                  to_text(*settings_.memory.slice), to_text(least)));
+  say(short_slice_text(*settings_.memory.slice, least, "under " + policy_name_) +
+      ", so moves are not hidden");
 }
 
 // Until something happens, or `until`; a daemon that polls looks at its sockets every so many turns.
@@ -303,7 +307,7 @@ void Daemon::opens(LiveClient& client) {
     client.permit(kUnlimited);
   }
   client.id = id.value_or(kUnscheduled);
-  if (id) gpus_[client.gpu]->keeper.names(client, *id);
+  gpus_[client.gpu]->keeper.names(client, id);
   names_[{conductors_.size() == 1 ? 0 : client.gpu, std::uint32_t{client.id.index}}] = {client.name(),
                                                                                         client.gpu};
 }

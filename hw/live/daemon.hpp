@@ -36,7 +36,7 @@ struct DaemonSettings {
   std::string group;        // its users may connect; empty: only root and the daemon's owner
   std::string wanted = {};  // folder of modules to prepare in the background; empty: none are prepared
   MemorySettings memory = {};
-  std::shared_ptr<CheckpointHelper> checkpoints = {};  // that `memory.whole` needs
+  std::shared_ptr<CheckpointHelper> checkpoints = {};  // that `memory.whole` and moves need
   bool held = false;  // whether clients wait for a new daemon when this one is gone
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0
   std::FILE* log = nullptr;                       // one line per step (README.md); null: no log
@@ -147,6 +147,7 @@ class Daemon : private MoveJournal {
   void link_sockets();
   std::optional<std::size_t> placed(const Hello& hello, uid_t user, std::string& why_not);
   std::optional<std::size_t> gpu_of(const LiveClient& client, const Hello& hello, const Program* program);
+  bool is_on_the_only_gpu(const LiveClient& client);
   std::size_t with_uuid(const std::string& text) const;  // gpus_.size(): none
   std::vector<GpuLoad> loads() const;
   std::uint64_t resident_on(std::size_t gpu) const;
@@ -165,6 +166,7 @@ class Daemon : private MoveJournal {
   void say_who_waits(LiveClient& client);
   void hear_of_checkpoints();
   void start_checkpoints_again();
+  void give_up_checkpoints(const std::string& why);
 
   DaemonSettings settings_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
@@ -193,6 +195,10 @@ class Daemon : private MoveJournal {
   std::map<std::pair<std::size_t, std::uint32_t>, Named> names_;  // by conductor and client, for the log
   std::map<const LiveClient*, UseWindow> windows_;                // on several GPUs
   Time sampled_, considered_;
+  std::optional<Time> helper_lost_;  // the process for checkpoints, and no other one could be started yet
+  std::optional<Time> helper_tried_;
+  std::optional<GpuUuid> only_gpu_;  // asked for when a client comes back that was on one of several
+  bool no_checkpoints_ = false;      // nor will one be
   std::optional<Move> move_;
   MovePace pace_;
   std::uint64_t moves_ = 0, failed_moves_ = 0;

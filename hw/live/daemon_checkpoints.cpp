@@ -5,6 +5,12 @@
 #include "hw/live/daemon.hpp"
 
 namespace gangway::live {
+namespace {
+
+// Starting one holds up the daemon, for as long as the driver takes.
+constexpr Duration kBetweenStarts{500'000'000}, kMostStarts{3'000'000'000};
+
+}  // namespace
 
 void Daemon::hear_of_checkpoints() {
   CheckpointAnswer answer;
@@ -17,20 +23,44 @@ void Daemon::hear_of_checkpoints() {
         say(fmt::format("{} ({}): its memory stays on the GPU: the driver's error {} at its checkpoint",
                         client->name(), client->process(), answer.error));
     }
-  if (settings_.checkpoints->gone()) start_checkpoints_again();
+  if (!settings_.checkpoints->gone()) return;
+  epoll_ctl(events_.get(), EPOLL_CTL_DEL, settings_.checkpoints->socket(), nullptr);
+  say("the process for checkpoints is gone; another one starts");
+  helper_lost_ = now();
+  helper_tried_.reset();
+  start_checkpoints_again();
 }
 
 void Daemon::start_checkpoints_again() {
-  epoll_ctl(events_.get(), EPOLL_CTL_DEL, settings_.checkpoints->socket(), nullptr);
-  say("the process for checkpoints is gone; another one starts");
+  if (helper_tried_ && now() - *helper_tried_ < kBetweenStarts) return;
   try {
     const auto fresh = std::make_shared<CheckpointHelper>(settings_.socket);
     watch(fresh->socket());
     for (auto& [socket, client] : clients_)
       if (client->checkpoints() != nullptr) client->helper_lost(*fresh);
     settings_.checkpoints = fresh;
+    helper_lost_.reset();
   } catch (const RunError& error) {
-    say(error.what());
+    helper_tried_ = now();
+    if (*helper_tried_ - *helper_lost_ > kMostStarts) give_up_checkpoints(error.what());
+  }
+}
+
+// Who is on its GPU goes on there. A process that is not cannot go on, as it is locked, and nobody else can
+// bring its state back.
+void Daemon::give_up_checkpoints(const std::string& why) {
+  helper_lost_.reset();
+  no_checkpoints_ = true;
+  restoring_.reset();  // an earlier daemon's process may restore what it has taken away
+  say(why + "; no more checkpoints, so memory stays where it is");
+  for (auto& [socket, client] : clients_) {
+    if (client->checkpoints() == nullptr || client->helper_given_up()) continue;
+    say(fmt::format("{} ({}): killed, as its state had left GPU {} and nothing can bring it back",
+                    client->name(), client->process(), gpus_[client->gpu]->facts.number));
+    log(now(), "killed", fmt::format("{},{}", std::uint32_t{client->id.index}, client->name()), 0,
+        client->gpu);
+    forget_move(*client);
+    client->kill();
   }
 }
 

@@ -95,11 +95,27 @@ std::optional<std::size_t> Daemon::placed(const Hello& hello, uid_t user, std::s
   return (*chosen)->place;
 }
 
+// Whose page names no GPU was a client of such a daemon before.
+bool Daemon::is_on_the_only_gpu(const LiveClient& client) {
+  if (client.page().is_on() == kNoGpu) return true;
+  if (!only_gpu_) {
+    only_gpu_ = kNoGpu;  // one try: whoever is to say it may be long in starting
+    try {
+      for (const GpuFacts& gpu : gpus_of_driver())
+        if (gpu.number == gpus_.front()->facts.number) only_gpu_ = gpu.uuid;
+    } catch (const RunError& error) {
+      say(error.what());
+    }
+  }
+  return client.page().is_on() == *only_gpu_;
+}
+
 // A client that returns is where its page says, since it may have moved; another one where its program is, or
 // where it says that its `exec` was placed, by an earlier daemon.
 std::optional<std::size_t> Daemon::gpu_of(const LiveClient& client, const Hello& hello,
                                           const Program* program) {
-  if (!several()) return 0;
+  if (!several() && (hello.returns == 0 || is_on_the_only_gpu(client))) return 0;
+  if (!several()) return std::nullopt;
   if (program != nullptr) return program->gpu;
   const std::string visible(hello.visible, strnlen(hello.visible, sizeof hello.visible));
   const std::size_t found = with_uuid(hello.returns != 0 ? text_of(client.page().is_on()) : visible);
@@ -165,7 +181,7 @@ Time Daemon::look_at_gpus(Time time) {
   find_moved();
   if (move_)
     go_on_moving(time);
-  else if (settings_.place == Place::migrate)
+  else if (settings_.place == Place::migrate && !helper_lost_ && !no_checkpoints_)
     consider_moves(time);
   return move_ && !move_->asked ? time : sampled_ + kBetweenSamples;
 }

@@ -150,7 +150,7 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   const auto gpu = gpu_of(*client, hello, started ? &program->second : nullptr);
   if (!gpu) return refuse(socket, "its GPU is none of this daemon's");
   client->gpu = *gpu;
-  client->is_on(gpus_[*gpu]->facts.uuid);
+  if (several() || !returns) client->is_on(gpus_[*gpu]->facts.uuid);
   client->connect(std::move(strangers_[socket].socket));
   strangers_.erase(socket);
   client->polled(polling_);
@@ -165,6 +165,7 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   client->introduction.program = number_of(client->name());
   ++clients_so_far_;
   if (settings_.checkpoints) client->checkpointed_by(*settings_.checkpoints, returns);
+  if (no_checkpoints_) client->helper_given_up();
   gpus_[*gpu]->keeper.comes(*client);
   client->kept_by(gpus_[*gpu]->keeper);
   if (several()) windows_.emplace(client.get(), UseWindow(settings_.moves.window));
@@ -187,7 +188,9 @@ void Daemon::tell_status(int socket) {
                      gpu.keeper.facts(*client), gpu.facts.number, move_ && move_->client == client.get(),
                      window != windows_.end() ? std::optional(window->second.demand()) : std::nullopt});
   }
-  DaemonFacts daemon{policy_name_, now() - Time{}, clients_so_far_, polling_, {}, {}, moves_, failed_moves_};
+  DaemonFacts daemon{policy_name_, now() - Time{}, clients_so_far_, polling_, {},
+                     {},           moves_,         failed_moves_,   {}};
+  if (settings_.checkpoints) daemon.checkpoints = !no_checkpoints_;
   if (several()) daemon.place = text_of(settings_.place);
   const std::vector<GpuLoad> all = loads();
   for (const auto& gpu : gpus_) daemon.gpus.push_back({&gpu->facts, &gpu->keeper, all[gpu->place]});

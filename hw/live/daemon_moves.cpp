@@ -68,8 +68,12 @@ void Daemon::go_on_moving(Time time) {
     const GpuUuid& to = gpus_[move.to]->facts.uuid;
     const bool there = client.latest_move().moved || client.page().is_on() == to;
     if (there) client.is_on(to);  // the helper may have been unable to
-    return end_move(there ? "" : fmt::format("the driver's error {}", client.latest_move().error));
+    return end_move(there ? ""
+                    : client.latest_move().error == -1
+                        ? "the process for checkpoints is gone"
+                        : fmt::format("the driver's error {}", client.latest_move().error));
   }
+  if (client.checkpoints()->hopeless()) return end_move("there are no checkpoints of it");
   if (client.look().drained()) {
     move.asked = client.move(gpus_[client.gpu]->facts.uuid, gpus_[move.to]->facts.uuid);
     return move.asked ? void() : end_move("its memory is on its way");
@@ -117,6 +121,8 @@ void Daemon::end_move(const std::string& why_not) {
 void Daemon::forget_move(const LiveClient& client) {
   if (!move_ || move_->client != &client) return;
   gpus_[move_->to]->keeper.reserve(0);
+  ++failed_moves_;
+  log(now(), "not moved", fmt::format("-1,{}", client.name()), (now() - move_->began).ns, client.gpu);
   move_.reset();
 }
 

@@ -134,6 +134,7 @@ std::string status_text(const DaemonFacts& daemon, const std::vector<ClientFacts
             {"place", daemon.place.empty() ? Json() : Json(daemon.place)},
             {"moves", daemon.moves},
             {"failed_moves", daemon.failed_moves},
+            {"checkpoints", daemon.checkpoints ? Json(*daemon.checkpoints) : Json()},
             {"memory", daemon.gpus.size() == 1 ? memory_of(*daemon.gpus[0].keeper) : Json()},
             {"gpus", Json::array()},
             {"clients", Json::array()}};

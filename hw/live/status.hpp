@@ -25,6 +25,7 @@ struct DaemonFacts {
   std::vector<OnGpu> gpus;                    // at least one
   std::string place;                          // of several
   std::uint64_t moves = 0, failed_moves = 0;  // of clients between GPUs, so far
+  std::optional<bool> checkpoints = {};       // whether there are any; none: nobody asked for them
 };
 struct ClientFacts {
   const LiveClient* client = nullptr;

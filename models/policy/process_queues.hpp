@@ -43,7 +43,10 @@ class ProcessQueues {
   // Call before anything else.
   void prepare(std::size_t clients, std::uint32_t gpus) {
     processes_.resize(clients);
-    for (Process& process : processes_) process.shares.reserve(gpus);
+    for (std::uint32_t c = 0; c < clients; ++c) {
+      processes_[c].job.client = ClientId{c};  // its memory may be there before its first job
+      processes_[c].shares.reserve(gpus);
+    }
     new_.reserve(2 * clients);
     for (std::uint32_t g = 0; g < gpus; ++g) {
       gpus_.push_back({DeviceId{g}, {}, {}, {}});

@@ -263,7 +263,11 @@ void RecordedWorld::moving(ClientId id, CopyDirection direction, Bytes size, boo
 }
 
 void RecordedWorld::holds_memory(ClientId client, Bytes size) {
-  note({.time = now_, .amount = size.count, .job = grants_->job_of(client).id, .mark = Mark::holds});
+  const JobId job = grants_->job_of(client).id;  // one of another client, if it has had none yet
+  note({.time = now_,
+        .amount = size.count,
+        .job = job.client.index == client.index ? job : JobId{client, 0},
+        .mark = Mark::holds});
 }
 
 void RecordedWorld::state_moved(ClientId id, MemoryMove move) {

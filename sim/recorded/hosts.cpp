@@ -207,6 +207,8 @@ void RecordedWorld::exits(RecordedClient& client) {
   if (client.gone || has_jobs(client)) return;
   if (under_grants() && grants_->of(client.run.id()) != nullptr) return;  // its end is told first
   if (controlled() && !none_under_way(client)) return;
+  client.leaves = moves_states_ && !states_.let_go(client.run.id());
+  if (client.leaves) return;
   client.gone = true;
   if (controlled()) return close(client.run.id());
   if (!client.opened) return;

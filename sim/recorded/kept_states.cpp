@@ -61,6 +61,17 @@ void KeptStates::lost_gpu(ClientId client, Time now) {
   of(client).wanted = false;
 }
 
+bool KeptStates::let_go(ClientId client) {
+  State& state = of(client);
+  if (state.where == Residence::absent) return true;
+  if (state.where != Residence::resident || host_.works_on_device(client)) return false;
+  state.where = Residence::absent;
+  free_ += state.size;
+  if (state.size > Bytes{}) host_.holds_memory(client, {});
+  let_arrive();
+  return true;
+}
+
 // --- Moves
 
 // A save waits until nothing of its client is on the device; a copy of nothing takes no time.
@@ -108,6 +119,11 @@ void KeptStates::ended(State& state) {
     host_.holds_memory(state.id, {});
     host_.state_moved(state.id, MemoryMove::save);
   }
+  let_arrive();
+}
+
+// Whose copies are over, once there is room for all that comes.
+void KeptStates::let_arrive() {
   for (State& each : states_)
     if (each.over && free_ >= Bytes{}) arrived(each);
 }

@@ -45,6 +45,9 @@ class KeptStates final : public MemoryView {
   bool ordered() const { return ordered_; }
   void bring(ClientId client);  // for its grant, as soon as there is room
   void lost_gpu(ClientId client, Time now);
+  // Its program exits: its room is free. False: not yet, as the state moves, or works of it are on the
+  // device.
+  bool let_go(ClientId client);
   void used(ClientId client) { states_[client.index].changed = true; }
   // A copy's event. Outdated ones have no effect.
   void copied(std::uint32_t copy, std::uint64_t event, Time now);
@@ -80,6 +83,7 @@ class KeptStates final : public MemoryView {
   void begin_copy(State& state, CopyDirection direction, Bytes size, Time now);
   void ended(State& state);
   void arrived(State& state);
+  void let_arrive();
   bool make_room();
   State* victim();
   bool bring_ahead();

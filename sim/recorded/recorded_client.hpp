@@ -78,6 +78,7 @@ struct RecordedClient {
   std::optional<Stay> stay;
   bool begun = false;                 // its host threads have started
   bool opened = false, gone = false;  // as known to the policy
+  bool leaves = false;                // it exits when its memory can go
   bool own_pace = false;
   bool busy = false;  // its kernels run
   bool uses = false;  // it had unfinished works at the end of the last instant

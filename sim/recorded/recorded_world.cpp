@@ -63,7 +63,7 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
     client.due.clear();
     client.events.clear();
     client.stay.reset();
-    client.begun = client.busy = client.uses = client.opened = client.gone = false;
+    client.begun = client.busy = client.uses = client.opened = client.gone = client.leaves = false;
     client.used = {};
     client.granted = {};
     for (HostThread& thread : client.threads) {
@@ -97,6 +97,8 @@ std::uint64_t RecordedWorld::play_instant() {
     } while (more_now() || !due_hosts_.empty() || streams_.moved());
     for (RecordedClient& client : clients_) renew_stay(client);
     if (under_grants()) end_grants();
+    for (RecordedClient& client : clients_)
+      if (client.leaves) exits(client);
     if (!nothing_to_tell()) tell_and_decide();
     if (controlled()) open_clients();
     moved = moves_states_ && states_.settle(now_);

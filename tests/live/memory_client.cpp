@@ -257,10 +257,11 @@ int random_steps(Program& program, int steps, std::size_t most) {
   return 0;
 }
 
-// A state of that size, and jobs that change a little of it; until there is a file, if one is named.
-int holds(Program& program, int jobs, std::size_t most, const char* file) {
-  while (program.held() + 24 * kMiB <= most)
-    if (!program.allocate(20 * kMiB, Block::plain)) {
+// A state of that size in blocks of `each` bytes, and jobs that change a little of it; until there is a
+// file, if one is named.
+int holds(Program& program, int jobs, std::size_t most, std::size_t each, const char* file) {
+  while (program.held() + each + 4 * kMiB <= most)
+    if (!program.allocate(each, Block::plain)) {
       std::printf("no memory at %zu\n", program.held() / kMiB);
       return 6;
     }
@@ -318,7 +319,10 @@ int main(int argc, char** argv) {
   const int steps = std::atoi(argv[3]);
   const std::size_t most = std::strtoull(argv[4], nullptr, 10) * kMiB;
   if (std::strcmp(argv[1], "random") == 0) return random_steps(program, steps, most);
-  if (std::strcmp(argv[1], "holds") == 0) return holds(program, steps, most, argc > 5 ? argv[5] : nullptr);
+  if (std::strcmp(argv[1], "holds") == 0)
+    return holds(program, steps, most, 20 * kMiB, argc > 5 ? argv[5] : nullptr);
+  if (std::strcmp(argv[1], "large") == 0)
+    return holds(program, steps, most, most - 4 * kMiB, argc > 5 ? argv[5] : nullptr);
   if (std::strcmp(argv[1], "takes") == 0) return takes(program);
   if (argc > 5 && std::strcmp(argv[1], "reads") == 0) return reads(program, false, argv[5]);
   if (argc > 5 && std::strcmp(argv[1], "spoils") == 0) return reads(program, true, argv[5]);

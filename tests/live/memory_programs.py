@@ -11,6 +11,19 @@ CLIENT = os.environ.get("GANGWAY_MEMORY_CLIENT", "")
 MIB = 1 << 20
 
 
+def helpers(daemon):
+    """The processes that checkpoint for daemons: children of this one's, or those that outlive it."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/comm") as name, open(f"/proc/{process}/cmdline") as command:
+                if name.read() == "gangway-helper\n" and daemon.socket in command.read().split("\0"):
+                    found.append(int(process))
+        except OSError:
+            pass
+    return found
+
+
 class MemoryPrograms(unittest.TestCase):
     memory = "managed"
 

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from live_daemon import GANGWAY, LIMIT, STANDIN, finish
-from memory_programs import MemoryPrograms
+from memory_programs import MemoryPrograms, helpers
 
 DRIVER = {"LD_LIBRARY_PATH": STANDIN}
 
@@ -30,18 +30,6 @@ class Checkpoint(MemoryPrograms):
         self.assertEqual(len(before), count)
         self.until(lambda: all(client["memory"]["restores"] > before[name] + 1 for name, client in self.clients(daemon).items()), "moves go on")
 
-    def helpers(self, daemon):
-        """The processes that checkpoint for daemons: children of this one's, or those that outlive it."""
-        found = []
-        for process in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{process}/comm") as name, open(f"/proc/{process}/cmdline") as command:
-                    if name.read() == "gangway-helper\n" and daemon.socket in command.read().split("\0"):
-                        found.append(int(process))
-            except OSError:
-                pass
-        return found
-
     def test_three_states_on_a_device_that_holds_two(self):
         for policy in (["rr", "--param", "quantum=20 ms"], ["timeslice", "--param", "slice=20 ms"],
                        ["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms"]):
@@ -54,10 +42,10 @@ class Checkpoint(MemoryPrograms):
                 self.assertLessEqual(sum(client["memory"]["resident"] for client in status["clients"]), status["memory"]["capacity"])
                 open(stop, "w").close()
                 self.all_end_well(daemon, programs, *["jobs many\n"] * 3)
-                helpers = self.helpers(daemon)
-                self.assertEqual(len(helpers), 1)
+                found = helpers(daemon)
+                self.assertEqual(len(found), 1)
                 daemon.end()
-                self.until(lambda: not os.path.exists(f"/proc/{helpers[0]}"), "it ends with its daemon")
+                self.until(lambda: not os.path.exists(f"/proc/{found[0]}"), "it ends with its daemon")
 
     def test_random_allocations_under_moves(self):
         daemon = self.daemon("rr", "--param", "quantum=5 ms", "--linger", "200 us", device=260)
@@ -95,14 +83,14 @@ class Checkpoint(MemoryPrograms):
         stop = daemon.folder + "/stop"
         programs = self.three(daemon, stop)
         self.until(lambda: any(client["memory"]["away"] for client in self.clients(daemon).values()), "a move")
-        helpers = self.helpers(daemon)
+        found = helpers(daemon)
         daemon.process.kill()
         daemon.process.communicate()
         open(stop, "w").close()  # the two that are here end, and there is room
         for program in programs:
             code, out, err = finish(program)
             self.assertEqual((code, out), (0, "jobs many\n"), err)
-        self.until(lambda: not any(os.path.exists(f"/proc/{helper}") for helper in helpers), "it ends")
+        self.until(lambda: not any(os.path.exists(f"/proc/{helper}") for helper in found), "it ends")
 
     def test_the_daemon_is_killed_and_another_one_follows(self):
         daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240)
@@ -111,10 +99,10 @@ class Checkpoint(MemoryPrograms):
         for kill_helper in (False, True, False):
             with self.subTest(kill_helper=kill_helper):
                 self.until(lambda: any(client["memory"]["state"] in ("leaves", "comes", "away") for client in self.clients(daemon).values()), "a move")
-                helpers = self.helpers(daemon)
+                found = helpers(daemon)
                 daemon.process.kill()
                 daemon.process.communicate()
-                for helper in helpers if kill_helper else ():
+                for helper in found if kill_helper else ():
                     os.kill(helper, signal.SIGKILL)
                 time.sleep(0.05)
                 daemon.serve("--policy", "rr", "--param", "quantum=10 ms", "--memory", "checkpoint")
@@ -131,7 +119,7 @@ class Checkpoint(MemoryPrograms):
         stop = daemon.folder + "/stop"
         programs = self.three(daemon, stop)
         self.all_move(daemon)
-        for helper in self.helpers(daemon):
+        for helper in helpers(daemon):
             os.kill(helper, signal.SIGKILL)
         self.all_move(daemon)
         open(stop, "w").close()

@@ -1,14 +1,17 @@
 """One daemon for several GPUs: where programs go, what they see, and clients that move from one GPU to another, on the stand-in driver."""
 
+import fcntl
 import os
+import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 import unittest
 
 from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN, Daemon, finish
-from memory_programs import CLIENT as MEMORY_CLIENT, MIB
+from memory_programs import CLIENT as MEMORY_CLIENT, MIB, helpers
 
 UUID = ["GPU-67616e67-7761-7900-0000-%012x" % gpu for gpu in range(4)]
 
@@ -352,6 +355,83 @@ class Moving(GpuPrograms):
         before = {name: client["jobs"] for name, client in self.clients(daemon).items()}
         self.until(lambda: all(c["jobs"] > before[name] for name, c in self.clients(daemon).items()), "both go on")
         self.assertTrue(as_it_is())
+        open(stop, "w").close()
+        self.all_end_well(programs)
+        daemon.end()
+
+    def helper_killed_in_a_move(self, back):
+        # The next helper finds no driver, for so long.
+        drivers = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, drivers)
+        os.symlink(STANDIN + "/libcuda.so.1", drivers + "/libcuda.so.1")
+        daemon = self.daemon(*self.WINDOW, policy="rr", around={"LD_LIBRARY_PATH": drivers})
+        self.machine["STANDIN_CHECKPOINT_RATE"] = str(16 * MIB)
+        stop = daemon.folder + "/stop"
+        programs = self.two_on_one(daemon, stop)
+        self.until(lambda: any(c["access"] == "moves" for c in daemon.status()["clients"]), "a move begins")
+        time.sleep(0.5)
+        os.rename(drivers + "/libcuda.so.1", drivers + "/away")
+        mover = next(c for c in daemon.status()["clients"] if c["access"] == "moves")
+        for helper in helpers(daemon):
+            os.kill(helper, signal.SIGKILL)
+        if back:
+            time.sleep(back)
+            os.rename(drivers + "/away", drivers + "/libcuda.so.1")
+        return daemon, stop, programs, mover
+
+    def test_the_helper_is_killed_in_a_move_and_the_next_one_starts_late(self):
+        daemon, stop, programs, mover = self.helper_killed_in_a_move(1.2)
+        self.until(lambda: daemon.status()["moves"] + daemon.status()["failed_moves"] > 0, "the move ends")
+        self.until(lambda: all(c["memory"]["state"] == "here" for c in daemon.status()["clients"]), "it is back")
+        self.assertEqual((len(self.clients(daemon)), daemon.status()["checkpoints"]), (2, True))
+        open(stop, "w").close()
+        self.all_end_well(programs)
+        daemon.end()
+
+    def test_the_helper_is_killed_in_a_move_and_no_other_one_starts(self):
+        daemon, stop, programs, mover = self.helper_killed_in_a_move(None)
+        self.until(lambda: len(self.clients(daemon)) == 1, "the move ends")
+        status = daemon.status()
+        self.assertEqual((status["moves"], status["failed_moves"], status["checkpoints"]), (0, 1, False))
+        number = int(mover["name"][1:])
+        self.assertNotEqual(finish(programs[number])[0], 0)
+        # The other one goes on, and nobody moves any more.
+        before = status["clients"][0]["jobs"]
+        self.until(lambda: daemon.status()["clients"][0]["jobs"] > before, "the other one goes on")
+        more = self.start(daemon, MEMORY_CLIENT, "holds", "7", "20", "16", options=["--gpu", "0"])
+        self.assertEqual(finish(more)[:2], (0, "holds 16\njobs 20\n"))
+        open(stop, "w").close()
+        self.all_end_well([programs[1 - number]])
+        out, _, steps = daemon.end()
+        self.assertRegex(out, r"checkpoints: no CUDA driver found: .*; no more checkpoints, so memory stays where it is\n")
+        self.assertRegex(out, rf"{mover['name']} \({mover['process']}\): killed, as its state had left GPU 0 and nothing can bring it back\n")
+        self.assertEqual([step[1] for step in steps if step[1] in ("moves", "moved", "not moved", "killed")], ["moves", "killed", "not moved"])
+
+    def test_no_other_helper_touches_clients_beside_a_daemon_that_has_one(self):
+        # Also where memory stays the driver's: an earlier daemon's helper would restore who is on its way.
+        daemon = self.daemon(*self.WINDOW, policy="rr")
+        with open(daemon.socket + ".restoring") as lock:
+            with self.assertRaises(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            daemon.end()
+            self.until(lambda: not helpers(daemon), "its helper ends")
+
+    def test_clients_of_several_gpus_come_to_a_daemon_of_one(self):
+        daemon = self.daemon("--held", gpus=2)
+        stop = daemon.folder + "/stop"
+        programs = [self.holds(daemon, n, 8, stop, ["--gpu", str(n)]) for n in range(2)]
+        # One that schedules GPU 1 takes the client that is there, and no other one.
+        daemon.process.kill()
+        daemon.process.communicate()
+        daemon.serve("--policy", "fcfs", "--gpu", "1")
+        self.until(lambda: self.places(daemon) == {"p1": 1}, "one returns")
+        time.sleep(0.5)
+        self.assertEqual(self.places(daemon), {"p1": 1})
+        # It is known where it is to one of both.
+        daemon.process.kill()
+        daemon.process.communicate()
+        daemon.serve("--policy", "fcfs", "--gpu", "all")
+        self.until(lambda: self.places(daemon).get("p1") == 1, "it returns")
         open(stop, "w").close()
         self.all_end_well(programs)
         daemon.end()

@@ -40,6 +40,47 @@ class Memory(MemoryPrograms):
                 self.all_end_well(daemon, programs, *["jobs many\n"] * 3)
                 daemon.end()
 
+    def test_states_of_large_pieces_swap(self):
+        # Neither's first piece, of 512 MiB, fits beside the other's.
+        daemon = self.daemon("rr", "--param", "quantum=20 ms", device=740)
+        stop, calls = daemon.folder + "/stop", daemon.folder + "/calls"
+        programs = [self.start(daemon, "large", str(i), "0", "600", stop, options=["--name", f"p{i}"], **({"STANDIN_LOG": calls} if i == 0 else {}))
+                    for i in range(2)]
+        self.assertEqual(programs[0].stdout.readline(), "holds 600\n")
+        self.assertEqual(programs[1].stdout.readline(), "holds 600\n")
+        self.until(lambda: all(client["memory"]["restores"] > 2 for client in self.clients(daemon).values()), "both have gone and come back")
+        open(stop, "w").close()
+        self.all_end_well(daemon, programs, *["jobs many\n"] * 2)
+        with open(calls) as log:
+            first = log.read().partition("cuMemUnmap")[0]  # until its state leaves for the first time
+        # 596 MiB of which 512 are one piece, and 4 MiB; access is set once for each allocation.
+        self.assertEqual([first.count(call + "(") for call in ("cuMemCreate", "cuMemMap", "cuMemSetAccess")], [3, 3, 2])
+        daemon.end()
+
+    def said_of_slices(self, quantum, count=2):
+        # All fit: what is said does not depend on that.
+        daemon = self.daemon("rr", "--param", f"quantum={quantum}", device=320)
+        stop = daemon.folder + "/stop"
+        programs = [self.start(daemon, "holds", str(i), "0", "64", stop) for i in range(count)]
+        for program in programs:
+            self.assertEqual(program.stdout.readline(), "holds 64\n")
+        time.sleep(0.3)
+        states = sum(client["memory"]["resident"] for client in daemon.status()["clients"])
+        open(stop, "w").close()
+        self.all_end_well(daemon, programs, *["jobs many\n"] * count)
+        return [line for line in daemon.end()[0].splitlines() if "slice" in line], states
+
+    def test_a_slice_as_long_as_equation_1_asks_for_is_too_short(self):
+        lines, states = self.said_of_slices("90 s")
+        self.assertEqual(lines, [])
+        bound = int(states * 1e9 / 45e9)  # ns, at the bus's speed both ways
+        self.assertEqual(self.said_of_slices(f"{bound + 1} ns")[0], [])
+        lines, _ = self.said_of_slices(f"{bound} ns")
+        words = f"the slice of {bound / 1e9:.3f} s under rr is not longer than the {bound / 1e9:.3f} s that the two largest memories take to go and come"
+        self.assertEqual(lines[-1], words + ", so moves are not hidden")
+        # Of one alone nothing ever moves.
+        self.assertEqual(self.said_of_slices("1 us", 1)[0], [])
+
     def test_random_allocations_under_moves(self):
         steps = 20000 if LONG else 150
         daemon = self.daemon("rr", "--param", "quantum=5 ms", "--linger", "200 us")

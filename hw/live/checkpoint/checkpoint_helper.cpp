@@ -221,10 +221,9 @@ bool CheckpointHelper::send(const CheckpointOrder& order, int page) {
 }
 
 bool CheckpointHelper::receive(CheckpointAnswer& answer) {
-  if (gone_) return false;
-  errno = 0;
+  errno = 0;  // what it answered before it went is still to be read
   if (receive_record(socket_.get(), &answer, sizeof answer)) return true;
-  gone_ = errno != EAGAIN;
+  gone_ = gone_ || errno != EAGAIN;
   return false;
 }
 

@@ -39,12 +39,28 @@ std::optional<Act> Checkpointed::next(const KeptClient::Memory& client) {
       break;
   }
   asked_ = act.has_value();
+  begun_ = begun_ || (asked_ && *act != Act::look);
   if (!asked_ && (where_ == Where::away) == (goal_ == Goal::away)) over();
   return act;
 }
 
+void Checkpointed::lost() {
+  begun_ = begun_ || where_ == Where::away || where_ == Where::locked;
+  asked_ = moves_ = false;
+  where_ = Where::unknown;
+}
+
+bool Checkpointed::given_up() {
+  lost();
+  if (begun_) return false;
+  where_ = Where::here;
+  hopeless_ = true;
+  over();
+  return true;
+}
+
 void Checkpointed::answered(const CheckpointAnswer& answer) {
-  asked_ = false;
+  asked_ = begun_ = false;
   if (answer.order.act == Act::move) moves_ = false;
   const auto state = static_cast<DriverCheckpoints::State>(answer.state);
   where_ = state == DriverCheckpoints::State::checkpointed ? Where::away

@@ -19,11 +19,11 @@ class Checkpointed {
   void order(Goal goal, std::uint32_t number);
   void budget(std::uint64_t bytes) { budget_ = bytes; }
   void answered(const CheckpointAnswer& answer);
-  void lost() {  // the helper ended; its last step may or may not have been done
-    asked_ = false;
-    moves_ = false;
-    where_ = Where::unknown;
-  }
+  void unsent() { asked_ = begun_ = false; }  // what next() returned could not be sent
+  void lost();  // the helper ended; its last step may or may not have been done
+  // No helper makes the driver's calls any more: the state stays where it is. False: it was not on the device, or was
+  // moving, so the process can never continue.
+  bool given_up();
   // Orders a move to another GPU. False: not possible now, because the state moves, is away, or cannot leave.
   bool move();
   bool moves() const { return moves_; }  // from move() until it has succeeded or failed
@@ -39,6 +39,7 @@ class Checkpointed {
 
   Where where_;
   bool asked_ = false, hopeless_ = false, moves_ = false;
+  bool begun_ = false;  // the latest that is known of it is older than an order that changes where it is
   Goal goal_ = Goal::here;
   std::uint32_t number_ = 0, error_ = 0;
   std::uint64_t done_ = 0, turned_ = 0, budget_ = 0;

@@ -22,6 +22,24 @@ bool Chunk::may_be_written() const {
   return false;
 }
 
+bool Chunk::take_host(HostPool& pool) {
+  if (!host.empty()) return true;
+  for (std::size_t part = 0; part < parts(); ++part) {
+    void* const block = pool.take(part_size(part));
+    if (block == nullptr) {
+      give_host_back(pool);
+      return false;
+    }
+    host.push_back(block);
+  }
+  return true;
+}
+
+void Chunk::give_host_back(HostPool& pool) {
+  for (std::size_t part = 0; part < host.size(); ++part) pool.give_back(host[part], part_size(part));
+  host.clear();
+}
+
 int ChunkMoves::begin_access(const Chunk& chunk, std::uint64_t& address) {
   for (const Chunk::Mapping& mapping : chunk.mappings)
     if (writable(mapping, chunk)) {

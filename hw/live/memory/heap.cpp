@@ -9,7 +9,7 @@ void Heap::add(Span addresses) { insert(addresses, false); }
 
 // An eighth of what there is, so that there are few pieces and little is idle.
 std::uint64_t Heap::step() const {
-  return std::clamp(up(backed_ / 8, shape_.page), shape_.page, shape_.piece);
+  return std::clamp(up(backed_ / 8, shape_.page), shape_.page, shape_.spare);
 }
 
 std::optional<Heap::Plan> Heap::plan(std::uint64_t size, bool spare) const {

@@ -13,9 +13,10 @@ namespace gangway::live {
 
 class Heap {
  public:
-  // Sizes are rounded up to `grain`; memory comes in multiples of `page`, and in pieces of at most `piece`.
+  // Sizes are rounded up to `grain`; memory comes in multiples of `page`, and in pieces of at most `piece`,
+  // as each piece costs the driver some calls. At most `spare` at once comes for more than one allocation.
   struct Shape {
-    std::uint64_t grain = 512, page = 2 << 20, piece = 64 << 20;
+    std::uint64_t grain = 512, page = 2 << 20, spare = 64 << 20, piece = 64 << 20;
   };
   explicit Heap(const Shape& shape) : shape_(shape) {}
 

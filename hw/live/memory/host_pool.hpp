@@ -27,7 +27,7 @@ class HostPool {
   bool pin(std::uint64_t size);
 
   MemoryDriver& driver_;
-  Heap slots_{{2 << 20, 2 << 20, std::uint64_t{1} << 40}};
+  Heap slots_{{2 << 20, 2 << 20, 2 << 20, std::uint64_t{1} << 40}};
 };
 
 }  // namespace gangway::live

@@ -56,11 +56,14 @@ void Keeper::goes(const KeptClient& client) {
 }
 
 void Keeper::stays(const KeptClient& client, bool stays) {
-  if (Kept* kept = find(client)) kept->stays = stays;
+  Kept* kept = find(client);
+  if (kept == nullptr) return;
+  kept->stays = stays;
+  if (stays) kept->named = false;  // the next client may be called as it was
 }
 
-void Keeper::names(const KeptClient& client, ClientId id) {
-  if (Kept* kept = find(client)) kept->id = id, kept->named = true;
+void Keeper::names(const KeptClient& client, std::optional<ClientId> id) {
+  if (Kept* kept = find(client)) kept->id = id.value_or(ClientId{}), kept->named = id.has_value();
 }
 
 void Keeper::permit(KeptClient& client, std::uint32_t allowed, Time now) {
@@ -171,9 +174,10 @@ void Keeper::look(Time now) {
   }
 }
 
-// Whether its state can go to the host as things stand.
+// Whether its state can go to the host as things stand. Of a state that has begun to come, the room for it
+// can.
 bool Keeper::can_leave(const Kept& kept, Time now) {
-  if (kept.stays || kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.on_device() == 0)
+  if (kept.stays || kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.gives_up() == 0)
     return false;
   if (kept.seen.host < kept.seen.movable || (kept.fails_until && now <= *kept.fails_until)) return false;
   if (settings_.whole && away_in_all() + kept.on_device() > settings_.host) return false;
@@ -329,7 +333,7 @@ void Keeper::make_room(std::uint64_t shortage, Time now) {
   while (shortage > 0) {
     Kept* leaves = victim(now);
     if (leaves == nullptr) return;
-    shortage = less(shortage, leaves->on_device());
+    shortage = less(shortage, leaves->gives_up());
     leaves->brought = false;
     order(*leaves, Goal::away);
   }

@@ -62,9 +62,10 @@ class Keeper : public MemoryDesk {
 
   void comes(KeptClient& client);
   void goes(const KeptClient& client);
-  void names(const KeptClient& client, ClientId id);  // as policies call it
-  // It stays where it is, whoever needs room: it is about to move to another device. That one keeps `bytes`
-  // free.
+  // As policies call it; none: no policy has it.
+  void names(const KeptClient& client, std::optional<ClientId> id);
+  // It stays where it is, whoever needs room, and no policy has it: it is about to move to another device.
+  // That one keeps `bytes` free.
   void stays(const KeptClient& client, bool stays);
   void reserve(std::uint64_t bytes) { reserved_ = bytes; }
   // Bytes of the device that nobody may hold yet; none: not known.
@@ -87,7 +88,8 @@ class Keeper : public MemoryDesk {
   std::optional<std::uint64_t> capacity() const;  // none: not known yet
   std::uint64_t outside() const { return outside_; }
   const MemorySettings& settings() const { return settings_; }
-  // The two largest states together, over the bus at the speed seen so far: equation 1 of Share-a-GPU.
+  // The two largest states together, over the bus at the speed seen so far: equation 1 of Share-a-GPU. 0:
+  // there are no two.
   Duration least_slice() const;
 
   // For policies that order moves
@@ -131,6 +133,11 @@ class Keeper : public MemoryDesk {
     bool leaves() const { return goal == Goal::away && !settled(); }
     std::uint64_t on_device() const { return seen.movable - std::min(seen.movable, seen.away); }
     std::uint64_t hold() const { return std::max(budget, seen.claimed); }
+    // What others get if it leaves.
+    std::uint64_t gives_up() const {
+      if (goal == Goal::away || seen.away == 0) return on_device();
+      return std::max(on_device(), hold() - std::min(hold(), seen.fixed));
+    }
   };
   struct Need {
     Kept* kept = nullptr;

@@ -57,6 +57,7 @@ Duration Keeper::least_slice() const {
     else
       second = std::max(second, state);
   }
+  if (second == 0) return {};
   return copy_time(Bytes{static_cast<std::int64_t>(first + second)});
 }
 

@@ -11,8 +11,9 @@ namespace gangway::live {
 namespace {
 
 constexpr std::uint64_t kSmall = 1 << 20;  // allocations up to that have pieces of their own
-constexpr Heap::Shape kSmallShape{512, 2 << 20, 64 << 20};
-constexpr Heap::Shape kLargeShape{2 << 20, 2 << 20, 64 << 20};
+constexpr Heap::Shape kSmallShape{512, 2 << 20, 64 << 20, 64 << 20};
+// A piece above `spare` belongs to one allocation, so it goes when that is freed.
+constexpr Heap::Shape kLargeShape{2 << 20, 2 << 20, 64 << 20, 512 << 20};
 constexpr std::uint64_t kLargeKept = 64 << 20, kSmallKept = 2 << 20;
 constexpr int kAttempts = 2000;               // to create memory that the daemon has granted
 constexpr std::int64_t kBetween = 1'000'000;  // ns: of a client that was killed, the driver frees it late
@@ -95,10 +96,11 @@ void ManagedMemory::remove(Chunk& chunk) {
   }
   (chunk.fixed ? standing.fixed : standing.movable).fetch_sub(chunk.size);
   if (chunk.declared) standing.declared.fetch_sub(chunk.size);
-  if (chunk.host != nullptr) host_.give_back(chunk.host, chunk.size);
+  chunk.give_host_back(host_);
   chunks_.remove_if([&](const Chunk& other) { return &other == &chunk; });
 }
 
+// Access is set once for all of it: that costs as much for a piece as for many.
 int ManagedMemory::back(Store& store, Heap::Span to_back, const Owner& owner) {
   std::vector<Heap::Span> done;
   int failed = MemoryDriver::kSuccess;
@@ -111,14 +113,13 @@ int ManagedMemory::back(Store& store, Heap::Span to_back, const Owner& owner) {
     chunk->references = 1;
     chunk->context = owner.context;
     failed = driver_.map(piece.begin, piece.size(), 0, chunk->handle);
-    if (failed == MemoryDriver::kSuccess) {
+    if (failed == MemoryDriver::kSuccess)
       chunk->mappings.push_back({piece.begin, piece.size(), 0, owner.access});
-      failed = driver_.allow(piece.begin, piece.size(), owner.access);
-    }
     store.chunks[piece.begin] = chunk;
     done.push_back(piece);
     if (failed != MemoryDriver::kSuccess) break;
   }
+  if (failed == MemoryDriver::kSuccess) failed = driver_.allow(to_back.begin, to_back.size(), owner.access);
   if (failed == MemoryDriver::kSuccess) {
     store.heap.back(to_back);
     return failed;

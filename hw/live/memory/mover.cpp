@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "hw/live/kill_points.hpp"
 #include "hw/live/monotonic.hpp"
@@ -140,14 +141,18 @@ bool Mover::copy_out(void* to, std::uint64_t from, std::uint64_t size) {
 // Of one that would not be copied. If it has changed, what is there now is what counts, and its user is told.
 bool Mover::is_as_declared(Chunk& chunk, ChunkMoves& moves) {
   if (!chunk.declared || !memory_.checks()) return true;
-  void* const now = memory_.host().take(chunk.size);
+  void* const now = memory_.host().take(chunk.part_size(0));
   if (now == nullptr) return false;
   std::uint64_t address = 0;
   failed_ = moves.begin_access(chunk, address);
-  const bool copied = failed_ == MemoryDriver::kSuccess && copy_out(now, address, chunk.size);
+  bool copied = failed_ == MemoryDriver::kSuccess, same = copied;
+  for (std::size_t part = 0; part < chunk.parts() && same; ++part) {
+    const std::uint64_t size = chunk.part_size(part);
+    copied = copy_out(now, address + part * Chunk::kPart, size);
+    same = copied && std::memcmp(now, chunk.host[part], size) == 0;
+  }
   moves.end_access(address, chunk.size);
-  const bool same = copied && std::memcmp(now, chunk.host, chunk.size) == 0;
-  memory_.host().give_back(now, chunk.size);
+  memory_.host().give_back(now, chunk.part_size(0));
   if (!copied || same) return same;
   chunk.declared = false;
   MemoryStanding& standing = memory_.gate().page()->memory;
@@ -158,7 +163,29 @@ bool Mover::is_as_declared(Chunk& chunk, ChunkMoves& moves) {
   return false;
 }
 
-bool Mover::finish_oldest(Way way) {
+template <typename Finish>
+bool Mover::copy_parts(Way way, Chunk& chunk, std::uint64_t address, const Finish& finish) {
+  for (std::size_t part = 0; part < chunk.parts(); ++part) {
+    while (copying_.size() >= MemoryDriver::kLanes) finish();
+    if (failed_ != MemoryDriver::kSuccess) return false;
+    const Copying copying{&chunk, part, address, lane_++ % MemoryDriver::kLanes};
+    failed_ = memory_.driver().copy(way, chunk.host[part], address + part * Chunk::kPart,
+                                    chunk.part_size(part), copying.lane);
+    if (failed_ != MemoryDriver::kSuccess) return false;
+    copying_.push_back(copying);
+  }
+  return true;
+}
+
+template <typename Finish>
+void Mover::drain(const Finish& finish) {
+  const int failed = failed_;
+  while (!copying_.empty()) finish();
+  if (failed != MemoryDriver::kSuccess) failed_ = failed;
+  torn_ = false;
+}
+
+Mover::Finished Mover::finish_oldest(Way way) {
   const Copying copying = copying_.front();
   int result = memory_.driver().copied(way, copying.lane);
   while (result == MemoryDriver::kNotYet) {
@@ -168,11 +195,16 @@ bool Mover::finish_oldest(Way way) {
   copying_.pop_front();
   Chunk& chunk = *copying.chunk;
   if (result == MemoryDriver::kSuccess) {
-    chunk.same_on_host = true;
     MemoryStanding& standing = memory_.gate().page()->memory;
-    (way == Way::out ? standing.saved : standing.restored).fetch_add(chunk.size);
+    (way == Way::out ? standing.saved : standing.restored).fetch_add(chunk.part_size(copying.part));
+  } else {
+    failed_ = result;
+    torn_ = true;
   }
-  return result == MemoryDriver::kSuccess || (failed_ = result, false);
+  if (copying.part + 1 < chunk.parts()) return Finished::part;
+  if (std::exchange(torn_, false)) return Finished::torn;
+  chunk.same_on_host = true;
+  return Finished::chunk;
 }
 
 void Mover::save(const Order& order) {
@@ -195,10 +227,9 @@ void Mover::save(const Order& order) {
   };
   const auto finish = [&] {
     const Copying copying = copying_.front();
-    if (finish_oldest(Way::out))
-      gone(*copying.chunk, copying.address);
-    else
-      moves.end_access(copying.address, copying.chunk->size);
+    const Finished finished = finish_oldest(Way::out);
+    if (finished == Finished::chunk) gone(*copying.chunk, copying.address);
+    if (finished == Finished::torn) moves.end_access(copying.address, copying.chunk->size);
   };
   for (Chunk& chunk : memory_.chunks()) {
     if (failed_ != MemoryDriver::kSuccess || !(latest() == order)) break;
@@ -212,28 +243,25 @@ void Mover::save(const Order& order) {
       gone(chunk, 0);
       continue;
     }
-    if (chunk.host == nullptr) chunk.host = memory_.host().take(chunk.size);
+    const bool room = chunk.take_host(memory_.host());
     standing.host.store(memory_.host().pinned());
-    if (chunk.host == nullptr) {
+    if (!room) {
       failed_ = MemoryDriver::kNoMemory;
       break;
     }
     while (copying_.size() >= MemoryDriver::kLanes) finish();
     if (failed_ != MemoryDriver::kSuccess) break;
-    Copying copying{&chunk, 0, lane_++ % MemoryDriver::kLanes};
-    failed_ = moves.begin_access(chunk, copying.address);
-    if (failed_ == MemoryDriver::kSuccess)
-      failed_ = memory_.driver().copy(Way::out, chunk.host, copying.address, chunk.size, copying.lane);
-    if (failed_ != MemoryDriver::kSuccess) {
-      moves.end_access(copying.address, chunk.size);
+    std::uint64_t address = 0;
+    failed_ = moves.begin_access(chunk, address);
+    if (failed_ != MemoryDriver::kSuccess) break;
+    if (!copy_parts(Way::out, chunk, address, finish)) {
+      drain(finish);
+      moves.end_access(address, chunk.size);
       break;
     }
-    copying_.push_back(copying);
     GANGWAY_POINT("chunk-leaves");
   }
-  const int failed = failed_;
-  while (!copying_.empty()) finish();
-  if (failed != MemoryDriver::kSuccess) failed_ = failed;
+  drain(finish);
   memory_.end_move();
   standing.save_ns.store(monotonic_ns() - began);
   if (failed_ == MemoryDriver::kSuccess) standing.saves.fetch_add(1);
@@ -244,17 +272,20 @@ void Mover::restore(const Order& order) {
   MemoryStanding& standing = memory_.gate().page()->memory;
   const std::int64_t began = monotonic_ns();
   memory_.begin_move();
+  const auto goes_again = [&](Chunk& chunk, std::uint64_t address) {  // the host has all there is of it
+    moves.end_access(address, chunk.size);
+    if (moves.leave(chunk) == MemoryDriver::kSuccess) memory_.claims().give_back(chunk.size);
+  };
   const auto finish = [&] {
     const Copying copying = copying_.front();
-    const bool copied = finish_oldest(Way::in);
+    const Finished finished = finish_oldest(Way::in);
+    if (finished == Finished::part) return;
     Chunk& chunk = *copying.chunk;
-    moves.end_access(copying.address, chunk.size);
-    if (copied) {
+    if (finished == Finished::chunk) {
+      moves.end_access(copying.address, chunk.size);
       memory_.moved_here(chunk.size);
-    } else {  // what is on the host is all there is of it
-      const int error = failed_;
-      if (moves.leave(chunk) == MemoryDriver::kSuccess) memory_.claims().give_back(chunk.size);
-      failed_ = error;
+    } else {
+      goes_again(chunk, copying.address);
     }
     GANGWAY_POINT("chunk-came");
   };
@@ -281,23 +312,16 @@ void Mover::restore(const Order& order) {
       memory_.claims().give_back(chunk.size);
       break;
     }
-    Copying copying{&chunk, 0, lane_++ % MemoryDriver::kLanes};
-    failed_ = moves.begin_access(chunk, copying.address);
-    if (failed_ == MemoryDriver::kSuccess)
-      failed_ = memory_.driver().copy(Way::in, chunk.host, copying.address, chunk.size, copying.lane);
-    if (failed_ != MemoryDriver::kSuccess) {
-      const int error = failed_;
-      moves.end_access(copying.address, chunk.size);
-      if (moves.leave(chunk) == MemoryDriver::kSuccess) memory_.claims().give_back(chunk.size);
-      failed_ = error;
+    std::uint64_t address = 0;
+    failed_ = moves.begin_access(chunk, address);
+    if (failed_ != MemoryDriver::kSuccess || !copy_parts(Way::in, chunk, address, finish)) {
+      drain(finish);
+      goes_again(chunk, address);
       break;
     }
-    copying_.push_back(copying);
     GANGWAY_POINT("chunk-comes");
   }
-  const int failed = failed_;
-  while (!copying_.empty()) finish();
-  if (failed != MemoryDriver::kSuccess) failed_ = failed;
+  drain(finish);
   begun_here_ = work_begun();
   memory_.end_move();
   standing.restore_ns.store(monotonic_ns() - began);

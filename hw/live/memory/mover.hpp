@@ -2,6 +2,7 @@
 // come back, a piece at a time, so that another client's can take the room at the same time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -30,7 +31,8 @@ class Mover {
   };
   struct Copying {
     Chunk* chunk = nullptr;
-    std::uint64_t address = 0;
+    std::size_t part = 0;
+    std::uint64_t address = 0;  // of the chunk
     unsigned lane = 0;
   };
   static void* run(void* self);
@@ -39,7 +41,15 @@ class Mover {
   bool prepare_host();
   void save(const Order& order);
   void restore(const Order& order);
-  bool finish_oldest(MemoryDriver::Way way);
+  // Of its parts, in order; `finish` ends the oldest copy. False: not all of them are under way or done.
+  template <typename Finish>
+  bool copy_parts(MemoryDriver::Way way, Chunk& chunk, std::uint64_t address, const Finish& finish);
+  // Ends all copies; the first error counts.
+  template <typename Finish>
+  void drain(const Finish& finish);
+  // Also whether the oldest copy was the last of its chunk, and then, whether all of them are right.
+  enum class Finished { part, chunk, torn };
+  Finished finish_oldest(MemoryDriver::Way way);
   void look_for_writes();
   std::uint64_t work_begun() const;
   bool is_as_declared(Chunk& chunk, ChunkMoves& moves);
@@ -48,6 +58,7 @@ class Mover {
   ManagedMemory& memory_;
   Helped& helped_;
   std::deque<Copying> copying_;
+  bool torn_ = false;  // a copy of the chunk whose parts end now has failed
   unsigned lane_ = 0;
   int failed_ = 0;                 // of the order under way
   std::optional<Order> given_up_;  // with it nothing more is tried

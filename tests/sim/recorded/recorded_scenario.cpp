@@ -25,6 +25,7 @@ class RecordedRecorder : public TraceSink, public JobSink {
     meter_.record(r);
     account_.record(r);
     if (r.mark == Mark::ended) return;
+    if (r.mark == Mark::holds) to_.holds.push_back(r);
     const std::size_t client = r.job.client.index;
     if (r.mark == Mark::released) released_[r.job] = r.time;
     if (r.mark == Mark::finished)
@@ -112,6 +113,7 @@ void RecordedScenario::play(Policy& policy) {
   lines.clear();
   accesses.clear();
   results.clear();
+  holds.clear();
   RecordedRecorder recorder(*this);
   world.run(policy, {}, order, recorder);
   recorder.check_laws();

@@ -11,6 +11,7 @@
 #include "models/placing.hpp"
 #include "models/policy.hpp"
 #include "models/recorded.hpp"
+#include "models/trace.hpp"
 #include "models/workload.hpp"
 #include "tests/models/recording/made_recording.hpp"
 
@@ -42,6 +43,7 @@ class RecordedScenario {
   // Of these the changes of access.
   std::vector<std::string> accesses;
   std::vector<JobResult> results;
+  std::vector<Record> holds;  // what clients' memory takes from then on
 
   Device device;
   Granting granting;

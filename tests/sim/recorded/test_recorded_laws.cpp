@@ -1,6 +1,7 @@
 // What must hold of recorded programs under every policy that can play them, whatever they do.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tests/cases.hpp"
@@ -91,6 +92,53 @@ TEST_CASE("of recorded programs every job is over once, whatever the policy", "[
   CHECK(killed > 0);
   CHECK(refused > 0);
   CHECK(controls > 0);
+}
+
+// What states hold, by the trace: those that fit at first, in the order of clients, and then what it says.
+void audit_memory(const RecordedScenario& scenario) {
+  std::vector<std::int64_t> held;
+  std::int64_t all = 0;
+  for (const Client& client : scenario.clients) {
+    held.push_back(all + client.memory.count <= scenario.device.memory.count ? client.memory.count : 0);
+    all += held.back();
+  }
+  for (const Record& r : scenario.holds) {
+    all += r.amount - held[r.job.client.index];
+    held[r.job.client.index] = r.amount;
+    REQUIRE((r.amount == 0 || r.amount == scenario.clients[r.job.client.index].memory.count));
+    REQUIRE(all <= scenario.device.memory.count);
+  }
+  REQUIRE(all == 0);  // all have exited
+}
+
+TEST_CASE("states of programs that come and go never take more than there is", "[recorded][memory][long]") {
+  std::size_t moved = 0;
+  for (const int i : case_numbers(150, 8'000)) {
+    RecordedScenario scenario;
+    draw_recorded(static_cast<std::uint64_t>(i), scenario);
+    scenario.moves_memory = true;
+    std::int64_t largest = 0;
+    for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
+      scenario.clients[c].memory = Bytes{static_cast<std::int64_t>(50 + (i * 7 + c * 31) % 60)};
+      largest = std::max(largest, scenario.clients[c].memory.count);
+    }
+    scenario.device.memory = Bytes{largest + i % 70};
+    scenario.device.h2d.bandwidth = scenario.device.d2h.bandwidth = Bandwidth{1'000'000'000};
+    std::vector<RecordedVariant> variants = recorded_variants();
+    for (const char* more : {"{name: microkernel-rr, params: {blocks: job, slice: 1 us}}",
+                             "{name: microkernel-rr, params: {blocks: job, slice: 1 us, unready: yield}}",
+                             "{name: microkernel-rr, params: {blocks: job, slice: 1 us, keep: while-room}}"})
+      variants.push_back({more, false, true, false});
+    for (const RecordedVariant& variant : variants) {
+      if (!variant.grants) continue;
+      INFO("scenario " << i << " under " << variant.text);
+      play_variant(scenario, variant);
+      audit_memory(scenario);
+      for (const JobResult& job : scenario.results) REQUIRE(job.outcome == Outcome::finished);
+      moved += scenario.holds.size() > scenario.clients.size() ? 1 : 0;
+    }
+  }
+  CHECK(moved > 0);
 }
 
 TEST_CASE("traps that take no time change nothing for recorded programs", "[recorded][long]") {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "hw/live/memory/memory_driver.hpp"
@@ -29,6 +30,7 @@ class FakeMemory : public MemoryDriver {
   }
 
   int create(std::uint64_t size, const Properties&, std::uint64_t& handle) override {
+    ++calls["create"];
     if (fails("create")) return 999;
     if (used_ + size > capacity_) {
       ++exceeded;
@@ -55,6 +57,7 @@ class FakeMemory : public MemoryDriver {
   }
   int give_back(std::uint64_t, std::uint64_t) override { return kSuccess; }
   int map(std::uint64_t address, std::uint64_t size, std::uint64_t offset, std::uint64_t handle) override {
+    ++calls["map"];
     if (fails("map")) return 999;
     const auto after = mapped_.lower_bound(address);
     if (after != mapped_.end() && after->first < address + size) throw std::logic_error("mapped twice");
@@ -68,6 +71,8 @@ class FakeMemory : public MemoryDriver {
     return kSuccess;
   }
   int allow(std::uint64_t address, std::uint64_t size, const std::vector<Access>&) override {
+    ++calls["allow"];
+    if (fails("allow")) return 999;
     for (auto at = mapped_.lower_bound(address); at != mapped_.end() && at->first < address + size; ++at)
       at->second.allowed = true;
     return kSuccess;
@@ -79,10 +84,15 @@ class FakeMemory : public MemoryDriver {
   }
   int enter(std::uint64_t) override { return kSuccess; }
   void forget(std::uint64_t) override {}
-  int pin(void*, std::uint64_t) override { return fails("pin") ? kNoMemory : kSuccess; }
+  int pin(void*, std::uint64_t size) override {
+    if (fails("pin")) return kNoMemory;
+    largest_pinned = std::max(largest_pinned, size);
+    return kSuccess;
+  }
   int unpin(void*) override { return kSuccess; }
   int copy(Way way, void* host, std::uint64_t device, std::uint64_t size, unsigned lane) override {
     if (fails("copy")) return 719;
+    largest_copy = std::max(largest_copy, size);
     copies_[way == Way::out ? 0 : 1][lane] = {host, device, size};
     return kSuccess;
   }
@@ -108,6 +118,8 @@ class FakeMemory : public MemoryDriver {
   void plant(const char* call, int after) { fault_ = call, left_ = after; }
   std::uint64_t used() const { return used_; }
   int exceeded = 0;
+  std::map<std::string, int> calls;
+  std::uint64_t largest_copy = 0, largest_pinned = 0;
 
  private:
   struct Mapping {

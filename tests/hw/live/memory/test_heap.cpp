@@ -12,7 +12,8 @@ namespace {
 TEST_CASE("Allocations never overlap and always have memory behind them", "[live][memory][long]") {
   for (const int seed : gangway::testing::case_numbers(200, 20'000)) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));
-    const Heap::Shape shape{seed % 2 == 0 ? 512ULL : 2ULL << 20, 2 << 20, 64 << 20};
+    const Heap::Shape shape{seed % 2 == 0 ? 512ULL : 2ULL << 20, 2 << 20, 64 << 20,
+                            (seed / 2) % 2 == 0 ? 64ULL << 20 : 512ULL << 20};
     Heap heap(shape);
     heap.add({1ULL << 40, (1ULL << 40) + (8ULL << 30)});
     std::map<std::uint64_t, std::uint64_t> taken, backed;  // end by begin

@@ -162,6 +162,47 @@ TEST_CASE("who came back while there was no daemon leaves again if the room is a
   CHECK(a.let == kUnlimited);
 }
 
+TEST_CASE("room that is too small for the first piece of a state does not stay with it") {
+  MemorySettings settings = managed();
+  settings.capacity = 600 * kKeptMiB;
+  Keeper keeper(settings);
+  KeptFake a, b;
+  a.seen.movable = a.seen.away = a.seen.host = 512 * kKeptMiB;
+  b.holds(300 * kKeptMiB);
+  b.seen.host = 512 * kKeptMiB;
+  keeper.comes(a);
+  keeper.comes(b);
+  keeper.permit(b, kUnlimited, Time{1});
+  keeper.permit(a, kUnlimited, Time{1});
+  keeper.step(Time{1});
+  REQUIRE(a.budgeted == 300 * kKeptMiB);  // its piece needs 512
+  keeper.permit(a, 0, Time{2});
+  b.seen.want = 512 * kKeptMiB;
+  b.seen.asked = 1;
+  for (int step = 3; step < 6; ++step) {
+    keeper.step(Time{step});
+    if (a.goal == Goal::away) a.seen.done = a.number;  // nothing of it was there
+  }
+  CHECK(b.budgeted >= 512 * kKeptMiB);
+  CHECK(a.budgeted + b.budgeted <= 600 * kKeptMiB);
+}
+
+TEST_CASE("a client that moves is not the one that is called so next") {
+  Two two;
+  auto& [keeper, a, b] = two;
+  a.seen.movable = a.seen.away = 40 * kKeptMiB;
+  a.looks(200 * kKeptMiB, 200 * kKeptMiB);
+  keeper.names(a, ClientId{0});
+  keeper.step(Time{1});
+  REQUIRE(keeper.residence(ClientId{0}, DeviceId{0}) == Residence::restoring);
+  keeper.stays(a, true);
+  b.holds(30 * kKeptMiB);
+  keeper.names(b, ClientId{0});
+  keeper.step(Time{2});
+  CHECK(keeper.residence(ClientId{0}, DeviceId{0}) == Residence::resident);
+  CHECK(keeper.held(ClientId{0}, DeviceId{0}) == Bytes{30 * kKeptMiB});
+}
+
 TEST_CASE("a process that returns while it is locked comes back, though nobody sees it wait") {
   MemorySettings settings = managed();
   settings.capacity = 96 * kKeptMiB;

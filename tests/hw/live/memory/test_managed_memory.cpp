@@ -1,7 +1,9 @@
 // One client's managed memory and its mover, on a device and under a daemon that the tests play.
+#include <chrono>
 #include <deque>
 #include <map>
 #include <random>
+#include <thread>
 
 #include "hw/live/memory/mover.hpp"
 #include "tests/cases.hpp"
@@ -57,7 +59,8 @@ using Words = std::map<std::uint64_t, std::uint64_t>;
 
 class RandomProgram {
  public:
-  RandomProgram(MovedProcess& process, std::uint64_t seed) : process_(process), random_(seed) {}
+  RandomProgram(MovedProcess& process, std::uint64_t seed, std::uint64_t large)
+      : process_(process), random_(seed), large_(large) {}
 
   void step() {
     const std::uint64_t what = below(20);
@@ -99,8 +102,7 @@ class RandomProgram {
   void allocate() {
     if (away_) come();
     const std::uint64_t sizes[] = {
-        1 + below(5000), kManagedMiB, 2 * kManagedMiB, 20 * kManagedMiB, 1 + below(3 * kManagedMiB),
-        70 * kManagedMiB};
+        1 + below(5000), kManagedMiB, 2 * kManagedMiB, 20 * kManagedMiB, 1 + below(3 * kManagedMiB), large_};
     const std::uint64_t size = sizes[below(6)];
     std::uint64_t at = 0;
     process_.source->permit.memory.refused.store(UINT64_MAX);  // whoever asks hears no
@@ -164,8 +166,8 @@ class RandomProgram {
   }
   void move() {
     if (away_) return come();
-    const char* faults[] = {"copy", "copied", "create", "map", "pin"};
-    if (below(4) == 0) process_.device.plant(faults[below(5)], static_cast<int>(below(6)));
+    const char* faults[] = {"copy", "copied", "create", "map", "pin", "allow"};
+    if (below(4) == 0) process_.device.plant(faults[below(6)], static_cast<int>(below(6)));
     process_.order(Goal::away);
     const MemoryStanding& standing = process_.source->client.memory;
     if (standing.away.load() == standing.movable.load()) {
@@ -179,6 +181,7 @@ class RandomProgram {
 
   MovedProcess& process_;
   std::mt19937_64 random_;
+  std::uint64_t large_;  // bytes of the largest allocations
   std::map<std::uint64_t, Words> blocks_;
   std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> created_;  // size, handle
   bool away_ = false;
@@ -186,14 +189,88 @@ class RandomProgram {
 
 TEST_CASE("Contents are the same after any sequence of moves", "[live][memory][long]") {
   for (const int seed : gangway::testing::case_numbers(300, 100'000)) {
-    MovedProcess process(400 * kManagedMiB);
-    RandomProgram program(process, static_cast<std::uint64_t>(seed));
+    const bool large = seed % 8 == 0;
+    MovedProcess process((large ? 2400 : 400) * kManagedMiB);
+    RandomProgram program(process, static_cast<std::uint64_t>(seed), (large ? 650 : 70) * kManagedMiB);
     for (int step = 0; step < 40; ++step) program.step();
     program.end();
     const MemoryStanding& standing = process.source->client.memory;
     REQUIRE(standing.movable.load() == standing.claimed.load());
     REQUIRE(process.device.used() <= 66 * kManagedMiB);  // what is kept for the next allocations
+    REQUIRE(process.device.largest_copy <= 64 * kManagedMiB);
+    REQUIRE(process.device.largest_pinned <= 512 * kManagedMiB);
   }
+}
+
+TEST_CASE("A large allocation has few pieces, and access is set once", "[live][memory]") {
+  struct Case {
+    std::uint64_t size;
+    int pieces;
+  };
+  for (const auto& [size, pieces] :
+       {Case{2, 1}, {64, 1}, {256, 1}, {512, 1}, {514, 2}, {1024, 2}, {8192, 16}}) {
+    CAPTURE(size);
+    MovedProcess process(9000 * kManagedMiB);
+    std::uint64_t at = 0;
+    REQUIRE(process.memory.allocate(size * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
+    CHECK(process.device.calls["create"] == pieces);
+    CHECK(process.device.calls["map"] == pieces);
+    CHECK(process.device.calls["allow"] == 1);
+    CHECK(process.device.used() == size * kManagedMiB);
+    process.device.word(at + size * kManagedMiB - 1) = 5;
+    process.order(Goal::away);
+    CHECK(process.device.used() == 0);
+    process.order(Goal::here);
+    CHECK(process.device.word(at + size * kManagedMiB - 1) == 5);
+    CHECK(process.device.largest_copy <= 64 * kManagedMiB);
+    CHECK(process.device.largest_pinned <= 512 * kManagedMiB);
+    REQUIRE(process.memory.free(at));
+    CHECK(process.device.used() <= 64 * kManagedMiB);  // nothing of a large piece is kept
+  }
+}
+
+TEST_CASE("Small allocations behind a large one take no large piece", "[live][memory]") {
+  MovedProcess process(9000 * kManagedMiB);
+  std::uint64_t large = 0, at = 0;
+  REQUIRE(process.memory.allocate(4096 * kManagedMiB, process.owner(), large) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(2 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  CHECK(process.device.used() <= (4096 + 64) * kManagedMiB);
+  REQUIRE(process.memory.free(large));
+  CHECK(process.device.used() <= 64 * kManagedMiB);
+}
+
+TEST_CASE("An allocation whose access cannot be set leaves nothing behind", "[live][memory]") {
+  MovedProcess process(2000 * kManagedMiB);
+  std::uint64_t at = 0;
+  process.device.plant("allow", 0);
+  CHECK(process.memory.allocate(1024 * kManagedMiB, process.owner(), at) == 999);
+  CHECK(process.device.used() == 0);
+  CHECK(process.source->client.memory.claimed.load() == 0);
+  CHECK(process.source->client.memory.movable.load() == 0);
+  REQUIRE(process.memory.allocate(1024 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
+}
+
+TEST_CASE("A large piece comes only when there is room for all of it", "[live][memory]") {
+  MovedProcess process(512 * kManagedMiB);
+  std::uint64_t at = 0;
+  REQUIRE(process.memory.allocate(500 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  process.device.word(at) = 3;
+  process.order(Goal::away);
+  // The room that another client lets go of comes bit by bit.
+  const MemoryStanding& standing = process.source->client.memory;
+  MemoryOrders& orders = process.source->permit.memory;
+  orders.budget.store(300 * kManagedMiB);
+  std::uint64_t away_before = 0;
+  std::thread others([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    away_before = standing.away.load();
+    orders.budget.store(500 * kManagedMiB);
+  });
+  process.order(Goal::here);
+  others.join();
+  CHECK(away_before == 500 * kManagedMiB);
+  CHECK(standing.claimed.load() == 500 * kManagedMiB);
+  CHECK(process.device.word(at) == 3);
 }
 
 TEST_CASE("Memory beyond the budget is asked for, and not created", "[live][memory]") {
