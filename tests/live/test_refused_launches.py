@@ -65,6 +65,19 @@ class Slices(Refused):
                     self.ends_with_the_error(self.fails(*policy, calls=(first, NEVER), error=701), 701)
 
 
+    def test_others_do_not_wait_for_a_slice_that_does_not_end(self):
+        """Its blocks wait for later ones, so that only 7.5 times the drain limit ends it."""
+        daemon = self.begin("--policy", *pkm(10), "--forms", "all", "--drain-limit", "200 ms")
+        self.more["STANDIN_RESIDENT"] = "48"
+        result, _ = self.beside_urgent(daemon, "awaits", "3", least=0)
+        self.assertEqual(result, (*self.native("awaits", "3"), ""))
+        _, _, steps = daemon.end()
+        stays = next(n for n, step in enumerate(steps) if (step[1], step[3]) == ("stays", "program"))
+        waits = next(n for n, step in enumerate(steps) if step[1].startswith("waits await_last"))
+        others = [step for step in steps[stays:waits] if (step[1], step[3]) == ("permitted", "urgent")]
+        self.assertGreaterEqual(len(others), 2, steps[stays:waits])
+
+
 class Evictions(Refused):
     def test_a_report_that_is_refused_once_is_made_later(self):
         """The keeper asks for a count, launches the rest, and has a report behind it: each of its first calls in turn."""
