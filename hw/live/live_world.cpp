@@ -101,6 +101,12 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
   if (const std::string& name = setup.mechanism.entry().name; name != "ideal" && !(ranges && name == "slice"))
     throw InputError(origin, "mechanism", quote(name),
                      ranges ? "slice, or ideal" : "ideal: unmodified programs leave between submissions");
+  if (ranges && setup.granting.forms.value_or(TakeForms::none) == TakeForms::none)
+    throw InputError(
+        request.grant, request.grant_path + ".forms", "none",
+        fmt::format("worth, or all: in the world {} only kernels in forms have the slices that {} "
+                    "launches",
+                    world.name, request.label));
   if (setup.workload.jitter.arrival > Duration{})
     throw InputError(request.workload.origin, "workload.jitter.arrival",
                      to_text(setup.workload.jitter.arrival),
