@@ -143,7 +143,7 @@ int serve(const Arguments& arguments) {
           {"--forms", 0}, "forms", "none",
           "worth, or all: " + entry.name + " launches slices, and only kernels in forms have any");
   }
-  // A kernel that has left waits in its stream, where a move of memory would wait for it.
+  // What stands behind a kernel that has left can hold up the copies of a move (hw/live/memory/README.md).
   if (settings.memory.managed && forms != TakeForms::none)
     throw InputError({"--forms", 0}, "forms", "kernels that leave, with managed memory", "none");
   settings.gate.forms = forms;

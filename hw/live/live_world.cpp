@@ -140,7 +140,8 @@ const Registration<WorldEntry> registered_live_world{WorldEntry{
     false,
     true,
     [](const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop) {
-      // A kernel that has left waits in its stream, where a move of memory would wait for it.
+      // What stands behind a kernel that has left can hold up the copies of a move
+      // (hw/live/memory/README.md).
       if (setup.moves_memory && setup.takes_forms)
         throw InputError(Origin{"--world live", 0}, "grant.forms",
                          "kernels that leave, beside a policy that moves memory", "none");
