@@ -134,8 +134,16 @@ int serve(const Arguments& arguments) {
                      "--memory native or checkpoint");
   if (migrates && arguments.forms != "none")
     throw InputError({"--place", 0}, "place", "migrate, with kernels that leave", "--forms none");
-  // A kernel that has left waits in its stream, where a move of memory would wait for it.
   const TakeForms forms = take_forms_named(arguments.forms);
+  if (policy->needs().has(Capability::ranges) && !policy->needs().has(Capability::memory)) {
+    if (settings.memory.managed)
+      throw InputError({"--memory", 0}, "memory", arguments.memory + ", with slices of kernels", "native");
+    if (forms == TakeForms::none)
+      throw InputError(
+          {"--forms", 0}, "forms", "none",
+          "worth, or all: " + entry.name + " launches slices, and only kernels in forms have any");
+  }
+  // What stands behind a kernel that has left can hold up the copies of a move (hw/live/memory/README.md).
   if (settings.memory.managed && forms != TakeForms::none)
     throw InputError({"--forms", 0}, "forms", "kernels that leave, with managed memory", "none");
   settings.gate.forms = forms;

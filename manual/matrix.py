@@ -74,6 +74,9 @@ def offered(policy, mechanisms, world, folder):
         if 'cannot be given whole jobs' in done.stderr and grant == 'job':
             grant = 'kernel'
             continue
+        if 'only kernels in forms have' in done.stderr and grant == 'kernel':
+            grant = '{forms: worth}'
+            continue
         label = refused(done.stderr)
         if label is None:
             return taken, {}

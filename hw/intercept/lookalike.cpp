@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "hw/intercept/driver.hpp"
+#include "hw/intercept/forms/failed_launch.hpp"
 #include "hw/intercept/forms/launch_calls.hpp"
 #include "hw/intercept/forms/module_calls.hpp"
 #include "hw/intercept/known_driver.hpp"
@@ -105,6 +106,7 @@ struct Submits<I, K, Thread, CUresult(A...)> {
   static CUresult call(A... arguments) {
     const auto real = reinterpret_cast<CUresult (*)(A...)>(intercepted[I].real);
     if (real == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+    if (failed_launch() != CUDA_SUCCESS) return failed_launch();
     constexpr bool waits = K == Kind::waiting_copy;
     StreamName name;
     if constexpr (K != Kind::pin) name = name_of(stream_in(arguments...), Thread);
@@ -161,7 +163,7 @@ struct Submits<I, K, Thread, CUresult(A...)> {
         return submit(as_it_is);
       }();
       if (result == CUDA_SUCCESS) gate.after();
-      return result;
+      return result == CUDA_SUCCESS ? failed_launch() : result;
     } else {
       if (!kept()) return submit(as_it_is);
       keeper()->submits(name);
@@ -175,7 +177,14 @@ template <Index I, Wait W, bool Thread, typename F>
 struct Synchronises;
 template <Index I, Wait W, bool Thread, typename... A>
 struct Synchronises<I, W, Thread, CUresult(A...)> {
+  // What the program waited for may have failed meanwhile.
   static CUresult call(A... arguments) {
+    const CUresult result = made(arguments...);
+    return result == CUDA_SUCCESS ? failed_launch() : result;
+  }
+
+ private:
+  static CUresult made(A... arguments) {
     const auto real = reinterpret_cast<CUresult (*)(A...)>(intercepted[I].real);
     if (real == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
     if constexpr (W == Wait::stream) {

@@ -99,6 +99,7 @@ enum class Step {
   unconfirmed,  // stopped, possibly during a submission: no longer waited for
   killed,
   sliced,  // a slice of a kernel is over, value: its blocks done in all
+  stays,   // a slice is not over within the limit, and others go on; likewise
 };
 class Journal {
  public:

@@ -58,6 +58,8 @@ const char* text(Step step) {
       return "killed";
     case Step::sliced:
       return "sliced";
+    case Step::stays:
+      return "stays";
   }
   return "";
 }

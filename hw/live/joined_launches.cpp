@@ -43,9 +43,9 @@ bool LaunchBook::step_joined(std::uint64_t name, const Stream& stream, Entry& en
   if (!entry.gone) {
     // Behind what was launched again its count follows; of what is in the program's stream it is asked.
     if (!entry.repeated && !entry.asked && reached(port_.gone(name), entry.number)) {
-      entry.asked = port_.ask(*entry.launch, word);
+      entry.asked = accepted(entry, port_.ask(*entry.launch, word));
     }
-    if (const Count last = port_.count(word)) {
+    if (const Count last = count(entry, word)) {
       entry.gone = true;
       seen = last;
     }
@@ -75,13 +75,14 @@ void LaunchBook::step_parts(Entry& entry) {
     Part& part = entry.parts.back();
     if (reserve_.empty())
       if (const std::optional<Word> taken = port_.take()) reserve_.push_back(*taken);
-    if (!reserve_.empty() && port_.join(*entry.launch, reserve_.back(), part.first, part.end)) {
+    if (!reserve_.empty() &&
+        accepted(entry, port_.join(*entry.launch, reserve_.back(), part.first, part.end))) {
       part.word = reserve_.back();
       reserve_.pop_back();
     }
   }
   std::erase_if(entry.parts, [&](const Part& part) {
-    if (!part.word || !port_.count(*part.word)) return false;
+    if (!part.word || !count(entry, *part.word)) return false;
     if (reserve_.size() < kReserve)
       reserve_.push_back(*part.word);
     else

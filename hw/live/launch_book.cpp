@@ -1,5 +1,6 @@
 #include "hw/live/launch_book.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace gangway::live {
@@ -106,7 +107,8 @@ bool LaunchBook::may_go(std::uint64_t name, Stream& stream) {
 bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   Entry& entry = stream.entries.front();
   const bool sliced = entry.launch->sliced();
-  bool over = sliced && step_sliced(name, entry);
+  bool over = entry.failed || (sliced && step_sliced(name, entry));
+  if (entry.failed) give_up(name, entry);
   if (sliced && !over) return false;
   std::optional<std::uint32_t> seen;
   if (entry.looks) {
@@ -116,11 +118,12 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   if (!over && entry.state == State::submitted && reached(port_.gone(name), entry.number)) {
     // Nobody told it to leave: it came to its end.
     over = !entry.flagged;
-    if (over || port_.ask(*entry.launch, entry.word)) entry.state = State::asked;  // else at the next step
+    if (over || accepted(entry, port_.ask(*entry.launch, entry.word)))
+      entry.state = State::asked;  // else at the next step
   }
   if (!over && (entry.state == State::asked || entry.state == State::again))
-    if (const auto count = port_.count(word_on_device(stream, entry)))
-      over = left_with(stream, entry, *count);
+    if (const Count last = count(entry, word_on_device(stream, entry)))
+      over = left_with(stream, entry, *last);
   if (!over && entry.flagged && (entry.state == State::submitted || entry.state == State::again))
     look_whether_it_waits(stream, entry, seen);
   if (entry.state == State::joined) over = step_joined(name, stream, entry, seen);
@@ -135,12 +138,38 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
   if (entry.state == State::left && !leaving_) {
     lower(stream);
     entry.flagged = false;
-    if (port_.again(*entry.launch, name, *stream.spare, entry.done)) {
+    if (accepted(entry, port_.again(*entry.launch, name, *stream.spare, entry.done))) {
       entry.state = State::again;
       entry.repeated = true;
     }
   }
   return false;
+}
+
+// `yes`: the port has done what the launch needs.
+bool LaunchBook::accepted(Entry& entry, bool yes) {
+  const std::int32_t error = yes ? 0 : port_.refusal();
+  if (yes) entry.refusals = 0;
+  if (error == 0) return yes;
+  if (entry.refusals++ == 0) entry.refused = port_.now();
+  if (entry.failed || entry.refusals < kFewRefusals || port_.now() - entry.refused < kMostRefused)
+    return false;
+  entry.failed = true;  // the next step ends it
+  port_.failed(*entry.launch, error);
+  return false;
+}
+
+LaunchBook::Count LaunchBook::count(Entry& entry, Word word) {
+  const Count found = port_.count(word);
+  if (!found) accepted(entry, false);
+  return found;
+}
+
+void LaunchBook::give_up(std::uint64_t name, Entry& entry) {
+  if (entry.launch->sliced())
+    if (const auto turn = std::find(turns_.begin(), turns_.end(), name); turn != turns_.end())
+      turns_.erase(turn);
+  port_.finish(entry.word, entry.launch->blocks());
 }
 
 // True: it is over, and its stream about to pass.

@@ -14,6 +14,9 @@
 // back. Until then a count that is read is too high, never too low: the rest begins at the lowest count read
 // so far, and whenever a lower one is read, and when the kernel is gone, the blocks between the two join as
 // well. Each part of the rest claims from a word of its own.
+//
+// What the driver refuses is asked for again. A launch for which it does so for long has failed: the program
+// hears of it, and its stream goes on.
 #pragma once
 
 #include <atomic>
@@ -102,6 +105,12 @@ class LaunchPort {
     return false;
   }
   virtual std::optional<std::int64_t> slice_over() { return std::nullopt; }
+  // The driver's error for which the latest again(), ask(), join() or slice() was refused, or for which the
+  // latest count() has no answer; 0: it was something that passes.
+  virtual std::int32_t refusal() { return 0; }
+  // The launch has failed: the driver refuses what it needs, with that error. The program has to hear of it
+  // before its stream passes.
+  virtual void failed(const RepeatableLaunch& /*launch*/, std::int32_t /*error*/) {}
   virtual std::int64_t now() = 0;  // ns
   // The program's stream may pass.
   virtual void finish(Word word, std::uint32_t blocks) = 0;
@@ -194,6 +203,11 @@ class LaunchBook {
     std::int64_t looked = 0, stays = 0;
     std::uint32_t least = 0;
     bool looks = false;
+    // How often the driver has refused what it needs, one time after the other, since when, and whether it
+    // has failed by that.
+    std::uint32_t refusals = 0;
+    std::int64_t refused = 0;
+    bool failed = false;
     // Joined:
     bool asked = false, gone = false;  // the blocks that it had before have ended: its count is asked, known
     std::vector<Part> parts = {};      // that are under way
@@ -207,10 +221,18 @@ class LaunchBook {
     bool forgotten = false;
   };
 
+  using Count = std::optional<std::uint32_t>;
+
   static constexpr std::size_t kReserve = 8;  // words
   static constexpr std::int64_t kUsualPatience = 75'000'000;
+  // What the driver refuses at least so often and for so long (ns), it refuses for good.
+  static constexpr std::uint32_t kFewRefusals = 16;
+  static constexpr std::int64_t kMostRefused = 100'000'000;
 
   bool step_first(std::uint64_t name, Stream& stream);
+  bool accepted(Entry& entry, bool yes);
+  void give_up(std::uint64_t name, Entry& entry);
+  Count count(Entry& entry, Word word);
   // Of launches in slices (sliced_launches.cpp).
   Entry* of_turn();
   bool step_sliced(std::uint64_t name, Entry& entry);
@@ -220,7 +242,6 @@ class LaunchBook {
   bool left_with(const Stream& stream, Entry& entry, std::uint32_t count);
   void drop_look(const Stream& stream, Entry& entry);
   // Of a launch that is told to leave and does not (joined_launches.cpp).
-  using Count = std::optional<std::uint32_t>;
   void look_whether_it_waits(const Stream& stream, Entry& entry, Count seen);
   void look_again(const Stream& stream, Entry& entry);
   bool step_joined(std::uint64_t name, const Stream& stream, Entry& entry, Count seen);

@@ -67,9 +67,15 @@ class LiveSession::Run {
         return;
       case Step::sliced:
         if (open) spans.back().sliced = true;
+        if (open) spans.back().stays = false;
+        return;
+      case Step::stays:
+        if (open) spans.back().stays = true;
         return;
       case Step::closed:
-        if (!play_.setup.granting.overlap || needs_.has(Capability::access)) return;
+        if (!(open && spans.back().stays) &&
+            (!play_.setup.granting.overlap || needs_.has(Capability::access)))
+          return;
         [[fallthrough]];
       case Step::drained:
         if (open) spans.back().shut = time;

@@ -27,6 +27,7 @@ struct GateSpan {
   std::optional<Time> shut;     // none: not in this run
   std::optional<Time> evicted;  // if the policy ordered an eviction
   bool sliced = false;          // slices of kernels were over
+  bool stays = false;           // one is not over, and others go on when the gate is closed
 };
 
 // Kernels of the client that left before their end at one closing of the gate.

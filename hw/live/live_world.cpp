@@ -101,6 +101,12 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
   if (const std::string& name = setup.mechanism.entry().name; name != "ideal" && !(ranges && name == "slice"))
     throw InputError(origin, "mechanism", quote(name),
                      ranges ? "slice, or ideal" : "ideal: unmodified programs leave between submissions");
+  if (ranges && setup.granting.forms.value_or(TakeForms::none) == TakeForms::none)
+    throw InputError(
+        request.grant, request.grant_path + ".forms", "none",
+        fmt::format("worth, or all: in the world {} only kernels in forms have the slices that {} "
+                    "launches",
+                    world.name, request.label));
   if (setup.workload.jitter.arrival > Duration{})
     throw InputError(request.workload.origin, "workload.jitter.arrival",
                      to_text(setup.workload.jitter.arrival),
@@ -134,7 +140,8 @@ const Registration<WorldEntry> registered_live_world{WorldEntry{
     false,
     true,
     [](const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop) {
-      // A kernel that has left waits in its stream, where a move of memory would wait for it.
+      // What stands behind a kernel that has left can hold up the copies of a move
+      // (hw/live/memory/README.md).
       if (setup.moves_memory && setup.takes_forms)
         throw InputError(Origin{"--world live", 0}, "grant.forms",
                          "kernels that leave, beside a policy that moves memory", "none");

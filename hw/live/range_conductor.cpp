@@ -1,7 +1,8 @@
 // Slicing policies over live clients. A client's kernels that can be cut are told one by one, when their
 // streams come to them; a launch is a range of such a kernel's blocks. Everything else that a job submits is
 // one block-task, for which the gate opens: until a kernel to be cut comes, the job is over or idle, or, if
-// others wait, until what has passed is over.
+// others wait, until what has passed is over. A slice for which others have waited for long enough has given
+// way: they go on beside what is left of it.
 #include <algorithm>
 #include <map>
 
@@ -11,7 +12,8 @@
 namespace gangway::live {
 namespace {
 
-constexpr std::size_t kMostKernels = 1024;  // of a client, that policies tell apart
+constexpr std::int64_t kLongerThanKnown = 4;  // times; then a slice has given way
+constexpr std::size_t kMostKernels = 1024;    // of a client, that policies tell apart
 
 KernelFacts facts_of(BlockCount blocks, BlockCount resident, std::uint32_t place) {
   KernelFacts facts;
@@ -24,7 +26,9 @@ KernelFacts facts_of(BlockCount blocks, BlockCount resident, std::uint32_t place
 class RangeConductor : public JobConductor {
  public:
   RangeConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal)
-      : JobConductor(std::move(policy), settings, journal, GrantOf::kernel), kernels_(kMostClients) {}
+      : JobConductor(std::move(policy), settings, journal, GrantOf::kernel),
+        kernels_(kMostClients),
+        stays_(kMostClients) {}
 
   bool slices() const override { return true; }
 
@@ -44,8 +48,16 @@ class RangeConductor : public JobConductor {
     std::uint32_t kernel = 0;  // as Kernels::current
     BlockCount blocks, last;   // of the kernel; of this launch
     Time began, busy, asked, moved;
+    Time stood;  // since when others have waited for this slice
     BlockCount done;
     std::uint64_t submissions = 0;
+  };
+
+  // A slice that has given way: it is not launched again before then, unless it goes on.
+  struct Stays {
+    std::uint32_t kernel = 0;  // its number
+    BlockCount done;
+    Time until;
   };
 
   Kernels& kernels_of(ClientId client) { return kernels_[client.index]; }
@@ -53,6 +65,7 @@ class RangeConductor : public JobConductor {
   void came(ClientId client) override {
     jobs_[client.index] = {};
     kernels_of(client) = {};
+    stays_[client.index] = {};
   }
 
   void went(ClientId client) override {
@@ -102,7 +115,22 @@ class RangeConductor : public JobConductor {
   }
 
   bool can_be_launched(const Client& client) const override {
-    return client.port != nullptr && (cut(client) != nullptr || JobConductor::can_be_launched(client));
+    return client.port != nullptr && !stays(client) &&
+           (cut(client) != nullptr || JobConductor::can_be_launched(client));
+  }
+
+  bool stays(const Client& client) const {
+    const Stays& its = stays_[client.id.index];
+    const SlicedStanding* const kernel = cut(client);
+    return now() < its.until && kernel != nullptr && kernel->number == its.kernel && kernel->done == its.done;
+  }
+
+  Duration look_within() const override {
+    Duration within = Duration::max();
+    for (const Client& client : clients_)
+      if (client.port != nullptr && stays(client))
+        within = std::min(within, stays_[client.id.index].until - now());
+    return within;
   }
 
   // --- The owner
@@ -142,8 +170,22 @@ class RangeConductor : public JobConductor {
       if (over) kernels_of(client.id).over = owner_->kernel;
       return leave_open(client.id, over ? Why::completed : Why::budget, done, false);
     }
-    if (std::exchange(owner_->done, done) != done || !others_wait()) owner_->moved = now();
-    if (stands_still(client)) leave(Why::budget, done, false);
+    if (std::exchange(owner_->done, done) != done || !others_wait()) owner_->moved = owner_->stood = now();
+    if (stands_still(client)) return leave(Why::budget, done, false);
+    if (now() - owner_->stood <= longest(*kernel)) return;
+    stays_[client.id.index] = {kernel->number, done, now() + settings_.drain_limit};
+    journal_.note(now(), Step::stays, client.id, done.count);
+    leave_open(client.id, Why::budget, done, false);
+  }
+
+  // That others wait for the slice under way.
+  Duration longest(const SlicedStanding& kernel) const {
+    if (!kernel.time) return settings_.drain_limit;
+    const double part = static_cast<double>(owner_->last.count - owner_->done.count) /
+                        static_cast<double>(owner_->blocks.count);
+    return std::max(settings_.drain_limit,
+                    Duration{static_cast<std::int64_t>(part * static_cast<double>(kernel.time->ns) *
+                                                       static_cast<double>(kLongerThanKnown))});
   }
 
   void look_at_rest(Client& client) {
@@ -171,7 +213,7 @@ class RangeConductor : public JobConductor {
 
   // Whoever has got its permit back goes on with all it has.
   bool has_closed(ClientId id) {
-    if (closed(id, !settings_.overlap)) return true;
+    if (closed(id, !settings_.overlap && !stays(of(id)))) return true;
     Client& client = of(id);
     const auto& kernel = client.seen.slices;
     if (client.returned && kernel)
@@ -235,7 +277,7 @@ class RangeConductor : public JobConductor {
   void give_permit() {
     parked_.reset();
     owner_->phase = Owner::running;
-    owner_->began = owner_->busy = owner_->asked = owner_->moved = now();
+    owner_->began = owner_->busy = owner_->asked = owner_->moved = owner_->stood = now();
     const Grant& grant = *grants_.on(kOnly);
     Client& client = of(grant.job.client);
     owner_->submissions = client.seen.submissions;
@@ -272,6 +314,7 @@ class RangeConductor : public JobConductor {
   }
 
   std::vector<Kernels> kernels_;  // by client
+  std::vector<Stays> stays_;      // likewise
   std::optional<Owner> owner_;
   // Whose gate is still open though its launch is over: the next is often its own.
   std::optional<ClientId> parked_;

@@ -33,7 +33,8 @@ bool LaunchBook::slice(std::uint32_t until) {
   Entry* const entry = of_turn();
   if (entry == nullptr || leaving_ || entry->state != State::left) return false;
   const std::uint32_t end = std::min(until, entry->launch->blocks());
-  if (end <= entry->done || !port_.slice(*entry->launch, entry->done, end)) return false;
+  if (end <= entry->done || entry->failed) return false;
+  if (!accepted(*entry, port_.slice(*entry->launch, entry->done, end))) return false;
   entry->state = State::again;
   entry->end = end;
   entry->began = port_.now();

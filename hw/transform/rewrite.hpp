@@ -17,7 +17,7 @@ namespace gangway::transform {
 //   offset + 12  .u32  grid_y
 //   offset + 16  .u32  grid_z
 //   offset + 20  .u32  first     slice: the first logical index of this launch
-//   offset + 24  .u32  end       loop: one past the last logical index of this launch
+//   offset + 24  .u32  end       slice and loop: one past the last logical index of this launch
 //
 // Launch a rewritten entry with a one-dimensional grid, and without attributes for clusters, cooperative or
 // programmatic dependent launch. The logical index of a block is its linear index in the original grid, x
@@ -25,7 +25,7 @@ namespace gangway::transform {
 //
 // The control word has 8 bytes, aligned to 8. The low half counts claims; the high half is the flag
 // (non-zero: leave). Before a launch, set the low half to its first logical index and the high half to 0.
-//   slice     the launch's blocks start at `first`
+//   slice     the launch's blocks start at `first`; those from `end` on do nothing
 //   prologue  one block per remaining index; a refused block undoes its claim. After the
 //             launch, the low half is one past the last finished logical index: all before
 //             it are done, none from it on has had any effect.
@@ -87,6 +87,6 @@ struct Rewritten {
 Rewritten rewrite(std::string_view ptx);
 
 // Increase when the output for the same PTX changes. Part of every cache key.
-inline constexpr int kRewriterVersion = 3;
+inline constexpr int kRewriterVersion = 4;
 
 }  // namespace gangway::transform

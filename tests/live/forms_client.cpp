@@ -316,6 +316,36 @@ int awaits(int count) {
   return 0;
 }
 
+// Launches of blocks that a kernel cannot have (bounded_kernels.ptx), between others.
+int refused(int count) {
+  const std::string image = text_of_file(std::getenv("FORMS_BOUNDED_PTX"));
+  CUmodule module = nullptr;
+  CUfunction kernels[2] = {};
+  NEED(cuModuleLoadData(&module, image.c_str()));
+  NEED(cuModuleGetFunction(&kernels[0], module, "needs_32"));
+  NEED(cuModuleGetFunction(&kernels[1], module, "at_most_32"));
+  const CUstream stream = new_stream();
+  const std::uint32_t blocks = 40;
+  constexpr unsigned kShapes[][3] = {{64, 1, 1}, {16, 4, 1}, {1, 1, 128},
+                                     {8, 8, 1},  {16, 1, 1}, {2048, 1, 1}};
+  std::vector<std::uint32_t> out(blocks * kThreads);
+  CUdeviceptr p = 0;
+  NEED(cuMemAlloc(&p, out.size() * 4));
+  for (int round = 0; round < count; ++round) {
+    const CUfunction kernel = kernels[round / 2 % 2];
+    void* list[] = {&p};
+    NEED(cuMemsetD32Async(p, 0, out.size(), stream));
+    NEED(cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, stream, list, nullptr));
+    const auto& shape = kShapes[round % std::size(kShapes)];
+    std::printf("%d ", static_cast<int>(cuLaunchKernel(kernel, blocks, 1, 1, shape[0], shape[1], shape[2], 0,
+                                                       stream, list, nullptr)));
+    NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, stream));
+    NEED(cuStreamSynchronize(stream));
+    std::printf("%u\n", sum(out));
+  }
+  return 0;
+}
+
 // Short urgent jobs until the file exists, at random moments.
 int urgent(Gpu& gpu, const char* file) {
   if (const char* own = std::getenv("URGENT_PRIORITY")) gangway_set_priority(std::atoi(own));
@@ -346,6 +376,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "asks") == 0) return asks(gpu, std::atoi(number));
   if (std::strcmp(what, "kinds") == 0) return kinds(gpu, std::atoi(number));
   if (std::strcmp(what, "awaits") == 0) return awaits(std::atoi(number));
+  if (std::strcmp(what, "refused") == 0) return refused(std::atoi(number));
   if (std::strcmp(what, "urgent") == 0) return urgent(gpu, number);
   return 2;
 }

@@ -14,6 +14,7 @@ from live_daemon import GANGWAY, LIMIT, STANDIN, Daemon, finish
 CLIENT = os.environ.get("GANGWAY_FORMS_CLIENT", "")
 POINTS = os.environ.get("GANGWAY_POINTS", "")
 PTX = Path(__file__).with_name("forms_kernels.ptx")
+BOUNDED = Path(__file__).with_name("bounded_kernels.ptx")
 WAITING = Path(__file__).with_name("waiting_kernels.ptx")
 LONG = bool(os.environ.get("GANGWAY_LONG"))
 LOOK = 5_000_000  # ns; the daemon notes when a look began that found a client drained
@@ -31,9 +32,10 @@ def tools(folder, prepared=True):
     assembler = Path(folder) / "ptxas"
     assembler.write_text(ASSEMBLER)
     assembler.chmod(0o755)
-    more = {"GANGWAY_CACHE": str(Path(folder) / "cache"), "GANGWAY_PTXAS": str(assembler), "FORMS_PTX": str(PTX), "FORMS_WAITING_PTX": str(WAITING), "STANDIN_INTERPRET": "1"}
+    more = {"GANGWAY_CACHE": str(Path(folder) / "cache"), "GANGWAY_PTXAS": str(assembler), "FORMS_PTX": str(PTX), "FORMS_WAITING_PTX": str(WAITING),
+            "FORMS_BOUNDED_PTX": str(BOUNDED), "STANDIN_INTERPRET": "1"}
     if prepared:
-        subprocess.run([GANGWAY, "prepare", PTX, WAITING], env=dict(os.environ, **more), check=True, capture_output=True)
+        subprocess.run([GANGWAY, "prepare", PTX, WAITING, BOUNDED], env=dict(os.environ, **more), check=True, capture_output=True)
     return more
 
 

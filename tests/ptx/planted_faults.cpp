@@ -124,6 +124,8 @@ const std::vector<PlantedFault>& planted_faults() {
       {"a thread that leaves early leaves the loop", in_bodies(" bra $gangway_next;", " exit;")},
       {"a slice begins with block 0", everywhere("add.u32 %gangway_index, %gangway_index, %gangway_t0;",
                                                  "mov.u32 %gangway_index, %gangway_t0;")},
+      {"a slice does not see its end",
+       everywhere("setp.ge.u32 %gangway_p1, %gangway_index, %gangway_t0;", "setp.ne.u32 %gangway_p1, 0, 0;")},
       {"a block has an effect before its claim", effect_before_claim},
       {"a hidden parameter has moved",
        everywhere(".param .align 8 .u64 gangway_control,",

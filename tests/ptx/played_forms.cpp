@@ -119,8 +119,9 @@ class Played {
     if (dice_.one_in(2)) std::reverse(slices.begin(), slices.end());
     for (const Slice& slice : slices) {
       set(20, static_cast<std::uint32_t>(slice.first));
-      set(24, static_cast<std::uint32_t>(dice_.bits()));
-      Launch launch = launched(slice.end - slice.first);
+      set(24, static_cast<std::uint32_t>(slice.end));
+      // Blocks from its end on do nothing.
+      Launch launch = launched(slice.end - slice.first + (dice_.one_in(3) ? 1 + dice_.roll(3) : 0));
       if (std::string why = ended(launch); !why.empty()) return why;
       if (!slices_done_.empty() || slices.size() > 1)
         if (std::string why = others_untouched(slice.first, slice.end); !why.empty()) return why;

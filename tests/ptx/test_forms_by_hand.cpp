@@ -94,7 +94,9 @@ std::string module_text() {
              "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r3, %nctaid.x; mov.u32 %r4, %nctaid.y;",
              "ret") +
          entry("k_slice", kHidden,
-               "mov.u32 %r10, %ctaid.x; ld.param.u32 %r11, [first]; add.u32 %r10, %r10, %r11;" +
+               "mov.u32 %r10, %ctaid.x; ld.param.u32 %r11, [first]; add.u32 %r10, %r10, %r11; ld.param.u32 "
+               "%r14, "
+               "[end]; setp.ge.u32 %p3, %r10, %r14; @%p3 ret;" +
                    std::string(kPlace),
                "ret") +
          entry("k_prologue", kHidden, replaced(one, "}}", "}") + std::string(kPlace), "ret") +
@@ -155,6 +157,7 @@ TEST_CASE("faults in forms by hand are found") {
        "rem.u32 %r2, %r10, %r3; div.u32 %r1, %r10, %r3;"},
       {"the height is the launch's", "prologue", "ld.param.u32 %r4, [grid_y];", "mov.u32 %r4, %nctaid.y;"},
       {"the first index is left out", "slice", "add.u32 %r10, %r10, %r11;", ""},
+      {"the slice's end is ignored", "slice", "setp.ge.u32 %p3, %r10, %r14;", "setp.ne.u32 %p3, 0, 0;"},
       {"a thread leaves the loop", "loop", "@%p1 bra NEXT", "@%p1 exit"},
       {"an effect before the claim", "prologue",
        "NEXT:", "ld.param.u64 %d6, [out]; red.global.add.u32 [%d6+8], 1;\nNEXT:"},

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "hw/intercept/forms/failed_launch.hpp"
 #include "hw/live/kill_points.hpp"
 #include "hw/live/monotonic.hpp"
 
@@ -122,6 +123,17 @@ void DriverPort::note(CUresult result) {
   if (!answers(result)) looked_ = 0;  // look at once
 }
 
+// What the book has asked for.
+bool DriverPort::done(CUresult result) {
+  note(result);
+  refusal_ = result;
+  return result == CUDA_SUCCESS;
+}
+
+void DriverPort::failed(const live::RepeatableLaunch& launch, std::int32_t error) {
+  launch_failed(launch.kernel(), static_cast<CUresult>(error));
+}
+
 CUresult DriverPort::submit(CUstream stream, std::vector<CUstreamBatchMemOpParams> operations) {
   const RelaxedCapture relaxed;
   const CurrentContext current(context_);
@@ -159,6 +171,7 @@ std::optional<Word> DriverPort::take() {
 }
 
 void DriverPort::give_back(Word word) {
+  owed_.erase(word);
   submit(own_, {write_64(address(word), 0), write_32(of_host(&seen_->orders), ++orders_)});
   used_.emplace_back(word, orders_);
 }
@@ -184,12 +197,12 @@ void DriverPort::flag(const std::vector<Word>& words, bool up) {
 // one. Where some wait for others that were refused, those have left room.
 bool DriverPort::ask_for(Reports& reports, const live::RepeatableLaunch& launch, Word word) {
   const CurrentContext current(context_);
+  refusal_ = 0;
   if (free_reports_.empty()) return false;
   CUresult result = behind_orders(looking_);
   if (result == CUDA_SUCCESS)
-    result = report(reports, word, looking_, static_cast<const FormedLaunch&>(launch));
-  note(result);
-  return result == CUDA_SUCCESS;
+    result = report(reports, word, looking_, static_cast<const FormedLaunch&>(launch).report());
+  return done(result);
 }
 
 bool DriverPort::ask(const live::RepeatableLaunch& launch, Word word) {
@@ -215,7 +228,7 @@ CUresult DriverPort::behind_orders(CUstream stream) {
 
 // By a kernel: the driver has few queues of copies, and one of the program's that waits for the launch would
 // hold up the copy that lets it go on.
-CUresult DriverPort::report(Reports& reports, Word word, CUstream stream, const FormedLaunch& launch) {
+CUresult DriverPort::report(Reports& reports, Word word, CUstream stream, CUfunction kernel) {
   std::erase_if(dropped_, [&](std::uint32_t at) {
     if (read(seen_->report[at].count) == kUnknown) return false;
     free_reports_.push_back(at);
@@ -225,12 +238,18 @@ CUresult DriverPort::report(Reports& reports, Word word, CUstream stream, const 
   free_reports_.pop_back();
   reports[word] = at;
   seen_->report[at].count = kUnknown;
-  const CUresult result = launch.report(stream, address(word), of_host(&seen_->report[at]));
+  const CUresult result = FormedLaunch::report(kernel, stream, address(word), of_host(&seen_->report[at]));
   if (result != CUDA_SUCCESS) {
     reports.erase(word);
     free_reports_.push_back(at);
   }
   return result;
+}
+
+// Behind a kernel that claims from the word. What the driver refuses is owed, and count() asks again.
+void DriverPort::report_behind(CUstream stream, Word word, CUfunction kernel) {
+  owed_.erase(word);
+  if (free_reports_.empty() || !done(report(reports_, word, stream, kernel))) owed_[word] = {stream, kernel};
 }
 
 std::optional<std::uint32_t> DriverPort::answer(Reports& reports, Word word) {
@@ -244,6 +263,16 @@ std::optional<std::uint32_t> DriverPort::answer(Reports& reports, Word word) {
 }
 
 std::optional<std::uint32_t> DriverPort::count(Word word) {
+  refusal_ = 0;
+  if (const auto owed = owed_.find(word); owed != owed_.end()) {
+    const RelaxedCapture relaxed;
+    const CurrentContext current(context_);
+    const Owed its = owed->second;
+    report_behind(its.stream, word, its.kernel);
+    // While the kernel is there, nothing is late.
+    if (refusal_ != 0 && cuda.cuStreamQuery(its.stream) == CUDA_ERROR_NOT_READY) refusal_ = 0;
+    return std::nullopt;
+  }
   const auto found = answer(reports_, word);
   if (!found) return found;
   for (Aside& each : aside_)
@@ -264,7 +293,8 @@ live::Submitted DriverPort::launch(const live::RepeatableLaunch& launch, std::ui
   const auto& formed = static_cast<const FormedLaunch&>(launch);
   const CUevent behind = event();
   if (behind == nullptr || free_reports_.empty()) return live::Submitted::no;
-  if (!formed.sliced() && formed.submit(formed.stream(), address(word), 0, formed.blocks()) != CUDA_SUCCESS) {
+  if (formed.sliced() ? !accepts(formed)
+                      : formed.submit(formed.stream(), address(word), 0, formed.blocks()) != CUDA_SUCCESS) {
     events_.push_back(behind);
     return live::Submitted::no;
   }
@@ -311,45 +341,16 @@ bool DriverPort::join(const live::RepeatableLaunch& launch, Word word, std::uint
   return false;
 }
 
-// By the keeper's thread, as slice_over(). The time is that of the device from before the slice to its end.
-bool DriverPort::slice(const live::RepeatableLaunch& launch, std::uint32_t first, std::uint32_t end) {
-  const RelaxedCapture relaxed;
-  const CurrentContext current(context_);
-  CUstream const stream = beside_.front();
-  if (slice_runs_) return false;
-  CUresult result = cuda.cuEventRecord(slice_begins_, stream);
-  if (result == CUDA_SUCCESS) result = static_cast<const FormedLaunch&>(launch).submit(stream, 0, first, end);
-  if (result == CUDA_SUCCESS) {
-    slice_runs_ = true;
-    result = cuda.cuEventRecord(slice_ends_, stream);
-    slice_timed_ = result == CUDA_SUCCESS;  // or the event tells of an earlier slice
-  }
-  note(result);
-  if (slice_runs_) GANGWAY_POINT("slice");
-  return slice_runs_;
-}
-
-std::optional<std::int64_t> DriverPort::slice_over() {
-  const RelaxedCapture relaxed;
-  if (!slice_runs_) return std::nullopt;
-  const CUresult over = slice_timed_ ? cuda.cuEventQuery(slice_ends_) : cuda.cuStreamQuery(beside_.front());
-  if (over != CUDA_SUCCESS) return std::nullopt;
-  slice_runs_ = false;
-  float ms = 0;
-  const bool timed = slice_timed_ && cuda.cuEventElapsedTime(&ms, slice_begins_, slice_ends_) == CUDA_SUCCESS;
-  return timed ? static_cast<std::int64_t>(static_cast<double>(ms) * 1e6) : 0;
-}
-
 bool DriverPort::begin(CUstream stream, const FormedLaunch& launch, Word word, std::uint32_t first,
                        std::uint32_t end) {
   const CurrentContext current(context_);
+  refusal_ = 0;
   if (free_reports_.empty()) return false;
   CUresult result = submit(own_, {write_64(address(word), first)});
   if (result == CUDA_SUCCESS) result = behind_orders(stream);
   if (result == CUDA_SUCCESS) result = launch.submit(stream, address(word), first, end);
-  note(result);
-  if (result != CUDA_SUCCESS) return false;
-  note(report(reports_, word, stream, launch));
+  if (!done(result)) return false;
+  report_behind(stream, word, launch.report());
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,8 @@ class DriverPort : public live::LaunchPort {
             std::uint32_t end) override;
   bool slice(const live::RepeatableLaunch& launch, std::uint32_t first, std::uint32_t end) override;
   std::optional<std::int64_t> slice_over() override;
+  std::int32_t refusal() override { return refusal_; }
+  void failed(const live::RepeatableLaunch& launch, std::int32_t error) override;
   std::int64_t now() override;
   void finish(live::Word word, std::uint32_t blocks) override;
   void forget(std::uint64_t stream) override;
@@ -64,7 +67,10 @@ class DriverPort : public live::LaunchPort {
   CUevent event();
   void note(CUresult result);
   using Reports = std::map<live::Word, std::uint32_t>;  // that are awaited: where in `seen_`
-  CUresult report(Reports& reports, live::Word word, CUstream stream, const FormedLaunch& launch);
+  CUresult report(Reports& reports, live::Word word, CUstream stream, CUfunction kernel);
+  void report_behind(CUstream stream, live::Word word, CUfunction kernel);
+  bool accepts(const FormedLaunch& launch);
+  bool done(CUresult result);
   CUresult behind_orders(CUstream stream);
   bool ask_for(Reports& reports, const live::RepeatableLaunch& launch, live::Word word);
   std::optional<std::uint32_t> answer(Reports& reports, live::Word word);
@@ -91,6 +97,13 @@ class DriverPort : public live::LaunchPort {
   std::map<std::uint64_t, Place> places_;
   std::vector<CUevent> events_;  // that nobody uses
   Reports reports_, looks_;
+  struct Owed {  // a report that the driver has refused so far
+    CUstream stream;
+    CUfunction kernel;
+  };
+  std::map<live::Word, Owed> owed_;
+  std::int32_t refusal_ = 0;
+  std::set<FormedLaunch::Asked> accepted_;
   std::vector<std::uint32_t> free_reports_, dropped_;  // dropped: nobody waits for them, but they come
   std::int64_t looked_ = 0;
   bool lost_ = false;

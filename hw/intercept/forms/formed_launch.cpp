@@ -93,8 +93,18 @@ std::unique_ptr<FormedLaunch> FormedLaunch::of(const LaunchCall& call, CUstream 
   return made;
 }
 
+std::optional<FormedLaunch::Asked> FormedLaunch::asked() const {
+  if (!attributes_.empty()) return std::nullopt;
+  return Asked{function_, block_[0], block_[1], block_[2], shared_bytes_};
+}
+
 CUresult FormedLaunch::submit(CUstream where, CUdeviceptr control, std::uint32_t first,
                               std::uint32_t end) const {
+  return submit(where, control, first, end, most_ == 0 ? end - first : std::min(most_, end - first));
+}
+
+CUresult FormedLaunch::submit(CUstream where, CUdeviceptr control, std::uint32_t first, std::uint32_t end,
+                              unsigned blocks) const {
   struct {
     std::uint64_t control;
     std::uint32_t grid[3], first, end;
@@ -105,7 +115,6 @@ CUresult FormedLaunch::submit(CUstream where, CUdeviceptr control, std::uint32_t
   std::size_t bytes = parameters.size();
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                    CU_LAUNCH_PARAM_END};
-  const unsigned blocks = most_ == 0 ? end - first : std::min(most_, end - first);
   if (attributes_.empty())
     return cuda.cuLaunchKernel(function_, blocks, 1, 1, block_[0], block_[1], block_[2], shared_bytes_, where,
                                nullptr, extra);
@@ -123,9 +132,9 @@ CUresult FormedLaunch::submit(CUstream where, CUdeviceptr control, std::uint32_t
   return cuda.cuLaunchKernelEx(&config, function_, nullptr, extra);
 }
 
-CUresult FormedLaunch::report(CUstream where, CUdeviceptr control, CUdeviceptr to) const {
+CUresult FormedLaunch::report(CUfunction kernel, CUstream where, CUdeviceptr control, CUdeviceptr to) {
   void* parameters[] = {&control, &to};
-  return cuda.cuLaunchKernel(kernel_->report, 1, 1, 1, 1, 1, 1, 0, where, parameters, nullptr);
+  return cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, where, parameters, nullptr);
 }
 
 }  // namespace gangway::intercept

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <vector>
 
 #include "hw/intercept/forms/loaded_kernels.hpp"
@@ -43,10 +45,18 @@ class FormedLaunch : public live::RepeatableLaunch {
   }
   // The blocks from `first` to before `end`, with the control word at that address.
   CUresult submit(CUstream where, CUdeviceptr control, std::uint32_t first, std::uint32_t end) const;
+  // Of one in slices: a block that does nothing. The driver refuses it if it would refuse a slice.
+  CUresult try_one(CUstream where) const { return submit(where, 0, 0, 0, 1); }
+  // Whether a launch of that shape is accepted where one of this is; none: what it asks for is its own.
+  using Asked = std::tuple<CUfunction, unsigned, unsigned, unsigned, unsigned>;
+  std::optional<Asked> asked() const;
   // Writes the control word to host memory, by that memory's device address.
-  CUresult report(CUstream where, CUdeviceptr control, CUdeviceptr to) const;
+  CUfunction report() const { return kernel_->report; }
+  static CUresult report(CUfunction kernel, CUstream where, CUdeviceptr control, CUdeviceptr to);
 
  private:
+  CUresult submit(CUstream where, CUdeviceptr control, std::uint32_t first, std::uint32_t end,
+                  unsigned blocks) const;
   SlicedShapes::Shape shape() const {
     return {blocks_, block_[0] * block_[1] * block_[2], shared_bytes_, resident_};
   }

@@ -8,6 +8,7 @@
 
 #include "hw/intercept/driver.hpp"
 #include "hw/intercept/forms/driver_port.hpp"
+#include "hw/intercept/forms/failed_launch.hpp"
 
 namespace gangway::intercept {
 
@@ -36,6 +37,7 @@ void begin_forms(live::Gate& gate, RealDriver& of) {
 }
 
 void forget_forms() {
+  error_of_failed_launch.store(CUDA_SUCCESS);
   if (forms != nullptr) begin_forms(*gate_of_forms, *driver_of_forms);
 }
 

@@ -1,4 +1,5 @@
-// Launches of ranges of the grid: an offset is added to the block's index.
+// Launches of ranges of the grid: an offset is added to the block's index. A block from the range's end on
+// does nothing, so that a launch can be tried.
 #include "hw/transform/forms/form.hpp"
 
 namespace gangway::transform {
@@ -13,7 +14,10 @@ class SliceForm : public FormRule {
   std::string beginning(const std::string&, bool) const override {
     return "\tld.param.u32 %gangway_index, [gangway_first];\n"
            "\tmov.u32 %gangway_t0, %ctaid.x;\n"
-           "\tadd.u32 %gangway_index, %gangway_index, %gangway_t0;\n";
+           "\tadd.u32 %gangway_index, %gangway_index, %gangway_t0;\n"
+           "\tld.param.u32 %gangway_t0, [gangway_end];\n"
+           "\tsetp.ge.u32 %gangway_p1, %gangway_index, %gangway_t0;\n"
+           "\t@%gangway_p1 ret;\n";
   }
   std::string instead_of_leaving() const override { return {}; }
 };

@@ -171,6 +171,59 @@ TEST_CASE("microkernel-rr takes turns by slices of blocks", "[live]") {
   CHECK((a.permitted == kUnlimited && b.permitted == 0 && a.sliced.back().until == 20));
 }
 
+TEST_CASE("Others wait for a slice that does not end only up to the drain limit, and take turns with it") {
+  for (const char* policy : {"pkm", "microkernel-rr"}) {
+    GateSettings settings;
+    settings.drain_limit = 10_ms;
+    Stage stage(
+        policy, settings,
+        policy == std::string("pkm") ? kTen : "{state: resident, blocks: block-tasks, block_tasks: 10}");
+    FakeClient &stuck = stage.open(0), &other = stage.open(0);
+    stuck.begin_job();
+    stand_before(stuck, 1, 100);
+    stuck.standing.outstanding = stuck.standing.submissions = 1;
+    stage.play(ms(50));
+    CHECK((stage.steps.count(Step::stays) == 0 && stuck.permitted == kUnlimited));  // nobody waits
+    other.begin_job();
+    stand_before(other, 1, 20);
+    stage.play(ms(59));
+    CHECK(stuck.permitted == kUnlimited);
+    stage.play(ms(61));
+    CHECK(stage.steps.count(Step::stays) == 1);
+    CHECK((stuck.permitted == 0 && other.permitted == kUnlimited && other.sliced.back().until == 10));
+    do_blocks(other, 10);
+    stage.play(ms(65));  // it is not chosen again at once
+    CHECK((stuck.permitted == 0 && other.sliced.back().until == 20));
+    stage.play(ms(90));  // it has had another turn, as long as this
+    CHECK(stage.steps.count(Step::stays) >= 2);
+    do_blocks(stuck, 10);
+    stuck.standing.outstanding = 0;
+    do_blocks(other, 20);
+    over(other);
+    other.end_job();
+    stage.play(ms(110));
+    CHECK((stuck.permitted == kUnlimited && stuck.sliced.back().until == 20));
+    CHECK(stage.steps.count(Step::returned) == 0);
+  }
+}
+
+TEST_CASE("A slice that is known to be long has four times as long as expected") {
+  GateSettings settings;
+  settings.drain_limit = 10_ms;
+  Stage stage("pkm", settings, kTen);
+  FakeClient &slow = stage.open(0), &high = stage.open(5);
+  slow.begin_job();
+  stand_before(slow, 1, 100);
+  slow.standing.slices->time = 100_ms;  // 10 ms a slice
+  stage.play(ms(1));
+  high.begin_job();
+  stand_before(high, 1, 20);
+  stage.play(ms(39));
+  CHECK((slow.permitted == kUnlimited && stage.steps.count(Step::stays) == 0));
+  stage.play(ms(43));
+  CHECK((slow.permitted == 0 && high.permitted == kUnlimited));
+}
+
 TEST_CASE("An owner that dies in the middle of a slice leaves the device to the next", "[live]") {
   Stage stage("pkm", {}, kTen);
   FakeClient &a = stage.open(0), &b = stage.open(0);

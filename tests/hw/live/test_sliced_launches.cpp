@@ -1,6 +1,8 @@
 // Launches in slices in the client's book: what is asked of the device, in what order.
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hw/live/launch_book.hpp"
@@ -29,6 +31,11 @@ class Sliced : public live::RepeatableLaunch {
   const std::uint32_t blocks_;
 };
 
+class Leaving : public live::RepeatableLaunch {
+ public:
+  std::uint32_t blocks() const override { return 10; }
+};
+
 // Streams that come to their launches, and slices that end, when the test says so.
 class SlicingPort : public live::LaunchPort {
  public:
@@ -40,9 +47,15 @@ class SlicingPort : public live::LaunchPort {
   }
   std::uint32_t gone(std::uint64_t stream) override { return come[stream]; }
   void flag(const std::vector<Word>& words, bool) override { flags += words.size(); }
-  bool ask(const live::RepeatableLaunch&, Word) override { return ++asked != 0; }
-  bool again(const live::RepeatableLaunch&, std::uint64_t, Word, std::uint32_t) override { return false; }
+  bool ask(const live::RepeatableLaunch&, Word) override { return ++asked != 0 && !refuses; }
+  bool again(const live::RepeatableLaunch&, std::uint64_t, Word, std::uint32_t) override { return !refuses; }
+  std::int32_t refusal() override { return error; }
+  void failed(const live::RepeatableLaunch&, std::int32_t with) override {
+    CHECK(finished.empty());
+    failures.push_back(with);
+  }
   std::optional<std::uint32_t> count(Word word) override {
+    if (counted) return std::exchange(counted, std::nullopt);
     return joined.count(word) != 0 && joins_end ? std::optional(0U) : std::nullopt;
   }
   bool look(const live::RepeatableLaunch&, Word) override { return ++asked != 0; }
@@ -73,6 +86,9 @@ class SlicingPort : public live::LaunchPort {
   std::size_t flags = 0, asked = 0;
   bool runs = false, refuses = false, joins_end = false;
   std::int64_t time = 0;
+  std::int32_t error = 0;  // of the driver, for what it refuses
+  std::vector<std::int32_t> failures;
+  std::optional<std::uint32_t> counted;  // the answer to the next question
 
  private:
   Word words_ = 0;
@@ -184,6 +200,70 @@ TEST_CASE("the rest of a grid joins a slice that never ends, and then all is don
   it.book.step();
   CHECK_FALSE(it.book.any());
   CHECK(it.port.finished == std::vector<std::uint32_t>{10});
+}
+
+TEST_CASE("a launch whose slices the driver refuses for long has failed, and its stream goes on") {
+  SlicedBook it;
+  it.launch(10, 1);
+  it.launch(10, 1);
+  it.port.come[1] = 2;
+  it.book.step();
+  REQUIRE(it.book.slice(4));
+  it.end_slice();
+  it.port.refuses = true;
+  const auto refused = [&](int times) {
+    for (int time = 0; time < times; ++time) {
+      CHECK_FALSE(it.book.slice(10));
+      it.book.step();
+      it.port.time += 10'000'000;
+    }
+  };
+  refused(50);  // not by the driver: there is no room, say
+  CHECK((it.port.failures.empty() && it.book.turn()->number == 1));
+  it.port.error = 701;
+  refused(10);  // 100 ms, but not often enough
+  it.port.refuses = false;
+  CHECK(it.book.slice(6));
+  it.end_slice();
+  it.port.refuses = true;
+  refused(15);
+  CHECK((it.port.failures.empty() && it.port.finished.empty()));
+  refused(1);
+  CHECK(it.port.failures == std::vector<std::int32_t>{701});
+  CHECK(it.port.finished == std::vector<std::uint32_t>{10});
+  REQUIRE(it.book.turn());
+  CHECK((it.book.turn()->number == 2 && it.book.ended() == 1));
+  it.port.refuses = false;
+  CHECK(it.book.slice(10));
+  it.end_slice();
+  CHECK_FALSE(it.book.any());
+}
+
+TEST_CASE("a launch that has left fails when the driver refuses for long what its return needs") {
+  const auto refused_at = GENERATE(0, 1, 2);
+  SlicedBook it;
+  const auto steps = [&](int times) {
+    for (int time = 0; time < times; ++time, it.port.time += 10'000'000) it.book.step();
+  };
+  REQUIRE(it.book.launch(std::make_unique<Leaving>(), 1));
+  it.book.leave();
+  it.port.come[1] = 1;
+  it.port.error = 2;
+  it.port.refuses = refused_at == 0;  // the question how far it has come
+  it.book.step();
+  if (refused_at > 0) {
+    it.port.refuses = refused_at == 1;  // the launch of the rest
+    it.port.counted = 4;
+    it.book.step();
+    CHECK(it.book.evictions() == 1);
+    it.book.go_on();
+    it.book.step();
+  }  // or the answer when the rest has ended
+  steps(16);
+  CHECK(it.port.failures == std::vector<std::int32_t>{2});
+  it.book.step();
+  CHECK(it.port.finished == std::vector<std::uint32_t>{10});
+  CHECK((!it.book.any() && it.book.ended() == 1));
 }
 
 TEST_CASE("whatever is refused and whoever leaves, slices follow each other to the last block") {

@@ -17,6 +17,9 @@ void check(const Function& function, const LaunchShape& shape, bool cooperative)
   require(shape.grid[0] <= 2147483647 && shape.grid[1] <= 65535 && shape.grid[2] <= 65535);
   require(volume(shape.block) <= 1024 && shape.block[0] <= 1024 && shape.block[1] <= 1024 &&
           shape.block[2] <= 64);
+  const Entry& entry = function.entry;
+  require(volume(shape.block) <= entry.most_threads);
+  require(entry.required[0] == 0 || std::equal(shape.block, shape.block + 3, entry.required));
   const auto allowed = function.attributes.find(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   require(shape.shared_bytes <=
           (allowed == function.attributes.end() ? 49152U : static_cast<unsigned>(allowed->second)));

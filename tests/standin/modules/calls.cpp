@@ -57,13 +57,13 @@ CUresult global(const Module& module, CUdeviceptr* address, std::size_t* bytes, 
 
 CUresult attribute(const Function& function, int* value, CUfunction_attribute attribute) {
   require(value != nullptr && attribute >= 0 && attribute < CU_FUNC_ATTRIBUTE_MAX);
-  static const std::map<CUfunction_attribute, int> usual{
-      {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
-      {CU_FUNC_ATTRIBUTE_NUM_REGS, 16},
-      {CU_FUNC_ATTRIBUTE_PTX_VERSION, 90},
-      {CU_FUNC_ATTRIBUTE_BINARY_VERSION, 90},
-      {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49152},
-      {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1}};
+  const int most_threads = static_cast<int>(function.entry.most_threads);
+  const std::map<CUfunction_attribute, int> usual{{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, most_threads},
+                                                  {CU_FUNC_ATTRIBUTE_NUM_REGS, 16},
+                                                  {CU_FUNC_ATTRIBUTE_PTX_VERSION, 90},
+                                                  {CU_FUNC_ATTRIBUTE_BINARY_VERSION, 90},
+                                                  {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49152},
+                                                  {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1}};
   const auto set = function.attributes.find(attribute);
   const auto fixed = usual.find(attribute);
   *value = set != function.attributes.end() ? set->second : fixed != usual.end() ? fixed->second : 0;

@@ -1,5 +1,6 @@
 #include "tests/standin/modules/ptx.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <map>
@@ -158,7 +159,16 @@ class Reader {
       next();
     }
     found.parameter_bytes = end;
-    while (next() != "{") continue;  // directives on performance
+    for (std::string token = next(); token != "{"; token = next()) {  // directives on performance
+      if (token != ".maxntid" && token != ".reqntid") continue;
+      std::size_t extent[3] = {number(), 1, 1};
+      for (int dimension = 1; dimension < 3 && peek() == ","; ++dimension) {
+        next();
+        extent[dimension] = number();
+      }
+      found.most_threads = extent[0] * extent[1] * extent[2];
+      if (token == ".reqntid") std::copy(extent, extent + 3, found.required);
+    }
     skip_block();
     return found;
   }

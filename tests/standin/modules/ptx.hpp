@@ -1,5 +1,5 @@
-// What the stand-in reads in PTX: the signatures of entries, and global variables. Bodies are the twins'
-// business.
+// What the stand-in reads in PTX: the signatures and bounds of entries, and global variables. Bodies are the
+// twins' business.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,8 @@ struct Entry {
   std::string name;
   std::vector<Parameter> parameters;
   std::size_t parameter_bytes = 0;
+  std::size_t required[3] = {0, 0, 0};  // .reqntid; zeros: not given
+  std::size_t most_threads = 1024;      // of a block (.maxntid, .reqntid)
 };
 
 struct Variable {
