@@ -34,9 +34,14 @@ void FirstUses::forget() {
 bool FirstUses::note(const void* function) {
   int bytes = 0;
   const auto handle = static_cast<CUfunction>(const_cast<void*>(function));
-  if (cuda.cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, handle) != CUDA_SUCCESS ||
-      bytes <= kMuchLocal)
-    return false;
+  const auto ask = [&](CUfunction of) {
+    return cuda.cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, of) == CUDA_SUCCESS;
+  };
+  CUfunction its = nullptr;
+  const bool known = ask(handle) || (cuda.cuKernelGetFunction(&its, reinterpret_cast<CUkernel>(handle)) ==
+                                         CUDA_SUCCESS &&
+                                     ask(its));
+  if (!known || bytes <= kMuchLocal) return false;
   const std::lock_guard lock(mutex_);
   much_local_.insert(function);
   some_.store(true);

@@ -174,14 +174,20 @@ void Forms::first_launch(void* function, FormedKernel* kernel) {
   const RelaxedCapture relaxed;
   uses_.note(function);
   if (kernel == nullptr) return;
-  // What a form needs is known once it is loaded, and asking for it loads it.
   for (const ReadyForm* form : kernel->all())
-    if (form->function != nullptr) {
-      uses_.note(form->function);
-      if (cuda_func_load() != nullptr) cuda_func_load()(form->function);
-    }
-  uses_.note(kernel->report);
-  if (cuda_func_load() != nullptr) cuda_func_load()(kernel->report);
+    if (form->function != nullptr) load(form->function, kernel->of_library);
+  load(kernel->report, kernel->of_library);
+}
+
+// Into the current context: a later first launch would wait for all of its work, also for held streams. A CUkernel
+// cannot be loaded, but its function in the context can.
+void Forms::load(CUfunction handle, bool of_library) {
+  CUfunction function = handle;
+  if (of_library &&
+      cuda.cuKernelGetFunction(&function, reinterpret_cast<CUkernel>(handle)) != CUDA_SUCCESS)
+    return;
+  if (cuda_func_load() != nullptr) cuda_func_load()(function);
+  uses_.note(handle);
 }
 
 std::unique_ptr<live::LaunchPort> Forms::open(std::uint64_t context) {

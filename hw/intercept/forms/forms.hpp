@@ -65,6 +65,7 @@ class Forms : private live::Contexts {
   }
   std::optional<transform::Architecture> gpu(bool library) const;
   std::shared_ptr<FormedModule> module_in(std::string_view image, bool library);
+  void load(CUfunction handle, bool of_library);
   bool begins(FormedKernel& kernel, const live::StreamName& stream);
   std::uint64_t evictions();
   void tell_page();

@@ -60,6 +60,7 @@ std::shared_ptr<FormedKernel> FormedModule::kernel(const std::string& name) {
     formed->prologue = ready(kernel, "prologue");
     formed->loop = ready(kernel, "loop");
     formed->report = entry(kernel.report);
+    formed->of_library = library_;
     const auto all = formed->all();
     if (formed->report != nullptr &&
         std::any_of(all.begin(), all.end(), [](const ReadyForm* f) { return f->function != nullptr; }))

@@ -29,7 +29,8 @@ struct ReadyForm {
 struct FormedKernel {
   transform::KernelForms kernel;
   ReadyForm slice, prologue, loop;
-  CUfunction report = nullptr;  // the module's entry that tells how far a launch has come
+  CUfunction report = nullptr;  // the module's entry that tells how far a launch has come, or the CUkernel
+  bool of_library = false;      // so all of these are CUkernels
   KernelTimes times;
   SlicedShapes shapes;
   std::atomic<bool> waits{false};  // for later blocks of its grid, as a launch has shown: it runs as it is

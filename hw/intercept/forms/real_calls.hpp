@@ -45,6 +45,7 @@ namespace gangway::intercept {
   X(cuLibraryLoadData)                           \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuLibraryGetKernel)                          \
+  X(cuKernelGetFunction)                         \
   X(cuFuncSetAttribute)                          \
   X(cuFuncGetAttribute)                          \
   X(cuFuncSetCacheConfig)                        \
