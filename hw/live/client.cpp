@@ -206,9 +206,18 @@ Standing LiveClient::look() {
   seen.asked = page_->asked.load();
   seen.channels = page_->channels.load();
   seen.endless = page_->whole.load() != 0;
+  seen.outside = outside(seen.job);
   if (introduction.slo && (seen.job & 1) != 0)
     if (const auto times = job(jobs_over())) seen.since_arrival = Duration{monotonic_ns() - times->arrived};
   return seen;
+}
+
+// A job that is not counted. Behind it, as long as none was counted since.
+bool LiveClient::outside(std::uint64_t job) {
+  const std::uint64_t counted = page_->counted.load();
+  outside_ = (job & 1) != 0 ? (counted & 1) == 0 : outside_ && counted == counted_;
+  counted_ = counted;
+  return outside_;
 }
 
 // Whatever the client wrote has to be possible.

@@ -149,6 +149,7 @@ class LiveClient : public Port, public KeptClient {
 
  private:
   std::optional<SlicedStanding> slices() const;
+  bool outside(std::uint64_t job);
 
   Descriptor socket_, pidfd_, own_bell_;
   pid_t process_;
@@ -157,6 +158,8 @@ class LiveClient : public Port, public KeptClient {
   Keeper* keeper_ = nullptr;
   std::uint32_t that_wait_ = 0;  // that were told
   std::uint64_t departed_ = 0;   // departures that were asked for
+  std::uint64_t counted_ = 0;    // jobs, when last looked at
+  bool outside_ = false;         // as in Standing
   std::optional<Checkpointed> checkpointed_;
   CheckpointHelper* helper_ = nullptr;
   std::uint64_t ticket_ = 0;

@@ -34,6 +34,7 @@ struct Standing {
   std::uint64_t over = 0;         // changes whenever a submission is known to be over
   std::uint64_t job = 0;          // odd: one is under way
   bool endless = false;           // its job is the whole program
+  bool outside = false;           // the job is what the program submits outside its ranges, up to a pause
   std::uint64_t submissions = 0;  // in all
   std::uint64_t asked = 0;        // intercepted submissions so far
   std::int64_t channels = 0;      // streams and contexts made

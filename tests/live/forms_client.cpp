@@ -37,6 +37,7 @@ constexpr std::uint32_t kThreads = 32;
 struct Gpu {
   CUcontext context = nullptr;
   CUmodule module = nullptr;
+  CUlibrary library = nullptr;  // instead, with FORMS_LIBRARY
   CUfunction work = nullptr, mix = nullptr, plane = nullptr, tally = nullptr;
   std::string image;
   explicit Gpu(const char* file) : image(text_of_file(file)) {
@@ -45,11 +46,25 @@ struct Gpu {
     NEED(cuDeviceGet(&device, 0));
     NEED(cuDevicePrimaryCtxRetain(&context, device));
     NEED(cuCtxSetCurrent(context));
-    NEED(cuModuleLoadData(&module, image.c_str()));
-    NEED(cuModuleGetFunction(&work, module, "work"));
-    NEED(cuModuleGetFunction(&mix, module, "mix_words"));
-    NEED(cuModuleGetFunction(&plane, module, "plane"));
-    NEED(cuModuleGetFunction(&tally, module, "tally"));
+    if (std::getenv("FORMS_LIBRARY") != nullptr)
+      NEED(cuLibraryLoadData(&library, image.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+    else
+      NEED(cuModuleLoadData(&module, image.c_str()));
+    work = kernel("work");
+    mix = kernel("mix_words");
+    plane = kernel("plane");
+    tally = kernel("tally");
+  }
+  // Of a library it is the CUkernel, as the CUDA runtime launches it.
+  CUfunction kernel(const char* name) const {
+    CUfunction function = nullptr;
+    CUkernel of_library = nullptr;
+    if (library == nullptr) {
+      NEED(cuModuleGetFunction(&function, module, name));
+      return function;
+    }
+    NEED(cuLibraryGetKernel(&of_library, library, name));
+    return reinterpret_cast<CUfunction>(of_library);
   }
 };
 

@@ -120,6 +120,13 @@ class Results(FormsTest):
         self.assertEqual(result[:2], self.native("riskiest", "60"), result[2])
         daemon.end()
 
+    def test_kernels_are_loaded_before_anything_waits(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        self.more.update(FORMS_LIBRARY="1", STANDIN_LAZY="1")  # loading a kernel waits for held streams, as on a GPU
+        result, _ = self.beside_urgent(daemon, "riskiest", "60", least=20)
+        self.assertEqual(result[:2], self.native("riskiest", "60"), result[2])
+        daemon.end()
+
     def test_passes_by_all_policies(self):
         for policy in (["piv"], ["frs"], ["srt"], ["rr"], ["cfs"], ["dprr"], ["edf"], ["stride"], ["piv", "--overlap"],
                        ["piv", "--in-flight", "4"], ["disengaged-timeslice", "--param", "slice=3 ms"]):

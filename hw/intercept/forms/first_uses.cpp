@@ -38,9 +38,9 @@ bool FirstUses::note(const void* function) {
     return cuda.cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, of) == CUDA_SUCCESS;
   };
   CUfunction its = nullptr;
-  const bool known = ask(handle) || (cuda.cuKernelGetFunction(&its, reinterpret_cast<CUkernel>(handle)) ==
-                                         CUDA_SUCCESS &&
-                                     ask(its));
+  const bool known =
+      ask(handle) ||
+      (cuda.cuKernelGetFunction(&its, reinterpret_cast<CUkernel>(handle)) == CUDA_SUCCESS && ask(its));
   if (!known || bytes <= kMuchLocal) return false;
   const std::lock_guard lock(mutex_);
   much_local_.insert(function);

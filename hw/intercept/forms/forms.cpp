@@ -94,26 +94,43 @@ void Forms::loaded(void* handle, std::shared_ptr<FormedModule> module) {
   kernels_.loaded(handle, std::move(module));
 }
 
-void Forms::set_attribute(void* function, CUfunction_attribute attribute, int value, CUdevice device,
-                          bool kernel) {
-  const auto formed = kernels_.kernel(function);
-  if (formed == nullptr) return;
-  for (const ReadyForm* form : formed->all()) {
-    if (form->function == nullptr) continue;
-    const bool shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    const int its = value + (shared ? static_cast<int>(form->form.shared_bytes) : 0);
-    if (kernel)
-      cuda.cuKernelSetAttribute(attribute, its, reinterpret_cast<CUkernel>(form->function), device);
-    else
-      cuda.cuFuncSetAttribute(form->function, attribute, its);
-  }
+// With the device if they are kernels of a library: the one that the program named, or the current one.
+template <typename Set>
+void Forms::for_each_form(const FormedKernel& formed, std::optional<CUdevice> on, const Set& set) {
+  CUdevice current = 0;
+  if (!formed.of_library)
+    on.reset();
+  else if (!on && cuda.cuCtxGetDevice(&current) == CUDA_SUCCESS)
+    on = current;
+  if (formed.of_library && !on) return;
+  for (const ReadyForm* form : formed.all())
+    if (form->function != nullptr) set(*form, on);
 }
 
-void Forms::set_cache(void* function, CUfunc_cache config) {
+// Of the program's it may be the kernel or its function in a context, of ours it is what the module has.
+void Forms::set_attribute(void* function, CUfunction_attribute attribute, int value,
+                          std::optional<CUdevice> on) {
   const auto formed = kernels_.kernel(function);
   if (formed == nullptr) return;
-  for (const ReadyForm* form : formed->all())
-    if (form->function != nullptr) cuda.cuFuncSetCacheConfig(form->function, config);
+  const bool shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  for_each_form(*formed, on, [&](const ReadyForm& form, std::optional<CUdevice> device) {
+    const int its = value + (shared ? static_cast<int>(form.form.shared_bytes) : 0);
+    if (device)
+      cuda.cuKernelSetAttribute(attribute, its, reinterpret_cast<CUkernel>(form.function), *device);
+    else
+      cuda.cuFuncSetAttribute(form.function, attribute, its);
+  });
+}
+
+void Forms::set_cache(void* function, CUfunc_cache config, std::optional<CUdevice> on) {
+  const auto formed = kernels_.kernel(function);
+  if (formed == nullptr) return;
+  for_each_form(*formed, on, [&](const ReadyForm& form, std::optional<CUdevice> device) {
+    if (device)
+      cuda.cuKernelSetCacheConfig(reinterpret_cast<CUkernel>(form.function), config, *device);
+    else
+      cuda.cuFuncSetCacheConfig(form.function, config);
+  });
 }
 
 // --- Launches
@@ -179,12 +196,11 @@ void Forms::first_launch(void* function, FormedKernel* kernel) {
   load(kernel->report, kernel->of_library);
 }
 
-// Into the current context: a later first launch would wait for all of its work, also for held streams. A CUkernel
-// cannot be loaded, but its function in the context can.
+// Into the current context: a later first launch would wait for all of its work, also for held streams. A
+// CUkernel cannot be loaded, but its function in the context can.
 void Forms::load(CUfunction handle, bool of_library) {
   CUfunction function = handle;
-  if (of_library &&
-      cuda.cuKernelGetFunction(&function, reinterpret_cast<CUkernel>(handle)) != CUDA_SUCCESS)
+  if (of_library && cuda.cuKernelGetFunction(&function, reinterpret_cast<CUkernel>(handle)) != CUDA_SUCCESS)
     return;
   if (cuda_func_load() != nullptr) cuda_func_load()(function);
   uses_.note(handle);

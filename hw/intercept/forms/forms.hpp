@@ -49,8 +49,8 @@ class Forms : private live::Contexts {
     return result;
   }
   // What the program sets of a kernel holds for its form, too.
-  void set_attribute(void* function, CUfunction_attribute attribute, int value, CUdevice device, bool kernel);
-  void set_cache(void* function, CUfunc_cache config);
+  void set_attribute(void* function, CUfunction_attribute attribute, int value, std::optional<CUdevice> on);
+  void set_cache(void* function, CUfunc_cache config, std::optional<CUdevice> on);
 
  private:
   std::unique_ptr<live::LaunchPort> open(std::uint64_t context) override;
@@ -66,6 +66,8 @@ class Forms : private live::Contexts {
   std::optional<transform::Architecture> gpu(bool library) const;
   std::shared_ptr<FormedModule> module_in(std::string_view image, bool library);
   void load(CUfunction handle, bool of_library);
+  template <typename Set>
+  static void for_each_form(const FormedKernel& formed, std::optional<CUdevice> on, const Set& set);
   bool begins(FormedKernel& kernel, const live::StreamName& stream);
   std::uint64_t evictions();
   void tell_page();

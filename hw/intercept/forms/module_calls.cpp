@@ -195,28 +195,28 @@ CUresult list(CUresult (*real)(CUkernel*, unsigned, CUlibrary), CUkernel* kernel
 CUresult set(CUresult (*real)(CUfunction, CUfunction_attribute, int), CUfunction function,
              CUfunction_attribute attribute, int value) {
   const CUresult result = real(function, attribute, value);
-  if (forms != nullptr && result == CUDA_SUCCESS) forms->set_attribute(function, attribute, value, 0, false);
+  if (forms != nullptr && result == CUDA_SUCCESS)
+    forms->set_attribute(function, attribute, value, std::nullopt);
   return result;
 }
 
 CUresult set(CUresult (*real)(CUfunction_attribute, int, CUkernel, CUdevice), CUfunction_attribute attribute,
              int value, CUkernel kernel, CUdevice device) {
   const CUresult result = real(attribute, value, kernel, device);
-  if (forms != nullptr && result == CUDA_SUCCESS)
-    forms->set_attribute(kernel, attribute, value, device, true);
+  if (forms != nullptr && result == CUDA_SUCCESS) forms->set_attribute(kernel, attribute, value, device);
   return result;
 }
 
 CUresult set(CUresult (*real)(CUfunction, CUfunc_cache), CUfunction function, CUfunc_cache config) {
   const CUresult result = real(function, config);
-  if (forms != nullptr && result == CUDA_SUCCESS) forms->set_cache(function, config);
+  if (forms != nullptr && result == CUDA_SUCCESS) forms->set_cache(function, config, std::nullopt);
   return result;
 }
 
 CUresult set(CUresult (*real)(CUkernel, CUfunc_cache, CUdevice), CUkernel kernel, CUfunc_cache config,
              CUdevice device) {
   const CUresult result = real(kernel, config, device);
-  if (forms != nullptr && result == CUDA_SUCCESS) forms->set_cache(kernel, config);
+  if (forms != nullptr && result == CUDA_SUCCESS) forms->set_cache(kernel, config, device);
   return result;
 }
 

@@ -20,9 +20,9 @@ class Checkpointed {
   void budget(std::uint64_t bytes) { budget_ = bytes; }
   void answered(const CheckpointAnswer& answer);
   void unsent() { asked_ = begun_ = false; }  // what next() returned could not be sent
-  void lost();  // the helper ended; its last step may or may not have been done
-  // No helper makes the driver's calls any more: the state stays where it is. False: it was not on the device, or was
-  // moving, so the process can never continue.
+  void lost();                                // the helper ended; its last step may or may not have been done
+  // No helper makes the driver's calls any more: the state stays where it is. False: it was not on the
+  // device, or was moving, so the process can never continue.
   bool given_up();
   // Orders a move to another GPU. False: not possible now, because the state moves, is away, or cannot leave.
   bool move();

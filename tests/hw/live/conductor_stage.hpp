@@ -61,6 +61,23 @@ class Steps : public Journal {
   std::vector<Noted> all;
 };
 
+// All clients' memory is on the device, whatever is ordered.
+struct ResidentMemory : MemoryDesk {
+  Residence residence(ClientId, DeviceId) const override { return Residence::resident; }
+  Bytes room(DeviceId) const override { return {}; }
+  Bytes held(ClientId, DeviceId) const override { return {}; }
+  bool holds(JobId, DeviceId, BlockRange) const override { return true; }
+  Bytes takes(JobId, DeviceId, BlockRange) const override { return {}; }
+  Bytes copies(JobId, DeviceId, BlockRange) const override { return {}; }
+  bool changed_elsewhere(JobId, DeviceId, BlockRange) const override { return false; }
+  bool changed_on(JobId, DeviceId, BlockRange) const override { return false; }
+  Bytes merged(ClientId) const override { return {}; }
+  Duration copy_time(Bytes) const override { return {}; }
+  void restore(ClientId) override {}
+  void save(ClientId) override {}
+  std::optional<Done> done() override { return std::nullopt; }
+};
+
 // `parameters`: a mapping, as `serve --param` makes it.
 inline std::unique_ptr<Policy> policy_of(const std::string& name, const std::string& parameters) {
   const Node given = parse_yaml(parameters, "test");

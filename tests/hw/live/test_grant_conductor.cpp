@@ -205,5 +205,51 @@ TEST_CASE("an urgent client displaces the owner of its GPU alone") {
   CHECK(urgent.permitted == kUnlimited);
 }
 
+TEST_CASE("Where memory moves, what lies outside a program's ranges is over with a pause", "[live]") {
+  testing::ResidentMemory memory;
+  for (const bool moves : {true, false})
+    for (const bool outside : {true, false}) {
+      CAPTURE(moves, outside);
+      GateSettings settings;
+      settings.memory = moves ? &memory : nullptr;
+      Stage stage("fcfs", settings);
+      FakeClient &a = stage.open(), &b = stage.open();
+      a.begin_job();
+      a.standing.outside = outside;
+      a.standing.outstanding = 1;
+      stage.at(ms(0));
+      REQUIRE(a.permitted == kUnlimited);
+      b.begin_job();
+      b.standing.waiting = true;
+      stage.at(ms(1));
+      a.end_job();  // a copy of a few bytes
+      stage.at({1'500'000});
+      CHECK((b.permitted == 0) == (moves && outside));
+      if (!moves || !outside) continue;
+      a.begin_job();
+      a.standing.outstanding = 1;
+      stage.at(ms(3));  // for longer than the pause: it works
+      a.end_job();
+      stage.at({3'900'000});
+      CHECK((a.permitted == kUnlimited && b.permitted == 0));
+      stage.at({4'100'000});
+      CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+      b.end_job();
+      b.standing.waiting = false;
+      a.begin_job();
+      a.standing.outstanding = 1;
+      stage.at(ms(5));
+      REQUIRE(a.permitted == kUnlimited);
+      b.begin_job();
+      b.standing.waiting = true;
+      stage.at(ms(6));
+      a.end_job();
+      a.standing.outside = false;  // a range begins, which is a job
+      a.begin_job();
+      stage.at({6'100'000});
+      CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+    }
+}
+
 }  // namespace
 }  // namespace gangway::live

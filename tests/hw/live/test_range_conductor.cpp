@@ -241,21 +241,7 @@ TEST_CASE("An owner that dies in the middle of a slice leaves the device to the 
 
 TEST_CASE("Slices are refused beside managed memory", "[live]") {
   GateSettings settings;
-  struct Desk : MemoryDesk {
-    Residence residence(ClientId, DeviceId) const override { return Residence::resident; }
-    Bytes room(DeviceId) const override { return {}; }
-    Bytes held(ClientId, DeviceId) const override { return {}; }
-    bool holds(JobId, DeviceId, BlockRange) const override { return true; }
-    Bytes takes(JobId, DeviceId, BlockRange) const override { return {}; }
-    Bytes copies(JobId, DeviceId, BlockRange) const override { return {}; }
-    bool changed_elsewhere(JobId, DeviceId, BlockRange) const override { return false; }
-    bool changed_on(JobId, DeviceId, BlockRange) const override { return false; }
-    Bytes merged(ClientId) const override { return {}; }
-    Duration copy_time(Bytes) const override { return {}; }
-    void restore(ClientId) override {}
-    void save(ClientId) override {}
-    std::optional<Done> done() override { return std::nullopt; }
-  } desk;
+  testing::ResidentMemory desk;
   settings.memory = &desk;
   CHECK_THROWS_WITH(Stage("pkm", settings), Catch::Matchers::ContainsSubstring("ranges"));
 }

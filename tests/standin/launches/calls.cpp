@@ -16,6 +16,7 @@ CUresult launch(CUfunction f, const LaunchShape& shape, CUstream handle, void** 
   InHostFunction::refuse();
   const auto into = stream(handle);
   const bool captured = captures(*into);
+  if (!captured) f = function_in(lock, f, *into->context);
   try {
     submit(lock, *into, CU_GRAPH_NODE_TYPE_KERNEL, make_kernel(f, shape, parameters, extra, cooperative));
   } catch (const Failure& failure) {

@@ -70,6 +70,12 @@ CUresult attribute(const Function& function, int* value, CUfunction_attribute at
   return CUDA_SUCCESS;
 }
 
+// An H100's driver refuses a CUkernel.
+std::shared_ptr<Function> function_of_a_context(CUfunction handle) {
+  require(alive(handle, Kind::function), CUDA_ERROR_INVALID_HANDLE);
+  return function(handle);
+}
+
 CUresult set_attribute(Function& function, CUfunction_attribute attribute, int value) {
   require(attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
           attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT ||
@@ -199,10 +205,10 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* dptr, size_t* bytes, CUlibrary library,
 }
 
 CUresult cuKernelGetFunction(CUfunction* pFunc, CUkernel kernel) {
-  const Lock lock = lock_driver();
+  Lock lock = lock_driver();
   require(pFunc != nullptr);
-  current();
-  *pFunc = reinterpret_cast<CUfunction>(function(reinterpret_cast<CUfunction>(kernel)).get());
+  require(alive(kernel, Kind::kernel), CUDA_ERROR_INVALID_HANDLE);
+  *pFunc = function_in(lock, reinterpret_cast<CUfunction>(kernel), *current());
   return CUDA_SUCCESS;
 }
 
@@ -239,12 +245,12 @@ CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t* paramO
 
 CUresult cuFuncGetAttribute(int* pi, CUfunction_attribute attrib, CUfunction hfunc) {
   const Lock lock = lock_driver();
-  return attribute(*function(hfunc), pi, attrib);
+  return attribute(*function_of_a_context(hfunc), pi, attrib);
 }
 
 CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
   const Lock lock = lock_driver();
-  return set_attribute(*function(hfunc), attrib, value);
+  return set_attribute(*function_of_a_context(hfunc), attrib, value);
 }
 
 CUresult cuKernelGetAttribute(int* pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev) {
@@ -256,12 +262,16 @@ CUresult cuKernelGetAttribute(int* pi, CUfunction_attribute attrib, CUkernel ker
 CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev) {
   const Lock lock = lock_driver();
   device(dev);
-  return set_attribute(*function(reinterpret_cast<CUfunction>(kernel)), attrib, val);
+  const auto all = function(reinterpret_cast<CUfunction>(kernel));
+  const CUresult result = set_attribute(*all, attrib, val);
+  for (const auto& [where, loaded] : all->in_contexts)
+    if (where->device->ordinal == dev) set_attribute(*loaded, attrib, val);
+  return result;
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache) {
   const Lock lock = lock_driver();
-  function(hfunc);
+  function_of_a_context(hfunc);
   return CUDA_SUCCESS;
 }
 
@@ -270,7 +280,7 @@ CUresult cuFuncLoad(CUfunction hfunc) { return api::cuFuncSetCacheConfig(hfunc, 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction hfunc) {
   const Lock lock = lock_driver();
   require(state != nullptr);
-  function(hfunc);
+  function_of_a_context(hfunc);
   *state = CU_FUNCTION_LOADING_STATE_LOADED;
   return CUDA_SUCCESS;
 }

@@ -86,9 +86,13 @@ std::string text_of(const void* image) {
 }  // namespace
 
 Module::~Module() {
+  const auto gone = [](const Function* function) {
+    remove(function);
+    standin::functions().erase(function);
+  };
   for (const auto& [name, function] : functions) {
-    remove(function.get());
-    standin::functions().erase(function.get());
+    for (const auto& [where, loaded] : function->in_contexts) gone(loaded.get());
+    gone(function.get());
   }
   for (const auto& [name, variable] : variables) Arena::get().release(variable.first);
 }
@@ -130,6 +134,24 @@ std::shared_ptr<Function> function(CUfunction handle) {
   auto which = found == functions().end() ? nullptr : found->second.lock();
   require(which != nullptr, CUDA_ERROR_INVALID_HANDLE);
   return which;
+}
+
+CUfunction function_in(Lock& lock, CUfunction handle, Context& context) {
+  static const bool lazy = !environment_text("STANDIN_LAZY", "").empty();
+  const std::shared_ptr<Function> kernel = function(handle);
+  if (!alive(handle, Kind::kernel)) return handle;
+  if (lazy && kernel->in_contexts.count(&context) == 0) synchronize(lock, context);
+  std::shared_ptr<Function>& loaded = kernel->in_contexts[&context];
+  if (loaded == nullptr) {
+    loaded = std::make_shared<Function>();
+    loaded->entry = kernel->entry;
+    loaded->twin = kernel->twin;
+    loaded->module = kernel->module;
+    loaded->attributes = kernel->attributes;
+    enter(loaded.get(), Kind::function);
+    functions()[loaded.get()] = loaded;
+  }
+  return reinterpret_cast<CUfunction>(loaded.get());
 }
 
 }  // namespace gangway::standin

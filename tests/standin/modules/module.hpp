@@ -21,6 +21,7 @@ struct Function {
   void (*twin)(const struct StandinLaunch*) = nullptr;  // null: its PTX is carried out
   Module* module = nullptr;
   std::map<CUfunction_attribute, int> attributes;
+  std::map<const Context*, std::shared_ptr<Function>> in_contexts;  // of a CUkernel: where it is loaded
 };
 
 struct Module {
@@ -38,5 +39,9 @@ std::shared_ptr<Module> load(const void* image, Kind functions_are);
 
 // Of a CUfunction, or a CUkernel cast to one. Fails with INVALID_HANDLE.
 std::shared_ptr<Function> function(CUfunction);
+
+// The function of a CUkernel in the context, into which that loads it; a CUfunction is one. With
+// STANDIN_LAZY, loading waits for all that the context has under way.
+CUfunction function_in(Lock&, CUfunction, Context&);
 
 }  // namespace gangway::standin
