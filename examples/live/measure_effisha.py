@@ -142,7 +142,7 @@ def part_latency(seconds="2"):
     """Fig. 13: from the order to evict until nothing runs, by the daemon's log; an urgent program comes every 10 ms."""
     for client in PROGRAMS:
         log = f"{WORK}/latency-{client}.csv"
-        daemon = Daemon("piv", log)
+        daemon = Daemon("piv", log, "--forms", "worth")
         process = start(daemon.program([binary(client), "--jobs", "1000000000"], "--jobs", "nvtx:job"))
         time.sleep(5)  # its data, and its first launches
         urgent = start(daemon.program([f"{HERE}/throttle", "100", "--requests", str(int(float(seconds) * 100)), "--sleep", "0.99"], "--priority", "9",

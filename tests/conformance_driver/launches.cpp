@@ -157,6 +157,13 @@ void modules() {
                                   << value_of(word);
   Line("function of a kernel") << cuKernelGetFunction(&function, kernel) << launch(function, s, {&word, &k})
                                << value_of(word);
+  const auto cast = reinterpret_cast<CUfunction>(kernel);
+  int local = 0;
+  Line("a kernel where its function is wanted")
+      << cuFuncLoad(cast) << cuFuncGetAttribute(&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, cast)
+      << cuFuncSetAttribute(cast, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024)
+      << cuFuncSetCacheConfig(cast, CU_FUNC_CACHE_PREFER_NONE) << cuFuncLoad(function)
+      << cuKernelGetFunction(&function, reinterpret_cast<CUkernel>(function));
   Line("kernels") << cuLibraryGetKernelCount(&count, library) << count << cuKernelGetName(&name, kernel)
                   << name;
   Line("library's module") << cuLibraryGetModule(&module, library)
