@@ -193,6 +193,14 @@ class Calibrations(InAFolder):
         synthetic.write_calibration(self.folder, ['flag-copy'])
         self.assertEqual(len(costs.draw_evictions(self.read()).axes[1].containers), 2)
 
+    def test_every_mechanism_has_a_look_of_its_own(self):
+        mechanisms = ['basic', 'flag-copy', 'microkernel', 'proxy', 'proxy-adaptive', 'slice', 'write-value']
+        synthetic.write_calibration(self.folder, mechanisms)
+        figure = costs.draw_evictions(self.read())
+        drawn = {(series.lines[0].get_color(), series.lines[0].get_marker()) for series in figure.axes[0].containers}
+        self.assertEqual(len(drawn), len(mechanisms))
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()][:7], mechanisms)
+
     def refused(self, expected):
         with self.assertRaises(results.InputError) as caught:
             self.read()

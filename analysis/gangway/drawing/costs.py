@@ -1,4 +1,6 @@
 """What a device's commands, kernels and copies cost, as a calibration measured them."""
+import itertools
+
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator
@@ -9,7 +11,8 @@ from gangway.drawing.readings import Range
 _GOALS = {'eviction': 10, 'evict order to next first block': 25}  # µs beyond the longest block-task
 _LINEAR = 30  # µs: the part of the second panel's axis around 0 that is not logarithmic
 _TICKS = (0, 10, 20, 30, 100, 300, 1000, 10000)
-_LOOKS = [(style.BLUE, 'o'), (style.VERMILLION, 's'), (style.GREEN, 'D'), (style.PURPLE, '^')]
+_LOOKS = [(style.BLUE, 'o'), (style.VERMILLION, 's'), (style.GREEN, 'D'), (style.PURPLE, '^'), (style.ORANGE, 'v'),
+          (style.SKY, 'P'), (style.GREY, 'X')]
 _FITTED = 4  # the largest numbers of polling blocks; fewer blocks than SMs are only shown
 _DASHES = ('-', (0, (4, 2)))  # of the lines of two directions
 _RANGE = {'elinewidth': 0.8, 'capsize': 2, 'capthick': 0.8}
@@ -22,7 +25,7 @@ def draw_evictions(found):
     """The delay against the length of block-tasks; beside it, what it is beyond the longest block-task."""
     figure, (whole, rest) = style.pyplot.subplots(1, 2, figsize=(style.WIDTH, 3.9))
     lengths = found.lengths()
-    looks = dict(zip(lengths, _LOOKS))
+    looks = dict(zip(lengths, itertools.cycle(_LOOKS)))
     for place, (mechanism, longest) in enumerate(lengths.items()):
         _draw_delays(whole, found, mechanism, longest, looks[mechanism], _beside(place, len(lengths)))
     series = [(quantity, mechanism) for quantity in _GOALS for mechanism in lengths]
