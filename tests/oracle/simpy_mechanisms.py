@@ -127,7 +127,8 @@ class Proxy(Polling):
         if kernel.fit < 2:
             raise ValueError("no room for the proxy")
         workers = min(kernel.fit - 1, kernel.tasks)
-        return (ceil_div(kernel.transformed * kernel.resident, workers)
+        waves, less = ceil_div(kernel.tasks, kernel.resident), ceil_div(kernel.tasks, workers)
+        return (max(ceil_div(kernel.transformed * kernel.resident, workers), ceil_div(kernel.transformed * less, waves))
                 + ceil_div(kernel.tasks * self.device, workers * self.every(kernel)))
 
     def polled(self, kernel):

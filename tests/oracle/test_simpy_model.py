@@ -218,13 +218,13 @@ def test_polling_mechanisms():
     # A block-task of A lasts 800. basic: A takes 1600 + 16 * 60 / 8 = 1720, the drain is 800 + 60, half of it useful:
     # gone at 1370 with 500 + 430 ns of work, 8 tasks, 1373. B takes 160: 1383..1543, 1546. A 1556..2416, 2419.
     polled("basic", [("A", 0, 0, 10, 2419, 1, 2), ("B", 0, 10, 1383, 1546, 0, 1)])
-    # proxy: 7 work: ceil(12800 / 7) + ceil(320 / 7) = 1875; B 100 + 20. Seen at 600, gone 820 later with 590 + 410 ns,
-    # 8 tasks, 1423. B 1433..1553, 1556. A 1566..2504, 2507.
-    polled("proxy", [("A", 0, 0, 10, 2507, 1, 2), ("B", 0, 10, 1433, 1556, 0, 1)])
-    # Every second block-task: 1829 + ceil(320 / 14) = 1852, the end at 1862 comes before the drain of 1620 is over.
-    # 590 + 810 ns, 12 tasks, 1865. B 1875..1995, 1998. A 2008..2471, 2474.
+    # proxy: 7 work, in three waves instead of two: 2400 + ceil(320 / 7) = 2446; B 100 + 20. Seen at 600, gone 820 later
+    # with 590 + 410 ns, 6 tasks, 1423. B 1433..1553, 1556. A 1566..3095, 3098.
+    polled("proxy", [("A", 0, 0, 10, 3098, 1, 2), ("B", 0, 10, 1433, 1556, 0, 1)])
+    # Every second block-task: 2400 + ceil(320 / 14) = 2423. Gone 1620 after 600 with 590 + 810 ns, 9 tasks, 2223.
+    # B 2233..2353, 2356. A 2366..3427, 3430.
     polled({"name": "proxy-adaptive", "params": {"L": "16 us"}},
-           [("A", 0, 0, 10, 2474, 1, 2), ("B", 0, 10, 1875, 1998, 0, 1)])
+           [("A", 0, 0, 10, 3430, 1, 2), ("B", 0, 10, 2233, 2356, 0, 1)])
 
 
 def test_rewritten_kernels_leave():
@@ -241,8 +241,8 @@ def test_rewritten_kernels_leave():
 
 def test_busy_host_threads_launch_later():
     # As above, but A's host thread works from 0 to 2000. At 1556 it is busy for another 444: signalled after 50, it
-    # launches, 1616..2554, 2557; or when it is through, 2010..2948, 2951.
-    for relaunch, finish in (("signal", 2557), ("wait", 2951)):
+    # launches, 1616..3145, 3148; or when it is through, 2010..3539, 3542.
+    for relaunch, finish in (("signal", 3148), ("wait", 3542)):
         polled({"name": "proxy", "params": {"relaunch": relaunch, "signal_after": "50 ns"}},
                [("A", 0, 0, 10, finish, 1, 2), ("B", 0, 10, 1433, 1556, 0, 1)], host_work="2 us")
 

@@ -26,9 +26,10 @@ constexpr Odd kLeaves[] = {
     {"by the warp's sum", "redux.sync.add.u32 %t1, %linear, -1;\nsetp.eq.u32 %p1, %t1, 496;"},
     {"by the warp's vote", "setp.lt.u32 %p2, %linear, 32;\nvote.sync.all.pred %p1, %p2, -1;"},
     {"by a shuffled value", "shfl.sync.idx.b32 %t1, %linear, 0, 31, -1;\nsetp.eq.u32 %p1, %t1, 0;"},
+    // Of an address, which is another one in each run: byte 7 is 0, byte 5 is not.
     {"by a parameter's bytes",
-     "mov.b64 %w0, out;\nand.b32 %t0, %linear, 4;\ncvt.u64.u32 %w1, %t0;\nadd.u64 %w0, %w0, %w1;\n"
-     "ld.param.u32 %t1, [%w0];\nsetp.lt.u32 %p1, %t1, 1000000;"},
+     "mov.b64 %w0, out;\nand.b32 %t0, %linear, 2;\ncvt.u64.u32 %w1, %t0;\nadd.u64 %w0, %w0, %w1;\n"
+     "ld.param.u8 %t1, [%w0+5];\nsetp.eq.u32 %p1, %t1, 0;"},
     {"by what a branch has set",
      "mov.u32 %t1, 0;\nsetp.lt.u32 %p2, %linear, 9;\n@%p2 bra LA;\nmov.u32 %t1, 1;\nLA:\nsetp.eq.u32 %p1, "
      "%t1, 1;"},

@@ -86,11 +86,21 @@ TEST_CASE("basic: as a queue of blocks at one reader") {
 
 TEST_CASE("proxy: one block of sixteen does no work, and each block-task costs a read of device memory") {
   const auto proxy = mechanism_from("proxy");
-  // 1600 * 16 / 15, and 160 * 3 / 15.
-  CHECK(proxy->running_time(sixteen_blocks(), polled(100, 3)) == Duration{1707 + 32});
+  // Eleven waves instead of ten, and 160 * 3 / 15.
+  CHECK(proxy->running_time(sixteen_blocks(), polled(100, 3)) == Duration{1760 + 32});
   const CommandDelays delays = proxy->delays(sixteen_blocks(), polled(100, 3));
   CHECK(delays.seen == Duration{150});
   CHECK(delays.drain == Duration{163});
+  SECTION("a last wave with room for one more costs what the others lose") {
+    Kernel more = sixteen_blocks();
+    more.block_tasks = {150};  // 1600 * 16 / 15
+    CHECK(proxy->running_time(more, polled(100, 0)) == Duration{1707});
+  }
+  SECTION("a kernel of one full wave takes two, as on an H100: 104 us and 202 us") {
+    Kernel one = sixteen_blocks();
+    one.block_tasks = {16};
+    CHECK(proxy->running_time(one, polled(100, 0)) == Duration{3200});
+  }
   SECTION("a place that nobody needs costs nothing") {
     Kernel few = sixteen_blocks();
     few.block_tasks = {15};
@@ -124,7 +134,7 @@ TEST_CASE("adaptive checking: a look every k block-tasks") {
   const Device device = polled(100, 3);
   // 10 us / 10 looks: one every 1000 ns, which is 6 block-tasks of 160 ns. 160 * 3 / (15 * 6) = 5.3.
   CHECK(with("L: 10 us")->delays(sixteen_blocks(), device).drain == Duration{6 * 160 + 3});
-  CHECK(with("L: 10 us")->running_time(sixteen_blocks(), device) == Duration{1707 + 6});
+  CHECK(with("L: 10 us")->running_time(sixteen_blocks(), device) == Duration{1760 + 6});
   // Sampled from first block-tasks of twice the length: 1000 / 320 = 3.
   CHECK(with("L: 10 us, first_block_task: 2")->delays(sixteen_blocks(), device).drain ==
         Duration{3 * 160 + 3});
