@@ -199,7 +199,7 @@ struct Synchronises<I, W, Thread, CUresult(A...)> {
       if constexpr (unloads<A...>)
         if (forms != nullptr && result == CUDA_SUCCESS) {
           forms->kernels().unloaded((arguments, ...));
-          forms->uses().forget();
+          forms->forget_functions();
         }
       return result;
     } else {

@@ -214,6 +214,7 @@ Standing LiveClient::look() {
 
 // A job that is not counted. Behind it, as long as none was counted since.
 bool LiveClient::outside(std::uint64_t job) {
+  if (page_->ranges.load() == 0) return false;
   const std::uint64_t counted = page_->counted.load();
   outside_ = (job & 1) != 0 ? (counted & 1) == 0 : outside_ && counted == counted_;
   counted_ = counted;

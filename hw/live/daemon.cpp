@@ -227,7 +227,8 @@ Time Daemon::move_memory() {
   Time next = Time::max();
   for (const auto& gpu : gpus_) next = std::min(next, gpu->keeper.step(Time{monotonic_ns()}));
   if (helper_lost_) start_checkpoints_again();
-  if (settings_.checkpoints && !settings_.checkpoints->gone())
+  // Given up, they are asked for nothing more, but orders are over.
+  if (settings_.checkpoints && (no_checkpoints_ || !settings_.checkpoints->gone()))
     for (auto& [socket, client] : clients_)
       if (client->checkpoints() != nullptr) client->checkpoint_step();
   if (settings_.memory.slice) say_slice();

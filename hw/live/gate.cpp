@@ -212,6 +212,7 @@ void Gate::open_first() {
   const Source::Pages pages = source_.open();
   pages.client->unknown.store(unknown_.load());
   pages.client->whole.store(jobs_.are_whole() ? 1 : 0);
+  pages.client->ranges.store(jobs_.are_ranges() ? 1 : 0);
   if (const std::int64_t asked = priority_.load(); asked != INT64_MIN) {
     pages.client->priority.store(static_cast<std::int32_t>(asked));
     pages.client->priorities.fetch_add(1);

@@ -23,6 +23,7 @@ class GateJobs {
 
   void are(JobsAre what) { are_ = what; }  // call before anything else
   bool are_whole() const { return are_ == JobsAre::whole; }
+  bool are_ranges() const { return are_ == JobsAre::ranges; }
 
   // At a submission with no job under way: waits until a job may begin.
   void begin(const PermitPage& permit, ClientPage& page);

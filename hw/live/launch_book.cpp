@@ -126,7 +126,7 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
       over = left_with(stream, entry, *last);
   if (!over && entry.flagged && (entry.state == State::submitted || entry.state == State::again))
     look_whether_it_waits(stream, entry, seen);
-  if (entry.state == State::joined) over = step_joined(name, stream, entry, seen);
+  if (!over && entry.state == State::joined) over = step_joined(name, stream, entry, seen);
   if (over) {
     drop_look(stream, entry);
     port_.retire(entry.word, name, entry.number);
@@ -161,7 +161,10 @@ bool LaunchBook::accepted(Entry& entry, bool yes) {
 
 LaunchBook::Count LaunchBook::count(Entry& entry, Word word) {
   const Count found = port_.count(word);
-  if (!found) accepted(entry, false);
+  if (!found)
+    accepted(entry, false);
+  else if (!entry.failed)
+    entry.refusals = 0;
   return found;
 }
 

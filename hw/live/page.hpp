@@ -13,7 +13,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
@@ -131,6 +131,7 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint32_t> streams;   // of streams, ever used
   std::atomic<std::uint32_t> forced;    // submissions that exceeded `in_flight` for lack of progress
   std::atomic<std::uint32_t> whole;     // the job is the whole program
+  std::atomic<std::uint32_t> ranges;    // its jobs are ranges
   std::atomic<std::uint32_t> channels;  // streams and contexts made
   std::atomic<std::uint32_t>
       unknown;  // driver functions requested by the program that the gate does not know

@@ -131,6 +131,7 @@ bool DriverPort::done(CUresult result) {
 }
 
 void DriverPort::failed(const live::RepeatableLaunch& launch, std::int32_t error) {
+  failed_ = true;
   launch_failed(launch.kernel(), static_cast<CUresult>(error));
 }
 
@@ -331,8 +332,9 @@ bool DriverPort::again(const live::RepeatableLaunch& launch, std::uint64_t strea
 
 bool DriverPort::join(const live::RepeatableLaunch& launch, Word word, std::uint32_t first,
                       std::uint32_t end) {
+  refusal_ = 0;
   for (Aside& each : aside_) {
-    if (each.word) continue;
+    if (each.word && !failed_) continue;  // what joins is not to stand behind what waits for it
     if (!begin(each.stream, static_cast<const FormedLaunch&>(launch), word, first, end)) return false;
     each.word = word;
     GANGWAY_POINT("joined");

@@ -8,6 +8,7 @@
 // so is used again only when a later launch of its stream has gone; a destroyed stream's last one never.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -24,6 +25,8 @@ namespace gangway::intercept {
 
 class DriverPort : public live::LaunchPort {
  public:
+  // Handles of functions may mean something else from now on, or what they may be launched with.
+  static void functions_change() { changes_.fetch_add(1); }
   // None: the context cannot have one.
   static std::unique_ptr<DriverPort> open(CUcontext context);
   ~DriverPort() override;
@@ -104,9 +107,12 @@ class DriverPort : public live::LaunchPort {
   std::map<live::Word, Owed> owed_;
   std::int32_t refusal_ = 0;
   std::set<FormedLaunch::Asked> accepted_;
+  std::uint64_t changes_seen_ = 0;
+  inline static std::atomic<std::uint64_t> changes_{0};
   std::vector<std::uint32_t> free_reports_, dropped_;  // dropped: nobody waits for them, but they come
   std::int64_t looked_ = 0;
   bool lost_ = false;
+  bool failed_ = false;  // some launch has: the program gets its error from now on
 };
 
 }  // namespace gangway::intercept

@@ -112,6 +112,7 @@ void Forms::set_attribute(void* function, CUfunction_attribute attribute, int va
                           std::optional<CUdevice> on) {
   const auto formed = kernels_.kernel(function);
   if (formed == nullptr) return;
+  DriverPort::functions_change();
   const bool shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
   for_each_form(*formed, on, [&](const ReadyForm& form, std::optional<CUdevice> device) {
     const int its = value + (shared ? static_cast<int>(form.form.shared_bytes) : 0);
@@ -185,6 +186,11 @@ bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::Str
   const bool launched = keeper_.launch(context, stream, std::move(formed));
   if (measured) kernel.times.ends(handle(stream), blocks(call));
   return launched;
+}
+
+void Forms::forget_functions() {
+  uses_.forget();
+  DriverPort::functions_change();
 }
 
 void Forms::first_launch(void* function, FormedKernel* kernel) {

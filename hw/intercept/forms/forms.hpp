@@ -28,6 +28,7 @@ class Forms : private live::Contexts {
   live::LaunchKeeper& keeper() { return keeper_; }
   LoadedKernels& kernels() { return kernels_; }
   FirstUses& uses() { return uses_; }
+  void forget_functions();  // a module is gone, and its handles may come again
   // A kernel's first launch in a context, by a thread that is alone. The forms are loaded with it.
   void first_launch(void* function, FormedKernel* kernel);
 

@@ -12,6 +12,10 @@ constexpr std::size_t kMostAccepted = 4096;  // shapes of launches that are know
 // Of one in slices nothing is launched yet, but its program waits for the driver's answer.
 bool DriverPort::accepts(const FormedLaunch& launch) {
   const auto asked = launch.asked();
+  if (const std::uint64_t changes = changes_.load(); changes != changes_seen_) {
+    accepted_.clear();
+    changes_seen_ = changes;
+  }
   if (asked && accepted_.count(*asked) != 0) return true;
   if (launch.try_one(beside_.front()) != CUDA_SUCCESS) return false;
   if (accepted_.size() >= kMostAccepted) accepted_.clear();
@@ -25,7 +29,7 @@ bool DriverPort::slice(const live::RepeatableLaunch& launch, std::uint32_t first
   const CurrentContext current(context_);
   CUstream const stream = beside_.front();
   refusal_ = 0;
-  if (slice_runs_) return false;
+  if (slice_runs_ && !slice_over()) return false;  // of a launch that failed meanwhile
   CUresult result = cuda.cuEventRecord(slice_begins_, stream);
   if (result == CUDA_SUCCESS) result = static_cast<const FormedLaunch&>(launch).submit(stream, 0, first, end);
   if (!done(result)) return false;

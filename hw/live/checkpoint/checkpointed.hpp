@@ -19,8 +19,11 @@ class Checkpointed {
   void order(Goal goal, std::uint32_t number);
   void budget(std::uint64_t bytes) { budget_ = bytes; }
   void answered(const CheckpointAnswer& answer);
-  void unsent() { asked_ = begun_ = false; }  // what next() returned could not be sent
-  void lost();                                // the helper ended; its last step may or may not have been done
+  void unsent() {  // what next() returned could not be sent
+    asked_ = false;
+    if (where_ != Where::unknown) begun_ = false;
+  }
+  void lost();  // the helper ended; its last step may or may not have been done
   // No helper makes the driver's calls any more: the state stays where it is. False: it was not on the
   // device, or was moving, so the process can never continue.
   bool given_up();

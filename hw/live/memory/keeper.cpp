@@ -280,6 +280,8 @@ Time Keeper::step(Time now) {
 
 void Keeper::serve(const std::vector<Need>& needs, Time now) {
   std::uint64_t room = free_room(), shortage = 0;
+  bool met = true;  // all needs so far; whoever has one of these or the first other one stays
+  for (const auto& kept : all_) kept->needed = false;
   for (const Need& need : needs) {
     Kept& kept = *need.kept;
     if (!need.whole && kept.goal == Goal::away && (kept.settled() || kept.wanted != 0))
@@ -290,6 +292,7 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
       kept.client->refuse(kept.answered);
       continue;
     }
+    kept.needed = met;
     const std::uint64_t missing = less(need.target, kept.hold());
     if (missing == 0) {
       if (need.target > kept.budget) set_budget(kept, need.target);
@@ -300,6 +303,7 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     if (need.whole && given != 0) kept.answered = kept.seen.asked;
     room -= need.whole && given == 0 ? room : given;  // nobody behind it takes what it waits for
     shortage += missing - given;
+    met = met && missing == given;
   }
   // Without a daemon clients have taken what others were promised since.
   if (const auto most = capacity(); most && !needs.empty()) shortage += less(held_in_all(), *most);
@@ -345,7 +349,7 @@ Keeper::Kept* Keeper::victim(Time now) {
   Kept* best = nullptr;
   std::tuple<int, int, std::int64_t> least;
   for (const auto& kept : all_) {
-    if (!can_leave(*kept, now)) continue;
+    if (kept->needed || !can_leave(*kept, now)) continue;
     const Standing standing = kept->client->look();
     const bool works = (standing.job & 1) != 0 || standing.waiting;
     const std::tuple<int, int, std::int64_t> rank{kept->brought ? 1 : 0, works ? 1 : 0,

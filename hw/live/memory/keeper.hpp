@@ -127,6 +127,7 @@ class Keeper : public MemoryDesk {
     bool stays = false;
     bool wished_away = false;  // by the policy, as soon as it can leave
     bool brought = false;      // the policy has ordered it back
+    bool needed = false;       // others' room is made elsewhere, in this step
     std::optional<Time> left;  // it is away since then
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }

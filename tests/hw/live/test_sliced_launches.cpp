@@ -60,8 +60,9 @@ class SlicingPort : public live::LaunchPort {
   }
   bool look(const live::RepeatableLaunch&, Word) override { return ++asked != 0; }
   void drop_look(Word) override {}
-  std::optional<std::uint32_t> looked(Word) override { return std::nullopt; }
+  std::optional<std::uint32_t> looked(Word) override { return seen; }
   bool join(const live::RepeatableLaunch&, Word word, std::uint32_t first, std::uint32_t end) override {
+    if (refuses) return false;
     joined[word] = {first, end};
     return true;
   }
@@ -89,6 +90,7 @@ class SlicingPort : public live::LaunchPort {
   std::int32_t error = 0;  // of the driver, for what it refuses
   std::vector<std::int32_t> failures;
   std::optional<std::uint32_t> counted;  // the answer to the next question
+  std::optional<std::uint32_t> seen;     // by looks
 
  private:
   Word words_ = 0;
@@ -262,6 +264,25 @@ TEST_CASE("a launch that has left fails when the driver refuses for long what it
   steps(16);
   CHECK(it.port.failures == std::vector<std::int32_t>{2});
   it.book.step();
+  CHECK(it.port.finished == std::vector<std::uint32_t>{10});
+  CHECK((!it.book.any() && it.book.ended() == 1));
+}
+
+TEST_CASE("a launch fails when the driver refuses for long the blocks for which it waits") {
+  SlicedBook it;
+  it.book.set_patience(1'000'000);
+  REQUIRE(it.book.launch(std::make_unique<Leaving>(), 1));
+  it.book.leave();
+  it.port.seen = 4;  // of ten blocks, and no more
+  const auto steps = [&](int times) {
+    for (int time = 0; time < times; ++time, it.port.time += 10'000'000) it.book.step();
+  };
+  steps(4);
+  it.port.refuses = true;
+  it.port.error = 2;
+  it.book.go_on();
+  steps(40);
+  CHECK(it.port.failures == std::vector<std::int32_t>{2});
   CHECK(it.port.finished == std::vector<std::uint32_t>{10});
   CHECK((!it.book.any() && it.book.ended() == 1));
 }

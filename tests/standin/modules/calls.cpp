@@ -265,7 +265,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel ker
   const auto all = function(reinterpret_cast<CUfunction>(kernel));
   const CUresult result = set_attribute(*all, attrib, val);
   for (const auto& [where, loaded] : all->in_contexts)
-    if (where->device->ordinal == dev) set_attribute(*loaded, attrib, val);
+    if (loaded.device == dev) set_attribute(*loaded.function, attrib, val);
   return result;
 }
 

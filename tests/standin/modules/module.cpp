@@ -91,7 +91,7 @@ Module::~Module() {
     standin::functions().erase(function);
   };
   for (const auto& [name, function] : functions) {
-    for (const auto& [where, loaded] : function->in_contexts) gone(loaded.get());
+    for (const auto& [where, loaded] : function->in_contexts) gone(loaded.function.get());
     gone(function.get());
   }
   for (const auto& [name, variable] : variables) Arena::get().release(variable.first);
@@ -140,8 +140,9 @@ CUfunction function_in(Lock& lock, CUfunction handle, Context& context) {
   static const bool lazy = !environment_text("STANDIN_LAZY", "").empty();
   const std::shared_ptr<Function> kernel = function(handle);
   if (!alive(handle, Kind::kernel)) return handle;
-  if (lazy && kernel->in_contexts.count(&context) == 0) synchronize(lock, context);
-  std::shared_ptr<Function>& loaded = kernel->in_contexts[&context];
+  if (lazy && kernel->in_contexts.count(context.number) == 0) synchronize(lock, context);
+  auto& [device, loaded] = kernel->in_contexts[context.number];
+  device = context.device->ordinal;
   if (loaded == nullptr) {
     loaded = std::make_shared<Function>();
     loaded->entry = kernel->entry;

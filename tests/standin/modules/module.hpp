@@ -21,7 +21,11 @@ struct Function {
   void (*twin)(const struct StandinLaunch*) = nullptr;  // null: its PTX is carried out
   Module* module = nullptr;
   std::map<CUfunction_attribute, int> attributes;
-  std::map<const Context*, std::shared_ptr<Function>> in_contexts;  // of a CUkernel: where it is loaded
+  struct Loaded {
+    int device;
+    std::shared_ptr<Function> function;
+  };
+  std::map<std::uint64_t, Loaded> in_contexts;  // of a CUkernel: where it is loaded, by the context's number
 };
 
 struct Module {

@@ -141,5 +141,29 @@ TEST_CASE("a client whose helper is lost in its move is looked for") {
   CHECK(client.next(memory) == Act::look);
 }
 
+TEST_CASE("once nobody checkpoints any more, orders for who is on the GPU are over at once") {
+  Checkpointed client(false);
+  const KeptClient::Memory memory = with(64 * kCheckpointedMiB);
+  client.order(Goal::away, 1);
+  REQUIRE(client.given_up());
+  CHECK(client.seen(memory).done == 1);
+  client.order(Goal::here, 2);
+  CHECK(!client.next(memory));
+  CHECK(client.seen(memory).done == 2);
+  CHECK(client.seen(memory).away == 0);
+}
+
+TEST_CASE("a client of which a look could not be sent is as far away as before") {
+  Checkpointed client(false);
+  const KeptClient::Memory memory = with(64 * kCheckpointedMiB);
+  client.order(Goal::away, 1);
+  REQUIRE(client.next(memory) == Act::save);
+  client.answered(answer(Act::save, State::checkpointed));
+  client.lost();
+  REQUIRE(client.next(memory) == Act::look);
+  client.unsent();
+  CHECK_FALSE(client.given_up());
+}
+
 }  // namespace
 }  // namespace gangway::live

@@ -221,6 +221,31 @@ TEST_CASE("a process that returns while it is locked comes back, though nobody s
   CHECK(b.budgeted == 68 * kKeptMiB);
 }
 
+TEST_CASE("a process that is brought back does not leave for its own sake") {
+  MemorySettings settings = managed();
+  settings.capacity = 80 * kKeptMiB;
+  settings.whole = true;
+  Keeper keeper(settings);
+  KeptFake a, b;
+  a.holds(60 * kKeptMiB);
+  a.seen.host = 60 * kKeptMiB;
+  b.seen.movable = b.seen.away = b.seen.host = 40 * kKeptMiB;
+  keeper.comes(a);
+  keeper.permit(a, kUnlimited, Time{1});
+  keeper.comes(b);
+  const std::uint32_t orders = b.number;
+  for (int step = 1; step < 4000; ++step) keeper.step(Time{step * 1'000'000LL});
+  CHECK(b.goal == Goal::here);
+  CHECK(b.number == orders);
+  CHECK(b.budgeted == 20 * kKeptMiB);
+  keeper.permit(a, 0, Time{4'000'000'000});
+  keeper.step(Time{4'001'000'000});
+  REQUIRE(a.goal == Goal::away);
+  a.carries_out();
+  keeper.step(Time{4'002'000'000});
+  CHECK(b.budgeted == 40 * kKeptMiB);
+}
+
 TEST_CASE("who was brought back is not kept longer than others after its turn") {
   MemorySettings settings = managed();
   settings.capacity = 140 * kKeptMiB;
