@@ -90,7 +90,7 @@ std::vector<std::string> conclusions(const Differences& d) {
                                plural(tests, "test")));
   if (const std::size_t exact = d.count(Finding::exact); exact > 0)
     said.push_back(some_are(exact, "difference") +
-                   " the same in every replication, so that no chance is seen.");
+                   " the same in every replication; without variation there is nothing to test.");
   if (const std::size_t equal = d.count(Finding::equal); equal > 0)
     said.push_back(some_are(equal, "value") + " equal in every replication.");
   if (const std::size_t untested = d.count(Finding::untested); untested > 0)

@@ -7,8 +7,8 @@ from gangway.drawing import label_places, names, ranking, style
 
 _LOOKS = {'ownership': (style.BLUE, 'o'), 'slicing': (style.GREEN, '^'), 'access': (style.VERMILLION, 's'),
           'native': ('#4D4D4D', 'D'), 'other': (style.PURPLE, 'v')}
-_DECIDES = {'ownership': 'who owns the GPU', 'slicing': 'slices of kernels', 'access': 'who may submit',
-            'native': 'nobody: the device', 'other': 'other'}
+_KINDS = {'ownership': 'policy grants the GPU to one job', 'slicing': 'policy launches slices of kernels',
+          'access': 'policy controls who may submit', 'native': 'no policy: the GPU arbitrates', 'other': 'other policy'}
 _ONE_NAME = 3.2  # points: what is as near as that shares a name
 _STP, _DNTT = (next(metric for metric in ranking.METRICS if metric.name == name) for name in ('stp', 'dntt'))
 
@@ -25,7 +25,7 @@ def draw(workloads, title):
         axes.set_axis_off()
     shown = {names.family(policy) for workload in workloads for policy in workload.policies}
     style.lay_out(figure, title, [
-        Line2D([], [], label=_DECIDES[family], color=colour, marker=marker, linestyle='none')
+        Line2D([], [], label=_KINDS[family], color=colour, marker=marker, linestyle='none')
         for family, (colour, marker) in _LOOKS.items() if family in shown] + [
         Line2D([], [], label='95 % interval', color='black', marker='_', linestyle='none', markersize=9)])
     figure.canvas.draw()
