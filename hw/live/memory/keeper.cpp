@@ -305,8 +305,9 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     shortage += missing - given;
     met = met && missing == given;
   }
-  // Without a daemon clients have taken what others were promised since.
-  if (const auto most = capacity(); most && !needs.empty()) shortage += less(held_in_all(), *most);
+  // Without a daemon clients have taken what others were promised since; or its helper has brought back all.
+  if (const auto most = capacity(); most && (!needs.empty() || settings_.whole))
+    shortage += less(held_in_all(), *most);
   if (shortage == 0) return;
   make_room(shortage, now);
   if (!std::exchange(tight_, true)) return;  // nobody was told to pin anything yet

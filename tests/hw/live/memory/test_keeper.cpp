@@ -221,6 +221,23 @@ TEST_CASE("a process that returns while it is locked comes back, though nobody s
   CHECK(b.budgeted == 68 * kKeptMiB);
 }
 
+TEST_CASE("of processes that a helper has brought back beyond the capacity one leaves") {
+  MemorySettings settings = managed();
+  settings.capacity = 140 * kKeptMiB;
+  settings.whole = true;
+  Keeper keeper(settings);
+  KeptFake a, b, c;
+  for (KeptFake* each : {&a, &b, &c}) {
+    each->holds(68 * kKeptMiB);
+    each->seen.host = 68 * kKeptMiB;
+    keeper.comes(*each);
+  }
+  keeper.permit(a, kUnlimited, Time{1});
+  keeper.step(Time{1});
+  CHECK(a.goal == Goal::here);
+  CHECK((b.goal == Goal::away) != (c.goal == Goal::away));
+}
+
 TEST_CASE("a process that is brought back does not leave for its own sake") {
   MemorySettings settings = managed();
   settings.capacity = 80 * kKeptMiB;
