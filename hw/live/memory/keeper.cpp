@@ -273,7 +273,7 @@ Time Keeper::step(Time now) {
   const bool failing =
       std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->fails_until.has_value(); });
   const bool overdue = settings_.whole && std::any_of(all_.begin(), all_.end(), [](const auto& kept) {
-                         return kept->left.has_value();
+                         return kept->away_since().has_value();
                        });
   return pinning || failing || overdue ? now + kPinning : Time::max();
 }
@@ -398,7 +398,9 @@ void Keeper::bring_ahead() {
 // A locked process may wait in any call of the driver, and nobody sees that: it comes back after a while.
 void Keeper::bring_overdue(Time now) {
   for (const auto& kept : all_) {
-    if (kept->wanted != 0 || kept->brought || !kept->left || now - *kept->left < kLongestAway) continue;
+    if (kept->wanted != 0 || kept->brought) continue;
+    const std::optional<Time> since = kept->away_since();
+    if (!since || now - *since < kLongestAway) continue;
     if (kept->client->look().waiting) continue;  // for its turn
     kept->brought = true;
     order(*kept, Goal::here);

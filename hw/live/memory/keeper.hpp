@@ -132,6 +132,8 @@ class Keeper : public MemoryDesk {
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }
     bool leaves() const { return goal == Goal::away && !settled(); }
+    // Or since it was ordered back for a turn that was over before it came.
+    std::optional<Time> away_since() const { return goal == Goal::here && seen.away != 0 ? ordered : left; }
     std::uint64_t on_device() const { return seen.movable - std::min(seen.movable, seen.away); }
     std::uint64_t hold() const { return std::max(budget, seen.claimed); }
     // What others get if it leaves.

@@ -221,6 +221,36 @@ TEST_CASE("a process that returns while it is locked comes back, though nobody s
   CHECK(b.budgeted == 68 * kKeptMiB);
 }
 
+TEST_CASE("a process whose turn is over before it has come back comes back all the same") {
+  MemorySettings settings = managed();
+  settings.capacity = 96 * kKeptMiB;
+  settings.whole = true;
+  Keeper keeper(settings);
+  KeptFake a, b;
+  for (KeptFake* each : {&a, &b}) {
+    each->holds(68 * kKeptMiB);
+    each->seen.host = 68 * kKeptMiB;
+    keeper.comes(*each);
+  }
+  keeper.permit(a, kUnlimited, Time{1});
+  keeper.step(Time{1});
+  REQUIRE(b.goal == Goal::away);
+  b.carries_out();
+  keeper.step(Time{2});
+  keeper.permit(b, kUnlimited, Time{3});
+  keeper.step(Time{3});
+  REQUIRE(b.goal == Goal::here);  // there is no room while a has its turn
+  keeper.permit(b, 0, Time{4});
+  keeper.permit(a, 0, Time{4});
+  keeper.step(Time{4});
+  CHECK(a.goal == Goal::here);  // nobody needs its room
+  keeper.step(Time{2'000'000'000});
+  REQUIRE(a.goal == Goal::away);
+  a.carries_out();
+  keeper.step(Time{2'000'000'001});
+  CHECK(b.budgeted == 68 * kKeptMiB);
+}
+
 TEST_CASE("of processes that a helper has brought back beyond the capacity one leaves") {
   MemorySettings settings = managed();
   settings.capacity = 140 * kKeptMiB;
