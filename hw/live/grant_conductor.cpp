@@ -80,7 +80,7 @@ class GrantConductor : public JobConductor {
       owner.moved = now();
       if (given_up(id)) return leave(gpu, Why::idle, job_over(client));
     }
-    if (job_over(client) && is_a_pause(gpu, client)) return;
+    if (job_over(client) && goes_on_outside(gpu, client)) return;
     if (job_over(client) || lingers(gpu)) {
       gpu.parked = id;
       leave(gpu, job_over(client) ? Why::completed : Why::idle, job_over(client));
@@ -101,7 +101,7 @@ class GrantConductor : public JobConductor {
   // What lies outside a program's ranges ends with each synchronisation (a copy of a few bytes). Where the
   // next owner's memory has to come, that would be a move each time: so it ends with a pause, or with a
   // range.
-  bool is_a_pause(const Gpu& gpu, const Client& client) {
+  bool goes_on_outside(const Gpu& gpu, const Client& client) {
     if (settings_.memory == nullptr || !client.seen.outside || !others_wait(gpu)) return false;
     if ((client.seen.job & 1) == 0) return now() - gpu.owner->busy <= settings_.linger;
     jobs_[client.id.index].job = client.seen.job;

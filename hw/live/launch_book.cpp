@@ -161,10 +161,7 @@ bool LaunchBook::accepted(Entry& entry, bool yes) {
 
 LaunchBook::Count LaunchBook::count(Entry& entry, Word word) {
   const Count found = port_.count(word);
-  if (!found)
-    accepted(entry, false);
-  else if (!entry.failed)
-    entry.refusals = 0;
+  accepted(entry, found.has_value());
   return found;
 }
 

@@ -60,12 +60,11 @@ std::vector<Parameter> PollingMechanism::parameters(std::vector<Parameter> own) 
 }
 
 Duration ProxyMechanism::running_time(const Kernel& kernel, const Device& device) const {
-  const std::int64_t n = workers(kernel, device), all = blocks(kernel, device),
-                     tasks = kernel.block_tasks.count;
-  const auto waves = [&](std::int64_t places) { return (tasks + places - 1) / places; };
+  const std::int64_t n = workers(kernel, device), time = kernel.transformed().ns;
   // Where every wave is full, the place that is missing costs a wave.
-  const Duration work{std::max(mul_div_ceil(kernel.transformed().ns, all, n),
-                               mul_div_ceil(kernel.transformed().ns, waves(n), waves(all)))};
+  const Duration work{
+      std::max(mul_div_ceil(time, blocks(kernel, device), n),
+               mul_div_ceil(time, mul_div_ceil(kernel.block_tasks.count, 1, n), waves(device, kernel)))};
   return work + Duration{mul_div_ceil(kernel.block_tasks.count, device.polls->device.ns,
                                       n * checked_every(kernel, device))};
 }

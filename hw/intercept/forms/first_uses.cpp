@@ -31,20 +31,15 @@ void FirstUses::forget() {
   some_.store(false);
 }
 
-bool FirstUses::note(const void* function) {
+bool FirstUses::note(const void* handle, CUfunction function) {
   int bytes = 0;
-  const auto handle = static_cast<CUfunction>(const_cast<void*>(function));
-  const auto ask = [&](CUfunction of) {
-    return cuda.cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, of) == CUDA_SUCCESS;
-  };
-  CUfunction its = nullptr;
-  const bool known =
-      ask(handle) ||
-      (cuda.cuKernelGetFunction(&its, reinterpret_cast<CUkernel>(handle)) == CUDA_SUCCESS && ask(its));
-  if (!known || bytes <= kMuchLocal) return false;
-  const std::lock_guard lock(mutex_);
-  much_local_.insert(function);
-  some_.store(true);
+  if (cuda.cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function) != CUDA_SUCCESS)
+    return false;
+  if (bytes > kMuchLocal) {
+    const std::lock_guard lock(mutex_);
+    much_local_.insert(handle);
+    some_.store(true);
+  }
   return true;
 }
 

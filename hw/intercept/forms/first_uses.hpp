@@ -23,7 +23,8 @@ class FirstUses {
 
   // Whether it has much local memory: asked once, noted by note().
   bool needs_much_local(const void* function);
-  bool note(const void* function);
+  // `function`: the handle, or what it is in the current context. False: that is no function of a context.
+  bool note(const void* handle, CUfunction function);
 
  private:
   static constexpr std::size_t kPlaces = std::size_t{1} << 15;

@@ -195,7 +195,8 @@ void Forms::forget_functions() {
 
 void Forms::first_launch(void* function, FormedKernel* kernel) {
   const RelaxedCapture relaxed;
-  uses_.note(function);
+  const auto its = static_cast<CUfunction>(function);
+  if (!uses_.note(function, its)) load(its, true);
   if (kernel == nullptr) return;
   for (const ReadyForm* form : kernel->all())
     if (form->function != nullptr) load(form->function, kernel->of_library);
@@ -209,7 +210,7 @@ void Forms::load(CUfunction handle, bool of_library) {
   if (of_library && cuda.cuKernelGetFunction(&function, reinterpret_cast<CUkernel>(handle)) != CUDA_SUCCESS)
     return;
   if (cuda_func_load() != nullptr) cuda_func_load()(function);
-  uses_.note(handle);
+  uses_.note(handle, function);
 }
 
 std::unique_ptr<live::LaunchPort> Forms::open(std::uint64_t context) {

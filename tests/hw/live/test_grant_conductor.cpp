@@ -214,14 +214,17 @@ TEST_CASE("Where memory moves, what lies outside a program's ranges is over with
       settings.memory = moves ? &memory : nullptr;
       Stage stage("fcfs", settings);
       FakeClient &a = stage.open(), &b = stage.open();
-      a.begin_job();
+      const auto works_while_b_waits = [&](std::int64_t since) {
+        a.begin_job();
+        a.standing.outstanding = 1;
+        stage.at(ms(since));
+        REQUIRE(a.permitted == kUnlimited);
+        b.begin_job();
+        b.standing.waiting = true;
+        stage.at(ms(since + 1));
+      };
       a.standing.outside = outside;
-      a.standing.outstanding = 1;
-      stage.at(ms(0));
-      REQUIRE(a.permitted == kUnlimited);
-      b.begin_job();
-      b.standing.waiting = true;
-      stage.at(ms(1));
+      works_while_b_waits(0);
       a.end_job();  // a copy of a few bytes
       stage.at({1'500'000});
       CHECK((b.permitted == 0) == (moves && outside));
@@ -236,13 +239,7 @@ TEST_CASE("Where memory moves, what lies outside a program's ranges is over with
       CHECK((a.permitted == 0 && b.permitted == kUnlimited));
       b.end_job();
       b.standing.waiting = false;
-      a.begin_job();
-      a.standing.outstanding = 1;
-      stage.at(ms(5));
-      REQUIRE(a.permitted == kUnlimited);
-      b.begin_job();
-      b.standing.waiting = true;
-      stage.at(ms(6));
+      works_while_b_waits(5);
       a.end_job();
       a.standing.outside = false;  // a range begins, which is a job
       a.begin_job();

@@ -47,6 +47,14 @@ MemorySettings managed() {
   return settings;
 }
 
+// Of whole processes.
+MemorySettings whole(std::uint64_t capacity) {
+  MemorySettings settings = managed();
+  settings.capacity = capacity;
+  settings.whole = true;
+  return settings;
+}
+
 struct Two {
   Two() {
     keeper.comes(a);
@@ -204,10 +212,7 @@ TEST_CASE("a client that moves is not the one that is called so next") {
 }
 
 TEST_CASE("a process that returns while it is locked comes back, though nobody sees it wait") {
-  MemorySettings settings = managed();
-  settings.capacity = 96 * kKeptMiB;
-  settings.whole = true;
-  Keeper keeper(settings);
+  Keeper keeper(whole(96 * kKeptMiB));
   KeptFake a, b;
   a.holds(68 * kKeptMiB);
   a.seen.host = 68 * kKeptMiB;
@@ -222,10 +227,7 @@ TEST_CASE("a process that returns while it is locked comes back, though nobody s
 }
 
 TEST_CASE("a process whose turn is over before it has come back comes back all the same") {
-  MemorySettings settings = managed();
-  settings.capacity = 96 * kKeptMiB;
-  settings.whole = true;
-  Keeper keeper(settings);
+  Keeper keeper(whole(96 * kKeptMiB));
   KeptFake a, b;
   for (KeptFake* each : {&a, &b}) {
     each->holds(68 * kKeptMiB);
@@ -252,10 +254,7 @@ TEST_CASE("a process whose turn is over before it has come back comes back all t
 }
 
 TEST_CASE("of processes that a helper has brought back beyond the capacity one leaves") {
-  MemorySettings settings = managed();
-  settings.capacity = 140 * kKeptMiB;
-  settings.whole = true;
-  Keeper keeper(settings);
+  Keeper keeper(whole(140 * kKeptMiB));
   KeptFake a, b, c;
   for (KeptFake* each : {&a, &b, &c}) {
     each->holds(68 * kKeptMiB);
@@ -269,10 +268,7 @@ TEST_CASE("of processes that a helper has brought back beyond the capacity one l
 }
 
 TEST_CASE("a process that is brought back does not leave for its own sake") {
-  MemorySettings settings = managed();
-  settings.capacity = 80 * kKeptMiB;
-  settings.whole = true;
-  Keeper keeper(settings);
+  Keeper keeper(whole(80 * kKeptMiB));
   KeptFake a, b;
   a.holds(60 * kKeptMiB);
   a.seen.host = 60 * kKeptMiB;
