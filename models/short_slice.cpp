@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace gangway {
 
 std::string short_slice_text(Duration slice, Duration bound, const std::string& where) {
-  const auto seconds = [](Duration time) { return static_cast<double>(time.ns) / 1e9; };
+  const bool in_ms = std::min(slice, bound) < Duration{100'000'000};  // both in one unit, to be compared
+  const auto text = [&](Duration time) {
+    return fmt::format("{:.3f} {}", static_cast<double>(time.ns) / (in_ms ? 1e6 : 1e9), in_ms ? "ms" : "s");
+  };
   return fmt::format(
-      "the slice of {:.3f} s{}{} is not longer than the {:.3f} s that the two largest memories take to go "
-      "and "
-      "come",
-      seconds(slice), where.empty() ? "" : " ", where, seconds(bound));
+      "the slice of {}{}{} is not longer than the {} that the two largest memories take to go and come",
+      text(slice), where.empty() ? "" : " ", where, text(bound));
 }
 
 }  // namespace gangway

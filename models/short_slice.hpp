@@ -12,7 +12,7 @@ namespace gangway {
 constexpr bool too_short(Duration slice, Duration bound) { return bound > Duration{} && slice <= bound; }
 
 // "the slice of 0.300 s WHERE is not longer than the 1.143 s that the two largest memories take to go and
-// come"; `where` may be empty.
+// come", in ms if one of them is below 100 ms; `where` may be empty.
 std::string short_slice_text(Duration slice, Duration bound, const std::string& where);
 
 }  // namespace gangway

@@ -76,7 +76,7 @@ class Memory(MemoryPrograms):
         bound = int(states * 1e9 / 45e9)  # ns, at the bus's speed both ways
         self.assertEqual(self.said_of_slices(f"{bound + 1} ns")[0], [])
         lines, _ = self.said_of_slices(f"{bound} ns")
-        words = f"the slice of {bound / 1e9:.3f} s under rr is not longer than the {bound / 1e9:.3f} s that the two largest memories take to go and come"
+        words = f"the slice of {bound / 1e6:.3f} ms under rr is not longer than the {bound / 1e6:.3f} ms that the two largest memories take to go and come"
         self.assertEqual(lines[-1], words + ", so moves are not hidden")
         # Of one alone nothing ever moves.
         self.assertEqual(self.said_of_slices("1 us", 1)[0], [])
