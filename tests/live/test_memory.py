@@ -44,10 +44,10 @@ class Memory(MemoryPrograms):
         # Neither's first piece, of 512 MiB, fits beside the other's.
         daemon = self.daemon("rr", "--param", "quantum=20 ms", device=740)
         stop, calls = daemon.folder + "/stop", daemon.folder + "/calls"
-        programs = [self.start(daemon, "large", str(i), "0", "600", stop, options=["--name", f"p{i}"], **({"STANDIN_LOG": calls} if i == 0 else {}))
-                    for i in range(2)]
-        self.assertEqual(programs[0].stdout.readline(), "holds 600\n")
-        self.assertEqual(programs[1].stdout.readline(), "holds 600\n")
+        programs = []
+        for i, log in enumerate([{"STANDIN_LOG": calls}, {}]):  # the second when the first has all it wants
+            programs.append(self.start(daemon, "large", str(i), "0", "600", stop, options=["--name", f"p{i}"], **log))
+            self.assertEqual(programs[i].stdout.readline(), "holds 600\n")
         self.until(lambda: all(client["memory"]["restores"] > 2 for client in self.clients(daemon).values()), "both have gone and come back")
         open(stop, "w").close()
         self.all_end_well(daemon, programs, *["jobs many\n"] * 2)

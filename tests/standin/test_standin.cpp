@@ -365,6 +365,36 @@ void checkpoints() {
   CHECK(status == 0);
 }
 
+// A device that processes share has room as soon as one of them ends, though its parent has not waited for
+// it.
+void memory_of_the_dead() {
+  char ledger[] = "/tmp/standin-ledger-XXXXXX";
+  close(mkstemp(ledger));
+  setenv("STANDIN_LEDGER", ledger, 1);
+  setenv("STANDIN_MEMORY", "1048576", 1);
+  int lives[2];
+  CHECK(pipe(lives) == 0);
+  const auto takes_most = [] {
+    const Gpu gpu;
+    CUdeviceptr p = 0;
+    OK(cuMemAlloc(&p, 900000));
+    _exit(0);
+  };
+  const int first = fork();
+  if (first == 0) takes_most();
+  close(lives[1]);
+  char byte = 0;
+  CHECK(read(lives[0], &byte, 1) == 0);  // its descriptors are closed
+  const int second = fork();
+  if (second == 0) takes_most();
+  int status = 1;
+  waitpid(second, &status, 0);
+  CHECK(status == 0);
+  waitpid(first, &status, 0);
+  CHECK(status == 0);
+  unlink(ledger);
+}
+
 }  // namespace
 
 // Nobody else is in here: words are those inside, times somebody was, and launches.
@@ -387,6 +417,7 @@ int main() {
                                                       {"log of calls", log_of_calls},
                                                       {"twins elsewhere", twins_elsewhere},
                                                       {"checkpoints", checkpoints},
+                                                      {"memory of the dead", memory_of_the_dead},
                                                       {"facts", facts}};
   for (const auto& [name, run] : cases) {
     const pid_t child = fork();
