@@ -47,10 +47,11 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
          "--socket", settings->socket,
          "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
       ->type_name(value_type::kFile);
-  sub->add_option(
+  const CLI::Option* jobs = sub->add_option(
       "--jobs", settings->jobs,
       "what a job is: sync, from a submission to the call that leaves nothing outstanding; nvtx:NAME, an "
-      "NVTX range; whole, the program (default sync)");
+      "NVTX range; whole, the program (default: whole where memory moves under a policy that evicts when a "
+      "quantum or slice ends, else sync)");
   sub->add_option_function<std::string>(
          "--memory", [settings](const std::string& which) { settings->native_memory = which == "native"; },
          "native: the program's memory stays on the GPU; managed: it may leave (default: the daemon's "
@@ -67,7 +68,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
   sub->add_flag("--preload", settings->preload,
                 "also use LD_PRELOAD, for programs with their own library search path");
   sub->allow_extras()->prefix_command();
-  sub->callback([sub, settings, slo, read_only, program, &code] {
+  sub->callback([sub, jobs, settings, slo, read_only, program, &code] {
     for (const std::string& size : *read_only) {
       const Node node = Node::text(size, Origin{"--read-only", 0});
       settings->read_only.push_back(static_cast<std::uint64_t>(Field(node, "read-only").bytes().count));
@@ -76,7 +77,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       const Node node = Node::text(*slo, Origin{"--slo", 0});
       settings->slo = Field(node, "slo").duration(Duration{1});
     }
-    recording::read_job_rule(settings->jobs);
+    if (jobs->count() != 0) recording::read_job_rule(settings->jobs);
     if (settings->socket.empty()) settings->socket = live::default_socket(settings->gpu.value_or(0));
     settings->command = sub->remaining();
     settings->command.insert(settings->command.end(), program.begin(), program.end());

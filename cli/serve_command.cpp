@@ -154,6 +154,8 @@ int serve(const Arguments& arguments) {
                                                        : bytes_of("--host-memory", arguments.host_memory);
   if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);
   if (settings.memory.managed) settings.memory.slice = time_slice_of(entry, values);
+  // Else each synchronisation would end a turn, and could cost a move of all memory.
+  settings.whole_jobs = settings.memory.slice.has_value() && policy->needs().has(Capability::evict);
   if (settings.memory.whole || migrates)
     settings.checkpoints = std::make_shared<live::CheckpointHelper>(settings.socket);
   live::Daemon daemon(entry.name, policy, settings);
@@ -163,6 +165,10 @@ int serve(const Arguments& arguments) {
   fmt::print(
       "{} at {}{}\n", entry.name, settings.socket,
       settings.gpus.size() == 1 ? "" : fmt::format(", on the GPUs{}, {}", gpus, text_of(settings.place)));
+  if (settings.whole_jobs)
+    fmt::print(stderr,
+               "note: memory moves, so each program is one job, and its turns last a time slice, unless exec "
+               "--jobs says otherwise\n");
   std::fflush(stdout);
   daemon.run(stop);
   return 0;

@@ -36,6 +36,7 @@ struct DaemonSettings {
   std::string group;        // its users may connect; empty: only root and the daemon's owner
   std::string wanted = {};  // folder of modules to prepare in the background; empty: none are prepared
   MemorySettings memory = {};
+  bool whole_jobs = false;  // a program is one job, unless its `exec` says otherwise
   std::shared_ptr<CheckpointHelper> checkpoints = {};  // that `memory.whole` and moves need
   bool held = false;  // whether clients wait for a new daemon when this one is gone
   std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0

@@ -117,6 +117,7 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.forms = ready_for_forms_ || forms_ != TakeForms::none ? 1 : 0;
   welcome.notes = settings_.wanted.empty() ? 0 : 1;
   welcome.daemon = origin_;
+  welcome.whole = settings_.whole_jobs ? 1 : 0;
   if (several()) std::strncpy(welcome.gpu, text_of(gpus_[*gpu]->facts.uuid).c_str(), sizeof welcome.gpu - 1);
   const bool counted = settings_.memory.whole || settings_.place == Place::migrate;
   welcome.memory = counted                    ? MemoryMoves::whole

@@ -136,7 +136,8 @@ int execute(const ExecSettings& settings) {
     show_given(welcome.gpu);
   else if (settings.gpu)
     show_only(*settings.gpu);
-  setenv("GANGWAY_JOBS", settings.jobs.c_str(), 1);
+  const std::string jobs = !settings.jobs.empty() ? settings.jobs : welcome.whole != 0 ? "whole" : "sync";
+  setenv("GANGWAY_JOBS", jobs.c_str(), 1);
   if (settings.jobs.starts_with("nvtx:")) {
     const std::string ours = folder + "/libcuda.so.1";
     if (const char* other = std::getenv(kNvtxInjection); other != nullptr && *other != '\0' && other != ours)

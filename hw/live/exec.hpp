@@ -20,7 +20,7 @@ struct ExecSettings {
   std::int32_t priority = 0;
   double weight = 1;           // share of the device
   Duration slo = {};           // latency objective of its jobs; 0: none
-  std::string jobs = "sync";   // what counts as a job: sync, nvtx:NAME or whole
+  std::string jobs = {};       // what counts as a job: sync, nvtx:NAME or whole; empty: the daemon's choice
   bool preload = false;        // for programs whose own search path finds the driver before LD_LIBRARY_PATH
   bool native_memory = false;  // its memory stays on the device, whatever the daemon does with others'
   std::vector<std::uint64_t> read_only = {};  // sizes of allocations that no kernel of it writes to

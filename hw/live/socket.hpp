@@ -42,6 +42,7 @@ struct Welcome {
   std::uint32_t held = 0;   // whether clients wait for another daemon when this one is gone
   std::uint32_t forms = 0;  // to a program: its kernels may have to take forms
   std::uint32_t notes = 0;  // to a program: it notes unprepared modules
+  std::uint32_t whole = 0;  // to a program: it is one job, unless its user says otherwise
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
   MemoryMoves memory = MemoryMoves::none;  // to a program: how the memory of its processes leaves the device

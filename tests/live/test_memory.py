@@ -57,6 +57,22 @@ class Memory(MemoryPrograms):
         self.assertEqual([first.count(call + "(") for call in ("cuMemCreate", "cuMemMap", "cuMemSetAccess")], [3, 3, 2])
         daemon.end()
 
+    def test_a_turn_lasts_a_time_slice_unless_jobs_are_asked_for(self):
+        for policy, options, whole in ((["rr", "--param", "quantum=20 ms"], [], True), (["rr", "--param", "quantum=20 ms"], ["--jobs", "sync"], False),
+                                       (["fcfs"], [], False), (["disengaged-timeslice", "--param", "slice=20 ms"], [], False)):
+            with self.subTest(policy=policy, options=options):
+                daemon = self.daemon(*policy, device=180)
+                stop = daemon.folder + "/stop"
+                programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}", *options]) for i in range(3)]
+                for program in programs:
+                    self.assertEqual(program.stdout.readline(), "holds 64\n")
+                self.until(lambda: all(client["memory"]["restores"] > 2 for client in self.clients(daemon).values()), "all have gone and come back")
+                jobs = [client["jobs"] for client in daemon.status()["clients"]]
+                self.assertEqual([count == 1 for count in jobs], [whole] * 3, jobs)
+                open(stop, "w").close()
+                self.all_end_well(daemon, programs, *["jobs many\n"] * 3)
+                self.assertEqual("each program is one job" in daemon.end()[1], policy[0] == "rr")
+
     def said_of_slices(self, quantum, count=2):
         # All fit: what is said does not depend on that.
         daemon = self.daemon("rr", "--param", f"quantum={quantum}", device=320)
