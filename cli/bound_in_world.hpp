@@ -25,7 +25,7 @@ void add_in_world(CLI::App& sub, InWorld& in_world);
 // Throws InputError for conflicting options; `simulated`: another option requests simulation.
 void check_combination(const InWorld& in_world, const std::string& file, bool simulated);
 
-// Return the exit code: 1, with one line, if a response exceeds a bound or, for a single set, if an
+// These return the exit code: 1, with one line, if a response exceeds a bound or, for a single set, if an
 // assumption of the bounds did not hold.
 int hold_set(const InWorld& in_world, const std::string& file);
 int hold_drawn_sets(const InWorld& in_world);

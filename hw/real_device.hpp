@@ -112,16 +112,16 @@ class RealDevice {
 // Real devices register by name; the world of that name uses them.
 struct RealDeviceEntry : Described {
   PreemptionLevel offers = PreemptionLevel::whole;  // and all coarser levels
-  // whether it supports the mechanism, and whether two supported ones are identical on it
+  // Whether it supports the mechanism, and whether two supported ones are identical on it.
   bool (*has)(const RealMechanismEntry&) = nullptr;
   bool (*same)(const RealMechanismEntry&, const RealMechanismEntry&) = nullptr;
   // Throws InputError for what real_half() refuses (hw/real_time_refusals.hpp), RunError when the device
   // cannot be used.
   std::unique_ptr<RealDevice> (*make)(const WorldSetup&) = nullptr;
-  // What can be asked of the device without measuring; all costs are zero. Throws RunError without one.
+  // What is known of the device without measuring; all costs are zero. Throws RunError without a device.
   Device (*describe)() = nullptr;
   Machine (*machine)() = nullptr;
-  // None: blocks have no other memory than the scheduler has. Throws RunError when the device cannot be used.
+  // None: blocks and the scheduler share one memory. Throws RunError when the device cannot be used.
   std::unique_ptr<PollProbe> (*poll_probe)() = nullptr;
   // None: there are no contexts that share it. Throws RunError when the device cannot be used.
   std::unique_ptr<SharingProbe> (*sharing_probe)() = nullptr;

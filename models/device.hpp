@@ -16,20 +16,20 @@ struct MultiprocessorLimits {
   std::int64_t threads = 2048, blocks = 32, registers = 65536;
   Bytes shared_memory;
   std::int64_t warp = 1;              // blocks take whole multiples of so many threads
-  Bytes reserved_shared_memory = {};  // that a block takes beside what its kernel asks for
+  Bytes reserved_shared_memory = {};  // that a block takes in addition to its kernel's
 };
 
 struct CopyEngine {
   Bandwidth bandwidth;
   Duration latency;
-  std::optional<Duration> queued_latency =
-      {};                // of a copy that begins when another ends; none: as of any other
+  // Of a copy that begins when another ends; none: as of any other.
+  std::optional<Duration> queued_latency = {};
   double both_ways = 1;  // its speed while the other direction copies, too: above 0, to 1
 };
 
-// What commands meet while a program's copy is under way on their GPU.
+// How commands are delayed while a program's copy is under way on their GPU.
 struct BesideCopies {
-  Duration launch, evict;   // so much longer they take
+  Duration launch, evict;   // additional time
   bool reads_wait = false;  // pending work is read when the copy to the host is over
 };
 
@@ -48,22 +48,21 @@ struct PollCosts {
   Duration device;  // one read of device memory, by a block between two block-tasks
 };
 
-// How long after one thing another can follow, for what native clients hand to the device's queues.
+// Delays of native clients' operations in the device's queues.
 struct NativeDelays {
-  // After an operation's issue it may join a queue.
+  // From an operation's issue until it may join a queue.
   Duration kernel_issue, copy_issue;
-  // After the end of its last block, or of the copy, an operation leaves its stream.
+  // From the end of its last block, or of the copy, until an operation leaves its stream.
   Duration kernel_end, copy_end;
-  // After a block's end its room is free.
+  // From a block's end until its room is free.
   Duration block_end;
 };
 
-// Which channel passes on what a stream issues: always the same, or, when nothing of the stream waits, one in
-// which nothing waits, or else the one to which any stream issued longest ago.
+// The channel of a stream's operations. fixed: always the same. dynamic: chosen anew when nothing of the
+// stream waits: one in which nothing waits, else the one whose latest issue is longest ago.
 enum class ChannelAssignment { fixed, dynamic };
 
-// Which SM with room for a block takes it; the first in the device's order where that
-// leaves a choice.
+// Which SM with room takes a block; ties go to the first in the device's order.
 enum class Placement { most_room_first, lowest_index_first };
 
 // What the device does by itself with several clients' kernels: native-fifo (one primary queue),
@@ -76,12 +75,12 @@ struct TimeSlice {
   Duration length;
   Duration context_switch;  // from the last block of one context to the first of the next
   // Of recorded programs (sim/recorded/README.md):
-  Duration stop = {}, resume = {};  // longer where a kernel is stopped, or goes on
-  Duration renewal = {};            // of a slice whose context has more to do, with nobody else there
-  Duration linger = {};             // a context without work gives its slice up after so long
+  Duration stop = {}, resume = {};  // additional, if a kernel is stopped, or resumed
+  Duration renewal = {};            // length of a further slice, if nobody else is ready
+  Duration linger = {};             // after this a context without work gives its slice up
 };
 
-// How clients use the device that submit by themselves, each to channels of its own (NEON, 3 and 4).
+// How self-submitting clients, each with its own channels, use the device (NEON, 3 and 4).
 struct ChannelCosts {
   bool whole_queue = true;  // a channel's turn: what waits in it then; else one request
   Duration context_switch;  // between the requests of two clients
@@ -93,13 +92,13 @@ struct ChannelCosts {
 struct Device {
   std::string name;
   std::string source;
-  std::int64_t gpus = 1;  // alike, each with memory and copy engines of its own, all on one bus
-  bool pool =
-      false;  // layout: one pool of threads and nothing else, as in Yang and Anderson; `sms` is then 1
+  std::int64_t gpus = 1;  // identical, each with its own memory and copy engines, all on one bus
+  // Layout: only one pool of threads, as in Yang and Anderson; `sms` is then 1.
+  bool pool = false;
   std::int64_t sms = 1;
   MultiprocessorLimits sm;
   Placement placement = Placement::most_room_first;  // room: how many more such blocks fit
-  std::vector<std::uint32_t> sm_order;  // all SMs, those first that are preferred; empty: by number
+  std::vector<std::uint32_t> sm_order;               // all SMs, preferred ones first; empty: by number
   QueueOrder queue_order = QueueOrder::became_head;
   std::int64_t priorities = 1;           // primary queues; clients of higher priority share the highest
   std::optional<std::int64_t> channels;  // none: one for each stream
@@ -111,9 +110,9 @@ struct Device {
   RuleSet rules;
   Bytes memory;
   CopyEngine h2d, d2h;
-  std::optional<Bandwidth>
-      merge;                     // of the host, over versions of what several GPUs wrote; none: takes no time
-  std::optional<Bandwidth> bus;  // that all copies share, in the place of both_ways
+  // Of the host, over versions of what several GPUs wrote; none: merging takes no time.
+  std::optional<Bandwidth> merge;
+  std::optional<Bandwidth> bus;  // that all copies share, instead of both_ways
   CommandCosts commands;
   std::optional<PollCosts> polls;  // none: not known
   ChannelCosts access;
@@ -131,13 +130,13 @@ BlockNeeds needs_of(const Device& device, const Kernel& kernel);
 // Blocks of the kernel that can be resident on the device at once; 0 when one block exceeds an SM.
 std::int64_t resident_blocks(const Device& device, const Kernel& kernel);
 
-// How many times over the device is filled by the kernel's blocks when it has the device to itself.
+// How many times the kernel's blocks fill the device when it has the device to itself.
 std::int64_t waves(const Device& device, const Kernel& kernel);
 
 // How long one block of the original kernel runs: as the file says, or such that the kernel alone on the
 // device, in whole waves of resident blocks, takes its time (rounded up to a ns, at least 1).
 Duration block_length(const Device& device, const Kernel& kernel);
-// The other way round: the time of a kernel of such blocks.
+// The inverse: the time of a kernel with such blocks.
 Duration time_of_waves(const Device& device, const Kernel& kernel, Duration block_length);
 
 // Reads a `kind: device` mapping. Throws InputError.

@@ -36,8 +36,8 @@ class KernelCode {
 
 // Registered by the kernel's file. make() throws std::invalid_argument if the values do not fit together.
 struct KernelEntry : Described {
-  std::string
-      small_size;  // parameters of a small problem whose last block-task is not full, where that can be
+  // Parameters of a small problem, if possible one whose last block-task is not full.
+  std::string small_size;
   std::shared_ptr<const KernelCode> (*make)(const ParameterValues&) = nullptr;
 };
 using Kernels = Registry<KernelEntry>;

@@ -78,7 +78,7 @@ class MemoryView {
  public:
   virtual ~MemoryView() = default;
   virtual Residence residence(ClientId client, DeviceId gpu) const = 0;
-  // room(): free device memory. The other: bytes occupied by the client's state.
+  // room(): free device memory. held(): bytes occupied by the client's state.
   virtual Bytes room(DeviceId gpu) const = 0;
   virtual Bytes held(ClientId client, DeviceId gpu) const = 0;
   // Whether these block-tasks can be launched there without a restore.
@@ -86,7 +86,7 @@ class MemoryView {
   // Room needed by a restore for them, and bytes it would copy.
   virtual Bytes takes(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
   virtual Bytes copies(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
-  // Whether, and which, parts were changed by other GPUs and must be saved there first.
+  // Whether other GPUs have changed parts, which must be saved there first; whether this GPU has.
   virtual bool changed_elsewhere(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
   virtual bool changed_on(JobId job, DeviceId gpu, BlockRange blocks) const = 0;
   // Bytes of which each participating GPU has a version, to be merged after the kernel.
@@ -111,8 +111,8 @@ struct JobFacts {
   JobId id = {};
   Time arrived = {};
   bool over = true;
-  std::int32_t priority = 0;          // the client's share is proportional to it
-  double weight = 1;                  // the client's share is to be in proportion to it
+  std::int32_t priority = 0;          // of the client, for this job; higher is more urgent
+  double weight = 1;                  // the client's share is to be proportional to it
   std::optional<Time> deadline = {};  // if the client has a latency objective
   Work work = {};
   std::uint32_t program = 0;  // jobs of one program are alike; in workloads each client has its own
@@ -184,8 +184,8 @@ struct Left {  // a launch is over and its pending work was read
   LaunchId launch;
   JobId job;
   Why why = Why::completed;
-  std::optional<BlockCount> done =
-      {};  // block-tasks of the kernel done in total, if kernels are granted and the mechanism can tell
+  // Block-tasks of the kernel done in total, if kernels are granted and the mechanism can tell.
+  std::optional<BlockCount> done = {};
   bool job_over = false;  // nothing of the job is left to launch, unless it arrives again
   Duration served = {};   // total time of the job on the device so far
 };
@@ -252,6 +252,7 @@ class Orders {
   // Launches these block-tasks of the job's current kernel. None: the rest of the kernel, or, if whole jobs
   // are granted, all that the job submits. Ranges are for kernels only.
   virtual LaunchId launch(JobId job, DeviceId device, std::optional<BlockRange> range) = 0;
+  // Left follows when the launch has left and its pending work was read.
   virtual void evict(LaunchId launch) = 0;
   virtual void kill(ClientId client) = 0;
   // Restores what launches of these block-tasks need: the state must be absent or resident there and not in
@@ -273,6 +274,7 @@ class Orders {
   // From now on Overdue is told when a request runs longer than this, counted from the order to drain or
   // sample its client if that is later.
   virtual void watch(Duration limit) = 0;
+  // Timer is told at that time, unless it is cancelled.
   virtual TimerId wake_at(Time time) = 0;
   virtual void cancel(TimerId timer) = 0;
 };
@@ -285,7 +287,7 @@ enum class Capability : std::uint32_t {
   access = 8,       // clients submit by themselves, directly or not at all; grant, drain, kill
   sampling = 16,    // sample, and usage in Activity
   native = 32,      // all clients submit to the device's own queues
-  mixed = 64,       // some clients do, beside those managed by a policy
+  mixed = 64,       // some clients do, besides those managed by a policy
   intercept = 128,  // access by interception: each submission waits for admit()
 };
 

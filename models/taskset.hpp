@@ -91,8 +91,8 @@ struct OwningTask {
   Rational launch;                 // l: per launch and relaunch
   Rational jitter;                 // J: of the release
   std::optional<Rational> period;  // T; none under round robin: the next job comes when this one is done
-  std::shared_ptr<const KernelCode> code =
-      {};                      // what real worlds run; none: blocks that are busy for e at a time
+  // What real worlds run; none: blocks that are busy for e at a time.
+  std::shared_ptr<const KernelCode> code = {};
   std::string code_text = {};  // as in files
 };
 

@@ -39,10 +39,10 @@ enum class Mark : std::uint8_t {
   finished,  // the job is over
   holds,     // amount: GPU memory that the job's state occupies from now on, bytes
   merged,    // all GPUs' written versions are merged on the host
-  // Of programs that run as they are: their kernels, which take no launches of their own.
-  told_to_leave,  // those under way
+  // Kernels of unmodified programs, which have no launches of their own.
+  told_to_leave,  // kernels under way must leave
   kernels_left,   // amount: how many left with blocks to do
-  kernels_go_on,  // what is left of them is launched again
+  kernels_go_on,  // their remaining blocks are launched again
   decided,        // real worlds: the policy was told and has decided; amount: duration in ns, orders included
   ended,          // the run is over; unfinished jobs remain unfinished
 };

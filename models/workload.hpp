@@ -30,14 +30,14 @@ struct MeasuredEviction {
 
 // Measured times of launches of a kernel's preemptible form.
 struct MeasuredLaunches {
-  std::optional<Duration> launch;        // from the order to the first block where the GPU ran another kernel
-                                         // before; none: as any launch on the device
-  std::optional<Duration> pending_work;  // read when it has left; none: as on the device
-  Duration after_another;                // additional time of such a launch
+  // From the order to the first block, after another kernel on the GPU; none: as any launch on the device.
+  std::optional<Duration> launch;
+  std::optional<Duration> pending_work;  // to read it after the launch; none: as on the device
+  Duration after_another;                // additional time of a launch after another kernel
   Duration each;             // part of the kernel's time that each launch takes, however few its block-tasks
   std::int64_t in_step = 0;  // block-tasks that begin and end together; 0: they end evenly over the time
-  std::int64_t near =
-      1;  // an eviction is drawn from this number of measured ones with the nearest order times
+  // An eviction is drawn from this number of measured ones with the nearest order times.
+  std::int64_t near = 1;
   std::vector<MeasuredEviction> evictions;  // sorted by time of the order; none: by the mechanism's rules
 };
 
@@ -52,9 +52,9 @@ struct Kernel {
   std::optional<BlockCount> slice;       // block-tasks per slice, from profiling
   std::optional<Duration> declared_time;  // none: its time under its mechanism
   bool time_unknown = false;              // policies are not told the time
-  std::optional<Duration>
-      eviction_delay;            // measured, from the order to the last block gone (FRS paper, VI-B)
-  std::optional<double> useful;  // useful share of its drain; none: its mechanism's
+  // Measured, from the order to the last block gone (FRS paper, VI-B).
+  std::optional<Duration> eviction_delay;
+  std::optional<double> useful;                      // useful share of its drain; none: its mechanism's
   std::shared_ptr<const MeasuredLaunches> measured;  // none: each launch takes its share of the time
   std::optional<Duration> block_task_length;         // how long a block works on one block-task
   std::uint32_t channel = 0;                // index of its client's channel, for self-submitting clients
@@ -95,8 +95,8 @@ class ArrivalProcess;
 struct RequestArrivals {
   std::shared_ptr<const ArrivalProcess> process;
   Rate rate;  // of `process`
-  std::shared_ptr<const std::vector<Duration>>
-      times;  // instead: in order, from the client's first release on
+  // Instead: in order, from the client's first release on.
+  std::shared_ptr<const std::vector<Duration>> times;
 };
 
 // At most one form of release is given; none: a recorded program's own pace.

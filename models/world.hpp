@@ -40,7 +40,7 @@ struct WorldSetup {
   WatchedRun* watch = nullptr;         // is told of each policy call; may be null
   Granting granting = {};
   Placing placing = Placing::fixed;  // of recorded clients
-  // Some policy of the experiment takes forms, so programs are started able to.
+  // Some policy of the experiment takes forms, so all programs are started with forms.
   bool takes_forms = false;
   // Some policy of the experiment moves memory, so all are played with the same programs, whose memory can
   // leave.

@@ -114,7 +114,7 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
   void report(std::uint32_t gpu);
   void flag_seen(std::uint64_t event);
   double drawn_for(const Launch& launch) const;
-  // How much longer a command takes that is so much longer beside copies.
+  // The additional time of a command now: `longer` if the GPU is copying, else 0.
   Duration beside_copies(DeviceId gpu, Duration longer) const;
   void share_device(bool all_native);
   bool is_native(ClientId client) const { return device_ && device_->is_native(client); }

@@ -56,8 +56,8 @@ struct ExpectedError {
 struct Calibration {
   Device device;
   std::vector<FormsOfKernel> forms;
-  std::map<std::string, std::int64_t>
-      persistent_blocks;        // persistent blocks of a launch, by kernel as in readings
+  // Persistent blocks of a launch, by kernel as in readings.
+  std::map<std::string, std::int64_t> persistent_blocks;
   std::vector<Client> clients;  // measured kernels with their times; one client per given client
   double useful = 0.5;          // share of a drain that does useful work, over all kernels
   std::vector<Reading> readings;

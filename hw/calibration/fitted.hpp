@@ -18,7 +18,7 @@ CopyEngine fit_copies(Calibration& c, const char* quantity);
 // Speed of a copy while another copy goes the other way, as a share of its speed alone.
 double speed_both_ways(const Calibration& c, const char* quantity, const CopyEngine& alone);
 
-// What commands of throttle kernels met beside copies.
+// How commands of throttle kernels were delayed beside copies.
 BesideCopies commands_beside_copies(const Calibration& c, const std::string& mechanism);
 
 // Adds the line: eviction delay = fixed cost + slope * longest block-task.

@@ -16,13 +16,13 @@ void describe_forms(Bench& bench, Calibration& c, std::size_t client, std::uint3
 void measure_times(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 void measure_block_tasks(Bench& bench, KernelIndex k);
 
-// Whole launches while a copy is under way, which the bench's last client has memory for.
+// Whole launches during a copy; the bench's last client has memory for it.
 void measure_beside_copies(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 
-// Of the device, with throttle kernels.
+// Measurements of the device, with throttle kernels.
 void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 // Evicts at random moments, and times the order to the next launch's first block. For block-tasks that blocks
-// do not run in step, also less the longest block-task of such launches.
+// do not run in step, also these times less the longest block-task.
 void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, Duration length);
 void measure_copies(Bench& bench, const CalibrationPlan& plan, const char* quantity, CopyDirection direction);
 // Copies while a longer copy goes the other way, and commands during a copy.

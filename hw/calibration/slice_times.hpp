@@ -25,10 +25,9 @@ class TwoContexts {
 //                           stopped, and one that had been stopped went on
 //   context stop to begin   the same, where the next kernel was new; `end to resume` and `end to begin` alike
 //   context turn            how long a context with kernels queued kept the device until it was stopped for
-//   one
-//                           that came now and then
-//   context gap             the times between kernels in which a context lost the device to nobody, though
-//                           another one waited for it
+//                           one whose kernels came now and then
+//   context gap             the times between kernels in which a context kept the device although another
+//                           one waited for it
 // Throws RunError where contexts do not take turns, as under MPS, and when `stop` is set.
 void measure_time_slices(TwoContexts& contexts, Calibration& out, const std::atomic<bool>& stop);
 

@@ -1,5 +1,5 @@
-// What a native run has on the device: streams, events, stamps and problems, and the device's clock against
-// the host's.
+// A native run's resources on the device: streams, events, stamps and problems; and the relation of the
+// device's clock to the host's.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,7 @@ struct ClockPair {
 };
 
 // Device times on the host's clock. The clocks' rates differ by too little to be seen within a run, so the
-// rate is that since `first`, long before; the run's own pairs tell the rest.
+// rate is taken since `first`, long before; the run's own pairs give the offset.
 class ClockMap {
  public:
   ClockMap(const ClockPair& first, const ClockPair& before, const ClockPair& after)
@@ -90,7 +90,7 @@ class ClockMap {
   double rate_;
 };
 
-// All that lives on the device, so that it can be left alone as one.
+// All that lives on the device, as one object that can be abandoned.
 class OnDevice {
  public:
   explicit OnDevice(const NativeSetup& setup)
@@ -191,8 +191,7 @@ class OnDevice {
     std::int64_t device = 0;
     Duration uncertainty;
   };
-  // A block that tells its time happened between the events around it: so does what the first event's time is
-  // on the block's clock.
+  // A block that reads the clock runs between two events, which bounds the first event's time on that clock.
   Reference reference() {
     for (std::size_t i = 0; i < references_.size(); ++i) {
       cuda_check(cudaEventRecord(references_[i][0].get(), service_.get()), "cudaEventRecord");
@@ -225,7 +224,7 @@ class OnDevice {
                  "cudaMemcpy of stamps");
     return out;
   }
-  // Of each kernel with code, the first block's beginning by the device's clock. Waits.
+  // When the first block of each kernel with code began, on the device's clock. Waits.
   std::vector<std::int64_t> starts(std::uint32_t count) const {
     std::vector<preemptible::Words> words(count);
     if (count > 0)
@@ -340,7 +339,7 @@ class OnDevice {
     });
   }
 
-  // What comes first is slow, as CUDA loads code and makes queues then.
+  // First uses are slow, because CUDA loads code and makes queues.
   void first_steps() {
     DeviceArray<preemptible::Words> start(1);
     for (const cudaStream_t stream : streams_)
@@ -385,7 +384,7 @@ class OnDevice {
   std::vector<OwnStream> own_streams_;
   std::vector<cudaStream_t> streams_;
   OwnStream service_;
-  std::unique_ptr<preemptible::Session> session_;  // goes first: its streams are not used
+  std::unique_ptr<preemptible::Session> session_;  // destroyed first; its own streams are not used
 };
 
 }  // namespace gangway::native

@@ -232,9 +232,8 @@ static __global__ void original_ended(const Stay stay) {
 }
 
 // Blocks that stay and claim one block-task after another. One barrier for each block-task suffices:
-// - next[turn ^ 1] is written between barriers i-1 and i, and read only before barrier i-1 and after barrier
-// i
-//   (turn alternates). So no thread reads it while it is written, and all threads see the written value.
+// - next[turn ^ 1] is written between barriers i-1 and i, and read only before barrier i-1 and after
+//   barrier i (turn alternates). So no thread reads it while it is written, and all threads see the value.
 // - Every thread has left the body when barrier i lets any thread pass. So the next block-task may reuse the
 //   body's shared memory, and the leader's fence in leave() covers all threads' writes.
 template <auto kBody, int kMostThreads, int kLeastBlocks, PollingForm kPolling, bool kObserve, typename... A>

@@ -31,9 +31,9 @@ struct Intercepted {
 };
 extern Intercepted intercepted[kIntercepted];
 
-// Finds the real library under its other name, and its functions.
+// Finds the real library, under its other name, and its functions.
 void find_driver();
-// By its symbol; null: this driver has none.
+// The driver's function with that symbol; null: this driver has none.
 void* real_function(const char* symbol);
 
 class RealDriver : public live::Driver, public live::Helped {

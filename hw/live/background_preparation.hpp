@@ -19,7 +19,7 @@ class BackgroundPreparation {
   BackgroundPreparation(const BackgroundPreparation&) = delete;
   BackgroundPreparation& operator=(const BackgroundPreparation&) = delete;
 
-  // Starts it if there is something to do. To be called often; looks once a second, and later after a
+  // Starts it if there is something to do. Call it often; it looks once a second, and less often after a
   // failure.
   void look(Time now);
 

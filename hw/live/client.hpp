@@ -50,18 +50,18 @@ class LiveClient : public Port, public KeptClient {
   void permit(std::uint32_t allowed) override;
   void rouse() override;
   void kept_by(Keeper& keeper) { keeper_ = &keeper; }
-  // The driver checkpoints it, by that process. Call it before it is kept.
+  // The driver will checkpoint the client, through the helper. Call it before Keeper::comes().
   void checkpointed_by(CheckpointHelper& helper, bool returns);
-  void checkpoint_step();  // asks what is to be asked now
+  void checkpoint_step();  // sends the helper its next order, if any
   void checkpointed(const CheckpointAnswer& answer);
-  // To another GPU, by the helper. False: not now. Over when moves() is false: latest_move(), or where there
-  // was no answer the page, says where it is then.
+  // Starts a move to another GPU, by the helper. False: not possible now. It is over when moves() is false;
+  // then latest_move(), or the page if there was no answer, says where the client is.
   bool move(const GpuUuid& from, const GpuUuid& to);
   bool moves() const { return checkpointed_ && checkpointed_->moves(); }
   struct Moved {
     std::int32_t error = 0;  // the driver's
     std::int64_t ns = 0, save_ns = 0;
-    bool moved = false;  // whatever the error was
+    bool moved = false;  // it is on the new GPU, despite any error
   };
   const Moved& latest_move() const { return latest_move_; }
   void is_on(const GpuUuid& uuid) { page_->is_on(uuid); }
@@ -92,12 +92,11 @@ class LiveClient : public Port, public KeptClient {
   void ask() override;
   void kill() override;
   bool stopped() override;
-  // When jobs may begin, counted from the client's start. release_all(): at any time. release_until(): none
-  // after the job under way.
+  // When jobs may begin. release_all(): at any time. hold(): none after those that have begun.
   void release_all() { permit_->releases.kind.store(Releases::own); }
   void hold();
-  // For a client on hold: jobs begin from `since` on, and `think` after the previous one's end, as far as
-  // release_until() allows.
+  // For a client on hold: jobs begin from `since` on, and `think` after the previous one's end, up to the
+  // number of release_until(), counted from the client's start.
   void release_from(std::int64_t since, Duration think);
   void release_until(std::uint64_t count);
   // For a client on hold: releases the next job at `due`. False if too many released jobs have not begun.
@@ -112,17 +111,17 @@ class LiveClient : public Port, public KeptClient {
   };
   std::optional<JobTimes> job(std::uint64_t number) const;
 
-  // When kernels left before their end, and went on; all in ns of CLOCK_MONOTONIC.
+  // When kernels left before their end and when they continued, in ns of CLOCK_MONOTONIC.
   struct DepartureTimes {
     std::int64_t told = 0, left = 0, again = 0;  // again 0: not yet
     std::uint64_t kernels = 0;
   };
   std::uint64_t departures() const { return page_->departures.load(); }  // so far
   std::optional<DepartureTimes> departure(std::uint64_t number) const;   // none if it was too long ago
-  std::optional<DepartureTimes> new_departure();  // the latest, if there is one since the last question
+  std::optional<DepartureTimes> new_departure();  // the latest, if new since the last call
 
-  // Kernels that turned out to wait for later blocks of their grid; and the latest one's name, if some have
-  // since the last question.
+  // Kernels that turned out to wait for later blocks of their grid, and the latest one's name if there are
+  // more since the last call.
   std::uint32_t kernels_that_wait() const { return page_->kernels_that_wait.load(); }
   std::optional<std::string> new_that_waits();
 
@@ -143,9 +142,9 @@ class LiveClient : public Port, public KeptClient {
   std::uint64_t program = 0;
   Introduction introduction;
   uid_t user = 0;
-  std::int32_t highest_priority = 0;  // that its user may give
+  std::int32_t highest_priority = 0;  // the highest that its user may give
   std::string group;                  // empty: a client of its own
-  std::size_t gpu = 0;                // its place among the daemon's
+  std::size_t gpu = 0;                // index among the daemon's
 
  private:
   std::optional<SlicedStanding> slices() const;
@@ -156,9 +155,9 @@ class LiveClient : public Port, public KeptClient {
   std::string name_;
   int daemon_bell_;
   Keeper* keeper_ = nullptr;
-  std::uint32_t that_wait_ = 0;  // that were told
-  std::uint64_t departed_ = 0;   // departures that were asked for
-  std::uint64_t counted_ = 0;    // jobs, when last looked at
+  std::uint32_t that_wait_ = 0;  // reported by new_that_waits()
+  std::uint64_t departed_ = 0;   // reported by new_departure()
+  std::uint64_t counted_ = 0;    // as of the last call of outside()
   bool outside_ = false;         // as in Standing
   std::optional<Checkpointed> checkpointed_;
   CheckpointHelper* helper_ = nullptr;

@@ -27,7 +27,7 @@ class ClientGroup : public Port {
   void ask() override;
   void rouse() override;
   void kill() override;
-  bool arrives() override;  // one of them
+  bool arrives() override;  // whether one member does
   bool stopped() override;  // whether all members are
 
   std::optional<ClientId> id;  // in the conductor; none: not scheduled

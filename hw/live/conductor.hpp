@@ -16,9 +16,9 @@
 
 namespace gangway::live {
 
-// The kernel of a client whose blocks are launched in slices now.
+// A client's kernel whose blocks are launched in slices now.
 struct SlicedStanding {
-  std::uint32_t number = 0;  // of the client's, from 1
+  std::uint32_t number = 0;  // counts the client's such kernels, from 1
   std::uint32_t kernel = 0;  // equal for launches of one kernel with grids of one size
   BlockCount blocks, done, resident;
   std::optional<Duration> time = {};  // of all its blocks
@@ -29,17 +29,17 @@ struct Standing {
   bool inside = false;            // a thread may be about to submit
   bool waiting = false;           // a thread is held at the gate
   std::uint64_t outstanding = 0;  // submissions not known to be over
-  std::uint64_t away = 0;         // submissions behind kernels that have left, instead: nothing of it runs
-  std::uint64_t deepest = 0;      // the largest number of those on one stream
-  std::uint64_t over = 0;         // changes whenever a submission is known to be over
-  std::uint64_t job = 0;          // odd: one is under way
-  bool endless = false;           // its job is the whole program
-  bool outside = false;           // the job is what the program submits outside its ranges, up to a pause
-  std::uint64_t submissions = 0;  // in all
-  std::uint64_t asked = 0;        // intercepted submissions so far
-  std::int64_t channels = 0;      // streams and contexts made
-  Duration since_arrival = {};    // of the job under way
-  std::optional<std::int32_t> priority = {};  // that the program asked for by itself, and may have
+  std::uint64_t away = 0;     // submissions behind evicted kernels; nothing runs then, and `outstanding` is 0
+  std::uint64_t deepest = 0;  // the most outstanding on one stream
+  std::uint64_t over = 0;     // changes whenever a submission is known to be over
+  std::uint64_t job = 0;      // odd: one is under way
+  bool endless = false;       // its job is the whole program
+  bool outside = false;       // the job is work outside the program's ranges, up to a pause
+  std::uint64_t submissions = 0;              // in all
+  std::uint64_t asked = 0;                    // intercepted submissions so far
+  std::int64_t channels = 0;                  // streams and contexts made
+  Duration since_arrival = {};                // of the job under way
+  std::optional<std::int32_t> priority = {};  // that the program requested, within its user's limit
   std::optional<SlicedStanding> slices = {};
   bool drained() const { return !inside && outstanding == 0; }
 };
@@ -62,8 +62,8 @@ class Port {
   virtual bool stopped() { return false; }  // by a signal, so that none of its threads run
 };
 
-// Clients' memory, for policies that move it: what of it is where, and the orders about it. A client's moves
-// are all of its state.
+// Clients' memory, for policies that move it: where it is, and orders to move it. A move is of a client's
+// whole state.
 class MemoryDesk : public MemoryView {
  public:
   virtual void restore(ClientId client) = 0;
@@ -72,13 +72,13 @@ class MemoryDesk : public MemoryView {
     ClientId client;
     MemoryMove move = MemoryMove::restore;
   };
-  virtual std::optional<Done> done() = 0;  // the next of the moves that are over, once each
+  virtual std::optional<Done> done() = 0;  // the next move that is over; each once
 };
 
 struct GateSettings {
   std::uint32_t in_flight = 0;  // limit for clients that a more urgent one can displace; 0: none
-  Duration drain_limit{
-      100'000'000};            // then the permit returns: the work may wait for the client's next submission
+  // How long a client may take to drain. Then its permit returns: the work may wait for its next submission.
+  Duration drain_limit{100'000'000};
   Duration linger{1'000'000};  // an owner with nothing on the device for this long has ended its job
   std::optional<std::int64_t> channels = {};  // limit for all clients together
   bool overlap = false;          // the next owner starts when the gate is closed, not when all work is over
@@ -96,11 +96,11 @@ enum class Step {
   closed,       // the gate is closed, nobody inside; time since the order
   drained,      // nothing is on the device; time since the order
   returned,     // the permit was given back after drain_limit
-  whole,        // from now on revoked between jobs only
+  whole,        // from now on its permit is revoked between jobs only
   unconfirmed,  // stopped, possibly during a submission: no longer waited for
   killed,
-  sliced,  // a slice of a kernel is over, value: its blocks done in all
-  stays,   // a slice is not over within the limit, and others go on; likewise
+  sliced,  // a slice is over; value: blocks of its kernel done
+  stays,   // a slice is not over within the limit, and others continue; same value
 };
 class Journal {
  public:
@@ -109,7 +109,7 @@ class Journal {
 };
 
 inline constexpr std::uint32_t kMostClients = 64;
-// The permit that a client gets back: with an event behind each submission, which shows its progress.
+// The permit that returns after drain_limit. An event behind each submission shows the client's progress.
 inline constexpr std::uint32_t kReturned = kMostInFlight;
 
 // What is known of a new client.
@@ -129,6 +129,7 @@ class Conductor : protected RefusingOrders {
   static std::unique_ptr<Conductor> make(const std::string& name, std::shared_ptr<Policy> policy,
                                          const GateSettings& settings, Journal& journal);
 
+  // Lets the policy decide for the first time. Call it before anything else.
   void begin(Time now);
   // Adds a client with a closed gate. None if there are kMostClients. A client that reuses the place of an
   // earlier one has the next generation.
@@ -148,7 +149,7 @@ class Conductor : protected RefusingOrders {
   virtual bool alert() const { return false; }
   // Whether clients ever have to leave the device.
   virtual bool closes_gates() const { return true; }
-  // Whether launches that can leave are made in slices, as the policy orders them.
+  // Whether launches that can leave are made in slices, which the policy orders.
   virtual bool slices() const { return false; }
 
  protected:
@@ -164,13 +165,13 @@ class Conductor : protected RefusingOrders {
     // While closing, until drained.
     bool closing = false, shut = false, returned = false, looked = false;
     Time ordered, since;
-    std::uint64_t over = 0;  // at `progressed`, when the last submission was known to be over
+    std::uint64_t over = 0;  // Standing::over at `progressed`, when it last changed
     Time progressed;
     std::uint32_t overstays = 0;
     bool whole = false;
     bool overdue = false;
     bool unconfirmed = false;
-    Time asked_about;  // for checking whether it is still stopped
+    Time asked_about;  // when stopped() was last asked
     Standing seen;
   };
   Conductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal,

@@ -26,11 +26,11 @@ namespace gangway::live {
 
 struct DaemonSettings {
   std::string socket;                  // its folder is created, with mode 0700, if missing
-  std::vector<std::string> also = {};  // names of it for each further GPU, made links to it
+  std::vector<std::string> also = {};  // paths, one for each further GPU, that become links to it
   std::vector<GpuFacts> gpus = {{}};   // at least one; several: the driver's, with UUIDs
   Place place = Place::least_loaded;   // on several GPUs
   MoveRule moves = {};                 // where clients migrate, which needs `checkpoints`
-  // Makes another policy like the first one, for GPUs that cannot share it. None: those are refused.
+  // Makes another instance of the policy, for policies that GPUs cannot share. None: those are refused.
   std::function<std::shared_ptr<Policy>()> another = {};
   GateSettings gate;
   std::string group;        // its users may connect; empty: only root and the daemon's owner
@@ -44,7 +44,7 @@ struct DaemonSettings {
   std::FILE* out = stdout;                        // one line per client that leaves; null: none
 };
 
-// Held by a daemon that listens there. RunError if there is one already.
+// Takes the lock that a daemon holds while it listens on the socket. RunError if another has it.
 Descriptor lock_of(const std::string& socket);
 
 inline constexpr ClientId kUnscheduled{kMostClients};  // a client beyond the limit
@@ -196,10 +196,10 @@ class Daemon : private MoveJournal {
   std::map<std::pair<std::size_t, std::uint32_t>, Named> names_;  // by conductor and client, for the log
   std::map<const LiveClient*, UseWindow> windows_;                // on several GPUs
   Time sampled_, considered_;
-  std::optional<Time> helper_lost_;  // the process for checkpoints, and no other one could be started yet
+  std::optional<Time> helper_lost_;  // the helper ended then, and no other has started yet
   std::optional<Time> helper_tried_;
-  std::optional<GpuUuid> only_gpu_;  // asked for when a client comes back that was on one of several
-  bool no_checkpoints_ = false;      // nor will one be
+  std::optional<GpuUuid> only_gpu_;  // looked up when a client returns that was on one of several
+  bool no_checkpoints_ = false;      // no helper will start any more
   std::optional<Move> move_;
   MovePace pace_;
   std::uint64_t moves_ = 0, failed_moves_ = 0;
@@ -208,7 +208,7 @@ class Daemon : private MoveJournal {
   std::uint64_t programs_so_far_ = 0;
   bool polling_ = false;
   TakeForms forms_ = TakeForms::none;  // that the policy wants
-  bool slices_ = false;                // and that they are launched in slices
+  bool slices_ = false;                // whether it wants slices
   Duration drain_limit_;
   bool ready_for_forms_ = false;
   std::int64_t origin_ = 0;

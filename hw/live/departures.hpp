@@ -1,4 +1,4 @@
-// The client's notes of when its kernels left before their end and went on. One thread's.
+// The client's notes of when its kernels left before their end and when they continued. For one thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Departures {
     told_ = now;
     slot_ = nullptr;
   }
-  // So many kernels have left since.
+  // More kernels have left since told().
   void left(ClientPage& page, std::uint64_t kernels, std::int64_t now) {
     if (slot_ == nullptr) {
       const std::uint64_t number = page.departures.load();
@@ -31,17 +31,17 @@ class Departures {
       slot_->kernels.fetch_add(kernels);
     }
   }
-  // The gate is open. What is still about to leave does so in a departure of its own.
+  // The gate is open. Kernels that still leave count as a new departure.
   void go_on(std::int64_t now) {
     if (slot_ == nullptr) return;
     slot_->again.store(now);
     slot_ = nullptr;
-    told_ = now + 1;  // behind that, in a trace
+    told_ = now + 1;  // later than that, in a trace
   }
 
  private:
   std::int64_t told_ = 0;
-  DepartureSlot* slot_ = nullptr;  // of who has left and not gone on
+  DepartureSlot* slot_ = nullptr;  // of kernels that have left and not continued
 };
 
 }  // namespace gangway::live

@@ -12,8 +12,9 @@ namespace gangway::live {
 
 struct ExecSettings {
   std::string socket;
-  // The only GPU that the program sees: of a daemon of several, by its number there; else counted among those
-  // that the program would see. None: a daemon of several chooses; else it sees all.
+  // The only GPU that the program sees. If the daemon has several GPUs, the number is the daemon's; otherwise
+  // it counts the GPUs that the program would see. None: a daemon of several chooses; otherwise all are
+  // visible.
   std::optional<unsigned> gpu;
   std::string name;   // empty: the program's name
   std::string group;  // programs of one group are one client; empty: each its own

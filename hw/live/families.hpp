@@ -19,7 +19,7 @@ std::unique_ptr<Conductor> open_conductor(std::shared_ptr<Policy> policy, const 
 std::unique_ptr<Conductor> grant_conductor(std::shared_ptr<Policy> policy, const GateSettings& settings,
                                            Journal& journal);
 
-// Slicing policies: a launch is a range of a kernel's blocks, or what else the job submits.
+// Slicing policies: a launch is a range of a kernel's blocks, or everything else that the job submits.
 std::unique_ptr<Conductor> range_conductor(std::shared_ptr<Policy> policy, const GateSettings& settings,
                                            Journal& journal);
 

@@ -24,7 +24,7 @@ class Source {
   virtual ~Source() = default;
   struct Pages {
     const PermitPage* permit = nullptr;  // null: the process is not scheduled, all is open
-    ClientPage* client = nullptr;        // zeros
+    ClientPage* client = nullptr;        // initially zeros
   };
   // Called by the thread that makes the process's first submission.
   virtual Pages open() = 0;
@@ -112,14 +112,14 @@ class Gate {
   void found_unknown();  // the program requested a driver function that should pass the gate but does not
   // The daemon is gone: from now on the gate is open, or closed until another daemon comes. Affects
   // submissions not yet admitted. Earlier permits must stay valid, because threads may still read them.
-  void open_to_all();  // or closed until memory_is_here()
+  void open_to_all();  // while memory is away, only after memory_is_here()
   void hold();
   void obey(const PermitPage& permit);
   void forked();                                 // in the child, which is no client yet
   void ask_for_priority(std::int32_t priority);  // from the program's next job on
   const PermitPage& permit() const { return *permit_.load(); }
-  static constexpr std::uint64_t kDestroyed =
-      StreamName::kPerThread;  // stands for streams that ended with work outstanding
+  // Stands for streams that were destroyed with work outstanding.
+  static constexpr std::uint64_t kDestroyed = StreamName::kPerThread;
   // --- Memory that leaves the device (memory/)
   void introduce();  // from now on there is a page()
   void ring() { source_.ring(); }
@@ -178,7 +178,7 @@ class Gate {
   std::mutex memory_mutex_;
   bool memory_away_ = false, open_when_here_ = false;
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
-  std::atomic<std::int64_t> priority_{INT64_MIN};  // that was asked for; none so far
+  std::atomic<std::int64_t> priority_{INT64_MIN};  // requested; INT64_MIN: none so far
   std::atomic<std::uint64_t> forgotten_{0};        // generation: threads that remember slots look again
 };
 

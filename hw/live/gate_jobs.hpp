@@ -18,7 +18,7 @@ enum class JobsAre {
 
 class GateJobs {
  public:
-  // `permit`: the gate's. Nobody waits for a permit that has been replaced.
+  // `permit`: the gate's. Threads do not wait for a permit that has been replaced.
   explicit constexpr GateJobs(const std::atomic<const PermitPage*>& permit) : permit_(permit) {}
 
   void are(JobsAre what) { are_ = what; }  // call before anything else

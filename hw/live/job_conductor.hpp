@@ -1,5 +1,5 @@
-// What conductors that grant the device to jobs share: which job of each client the policy knows of, and how
-// it hears that one is there, goes on or is over.
+// Common to conductors that grant the device to jobs: which job of each client the policy knows, and how it
+// learns that a job arrives, continues or ends.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ class JobConductor : public Conductor {
   JobConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal, GrantOf of)
       : Conductor(std::move(policy), settings, journal, of), jobs_(kMostClients) {}
 
-  // Of a client that is present and does not own the device.
+  // Tells the policy about the job of a client that is present and does not own the device.
   void look_at_job(const Client& client);
   // Whether the job that the client was granted the device for is over.
   bool job_over(const Client& client) const;
 
   // Whether a job under way has work for the device again.
   virtual bool can_be_launched(const Client& client) const;
-  // What else the policy is told of a new job.
+  // Adds what else the policy is told of a new job.
   virtual void describe(JobFacts&, const Client&) const {}
   // The policy is about to hear of the client's job.
   virtual void about_to_tell(const Client&) {}

@@ -1,10 +1,10 @@
-// The client's side of eviction: the books of all its contexts, and a thread that tells kernels to leave when
-// the gate is closed, says when nothing of the client runs, and launches what is left when it is open again.
-// The program's threads may be busy or wait meanwhile.
+// The client's side of eviction: the launch books of all its contexts, and a thread. When the gate closes,
+// the thread tells kernels to leave and reports when nothing of the client runs; when the gate opens, it
+// launches the remaining blocks. The program's threads may be busy or blocked meanwhile.
 //
-// Driver calls that wait for the device may hold up all other calls of the process. A launch that has left
-// would never end behind one. So such a call is made alone: when no launch of a book is under way, and while
-// none begins.
+// Driver calls that wait for the device may block all other calls of the process, so that a launch that has
+// left could never continue. Therefore such a call is made alone: when no launch of a book is under way, and
+// while none begins.
 #pragma once
 
 #include <pthread.h>
@@ -24,16 +24,16 @@
 
 namespace gangway::live {
 
-// What the keeper asks of the driver beside the gate's questions.
+// What the keeper needs of the driver besides the gate's queries.
 class Contexts {
  public:
   virtual ~Contexts() = default;
-  virtual std::unique_ptr<LaunchPort> open(std::uint64_t context) = 0;  // null: it has no room for books
-  virtual bool blocks(const StreamName& stream) = 0;  // it and the legacy stream wait for each other
+  virtual std::unique_ptr<LaunchPort> open(std::uint64_t context) = 0;  // null: no room for a book
+  virtual bool blocks(const StreamName& stream) = 0;  // whether it and the legacy stream wait for each other
   virtual void give_back(Driver::Event event) = 0;
   virtual void thread_begins() = 0;
-  // So many streams of a context may stand still at once: with all of the device's queues taken by such, what
-  // the keeper submits would not be begun.
+  // How many streams of a context may be held at once. If held streams took all of the device's queues, the
+  // keeper's own submissions would never begin.
   virtual std::size_t most_held() = 0;
 };
 
@@ -41,22 +41,22 @@ class LaunchKeeper {
  public:
   LaunchKeeper(Gate& gate, Driver& driver, Contexts& contexts);
 
-  // Launches of books that are not over.
+  // Whether launches of books are under way.
   bool any() const { return under_way_.load() != 0; }
-  // By a thread that passed the gate and holds a Launching. False: the launch has to be made as it is.
+  // Call it in a thread that has passed the gate and holds a Launching. False: launch the original kernel.
   bool launch(std::uint64_t context, const StreamName& stream, std::unique_ptr<RepeatableLaunch> launch);
 
-  // Before a thread passes the gate with a launch: calls that are made alone are mostly short, and behind one
-  // the launch could take no form.
+  // Call it before a thread passes the gate with a launch. Waits for calls that are made alone: most are
+  // short, and during one the launch can take no form.
   void let_others_be_alone();
-  // Held by a thread that has passed it until its launch is submitted.
+  // Held by a thread from passing the gate until its launch is submitted.
   class Launching {
    public:
     explicit Launching(LaunchKeeper& keeper);
     ~Launching();
     Launching(const Launching&) = delete;
     Launching& operator=(const Launching&) = delete;
-    bool allowed() const { return allowed_; }  // not: the launch has to be made as it is
+    bool allowed() const { return allowed_; }  // false: launch the original kernel
 
    private:
     LaunchKeeper& keeper_;
@@ -74,16 +74,16 @@ class LaunchKeeper {
     LaunchKeeper* keeper_;
   };
 
-  // What the program does with streams and events. Only to be told while any().
+  // Call these while any(), when the program uses streams and events.
   void submits(const StreamName& stream);  // before it passes the gate; waits while too much is queued
   void records(const StreamName& stream, std::uint64_t event);
-  void waits(const StreamName& stream, std::uint64_t event);  // about to
-  // To be told always.
+  void waits(const StreamName& stream, std::uint64_t event);  // before the wait
+  // Call these always.
   void destroyed(const StreamName& stream);
   void context_destroyed(std::uint64_t context);  // while nothing of it is under way
 
-  // One look at everything, by the keeper's thread; tests call it themselves. True: the gate is closed, and
-  // the client page says that nothing runs.
+  // One pass of the keeper's thread; tests call it themselves. True: the gate is closed, and the client page
+  // says that nothing runs.
   bool turn();
   void begin_thread();
 
@@ -91,7 +91,7 @@ class LaunchKeeper {
   struct Context {
     std::unique_ptr<LaunchPort> port;
     std::unique_ptr<LaunchBook> book;        // null: without a port
-    std::uint64_t evictions = 0, ended = 0;  // that have been counted
+    std::uint64_t evictions = 0, ended = 0;  // already counted
     std::uint32_t that_wait = 0;             // likewise
   };
   static void* thread(void* self);
@@ -115,7 +115,7 @@ class LaunchKeeper {
   Driver& driver_;
   Contexts& contexts_;
   HeldWork held_;
-  std::mutex mutex_;  // all that follows
+  std::mutex mutex_;  // guards all that follows
   std::map<std::uint64_t, std::shared_ptr<Context>> books_;
   std::map<StreamId, std::uint64_t> context_of_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, StreamId> ids_;
@@ -123,7 +123,8 @@ class LaunchKeeper {
   StreamId streams_ = 0;
   Departures departures_;
   bool leaving_ = false, has_thread_ = false;
-  // Whose turn it is to be launched in slices, and the kernel: its number counts the process's, from 1.
+  // The context and the launch in slices whose turn it is, and the number of such kernels of the process so
+  // far.
   std::shared_ptr<Context> sliced_;
   LaunchBook::Turn turn_;
   std::uint32_t numbers_of_slices_ = 0;

@@ -180,7 +180,7 @@ class LiveSession::Run {
     for (; of.taken < over; ++of.taken) number_of(of, of.taken - of.base, *of.client);
   }
 
-  // Departures that are over; at the end, or if the client is gone, all.
+  // Departures that are over; with `all`, the others, too.
   void collect_departures(Member& of, const LiveClient& client, bool all) {
     for (const std::uint64_t so_far = client.departures(); of.departed < so_far; ++of.departed) {
       const auto times = client.departure(of.departed);

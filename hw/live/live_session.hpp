@@ -23,9 +23,9 @@ inline constexpr const char* kWhatEndsAJob =
 
 class LiveSession : public Watcher {
  public:
-  // `memory`: programs' memory is managed, so that programs can be played that do not fit together. `gpus`:
-  // as of a daemon. With `fixed` a client is on the GPU that its number says, else on the one where least is
-  // in use when its program starts.
+  // `memory`: whether programs' memory moves, so that programs can be played that do not fit together.
+  // `gpus`: the daemon's. With `fixed` a client's number determines its GPU; otherwise it is the one with the
+  // least load when its program starts.
   LiveSession(const MemorySettings& memory, const std::vector<GpuFacts>& gpus, Placing placing);
   ~LiveSession();
 
@@ -90,7 +90,7 @@ class LiveSession : public Watcher {
   const Placing placing_;
   std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<MpsDaemon> mps_;  // must outlive its clients
-  bool takes_forms_ = false;        // its programs can
+  bool takes_forms_ = false;        // whether its programs can take forms
   std::unique_ptr<LivePrograms> programs_;
   std::map<std::string, Member> members_;  // by client name
   Run* run_ = nullptr;

@@ -26,8 +26,8 @@ struct GateSpan {
   Time opened;
   std::optional<Time> shut;     // none: not in this run
   std::optional<Time> evicted;  // if the policy ordered an eviction
-  bool sliced = false;          // slices of kernels were over
-  bool stays = false;           // one is not over, and others go on when the gate is closed
+  bool sliced = false;          // slices of kernels have ended
+  bool stays = false;           // a slice is not over; others continue once the gate is closed
 };
 
 // Kernels of the client that left before their end at one closing of the gate.
@@ -43,7 +43,7 @@ struct LiveHistory {
   std::vector<LiveJob> jobs;               // in order; one is over before the next begins
   std::vector<GateSpan> spans;             // likewise
   std::vector<Departure> departures = {};  // likewise
-  std::uint8_t gpu = 0;                    // that it is on
+  std::uint8_t gpu = 0;                    // the one that it is on
 };
 
 // The trace of a run that ended at `end`, by client; its last record marks the end. A job is on the device

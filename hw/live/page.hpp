@@ -20,8 +20,8 @@ inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
 inline constexpr std::uint32_t kIntercepted = UINT32_MAX - 1;
 inline constexpr std::int32_t kMostPriority = 1000;
 inline constexpr std::uint32_t kMostInFlight = 64;  // largest limit in a permit
-inline constexpr std::uint32_t kMostAsked =
-    4096;  // intercepted submissions that wait at once; one for each thread
+// Intercepted submissions that can wait at once, one for each thread.
+inline constexpr std::uint32_t kMostAsked = 4096;
 inline constexpr std::uint32_t kBuckets = 24;     // bucket b: [2^b, 2^(b+1)) ns
 inline constexpr std::uint32_t kJobs = 16384;     // the latest ones, whose times are kept
 inline constexpr std::uint32_t kReleases = 1024;  // announced ahead
@@ -41,7 +41,8 @@ struct Releases {
   std::atomic<std::int64_t> due[kReleases];  // of job j at j % kReleases
 };
 
-// Kernels that are launched in slices of their blocks, one after the other. Numbers count a client's, from 1.
+// Kernels that are launched in slices of their blocks, one after the other. Numbers count the client's, from
+// 1.
 struct SliceOrders {
   static constexpr std::uint64_t both(std::uint32_t kernel, std::uint32_t blocks) {
     return std::uint64_t{kernel} << 32 | blocks;
@@ -62,19 +63,19 @@ struct SliceStanding {
 
 // Written by the daemon.
 struct alignas(64) PermitPage {
-  std::atomic<std::uint32_t>
-      allowed;  // 0: closed; kUnlimited: open; kIntercepted; n: open, at most n submissions in flight
+  // 0: closed; kUnlimited: open; kIntercepted; n: open, at most n submissions in flight.
+  std::atomic<std::uint32_t> allowed;
   std::atomic<std::uint32_t> polled;  // the daemon polls; no bell needed
   // An intercepted submission takes a number and waits until that is admitted.
   std::atomic<std::uint32_t> epoch;  // of permits: numbers of earlier epochs are void
   std::atomic<std::uint64_t> admitted;
-  std::atomic<std::uint32_t>
-      most_channels;                 // 0: any number; n: n - 1; without channels nothing can be submitted
-  std::atomic<std::uint32_t> forms;  // which launches take a form (TakeForms)
+  // 0: any number; n: n - 1; without channels nothing can be submitted.
+  std::atomic<std::uint32_t> most_channels;
+  std::atomic<std::uint32_t> forms;       // which launches take a form (TakeForms)
   std::atomic<std::int64_t> drain_limit;  // how long the daemon waits for a client to drain, ns; 0: unknown
   std::atomic<std::int64_t> decided;      // when `allowed` was last written (CLOCK_MONOTONIC, ns)
-  std::atomic<std::int64_t>
-      awake;  // until then (likewise) the gate may open at any moment: waiting threads stay awake
+  // Until then (likewise) the gate may open at any moment: waiting threads stay awake.
+  std::atomic<std::int64_t> awake;
   Releases releases;
   MemoryOrders memory;
   SliceOrders slices;
@@ -133,15 +134,15 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint32_t> whole;     // the job is the whole program
   std::atomic<std::uint32_t> ranges;    // its jobs are ranges
   std::atomic<std::uint32_t> channels;  // streams and contexts made
-  std::atomic<std::uint32_t>
-      unknown;  // driver functions requested by the program that the gate does not know
+  // Driver functions that the program requested and the gate does not know.
+  std::atomic<std::uint32_t> unknown;
   std::atomic<std::uint32_t> orphaned;  // how often and how long it was without a daemon
   std::atomic<std::int64_t> orphaned_ns;
   // The priority that the program requested, and how often it requested one (0: never).
   std::atomic<std::int32_t> priority;
   std::atomic<std::uint32_t> priorities;
-  // Kernels that can leave. Of the modules that were loaded: those with a form, and those without; launches
-  // in forms, and how often one has left before its end.
+  // Kernels of loaded modules, with a form and without; launches in forms, and how often one has left before
+  // its end.
   std::atomic<std::uint32_t> kernels_with_forms, kernels_without;
   std::atomic<std::uint64_t> formed, evictions;
   std::atomic<std::uint64_t> departures;  // so far

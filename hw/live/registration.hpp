@@ -8,7 +8,7 @@
 
 namespace gangway::live {
 
-// Runs in the helper thread before anything else.
+// What runs in the helper thread before anything else.
 class Helped {
  public:
   virtual ~Helped() = default;
@@ -39,7 +39,7 @@ class Registration : public Source {
 
   Helped& helped_;
   Gate* gate_ = nullptr;
-  Descriptor socket_, daemon_bell_, own_bell_, page_;  // the last one: its memory
+  Descriptor socket_, daemon_bell_, own_bell_, page_;  // `page_`: the client page's file
   Pages pages_;
   Welcome welcome_;  // from the daemon
 };

@@ -8,7 +8,7 @@ namespace gangway::live {
 // $XDG_RUNTIME_DIR/gangway, else /tmp/gangway-UID, created if missing. RunError if it belongs to another
 // user.
 std::string own_folder();
-// Its path, and what is wrong with it; empty if it is usable or can be created. Creates nothing.
+// Its path; and what is wrong with it, empty if it is usable or can be created. They create nothing.
 std::string own_folder_path();
 std::string own_folder_problem();
 // The default socket of a GPU's daemon. Creates nothing.

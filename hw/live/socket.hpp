@@ -46,7 +46,7 @@ struct Welcome {
   std::uint64_t program = 0;
   std::int64_t daemon = 0;
   MemoryMoves memory = MemoryMoves::none;  // to a program: how the memory of its processes leaves the device
-  // To a program: the only GPU that it is to see; empty: those that it would see anyway.
+  // To a program: the only GPU that it may see; empty: all that it would see anyway.
   char gpu[kGpuText] = {};
   Hello introduction;  // of a client: what to say when it returns
   char why_not[128] = {};

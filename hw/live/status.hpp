@@ -25,7 +25,7 @@ struct DaemonFacts {
   std::vector<OnGpu> gpus;                    // at least one
   std::string place;                          // of several
   std::uint64_t moves = 0, failed_moves = 0;  // of clients between GPUs, so far
-  std::optional<bool> checkpoints = {};       // whether there are any; none: nobody asked for them
+  std::optional<bool> checkpoints = {};       // whether they are possible; none: nobody asked for them
 };
 struct ClientFacts {
   const LiveClient* client = nullptr;
@@ -33,7 +33,7 @@ struct ClientFacts {
   Conductor::State state;
   Keeper::Facts memory;
   unsigned gpu = 0;    // its number
-  bool moves = false;  // to another one
+  bool moves = false;  // it is moving to another one
   std::optional<double> demand = {};
 };
 

@@ -3,9 +3,8 @@
 // Both ends talk in lines of JSON. A process is asked one thing at a time and answers each with one line:
 //   {"setup": ...}           once, before anything else
 //   {"prepare": RUN}
-//   {"play": NS}             the origin, by the clock that all processes of the machine share. While it plays
-//   a
-//                            line {"stop": true} may come, which has no answer of its own
+//   {"play": NS}             the origin, by the clock that all processes of the machine share. While it
+//                            plays, a line {"stop": true} may come, which has no answer of its own
 //   {"collect": true}        answered by what was measured
 //   {"poison": true}         {"difference": true}, answered by a text
 // An answer is {"done": ...}, or {"error": TEXT}, after which the process ends.

@@ -1,4 +1,4 @@
-// How often kernels of programs that run as they are have left before their end.
+// How often kernels of unmodified programs have left before their end.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,8 @@ class Estimates {
   void finished(std::uint32_t program, Duration served);
 
   Duration total(const JobFacts& job) const;  // of all kernels
-  Duration left(
-      const JobFacts& job) const;  // of what was not done when the current kernel last left the device
+  // The time of what was not done when the current kernel last left the device.
+  Duration left(const JobFacts& job) const;
 
  private:
   struct Seen {

@@ -14,7 +14,7 @@ class KernelSplits {
  public:
   explicit KernelSplits(ProcessQueues& queues) : queues_(&queues) {}
 
-  // Each process may use an even number of GPUs. GPUs that nobody else uses join its kernel.
+  // Each process may use an equal share of the GPUs. GPUs that no other process uses join its kernel.
   void split(const View& view, Orders& orders) {
     const auto all = static_cast<std::int64_t>(queues_->gpus().size());
     const auto& processes = queues_->processes();

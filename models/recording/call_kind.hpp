@@ -19,7 +19,7 @@ enum class CallKind : std::uint8_t {
   host_function = 5,  //
   memory_word = 6,    // a stream writes or awaits a word of memory
   synchronize = 7,    // of a context, a stream or an event
-  query = 8,          // answered with yes
+  query = 8,          // of a stream or event that was found over
   record = 9,         // of an event
   wait_event = 10,    // a stream waits for an event
 };

@@ -151,7 +151,7 @@ struct Work {
 
 enum class OrderKind : std::uint8_t {
   context = 0,     // the host waits for all streams of a context
-  stream = 1,      // for one
+  stream = 1,      // for one stream
   event = 2,       // for an event
   record = 3,      // a stream records an event
   wait_event = 4,  // a stream waits for an event

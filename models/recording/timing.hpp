@@ -33,8 +33,8 @@ struct Timing {
   std::vector<WorkTiming> works;    // by work
   std::vector<Timeline> timelines;  // by their first call
   std::vector<Index> timeline_of;   // by thread; kNone: no calls
-  std::optional<std::uint32_t>
-      depth;  // submissions that fit into a stream before a call must wait; none: never reached
+  // Submissions that fit into a stream before a call must wait; none: never reached.
+  std::optional<std::uint32_t> depth;
 };
 
 // Alone and unchanged, each work begins at the later of

@@ -35,8 +35,7 @@ class ClientRun {
   // The next release that the file or the run's start determines: by period, list or arrivals. If a finish
   // determines it, see after_finish().
   std::optional<Time> next_release();
-  // Whether a release can be announced at once: of jobs that wait for no finish and have no times of their
-  // own.
+  // Whether a release can be announced at once: of a job that waits for no finish and has no release time.
   bool has_release() const { return announced_ < at_first_; }
   std::optional<Time> after_finish(Time now);
 
@@ -49,7 +48,7 @@ class ClientRun {
   // The client's priority for one of its jobs.
   std::int32_t priority_of(JobId job) const;
 
-  // when the current job was due, from which its latency objective counts
+  // When the current job was due; its latency objective counts from then.
   Time released_at() const { return released_at_; }
 
   JobId job() const { return {id_, begun_ - 1}; }

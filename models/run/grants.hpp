@@ -1,6 +1,6 @@
-// Grants of whole jobs, or of ranges of kernels that are told one by one: what policies know of jobs, who
-// holds which GPU, and what is refused. The caller reports
-// events; simulated worlds, real worlds and the daemon thus share one definition of a grant. No side effects.
+// Grants of whole jobs, or of ranges of kernels that become known one by one: what policies know of jobs, who
+// holds which GPU, and what is refused. The caller reports events; simulated worlds, real worlds and the
+// daemon thus share one definition of a grant. No side effects.
 #pragma once
 
 #include <optional>

@@ -47,7 +47,7 @@ class JobStage {
   virtual Duration host_gap(const ClientRun&) const { return {}; }
   // When the host has passed the kernel that has just ended.
   virtual Time host_free_at(ClientId, Time now) const { return now; }
-  // The client's host thread waits until then: call host_free(). Only if these two said so.
+  // The client's host thread waits until then: call host_free(). Only after the two calls above said so.
   virtual void resume_at(ClientId, Time) {}
   // A kernel of the job has ended: whether something else delays the program, until settled().
   virtual bool holds_up(JobId) { return false; }

@@ -21,7 +21,7 @@ class Lateness {
   // The smallest lateness that at least this share does not exceed, up to 1/16 too large; 0 if there is none.
   Duration at(double share) const;
   Duration most() const { return most_; }
-  // share of time without a processor
+  // The share of time without a processor.
   double off_cpu() const;
 
  private:

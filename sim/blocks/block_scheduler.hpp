@@ -54,6 +54,7 @@ class BlockScheduler {
                  Alarm alarm, std::size_t contexts, Journal& journal, bool by_block);
   void reset();
 
+  // Returns the grid's slot, valid until finish(). The grid is in no queue until join().
   GridSlot add(const LaunchedGrid& grid);
   const LaunchedGrid& grid(GridSlot slot) const { return grids_[slot].grid; }
   std::int64_t running(GridSlot slot) const { return grids_[slot].running; }

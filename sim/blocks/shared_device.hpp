@@ -46,7 +46,7 @@ class SharedDevice {
   void copied(const CopyQueue::Copy& copy, CopyDirection direction, const CopyQueue::Beginning& began) {
     ended_copies_.push_back({copy, direction, began});
   }
-  // At once.
+  // Has effect at once.
   void copy_begun(const CopyQueue::Copy& copy, CopyDirection direction, Time now) {
     clients_.copy_begun(copy, direction, now);
   }

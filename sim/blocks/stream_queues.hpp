@@ -1,5 +1,5 @@
-// Streams: what native clients have issued and has not left yet, in order, and when it may join a queue of
-// the device. Rules G1, G2, C1, N1, N2 and B1 of models/gpu_rules.hpp act here.
+// Streams: the operations that native clients have issued and that have not left yet, in order, and when each
+// may join a queue of the device. Rules G1, G2, C1, N1, N2 and B1 of models/gpu_rules.hpp act here.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct Operation {
   std::uint64_t issued = 0;  // counts up
   Time ready;                // when it may join a queue at the earliest
   bool left = false;
-  std::uint32_t said = 0;  // rules told to hold it
+  std::uint32_t said = 0;  // rules already reported as holding it
 };
 
 class StreamQueues {
@@ -39,7 +39,7 @@ class StreamQueues {
   void reset();
 
   void issue(std::uint32_t stream, Operation operation, Time now);
-  // The operation is not in its stream's queue any more, wherever in it it was.
+  // Removes the operation from its stream's queue, wherever it is there.
   void leave(std::uint32_t stream, JobId job, std::uint32_t place);
   // The operation has ended: it leaves its stream when the device has noticed.
   void ended(std::uint32_t stream, JobId job, std::uint32_t place, bool copy, Time now);
@@ -73,8 +73,8 @@ class StreamQueues {
  private:
   struct Stream {
     std::deque<Operation> queue;
-    std::size_t joined = 0;   // so many from the front have joined a queue
-    std::size_t channel = 0;  // of what waits
+    std::size_t joined = 0;   // how many at the front have joined a queue
+    std::size_t channel = 0;  // of its waiting operations
   };
   struct Channel {
     std::deque<std::uint32_t> waiting;  // the streams of its operations that have not joined, in order
@@ -98,7 +98,8 @@ class StreamQueues {
   bool by_channel_;
   bool dynamic_;
   std::vector<Channel> channels_;
-  // By whether it is a copy: streams of operations that may join then; those that leave then.
+  // By whether the operation is a copy: the delay, streams whose operations may join later, operations that
+  // leave later.
   std::array<Duration, 2> issue_delay_;
   std::array<DelayLine<std::uint32_t>, 2> ready_;
   std::array<DelayLine<Ended>, 2> over_;

@@ -18,8 +18,8 @@ struct ImportSettings {
   std::string profiler, file, out;  // out: with a split, the stem of the files' names
   bool replace = false;
   recording::JobRule jobs;
-  std::optional<std::uint32_t>
-      process;         // pid; required if several processes submitted work and there is no split
+  // pid; required if several processes submitted work and there is no split.
+  std::optional<std::uint32_t> process;
   std::string stream;  // NUMBER or CONTEXT/NUMBER; empty: all of them
   Split split = Split::none;
   recording::Gpu device;  // for facts about the GPU that the profile lacks

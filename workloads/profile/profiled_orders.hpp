@@ -15,8 +15,8 @@ struct OpenWaits {
   std::int64_t unknown_of_streams = 0;  // omitted waits of streams
 };
 
-// Adds orders to the recording, whose works must exist: those in the profile, and those implied by who
-// submitted what where.
+// Adds orders to the recording, whose works must exist: those in the profile, and those implied by its
+// submissions.
 OpenWaits add_orders(ProfiledRows& rows, const ProfiledCalls& calls);
 
 }  // namespace gangway::profile

@@ -9,8 +9,8 @@
 namespace gangway::profile {
 
 // Puts the process's works into the recording, by the calls that submitted them; those whose call is not
-// known count as lost. Graphs are launched as one, whether their nodes were timed or they as wholes. Returns,
-// by the profile's work, its stream; kNone: it is not of this client.
+// known count as lost. A graph is one launch, whether its nodes were timed or the whole. Returns the stream
+// of each work of the profile; kNone: it is not this client's.
 std::vector<Index> add_works(ProfiledRows& rows, const ProfiledCalls& calls);
 
 }  // namespace gangway::profile

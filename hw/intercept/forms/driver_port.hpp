@@ -1,11 +1,11 @@
-// The book's device: control words in the context's memory, streams of its own of the highest priority, and
-// words of the host's memory to which counts are copied.
+// The launch book's device: control words in the context's memory, its own streams of the highest priority,
+// and words in host memory to which counts are copied.
 //
-// Everything is allocated when the context gets its first launch in a form: pinning memory later could hold
-// up the driver. Behind the kernel stands an event, and behind that the stream is held by a wait for the
-// control word's count (cuStreamWaitValue32). Measured on an H100: a satisfied wait costs 1.4 us of the
-// device's time, a number written by the stream 1.7 us, which is why nothing stands behind the wait. A word
-// so is used again only when a later launch of its stream has gone; a destroyed stream's last one never.
+// Everything is allocated at the context's first launch in a form: pinning memory later could block the
+// driver. Behind a kernel the stream gets an event, and behind that a wait for the control word's count
+// (cuStreamWaitValue32), which holds it. Measured on an H100: a satisfied wait costs 1.4 us of device time, a
+// number written by the stream 1.7 us, so nothing is put behind the wait. Therefore a word is used again only
+// when a later launch of its stream has gone; the last word of a destroyed stream is never used again.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ namespace gangway::intercept {
 
 class DriverPort : public live::LaunchPort {
  public:
-  // Handles of functions may mean something else from now on, or what they may be launched with.
+  // From now on, handles of functions may mean other functions or allow other launches.
   static void functions_change() { changes_.fetch_add(1); }
   // None: the context cannot have one.
   static std::unique_ptr<DriverPort> open(CUcontext context);
@@ -57,9 +57,9 @@ class DriverPort : public live::LaunchPort {
   bool lost() override;
 
  private:
-  struct Seen;                                            // by the host, written by the device
+  struct Seen;                                            // by the host; the device writes it
   struct Place {                                          // a stream
-    std::deque<std::pair<std::uint32_t, CUevent>> going;  // launches of that number, and what is behind them
+    std::deque<std::pair<std::uint32_t, CUevent>> going;  // launches by number, and the events behind them
     std::deque<std::pair<std::uint32_t, live::Word>> retired;
     std::uint32_t gone = 0;
   };
@@ -69,7 +69,7 @@ class DriverPort : public live::LaunchPort {
   CUdeviceptr of_host(const volatile void* at) const;
   CUevent event();
   void note(CUresult result);
-  using Reports = std::map<live::Word, std::uint32_t>;  // that are awaited: where in `seen_`
+  using Reports = std::map<live::Word, std::uint32_t>;  // awaited counts: their places in `seen_`
   CUresult report(Reports& reports, live::Word word, CUstream stream, CUfunction kernel);
   void report_behind(CUstream stream, live::Word word, CUfunction kernel);
   bool accepts(const FormedLaunch& launch);
@@ -88,17 +88,18 @@ class DriverPort : public live::LaunchPort {
   std::vector<CUstream> beside_;
   struct Aside {  // for blocks that join others
     CUstream stream = nullptr;
-    std::optional<live::Word> word = {};  // of those that are under way
+    std::optional<live::Word> word = {};  // of the blocks under way
   };
   std::vector<Aside> aside_;
   CUevent begun_ = nullptr;
   CUevent slice_begins_ = nullptr, slice_ends_ = nullptr;
   bool slice_runs_ = false, slice_timed_ = false;
   std::vector<live::Word> free_;
-  std::deque<std::pair<live::Word, std::uint32_t>> used_;  // and when they are 0 again
+  std::deque<std::pair<live::Word, std::uint32_t>>
+      used_;  // returned words, and the order after which they are 0
   std::uint32_t orders_ = 0;
   std::map<std::uint64_t, Place> places_;
-  std::vector<CUevent> events_;  // that nobody uses
+  std::vector<CUevent> events_;  // unused
   Reports reports_, looks_;
   struct Owed {  // a report that the driver has refused so far
     CUstream stream;
@@ -109,10 +110,10 @@ class DriverPort : public live::LaunchPort {
   std::set<FormedLaunch::Asked> accepted_;
   std::uint64_t changes_seen_ = 0;
   inline static std::atomic<std::uint64_t> changes_{0};
-  std::vector<std::uint32_t> free_reports_, dropped_;  // dropped: nobody waits for them, but they come
+  std::vector<std::uint32_t> free_reports_, dropped_;  // dropped: no longer awaited, but still to come
   std::int64_t looked_ = 0;
   bool lost_ = false;
-  bool failed_ = false;  // some launch has: the program gets its error from now on
+  bool failed_ = false;  // a launch has failed: the program gets its error from now on
 };
 
 }  // namespace gangway::intercept

@@ -1,5 +1,5 @@
-// A launch whose call has succeeded, and of which the driver refuses a part for good: later calls tell the
-// program so, as the driver's do of a kernel that has failed.
+// Launches whose call succeeded, but of which the driver finally refuses a part: later calls return the error
+// to the program, as the driver's own do after a kernel has failed.
 #pragma once
 
 #define __CUDA_API_VERSION_INTERNAL
@@ -10,7 +10,7 @@
 
 namespace gangway::intercept {
 
-extern std::atomic<int> error_of_failed_launch;  // the first one's; CUDA_SUCCESS: there is none
+extern std::atomic<int> error_of_failed_launch;  // of the first one; CUDA_SUCCESS: there is none
 
 inline CUresult failed_launch() { return static_cast<CUresult>(error_of_failed_launch.load()); }
 // Calls that submit or wait fail from now on, and a line on stderr says why.

@@ -1,6 +1,6 @@
-// Functions of the driver load a kernel when it is first used, and then may wait for all that the context has
-// under way (CUDA's "lazy loading"); so may a launch whose kernel needs more local memory than others before.
-// Such calls have to be made alone (hw/live/launch_keeper.hpp).
+// The driver loads a kernel when it is first used, and may then wait for all of the context's work (CUDA's
+// "lazy loading"). So may a launch whose kernel needs more local memory than earlier ones. Such calls must be
+// made alone (hw/live/launch_keeper.hpp).
 #pragma once
 
 #include <array>
@@ -16,14 +16,15 @@ namespace gangway::intercept {
 class FirstUses {
  public:
   enum class Use : std::uint8_t { launch, question };
-  // Whether a kernel (CUfunction or CUkernel) is used so for the first time in a context. By any thread,
-  // without a lock; of more kernels than there are places for, never.
+  // Whether a kernel (CUfunction or CUkernel) is used in this way for the first time in a context. Any thread
+  // may call it; takes no lock. False if the table has no place for the kernel.
   bool first(const void* function, std::uint64_t context, Use use);
-  void forget();  // handles may mean something else from now on
+  void forget();  // handles may mean other kernels from now on
 
-  // Whether it has much local memory: asked once, noted by note().
+  // Whether note() found that the kernel needs much local memory.
   bool needs_much_local(const void* function);
-  // `function`: the handle, or what it is in the current context. False: that is no function of a context.
+  // Asks the driver for a kernel's local memory. `function`: the handle, or its function in the current
+  // context. False: the driver does not know the function.
   bool note(const void* handle, CUfunction function);
 
  private:

@@ -1,4 +1,4 @@
-// A launch of a kernel in a form, with its own copy of everything, so that it can be made again.
+// A launch of a kernel in a form, with copies of all that is needed to make it again.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gangway::intercept {
 
-// What the program gave to the driver.
+// The arguments of the program's call.
 struct LaunchCall {
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, shared_bytes = 0;
   CUstream stream = nullptr;
@@ -26,10 +26,9 @@ struct LaunchCall {
 
 class FormedLaunch : public live::RepeatableLaunch {
  public:
-  // `form`: one of the kernel, which has to live as long. `stream`: the program's, which is a default
-  // stream's special name where it is one. `most`: blocks that the GPU holds at once, to which a loop is
-  // limited and by which slices are counted; else 0. None: the call is of a kind that no form takes, or its
-  // parameters cannot be read.
+  // `form`: one of the kernel's; the kernel must outlive the launch. `stream`: the program's; for a default
+  // stream, its special handle. `most`: blocks that the GPU holds at once, which limits a loop and is a wave
+  // of slices; else 0. Null: forms do not support this kind of call, or its parameters cannot be read.
   static std::unique_ptr<FormedLaunch> of(const LaunchCall& call, CUstream stream, FormedKernel& kernel,
                                           const ReadyForm& form, std::uint32_t most);
 
@@ -45,9 +44,10 @@ class FormedLaunch : public live::RepeatableLaunch {
   }
   // The blocks from `first` to before `end`, with the control word at that address.
   CUresult submit(CUstream where, CUdeviceptr control, std::uint32_t first, std::uint32_t end) const;
-  // Of one in slices: a block that does nothing. The driver refuses it if it would refuse a slice.
+  // For a launch in slices: launches one block that does nothing. The driver refuses it if it would refuse a
+  // slice.
   CUresult try_one(CUstream where) const { return submit(where, 0, 0, 0, 1); }
-  // Whether a launch of that shape is accepted where one of this is; none: what it asks for is its own.
+  // The driver accepts or refuses launches with equal keys alike; none: this launch has attributes.
   using Asked = std::tuple<CUfunction, unsigned, unsigned, unsigned, unsigned>;
   std::optional<Asked> asked() const;
   // Writes the control word to host memory, by that memory's device address.

@@ -1,5 +1,5 @@
-// Kernels in forms, in a program: modules are looked up when they are loaded, and launches of kernels that
-// last long enough take a form. What the program sees of its modules is what it would see without.
+// Forms of a program's kernels: modules are looked up when they are loaded, and launches of kernels that last
+// long enough take a form. The program sees its modules as if they had no forms.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,26 @@ class Forms : private live::Contexts {
  public:
   Forms(live::Gate& gate, RealDriver& of);
 
-  // Which launches take a form, as the daemon wants it now.
+  // Which launches take a form, as the daemon now orders.
   TakeForms taken() const {
     return static_cast<TakeForms>(gate_.permit().forms.load(std::memory_order_relaxed));
   }
   live::LaunchKeeper& keeper() { return keeper_; }
   LoadedKernels& kernels() { return kernels_; }
   FirstUses& uses() { return uses_; }
-  void forget_functions();  // a module is gone, and its handles may come again
-  // A kernel's first launch in a context, by a thread that is alone. The forms are loaded with it.
+  void forget_functions();  // a module is gone; its handles may be used again
+  // Call it at a kernel's first launch in a context, in a call that is made alone. Loads the forms, too.
   void first_launch(void* function, FormedKernel* kernel);
 
-  // What is to be loaded in place of an image, for the current context's GPU, or for all that a library may
-  // be used on. Null: the image itself, of which nothing is in a form.
+  // The module to load in place of an image, for the current context's GPU or, if a `library`, for all GPUs
+  // that it may be used on. Null: the image itself, since none of its kernels has a form.
   std::shared_ptr<FormedModule> module_of(const void* image, bool library);
   std::shared_ptr<FormedModule> module_of_file(const char* file, bool library);
   void loaded(void* handle, std::shared_ptr<FormedModule> module);
 
-  // By a thread that passed the gate. False: the launch has to be made as it is.
+  // Call it in a thread that has passed the gate. False: launch the original kernel.
   bool launch(FormedKernel& kernel, const LaunchCall& call, const live::StreamName& stream);
-  // The launch as it is: measured where that tells something.
+  // Launches the original kernel by `made`; measures it if its time is of use.
   template <typename Original>
   CUresult original(FormedKernel& kernel, const LaunchCall& call, const live::StreamName& stream,
                     const Original& made) {
@@ -49,7 +49,7 @@ class Forms : private live::Contexts {
     if (measured) kernel.times.ends(handle(stream), blocks(call));
     return result;
   }
-  // What the program sets of a kernel holds for its form, too.
+  // Apply what the program sets for a kernel to its forms, too.
   void set_attribute(void* function, CUfunction_attribute attribute, int value, std::optional<CUdevice> on);
   void set_cache(void* function, CUfunc_cache config, std::optional<CUdevice> on);
 
@@ -82,13 +82,13 @@ class Forms : private live::Contexts {
   live::LaunchKeeper keeper_;
 };
 
-// Null: kernels run as they are.
+// Null: original kernels run.
 extern Forms* forms;
 inline live::LaunchKeeper* keeper() { return forms == nullptr ? nullptr : &forms->keeper(); }
-// Launches in forms are under way, so the keeper has to hear what else is submitted.
+// Whether launches in forms are under way, so that the keeper must be told of other submissions.
 inline bool kept() { return forms != nullptr && forms->keeper().any(); }
 
-// As `gangway exec` left it in the environment (GANGWAY_FORMS); before any other thread.
+// Follows the environment of `gangway exec` (GANGWAY_FORMS). Call it before there are other threads.
 void begin_forms(live::Gate& gate, RealDriver& of);
 void forget_forms();  // in the child of a fork
 

@@ -1,4 +1,4 @@
-// What was prepared of the images that a program gives to the driver.
+// Finds what was prepared for the images that a program gives to the driver.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,18 @@
 namespace gangway::intercept {
 
 // A module in memory, as the driver takes it: PTX, a cubin, a fatbin, or the runtime's wrapper around one.
-// Empty: none of these. Of what says its length wrongly, nothing behind it is read.
+// Empty: none of these. The length is the one that the image states.
 std::string_view bytes_of_image(const void* image);
 
 struct FoundForms {
-  std::string cubin;  // to be loaded instead; empty: the image has the forms itself
+  std::string cubin;  // to load instead; empty: the image has the forms itself
   std::vector<transform::KernelForms> kernels;
 };
 
 class ImageLookup {
  public:
-  // None: nothing was prepared of it, or nothing of it takes a form. Never throws; what is damaged is said.
+  // None: nothing was prepared for it, or none of its kernels has a form. Never throws: the first failure
+  // prints a line on stderr.
   std::optional<FoundForms> find(std::string_view image, transform::Architecture gpu);
 
  private:

@@ -1,4 +1,4 @@
-// How long a kernel takes, learnt from some of its launches: what is not worth leaving runs as it is.
+// How long a kernel takes, learnt from some of its launches: kernels not worth evicting run in original form.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace gangway::intercept {
 class KernelTimes {
  public:
   // Whether a launch of so many blocks is expected to take longer than it costs to make it leave.
-  // `evictions`: of the process so far. What was measured while there were some says nothing.
+  // `evictions`: of the process so far. A measurement during which that changed is dropped.
   bool worth(std::uint64_t blocks, std::uint64_t evictions);
-  // Around a launch whose time would tell something: begins() says whether it is measured.
+  // Call these around a launch that may be measured. begins(): whether it is.
   bool begins(CUcontext context, CUstream stream, std::uint64_t evictions);
   void ends(CUstream stream, std::uint64_t blocks);
   void end();  // the kernel is gone

@@ -82,11 +82,11 @@ template <typename... A>
 bool may_wait(A...) {
   return true;
 }
-// Within the device, or between what cuMemcpyAsync finds out.
+// Within the device, or between memories that cuMemcpyAsync tells apart itself.
 inline bool may_wait(CUdeviceptr to, CUdeviceptr from, std::size_t, CUstream) {
   return !pinned(reinterpret_cast<const void*>(to)) || !pinned(reinterpret_cast<const void*>(from));
 }
-// Up to 64 KiB are taken from the host at once.
+// Up to 64 KiB from the host are read before the call returns.
 inline bool may_wait(CUdeviceptr, const void* host, std::size_t bytes, CUstream) {
   return bytes > 65536 && !pinned(host);
 }

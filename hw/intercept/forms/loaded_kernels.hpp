@@ -25,18 +25,18 @@ struct ReadyForm {
   CUfunction function = nullptr;  // its entry, or the CUkernel of that; null: the kernel has no such form
 };
 
-// A kernel that has a form; what is said of it holds for a module, or for a library in all contexts.
+// A kernel that has a form: of a module, or of a library in all contexts.
 struct FormedKernel {
   transform::KernelForms kernel;
   ReadyForm slice, prologue, loop;
-  CUfunction report = nullptr;  // the module's entry that tells how far a launch has come, or the CUkernel
+  CUfunction report = nullptr;  // the module's entry that reports a launch's progress, or the CUkernel
   bool of_library = false;      // so all of these are CUkernels
   KernelTimes times;
   SlicedShapes shapes;
-  std::atomic<bool> waits{false};  // for later blocks of its grid, as a launch has shown: it runs as it is
+  std::atomic<bool> waits{false};  // for later blocks of its grid, as a launch showed: the original runs
 
-  // For a launch of so many blocks. Each block that is refused costs about a nanosecond when a prologue
-  // leaves.
+  // The form for a launch of so many blocks. When a prologue leaves, each refused block costs about a
+  // nanosecond.
   const ReadyForm& form(std::uint64_t blocks) const {
     constexpr std::uint64_t kMany = 50'000;
     return prologue.function == nullptr || (blocks > kMany && loop.function != nullptr) ? loop : prologue;
@@ -54,7 +54,7 @@ struct FormedKernel {
 class FormedModule {
  public:
   FormedModule(FoundForms found, bool library);
-  // Which of its entries the program does not know of.
+  // Whether the program must not see the entry.
   bool hides(std::string_view entry) const { return hidden_.count(entry) != 0; }
   void loaded(void* handle) { handle_ = handle; }  // the module, or the library
   // Null: the kernel has no form.
@@ -83,10 +83,11 @@ class LoadedKernels {
   void loaded(void* handle, std::shared_ptr<FormedModule> module);
   void unloaded(void* handle);
   std::shared_ptr<FormedModule> module(void* handle);
-  // The program was given a function (or CUkernel) of a name, or the function of a CUkernel.
+  // The program got a function (or CUkernel) by name; or the function of a CUkernel.
   void found(void* module, const char* name, void* function);
   void is_the_same(void* kernel, void* function);
-  // Of a CUfunction or CUkernel; null: as it is. Asked at each launch, by any thread, without a lock.
+  // The kernel of a CUfunction or CUkernel; null: it has no form. Called at each launch by any thread; takes
+  // no lock.
   std::shared_ptr<FormedKernel> kernel(void* function) const;
 
  private:
@@ -107,7 +108,7 @@ class LoadedKernels {
   std::map<void*, std::shared_ptr<FormedModule>> modules_;
   std::map<void*, std::vector<void*>> functions_of_;
   std::map<void*, void*> module_of_;
-  std::vector<std::unique_ptr<Table>> tables_;  // the last is used; others may be being read
+  std::vector<std::unique_ptr<Table>> tables_;  // the last is in use; threads may still read others
   std::vector<std::unique_ptr<const std::shared_ptr<FormedKernel>>> kept_;
   std::atomic<Table*> table_{nullptr};
 };

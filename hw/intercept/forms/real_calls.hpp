@@ -58,13 +58,13 @@ struct RealCalls {
 #define GANGWAY_REAL_CALL(name) decltype(&::name) name = nullptr;
   GANGWAY_REAL_CALLS(GANGWAY_REAL_CALL)
 #undef GANGWAY_REAL_CALL
-  bool all() const;  // that evictions need
+  bool all() const;  // whether this driver has all of them
 };
 extern RealCalls cuda;
 
 void find_real_calls(void* library);
 
-// Calls that a capture in another thread forbids are allowed to a thread while one is alive.
+// While one is alive, its thread may make calls that a capture in another thread forbids.
 class RelaxedCapture {
  public:
   RelaxedCapture() { cuda.cuThreadExchangeStreamCaptureMode(&mode_); }
@@ -76,7 +76,7 @@ class RelaxedCapture {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-// The context is the thread's while one is alive.
+// While one is alive, the context is current in its thread.
 class CurrentContext {
  public:
   explicit CurrentContext(CUcontext context) {

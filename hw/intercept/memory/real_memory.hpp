@@ -31,7 +31,7 @@ class RealMemory : public live::MemoryDriver {
  private:
   int open_lanes();
 
-  std::mutex mutex_;  // of what follows, which the mover's thread uses
+  std::mutex mutex_;  // guards the streams and events of copies, which the mover's thread uses
   std::uint64_t context_ = 0;
   CUstream streams_[2] = {};
   CUevent events_[2][kLanes] = {};

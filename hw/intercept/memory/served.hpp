@@ -1,5 +1,5 @@
-// Functions of the driver about memory, as functions.def lists them under SERVED: answered from managed
-// memory where that is wanted, else by the driver.
+// The driver's functions about memory that functions.def lists under SERVED: answered from managed memory if
+// the process has it, else by the driver.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ template <Index I>
 inline constexpr bool waits_for_device =
     I == i_cuArrayDestroy || I == i_cuMemFree_v2 || I == i_cuMemUnmap || I == i_cuMipmappedArrayDestroy;
 
-// The driver's own answer; it may lack the function.
+// Calls the driver's function; an error if the driver lacks it.
 template <Index I, typename... A>
 CUresult natively(A... arguments) {
   const auto real = Serves<I>::real();
@@ -47,19 +47,19 @@ CUresult natively(A... arguments) {
   return real(arguments...);
 }
 
-// As `gangway exec` wants it of this process. Before anything else.
+// `gangway exec` wants managed memory for this process. Call it before anything else.
 void memory_is_managed(live::Gate& gate, live::Helped& helped);
 bool manages_memory();
-// Likewise: the driver has it, and may checkpoint the process. Null: it is not counted.
+// Likewise counted memory: the driver has it, and may checkpoint the process. Null: it is not counted.
 void memory_is_counted(live::Gate& gate);
 live::CountedMemory* counted_memory();
-// Where memory is counted, in room that is claimed: the call allocates, and says what fixed_memory_gone()
-// will name. Null: it need not say anything.
+// Makes the call, after claiming room for it if memory is counted. The call sets `made` to the address or
+// handle for fixed_memory_gone(), unless `made` is null.
 CUresult in_counted_room(std::uint64_t bytes, const std::function<CUresult(std::uint64_t* made)>& allocate);
-// Null: it is not managed, or not yet and `first` is not set. With a current context.
+// Null: memory is not managed, or not yet: that begins at a call with `first` and a current context.
 live::ManagedMemory* managed_memory(bool first = false);
 void memory_forked();
-void memory_written(CUdeviceptr address);  // by a copy or memset; 0: nobody knows where
+void memory_written(CUdeviceptr address);  // by a copy or memset; 0: at an unknown address
 // The context is destroyed.
 void memory_context_gone(std::uint64_t context);
 // One line, once for each reason.

@@ -57,8 +57,8 @@ class CheckpointHelper {
   bool gone_ = false;
 };
 
-// Held by a daemon that has such a process as long as it is there, and by such a process while it restores
-// clients without one. None: somebody else has it, or there can be no such file.
+// A lock that a daemon with a helper holds, and a helper without a daemon while it restores clients. `wait`:
+// until it is free. None: another process has it, or the file cannot be created.
 Descriptor lock_for_restoring(const std::string& socket, bool wait);
 
 }  // namespace gangway::live

@@ -42,7 +42,7 @@ class Checkpointed {
 
   Where where_;
   bool asked_ = false, hopeless_ = false, moves_ = false;
-  bool begun_ = false;  // the latest that is known of it is older than an order that changes where it is
+  bool begun_ = false;  // a step that changes where the state is may have been done since it was last known
   Goal goal_ = Goal::here;
   std::uint32_t number_ = 0, error_ = 0;
   std::uint64_t done_ = 0, turned_ = 0, budget_ = 0;

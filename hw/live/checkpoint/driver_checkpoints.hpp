@@ -1,4 +1,4 @@
-// The driver's own way of taking a process's memory off the GPU, as it is called from outside that process.
+// The driver's checkpoints, which take a process's memory off the GPU, called from outside that process.
 #pragma once
 
 #include <sys/types.h>
@@ -15,20 +15,20 @@ class DriverCheckpoints {
   static constexpr int kSuccess = 0, kNoMemory = 2;
   enum class State : int { running, locked, checkpointed, failed };  // CUprocessState
 
-  // Loads the driver and initializes it. Empty, or why this machine cannot.
+  // Loads and initializes the driver. Returns an empty text, or why this machine cannot make checkpoints.
   std::string open();
 
-  // Results are the driver's errors. All of them may block for long, but for look().
+  // Results are the driver's errors. All except look() may block for long.
   int look(pid_t process, State& state) const;
-  // From any state to checkpointed. The driver waits so long for the process's calls to end. After an error
-  // the process goes on where it can. `hopeless`: the driver could not do it, and will not another time
-  // either.
+  // From any state to checkpointed. The driver waits up to 10 s for the process's calls to end. After an
+  // error the process continues if possible. `hopeless`: trying again would fail, too.
   int save(pid_t process, bool& hopeless) const;
   // From any state to running. After an error it is still checkpointed, or locked.
   int restore(pid_t process) const;
-  // From checkpointed to locked, on another GPU of the same kind. The driver wants a new GPU for every one
-  // that the process sees: a program of `gangway exec` sees the one. Where that is refused as an invalid
-  // value, every GPU of this machine is listed, the two exchanged. After an error it is still checkpointed.
+  // From checkpointed to locked, on another GPU of the same kind. The driver needs a new GPU for each one
+  // that the process sees; a program of `gangway exec` sees one. If the driver refuses that as an invalid
+  // value, all GPUs of this machine are listed, with the two exchanged. After an error it is still
+  // checkpointed.
   int restore_on(pid_t process, const GpuUuid& from, const GpuUuid& to) const;
 
  private:

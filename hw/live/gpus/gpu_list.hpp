@@ -20,7 +20,8 @@ struct GpuFacts {
 // it. RunError if there is no driver or no GPU.
 std::vector<GpuFacts> gpus_of_driver();
 
-// Those that "0,2", "all" or "1" names. InputError (for `option`) if the list has a wrong or repeated number.
+// The GPUs that a list such as "0,2", "all" or "1" names. InputError (for `option`) if it has a wrong or
+// repeated number.
 std::vector<GpuFacts> chosen_gpus(const std::string& option, const std::string& list,
                                   const std::vector<GpuFacts>& all);
 // Whether the list is one number, which needs no driver.

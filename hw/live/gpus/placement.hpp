@@ -29,7 +29,8 @@ struct GpuLoad {
 };
 // resident / memory + use.
 double load_of(const GpuLoad& gpu);
-// Of at least one. The least load; within 1 %: the fewest programs, then the lowest number.
+// The index of the GPU with the least load, of at least one. Loads within 1 % are equal: then the fewest
+// programs decide, then the lowest number.
 std::size_t least_loaded(const std::vector<GpuLoad>& gpus);
 
 // A client as the rule for moves sees it, over a whole window.
@@ -44,7 +45,7 @@ struct MoveRule {
   double least_gain = 0.25;  // of turnaround, in seconds per second
   double margin = 2;         // a move must gain this many times its cost
 };
-// How fast states move. Until a move has shown: the driver's checkpoint of 32 GiB on an H100 (../README.md).
+// How fast states move. Until the first move: the driver's checkpoint of 32 GiB on an H100 (../README.md).
 struct MovePace {
   double save = 2e9, restore = 5.5e9;  // bytes/s
   Duration fixed{300'000'000};         // of a move without bytes

@@ -11,7 +11,7 @@ namespace gangway::live {
 class UseWindow {
  public:
   explicit UseWindow(Duration window) : part_(window.ns / kParts) {}
-  // The state since the last call; the first call begins the window.
+  // Adds the time since the last call with this state. The first call begins the window.
   void add(Time now, bool demand, bool use);
   void restart() { *this = UseWindow(Duration{part_ * kParts}); }
   // Shares of the time seen, at most the window's length; 0 if none yet.

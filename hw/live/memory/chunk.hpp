@@ -1,4 +1,4 @@
-// A piece of physical memory of the program, which is on the device or whose contents are on the host.
+// A piece of the program's physical memory. Its contents are on the device, or on the host while it is away.
 #pragma once
 
 #include <cstddef>
@@ -19,34 +19,34 @@ struct Chunk {
   std::uint64_t handle = 0;  // the driver's; 0: not on the device
   MemoryDriver::Properties properties{};
   std::vector<Mapping> mappings;
-  std::vector<void*> host;       // room for its contents: a block for each part, or none at all
-  bool same_on_host = false;     // as on the device
-  bool declared = false;         // kernels never write to it, says the user
-  bool fixed = false;            // somebody else may use it: it stays
-  std::uint64_t context = 0;     // of whoever made it; 0: of none, it lives until it is released
-  std::uint32_t references = 0;  // handles that the program has to it
+  std::vector<void*> host;       // pinned blocks for its contents: one for each part, or none
+  bool same_on_host = false;     // the host blocks hold the current contents
+  bool declared = false;         // the user says that no kernel writes to it
+  bool fixed = false;            // others may use it: it stays on the device
+  std::uint64_t context = 0;     // of the allocation that created it; 0: none
+  std::uint32_t references = 0;  // how many handles to it are in use
 
   // Its contents are copied in parts, so that the host needs no large blocks and no copy takes long.
   static constexpr std::uint64_t kPart = 64 << 20;
   std::size_t parts() const { return static_cast<std::size_t>((size + kPart - 1) / kPart); }
   std::uint64_t part_size(std::size_t part) const { return part + 1 < parts() ? kPart : size - part * kPart; }
-  bool take_host(HostPool& pool);  // false: there is no room, and it has none
+  bool take_host(HostPool& pool);  // false: too little room, and it takes no block
   void give_host_back(HostPool& pool);
 
   bool on_device() const { return handle != 0; }
-  bool may_be_written() const;  // some mapping of it allows that now
+  bool may_be_written() const;  // whether a mapping now allows that
 };
 
-// The steps of moves: the driver's errors. A chunk that could not come is still away.
+// The steps of moving a chunk. They return the driver's errors. A chunk that could not come is still away.
 class ChunkMoves {
  public:
   explicit ChunkMoves(MemoryDriver& driver) : driver_(driver) {}
-  // Where a copy finds its contents: the first mapping that can be written to, or, where there is none, a
-  // window that end_access() closes.
+  // Sets `address` to where copies can access the chunk: its first writable mapping of the whole, else a
+  // temporary mapping, which end_access() removes.
   int begin_access(const Chunk& chunk, std::uint64_t& address);
   void end_access(std::uint64_t address, std::uint64_t size);
-  int leave(Chunk& chunk);  // its contents are on the host
-  int come(Chunk& chunk);   // without contents yet
+  int leave(Chunk& chunk);  // frees it on the device; the host has its contents
+  int come(Chunk& chunk);   // creates and maps it again, without contents yet
 
  private:
   int window(const Chunk& chunk, std::uint64_t& address);

@@ -1,4 +1,5 @@
-// The client's side of its budget: claims before memory is created, and asks where the budget is too small.
+// The client's side of its memory budget: claims bytes before memory is created, and asks the daemon for more
+// if the budget is too small.
 #pragma once
 
 #include <atomic>
@@ -16,21 +17,21 @@ class Claims {
  public:
   explicit constexpr Claims(Gate& gate) : gate_(gate) {}
 
-  // The pages must be there (Gate::introduce()). Without a daemon everything is allowed.
+  // Call Gate::introduce() first. Without a daemon every claim succeeds. False: the budget is too small.
   bool claim(std::uint64_t bytes);
   void give_back(std::uint64_t bytes);
-  // The daemon grants so many bytes more, or says no; the caller holds no lock. Again: what the caller knows
-  // may have changed, so it should look and claim again.
+  // Waits until the daemon grants `bytes` more or refuses. The caller must hold no lock. Answer::again: the
+  // situation may have changed, so the caller should look and claim again.
   enum class Answer { again, no };
-  // `look`: called now and then meanwhile, as what the device has may change.
+  // `look` is called now and then meanwhile, since the device's free memory may change.
   Answer ask(std::uint64_t bytes, const std::function<void()>& look);
-  void look_at_device(MemoryDriver& driver);  // and tells the daemon
+  void look_at_device(MemoryDriver& driver);  // reports free and total memory to the daemon
   // Waits for the client's turn, as a submission does.
   void wait_at_gate();
 
  private:
   Gate& gate_;
-  std::mutex asking_;  // one ask at a time, as it says how much
+  std::mutex asking_;  // one ask at a time: the page holds one amount
 };
 
 }  // namespace gangway::live

@@ -1,5 +1,5 @@
-// A client's device memory that stays the driver's: counted, so that its whole process can be checkpointed
-// when others need the room (../checkpoint/).
+// Counts a client's device memory, which the driver allocates as usual, so that the whole process can be
+// checkpointed when others need the room (../checkpoint/).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class CountedMemory {
   CountedMemory(MemoryDriver& driver, Gate& gate);
   bool claim(std::uint64_t bytes);  // before the driver allocates them. False: there is no room
   void give_back(std::uint64_t bytes);
-  int info(std::uint64_t& free, std::uint64_t& total);  // as the program is to see the device
+  int info(std::uint64_t& free, std::uint64_t& total);  // the device's bytes as the program sees them
 
  private:
   MemoryDriver& driver_;

@@ -1,5 +1,5 @@
-// Addresses for allocations, and which of them have memory behind them. Pure: whoever owns it creates and
-// maps the memory.
+// Assigns addresses to allocations and tracks which addresses are backed by memory. Makes no driver calls:
+// its owner creates and maps the memory.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ namespace gangway::live {
 
 class Heap {
  public:
-  // Sizes are rounded up to `grain`; memory comes in multiples of `page`, and in pieces of at most `piece`,
-  // as each piece costs the driver some calls. At most `spare` at once comes for more than one allocation.
+  // Bytes. Sizes are rounded up to `grain`. Memory is created in multiples of `page` and in pieces of at most
+  // `piece`; each piece costs several driver calls. Memory created at once for more than one allocation is at
+  // most `spare`.
   struct Shape {
     std::uint64_t grain = 512, page = 2 << 20, spare = 64 << 20, piece = 64 << 20;
   };
@@ -27,29 +28,29 @@ class Heap {
   };
   struct Plan {
     Span taken;
-    Span to_back;  // empty: there is memory behind all of it
+    Span to_back;  // to be backed first; empty: all of it is backed
   };
 
   std::uint64_t rounded(std::uint64_t size) const { return up(size, shape_.grain); }
-  // Addresses, whole pages, that allocations can have.
+  // Adds addresses, whole pages, that allocations can have.
   void add(Span addresses);
-  // Where so many bytes go. `spare`: with some more memory than these need, so that the next ones find it.
-  // None: there are no addresses left.
+  // Chooses addresses for `size` bytes, and takes nothing yet. `spare`: also plans some memory for later
+  // allocations. None: no free addresses are left.
   std::optional<Plan> plan(std::uint64_t size, bool spare) const;
-  // The pieces that memory for it is created in.
+  // The pieces in which memory for a span is to be created.
   std::vector<Span> pieces(Span to_back) const;
-  void back(Span span);  // there is memory behind all of it now
-  void take(Span span);  // of a plan that is backed
+  void back(Span span);  // notes that all of it is backed now
+  void take(Span span);  // what a plan takes, once it is backed
   void free(Span span);
-  // Of the span of a piece: whether nothing in it is taken.
+  // Whether nothing in the piece is taken.
   bool is_free(Span piece) const;
-  void unback(Span piece);  // of free pieces: their memory is gone
+  void unback(Span piece);  // notes that a free piece has lost its memory
 
   std::uint64_t backed() const { return backed_; }
-  std::uint64_t idle() const { return idle_; }  // bytes of memory that nothing was allocated from
+  std::uint64_t idle() const { return idle_; }  // backed bytes that are not allocated
 
  private:
-  struct Extent {  // of free addresses
+  struct Extent {  // free addresses
     std::uint64_t end = 0;
     bool backed = false;
   };
@@ -59,13 +60,13 @@ class Heap {
   std::uint64_t step() const;
   void insert(Span span, bool backed);
   void erase(Extents::iterator at);
-  // The part of a free extent that holds the span changes what is behind it, or is no longer free.
+  // Removes the span from the free extent that contains it.
   void cut(Span span);
 
   Shape shape_;
   Extents extents_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // of backed ones: size, begin
-  std::set<std::uint64_t> bare_;                               // begins of the others
+  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // backed extents: size, begin
+  std::set<std::uint64_t> bare_;                               // begins of unbacked extents
   std::uint64_t backed_ = 0, idle_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Pinned host memory for contents that leave the device. Pinning is slow and holds up the program's driver,
-// so it is done ahead and never undone while the process lives.
+// Pinned host memory for contents that leave the device. Pinning is slow and delays the program's driver
+// calls, so it is done ahead of need, and memory stays pinned until the process ends.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace gangway::live {
 
-// Makes the pages be there, by several threads: pinning them takes less time then.
+// Populates the pages with several threads, so that pinning them takes less time.
 void touch_pages(char* at, std::uint64_t size);
 
 class HostPool {
  public:
   explicit HostPool(MemoryDriver& driver) : driver_(driver) {}
-  // Pins until there are so many bytes, a segment at a time: call it until it says done. No `failed` again.
+  // Pins one more segment unless `bytes` are pinned already. Call it again while it returns `more`.
   enum class Growth { done, more, failed };
   Growth grow(std::uint64_t bytes);
-  // Null: there is no room, and none could be pinned.
+  // Null: too little is free, and no more could be pinned.
   void* take(std::uint64_t size);
   void give_back(void* at, std::uint64_t size);
   std::uint64_t pinned() const { return slots_.backed(); }

@@ -1,8 +1,8 @@
-// The daemon's side of clients' memory: who may hold how much of the device, and whose state leaves so that
-// another's can come. Pure but for the clients it is given: time comes in with each call.
+// The daemon's side of clients' memory: decides how much of the device each client may hold, and whose state
+// leaves so that another's can come. No side effects except through its clients; callers pass the time.
 //
-// What clients may hold never exceeds the capacity: room is given to one only when others have let go of it.
-// A client's gate opens when all of its state is on the device, however the policy has opened it before.
+// What clients may hold never exceeds the capacity: a client gets room only after others have given it up. A
+// client's gate opens only when all of its state is on the device, even if the policy opened it earlier.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace gangway::live {
 
-// A client as the keeper reaches it. No call waits for the client.
+// The keeper's access to a client. Its orders: memory_page.hpp. No call waits for the client.
 class KeptClient {
  public:
   struct Memory {  // bytes, as MemoryStanding has them
@@ -31,7 +31,7 @@ class KeptClient {
   virtual Standing look() = 0;
   virtual Memory memory() const = 0;
   virtual void order(Goal goal, std::uint32_t number) = 0;
-  virtual void budget(std::uint64_t bytes) = 0;  // sequentially consistent
+  virtual void budget(std::uint64_t bytes) = 0;  // a sequentially consistent store
   virtual void available(std::uint64_t bytes) = 0;
   virtual void host(std::uint64_t bytes) = 0;
   virtual void refuse(std::uint64_t asked) = 0;
@@ -39,13 +39,13 @@ class KeptClient {
 };
 
 struct MemorySettings {
-  bool managed = false;  // it moves
-  bool whole = false;  // as a checkpoint of the process, by the driver, which needs no pinned memory of ours
+  bool managed = false;  // whether clients' memory moves
+  bool whole = false;    // by the driver's checkpoints of processes, without pinned memory
   std::optional<std::uint64_t> capacity = {};  // bytes for clients; none: what the device has
   std::uint64_t host = UINT64_MAX;             // bytes that all clients may pin
-  std::uint64_t spare = 64 << 20;      // bytes of the device that nobody gets, unless `capacity` says it
-  std::optional<Duration> slice = {};  // of the policy, to be held against what moves take
-  Duration patience{2'000'000'000};    // of an ask, while nobody's state can leave
+  std::uint64_t spare = 64 << 20;      // bytes of the device that no client gets, without a `capacity`
+  std::optional<Duration> slice = {};  // the policy's, to compare with the time of moves
+  Duration patience{2'000'000'000};    // of an ask, while no state can leave
 };
 
 // Told of moves: leaves and comes (bytes), left and came (ns since the order), failed.
@@ -60,23 +60,25 @@ class Keeper : public MemoryDesk {
   explicit Keeper(const MemorySettings& settings, MoveJournal* journal = nullptr)
       : settings_(settings), journal_(journal) {}
 
+  // Adds a client, which must live until goes(). It keeps what it already holds.
   void comes(KeptClient& client);
   void goes(const KeptClient& client);
-  // As policies call it; none: no policy has it.
+  // The client's ID in its policy; none: it has no policy.
   void names(const KeptClient& client, std::optional<ClientId> id);
-  // It stays where it is, whoever needs room, and no policy has it: it is about to move to another device.
-  // That one keeps `bytes` free.
+  // While a client is about to move to another device, its state stays in place even if others need room, and
+  // it has no policy. The other device's keeper reserves `bytes` for it.
   void stays(const KeptClient& client, bool stays);
   void reserve(std::uint64_t bytes) { reserved_ = bytes; }
-  // Bytes of the device that nobody may hold yet; none: not known.
+  // Bytes of the capacity that no client holds or may take; none: not known.
   std::optional<std::uint64_t> unpromised() const;
-  // The policy's permit: it takes effect once the client's state is on the device.
+  // The policy's permit. It takes effect once the client's state is on the device.
   void permit(KeptClient& client, std::uint32_t allowed, Time now);
 
-  // Its state is on its way, or room that it has asked for: the time that this takes is not its own.
+  // Whether the client waits for its state, or for room that it asked for. This time is not counted as its
+  // own.
   bool arrives(const KeptClient& client) const;
 
-  // Looks at all clients and carries moves on. Says when to look again unless something happens.
+  // Looks at all clients and continues moves. Returns when to call again if nothing happens.
   Time step(Time now);
 
   struct Facts {
@@ -88,8 +90,7 @@ class Keeper : public MemoryDesk {
   std::optional<std::uint64_t> capacity() const;  // none: not known yet
   std::uint64_t outside() const { return outside_; }
   const MemorySettings& settings() const { return settings_; }
-  // The two largest states together, over the bus at the speed seen so far: equation 1 of Share-a-GPU. 0:
-  // there are no two.
+  // How long copying the two largest states takes (equation 1 of Share-a-GPU). 0: fewer than two have any.
   Duration least_slice() const;
 
   // For policies that order moves
@@ -122,21 +123,21 @@ class Keeper : public MemoryDesk {
     std::optional<Time> asks_since, fails_until;
     Time closed;
     std::optional<Time> ordered;                              // a move that is not over
-    std::uint64_t turned = 0, looks = 0, claimed_before = 0;  // as of the step before
+    std::uint64_t turned = 0, looks = 0, claimed_before = 0;  // as of the previous step
     bool deferred = false;                                    // its latest ask was put off
     bool stays = false;
-    bool wished_away = false;  // by the policy, as soon as it can leave
-    bool brought = false;      // the policy has ordered it back
-    bool needed = false;       // others' room is made elsewhere, in this step
-    std::optional<Time> left;  // it is away since then
+    bool wished_away = false;  // the policy has ordered it away; it cannot leave yet
+    bool brought = false;      // it was ordered back before its turn
+    bool needed = false;       // in this step it does not make room for others
+    std::optional<Time> left;  // since when it has been away
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }
     bool leaves() const { return goal == Goal::away && !settled(); }
-    // Or since it was ordered back for a turn that was over before it came.
+    // If it was ordered back and has not come yet, since that order.
     std::optional<Time> away_since() const { return goal == Goal::here && seen.away != 0 ? ordered : left; }
     std::uint64_t on_device() const { return seen.movable - std::min(seen.movable, seen.away); }
     std::uint64_t hold() const { return std::max(budget, seen.claimed); }
-    // What others get if it leaves.
+    // Bytes that others gain if it leaves.
     std::uint64_t gives_up() const {
       if (goal == Goal::away || seen.away == 0) return on_device();
       return std::max(on_device(), hold() - std::min(hold(), seen.fixed));
@@ -179,10 +180,10 @@ class Keeper : public MemoryDesk {
   Time now_;
   std::vector<std::unique_ptr<Kept>> all_;
   std::uint64_t total_ = 0, outside_ = 0, short_ = 0, reserved_ = 0;
-  bool looked_ = false;  // at the device, while nobody else's claims changed
+  bool looked_ = false;  // a client looked at the device while no other's claims changed
   std::vector<Done> done_;
-  bool tight_ = false;  // more states than room: they need pinned memory
-  bool waits_ = false;  // something goes on that only looking tells
+  bool tight_ = false;  // not all states fit: they need pinned memory
+  bool waits_ = false;  // something is under way whose end only polling shows
 };
 
 }  // namespace gangway::live

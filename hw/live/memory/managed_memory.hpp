@@ -1,9 +1,9 @@
-// A client's device memory, served from pieces that can leave the device and come back to the same addresses.
-// Knows nothing of CUDA; the look-alike feeds it (hw/intercept/memory/), tests feed it without a driver.
+// A client's device memory, made of pieces that can leave the device and come back to the same addresses.
+// Independent of CUDA: the look-alike calls it (hw/intercept/memory/), and tests call it without a driver.
 //
-// All of the state is on the device while the gate is open, and stays while a thread is inside: the daemon
-// moves it only when the gate is closed and nothing is outstanding. A call that needs it at other times waits
-// at the gate as a submission does.
+// All of the state is on the device while the gate is open, and stays there while a thread is inside: the
+// daemon moves it only when the gate is closed and nothing is outstanding. A call that needs the state at
+// other times waits at the gate, as a submission does.
 #pragma once
 
 #include <atomic>
@@ -33,37 +33,37 @@ class ManagedMemory {
 
   // --- Allocations, of any size, at addresses that are multiples of 512 bytes (of 2 MiB from 1 MiB on)
   struct Owner {
-    std::uint64_t context = 0, pool = 0;  // context 0: it outlives its context
+    std::uint64_t context = 0, pool = 0;  // context 0: it outlives contexts
     std::uint64_t current = 0;            // the caller's context
     std::int32_t device = 0;
     MemoryDriver::Properties properties{};
     std::vector<MemoryDriver::Access> access;
   };
   struct Allocation {
-    std::uint64_t address = 0, size = 0;  // as asked for
+    std::uint64_t address = 0, size = 0;  // as requested
     std::uint64_t context = 0, pool = 0;
     std::int32_t device = 0;
   };
-  // Of allocations of these sizes the user says that no kernel writes to them. With `check` they are looked
-  // at again whenever their contents would not be copied. Before anything else.
+  // The user says that no kernel writes to allocations of these sizes. With `check` they are compared with
+  // the host's copy whenever they would not be copied. Call it before anything else.
   void declare_read_only(std::vector<std::uint64_t> sizes, bool check);
   bool checks() const { return check_; }
-  // A copy or memset writes there, which the gate has let in; 0: nobody knows where.
+  // Notes that a copy or memset inside the gate writes to the address; 0: the address is unknown.
   void written(std::uint64_t address);
 
-  // kSuccess; kNoMemory where the daemon or the device has none.
+  // kSuccess; kNoMemory if the daemon or the device has none; or another error of the driver.
   int allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address);
-  std::optional<Allocation> find(std::uint64_t address);  // that the address lies in
-  // Nothing on the device may use it any more. False: no allocation begins there.
+  std::optional<Allocation> find(std::uint64_t address);  // that contains the address
+  // Nothing on the device may still use it. False: no allocation begins there.
   bool free(std::uint64_t address);
-  void context_gone(std::uint64_t context);  // its allocations went with it
+  void context_gone(std::uint64_t context);  // frees the context's allocations
 
-  // --- Physical memory that the program creates and maps itself. Handles are ours.
+  // --- Physical memory that the program creates and maps itself. Its handles are the look-alike's own.
   bool is_ours(std::uint64_t handle) const { return (handle & kHandleMask) == kHandleMark; }
   // `context`: the caller's; 0: none.
   int create(std::uint64_t size, const MemoryDriver::Properties& properties, std::uint64_t context,
              std::uint64_t& handle);
-  // Of what is ours, else none, and the driver is to be called.
+  // The next five return none if the memory is not managed here: then call the driver.
   std::optional<int> release(std::uint64_t handle);
   std::optional<int> map(std::uint64_t address, std::uint64_t size, std::uint64_t offset,
                          std::uint64_t handle);
@@ -71,27 +71,28 @@ class ManagedMemory {
   std::optional<int> allow(std::uint64_t address, std::uint64_t size,
                            const std::vector<MemoryDriver::Access>& access);
   std::optional<std::uint64_t> retain(std::uint64_t address);
-  // Somebody else will use it: it stays on the device. The driver's handle; 0: there is no such handle.
+  // Keeps it on the device from now on, because others will use it. The driver's handle; 0: no such handle.
   std::uint64_t fix(std::uint64_t handle);
-  std::uint64_t real(std::uint64_t handle);  // the driver's, for a call under here()
+  std::uint64_t real(std::uint64_t handle);  // the driver's handle, valid while here() is held
 
   // --- What the driver allocates by itself
-  // Room for it; give_back_fixed() when it is gone.
+  // Claims room for it, until give_back_fixed(). False: refused.
   bool claim_fixed(std::uint64_t bytes);
   void give_back_fixed(std::uint64_t bytes);
 
-  void note_device();  // tells the daemon what there is
-  // As the program is to see the device.
+  void note_device();  // reports the device's memory to the daemon
+  // The device's bytes as the program sees them. The driver's error.
   int info(std::uint64_t& free, std::uint64_t& total);
   std::uint64_t claimed() const { return gate_.page()->memory.claimed.load(); }
 
-  // Held while the driver is asked about addresses: all of the state is on the device.
+  // Waits until all of the state is on the device, where it stays while the lock is held: for driver calls
+  // that ask about addresses.
   std::unique_lock<std::mutex> here() { return when_here(); }
-  // Likewise, where the program has mapped memory of its own there; else none.
+  // Likewise if the program has mapped its own memory there; else an empty lock.
   std::unique_lock<std::mutex> here_if_mapped(std::uint64_t address);
   bool is_mapped(std::uint64_t address);
 
-  // --- The mover's steps. Nobody else changes anything between begin_move() and end_move().
+  // --- The mover's steps. No other thread changes anything between begin_move() and end_move().
   void begin_move();
   void end_move();
   std::list<Chunk>& chunks() { return chunks_; }
@@ -103,7 +104,7 @@ class ManagedMemory {
   void moved_away(std::uint64_t bytes);
   void moved_here(std::uint64_t bytes);
   bool all_here() const { return away_.load() == 0; }
-  // The context for copies: that of the latest allocation that is still there. 0: none.
+  // The context for copies, that of an existing allocation. 0: none.
   std::uint64_t context();
 
  private:
@@ -111,8 +112,8 @@ class ManagedMemory {
   enum class Kind { large, small, declared };
   struct Store {  // of one device and one kind of allocations
     Heap heap;
-    std::map<std::uint64_t, Chunk*> chunks;  // behind it, by address
-    std::uint64_t kept = 0;                  // bytes that stay though nothing is allocated from them
+    std::map<std::uint64_t, Chunk*> chunks;  // its memory, by address
+    std::uint64_t kept = 0;                  // idle bytes that are not freed
   };
   struct Taken {
     Allocation facts;

@@ -1,4 +1,4 @@
-// What managed memory asks of the driver. Results are the driver's.
+// The driver calls that managed memory needs. Sizes are in bytes; results are the driver's errors.
 #pragma once
 
 #include <array>
@@ -28,13 +28,13 @@ class MemoryDriver {
   virtual int allow(std::uint64_t address, std::uint64_t size, const std::vector<Access>&) = 0;
   virtual int info(std::uint64_t& free, std::uint64_t& total) = 0;
 
-  // The thread that copies: this context is its own from now on.
+  // Makes the context the calling thread's, for copies.
   virtual int enter(std::uint64_t context) = 0;
-  virtual void forget(std::uint64_t context) = 0;  // it is destroyed
+  virtual void forget(std::uint64_t context) = 0;  // the context is destroyed
   virtual int pin(void* host, std::uint64_t size) = 0;
   virtual int unpin(void* host) = 0;
   enum class Way { out, in };
-  static constexpr unsigned kLanes = 4;  // copies each way that are told apart
+  static constexpr unsigned kLanes = 4;  // copies each way that can be under way at once
   virtual int copy(Way, void* host, std::uint64_t device, std::uint64_t size, unsigned lane) = 0;
   virtual int copied(Way, unsigned lane) = 0;  // kNotYet: the lane's copy is under way
 };

@@ -1,5 +1,5 @@
-// The thread of a client that carries out the daemon's orders about its memory: contents go to the host and
-// come back, a piece at a time, so that another client's can take the room at the same time.
+// The thread of a client that carries out the daemon's orders about its memory: it copies contents to the
+// host and back, a piece at a time, so that another client can use the freed room at once.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace gangway::live {
 class Mover {
  public:
   Mover(ManagedMemory& memory, Helped& helped) : memory_(memory), helped_(helped) {}
-  void start();  // its thread, which never ends
+  void start();  // starts its thread, which never ends
 
-  // One look at the orders, as the thread takes it. True: there was something to do.
+  // One pass of the thread: looks at the orders and carries them out. True: there was something to do.
   bool turn();
 
  private:
@@ -41,13 +41,14 @@ class Mover {
   bool prepare_host();
   void save(const Order& order);
   void restore(const Order& order);
-  // Of its parts, in order; `finish` ends the oldest copy. False: not all of them are under way or done.
+  // Starts copies of all parts in order; `finish` completes the oldest copy. False: not all could be started.
   template <typename Finish>
   bool copy_parts(MemoryDriver::Way way, Chunk& chunk, std::uint64_t address, const Finish& finish);
-  // Ends all copies; the first error counts.
+  // Completes all copies. An earlier error remains.
   template <typename Finish>
   void drain(const Finish& finish);
-  // Also whether the oldest copy was the last of its chunk, and then, whether all of them are right.
+  // Completes the oldest copy. part: more copies of its chunk follow; chunk: it was the last, and all
+  // succeeded; torn: it was the last, and one failed.
   enum class Finished { part, chunk, torn };
   Finished finish_oldest(MemoryDriver::Way way);
   void look_for_writes();
@@ -58,11 +59,11 @@ class Mover {
   ManagedMemory& memory_;
   Helped& helped_;
   std::deque<Copying> copying_;
-  bool torn_ = false;  // a copy of the chunk whose parts end now has failed
+  bool torn_ = false;  // a copy of the oldest chunk has failed
   unsigned lane_ = 0;
-  int failed_ = 0;                 // of the order under way
-  std::optional<Order> given_up_;  // with it nothing more is tried
-  std::uint64_t begun_here_ = 0;   // of the program's work, when its state had come back
+  int failed_ = 0;                 // error of the current order
+  std::optional<Order> given_up_;  // this order is not tried again
+  std::uint64_t begun_here_ = 0;   // work_begun() at the latest move
 };
 
 }  // namespace gangway::live

@@ -5,7 +5,7 @@
 
 namespace gangway::live {
 
-// Bytes: 80 % of what is available now, to the machine and to this process's control group.
+// Bytes: 80 % of what is available now to the machine, or to this process's control group if that is less.
 std::uint64_t host_memory_to_pin();
 
 }  // namespace gangway::live

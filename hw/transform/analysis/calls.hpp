@@ -12,7 +12,7 @@ namespace gangway::transform {
 const Function* callee(const Module& module, const Instruction& call);
 // The operand that names the call target.
 std::optional<Range> called(const Module& module, const Instruction& call);
-// Whether the call can reach such an instruction. An indirect call is assumed to.
+// Whether the call can reach an instruction for which `such` holds. An indirect call is assumed to.
 bool may_come_to(const Module& module, const Instruction& call,
                  const std::function<bool(const Instruction&)>& such);
 

@@ -1,7 +1,7 @@
-// Modules that programs loaded and that nobody had prepared. Programs note them in a folder of the cache, and
-// `gangway prepare --wanted` prepares them, so that the next start finds them.
+// Modules that programs loaded unprepared. Programs note them in a folder of the cache, and `gangway prepare
+// --wanted` prepares them for the next start.
 //
-// A file each: a line with the file type and the GPU, a line with the options that a fatbin has, the PTX. The
+// One file per module: a line with the file type and the GPU, a line with the fatbin's options, the PTX. The
 // name is the module's key, so that programs with the same module note it once. It is written under another
 // name and renamed.
 #pragma once
@@ -23,14 +23,15 @@ struct WantedModule {
   std::string options, ptx;
 };
 
-// Inside the folder of the cache.
+// The folder of noted modules, inside the cache's.
 std::string wanted_folder(const std::string& cache_folder);
 
-// By the program that missed it. Does nothing if it is noted already, if it is larger than kLargestWanted, or
-// if there are kMostWanted. RunError if it cannot be written or the folder is open to others.
+// Called by the program that lacked the module. Does nothing if it is noted already, if it is larger than
+// kLargestWanted, or if there are kMostWanted. RunError if it cannot be written or the folder is open to
+// others.
 void note_wanted(const std::string& cache_folder, const WantedModule& module);
 
-// A preparer's files, one preparer at a time.
+// The noted modules, for one preparer at a time.
 class WantedFiles {
  public:
   // RunError if the folder is open to others.
@@ -38,13 +39,13 @@ class WantedFiles {
   ~WantedFiles();
   WantedFiles(const WantedFiles&) = delete;
   WantedFiles& operator=(const WantedFiles&) = delete;
-  bool locked() const { return lock_ >= 0; }  // not: another one is at work, or there is none
+  bool locked() const { return lock_ >= 0; }  // false: another preparer is at work, or there is no folder
 
-  // The next one that was not taken so far, in order of names. It stays noted until done(); one that was
-  // taken twice without coming to an end is dropped.
+  // The next module not taken so far, in order of names. It stays noted until done(). One that was taken
+  // twice without done() or keep() is dropped.
   std::optional<WantedModule> take();
-  void done();  // with the one that was taken last
-  void keep();  // likewise, for another time
+  void done();  // the module taken last is prepared
+  void keep();  // it is left for another time
 
  private:
   std::string folder_;

@@ -52,7 +52,8 @@ Image image_of(std::string_view bytes, const std::string& file);
 // Whether it is a program or shared library, which contains its relocatable modules once more, linked.
 bool is_linked(const Image& image);
 
-// The PTX that the GPU would be given: the latest target that it can run. Null if there is none.
+// The PTX that the driver would choose for the GPU: the one with the latest target that it can run. Null if
+// there is none.
 const PtxImage* ptx_for(const ImageModule& module, Architecture gpu);
 
 }  // namespace gangway::transform

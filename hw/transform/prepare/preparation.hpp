@@ -43,7 +43,7 @@ PrepareReport prepare(const PrepareSettings& settings, const std::atomic<bool>& 
                       const std::function<void(const PrepareProgress&)>& progress);
 
 // The modules that programs noted because nobody had prepared them (hw/transform/cache/wanted.hpp), one after
-// the other; each one's GPU counts. Nothing to do where another process does it. RunError as above.
+// the other, each for its own GPU. Does nothing if another process is doing so. RunError as above.
 PrepareReport prepare_wanted(const PrepareSettings& settings, const std::atomic<bool>& interrupted);
 
 // Text for a terminal.
