@@ -39,6 +39,28 @@ std::string name_text(const Json& name) {
   return out;
 }
 
+double gib(const Json& bytes) { return static_cast<double>(bytes.get<std::uint64_t>()) / (1 << 30); }
+
+// Of one GPU whose clients' memory can leave it.
+void print_memory(const Json& status) {
+  const Json& memory = status["memory"];
+  if (memory.is_null()) return;
+  double resident = 0, away = 0;
+  for (const Json& client : status["clients"]) {
+    resident += gib(client["memory"]["resident"]);
+    away += gib(client["memory"]["away"]);
+  }
+  fmt::print("memory: {:.1f} GiB on the GPU{}, {:.1f} GiB away{}\n", resident,
+             memory["capacity"].is_null() ? "" : fmt::format(" of {:.1f} GiB", gib(memory["capacity"])), away,
+             status["checkpoints"] == false ? "; processes cannot be checkpointed any more" : "");
+}
+
+void print_memory_of(const Json& memory) {
+  fmt::print(" {:>8} {:>5.1f} {:>5}", memory["state"].get<std::string>(),
+             gib(memory["resident"]) + gib(memory["away"]),
+             memory["saves"].get<std::uint64_t>() + memory["restores"].get<std::uint64_t>());
+}
+
 void print_table(const Json& status) {
   fmt::print("{}, process {}, up {:.0f} s, {} clients so far\n", status["policy"].get<std::string>(),
              status["process"].get<std::int64_t>(),
@@ -52,19 +74,21 @@ void print_table(const Json& status) {
     if (several)
       fmt::print("GPU {}, {}: {} programs, {:.1f} GiB resident, in use {:.0f} % of the time\n",
                  gpu["number"].get<unsigned>(), name_text(gpu["name"]), gpu["programs"].get<std::uint64_t>(),
-                 static_cast<double>(gpu["resident"].get<std::uint64_t>()) / (1 << 30),
-                 100 * gpu["use"].get<double>());
+                 gib(gpu["resident"]), 100 * gpu["use"].get<double>());
+  print_memory(status);
   if (status["clients"].empty()) return;
+  const bool moves = !status["memory"].is_null();
   if (several) fmt::print("{:>3} ", "GPU");
-  fmt::print("{:<20} {:>8} {:>8} {:>7} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12} {:>10} {:>10}\n", "name",
-             "process", "priority", "weight", "slo", "access", "jobs", "submissions", "outstanding", "held",
-             "held/ms", "p50", "p99");  // of jobs
+  fmt::print("{:<20} {:>8} {:>8} {:>7} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12} {:>10} {:>10}{}\n",
+             "name", "process", "priority", "weight", "slo", "access", "jobs", "submissions", "outstanding",
+             "held", "held/ms", "p50", "p99",  // of jobs
+             moves ? "   memory   GiB moves" : "");
   for (const Json& c : status["clients"]) {
     const Json& access = c["access"];
     const Json& latency = c["latency_ns"];
     if (several) fmt::print("{:>3} ", c["gpu"].get<unsigned>());
     fmt::print(
-        "{:<20} {:>8} {:>8} {:>7.4g} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12.3f} {:>10} {:>10}\n",
+        "{:<20} {:>8} {:>8} {:>7.4g} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12.3f} {:>10} {:>10}",
         name_text(c["name"]), c["process"].get<std::int64_t>(), c["priority"].get<std::int64_t>(),
         c["weight"].get<double>(), time_text(c["slo_ns"]),
         access.is_string() ? access.get<std::string>() : fmt::format("{}", access.get<std::uint64_t>()),
@@ -72,6 +96,8 @@ void print_table(const Json& status) {
         c["outstanding"].get<std::uint64_t>(), c["held"].get<std::uint64_t>(),
         static_cast<double>(c["held_ns"].get<std::uint64_t>()) / 1e6, time_text(latency["p50"]),
         time_text(latency["p99"]));
+    if (moves) print_memory_of(c["memory"]);
+    fmt::print("\n");
   }
 }
 
@@ -137,6 +163,7 @@ void print_prometheus(const Json& status) {
        "launches_in_forms", 1},
       {"slices_total", "counter", "Slices of kernels launched.", "slices", 1},
       {"evictions_total", "counter", "Kernels that left before their end.", "evictions", 1},
+      {"failed_launches_total", "counter", "Launches whose rest the driver refused.", "failed_launches", 1},
       {"kernels_that_wait", "gauge", "Kernels that run as they are, because they waited for later blocks.",
        "kernels_that_wait", 1},
       {"kernels_with_forms", "gauge", "Kernels of prepared modules that can leave.", "kernels_with_forms", 1},

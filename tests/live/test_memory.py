@@ -34,6 +34,9 @@ class Memory(MemoryPrograms):
                 self.until(lambda: all(client["memory"]["restores"] > 2 for client in self.clients(daemon).values()),
                            "all have gone and come back")
                 status = daemon.status()
+                table = subprocess.run([GANGWAY, "status", "--socket", daemon.socket], check=True, capture_output=True, text=True).stdout
+                self.assertRegex(table, r"memory: 0\.\d GiB on the GPU of 0\.\d GiB, 0\.\d GiB away\n(.*\n)*name .* memory   GiB moves\n"
+                                        r"(p\d .* (here|away|leaves|comes) +0\.\d +\d+\n){3}$")
                 memory = [client["memory"] for client in status["clients"]]
                 self.assertLessEqual(sum(m["resident"] for m in memory), status["memory"]["capacity"])
                 open(stop, "w").close()
