@@ -155,6 +155,7 @@ bool LaunchBook::accepted(Entry& entry, bool yes) {
   if (entry.failed || entry.refusals < kFewRefusals || port_.now() - entry.refused < kMostRefused)
     return false;
   entry.failed = true;  // the next step ends it
+  failures_.fetch_add(1);
   port_.failed(*entry.launch, error);
   return false;
 }

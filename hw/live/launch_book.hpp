@@ -168,6 +168,7 @@ class LaunchBook {
   bool over(std::uint64_t stream, std::uint32_t number) const;
   std::size_t in_stream(std::uint64_t stream) const;  // launches that are not over
   std::uint64_t evictions() const { return evictions_.load(); }
+  std::uint64_t failed_launches() const { return failures_.load(); }
   // Kernels of which a launch turned out to wait for later blocks, and the latest one's name.
   std::uint32_t kernels_that_wait() const { return waiting_.load(); }
   std::string latest_that_waits() const;
@@ -266,7 +267,7 @@ class LaunchBook {
   std::map<std::uint64_t, Stream> streams_;
   std::deque<std::uint64_t> turns_;  // streams that have reached a sliced launch, in this order
   bool leaving_ = false;
-  std::atomic<std::uint64_t> live_{0}, evictions_{0}, ended_{0};
+  std::atomic<std::uint64_t> live_{0}, evictions_{0}, failures_{0}, ended_{0};
   std::atomic<std::uint32_t> waiting_{0};
   std::string latest_that_waits_;
 };

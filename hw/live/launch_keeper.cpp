@@ -290,6 +290,9 @@ bool LaunchKeeper::turn() {
       its->book->step();
       const std::uint64_t evictions = its->book->evictions(), ended = its->book->ended();
       evicted += evictions - std::exchange(its->evictions, evictions);
+      const std::uint64_t failures = its->book->failed_launches();
+      if (page != nullptr && failures != its->failures)
+        page->failed_launches.fetch_add(failures - std::exchange(its->failures, failures));
       under_way_.fetch_sub(ended - std::exchange(its->ended, ended));
       if (page != nullptr && its->book->kernels_that_wait() != its->that_wait) tell_who_waits(*its, *page);
     }

@@ -90,9 +90,9 @@ class LaunchKeeper {
  private:
   struct Context {
     std::unique_ptr<LaunchPort> port;
-    std::unique_ptr<LaunchBook> book;        // null: without a port
-    std::uint64_t evictions = 0, ended = 0;  // already counted
-    std::uint32_t that_wait = 0;             // likewise
+    std::unique_ptr<LaunchBook> book;                      // null: without a port
+    std::uint64_t evictions = 0, failures = 0, ended = 0;  // already counted
+    std::uint32_t that_wait = 0;                           // likewise
   };
   static void* thread(void* self);
   [[noreturn]] void run();

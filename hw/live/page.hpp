@@ -145,7 +145,8 @@ struct alignas(64) ClientPage {
   // its end.
   std::atomic<std::uint32_t> kernels_with_forms, kernels_without;
   std::atomic<std::uint64_t> formed, evictions;
-  std::atomic<std::uint64_t> departures;  // so far
+  std::atomic<std::uint64_t> failed_launches;  // whose rest the driver refused for good
+  std::atomic<std::uint64_t> departures;       // so far
   // Kernels that turned out to wait for later blocks of their grid, and the latest one's name.
   std::atomic<std::uint32_t> kernels_that_wait;
   std::atomic<char> that_waits[kLongestKernel];

@@ -115,6 +115,7 @@ Json json_of(const ClientFacts& facts) {
           {"launches_in_forms", page.formed.load()},
           {"slices", page.slices.launched.load()},
           {"evictions", page.evictions.load()},
+          {"failed_launches", page.failed_launches.load()},
           {"kernels_that_wait", page.kernels_that_wait.load()},
           {"without_daemon", {{"times", page.orphaned.load()}, {"ns", page.orphaned_ns.load()}}},
           {"memory", memory_of(facts)},

@@ -229,8 +229,9 @@ TEST_CASE("a launch whose slices the driver refuses for long has failed, and its
   it.end_slice();
   it.port.refuses = true;
   refused(15);
-  CHECK((it.port.failures.empty() && it.port.finished.empty()));
+  CHECK((it.port.failures.empty() && it.port.finished.empty() && it.book.failed_launches() == 0));
   refused(1);
+  CHECK(it.book.failed_launches() == 1);
   CHECK(it.port.failures == std::vector<std::int32_t>{701});
   CHECK(it.port.finished == std::vector<std::uint32_t>{10});
   REQUIRE(it.book.turn());
