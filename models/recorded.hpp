@@ -16,6 +16,7 @@ struct Kernel;
 struct LeavingKernel {
   std::shared_ptr<const Kernel> kernel;  // as launched; time: the recording's median
   std::shared_ptr<const Mechanism> form;
+  bool sliced = true;  // it can also be launched in slices
 };
 
 struct Recorded {
@@ -33,8 +34,8 @@ struct Recorded {
   // time between job ends.
   Duration job, busy, between_ends;
   bool busy_unknown = false;  // policies are not told
-  std::vector<LeavingKernel> leaving =
-      {};  // by launch of the recording, empty for others; none: no kernel can be preempted
+  // By launch of the recording, empty for others; none: no kernel can be preempted.
+  std::vector<LeavingKernel> leaving = {};
   std::vector<Duration> scaled = {};  // per job of the program, if scales are not 1
 
   // How long a job takes with nothing else on the machine.

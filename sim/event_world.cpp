@@ -16,8 +16,9 @@ EventWorld::EventWorld(const WorldSetup& setup)
     : setup_(setup),
       book_(setup_),
       guard_(static_cast<Orders&>(*this), [this](const std::string& what) { return story(what); }) {
-  if (setup_.granting.of == GrantOf::job)
-    grants_.emplace(setup_.workload.clients.size(), static_cast<std::uint32_t>(setup_.device.gpus));
+  if (setup_.granting.of == GrantOf::job || plays_recordings(setup_.workload))
+    grants_.emplace(setup_.workload.clients.size(), static_cast<std::uint32_t>(setup_.device.gpus),
+                    std::nullopt, setup_.granting.of);
   for (const Client& client : setup_.workload.clients) standalone_.push_back(standalone_of(setup_, client));
 }
 

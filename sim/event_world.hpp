@@ -72,7 +72,9 @@ class EventWorld : public World, protected RefusingOrders {
 
   WorldSetup setup_;
   JobBook book_;
-  std::optional<Grants> grants_;  // with whole-job grants: what the policy sees instead of the book
+  // Of whole jobs, or to recorded programs: what the policy sees instead of the book, if it is given grants.
+  std::optional<Grants> grants_;
+  bool sees_grants_ = true;
   EventQueue queue_;
   Time now_;
   Journal journal_;
@@ -81,7 +83,9 @@ class EventWorld : public World, protected RefusingOrders {
   // Whether only a policy's timers remain and nothing else can happen.
   bool only_timers();
   std::string story(const std::string& what) const;
-  const View& view() const { return grants_ ? static_cast<const View&>(*grants_) : book_; }
+  const View& view() const {
+    return grants_ && sees_grants_ ? static_cast<const View&>(*grants_) : book_;
+  }
 
   std::vector<Duration> standalone_;  // by client
   PolicyGuard guard_;

@@ -105,13 +105,22 @@ void check_recorded(const WorldRequest& request) {
                      "a device with `time_slice: {length, switch}`, or `arbitration: mps`");
   const Capabilities needs = request.policy.needs();
   const bool access = needs.has(Capability::access);
+  const bool slices = needs.has(Capability::ranges) && !needs.has(Capability::memory);
   const Capabilities rest =
-      needs.missing_from({Capability::evict, Capability::native, Capability::access, Capability::intercept,
-                          Capability::sampling, Capability::memory});
+      slices ? needs.missing_from({Capability::ranges})
+             : needs.missing_from({Capability::evict, Capability::native, Capability::access,
+                                   Capability::intercept, Capability::sampling, Capability::memory});
   if (!rest.none())
     throw InputError(place.origin, "policies." + request.label, "a policy that needs " + rest.text(),
                      "a policy for recorded programs, or clients with kernels");
-  if (!access && !needs.has(Capability::native) && setup.granting.of != GrantOf::job)
+  if (slices && (setup.granting.of == GrantOf::job || setup.granting.forms == TakeForms::none))
+    throw InputError(request.grant, request.grant_path,
+                     setup.granting.of == GrantOf::job ? "job" : "forms: none",
+                     "{forms: worth}, since " + request.label + " launches slices of kernels in forms");
+  if (slices && setup.device.gpus > 1)
+    throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", setup.device.gpus),
+                     "1 for slices of recorded programs' kernels");
+  if (!access && !slices && !needs.has(Capability::native) && setup.granting.of != GrantOf::job)
     throw InputError(request.grant, request.grant_path, "kernel",
                      "job, since " + request.label + " hands out recorded programs' jobs");
   if (needs.has(Capability::memory) && setup.device.gpus > 1)

@@ -18,14 +18,14 @@ namespace {
 using recording::Launch;
 using Form = std::shared_ptr<const Mechanism>;  // none: `gate`
 
-const std::vector<std::string> kLeavingForms{"gate", "prologue", "loop"};
+const std::vector<std::string> kFormNames{"gate", "prologue", "loop", "slice"};
 
 Form read_form(const Field& field) {
   if (field.is_scalar()) {
-    if (field.one_of(kLeavingForms) == "gate") return nullptr;
+    if (field.one_of(kFormNames) == "gate") return nullptr;
   } else {
     Mapping m = field.mapping();
-    m.need("name").one_of({"prologue", "loop"});
+    m.need("name").one_of({"prologue", "loop", "slice"});
     m.maybe("params");
     m.finish();
   }
@@ -75,9 +75,18 @@ struct FormRules {
     if (!inspected) return otherwise;
     const auto found = inspected->find(kernel);
     if (found == inspected->end()) return otherwise;
-    for (const char* name : {"prologue", "loop"})
+    for (const char* name : {"prologue", "loop", "slice"})
       if (found->second.contains(name)) return standard(name);
     return nullptr;
+  }
+
+  // Unless inspection, which decided, says that it cannot.
+  bool sliced(const std::string& kernel) const {
+    for (const auto& [pattern, form] : kernels)
+      if (fnmatch(pattern.c_str(), kernel.c_str(), 0) == 0) return true;
+    if (!inspected) return true;
+    const auto found = inspected->find(kernel);
+    return found == inspected->end() || found->second.contains("slice");
   }
 };
 
@@ -142,7 +151,8 @@ void read_forms(const Field& field, Recorded& recorded) {
     Kernel kernel = kernel_as_launched(launch, times[l]);
     if (times[l] < Duration{mul_div_floor(rules.block_time.ns, kernel.block_tasks.count, 1)}) continue;
     if (Form form = rules.form_of(launch.kernel))
-      recorded.leaving[l] = {std::make_shared<const Kernel>(std::move(kernel)), std::move(form)};
+      recorded.leaving[l] = {std::make_shared<const Kernel>(std::move(kernel)), std::move(form),
+                             rules.sliced(launch.kernel)};
   }
 }
 

@@ -7,8 +7,10 @@ namespace gangway {
 
 bool RecordedWorld::may_submit(const RecordedClient& client, const HostThread& thread) {
   if (!under_grants()) return true;
-  if (runs_ahead(client, thread)) return false;
   if (thread.between || !submits(client, thread)) return true;
+  if (slices_)
+    return client.granted.gate && !client.granted.over &&
+           (!client.granted.asks || *client.granted.asks == thread.job);
   const ClientId id = client.run.id();
   const Grant* grant = grants_->of(id);
   const std::int64_t most = setup_.granting.in_flight;
@@ -16,31 +18,9 @@ bool RecordedWorld::may_submit(const RecordedClient& client, const HostThread& t
          (most == 0 || streams_.outstanding(id) < most);
 }
 
-// Whether the step would come behind a kernel that may leave, which is for those to do that leave with it.
-// When such a kernel leaves, the driver starts what is behind it in its stream.
-bool RecordedWorld::runs_ahead(const RecordedClient& client, const HostThread& thread) const {
-  if (client.recorded->leaving.empty() || !takes_forms()) return false;
-  const recording::PlayedProgram& program = *client.recorded->program;
-  const recording::Step &step = program.steps[thread.step], &next = program.steps[thread.step + 1];
-  const ClientId id = client.run.id();
-  for (recording::Index w = step.first_work; w < next.first_work; ++w) {
-    const recording::PlayedWork& work = program.works[w];
-    if (streams_.behind_leaving(streams_.stream_of(id, work.stream), thread.between ? nullptr : &work,
-                                thread.job))
-      return true;
-  }
-  for (recording::Index o = step.first_order; o < next.first_order; ++o) {
-    const recording::PlayedOrder& order = program.orders[o];
-    const bool in_stream =
-        order.kind == recording::OrderKind::record || order.kind == recording::OrderKind::wait_event;
-    if (in_stream && streams_.behind_leaving(streams_.stream_of(id, order.place), nullptr, {})) return true;
-  }
-  return false;
-}
-
 // A submission waits at the gate. The job that asks for the GPU is the one whose submission came first.
 void RecordedWorld::ask(RecordedClient& client) {
-  if (grants_->of(client.run.id()) != nullptr) return;
+  if (slices_ || grants_->of(client.run.id()) != nullptr) return;
   std::optional<JobId>& asks = client.granted.asks;
   const auto wanted = [&](const HostThread& thread) {
     return !thread.between && (!asks || thread.job == *asks);
@@ -55,6 +35,11 @@ void RecordedWorld::ask(RecordedClient& client) {
     return tell(Arrived{job});
   }
   asks = job;
+  tell_of_job(client, job);
+}
+
+// The policy hears of the job for the first time.
+void RecordedWorld::tell_of_job(RecordedClient& client, JobId job) {
   const Client& from = client.run.client();
   JobFacts facts;
   facts.id = job;
@@ -66,10 +51,12 @@ void RecordedWorld::ask(RecordedClient& client) {
   facts.gpus.add(DeviceId{gpus_[job.client.index]});
   facts.attributes = &from.attributes;
   grants_->arrived(facts, now_);
+  if (slices_) describe_kernels(client);
   tell(Arrived{job});
 }
 
 LaunchId RecordedWorld::launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) {
+  if (slices_) return launch_range(job, gpu, range);
   if (!under_grants() || range) impossible("a launch of block-tasks of a recorded program");
   if (const std::string why = grants_->refusal(job, gpu); !why.empty()) impossible(why);
   if (moves_states_ && states_.ordered() && !states_.resident(job.client))
@@ -93,13 +80,18 @@ void RecordedWorld::evict(LaunchId launch) {
   Grant* grant = grants_ ? grants_->find(launch) : nullptr;
   if (launch.value > launches_) impossible("an eviction of an unknown launch");
   if (grant == nullptr || grant->revoked) return;
-  grant->revoked = true;
   RecordedClient& client = clients_[grant->job.client.index];
+  if (slices_ && (client.granted.until || !grant->began)) return;  // a slice ends by itself
+  grant->revoked = true;
   note({.time = now_,
         .launch = grant->id,
         .job = grant->job,
         .mark = Mark::evict_ordered,
         .gpu = static_cast<std::uint8_t>(grant->gpu.index)});
+  if (slices_) {
+    client.granted.drains = true;
+    return order_to_close(client);
+  }
   client.granted.closes = push(now_ + setup_.device.commands.evict, kCloses, grant->job.client.index);
 }
 
@@ -107,6 +99,7 @@ void RecordedWorld::open_gate(RecordedClient& client, std::uint64_t event) {
   Granted& granted = client.granted;
   if (granted.opens != event) return;
   granted.opens = 0;
+  if (slices_) return open_for_range(client);
   granted.awaits_state = moves_states_ && !states_.resident(client.run.id());
   if (!granted.awaits_state) let_in(client);
 }
@@ -180,6 +173,10 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
   Granted& granted = client.granted;
   if (granted.leaves != event) return;
   granted.leaves.reset();
+  if (slices_) {
+    granted.left_due = true;
+    return;
+  }
   Grant& grant = *grants_->of(client.run.id());
   const bool over = open_job(client, grant.job) == nullptr;
   if (client.stay) end_stay(client);
@@ -207,6 +204,7 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
 void RecordedWorld::left(ClientId client) { clients_[client.index].granted.look = true; }
 
 void RecordedWorld::job_over(RecordedClient& client, JobId job) {
+  if (slices_) return job_over_between_ranges(client, job);
   const Grant* grant = grants_->of(job.client);
   if (grant != nullptr && grant->job == job) {
     if (!client.granted.leaves) leave_grant(client, Why::completed);

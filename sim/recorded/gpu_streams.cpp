@@ -38,8 +38,8 @@ void GpuStreams::add_client(const Recorded& recorded) {
   clients_.push_back(std::move(client));
 }
 
-void GpuStreams::reset(const std::vector<std::uint32_t>& gpus, bool leaving) {
-  leaving_ = leaving;
+void GpuStreams::reset(const std::vector<std::uint32_t>& gpus, Forms forms) {
+  forms_ = forms;
   const auto count = static_cast<std::size_t>(device_.gpus);
   const auto slice = device_.arbitration == Arbitration::mps ? std::nullopt : device_.time_slice;
   turns_.assign(count, TimeSlices(static_cast<std::uint32_t>(contexts_.size()), slice));
@@ -51,6 +51,7 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus, bool leaving) {
     client.running = 0;
     client.was_busy = client.touched = client.wakes = false;
     client.flag.reset();
+    client.current.reset();
   }
   for (Context& context : contexts_) context.ready = context.running = 0;
   for (Stream& s : streams_) {
@@ -61,7 +62,8 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus, bool leaving) {
     s.counted = false;
     s.began.reset();
     s.rest.reset();
-    s.leaving = 0;
+    s.in_form = 0;
+    s.done = s.until = 0;
     s.event = 0;
   }
   moved_.clear();
@@ -88,7 +90,7 @@ void GpuStreams::put_work(std::uint32_t stream, const PlayedWork& work, Time due
   s.items.push_back({&work, due, job, {}});
   ++s.put;
   ++s.works;
-  if (form_of(s, s.items.back()) != nullptr) ++s.leaving;
+  if (form_of(s, s.items.back()) != nullptr) ++s.in_form;
   ++clients_[s.client].outstanding;
   if (s.items.size() == 1) advance(stream, now);
 }
@@ -128,7 +130,7 @@ void GpuStreams::advance(std::uint32_t stream, Time now) {
     s.start = std::max(head.due, s.last_end + head.work->behind);
     s.left = length_of(s, head);
     s.phase = Phase::submitted;
-    if (on_engine(*head.work) || head.due > now) set_ready(s, false);
+    if (on_engine(*head.work) || head.due > now || sliced(s, head)) set_ready(s, false);
   }
   const Item& head = s.items.front();
   const bool copies = on_engine(*head.work);
@@ -138,6 +140,10 @@ void GpuStreams::advance(std::uint32_t stream, Time now) {
       return begin_copy(stream, now);
     }
     if (now < head.due) return void(s.event = host_.due_at(stream, head.due));
+    if (sliced(s, head)) {
+      if (now < s.start) return void(s.event = host_.due_at(stream, s.start));
+      return stand(stream, now);
+    }
     set_ready(s, true);
     s.phase = Phase::ready;
     if (now < s.start) return void(s.event = host_.due_at(stream, s.start));
@@ -159,6 +165,8 @@ void GpuStreams::due(std::uint32_t stream, std::uint64_t event, Time now) {
   s.event = 0;
   if (s.phase == Phase::running && s.rest)
     gone(stream, now);
+  else if (s.phase == Phase::running && sliced(s, s.items.front()))
+    slice_over(stream, now);
   else if (s.phase == Phase::running)
     over(stream, now);
   else
@@ -212,7 +220,7 @@ void GpuStreams::pop(std::uint32_t stream) {
   if (s.items.front().work != nullptr) {
     --client.outstanding;
     --s.works;
-    if (form_of(s, s.items.front()) != nullptr) --s.leaving;
+    if (form_of(s, s.items.front()) != nullptr) --s.in_form;
   }
   s.items.pop_front();
   ++s.passed;
@@ -381,6 +389,7 @@ std::optional<GpuStreams::Begun> GpuStreams::first_begun(ClientId client) const 
 }
 
 void GpuStreams::remove(ClientId client, Time now) {
+  clients_[client.index].current.reset();
   for (std::uint32_t stream = clients_[client.index].first_stream;
        stream < streams_.size() && streams_[stream].client == client.index; ++stream) {
     Stream& s = streams_[stream];
@@ -395,6 +404,7 @@ void GpuStreams::remove(ClientId client, Time now) {
     s.phase = Phase::empty;
     s.began.reset();
     s.rest.reset();
+    s.done = s.until = 0;
     s.event = 0;
     set_ready(s, false);
   }

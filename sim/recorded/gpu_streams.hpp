@@ -35,6 +35,8 @@ class StreamHost {
   virtual void copying(JobId job, bool to_host, bool begins) = 0;
   // A kernel of the client was evicted.
   virtual void left(ClientId client) = 0;
+  // A slice of the client's current kernel has ended.
+  virtual void sliced(ClientId client, bool kernel_over) = 0;
 
  protected:
   ~StreamHost() = default;
@@ -54,9 +56,14 @@ class GpuStreams {
   void add_client(const Recorded& recorded);
   // Call before the client submits anything.
   void place(ClientId client, std::uint32_t gpu) { clients_[client.index].gpu = gpu; }
-  // A run begins, with each client on the GPU given by `gpus`. `leaving`: kernels run in their preemptible
-  // forms.
-  void reset(const std::vector<std::uint32_t>& gpus, bool leaving);
+  // What becomes of kernels with a form in a run.
+  enum class Forms {
+    none,    // they run to their end
+    leave,   // they leave when their flag is set
+    sliced,  // they are launched in slices
+  };
+  // A run begins, with each client on the GPU given by `gpus`.
+  void reset(const std::vector<std::uint32_t>& gpus, Forms forms);
 
   // A stream's number here, from its row in the client's recording.
   std::uint32_t stream_of(ClientId client, recording::Index stream) const {
@@ -93,16 +100,30 @@ class GpuStreams {
     std::uint64_t number = 0;
   };
   std::optional<Begun> first_begun(ClientId client) const;
-  // Preemptible kernels (leaving.cpp). Sets the flag for the job's kernels; the other clears it, and evicted
-  // kernels continue.
+  // Whether the stream holds as many works behind its first kernel with a form as it may.
+  bool full_behind_form(std::uint32_t stream) const;
+  // Unfinished works, except those of streams that stand still.
+  std::int64_t on_device(ClientId client) const;
+  // Whether the job cannot be over yet because of a kernel with a form.
+  bool holds(JobId job) const;
+
+  // --- Kernels that leave (leaving.cpp). raise_flag() sets the flag for the job's kernels; lower_flag()
+  // clears it, and evicted kernels continue.
   void raise_flag(JobId job, Time now);
   void lower_flag(ClientId client, Time now);
-  // Unfinished works, except those behind and including an evicted kernel.
-  std::int64_t on_device(ClientId client) const;
-  // Whether a kernel of the job has left, or is about to.
-  bool holds(JobId job) const;
-  // Whether the work (or an order, if null) would come behind an unfinished kernel in a preemptible form.
-  bool behind_leaving(std::uint32_t stream, const recording::PlayedWork* work, JobId job) const;
+
+  // --- Sliced kernels (standing.cpp)
+  struct Standing {
+    std::uint64_t number = 0;  // unique
+    recording::Index launch = 0;
+    const LeavingWaves* kernel = nullptr;
+    std::int64_t done = 0;  // blocks
+  };
+  // The client's current kernel; none: no kernel of it stands, or has a slice on the GPU.
+  std::optional<Standing> current(ClientId client);
+  // Launches the blocks of the current kernel that come before `until`. It stands.
+  void slice(ClientId client, std::int64_t until, Time now);
+
   // Removes everything of the client, without telling anyone.
   void remove(ClientId client, Time now);
 
@@ -114,7 +135,7 @@ class GpuStreams {
     Place place;                                  // of a wait
     std::optional<Time> held_up = {};             // of a wait: since when it has held the stream up
   };
-  enum class Phase { empty, waiting, submitted, ready, running, copying, left };
+  enum class Phase { empty, waiting, submitted, ready, running, copying, left, standing };
   struct Stream {
     std::uint32_t client = 0, context = 0;  // context: counted over all clients
     recording::StreamKind kind = recording::StreamKind::blocking;
@@ -129,7 +150,8 @@ class GpuStreams {
     std::optional<Time> began = {};     // kernel at the head, possibly stopped since
     Time since;                         // when it last began to run
     std::optional<Duration> rest = {};  // of the kernel at the head if it has left or is about to
-    std::uint32_t leaving = 0;          // kernels in preemptible forms
+    std::uint32_t in_form = 0;          // kernels
+    std::int64_t done = 0, until = 0;   // blocks of the sliced kernel at the head: done, launched
     std::uint64_t event = 0;
   };
   struct ClientStreams {
@@ -137,6 +159,7 @@ class GpuStreams {
     double scale = 1;
     std::vector<std::optional<LeavingWaves>> waves = {};  // by launch; empty: no preemptible kernels
     std::optional<JobId> flag = {};                       // kernels of that job must leave
+    std::optional<std::uint32_t> current = {};            // stream whose head is the current kernel
     std::uint32_t first_stream = 0, first_context = 0, gpu = 0;
     std::int64_t outstanding = 0;  // works
     std::uint32_t running = 0;     // kernels
@@ -159,7 +182,8 @@ class GpuStreams {
     std::uint64_t event = 0;
   };
   static constexpr Time kNever{INT64_MIN / 2};
-  static constexpr std::int64_t kShares = 5'040;  // divisible evenly for up to ten clients
+  static constexpr std::uint64_t kMostBehind = 256;  // works behind a kernel with a form
+  static constexpr std::int64_t kShares = 5'040;     // divisible evenly for up to ten clients
 
   const LeavingWaves* form_of(std::uint32_t client, const recording::PlayedWork* work, JobId job) const;
   const LeavingWaves* form_of(const Stream& s, const Item& item) const {
@@ -169,6 +193,12 @@ class GpuStreams {
   void leave(std::uint32_t stream, Time now);
   void gone(std::uint32_t stream, Time now);
   void go_on(std::uint32_t stream, Time now);
+  bool sliced(const Stream& s, const Item& item) const {
+    return forms_ == Forms::sliced && form_of(s, item) != nullptr;
+  }
+  void stand(std::uint32_t stream, Time now);
+  void slice_over(std::uint32_t stream, Time now);
+  bool stands_still(const Stream& stream) const;
   void advance(std::uint32_t stream, Time now);
   bool pass_waits(std::uint32_t stream, Time now);
   void set_ready(Stream& stream, bool ready);
@@ -188,7 +218,7 @@ class GpuStreams {
 
   const Device& device_;
   StreamHost& host_;
-  bool leaving_ = false;
+  Forms forms_ = Forms::none;
   std::vector<ClientStreams> clients_;
   std::vector<Context> contexts_;
   std::vector<Stream> streams_;

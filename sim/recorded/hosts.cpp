@@ -265,6 +265,7 @@ void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
         thread.since = now_;
       return;
     }
+    if (slices_ && !thread.between && !client.granted.asks) client.granted.asks = thread.job;
     submit(client, thread);
   }
   for (Index o = step.first_order; o < program.steps[thread.step + 1].first_order; ++o)
@@ -284,10 +285,10 @@ void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
 bool RecordedWorld::has_room(const RecordedClient& client, const HostThread& thread) const {
   const recording::PlayedProgram& program = *client.recorded->program;
   const auto depth = program.depth();
-  if (!depth) return true;
-  for (Index w = program.steps[thread.step].first_work; w < program.steps[thread.step + 1].first_work; ++w)
-    if (streams_.outstanding(streams_.stream_of(client.run.id(), program.works[w].stream)) >= *depth)
-      return false;
+  for (Index w = program.steps[thread.step].first_work; w < program.steps[thread.step + 1].first_work; ++w) {
+    const std::uint32_t stream = streams_.stream_of(client.run.id(), program.works[w].stream);
+    if ((depth && streams_.outstanding(stream) >= *depth) || streams_.full_behind_form(stream)) return false;
+  }
   return true;
 }
 

@@ -45,8 +45,8 @@ class KeptStates final : public MemoryView {
   bool ordered() const { return ordered_; }
   void bring(ClientId client);  // for its grant, as soon as there is room
   void lost_gpu(ClientId client, Time now);
-  // Its program exits: its room is free. False: not yet, as the state moves, or works of it are on the
-  // device.
+  // Frees the room of a client whose program exits. False: not possible yet, because the state moves or its
+  // works are on the device.
   bool let_go(ClientId client);
   void used(ClientId client) { states_[client.index].changed = true; }
   // A copy's event. Outdated ones have no effect.

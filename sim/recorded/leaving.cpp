@@ -22,6 +22,8 @@ std::vector<std::optional<LeavingWaves>> waves_of(const Recorded& recorded, cons
     w.claim_ps = form.delays(kernel, device).claim_ps;
     w.time = form.running_time(kernel, device);
     w.original = kernel.time;
+    w.leaves = form.entry().needs == PreemptionLevel::block_task;
+    w.sliced = recorded.leaving[l].sliced;
     all[l] = w;
   }
   return all;
@@ -40,17 +42,18 @@ std::optional<LeavingWaves::Leave> LeavingWaves::leave(Duration length, Duration
 // Only what a job submits has a form: nobody would ask for the GPU for the rest of another kernel.
 const LeavingWaves* GpuStreams::form_of(std::uint32_t client, const PlayedWork* work, JobId job) const {
   const auto& waves = clients_[client].waves;
-  if (!leaving_ || waves.empty() || work == nullptr || work->kind != recording::WorkKind::kernel ||
-      job.number == UINT32_MAX || !waves[work->shape])
+  if (forms_ == Forms::none || waves.empty() || work == nullptr ||
+      work->kind != recording::WorkKind::kernel || job.number == UINT32_MAX || !waves[work->shape])
     return nullptr;
-  return &*waves[work->shape];
+  const LeavingWaves& form = *waves[work->shape];
+  return (forms_ == Forms::leave ? form.leaves : form.sliced) ? &form : nullptr;
 }
 
 Duration GpuStreams::length_of(const Stream& s, const Item& item) const {
   if (item.work->kind == recording::WorkKind::copy) return item.work->length;
   const Duration length = scaled_nearest(item.work->length, clients_[s.client].scale);
   const LeavingWaves* form = form_of(s, item);
-  return form != nullptr ? form->length(length) : length;
+  return form != nullptr && forms_ == Forms::leave ? form->length(length) : length;
 }
 
 void GpuStreams::raise_flag(JobId job, Time now) {
@@ -70,8 +73,7 @@ void GpuStreams::lower_flag(ClientId id, Time now) {
     if (streams_[s].phase == Phase::left) go_on(s, now);
 }
 
-// The kernel at the head runs and sees the flag. What is behind it in one of the forms begins, sees it, too,
-// and is gone.
+// The kernel at the head runs and sees the flag.
 void GpuStreams::leave(std::uint32_t stream, Time now) {
   Stream& s = streams_[stream];
   const LeavingWaves* form = form_of(s, s.items.front());
@@ -79,16 +81,10 @@ void GpuStreams::leave(std::uint32_t stream, Time now) {
   const Duration length = length_of(s, s.items.front());
   const auto leave = form->leave(length, length - s.left + (now - s.since));
   if (!leave) return;
-  Duration until = leave->until;
-  for (auto item = s.items.begin() + 1; item != s.items.end(); ++item) {
-    const LeavingWaves* next = form_of(s, *item);
-    if (next == nullptr || item->job != *clients_[s.client].flag) break;
-    until += item->work->behind + next->claims(next->blocks);
-  }
   s.rest = leave->rest;
-  s.left = until;
+  s.left = leave->until;
   s.since = now;
-  s.event = host_.due_at(stream, now + until);
+  s.event = host_.due_at(stream, now + s.left);
 }
 
 // It has left. If the flag is down again by now, it goes on at once.
@@ -112,12 +108,20 @@ void GpuStreams::go_on(std::uint32_t stream, Time now) {
   if (turns_of(s).on(s.context)) run(stream, now);
 }
 
+// Its head has left or stands, or waits for a stream that stands still.
+bool GpuStreams::stands_still(const Stream& stream) const {
+  const Stream* s = &stream;
+  while (s->phase == Phase::waiting) s = &streams_[s->items.front().place.stream];
+  return s->phase == Phase::left || s->phase == Phase::standing;
+}
+
 std::int64_t GpuStreams::on_device(ClientId id) const {
   const ClientStreams& client = clients_[id.index];
   std::int64_t works = client.outstanding;
-  if (client.waves.empty()) return works;
+  if (client.waves.empty() || works == 0) return works;
   for (std::size_t s = client.first_stream; s < streams_.size() && streams_[s].client == id.index; ++s)
-    if (streams_[s].phase == Phase::left) works -= static_cast<std::int64_t>(streams_[s].works);
+    if (streams_[s].works > 0 && stands_still(streams_[s]))
+      works -= static_cast<std::int64_t>(streams_[s].works);
   return works;
 }
 
@@ -127,24 +131,25 @@ bool GpuStreams::holds(JobId job) const {
   for (std::size_t s = client.first_stream; s < streams_.size() && streams_[s].client == job.client.index;
        ++s) {
     const Stream& stream = streams_[s];
-    if (stream.phase != Phase::left && !stream.rest) continue;
-    if (std::any_of(stream.items.begin(), stream.items.end(),
-                    [&](const Item& item) { return item.job == job; }))
-      return true;
+    const bool left = stream.phase == Phase::left || stream.rest;
+    if (left || (forms_ == Forms::sliced && stream.in_form > 0))
+      if (std::any_of(stream.items.begin(), stream.items.end(),
+                      [&](const Item& item) { return item.job == job && (left || sliced(stream, item)); }))
+        return true;
   }
   return false;
 }
 
-bool GpuStreams::behind_leaving(std::uint32_t stream, const PlayedWork* work, JobId job) const {
+bool GpuStreams::full_behind_form(std::uint32_t stream) const {
   const Stream& s = streams_[stream];
-  if (s.leaving > 0 && form_of(s.client, work, job) == nullptr) return true;
-  if (s.kind == StreamKind::non_blocking) return false;
-  return std::any_of(
-      contexts_[s.context].streams.begin(), contexts_[s.context].streams.end(), [&](std::uint32_t other) {
-        const StreamKind kind = streams_[other].kind;
-        return other != stream && streams_[other].leaving > 0 &&
-               (kind == StreamKind::null || (s.kind == StreamKind::null && kind == StreamKind::blocking));
-      });
+  if (s.in_form == 0 || s.works <= kMostBehind) return false;
+  std::size_t behind = s.works;
+  for (const Item& item : s.items) {
+    if (item.work == nullptr) continue;
+    --behind;
+    if (form_of(s, item) != nullptr) break;
+  }
+  return behind >= kMostBehind;
 }
 
 }  // namespace gangway

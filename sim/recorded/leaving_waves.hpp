@@ -18,8 +18,13 @@ struct LeavingWaves {
   std::int64_t claim_ps = 0;  // per block that finds the flag; ps
   // Of the kernel in that form, and of the original.
   Duration time, original;
+  bool leaves = true, sliced = true;  // which of the two it can
 
   Duration length(Duration recorded) const { return {mul_div_ceil(recorded.ns, time.ns, original.ns)}; }
+  // A slice of so many blocks of a kernel of `length`.
+  Duration slice(Duration length, std::int64_t of) const {
+    return {(of + wave - 1) / wave * mul_div_ceil(length.ns, 1, waves)};
+  }
   Duration claims(std::int64_t left) const { return {mul_div_ceil(left, claim_ps, 1000)}; }
 
   // If the flag is set when a kernel of `length` has run for `progress`: how long the current wave and then

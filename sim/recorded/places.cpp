@@ -34,7 +34,9 @@ void RecordedWorld::place_in_turn() {
     gpus_[c] =
         placed_in_turn(setup_.workload.clients[c].gpus, c, static_cast<std::uint32_t>(setup_.device.gpus))
             .index;
-  streams_.reset(gpus_, grants_.has_value() && policy_grants_ && takes_forms());
+  using Forms = GpuStreams::Forms;
+  const bool forms = under_grants() && takes_forms();
+  streams_.reset(gpus_, !forms ? Forms::none : slices_ ? Forms::sliced : Forms::leave);
 }
 
 void RecordedWorld::place_where_least_is_used(const RecordedClient& client) {

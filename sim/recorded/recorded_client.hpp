@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "models/policy.hpp"
 #include "models/recorded.hpp"
 #include "models/run/client_run.hpp"
 #include "models/workload.hpp"
@@ -100,6 +101,18 @@ struct RecordedClient {
     std::optional<std::uint64_t> leaves;  // likewise: the policy hears of the grant's end
     Why why = Why::completed;             // reason of that
     Duration used_before;                 // before the grant
+
+    // Under policies that launch slices.
+    std::vector<KernelFacts> kernels = {};   // as the policy sees them
+    std::vector<std::uint32_t> places = {};  // by launch: its kernel among these; 0: none
+    std::uint32_t current = 0;               // of these, as told
+    bool told = false;                       // the policy knows the job that asks
+    bool over = false;                       // that job is over, and the policy believes it waits
+    std::optional<BlockCount> until = {};    // block to stop before; none: the rest is granted
+    bool awaits_gpu = false;                 // it opens when the other gate is drained
+    bool drains = false;                     // the grant ends when its gate is closed and drained
+    bool left_due = false;
+    BlockCount done;  // what the grant's end reports
   };
   Granted granted;
 };

@@ -44,6 +44,9 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
   seed_ = seed;
   policy_grants_ = policy.needs().has(Capability::evict) ||
                    (!policy.needs().has(Capability::native) && !policy.needs().has(Capability::access));
+  sees_grants_ = policy_grants_;
+  slices_ = policy.needs().has(Capability::ranges);
+  parked_.reset();
   reset_access(policy, seed);
   launches_ = 0;
   use_told_ = {};
@@ -85,7 +88,7 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
 std::uint64_t RecordedWorld::play_instant() {
   std::uint64_t events = 0;
   int rounds = 0;
-  bool moved = false;
+  bool moved = false, again = false;
   do {
     do {
       do {
@@ -94,9 +97,13 @@ std::uint64_t RecordedWorld::play_instant() {
         go_on_in_order();
       } while (more_now() || !due_hosts_.empty() || streams_.moved() || streams_.settle(now_));
       if (controlled()) look();
-    } while (more_now() || !due_hosts_.empty() || streams_.moved());
+      again = slices_ && change_gates();
+    } while (again || more_now() || !due_hosts_.empty() || streams_.moved());
     for (RecordedClient& client : clients_) renew_stay(client);
-    if (under_grants()) end_grants();
+    if (slices_)
+      look_at_ranges();
+    else if (under_grants())
+      end_grants();
     for (RecordedClient& client : clients_)
       if (client.leaves) exits(client);
     if (!nothing_to_tell()) tell_and_decide();
@@ -188,7 +195,7 @@ void RecordedWorld::renew_stay(RecordedClient& client) {
     client.used += now_ - client.busy_since;
     return note_stay(client, Mark::paused);
   }
-  if (under_grants()) started(client);
+  if (under_grants() && !slices_) started(client);
   if (client.open.empty() || (client.stay && client.stay->on)) return;
   const auto runs = std::find_if(client.open.begin(), client.open.end(),
                                  [&](const PlayedRun& open) { return streams_.runs(open.id); });

@@ -43,6 +43,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   void other_kernels(ClientId client) override;
   void copying(JobId job, bool to_host, bool begins) override;
   void left(ClientId client) override;
+  void sliced(ClientId client, bool kernel_over) override;
 
   // --- Orders of the policy
   LaunchId launch(JobId job, DeviceId gpu, std::optional<BlockRange> range) override;
@@ -82,7 +83,6 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   void go_on(HostThread& thread, RecordedClient& client);
   void call(RecordedClient& client, HostThread& thread);
   bool may_submit(const RecordedClient& client, const HostThread& thread);
-  bool runs_ahead(const RecordedClient& client, const HostThread& thread) const;
   bool submits(const RecordedClient& client, const HostThread& thread) const;
   bool has_room(const RecordedClient& client, const HostThread& thread) const;
   void submit(RecordedClient& client, HostThread& thread);
@@ -134,6 +134,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   bool under_grants() const { return grants_ && policy_grants_; }
   bool takes_forms() const { return !setup_.granting.overlap && setup_.granting.forms != TakeForms::none; }
   void ask(RecordedClient& client);
+  void tell_of_job(RecordedClient& client, JobId job);
   void check_move(JobId job, const char* order, const std::string& refusal) const;
   void open_gate(RecordedClient& client, std::uint64_t event);
   void let_in(RecordedClient& client);
@@ -146,6 +147,24 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   void grant_left(RecordedClient& client, std::uint64_t event);
   void job_over(RecordedClient& client, JobId job);
 
+  // --- Slices (slices.cpp)
+  LaunchId launch_range(JobId job, DeviceId gpu, std::optional<BlockRange> range);
+  bool can_be_launched(const RecordedClient& client);
+  bool others_wait(ClientId owner) const;
+  void describe_kernels(RecordedClient& client);
+  void asks_again(RecordedClient& client);
+  void open_for_range(RecordedClient& client);
+  void let_in_range(RecordedClient& client);
+  bool change_gates();
+  void look_at_ranges();
+  void look_at_rest(RecordedClient& client);
+  void order_to_close(RecordedClient& client);
+  static const Kernel& current_kernel(const RecordedClient& client);
+  void leave_range(RecordedClient& client, Why why, BlockCount done);
+  void range_left(RecordedClient& client);
+  void range_over(RecordedClient& client, bool job_over, bool waits);
+  void job_over_between_ranges(RecordedClient& client, JobId job);
+
   std::vector<RecordedClient> clients_;
   std::vector<std::uint32_t> first_thread_;                         // by client, in event indices
   std::vector<std::uint32_t> gpus_;                                 // by client: its GPU
@@ -156,6 +175,8 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   Time use_told_;              // device use was reported to the policy's world up to then
   RunSeed seed_;
   bool policy_grants_ = false;
+  bool slices_ = false;             // in this run the policy launches ranges of kernels
+  std::optional<ClientId> parked_;  // its gate is open, or not yet drained, without a grant
   std::uint64_t launches_ = 0;
 };
 

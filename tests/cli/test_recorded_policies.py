@@ -10,7 +10,8 @@ sys.path.insert(0, str(ROOT / "tests" / "oracle"))
 from recorded_programs import draw_recording  # noqa: E402
 
 CONTROL = {"disengaged-fair-queueing", "disengaged-timeslice", "stride-timeslice", "timeslice", "trap-per-request"}
-NEED_MORE = {"microkernel-rr", "pkm"}
+NEED_MORE = {"microkernel-rr"}  # unless state: resident
+SLICES = ["pkm", {"name": "microkernel-rr", "params": {"state": "resident"}}]
 DEVICE = {"kind": "device", "version": 1, "name": "made", "source": "made", "sms": 1,
           "sm": {"threads": 1024, "blocks": 8, "registers": 65536, "shared_memory": "48 KiB"}, "memory": "1 GiB",
           "arbitration": "native-timeslice", "time_slice": {"length": "100 us", "switch": "10 us"},
@@ -35,12 +36,12 @@ class RecordedPolicies(ProgramTest):
     def test_every_policy_but_those_that_need_more_than_recordings_have(self):
         names = self.policies()
         self.assertLessEqual(CONTROL | NEED_MORE, names)
-        own = sorted(names - CONTROL - NEED_MORE - {"passthrough"})
-        path = self.experiment([*sorted(CONTROL), "passthrough", *({"name": name, "grant": "job"} for name in own)])
+        own = sorted(names - CONTROL - NEED_MORE - {"passthrough", "pkm"})
+        path = self.experiment([*sorted(CONTROL), "passthrough", *SLICES, *({"name": name, "grant": "job"} for name in own)])
         self.gangway("check", path)
         self.gangway("run", path, "--out", "out", "--jobs", 1)
         rows = table(self.folder / "out" / "jobs.csv")
-        self.assertEqual({row["policy"] for row in rows}, names - NEED_MORE)
+        self.assertEqual({row["policy"] for row in rows}, names)
         for row in rows:
             self.assertEqual(row["outcome"], "finished", row)
         traps = [row for row in rows if row["policy"] == "trap-per-request" and row["job"] == "0"]
@@ -50,6 +51,26 @@ class RecordedPolicies(ProgramTest):
     def test_policies_that_need_more(self):
         for name in sorted(NEED_MORE):
             self.assertIn(f"key 'policies.{name}': found a policy that needs ", self.refused("check", self.experiment([name])))
+
+    def test_slices(self):
+        for policy in SLICES:
+            name = policy if isinstance(policy, str) else policy["name"]
+            for grant, found in (("job", "job"), ({"forms": "none"}, "forms: none")):
+                self.assertIn(f"found {found}, expected {{forms: worth}}, since {name} launches slices of kernels in forms",
+                              self.refused("check", self.experiment([policy], grant=grant)))
+        self.assertIn("found 2 GPUs, expected 1 for slices of recorded programs' kernels",
+                      self.refused("check", self.experiment(["pkm"], device={**DEVICE, "gpus": 2})))
+
+    def test_a_long_kernel_is_sliced_where_its_recording_says_so(self):
+        recording = {"file": str(self.folder / "program.rec"), "forms": {"default": "slice", "worth": "0 ns", "block_time": "0 ns"}}
+        clients = [{"name": "A", "recording": recording, "repeat": {"jobs": 3}},
+                   {"name": "B", "priority": 1, "recording": str(self.folder / "program.rec"), "repeat": {"jobs": 3}}]
+        workload = {"kind": "workload", "version": 1, "name": "w", "clients": clients}
+        one = {"name": "pkm", "params": {"slice": "block-tasks", "block_tasks": 1}}
+        path = self.experiment([one], workload=workload, grant={"forms": "worth"}, mechanism={"name": "slice", "params": {"slice_cost": "1 us"}})
+        self.gangway("run", path, "--out", "out", "--jobs", 1)
+        launches = {client: sum(int(row["launches"]) for row in table(self.folder / "out" / "jobs.csv") if row["client"] == client) for client in "AB"}
+        self.assertGreater(launches["A"], 2 * launches["B"])
 
     def test_grants(self):
         self.assertIn("found kernel, expected job, since rr hands out recorded programs' jobs",

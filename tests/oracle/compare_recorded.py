@@ -3,8 +3,8 @@
 
     compare_recorded.py --gangway build/gangway [--cases 400] [--seed 1]
 
-One case is one workload of random recordings on one device, under `passthrough`, a policy that grants jobs or
-one that controls access. A case in which they differ stays on disk: its experiment and its recordings.
+One case is one workload of random recordings on one device, under `passthrough`, a policy that grants jobs, one that
+launches slices or one that controls access. A case in which they differ stays on disk: its experiment and its recordings.
 """
 import csv
 import json
@@ -15,7 +15,8 @@ import sys
 from comparison import Comparison, differences, expected_of, jobs_of, options
 from recorded_model import RecordedModel
 from recorded_programs import draw_recording
-from recorded_workloads import draw_access, draw_device, draw_policy, draw_workload, experiment, give_access, give_gpus
+from recorded_workloads import (draw_access, draw_device, draw_policy, draw_slices, draw_workload, experiment, give_access,
+                                give_forms, give_gpus)
 from simpy_inputs import quantity
 
 CASES = 400
@@ -28,7 +29,7 @@ def expected(spec):
     if policy != "passthrough":
         policy = (policy, {}) if isinstance(policy, str) else (policy["name"], policy.get("params", {}))
     model = RecordedModel(spec["workload"], spec["device"], policy, spec.get("grant"), quantity(spec["horizon"]), spec.get("place"),
-                          spec.get("seed", 1))
+                          spec.get("seed", 1), spec["mechanism"])
     expected = expected_of(model.run())
     return {(job.client.name, job.number): (*expected[job.client.name, job.number], job.alone) for job in model.jobs}
 
@@ -57,7 +58,10 @@ class RecordedComparison(Comparison):
             device = draw_device(draw, args.without)
             policy, grant = draw_policy(draw) if draw.random() < args.grants else ("passthrough", None)
             more = {}
-            if draw.random() < args.access:
+            if draw.random() < args.slices:
+                policy, grant, more["mechanism"] = draw_slices(draw)
+                give_forms(draw, workload)
+            elif draw.random() < args.access:
                 policy, grant, more = draw_access(draw), None, {"seed": draw.randrange(1000)}
                 give_access(draw, device, workload)
             elif draw.random() < args.gpus:
@@ -87,7 +91,8 @@ def main():
     parser = options(CASES, "batch")
     parser.add_argument("--clients", type=int, default=4, help="at most so many clients")
     parser.add_argument("--grants", type=float, default=0.5, help="the share of cases under policies that grant jobs")
-    parser.add_argument("--access", type=float, default=0.4, help="the share of cases under policies that control access")
+    parser.add_argument("--slices", type=float, default=0.2, help="the share of cases under a policy that launches slices")
+    parser.add_argument("--access", type=float, default=0.4, help="the share of other cases under policies that control access")
     parser.add_argument("--gpus", type=float, default=0.4, help="the share of other cases with several GPUs")
     parser.add_argument("--without", nargs="*", default=(), help="what no recording, workload or device has")
     return RecordedComparison(parser).run()

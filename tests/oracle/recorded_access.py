@@ -79,7 +79,7 @@ class AccessGate(OpenGate):
 
     # -- submissions
 
-    def come(self, host, job, passes, step):
+    def come(self, host, job, passes):
         held = Held(host.place, passes, self.world.now)
         if self.access == "direct" and not self.sample:
             self._join(held)

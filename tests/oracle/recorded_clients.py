@@ -4,9 +4,10 @@ import functools
 
 from recorded_alone import lengths_alone
 from recorded_forms import forms_of
-from recorded_gates import Gate, OpenGate
+from recorded_gates import OpenGate
 from recorded_hosts import Helper, Home, Job
 from recorded_parts import CONTEXT, COPY, EVENT, KERNEL, RECORD, STREAM, WAIT_EVENT, covered
+from recorded_slicing import Sliced
 from recorded_streams import Context, Stream, Submitted, Wait
 from simpy_inputs import quantity, round_half_up, share
 
@@ -38,7 +39,7 @@ class Client:
             mine = [job for job in self.recorded if job.home == name]
             self.hosts[name] = Home(world, self, place, mine) if mine else Helper(world, self, place)
         self.gate = OpenGate()
-        self.forms, self.in_streams = forms_of(asked, self.program, self.kernels_scale, world.device), (RECORD, WAIT_EVENT)
+        self.forms = forms_of(asked, self.program, self.kernels_scale, world.device)
         self._releases(spec)
 
     @property
@@ -238,17 +239,22 @@ class Client:
             return work.length
         return round_half_up(work.length * self.kernels_scale)
 
-    def form_of(self, work, job):
-        """In which the work can leave: under grants that do not overlap."""
-        if work.kind != KERNEL or not job or not isinstance(self.gate, Gate) or self.gate.scheduler.overlap:
-            return None
-        return self.forms.get(work.shape)
+    def _submitted(self, work, job):
+        stream, now, length = self.streams[work.stream], self.world.now, self._length(work)
+        form = self.forms.get(work.shape) if work.kind == KERNEL and job else None
+        if form and self.gate.slices:
+            return Sliced(stream, work, now, length, job, form)
+        if form and self.gate.early and form.leaves_early:
+            return Submitted(stream, work, now, form.length(length), job, form)
+        return Submitted(stream, work, now, length, job)
 
     def holds(self, job):
-        return any(stream.holds(job) for stream in self.streams)
+        """Whether kernels of the job keep it from being over."""
+        return any(stream.holds(job) for stream in self.streams) or any(work.sliced and not work.over for work in job.works)
 
     def on_device(self):
-        return self.works - sum(stream.works for stream in self.streams if stream.left())
+        """How much of it is on the GPU or queued, and does not stand still."""
+        return self.works - sum(stream.works for stream in self.streams if stream.stands_still())
 
     def _behind_null(self, stream):
         """Puts the next entry of a stream behind what it waits for by its kind."""
@@ -260,8 +266,7 @@ class Client:
         """What a step does when it begins; returns what its host waits for."""
         for work in step.works:
             self._behind_null(work.stream)
-            form, length = self.form_of(work, job), self._length(work)
-            entry = Submitted(self.streams[work.stream], work, self.world.now, form.length(length) if form else length, job, form)
+            entry = self._submitted(work, job)
             self.streams[work.stream].put(entry)
             if job:
                 job.works.append(entry)
@@ -287,6 +292,6 @@ class Client:
         """Those that have waited longest for room in their streams go first."""
         for entry in sorted(self.crowded, key=lambda entry: entry[:2]):
             *_, streams, begin = entry
-            if all(stream.works < self.program.depth for stream in streams):
+            if all(stream.has_room() for stream in streams):
                 self.crowded.remove(entry)
                 begin()

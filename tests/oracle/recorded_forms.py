@@ -1,4 +1,4 @@
-"""Kernels that leave before their end: "Kernels that leave" of sim/recorded/README.md."""
+"""Kernels that can leave before their end, or run in slices: "Kernels that leave" and "Slices" of sim/recorded/README.md."""
 import collections
 import fnmatch
 import math
@@ -9,7 +9,7 @@ from simpy_inputs import ceil_div, quantity, round_half_up, share
 
 
 class Form:
-    """How the kernels of one launch leave."""
+    """How the kernels of one launch leave, and in which waves they run."""
 
     def __init__(self, spec, launch, time, limits):
         name, params = (spec, {}) if isinstance(spec, str) else (spec["name"], spec.get("params", {}))
@@ -17,8 +17,8 @@ class Form:
         fit = min(limits["blocks"], limits["threads"] // threads, limits["registers"] // (16 * threads))
         self.wave = max(1, min(fit, self.blocks))
         self.waves = ceil_div(self.blocks, self.wave)
-        self.claim, self.overhead, self.time = 0, 1, max(time, 1)
-        self.slowed = time
+        self.claim, self.time, self.slowed = 0, max(time, 1), time
+        self.leaves_early = name != "slice"
         if name == "prologue":
             few, many = (share(params.get(key, least)) for key, least in (("claim_ns", "0.73"), ("claim_1024_ns", "1.8")))
             part = Fraction(min(max(threads, 256), 1024) - 256, 768)
@@ -44,7 +44,7 @@ class Form:
 
 
 def forms_of(asked, program, scale, device):
-    """By launch, for those that can leave."""
+    """By launch, for those that have one."""
     rules = asked.get("forms")
     if rules is None:
         return {}
@@ -63,23 +63,3 @@ def forms_of(asked, program, scale, device):
                 and time >= blocks * quantity(rules.get("block_time", "4 ns"))):
             forms[shape] = Form(chosen, launch, time, device["sm"])
     return forms
-
-
-def in_form(stream):
-    """Whether a kernel that may leave is in the stream."""
-    return any(getattr(entry, "form", None) for entry in stream.queue)
-
-
-def runs_ahead(client, step, job):
-    """Whether the step would come behind a kernel that may leave, and not leave with it."""
-    if not client.forms:
-        return False
-
-    def behind(number, own=None):
-        if in_form(client.streams[number]) and not own:
-            return True
-        return any(in_form(client.streams[other]) for other in client.program.null_of(number))
-
-    if any(behind(work.stream, client.form_of(work, job)) for work in step.works):
-        return True
-    return bool(step.order) and step.order[0] in client.in_streams and behind(step.order[1])

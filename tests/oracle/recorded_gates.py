@@ -2,21 +2,21 @@
 import functools
 import types
 
-from recorded_forms import runs_ahead
 from recorded_streams import Submitted
 from simpy_inputs import quantity
 from simpy_policies import POLICIES
 from simpy_priorities import PRIORITY_POLICIES
 
 LATEST = 31  # jobs from which times are learnt
-LEFT, ARRIVED, STARTED, TIMER = range(4)
+LEFT, ARRIVED, STARTED, EXITED, TIMER = range(5)
 FREE, ORDERED, OPEN, CLOSED, OVER = range(5)
 
 
 class OpenGate:
     """Under `passthrough`."""
 
-    flag = None     # the job whose kernels are to leave
+    flag = None             # the job whose kernels are to leave
+    early = slices = False  # whether kernels with a form leave early; whether they run in slices
 
     def program_begins(self, begin):
         begin()
@@ -24,7 +24,7 @@ class OpenGate:
     def job_released(self, job):
         pass
 
-    def come(self, host, job, passes, step):
+    def come(self, host, job, passes):
         passes()
 
     def job_over(self, job):
@@ -55,7 +55,7 @@ class Gate(OpenGate):
     """Where the submissions of a client's jobs wait until the policy grants it the GPU."""
 
     def __init__(self, scheduler, client):
-        self.scheduler, self.world, self.client = scheduler, client.world, client
+        self.scheduler, self.world, self.client, self.early = scheduler, client.world, client, not scheduler.overlap
         self.waiting, self.state, self.asked, self.known = [], FREE, None, False
         self.closing, self.opened, self.started, self.grants, self.used = False, None, False, 0, 0
         self.asking = types.SimpleNamespace(index=client.index, gpus=[], total=client.alone, later=[0], jobs=[], kernels=[
@@ -63,24 +63,22 @@ class Gate(OpenGate):
 
     # -- submissions
 
-    def come(self, host, job, passes, step):
-        if self._lets(job, step):
+    def come(self, host, job, passes):
+        if self._lets(job):
             passes()
             return
-        self.waiting.append((self.world.now, host.place, job, step, passes))
+        self.waiting.append((self.world.now, host.place, job, passes))
         self._ask()
 
-    def _lets(self, job, step):
+    def _lets(self, job):
         limit = self.scheduler.in_flight
-        if runs_ahead(self.client, step, job):
-            return False
-        if job is None or not step.works:
+        if job is None:
             return True
         return self.state == OPEN and job is self.asked.job and (limit is None or self.client.works < limit)
 
     def _first(self, may):
         """Of those that wait, who has waited longest, then the first timeline."""
-        return min((entry for entry in self.waiting if may(*entry[2:4])), key=lambda entry: entry[:2], default=None)
+        return min((entry for entry in self.waiting if may(entry[2])), key=lambda entry: entry[:2], default=None)
 
     def settle(self):
         """Lets through what may go."""
@@ -89,10 +87,10 @@ class Gate(OpenGate):
             first[-1]()
 
     def _waits(self):
-        return self._first(lambda job, _: job is self.asked.job) is not None
+        return self._first(lambda job: job is self.asked.job) is not None
 
     def _ask(self):
-        first = self._first(lambda job, _: job is not None)
+        first = self._first(lambda job: True)
         if self.state != FREE or self.known or not first:
             return
         if not self.asked:
@@ -211,7 +209,7 @@ class Served:
 class Scheduler:
     """The policy, and what it is told."""
 
-    number = 0
+    gate = Gate
 
     def __init__(self, world, policy, grant, device):
         name, params = policy
@@ -219,7 +217,7 @@ class Scheduler:
         self.launch, self.evict, self.notice = (quantity(commands.get(key, "0 ns")) for key in ("launch", "evict", "notice"))
         self.idle, self.in_flight, self.overlap = quantity(grant.get("idle", "50 us")), grant.get("in_flight"), grant.get("overlap", False)
         self.world, self.facts, self.owner = world, [], {}
-        self.gates = [Gate(self, client) for client in world.clients]
+        self.gates = [self.gate(self, client) for client in world.clients]
         for client, gate in zip(world.clients, self.gates):
             client.gate = gate
         self.policy = {**POLICIES, **PRIORITY_POLICIES}[name](**params)
@@ -249,9 +247,13 @@ class Scheduler:
         self.facts.append((kind, client.index if client else -1, how))
 
     def decide(self):
-        """Tells the facts of the instant and lets the policy decide; whether there were any."""
+        """At the end of an instant; whether anything is to follow."""
         for gate in self.gates:
             gate.look()
+        return self.tell_facts()
+
+    def tell_facts(self):
+        """Tells the facts of the instant and lets the policy decide; whether there were any."""
         facts, self.facts = sorted(self.facts, key=lambda fact: fact[:2]), []
         for _, _, how in facts:
             how()

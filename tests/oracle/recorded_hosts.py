@@ -1,8 +1,6 @@
 """Jobs and host threads: "How it is put together again" of sim/recorded/README.md."""
 import collections
 
-from recorded_forms import runs_ahead
-
 
 class Job:
     def __init__(self, client, number, release):
@@ -53,15 +51,14 @@ class Host:
         self.at(begin, lambda: self._come(steps[place], job, ended))
 
     def _come(self, step, job, ended):
-        if not step.works and not runs_ahead(self.client, step, job):
+        if not step.works:
             self._begin(step, job, ended)
             return
-        self.client.gate.come(self, job, lambda: self._behind_gate(step, job, ended), step)
+        self.client.gate.come(self, job, lambda: self._behind_gate(step, job, ended))
 
     def _behind_gate(self, step, job, ended):
         streams = {self.client.streams[work.stream] for work in step.works}
-        depth = self.client.program.depth
-        if depth is None or all(stream.works < depth for stream in streams):
+        if all(stream.has_room() for stream in streams):
             self._begin(step, job, ended)
             return
         self.client.crowded.append((self.world.now, self.place, streams, lambda: self._begin(step, job, ended)))

@@ -1,6 +1,7 @@
 """Recorded programs that share a GPU: the model of sim/recorded/README.md, written from that page alone.
 
-`RecordedModel` plays a workload of them under `passthrough`, a policy that grants whole jobs or one that controls access.
+`RecordedModel` plays a workload of them under `passthrough`, a policy that grants whole jobs, one that launches slices or
+one that controls access.
 Time is whole nanoseconds.
 """
 import heapq
@@ -11,7 +12,11 @@ from recorded_clients import Client
 from recorded_gates import Scheduler
 from recorded_parts import Program
 from recorded_places import Gpus
+from recorded_slicing import SliceScheduler
 from recorded_streams import Stream
+from simpy_inputs import name_and_params
+
+SLICES = {"pkm"}
 
 
 class RecordedModel:
@@ -19,7 +24,8 @@ class RecordedModel:
 
     programs = {}
 
-    def __init__(self, workload, device, policy="passthrough", grant=None, horizon=None, place=None, seed=1):
+    def __init__(self, workload, device, policy="passthrough", grant=None, horizon=None, place=None, seed=1,
+                 mechanism="ideal"):
         self.now, self.heap, self.order = 0, [], itertools.count()
         self.todo, self.hosts, self.horizon, self.device = [], [], horizon, device
         self.clients = [Client(self, index, spec) for index, spec in enumerate(workload["clients"])]
@@ -27,6 +33,8 @@ class RecordedModel:
         self.scheduler = None
         if policy != "passthrough" and policy[0] in ACCESS:
             self.scheduler = AccessScheduler(self, policy, device, seed)
+        elif policy != "passthrough" and policy[0] in SLICES:
+            self.scheduler = SliceScheduler(self, policy, grant or {}, device, name_and_params(mechanism))
         elif policy != "passthrough":
             self.scheduler = Scheduler(self, policy, grant or {}, device)
 

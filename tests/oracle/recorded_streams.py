@@ -5,6 +5,7 @@ import itertools
 from simpy_inputs import ceil_div
 
 PARTS = 5040  # of a copy's speed
+ROOM = 256    # for works behind a kernel with a form
 
 
 class Entry:
@@ -17,6 +18,8 @@ class Entry:
 
 class Submitted(Entry):
     """A work, as it is played."""
+
+    sliced = False
 
     def __init__(self, stream, work, now, length, job, form=None):
         super().__init__(stream)
@@ -39,6 +42,17 @@ class Submitted(Entry):
     def running(self):
         return self.since is not None
 
+    def ready(self):
+        """Whether its context is, because of it."""
+        return self.is_kernel and self.due <= self.stream.world.now and not self.away
+
+    def stands_still(self):
+        return self.away
+
+    def may_run(self):
+        """Of a head whose time has come."""
+        return not self.away
+
     def run(self):
         """A kernel begins, or goes on."""
         since = self.stream.world.now
@@ -52,14 +66,16 @@ class Submitted(Entry):
         self.turn += 1
 
         def end(turn=self.turn):
-            if self.turn != turn or self.over:
-                return
-            if self.rest is None:
-                self.stream.ends(self)
-            else:
-                self._gone()
+            if self.turn == turn and not self.over:
+                self._end()
 
         self.stream.world.at(self.stream.world.now + self.left, end)
+
+    def _end(self):
+        if self.rest is None:
+            self.stream.ends(self)
+        else:
+            self._gone()
 
     def stop(self):
         self.left -= self.stream.world.now - self.since
@@ -74,16 +90,12 @@ class Submitted(Entry):
         return self.form is not None and flag is not None and flag is self.job
 
     def leave(self):
-        """It sees the flag, and so do those behind it."""
+        """It sees the flag."""
         now = self.stream.world.now
         leaves = self.form.leaves(self.length, self.length - self.left + now - self.since)
         if leaves is None:
             return
         self.left, self.rest = leaves
-        for entry in itertools.islice(self.stream.queue, 1, None):
-            if not (isinstance(entry, Submitted) and entry.flagged):
-                break
-            self.left += entry.work.behind + entry.form.claims(entry.form.blocks)
         self.since = now
         self._plan()
 
@@ -101,6 +113,9 @@ class Wait(Entry):
     def __init__(self, stream, targets):
         super().__init__(stream)
         self.targets = targets
+
+    def stands_still(self):
+        return any(not target.over and target.stream.stands_still() for target in self.targets)
 
 
 class Stream:
@@ -142,7 +157,7 @@ class Stream:
                 head.begin = max([head.due] + after)
                 self.world.at(head.due, self._look)
                 self.world.at(head.begin, self._look)
-            if now >= head.begin and not head.running and not head.away:
+            if now >= head.begin and not head.running and head.may_run():
                 self._begin(head)
             return
 
@@ -176,7 +191,19 @@ class Stream:
 
     def ready(self):
         head = self.queue[0] if self.queue else None
-        return isinstance(head, Submitted) and head.is_kernel and head.due <= self.world.now and not head.away
+        return isinstance(head, Submitted) and head.ready()
+
+    def stands_still(self):
+        """Whether nothing of it goes on before a kernel does that has left, or is to be launched."""
+        return bool(self.queue) and self.queue[0].stands_still()
+
+    def has_room(self):
+        """For another work."""
+        depth = self.client.program.depth
+        if depth is not None and self.works >= depth:
+            return False
+        forms = [entry.form for entry in self.queue if isinstance(entry, Submitted)]
+        return len(list(itertools.dropwhile(lambda form: not form, forms))) <= ROOM
 
     def left(self):
         """Whether what is at the head has left."""

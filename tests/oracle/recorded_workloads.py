@@ -6,13 +6,15 @@ def time(value):
     return f"{value} ns"
 
 
-def draw_forms(draw):
+def draw_forms(draw, worth=(0, 0, 0, 3_000)):
     def form():
         params = {key: value for key, value in {"claim_ns": draw.choice([0, 5, 40.5]), "claim_1024_ns": draw.choice([2, 90.25]),
                                                 "overhead": draw.choice([0.9, 1.3, 2])}.items() if draw.random() < 0.5}
-        return draw.choice(["gate", "loop", "prologue", {"name": "prologue", "params": params}])
+        cost = {"slice_cost": "700 ns"} if draw.random() < 0.3 else {}
+        return draw.choice(["gate", "loop", "prologue", {"name": "prologue", "params": params}, "slice",
+                            {"name": "slice", **({"params": cost} if cost else {})}])
 
-    forms = {"worth": time(draw.choice([0, 0, 0, 3_000])), "block_time": time(draw.choice([0, 0, 40])), "default": form()}
+    forms = {"worth": time(draw.choice(worth)), "block_time": time(draw.choice([0, 0, 40])), "default": form()}
     if draw.random() < 0.5:
         forms["kernels"] = {pattern: form() for pattern in draw.sample(["_Z0*", "_Z[12]kv", "*"], 2)}
     return forms
@@ -88,6 +90,24 @@ def draw_policy(draw):
     if draw.random() < 0.3:
         grant["overlap"] = True
     return {"name": name, **({"params": params} if params else {})}, grant
+
+
+def draw_slices(draw):
+    """A policy that launches slices, its grant and the mechanism."""
+    params = draw.choice([{"latency": time(draw.choice([1_000, 3_000, 10_000, 50_000, draw.randrange(1_000, 30_000)]))},
+                          {"slice": "block-tasks", "block_tasks": draw.choice([1, 2, 8, 9, 40, 100, draw.randint(1, 500)])}])
+    if draw.random() < 0.3:
+        params["linger"] = time(draw.choice([1, 1_000, 6_000, draw.randrange(1, 100_000)]))
+    return {"name": "pkm", "params": params}, {"forms": "worth"}, draw.choice(["ideal", {"name": "slice", "params": {"slice_cost": "500 ns"}}])
+
+
+def give_forms(draw, workload):
+    """Kernels worth slicing to most clients."""
+    for client in workload["clients"]:
+        if draw.random() < 0.9:
+            asked = client["recording"]
+            asked = {"file": asked} if isinstance(asked, str) else asked
+            client["recording"] = {**asked, "forms": draw_forms(draw, (0, 0, 0, 0, 0, 3_000))}
 
 
 def draw_access(draw):

@@ -79,6 +79,11 @@ class Policy:
             turn.late = turn.late or timer is turn.linger
             turn.over = turn.over or timer is turn.timer
 
+    def exited(self, job):
+        """Its client is gone, while the job waited."""
+        if job in self.waiting:
+            self.waiting.remove(job)
+
     def _wait(self, job):
         self._join_at(job, next(self.places))
 

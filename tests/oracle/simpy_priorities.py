@@ -38,7 +38,7 @@ class Pkm(Policy):
 
     def _waves(self, kernel):
         waves = ceil_div(kernel.tasks, kernel.fit)
-        return kernel.fit * max(1, self.latency * waves // kernel.declared)
+        return kernel.fit * (max(1, self.latency * waves // kernel.declared) if kernel.declared else 1)
 
     def block_tasks(self, job):
         return min(self.size(job.kernel), super().block_tasks(job))

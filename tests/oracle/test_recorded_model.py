@@ -15,6 +15,7 @@ from recorded_files import GRAPHS, Recorder
 from recorded_parts import CONTEXT, DEVICE, GRAPH, NON_BLOCKING, PAGEABLE, STREAM
 from recorded_workloads import experiment
 
+SLICED = {"worth": "0 ns", "block_time": "0 ns", "default": "slice"}
 DEVICE_FILE = {"kind": "device", "version": 1, "name": "by-hand", "source": "made up", "sms": 1, "arbitration": "mps",
                "sm": {"threads": 1024, "blocks": 1, "registers": 65536, "shared_memory": "48 KiB"}, "memory": "1 GiB"}
 
@@ -24,8 +25,8 @@ def sliced(**times):
             "time_slice": {key: f"{time} ns" for key, time in {"switch": 0, **times}.items()}}
 
 
-def commands(launch, evict, notice):
-    return {**DEVICE_FILE, "commands": {"launch": f"{launch} ns", "evict": f"{evict} ns", "notice": f"{notice} ns",
+def commands(launch, evict, notice, device=DEVICE_FILE):
+    return {**device, "commands": {"launch": f"{launch} ns", "evict": f"{evict} ns", "notice": f"{notice} ns",
                                         "pending_work": "0 ns"}}
 
 
@@ -141,6 +142,45 @@ def test_evicted_grant():
                           recorder.kernel(120, 5, 0, 130, 100), recorder.wait(126, 106, STREAM, 0)])
     check({"a": recorder, "b": one_kernel(50)}, {"a": [(0, 14, 300)], "b": [(30, 130, 182)]}, commands(4, 1, 2), "piv",
           {"of": "job"}, b={"arrive": "30 ns", "priority": 1})
+
+
+def test_room_behind_a_kernel_with_a_form():
+    # 256 works are behind the first kernel until it ends at 5010; the last call, which it keeps waiting, begins then.
+    recorder = Recorder()
+    calls = [recorder.kernel(5 * number, 5, 0, 10 if number == 0 else 5010 + number, 5000 if number == 0 else 1) for number in range(258)]
+    recorder.job(0, 1290, calls)
+    check({"a": recorder}, {"a": [(0, 10, 5015)]}, commands(0, 0, 0), "fcfs", {"of": "job"},
+          a={"recording": {"forms": {**SLICED, "default": "loop"}}})
+
+
+TWO_WAVES = {"name": "pkm", "params": {"slice": "block-tasks", "block_tasks": 2}}
+
+
+def test_slices_let_an_urgent_client_in():
+    # Four waves of 25, two a slice. a's rest opens its gate at 4; its kernel stands from 14 on, and Left is told at 16. Its
+    # slice begins at 20, ends at 70, and is told at 72. b, which waits since 30, is granted the rest; a's gate closes at 73,
+    # b's opens at 76, and is closed again at 77, for a waits. b's kernel runs from 86 to 136; at 138 Left is told, and b
+    # over. a's other slice begins at 142 and ends at 192.
+    check({"a": one_kernel(100), "b": one_kernel(50)}, {"a": [(0, 20, 194)], "b": [(30, 86, 138)]}, commands(4, 1, 2), TWO_WAVES,
+          {"forms": "worth"}, a={"recording": {"forms": SLICED}}, b={"arrive": "30 ns", "priority": 1})
+
+
+def test_slices_of_two_clients_that_take_turns():
+    # a's rest opens its gate at 4; the kernel that is not sliced runs from 14 to 54, and the host goes on at 56. b waits
+    # since 70, so the rest ends with `idle` at 50054, told at 50056. a's gate closes at 50057, b's opens at 50060; its kernel
+    # stands from 50070 on, told at 50072; its slice is due at 50079, and runs, behind a switch, from 50084 to 50134, told at
+    # 50136. The next one begins at 50143 and ends at 50193; b is over at 50195. a's submission comes to the closed gate at
+    # 50206, which opens at 50210; the kernel stands from 50220 on (Left at 50222), is due at 50229, runs from 50234 to 50284
+    # (Left at 50286) and from 50293 to 50343.
+    recorder = Recorder()
+    recorder.launches = [("_Z0kv", 4, 32), ("_Z1kv", 4, 32)]
+    recorder.job(0, 50314, [recorder.kernel(0, 5, 0, 10, 40), recorder.wait(6, 46, STREAM, 0),
+                            recorder.kernel(50202, 5, 0, 50212, 100), recorder.wait(50208, 106, STREAM, 0)])
+    forms = {**SLICED, "default": "gate", "kernels": {"_Z1kv": {"name": "slice"}}}
+    check({"a": recorder, "b": one_kernel(100)}, {"a": [(0, 14, 50345)], "b": [(70, 50084, 50195)]},
+          commands(4, 1, 2, sliced(length=1000, switch=5)), TWO_WAVES, {"forms": "worth"},
+          {"mechanism": {"name": "slice", "params": {"slice_cost": "3 ns"}}}, a={"priority": 1, "recording": {"forms": forms}},
+          b={"arrive": "70 ns", "recording": {"forms": SLICED}})
 
 
 def test_every_submission_traps():

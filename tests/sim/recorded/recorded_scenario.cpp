@@ -99,10 +99,10 @@ void RecordedScenario::play(Policy& policy) {
   Workload workload;
   workload.name = "recorded";
   workload.clients = clients;
-  const auto mechanism = mechanism_from("ideal");
+  const auto made = mechanism_from(mechanism);
   RecordedWorld world({.workload = workload,
                        .device = device,
-                       .mechanism = *mechanism,
+                       .mechanism = *made,
                        .horizon = horizon,
                        .granting = granting,
                        .placing = placing,

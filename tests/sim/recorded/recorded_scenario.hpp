@@ -48,6 +48,7 @@ class RecordedScenario {
   Device device;
   Granting granting;
   Placing placing = Placing::fixed;
+  std::string mechanism = "ideal";
   std::vector<Client> clients;
   Time horizon = Time::max();
   bool moves_memory = false;

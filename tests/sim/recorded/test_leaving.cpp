@@ -105,7 +105,8 @@ TEST_CASE("loop: the running block-tasks end", "[recorded]") {
   CHECK(s.jobs == Jobs{"0-174", "30-122"});
 }
 
-TEST_CASE("what comes behind a kernel that may leave waits at the gate", "[recorded]") {
+TEST_CASE("what comes behind a kernel that may leave passes the gate, and waits in its stream",
+          "[recorded]") {
   // Two kernels in a stream, the second 1 behind the first.
   MadeRecording m;
   m.r.launches.push_back(m.r.launches[0]);
@@ -120,26 +121,66 @@ TEST_CASE("what comes behind a kernel that may leave waits at the gate", "[recor
   s.client("A", m.r);
   s.play("fcfs");
   CHECK(s.jobs[0] == "0-163");
-  SECTION("if it may not") {
-    s.recorded(0).leaving = {leaving(4, 100, kPrologue), {}};
-    s.play("fcfs");
-    // It is submitted at 110, and due 10 later.
-    CHECK(s.jobs[0] == "0-172");
+  s.recorded(0).leaving = {leaving(4, 100, kPrologue), {}};
+  s.play("fcfs");
+  CHECK(s.jobs[0] == "0-163");
+  Client& b = s.client("B", one_kernel(50));
+  b.arrive = Duration{30};
+  b.priority = 1;
+  // The first wave ends at 60, two claims at 70. B from 80 to 130; A's second wave from 132 to 182, its
+  // second kernel, whether it may leave or not, from 183 to 233.
+  s.play("piv");
+  CHECK(s.jobs == Jobs{"0-235", "30-132"});
+  s.recorded(0).leaving[1] = leaving(6, 50, kPrologue);
+  s.play("piv");
+  CHECK(s.jobs == Jobs{"0-235", "30-132"});
+}
+
+TEST_CASE("what waits in another stream for a kernel that has left does not keep the GPU", "[recorded]") {
+  // The second stream waits for an event behind the first one's kernel, and then has one of 20.
+  MadeRecording m;
+  const auto a = m.stream(), c = m.stream();
+  m.kernel(a, 0, 10, 100);
+  const auto event = m.record(a, 6);
+  m.wait_event(c, event, 8);
+  m.kernel(c, 10, 111, 20);
+  m.wait(OrderKind::stream, c, 16, 117);
+  RecordedScenario s;
+  s.device.sm.blocks = 2;
+  s.granting.of = GrantOf::job;
+  s.client("A", m.r);
+  s.recorded(0).leaving = {leaving(4, 100, kPrologue)};
+  Client& b = s.client("B", one_kernel(50));
+  b.arrive = Duration{30};
+  b.priority = 1;
+  s.play("piv");
+  CHECK(s.jobs == Jobs{"0-205", "30-132"});
+}
+
+TEST_CASE("no more than 256 works wait behind a kernel that may leave", "[recorded]") {
+  // 258 short kernels behind a long one; then a kernel in another stream, and 7,408 after that the job's end.
+  MadeRecording m;
+  m.r.launches.push_back(m.r.launches[0]);
+  const auto a = m.stream(), c = m.stream();
+  m.kernel(a, 0, 10, 5'000);
+  for (int i = 1; i <= 258; ++i) {
+    m.kernel(a, 6 * i, 5'009 + 2 * i, 1);
+    m.r.works.back().shape = 1;
   }
-  SECTION("not if it may leave, too") {
-    s.recorded(0).leaving = {leaving(4, 100, kPrologue), leaving(6, 50, kPrologue)};
-    s.play("fcfs");
-    CHECK(s.jobs[0] == "0-163");
-    SECTION("both leave, and come back in order") {
-      Client& b = s.client("B", one_kernel(50));
-      b.arrive = Duration{30};
-      b.priority = 1;
-      s.play("piv");
-      // The first wave ends at 60, two claims at 70, the second kernel begins at 71, six claims until 101. B
-      // from 111 to 161; A's second wave from 163 to 213, its second kernel from 214 to 264.
-      CHECK(s.jobs == Jobs{"0-266", "30-163"});
-    }
-  }
+  m.kernel(c, 1'560, 1'570, 20);
+  m.r.works.back().shape = 1;
+  m.wait(OrderKind::stream, c, 1'566, 26);
+  m.wait(OrderKind::stream, a, 9'000, 5);
+  RecordedScenario s;
+  s.device.sm.blocks = 2;
+  s.granting.of = GrantOf::job;
+  s.client("A", m.r);
+  s.play("fcfs");
+  CHECK(s.jobs[0] == "0-9005");
+  s.recorded(0).leaving = {leaving(4, 5'000, kPrologue), {}};
+  s.play("fcfs");
+  // The 257th is submitted when the long kernel is over, at 5,010; without the limit at 1,542.
+  CHECK(s.jobs[0] == "0-12473");
 }
 
 TEST_CASE("under other policies kernels are as they were recorded", "[recorded]") {
