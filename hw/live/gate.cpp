@@ -12,13 +12,6 @@ struct Remembered {
   std::uint64_t handle = 0, context = 0;
   StreamSlot* slot = nullptr;
 };
-// Calls of the stream's submissions that have returned, at least: whoever has begun one and not returned is
-// inside.
-std::uint64_t returned(const StreamSlot& slot, const ClientPage& page) {
-  const std::uint64_t begun = slot.begun.load(), inside = page.inside();
-  return begun > inside ? begun - inside : 0;
-}
-
 struct Local {
   std::uint64_t opening = 0;  // the gate and page that the rest is about
   ThreadSlot* thread = nullptr;
@@ -118,6 +111,24 @@ StreamSlot* Gate::find_or_add(const StreamName& name) {
   return free;
 }
 
+// Calls of the stream's submissions that have returned, at least: whoever has begun one and not returned is
+// inside. None: a submission failed meanwhile, so it may have been counted as begun, and not as inside.
+std::optional<std::uint64_t> Gate::returned(const StreamSlot& slot, const ClientPage& page) const {
+  const std::uint64_t failed = failed_.load();
+  if (failing_.load() != 0) return std::nullopt;
+  const std::uint64_t begun = slot.begun.load(), inside = page.inside();
+  if (failing_.load() != 0 || failed_.load() != failed) return std::nullopt;
+  return begun > inside ? begun - inside : 0;
+}
+
+// The thread is inside.
+void Gate::take_back(StreamSlot& slot) {
+  failing_.fetch_add(1);
+  slot.begun.fetch_sub(1);
+  failed_.fetch_add(1);
+  failing_.fetch_sub(1);
+}
+
 // --- Submissions
 // -----------------------------------------------------------------------------------------------
 
@@ -190,13 +201,13 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
   local.engaged = false;
   GANGWAY_POINT("submitted");
   ClientPage& page = *page_.load(std::memory_order_relaxed);
-  if (pass.stream != nullptr && !submitted) pass.stream->begun.fetch_sub(1);
+  if (pass.stream != nullptr && !submitted) take_back(*pass.stream);
   // No other thread can ask about a thread's own stream.
   if (pass.stream != nullptr && submitted &&
       ((pass.limited && !submission.waits) || submission.stream->per_thread())) {
-    // This one is among those inside, and submitted.
-    const std::uint64_t begun = pass.stream->begun.load();
-    marks_.put(*submission.stream, *pass.stream, begun + 1 - page.inside());
+    std::optional<std::uint64_t> begun;
+    while (!begun) begun = returned(*pass.stream, page);
+    marks_.put(*submission.stream, *pass.stream, *begun + 1);  // this one is inside, and submitted
   }
   if (pass.thread != nullptr)
     pass.thread->submissions.store(pass.thread->submissions.load(std::memory_order_relaxed) + 1,
@@ -249,7 +260,7 @@ std::uint64_t Gate::before(const StreamName& stream) {
   thread_slot(*page);
   const std::lock_guard lock(streams_mutex_);
   const StreamSlot* slot = find(*page, stream);
-  return slot != nullptr ? returned(*slot, *page) : 0;
+  return slot != nullptr ? returned(*slot, *page).value_or(0) : 0;
 }
 
 void Gate::after(const StreamName& stream, std::uint64_t begun) {
@@ -281,16 +292,16 @@ bool Gate::look_locked(ClientPage& page) {
   for (std::uint32_t s = 0, n = page.streams_used(); s < n; ++s) {
     StreamSlot& slot = page.stream[s];
     if (slot.outstanding() == 0) continue;
-    const std::uint64_t begun = returned(slot, page);
+    const std::optional<std::uint64_t> begun = returned(slot, page);
     const StreamName name{slot.stream.load(), slot.context.load()};
     // A query of the legacy stream fails a capture of a blocking one.
     const bool askable = name.handle != 0 && !name.per_thread() &&
                          (captures_.load() == 0 || (!name.legacy() && !driver_.capturing(name)));
-    if (!askable || !driver_.idle(name)) {
+    if (!begun || !askable || !driver_.idle(name)) {
       all = false;
       continue;
     }
-    slot.over(begun);
+    slot.over(*begun);
     all = all && slot.outstanding() == 0;
   }
   return all;
@@ -366,6 +377,7 @@ void Gate::forked() {
   permit_.store(&unopened_);
   page_.store(nullptr);
   captures_.store(0);
+  failing_.store(0);
   new (&first_mutex_) std::mutex;
   channels_.forked();
   new (&streams_mutex_) std::mutex;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 
 #include "hw/live/gate_channels.hpp"
 #include "hw/live/gate_driver.hpp"
@@ -159,6 +160,8 @@ class Gate {
       page.crowd.fetch_sub(1);
   }
   bool look_locked(ClientPage& page);
+  std::optional<std::uint64_t> returned(const StreamSlot& slot, const ClientPage& page) const;
+  void take_back(StreamSlot& slot);  // a submission that has failed
 
   Driver& driver_;
   Source& source_;
@@ -167,6 +170,8 @@ class Gate {
       held_{0, 1, 0, 0, 0, 0, 0, 0, 0, {}, {}, {}};
   std::atomic<const PermitPage*> permit_{&unopened_};
   std::atomic<ClientPage*> page_{nullptr};
+  std::atomic<std::uint32_t> failing_{0};  // submissions that are being taken back
+  std::atomic<std::uint64_t> failed_{0};   // that were
   std::int64_t patience_ = 100'000'000;
   GateJobs jobs_{permit_};
   std::uint64_t opening_ = 0;  // distinguishes this page from earlier ones that threads remember

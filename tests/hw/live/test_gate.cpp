@@ -92,6 +92,22 @@ TEST_CASE("Intercepted submissions go on when their number is admitted, and no o
   CHECK(process.page().waiting.load() == 0);
 }
 
+TEST_CASE("No look takes a submission that fails for one that is over", "[live][threads]") {
+  Process process;
+  process.permit(kUnlimited);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&] {
+      while (!stop.load()) process.submit(process.stream, false);
+    });
+  const StreamSlot& slot = process.page().stream[0];
+  for (int i = 0; i < 2'000'000; ++i) process.gate.look();
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(slot.known.load() <= slot.begun.load());
+}
+
 TEST_CASE("Jobs begin when they are due, and say when that was", "[live][threads]") {
   Process process;
   process.permit(kUnlimited);
