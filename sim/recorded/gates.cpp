@@ -81,6 +81,7 @@ void RecordedWorld::evict(LaunchId launch) {
   if (launch.value > launches_) impossible("an eviction of an unknown launch");
   if (grant == nullptr || grant->revoked) return;
   RecordedClient& client = clients_[grant->job.client.index];
+  if (client.granted.leaves || client.granted.left_due) return;    // it is over
   if (slices_ && (client.granted.until || !grant->began)) return;  // a slice ends by itself
   grant->revoked = true;
   note({.time = now_,

@@ -95,7 +95,7 @@ class SlicedGate(OpenGate):
         grant = self.grant = Grant(self.asked, self.seen, self.asked.done + tasks)
         self.known, self.closing = False, None
         for gate in self.scheduler.gates:
-            if gate is not self and gate.left_open:
+            if gate is not self and gate.left_open and self.asked.more():
                 gate.order_to_close()
                 grant.behind.append(gate)
         if not self.asked.more():

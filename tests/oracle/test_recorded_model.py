@@ -183,6 +183,45 @@ def test_slices_of_two_clients_that_take_turns():
           b={"arrive": "70 ns", "recording": {"forms": SLICED}})
 
 
+def two_kernels():
+    """A job of a kernel of 100 in four blocks, and one of 20 behind it."""
+    recorder = Recorder()
+    recorder.launches = [("_Z0kv", 4, 32), ("_Z1kv", 4, 32)]
+    recorder.job(0, 134, [recorder.kernel(0, 5, 0, 10, 100), recorder.kernel(5, 5, 0, 112, 20), recorder.wait(11, 123, STREAM, 0)])
+    return recorder
+
+
+ALL = {"name": "pkm", "params": {"slice": "block-tasks", "block_tasks": 4}}
+FIRST = {"recording": {"forms": {**SLICED, "default": "gate", "kernels": {"_Z0kv": "slice"}}}}
+
+
+def test_a_client_without_further_jobs_does_not_wait():
+    # a's last job ends at 196 while the policy takes it to wait: the rest of b, from 214 on, keeps its gate open.
+    recorder = Recorder()
+    recorder.job(0, 74, [recorder.kernel(0, 5, 0, 10, 50), recorder.kernel(20, 5, 0, 62, 10), recorder.wait(26, 48, STREAM, 0)])
+    check({"a": two_kernels(), "b": recorder}, {"a": [(0, 72, 196)], "b": [(50, 214, 278)]}, commands(30, 1, 2), ALL,
+          {"forms": "worth"}, a=FIRST, b={"arrive": "50 ns", "priority": 1})
+
+
+def test_the_launch_of_a_job_that_is_over_closes_no_gate():
+    recorder = Recorder()
+    recorder.launches = [("_Z0kv", 4, 32), ("_Z1kv", 4, 32)]
+    recorder.job(0, 118, [recorder.kernel(0, 5, 0, 10, 50), recorder.wait(6, 56, STREAM, 0), recorder.kernel(96, 5, 0, 106, 10),
+                          recorder.wait(102, 16, STREAM, 0)])
+    check({"a": two_kernels(), "b": recorder}, {"a": [(0, 72, 196), (1000196, 1000268, 1000392)], "b": [(50, 246, 356)]},
+          commands(30, 1, 2), ALL, {"forms": "worth"}, a={"repeat": {"jobs": 2, "think": "1 ms"}, **FIRST},
+          b={"arrive": "50 ns", "priority": 1, **FIRST})
+
+
+def test_an_eviction_behind_the_end_of_a_job_comes_too_late():
+    # a's host has finished its job at 1004, which is told at 1104; its quantum ends at 1014.
+    recorder = Recorder()
+    recorder.job(0, 1000, [recorder.kernel(0, 5, 0, 10, 10000), recorder.call(5, 995)])
+    check({"a": recorder, "b": one_kernel(50)}, {"a": [(0, 14, 1004)], "b": [(500, 10019, 10071)]},
+          commands(4, 1, 100, sliced(length=100000, switch=5)), {"name": "rr", "params": {"quantum": "1 us"}}, {"of": "job"},
+          a={"recording": {"forms": {**SLICED, "default": "loop"}}}, b={"arrive": "500 ns"})
+
+
 def test_every_submission_traps():
     # For 3 each, at the same time; b's kernel then waits for a's to be through with its turn.
     device = {**sliced(length=1000, switch=5), "access": {"interception": "3 ns"}}
