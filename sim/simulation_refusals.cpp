@@ -111,12 +111,15 @@ void check_recorded(const WorldRequest& request) {
              : needs.missing_from({Capability::evict, Capability::native, Capability::access,
                                    Capability::intercept, Capability::sampling, Capability::memory});
   if (!rest.none())
-    throw InputError(place.origin, "policies." + request.label, "a policy that needs " + rest.text(),
-                     "a policy for recorded programs, or clients with kernels");
+    throw InputError(
+        place.origin, "policies." + request.label, "a policy that needs " + rest.text(),
+        "a policy for recorded programs: of whole jobs (blocks: job), access, or slices of kernels "
+        "whose memory stays (state: resident); or clients with kernels");
   if (slices && (setup.granting.of == GrantOf::job || setup.granting.forms == TakeForms::none))
     throw InputError(request.grant, request.grant_path,
                      setup.granting.of == GrantOf::job ? "job" : "forms: none",
-                     "{forms: worth}, since " + request.label + " launches slices of kernels in forms");
+                     "{forms: worth}, of the policy itself where others grant jobs, since " + request.label +
+                         " launches slices of kernels in forms");
   if (slices && setup.device.gpus > 1)
     throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", setup.device.gpus),
                      "1 for slices of recorded programs' kernels");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -16,6 +17,16 @@ std::string gib(Bytes bytes) {
 }
 
 constexpr double kOtherMemory = 0.1;  // drivers keep some of it for themselves
+
+bool has_sliced_kernel(const Client& client) {
+  const auto sliced = [](const LeavingKernel& kernel) { return kernel.form != nullptr && kernel.sliced; };
+  return client.recorded != nullptr &&
+         std::any_of(client.recorded->leaving.begin(), client.recorded->leaving.end(), sliced);
+}
+
+bool has_jitter(const Jitter& jitter) {
+  return jitter.kernel_time > 0 || jitter.block_time > 0 || jitter.gap > 0;
+}
 
 }  // namespace
 
@@ -37,7 +48,20 @@ void RecordedMachines::see(const Point& point) {
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
       }
     if (recorded > 1 && device.arbitration == Arbitration::mps) best_cases_.insert(policy.label);
+    if (recorded > 0) see_settings(point, policy);
   }
+}
+
+void RecordedMachines::see_settings(const Point& point, const Contender& policy) {
+  const Workload& workload = point.workload_of(policy).sample();
+  const Capabilities needs = policy.entry->make(policy.values)->needs();
+  if (needs.has(Capability::ranges) &&
+      std::none_of(workload.clients.begin(), workload.clients.end(), has_sliced_kernel))
+    unsliced_.insert(policy.label);
+  if (has_jitter(workload.jitter))
+    without_effect_.insert("jitter has no effect on recorded programs, but that of arrivals");
+  if (needs.has(Capability::access) && policy.granting.forms.value_or(TakeForms::none) != TakeForms::none)
+    without_effect_.insert("forms have no effect in simulation under policies that control access");
 }
 
 std::vector<std::string> RecordedMachines::notes() const {
@@ -63,6 +87,10 @@ std::vector<std::string> RecordedMachines::notes() const {
         fmt::format("{}: a best case: kernels of several programs on the GPU at once under MPS slow "
                     "each other down, which is not modelled",
                     fmt::join(best_cases_, ", ")));
+  if (!unsliced_.empty())
+    notes.push_back(fmt::format("{}: no kernel of any client is sliced; `forms` of recordings say which are",
+                                fmt::join(unsliced_, ", ")));
+  notes.insert(notes.end(), without_effect_.begin(), without_effect_.end());
   return notes;
 }
 

@@ -32,13 +32,16 @@ class RecordedMachines {
   // Labels of policies under which kernels of several programs are on a GPU at once (MPS). On a chip these
   // slow each other down, here they do not.
   std::vector<std::string> best_cases() const { return {best_cases_.begin(), best_cases_.end()}; }
-  // One line each, for people: other devices, clients recorded beside other work on their GPU, and best
-  // cases.
+  // One line each, for people: other devices, clients recorded beside other work on their GPU, best cases,
+  // and what of the experiment has no effect on recorded programs.
   std::vector<std::string> notes() const;
 
  private:
+  void see_settings(const Point& point, const Contender& policy);
+
   std::set<RecordedMachine> seen_;
   std::set<std::string> best_cases_, taken_beside_;
+  std::set<std::string> unsliced_, without_effect_;  // labels of policies; what of files has no effect
 };
 
 }  // namespace gangway

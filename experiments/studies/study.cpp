@@ -123,7 +123,7 @@ Study read_study(Configuration configuration, const std::vector<Override>& overr
     check_swept_of_study(swept);
     if (swept.path() == "seed") study.seed.reset();
   }
-  refuse_swept_seed(!study.seed, overrides);
+  refuse_swept(study.sweep, overrides);
   const StudyPoint unswept = read_point(settings);  // the unswept file must be right by itself
   settings.finish();
   study.sets = unswept.sets;

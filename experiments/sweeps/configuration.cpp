@@ -55,10 +55,15 @@ std::uint64_t read_seed(const Field& field) {
   return static_cast<std::uint64_t>(field.integer(0, INT64_MAX));
 }
 
-void refuse_swept_seed(bool swept, const std::vector<Override>& overrides) {
+void refuse_swept(const Sweep& sweep, const std::vector<Override>& overrides) {
   for (const Override& change : overrides)
-    if (swept && change.path == "seed")
-      throw InputError({"--seed", 0}, "seed", "a seed in addition to the sweep's", "one or the other");
+    for (const SweptPath& swept : sweep.paths()) {
+      if (swept.path() != change.path) continue;
+      if (change.path == "seed")
+        throw InputError({"--seed", 0}, "seed", "a seed in addition to the sweep's", "one or the other");
+      throw InputError(kCommandLine, change.path, quote(change.value) + " for a path that the sweep varies",
+                       "a path that it leaves alone, or --set sweep.PATH=[VALUE, ...]");
+    }
 }
 
 std::string identity_of(const std::string& configuration) { return sha256_of(configuration); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/sweeps/sweep.hpp"
 #include "models/input/field.hpp"
 
 namespace gangway {
@@ -34,8 +35,8 @@ void apply(Node& root, const Override& change);
 
 std::uint64_t read_seed(const Field& field);  // throws InputError
 
-// Throws InputError if a seed is given on the command line and the sweep has seeds.
-void refuse_swept_seed(bool swept, const std::vector<Override>& overrides);
+// Throws InputError if an override is of a path that the sweep varies: it would have no effect.
+void refuse_swept(const Sweep& sweep, const std::vector<Override>& overrides);
 
 // A hash of a resolved configuration.
 std::string identity_of(const std::string& configuration);

@@ -280,7 +280,7 @@ Experiment read_experiment(Configuration configuration, const std::vector<Overri
   resolve_references(root, overrides, configuration.folder);
   resolve_data_files(root, configuration.folder);
   Experiment experiment = interpret(root);
-  refuse_swept_seed(!experiment.seed, overrides);
+  refuse_swept(experiment.points.sweep(), overrides);
   experiment.configuration = root.json().dump();
   experiment.identity =
       identity_of(without_data_paths(root).json().dump() + versions_of_policies(experiment));

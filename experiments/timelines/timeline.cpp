@@ -102,20 +102,28 @@ void Timeline::draw(const Record& r) {
       return;
     case Mark::launch_ordered:
       gpus_[r.gpu].launched = r.time;
+      gpus_[r.gpu].ordered = r.launch;
+      gpus_[r.gpu].command.reset();
+      gpus_[r.gpu].evicted.reset();
+      gpus_[r.gpu].running = gpus_[r.gpu].begun = false;
       return;
     case Mark::started:
       if (is_native(r)) return enter(r, "running");
-      if (requests_.erase(r.launch) == 0) span(gpu_process(r), kCommands, "launch", gpus_[r.gpu].launched, r);
+      if (requests_.erase(r.launch) == 0 && gpus_[r.gpu].ordered == r.launch &&
+          !std::exchange(gpus_[r.gpu].begun, true))
+        span(gpu_process(r), kCommands, "launch", gpus_[r.gpu].launched, r);
+      if (gpus_[r.gpu].owner) owned(*gpus_[r.gpu].owner, r.time);  // what is left of it runs beside this one
       gpus_[r.gpu].owner = r;
+      gpus_[r.gpu].running = gpus_[r.gpu].running || gpus_[r.gpu].ordered == r.launch;
       if (++running_[r.job.client.index] > 1) return;  // on another GPU
       return enter(r, "running");
     case Mark::paused:
       return enter(r, "waiting");
     case Mark::resumed:
-      return enter(r, !is_native(r) && gpus_[r.gpu].evicting ? "draining" : "running");
+      return enter(r, !is_native(r) && gpus_[r.gpu].evicted == r.launch ? "draining" : "running");
     case Mark::evict_ordered:
       gpus_[r.gpu].command = r.time;
-      gpus_[r.gpu].evicting = true;
+      gpus_[r.gpu].evicted = r.launch;
       instant(r, "evict ordered");
       if (phase(r).name == "running") enter(r, "draining");
       return;
@@ -124,7 +132,7 @@ void Timeline::draw(const Record& r) {
       count(r, 0, -1);
       return leave(r);
     case Mark::left:
-      span(gpu_process(r), kCommands, "pending work", gpus_[r.gpu].command, r);
+      if (gpus_[r.gpu].ordered == r.launch) reported(r);
       return;
     case Mark::finished:
       leave(r);
@@ -238,21 +246,43 @@ void Timeline::held(const Record& r) {
                   {{workload_->clients[r.job.client.index].name, r.amount}});
 }
 
+// As an owner of the GPU, from the record of its start.
+void Timeline::owned(const Record& start, Time until) {
+  const std::string kernel = kernel_of(start);
+  const std::string& client = workload_->clients[start.job.client.index].name;
+  Record r = start;
+  r.time = until;
+  span(gpu_process(r), kOwner, kernel.empty() ? client : client + " " + kernel, start.time, r);
+}
+
 void Timeline::gone(const Record& r) {
-  const Client& client = workload_->clients[r.job.client.index];
   GpuTracks& gpu = gpus_[r.gpu];
-  const Time owned = gpu.owner ? gpu.owner->time : r.time;
-  const std::string kernel = kernel_of(r);
-  span(gpu_process(r), kOwner, kernel.empty() ? client.name : client.name + " " + kernel, owned, r);
+  const bool owner = gpu.owner && gpu.owner->launch == r.launch;
+  const Time since = owner ? gpu.owner->time : r.time;
+  if (owner) owned(*gpu.owner, r.time);
   // An eviction ordered before the first block ran shares its time with the launch command, whose span is
   // drawn already.
-  if (gpu.evicting) span(gpu_process(r), kCommands, "evict", std::max(gpu.command, owned), r);
-  gpu.evicting = false;
-  gpu.owner.reset();
-  gpu.command = r.time;
+  if (gpu.evicted == r.launch)
+    span(gpu_process(r), kCommands, "evict", std::max(gpu.command.value_or(since), since), r);
+  if (gpu.evicted == r.launch) gpu.evicted.reset();
+  if (owner) gpu.owner.reset();
+  if (gpu.ordered == r.launch) {
+    gpu.command = r.time;
+    gpu.running = false;
+  }
   int& running = running_[r.job.client.index];
   if (running > 0) --running;
   if (running == 0) enter(r, "waiting");
+}
+
+// From the end of its last block, or from an eviction before its first one; without either it was on its way.
+void Timeline::reported(const Record& r) {
+  GpuTracks& gpu = gpus_[r.gpu];
+  if (gpu.running) return;
+  if (gpu.command)
+    span(gpu_process(r), kCommands, "pending work", *gpu.command, r);
+  else if (!gpu.begun)
+    span(gpu_process(r), kCommands, "launch", gpu.launched, r);
 }
 
 void Timeline::ended(Time now) {

@@ -80,15 +80,19 @@ class Timeline : public TraceSink {
   void held(const Record& r);
 
   void gone(const Record& r);
+  void reported(const Record& r);
+  void owned(const Record& start, Time until);
 
   // Phases still open when a horizon ends the run are drawn up to it.
   void ended(Time now);
 
   struct GpuTracks {
-    Time launched;                // when the launch was ordered
-    std::optional<Record> owner;  // record of the running launch's start
-    Time command;                 // when the current eviction or reading was ordered
-    bool evicting = false;
+    Time launched;                        // when the latest launch was ordered
+    LaunchId ordered;                     // that launch
+    bool begun = false, running = false;  // it has had blocks there; it has
+    std::optional<Record> owner;          // record of the start of the launch that started last
+    std::optional<Time> command;          // since when its eviction was ordered, or its last block was gone
+    std::optional<LaunchId> evicted;      // the launch that has to leave, until it is gone
   };
 
   TraceEvents events_;

@@ -37,7 +37,7 @@ void RunMeter::record(const Record& record) {
     case Mark::resumed:
       return changed(record, true);
     case Mark::evict_ordered:
-      gpus_[record.gpu].eviction = {record.launch, record.time};
+      evict_ordered(record);
       return;
     case Mark::gone:
       return gone(record);
@@ -91,6 +91,8 @@ void RunMeter::launched(const Record& record) {
 
 void RunMeter::started(const Record& record) {
   launches_.push_back({record.launch, record.job, record.gpu});
+  const auto& eviction = gpus_[record.gpu].eviction;
+  if (eviction && eviction->launch == record.launch) launches_.back().evict_ordered = eviction->ordered;
   arrive(launches_.back(), record.time);
   if (!job_of(record).start) job_of(record).start = record.time;
 }
@@ -106,20 +108,38 @@ void RunMeter::gone(const Record& record) {
                                    [&](const Launch& l) { return l.id == record.launch; });
   if (launch == launches_.end()) return;
   depart(*launch, record.time);
+  const Launch left = *launch;
   launches_.erase(launch);
-  Gpu& gpu = gpus_[record.gpu];
-  if (gpu.eviction && gpu.eviction->launch == record.launch)
-    gpu.eviction_delay = record.time - gpu.eviction->ordered;
+  if (!left.evict_ordered) return;
+  const Duration delay = record.time - *left.evict_ordered;
+  auto& eviction = gpus_[record.gpu].eviction;
+  if (left.reported)
+    add_delay(record.job, delay);
+  else if (eviction && eviction->launch == left.id)
+    eviction->delay = delay;
 }
 
+void RunMeter::evict_ordered(const Record& record) {
+  gpus_[record.gpu].eviction = {record.launch, record.time};
+  for (Launch& launch : launches_)
+    if (launch.id == record.launch) launch.evict_ordered = record.time;
+}
+
+// Of a launch that never had a block the delay is 0; of one whose blocks are still there it comes later.
 void RunMeter::evicted(const Record& record) {
   Gpu& gpu = gpus_[record.gpu];
-  JobResult& job = job_of(record);
-  ++job.evictions;
-  job.eviction_delay += gpu.eviction_delay;
+  ++job_of(record).evictions;
   ++gpu.evictions;
   ++totals_.evictions;
-  totals_.eviction_delay += gpu.eviction_delay;
+  if (gpu.eviction && gpu.eviction->launch == record.launch && gpu.eviction->delay)
+    return add_delay(record.job, *gpu.eviction->delay);
+  for (Launch& launch : launches_)
+    if (launch.id == record.launch) launch.reported = true;
+}
+
+void RunMeter::add_delay(JobId job, Duration delay) {
+  open(job).result.eviction_delay += delay;
+  totals_.eviction_delay += delay;
 }
 
 void RunMeter::copies(const Record& record, int change) {

@@ -100,16 +100,18 @@ class RunMeter : public TraceSink {
     JobId job;
     std::uint8_t gpu = 0;
     bool on_device = false;
+    std::optional<Time> evict_ordered = {};
+    bool reported = false;  // as evicted, though blocks of it are still there
   };
   struct Eviction {
     LaunchId launch;
     Time ordered;
+    std::optional<Duration> delay = {};  // once its last block is gone
   };
   struct Gpu {
     int launches = 0;  // with blocks on the GPU
     Time since;
     std::optional<Eviction> eviction;  // the last one ordered for the owning launch
-    Duration eviction_delay;           // of the last eviction
     std::int64_t evictions = 0;
   };
   Open& open(JobId job) {
@@ -122,7 +124,9 @@ class RunMeter : public TraceSink {
   void started(const Record& record);
   void changed(const Record& record, bool on_device);
   void gone(const Record& record);
+  void evict_ordered(const Record& record);
   void evicted(const Record& record);
+  void add_delay(JobId job, Duration delay);
   void copies(const Record& record, int change);
   void vanish(const Record& record);
   void over(const Record& record, Outcome outcome);

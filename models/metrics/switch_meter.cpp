@@ -1,46 +1,65 @@
 #include "models/metrics/switch_meter.hpp"
 
+#include <algorithm>
+
 namespace gangway {
 
 void SwitchMeter::reset() {
   owners_.fill({});
+  for (auto& launches : there_) launches.clear();
   first_release_.reset();
 }
 
-void SwitchMeter::account(Owner& owner, Time now) {
+// Accounts for the time since the last record of the GPU.
+void SwitchMeter::settle(std::size_t gpu, Time now) {
+  Owner& owner = owners_[gpu];
   if (owner.since) switching_ns_ += static_cast<double>((now - *owner.since).ns);
   owner.since.reset();
+  if (owner.switching && there_[gpu].empty()) owner.since = now;
 }
 
 void SwitchMeter::record(const Record& record) {
   Owner& owner = owners_[record.gpu];
+  std::vector<There>& there = there_[record.gpu];
+  const bool owns = record.launch == owner.launch;
   switch (record.mark) {
     case Mark::released:
       if (!first_release_) first_release_ = record.time;
       return;
     case Mark::launch_ordered:
       launched_ = true;
-      owner = {record.launch, record.time};
-      return;
+      settle(record.gpu, record.time);
+      owner = {record.launch, true};
+      break;
     case Mark::started:
-      if (record.launch == owner.launch) account(owner, record.time);
-      return;
+    case Mark::resumed:
+      there.push_back({record.launch, record.job});
+      if (owns && record.mark == Mark::started) owner.switching = false;
+      break;
+    case Mark::paused:
     case Mark::gone:
-      if (record.launch == owner.launch) owner.since = record.time;
-      return;
+      std::erase_if(there, [&](const There& t) { return t.launch == record.launch; });
+      if (owns && record.mark == Mark::gone) owner.switching = true;
+      break;
     case Mark::left:
-      if (record.launch != owner.launch) return;
-      account(owner, record.time);
-      owner = {};
+      if (!owns) return;
+      owner.switching = false;
+      break;
+    case Mark::killed:  // what it had there is gone, and nothing else says so
+      for (std::size_t gpu = 0; gpu < owners_.size(); ++gpu)
+        if (std::erase_if(there_[gpu], [&](const There& t) { return t.job == record.job; }) > 0)
+          settle(gpu, record.time);
       return;
     case Mark::ended:
-      for (Owner& each : owners_) account(each, record.time);
+      for (std::size_t gpu = 0; gpu < owners_.size(); ++gpu) settle(gpu, record.time);
       if (first_release_)
         all_ns_ += static_cast<double>(gpus_) * static_cast<double>((record.time - *first_release_).ns);
       return;
     default:
       return;
   }
+  settle(record.gpu, record.time);
+  if (record.mark == Mark::left) owner.launch = {};
 }
 
 std::optional<double> SwitchMeter::share() const {

@@ -1,17 +1,20 @@
-// Time lost to changing a GPU's owner: a launch owns it and no block is there.
+// Time lost to changing a GPU's owner: a launch owns it, none of its blocks has come yet or all are gone, and
+// nobody else's are there.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "models/device.hpp"
 #include "models/trace.hpp"
 
 namespace gangway {
 
-// From the launch order to the first block, and from the last block to the report. Draining blocks do not
-// count as switching. Sums over any number of runs.
+// From the launch order to the first block, and from the last block to the report, without time in which
+// others have blocks on the GPU: an earlier owner's, or those of native clients. Draining blocks do not count
+// as switching. Sums over any number of runs.
 class SwitchMeter {
  public:
   explicit SwitchMeter(std::int64_t gpus) : gpus_(gpus) {}
@@ -23,13 +26,19 @@ class SwitchMeter {
 
  private:
   struct Owner {
-    LaunchId launch;            // 0: none
-    std::optional<Time> since;  // without blocks
+    LaunchId launch;  // 0: none
+    bool switching = false;
+    std::optional<Time> since = {};  // switching, and nobody has blocks there
   };
-  void account(Owner& owner, Time now);
+  void settle(std::size_t gpu, Time now);
 
   std::int64_t gpus_;
   std::array<Owner, kMostGpus> owners_;  // by GPU
+  struct There {
+    LaunchId launch;
+    JobId job;
+  };
+  std::array<std::vector<There>, kMostGpus> there_{};  // likewise: launches with blocks
   std::optional<Time> first_release_;
   bool launched_ = false;
   double switching_ns_ = 0, all_ns_ = 0;

@@ -180,7 +180,7 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
   }
   Grant& grant = *grants_->of(client.run.id());
   const bool over = open_job(client, grant.job) == nullptr;
-  if (client.stay) end_stay(client);
+  end_stay_of_grant(client);
   grant.served = client.used - granted.used_before;
   granted.used_before = client.used;
   note({.time = now_,

@@ -190,10 +190,17 @@ void RecordedWorld::quiet(ClientId id) { clients_[id.index].busy = false; }
 
 // At the end of an instant.
 void RecordedWorld::renew_stay(RecordedClient& client) {
+  const Grant* grant = under_grants() ? grants_->of(client.run.id()) : nullptr;
+  const bool let_in = grant != nullptr && (slices_ ? grant->began : client.granted.was_open);
+  if (client.stay && let_in && client.stay->launch != grant->id) end_stay(client);
   if (!client.busy) {
-    if (!client.stay || !std::exchange(client.stay->on, false)) return;
-    client.used += now_ - client.busy_since;
-    return note_stay(client, Mark::paused);
+    if (!client.stay) return;
+    if (std::exchange(client.stay->on, false)) {
+      client.used += now_ - client.busy_since;
+      note_stay(client, Mark::paused);
+    }
+    if (under_grants() && grant == nullptr && streams_.on_device(client.run.id()) == 0) end_stay(client);
+    return;
   }
   if (under_grants() && !slices_) started(client);
   if (client.open.empty() || (client.stay && client.stay->on)) return;
@@ -213,8 +220,17 @@ void RecordedWorld::renew_stay(RecordedClient& client) {
 void RecordedWorld::begin_stay(RecordedClient& client, JobId job) {
   const Grant* grant = under_grants() ? grants_->of(client.run.id()) : nullptr;
   client.stay = {grant != nullptr ? grant->id : LaunchId{++launches_}, job, true};
-  if (grant == nullptr) note_stay(client, Mark::submitted);
+  if (!under_grants()) note_stay(client, Mark::submitted);
   note_stay(client, Mark::started);
+}
+
+// Its grant is over. What is still on the GPU stays until it is gone, or is granted again.
+void RecordedWorld::end_stay_of_grant(RecordedClient& client) {
+  if (!client.stay) return;
+  if (streams_.on_device(client.run.id()) == 0) return end_stay(client);
+  if (!client.stay->on) return;
+  client.used += now_ - client.busy_since;
+  client.busy_since = now_;
 }
 
 void RecordedWorld::end_stay(RecordedClient& client) {

@@ -114,6 +114,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   // --- A job's stay on a GPU in the trace
   void begin_stay(RecordedClient& client, JobId job);
   void end_stay(RecordedClient& client);
+  void end_stay_of_grant(RecordedClient& client);
   void note_stay(const RecordedClient& client, Mark mark);
   void renew_stay(RecordedClient& client);
 

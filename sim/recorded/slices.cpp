@@ -237,7 +237,7 @@ void RecordedWorld::range_left(RecordedClient& client) {
 void RecordedWorld::range_over(RecordedClient& client, bool job_over, bool waits) {
   Granted& granted = client.granted;
   Grant& grant = *grants_->of(client.run.id());
-  if (client.stay) end_stay(client);
+  end_stay_of_grant(client);
   grant.served = client.used - granted.used_before;
   granted.used_before = client.used;
   note({.time = now_,

@@ -1,5 +1,6 @@
 """Which policies play recorded programs, and what the others are answered."""
 
+import gzip
 import json
 import random
 import sys
@@ -56,10 +57,25 @@ class RecordedPolicies(ProgramTest):
         for policy in SLICES:
             name = policy if isinstance(policy, str) else policy["name"]
             for grant, found in (("job", "job"), ({"forms": "none"}, "forms: none")):
-                self.assertIn(f"found {found}, expected {{forms: worth}}, since {name} launches slices of kernels in forms",
+                self.assertIn(f"found {found}, expected {{forms: worth}}, of the policy itself where others grant jobs, since {name} launches slices of kernels in forms",
                               self.refused("check", self.experiment([policy], grant=grant)))
         self.assertIn("found 2 GPUs, expected 1 for slices of recorded programs' kernels",
                       self.refused("check", self.experiment(["pkm"], device={**DEVICE, "gpus": 2})))
+
+    def test_what_has_no_effect_is_said(self):
+        never = {"file": str(self.folder / "program.rec"), "forms": {"kernels": {"nosuch*": "prologue"}, "worth": "0 ns"}}
+        workload = {"kind": "workload", "version": 1, "name": "w", "jitter": {"kernel_time": "10 %"},
+                    "clients": [{"name": "A", "recording": never, "repeat": {"jobs": 3}}]}
+        said = self.gangway("run", self.experiment(["pkm", {"name": "timeslice", "grant": {"forms": "worth"}}], workload=workload), "--out", "out").stderr
+        self.assertIn("note: pkm: no kernel of any client is sliced; `forms` of recordings say which are\n", said)
+        self.assertIn("note: jitter has no effect on recorded programs, but that of arrivals\n", said)
+        self.assertIn("note: forms have no effect in simulation under policies that control access\n", said)
+        never["forms"]["kernels"] = {"*": "slice"}
+        never["forms"]["block_time"] = "0 ns"
+        workload["jitter"] = {}
+        said = self.gangway("run", self.experiment(["pkm"], workload=workload), "--out", "other").stderr
+        self.assertNotIn("note: pkm", said)
+        self.assertNotIn("no effect", said)
 
     def test_a_long_kernel_is_sliced_where_its_recording_says_so(self):
         recording = {"file": str(self.folder / "program.rec"), "forms": {"default": "slice", "worth": "0 ns", "block_time": "0 ns"}}
@@ -71,6 +87,34 @@ class RecordedPolicies(ProgramTest):
         self.gangway("run", path, "--out", "out", "--jobs", 1)
         launches = {client: sum(int(row["launches"]) for row in table(self.folder / "out" / "jobs.csv") if row["client"] == client) for client in "AB"}
         self.assertGreater(launches["A"], 2 * launches["B"])
+
+    def test_traces_show_what_happened(self):
+        recording = {"file": str(self.folder / "program.rec"), "forms": {"default": "prologue", "worth": "0 ns", "block_time": "0 ns"}}
+        repeat = {"jobs": 6, "period": "150 us"}
+        clients = [{"name": "A", "recording": recording, "repeat": {"jobs": 12}},
+                   {"name": "B", "priority": 1, "recording": recording, "repeat": repeat}]
+        workload = {"kind": "workload", "version": 1, "name": "w", "clients": clients}
+        device = {**DEVICE, "commands": {"launch": "5 us", "evict": "3 us", "notice": "1 us", "pending_work": "0 ns"}}
+        job = {"of": "job", "in_flight": 2}
+        policies = [{"name": "pkm", "grant": {"forms": "worth"}}, {"name": "piv", "grant": job},
+                    {"name": "piv", "label": "overlap", "grant": {**job, "overlap": True}}, {"name": "rr", "params": {"quantum": "60 us"}, "grant": job}]
+        path = self.experiment(policies, workload=workload, device=device)
+        self.gangway("run", path, "--out", "out", "--trace")
+        evictions = {row["policy"]: float(row["evictions"]) for row in table(self.folder / "out" / "summary.csv")}
+        self.assertGreater(evictions["piv"] + evictions["rr"], 0)
+        for policy in ("pkm", "piv", "overlap", "rr"):
+            with self.subTest(policy=policy):
+                (file,) = (self.folder / "out" / "trace").glob(f"*-{policy}-*")
+                with gzip.open(file) as trace:
+                    events = json.load(trace)["traceEvents"]
+                self.assertNotIn("access", [e["args"]["name"] for e in events if e["name"] == "process_name"])
+                commands = sorted((e["ts"], e["dur"]) for e in events if e.get("ph") == "X" and (e["pid"], e["tid"]) == (2, 2))
+                for (at, length), (following, _) in zip(commands, commands[1:]):
+                    self.assertLessEqual(at + length, following + 1e-6)
+                ordered = {e["args"]["launch"] for e in events if e["name"] == "evict ordered"}
+                drawn = {e["args"]["launch"] for e in events if e["name"] == "evict"}
+                self.assertLessEqual(drawn, ordered)
+                self.assertEqual(len(ordered), evictions[policy] if policy != "pkm" else 0)
 
     def test_grants(self):
         self.assertIn("found kernel, expected job, since rr hands out recorded programs' jobs",

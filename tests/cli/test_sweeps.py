@@ -99,6 +99,12 @@ class Seeds(Sweeps):
         self.assertEqual(self.refused("run", experiment, "--seed", 3, "--out", "out"),
                          "error: --seed: key 'seed': found a seed in addition to the sweep's, expected one or the other")
 
+    def test_a_value_for_what_is_swept_is_refused(self):
+        experiment = self.file("e.yaml", self.PLAIN + "sweep: {policies.rr.params.quantum: [1 us, 2 us]}\n")
+        self.assertIn("error: --set: key 'policies.rr.params.quantum': found '3 us' for a path that the sweep varies, expected a path that it leaves alone",
+                      self.refused("run", experiment, "--set", "policies.rr.params.quantum=3 us", "--out", "out"))
+        self.gangway("run", experiment, "--set", "sweep.policies.rr.params.quantum=[3 us]", "--out", "out")
+
     def test_of_studies(self):
         study = self.file("s.yaml", STUDY.replace("generator.params.utilisation: [0.3, 0.9]", "seed: [5, 9]"))
         self.gangway("run", study, "--out", "swept")

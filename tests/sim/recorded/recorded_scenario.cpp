@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "models/metrics/switch_meter.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/jobs.hpp"
 #include "models/trace.hpp"
@@ -20,10 +21,12 @@ constexpr std::array kAccesses{"direct", "intercept", "deny", "sampled"};
 class RecordedRecorder : public TraceSink, public JobSink {
  public:
   explicit RecordedRecorder(RecordedScenario& to)
-      : to_(to), meter_(to.clients.size(), *this, to.device.gpus) {}
+      : to_(to), meter_(to.clients.size(), *this, to.device.gpus), switching_(to.device.gpus) {}
   void record(const Record& r) override {
     meter_.record(r);
+    switching_.record(r);
     account_.record(r);
+    last_ = r.time;
     if (r.mark == Mark::ended) return;
     if (r.mark == Mark::holds) to_.holds.push_back(r);
     const std::size_t client = r.job.client.index;
@@ -40,12 +43,18 @@ class RecordedRecorder : public TraceSink, public JobSink {
   void check_laws() const {
     const std::string broken = account_.broken_law(to_.results, meter_.totals(), to_.device);
     if (!broken.empty()) throw std::logic_error("a law of time is broken: " + broken);
+    const RunTotals& totals = meter_.totals();
+    const auto all = static_cast<double>((last_ - totals.first_release).ns * to_.device.gpus);
+    if (all > 0 && switching_.share().value_or(0) + static_cast<double>(totals.executing.ns) / all > 1 + 1e-9)
+      throw std::logic_error("a law of time is broken: switching while somebody has blocks on the GPU");
   }
 
  private:
   RecordedScenario& to_;
   RunMeter meter_;
+  SwitchMeter switching_;
   TimeAccount account_;
+  Time last_;
   std::map<JobId, Time> released_;
 };
 
