@@ -46,8 +46,8 @@ void add_report(CLI::App& app, int&) {
     std::string out;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* sub = app.add_subcommand(
-      "report", "write one HTML page about one or two result folders: tables, figures, timelines");
+  CLI::App* sub =
+      app.add_subcommand("report", "write one HTML page about result folders: tables, figures, timelines");
   sub->add_option("folders", arguments->folders, "result folders of `gangway run`")
       ->required()
       ->type_name(value_type::kFolder);

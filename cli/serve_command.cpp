@@ -136,14 +136,11 @@ int serve(const Arguments& arguments) {
     throw InputError({"--place", 0}, "place", "migrate, with kernels that leave", "--forms none");
   const bool access = policy->needs().has(Capability::access),
              native = policy->needs().has(Capability::native);
-  const bool slices = policy->needs().has(Capability::ranges) && !policy->needs().has(Capability::memory);
   const auto no_effect = [&](const char* option, const std::string& expected) {
     throw InputError({std::string("--") + option, 0}, option, "the policy " + entry.name, expected);
   };
-  if (arguments.overlap && (access || native || slices))
-    no_effect("overlap", "a policy that grants whole jobs");
-  if (arguments.in_flight != 0 && (access || native || slices))
-    no_effect("in-flight", "a policy that grants whole jobs");
+  if (arguments.overlap && (access || native)) no_effect("overlap", "a policy that grants jobs");
+  if (arguments.in_flight != 0 && (access || native)) no_effect("in-flight", "a policy that grants jobs");
   const TakeForms forms = take_forms_named(arguments.forms);
   if (policy->needs().has(Capability::ranges) && !policy->needs().has(Capability::memory)) {
     if (settings.memory.managed)

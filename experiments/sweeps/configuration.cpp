@@ -1,5 +1,7 @@
 #include "experiments/sweeps/configuration.hpp"
 
+#include <algorithm>
+
 #include "experiments/library/library.hpp"
 #include "models/hash.hpp"
 #include "models/nearest.hpp"
@@ -56,11 +58,16 @@ std::uint64_t read_seed(const Field& field) {
 }
 
 void refuse_swept(const Sweep& sweep, const std::vector<Override>& overrides) {
+  // A sweep from the command line may vary what comes from there, too.
+  const bool own = std::any_of(overrides.begin(), overrides.end(), [](const Override& change) {
+    return change.path == "sweep" || change.path.starts_with("sweep.");
+  });
   for (const Override& change : overrides)
     for (const SweptPath& swept : sweep.paths()) {
       if (swept.path() != change.path) continue;
       if (change.path == "seed")
         throw InputError({"--seed", 0}, "seed", "a seed in addition to the sweep's", "one or the other");
+      if (own) continue;
       throw InputError(kCommandLine, change.path, quote(change.value) + " for a path that the sweep varies",
                        "a path that it leaves alone, or --set sweep.PATH=[VALUE, ...]");
     }

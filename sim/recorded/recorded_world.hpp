@@ -148,7 +148,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   void grant_left(RecordedClient& client, std::uint64_t event);
   void job_over(RecordedClient& client, JobId job);
 
-  // --- Slices (slices.cpp)
+  // --- Slices (range_grants.cpp)
   LaunchId launch_range(JobId job, DeviceId gpu, std::optional<BlockRange> range);
   bool can_be_launched(const RecordedClient& client);
   bool others_wait(ClientId owner) const;

@@ -233,7 +233,7 @@ class Recordings(ProgramTest):
                 ("{file: a.rec, forms: none.json}", "workload.clients.0.recording.forms", "none.json"),
                 ("{file: a.rec, forms: a.rec}", "workload.clients.0.recording.forms", "another kind of file"),
                 ("{file: a.rec, forms: {default: sliced}}", "workload.clients.0.recording.forms.default", "'sliced'"),
-                ("{file: a.rec, forms: {default: {name: slice}}}", "workload.clients.0.recording.forms.default.name", "'slice'"),
+                ("{file: a.rec, forms: {default: {name: proxy}}}", "workload.clients.0.recording.forms.default.name", "'proxy'"),
                 ("{file: a.rec, forms: {kernels: prologue}}", "workload.clients.0.recording.forms.kernels", "'prologue'"),
                 ("{file: a.rec, forms: {kernels: {k: {name: loop, params: {claim_ns: 1}}}}}",
                  "workload.clients.0.recording.forms.kernels.k.params.claim_ns", "unknown key"),

@@ -30,9 +30,9 @@ class Wrong(unittest.TestCase):
         self.check(2, "name=value", "serve", "--policy", "piv", "--param", "evicted")
         self.check(2, "drain-limit", "serve", "--policy", "piv", "--drain-limit", "7")
         self.check(2, "in-flight", "serve", "--policy", "piv", "--in-flight", "65")
-        for policy in (["timeslice"], ["passthrough"], ["pkm", "--forms", "worth"]):
-            self.check(2, f"found the policy {policy[0]}, expected a policy that grants whole jobs", "serve", "--policy", *policy, "--in-flight", "4")
-            self.check(2, f"found the policy {policy[0]}, expected a policy that grants whole jobs", "serve", "--policy", *policy, "--overlap")
+        for policy in ("timeslice", "passthrough"):
+            for option in (["--in-flight", "4"], ["--overlap"]):
+                self.check(2, f"found the policy {policy}, expected a policy that grants jobs", "serve", "--policy", policy, *option)
         self.check(2, "PROGRAM", "exec")
         self.check(2, "--priority", "exec", "--priority", "high", "--", "true")
         self.check(2, "--weight", "exec", "--weight", "0", "--", "true")
