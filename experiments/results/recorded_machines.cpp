@@ -54,7 +54,7 @@ void RecordedMachines::see(const Point& point) {
 
 void RecordedMachines::see_settings(const Point& point, const Contender& policy) {
   const Workload& workload = point.workload_of(policy).sample();
-  const Capabilities needs = policy.entry->make(policy.values)->needs();
+  const Capabilities needs = needs_of(policy);
   if (needs.has(Capability::ranges) &&
       std::none_of(workload.clients.begin(), workload.clients.end(), has_sliced_kernel))
     unsliced_.insert(policy.label);

@@ -77,11 +77,11 @@ LaunchId RecordedWorld::launch(JobId job, DeviceId gpu, std::optional<BlockRange
 }
 
 void RecordedWorld::evict(LaunchId launch) {
-  Grant* grant = grants_ ? grants_->find(launch) : nullptr;
+  Grant* grant = grants_->find(launch);
   if (launch.value > launches_) impossible("an eviction of an unknown launch");
   if (grant == nullptr || grant->revoked) return;
   RecordedClient& client = clients_[grant->job.client.index];
-  if (client.granted.leaves || client.granted.left_due) return;    // it is over
+  if (client.granted.is_over()) return;                            // as the policy will hear
   if (slices_ && (client.granted.until || !grant->began)) return;  // a slice ends by itself
   grant->revoked = true;
   note({.time = now_,
@@ -180,15 +180,7 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
   }
   Grant& grant = *grants_->of(client.run.id());
   const bool over = open_job(client, grant.job) == nullptr;
-  end_stay_of_grant(client);
-  grant.served = client.used - granted.used_before;
-  granted.used_before = client.used;
-  note({.time = now_,
-        .launch = grant.id,
-        .job = grant.job,
-        .mark = Mark::left,
-        .why = over ? Why::completed : granted.why,
-        .gpu = static_cast<std::uint8_t>(grant.gpu.index)});
+  close_account(client, grant, over);
   const JobId job = grant.job;
   const bool waits =
       !over && (streams_.holds(job) ||
@@ -200,6 +192,20 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
   if (over) granted.asks.reset();
   call_at_gate(client);
   exits(client);
+}
+
+// What the grant has served, before its end is told.
+void RecordedWorld::close_account(RecordedClient& client, Grant& grant, bool job_over) {
+  Granted& granted = client.granted;
+  end_stay_of_grant(client);
+  grant.served = client.used - granted.used_before;
+  granted.used_before = client.used;
+  note({.time = now_,
+        .launch = grant.id,
+        .job = grant.job,
+        .mark = Mark::left,
+        .why = job_over ? Why::completed : granted.why,
+        .gpu = static_cast<std::uint8_t>(grant.gpu.index)});
 }
 
 void RecordedWorld::left(ClientId client) { clients_[client.index].granted.look = true; }

@@ -212,7 +212,7 @@ void RecordedWorld::exits(RecordedClient& client) {
   client.gone = true;
   if (controlled()) return close(client.run.id());
   if (!client.opened) return;
-  if (grants_) grants_->exited(client.run.id());
+  grants_->exited(client.run.id());
   tell(Exited{client.run.id()});
 }
 

@@ -213,8 +213,7 @@ void RecordedWorld::sliced(ClientId id, bool kernel_over) {
   RecordedClient& client = clients_[id.index];
   Granted& granted = client.granted;
   granted.kernels[granted.current].declared = current_kernel(client).time;  // known from now on
-  if (!granted.leaves && !granted.left_due)
-    leave_range(client, kernel_over ? Why::completed : Why::budget, *granted.until);
+  if (!granted.is_over()) leave_range(client, kernel_over ? Why::completed : Why::budget, *granted.until);
 }
 
 void RecordedWorld::leave_range(RecordedClient& client, Why why, BlockCount done) {
@@ -229,28 +228,16 @@ void RecordedWorld::leave_range(RecordedClient& client, Why why, BlockCount done
 
 // The policy hears of it.
 void RecordedWorld::range_left(RecordedClient& client) {
-  const JobId job = grants_->of(client.run.id())->job;
-  const bool over = open_job(client, job) == nullptr;
-  range_over(client, over, !over && can_be_launched(client));
-}
-
-void RecordedWorld::range_over(RecordedClient& client, bool job_over, bool waits) {
   Granted& granted = client.granted;
   Grant& grant = *grants_->of(client.run.id());
-  end_stay_of_grant(client);
-  grant.served = client.used - granted.used_before;
-  granted.used_before = client.used;
-  note({.time = now_,
-        .launch = grant.id,
-        .job = grant.job,
-        .mark = Mark::left,
-        .why = job_over ? Why::completed : granted.why,
-        .gpu = static_cast<std::uint8_t>(grant.gpu.index)});
-  if (!job_over) describe_kernels(client);
-  Left left = grants_->end(grant.gpu, granted.why, job_over, waits);
+  const bool over = open_job(client, grant.job) == nullptr;
+  const bool waits = !over && can_be_launched(client);
+  close_account(client, grant, over);
+  if (!over) describe_kernels(client);
+  Left left = grants_->end(grant.gpu, granted.why, over, waits);
   left.done = granted.done;
   tell(left);
-  if (!job_over) return;
+  if (!over) return;
   granted.asks.reset();
   granted.told = granted.over = false;
   call_at_gate(client);
@@ -261,7 +248,7 @@ void RecordedWorld::job_over_between_ranges(RecordedClient& client, JobId job) {
   Granted& granted = client.granted;
   const Grant* grant = grants_->of(job.client);
   if (grant != nullptr && grant->job == job) {
-    if (!granted.leaves && !granted.left_due) leave_range(client, Why::completed, kRest);
+    if (!granted.is_over()) leave_range(client, Why::completed, kRest);
   } else if (granted.asks == job && grants_->waits(job)) {
     granted.over = true;
   } else if (granted.asks == job) {

@@ -113,6 +113,9 @@ struct RecordedClient {
     bool drains = false;                     // the grant ends when its gate is closed and drained
     bool left_due = false;
     BlockCount done;  // what the grant's end reports
+
+    // The grant is, though the policy does not know it yet.
+    bool is_over() const { return leaves || left_due; }
   };
   Granted granted;
 };

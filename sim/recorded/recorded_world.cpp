@@ -42,20 +42,19 @@ RecordedWorld::RecordedWorld(const WorldSetup& setup)
 
 void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order) {
   seed_ = seed;
-  policy_grants_ = policy.needs().has(Capability::evict) ||
-                   (!policy.needs().has(Capability::native) && !policy.needs().has(Capability::access));
-  sees_grants_ = policy_grants_;
+  sees_grants_ = policy.needs().has(Capability::evict) ||
+                 (!policy.needs().has(Capability::native) && !policy.needs().has(Capability::access));
   slices_ = policy.needs().has(Capability::ranges);
   parked_.reset();
   reset_access(policy, seed);
   launches_ = 0;
   use_told_ = {};
   due_hosts_.clear();
-  if (grants_) grants_->reset();
+  grants_->reset();
   const bool ordered = policy.needs().has(Capability::memory);
   moves_states_ = under_grants() && (ordered || setup_.moves_memory);
   if (moves_states_) states_.reset(ordered);
-  if (grants_) grants_->show(moves_states_ ? &states_ : nullptr);
+  grants_->show(moves_states_ ? &states_ : nullptr);
   place_in_turn();
   std::vector<Time> firsts(clients_.size());
   for (std::size_t position = 0; position < order.size(); ++position) {

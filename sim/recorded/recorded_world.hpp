@@ -132,7 +132,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
 
   // --- Grants (gates.cpp)
   using Granted = RecordedClient::Granted;
-  bool under_grants() const { return grants_ && policy_grants_; }
+  bool under_grants() const { return sees_grants_; }
   bool takes_forms() const { return !setup_.granting.overlap && setup_.granting.forms != TakeForms::none; }
   void ask(RecordedClient& client);
   void tell_of_job(RecordedClient& client, JobId job);
@@ -146,6 +146,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   void look_at_grant(RecordedClient& client);
   void leave_grant(RecordedClient& client, Why why);
   void grant_left(RecordedClient& client, std::uint64_t event);
+  void close_account(RecordedClient& client, Grant& grant, bool job_over);
   void job_over(RecordedClient& client, JobId job);
 
   // --- Slices (range_grants.cpp)
@@ -163,7 +164,6 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   static const Kernel& current_kernel(const RecordedClient& client);
   void leave_range(RecordedClient& client, Why why, BlockCount done);
   void range_left(RecordedClient& client);
-  void range_over(RecordedClient& client, bool job_over, bool waits);
   void job_over_between_ranges(RecordedClient& client, JobId job);
 
   std::vector<RecordedClient> clients_;
@@ -175,7 +175,6 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   bool moves_states_ = false;  // in this run
   Time use_told_;              // device use was reported to the policy's world up to then
   RunSeed seed_;
-  bool policy_grants_ = false;
   bool slices_ = false;             // in this run the policy launches ranges of kernels
   std::optional<ClientId> parked_;  // its gate is open, or not yet drained, without a grant
   std::uint64_t launches_ = 0;

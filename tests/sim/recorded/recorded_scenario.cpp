@@ -128,6 +128,15 @@ void RecordedScenario::play(Policy& policy) {
   recorder.check_laws();
 }
 
+LeavingKernel in_form(std::int64_t blocks, std::int64_t time, const std::string& form) {
+  auto kernel = std::make_shared<Kernel>();
+  kernel->name = "k";
+  kernel->block_tasks = {blocks};
+  kernel->block = {32, 1, 1};
+  kernel->time = Duration{time};
+  return {kernel, mechanism_from(form)};
+}
+
 recording::Recording one_kernel(std::int64_t length) {
   MadeRecording m;
   const auto s = m.stream();

@@ -61,4 +61,7 @@ class RecordedScenario {
 // A job of one kernel, which is submitted at 0, runs from 10 for `length`, and is waited for until 2 later.
 recording::Recording one_kernel(std::int64_t length);
 
+// A launch of so many blocks of 32 threads, in a form.
+LeavingKernel in_form(std::int64_t blocks, std::int64_t time, const std::string& form);
+
 }  // namespace gangway::testing

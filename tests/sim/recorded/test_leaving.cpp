@@ -1,7 +1,6 @@
 // Kernels of recorded programs that leave before their end, worked out by hand (sim/recorded/README.md).
 #include <set>
 
-#include "models/mechanism.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"
@@ -14,16 +13,6 @@ namespace {
 
 using recording::OrderKind;
 using Jobs = std::vector<std::string>;
-
-// A launch of so many blocks of 32 threads, of which the device below has two at once.
-LeavingKernel leaving(std::int64_t blocks, std::int64_t time, const std::string& form) {
-  auto kernel = std::make_shared<Kernel>();
-  kernel->name = "k";
-  kernel->block_tasks = {blocks};
-  kernel->block = {32, 1, 1};
-  kernel->time = Duration{time};
-  return {kernel, mechanism_from(form)};
-}
 
 // A's job is one kernel, from 10 to 110 if nobody else comes; B, more urgent, comes at 30 with one of 50.
 struct TwoPrograms : RecordedScenario {
@@ -49,7 +38,7 @@ TEST_CASE("a kernel that cannot leave runs to its end", "[recorded]") {
 
 TEST_CASE("a grant without forms lets no kernel leave", "[recorded]") {
   TwoPrograms s;
-  s.recorded(0).leaving = {leaving(4, 100, kPrologue)};
+  s.recorded(0).leaving = {in_form(4, 100, kPrologue)};
   s.granting.forms = TakeForms::none;
   s.play("piv");
   CHECK(s.jobs == Jobs{"0-112", "30-172"});
@@ -60,7 +49,7 @@ TEST_CASE("a grant without forms lets no kernel leave", "[recorded]") {
 
 TEST_CASE("prologue: the running wave ends, then the blocks that are left claim and go", "[recorded]") {
   TwoPrograms s;
-  s.recorded(0).leaving = {leaving(4, 100, kPrologue)};
+  s.recorded(0).leaving = {in_form(4, 100, kPrologue)};
   SECTION("in the first of two waves") {
     s.play("piv");
     // At 30 two blocks run until 60, then two claim, 5 each. B from 80 to 130, A's second wave from 132 on.
@@ -85,13 +74,13 @@ TEST_CASE("prologue: the running wave ends, then the blocks that are left claim 
     CHECK(s.jobs == Jobs{"0-194", "5-92"});
   }
   SECTION("three waves of unequal length") {
-    s.recorded(0).leaving = {leaving(5, 100, kPrologue)};
+    s.recorded(0).leaving = {in_form(5, 100, kPrologue)};
     s.play("piv");
     // The first wave ends at 10 + 34, three blocks claim until 59; B from 69 to 119, A from 121 for 66.
     CHECK(s.jobs == Jobs{"0-189", "30-121"});
   }
   SECTION("twice as long in that form") {
-    s.recorded(0).leaving = {leaving(4, 100, "{name: prologue, params: {claim_ns: 5, overhead: 2}}")};
+    s.recorded(0).leaving = {in_form(4, 100, "{name: prologue, params: {claim_ns: 5, overhead: 2}}")};
     s.play("piv");
     // Two waves of 100: the first until 110, claims until 120; B from 130 to 180, A from 182 for 100.
     CHECK(s.jobs == Jobs{"0-284", "30-182"});
@@ -100,7 +89,7 @@ TEST_CASE("prologue: the running wave ends, then the blocks that are left claim 
 
 TEST_CASE("loop: the running block-tasks end", "[recorded]") {
   TwoPrograms s;
-  s.recorded(0).leaving = {leaving(4, 100, "loop")};
+  s.recorded(0).leaving = {in_form(4, 100, "loop")};
   s.play("piv");
   CHECK(s.jobs == Jobs{"0-174", "30-122"});
 }
@@ -121,7 +110,7 @@ TEST_CASE("what comes behind a kernel that may leave passes the gate, and waits 
   s.client("A", m.r);
   s.play("fcfs");
   CHECK(s.jobs[0] == "0-163");
-  s.recorded(0).leaving = {leaving(4, 100, kPrologue), {}};
+  s.recorded(0).leaving = {in_form(4, 100, kPrologue), {}};
   s.play("fcfs");
   CHECK(s.jobs[0] == "0-163");
   Client& b = s.client("B", one_kernel(50));
@@ -131,7 +120,7 @@ TEST_CASE("what comes behind a kernel that may leave passes the gate, and waits 
   // second kernel, whether it may leave or not, from 183 to 233.
   s.play("piv");
   CHECK(s.jobs == Jobs{"0-235", "30-132"});
-  s.recorded(0).leaving[1] = leaving(6, 50, kPrologue);
+  s.recorded(0).leaving[1] = in_form(6, 50, kPrologue);
   s.play("piv");
   CHECK(s.jobs == Jobs{"0-235", "30-132"});
 }
@@ -149,7 +138,7 @@ TEST_CASE("what waits in another stream for a kernel that has left does not keep
   s.device.sm.blocks = 2;
   s.granting.of = GrantOf::job;
   s.client("A", m.r);
-  s.recorded(0).leaving = {leaving(4, 100, kPrologue)};
+  s.recorded(0).leaving = {in_form(4, 100, kPrologue)};
   Client& b = s.client("B", one_kernel(50));
   b.arrive = Duration{30};
   b.priority = 1;
@@ -177,7 +166,7 @@ TEST_CASE("no more than 256 works wait behind a kernel that may leave", "[record
   s.client("A", m.r);
   s.play("fcfs");
   CHECK(s.jobs[0] == "0-9005");
-  s.recorded(0).leaving = {leaving(4, 5'000, kPrologue), {}};
+  s.recorded(0).leaving = {in_form(4, 5'000, kPrologue), {}};
   s.play("fcfs");
   // The 257th is submitted when the long kernel is over, at 5,010; without the limit at 1,542.
   CHECK(s.jobs[0] == "0-12473");
@@ -185,7 +174,7 @@ TEST_CASE("no more than 256 works wait behind a kernel that may leave", "[record
 
 TEST_CASE("under other policies kernels are as they were recorded", "[recorded]") {
   TwoPrograms s;
-  s.recorded(0).leaving = {leaving(4, 100, "{name: prologue, params: {overhead: 3}}")};
+  s.recorded(0).leaving = {in_form(4, 100, "{name: prologue, params: {overhead: 3}}")};
   s.play();
   CHECK(s.jobs == Jobs{"0-112", "30-92"});
 }
@@ -203,7 +192,7 @@ TEST_CASE("kernels that leave lose no job, whatever the policy", "[recorded][lon
       for (int launch = 0; launch < 8; ++launch)
         scenario.recorded(c).leaving.push_back(random.below(3) == 0
                                                    ? LeavingKernel{}
-                                                   : leaving(1 + static_cast<std::int64_t>(random.below(40)),
+                                                   : in_form(1 + static_cast<std::int64_t>(random.below(40)),
                                                              100, random.below(2) == 0 ? "loop" : kPrologue));
     for (const char* policy : {"{name: rr, params: {quantum: 1 us}}", "piv", "srt",
                                "{name: frs, params: {minimum_quantum: 1 us}}"}) {

@@ -1,7 +1,6 @@
 // Kernels of recorded programs that are launched in slices, worked out by hand (sim/recorded/README.md).
 #include <set>
 
-#include "models/mechanism.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"
@@ -17,16 +16,6 @@ using Jobs = std::vector<std::string>;
 
 constexpr const char* kByTwo = "{name: pkm, params: {slice: block-tasks, block_tasks: 2}}";
 
-// A launch of so many blocks of 32 threads, of which the device below has two at once.
-LeavingKernel sliced(std::int64_t blocks, std::int64_t time, const std::string& form = "slice") {
-  auto kernel = std::make_shared<Kernel>();
-  kernel->name = "k";
-  kernel->block_tasks = {blocks};
-  kernel->block = {32, 1, 1};
-  kernel->time = Duration{time};
-  return {kernel, mechanism_from(form)};
-}
-
 // A's job is one kernel in two waves, from 10 to 110 if nobody else comes; B, more urgent, comes at 30 with a
 // kernel of 50 that is not sliced.
 struct SlicedPrograms : RecordedScenario {
@@ -36,7 +25,7 @@ struct SlicedPrograms : RecordedScenario {
     Client& b = client("B", one_kernel(50));
     b.arrive = Duration{30};
     b.priority = 1;
-    recorded(0).leaving = {sliced(4, 100)};
+    recorded(0).leaving = {in_form(4, 100, "slice")};
   }
   void commands(std::int64_t launch, std::int64_t evict, std::int64_t notice) {
     device.commands = {
@@ -112,7 +101,7 @@ TEST_CASE("under whole jobs a kernel in the form slice runs to its end", "[recor
 TEST_CASE("equal programs share by slices in turn", "[recorded]") {
   SlicedPrograms s;
   s.clients[1].arrive = Duration{0};
-  s.recorded(1).leaving = {sliced(2, 50)};
+  s.recorded(1).leaving = {in_form(2, 50, "slice")};
   s.play("{name: microkernel-rr, params: {state: resident, blocks: block-tasks, block_tasks: 2}}");
   // Both stand at 10, since neither's gate was closed by the other before it had submitted.
   for (const JobResult& job : s.results) CHECK(job.outcome == Outcome::finished);
@@ -134,8 +123,8 @@ TEST_CASE("slices lose no job, whatever the policy", "[recorded][long]") {
       for (int launch = 0; launch < 8; ++launch)
         scenario.recorded(c).leaving.push_back(random.below(3) == 0
                                                    ? LeavingKernel{}
-                                                   : sliced(1 + static_cast<std::int64_t>(random.below(40)),
-                                                            100, random.below(2) == 0 ? "loop" : "slice"));
+                                                   : in_form(1 + static_cast<std::int64_t>(random.below(40)),
+                                                             100, random.below(2) == 0 ? "loop" : "slice"));
     for (const char* policy : {kByTwo, "pkm", "{name: pkm, params: {latency: 1 us, linger: 100 ns}}",
                                "{name: microkernel-rr, params: {state: resident}}"}) {
       INFO("scenario " << i << " under " << policy);
