@@ -51,6 +51,10 @@ class Memory(MemoryPrograms):
         for i, log in enumerate([{"STANDIN_LOG": calls}, {}]):  # the second when the first has all it wants
             programs.append(self.start(daemon, "large", str(i), "0", "600", stop, options=["--name", f"p{i}"], **log))
             self.assertEqual(programs[i].stdout.readline(), "holds 600\n")
+            if i == 0:  # nothing has moved
+                table = subprocess.run([GANGWAY, "status", "--socket", daemon.socket], check=True, capture_output=True, text=True).stdout
+                self.assertRegex(table, r"memory: 0\.6 GiB on the GPU of 0\.7 GiB, 0\.0 GiB away\n")
+                self.assertRegex(table, r"p0 .* here +0\.6 +0\n$")
         self.until(lambda: all(client["memory"]["restores"] > 2 for client in self.clients(daemon).values()), "both have gone and come back")
         open(stop, "w").close()
         self.all_end_well(daemon, programs, *["jobs many\n"] * 2)
