@@ -83,9 +83,7 @@ class EventWorld : public World, protected RefusingOrders {
   // Whether only a policy's timers remain and nothing else can happen.
   bool only_timers();
   std::string story(const std::string& what) const;
-  const View& view() const {
-    return grants_ && sees_grants_ ? static_cast<const View&>(*grants_) : book_;
-  }
+  const View& view() const { return grants_ && sees_grants_ ? static_cast<const View&>(*grants_) : book_; }
 
   std::vector<Duration> standalone_;  // by client
   PolicyGuard guard_;
