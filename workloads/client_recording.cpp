@@ -98,7 +98,11 @@ std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced) {
     name.fail(fmt::format("no file {}", file.path.string()), "a recording");
   recorded->file = file.path.string();
   recorded->own_pace = !paced;
-  map_program(file.path, *recorded);
+  try {
+    map_program(file.path, *recorded);
+  } catch (const InputError& refused) {
+    name.fail(fmt::format("{}: {}", file.path.string(), refused.found()), refused.expected());
+  }
   recorded->to = static_cast<Index>(recorded->program->job_count());
   if (terms) {
     if (auto jobs = terms->maybe("jobs")) read_jobs(*jobs, *recorded);

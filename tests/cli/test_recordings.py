@@ -218,6 +218,8 @@ class Recordings(ProgramTest):
 
     def test_bad_input(self):
         client = "    - {name: A, recording: @}\n"
+        self.file("other.rec", EXPERIMENT)
+        self.refused_by("other.rec: another kind of file", "workload.clients.0.recording.file", clients=client.replace("@", "{file: other.rec}"))
         for text, key, found in (
                 ("none.rec", "workload.clients.0.recording", "none.rec"),
                 ("{file: none.rec}", "workload.clients.0.recording.file", "none.rec"),
@@ -255,7 +257,7 @@ class Recordings(ProgramTest):
             whole = pack((self.folder / name).read_bytes())
             for size in [0, 1, 10, 99, *range(100, len(whole), max(1, len(whole) // 20)), len(whole) - 1]:
                 (self.folder / "cut.rec").write_bytes(whole[:size])
-                self.refused_by("cut.rec", "recording", clients=CLIENTS.replace("a.rec", "cut.rec"))
+                self.refused_by("cut.rec", "workload.clients.0.recording", clients=CLIENTS.replace("a.rec", "cut.rec"))
 
 
 if __name__ == "__main__":
