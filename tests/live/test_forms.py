@@ -60,9 +60,22 @@ class FormsTest(unittest.TestCase):
         raise AssertionError(name + " does not come")
 
     def beside_urgent(self, daemon, *command, least=1, priority=("--priority", "5"), program=False, **more):
-        """The client's `command`, or a program, beside one that displaces it again and again; what it prints, and its last status."""
+        """The client's `command`, or a program, beside one that displaces it again and again: as often as it takes until it was displaced `least`
+        times in all. What it prints, the same each time, and its last status, with the evictions of all."""
+        command, evictions, before = command if program else (CLIENT, *command), 0, None
+        for _ in range(10):
+            result, seen = self.once_beside_urgent(daemon, command, priority, more)
+            self.assertEqual(result[:2], before or result[:2], result[2])
+            before, evictions = result[:2], evictions + seen["evictions"]
+            if evictions >= least:
+                break
+        self.assertGreaterEqual(evictions, least, (result, seen))
+        return result, seen | {"evictions": evictions}
+
+    def once_beside_urgent(self, daemon, command, priority, more):
         done = daemon.folder + "/done"
-        program = daemon.start(*command if program else (CLIENT, *command), options=["--name", "program"], **self.more)
+        Path(done).unlink(missing_ok=True)
+        program = daemon.start(*command, options=["--name", "program"], **self.more)
         urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", *priority], **self.more, **more)
         seen, limit = self.client(daemon, "program"), time.monotonic() + LIMIT
         while program.poll() is None and time.monotonic() < limit:
@@ -71,7 +84,6 @@ class FormsTest(unittest.TestCase):
         result = finish(program)
         open(done, "w").close()
         self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
-        self.assertGreaterEqual(seen["evictions"], least, (result, seen))
         return result, seen
 
     def check_killed_daemons(self, *policy, then=()):
@@ -211,7 +223,6 @@ class Waiting(FormsTest):
                 for _ in range(20):  # until an order comes while its first blocks have begun and its last has not
                     result, seen = self.beside_urgent(daemon, "awaits", "60", least=0)
                     self.assertEqual(result[:2], self.native("awaits", "60"), result[2])
-                    os.remove(daemon.folder + "/done")
                     if seen["kernels_that_wait"] != 0:
                         break
                 self.assertEqual(seen["kernels_that_wait"], 1)
