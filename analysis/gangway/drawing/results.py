@@ -60,6 +60,7 @@ class Service:
     policy: str
     client: str
     swept: tuple  # as in Summary
+    jobs: int  # finished, in all runs
     starved_runs: int
     latency: dict  # p50, p90, p95, p99, p999 -> Measured, in ns; NaN where the client starved
     bounds: tuple  # those of them that are lower bounds
@@ -354,7 +355,7 @@ def _read_services(file, configuration):
     columns, rows = read_table(file, ['point', 'policy', 'client', *latencies.values(), 'attainment', 'throughput_per_s'])
     swept = _Swept(columns, 'policy', 'client', rows, configuration)
     return [Service(row.index('point'), row.text('policy'), row.text('client'), swept.texts(row),
-                    row.index('starved_runs'), {name: row.measured(column) for name, column in latencies.items()},
+                    row.index('jobs'), row.index('starved_runs'), {name: row.measured(column) for name, column in latencies.items()},
                     _names(row.text('lower_bounds')), row.index('slo_ns'), row.measured('attainment'),
                     row.measured('throughput_per_s')) for row in rows]
 

@@ -49,13 +49,15 @@ def _measured(found):
 
 
 def _services(found):
-    """What each client is judged by; '≥' where unfinished jobs make a percentile a lower bound."""
+    """What each client is judged by; '≥' where unfinished jobs make a percentile a lower bound, 'max' where so few jobs finished
+    that it is the largest latency."""
     places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in found.services))}
-    percentiles = {'p50': 'p50 in ms', 'p99': 'p99 in ms', 'p999': 'p99.9 in ms'}
-    head = [*map(names.parameter, found.swept), 'policy', 'client', *percentiles.values(), 'objective in ms', 'attained', 'jobs/s']
-    rows = [[*row.swept, row.policy, row.client,
-             *('starved' if row.starved_runs else ('≥ ' if name in row.bounds else '') + _interval(row.latency[name].scaled(1e-6))
-               for name in percentiles),
+    percentiles = {'p50': ('p50 in ms', 1), 'p99': ('p99 in ms', 100), 'p999': ('p99.9 in ms', 1000)}  # jobs from which on it is not the largest
+    head = [*map(names.parameter, found.swept), 'policy', 'client', 'jobs', *(title for title, _ in percentiles.values()), 'objective in ms',
+            'attained', 'jobs/s']
+    rows = [[*row.swept, row.policy, row.client, str(row.jobs),
+             *('starved' if row.starved_runs else ('≥ ' if name in row.bounds else 'max ' if row.jobs < least else '')
+               + _interval(row.latency[name].scaled(1e-6)) for name, (_, least) in percentiles.items()),
              _number(row.slo_ns / 1e6) if row.slo_ns else '', _share(row.attainment) if row.slo_ns else '', _interval(row.throughput)]
             for row in sorted(found.services, key=lambda row: (row.point, places[row.policy]))]
     return _without_empty(head, rows, ('objective in ms', 'attained'))
@@ -124,7 +126,7 @@ _TEX = {'\\': r'\textbackslash{}', '~': r'\textasciitilde{}', '^': r'\textasciic
 def _tex_table(head, rows):
     """Columns of which all cells are numbers are set flush right."""
     def is_number(cell):
-        return cell[:1].isdigit() or cell[:1] in ('-', '+', '≥') or cell in ('', 'starved')
+        return cell[:1].isdigit() or cell[:1] in ('-', '+', '≥') or cell in ('', 'starved') or cell.startswith('max ')
     columns = ''.join('r' if rows and all(is_number(row[column]) for row in rows) else 'l' for column in range(len(head)))
     lines = [' & '.join(''.join(_TEX.get(letter, letter) for letter in cell) for cell in row) + r' \\' for row in [head, *rows]]
     return '\n'.join([rf'\begin{{tabular}}{{{columns}}}', r'\toprule', lines[0], r'\midrule', *lines[1:], r'\bottomrule', r'\end{tabular}'])
