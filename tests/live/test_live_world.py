@@ -147,7 +147,7 @@ horizon: {horizon}
             # What a job takes alone was measured, without the pause until the next: two kernels, and what launching them takes.
             self.assertTrue(600_000 <= int(urgent[0]["standalone_ns"]) < 15_000_000, urgent[0])
             batch = [row for row in rows if row["policy"] == policy and row["client"] == "batch" and row["start_ns"]]
-            self.assertGreater(len(batch), 5)
+            self.assertGreater(len(batch), 2)
             for before, after in zip(batch, batch[1:]):
                 self.assertLessEqual(int(before["finish_ns"]), int(after["start_ns"]))
             if policy == "passthrough":
