@@ -22,6 +22,7 @@ namespace {
 void need(CUresult result, const char* what) {
   if (result == CUDA_SUCCESS) return;
   std::printf("%s: error %d\n", what, static_cast<int>(result));
+  if (std::getenv("FORMS_LINGERS") != nullptr) usleep(500'000);  // so that the daemon can be asked about it
   std::exit(3);
 }
 #define NEED(call) need(call, #call)

@@ -1,9 +1,10 @@
 """What the driver refuses of kernels in forms: a program hears of it as it would without, and nobody waits for ever."""
 
 import random
+import time
 import unittest
 
-from live_daemon import STANDIN, finish
+from live_daemon import LIMIT, STANDIN, finish
 from test_forms import CLIENT, FormsTest
 from test_slices import microkernels, pkm
 
@@ -20,7 +21,11 @@ class Refused(FormsTest):
         self.client(daemon, "urgent")
         first, last = calls
         fault = f"{symbol}:{first}:{last}:{error}:{thread}"
-        program = daemon.start(CLIENT, *command, options=["--name", "program"], STANDIN_FAIL=fault, **self.more)
+        program = daemon.start(CLIENT, *command, options=["--name", "program"], STANDIN_FAIL=fault, FORMS_LINGERS="1", **self.more)
+        self.failed, limit = 0, time.monotonic() + LIMIT
+        while program.poll() is None and time.monotonic() < limit:
+            self.failed = max([self.failed] + [c["failed_launches"] for c in daemon.status()["clients"] if c["name"] == "program"])
+            time.sleep(0.02)
         result = finish(program)
         jobs = self.client(daemon, "urgent")["jobs"]
         while self.client(daemon, "urgent")["jobs"] < jobs + 3:
@@ -34,6 +39,7 @@ class Refused(FormsTest):
     def ends_with_the_error(self, result, error):
         code, out, err = result
         self.assertEqual(code, LOST, result)
+        self.assertGreater(self.failed, 0)  # as the status has it
         self.assertIn(f"error {error}\n", out)
         self.assertNotIn("wrong", out)
         self.assertRegex(err, rf"\Agangway: the driver refuses the rest of the kernel (work|mix_words) \(error {error}\): calls that submit or wait end with that error\n\Z")
@@ -57,6 +63,7 @@ class Slices(Refused):
             with self.subTest(policy=policy[0], first=first):
                 result = self.fails(*policy, calls=(first, first + rng.randrange(1, 6)))
                 self.assertEqual(result, (*self.native("passes", "30"), ""))
+                self.assertEqual(self.failed, 0)
 
     def test_a_slice_that_is_refused_for_good_ends_its_program_with_the_error(self):
         for policy in (pkm(10), microkernels(24)):
