@@ -32,6 +32,17 @@ def _cell(value):
     return str(value).replace('|', '\\|').replace('\n', ' ')
 
 
+def _plain(text):
+    """Text in which a star, as in the bound M*, is no emphasis."""
+    return re.sub(r'`[^`]*`|\*', lambda found: '\\*' if found[0] == '*' else found[0], text)
+
+
+def _docstring(node):
+    """A docstring; a paragraph with a class in it is code."""
+    paragraphs = (ast.get_docstring(node) or '').split('\n\n')
+    return '\n\n'.join(f'```python\n{each}\n```' if re.match(r'class \w+\(.*:', each) else each for each in paragraphs)
+
+
 def _about(path):
     """A file of the repository: where it is, its title and its source."""
     if not path:
@@ -46,7 +57,7 @@ def kind_page(kind):
     """One kind of `gangway list`: a heading for each name, and its parameters."""
     lines = [f'# {kind.capitalize()}', '', f'From `gangway list {kind}`.', '']
     for each in json.loads(_gangway('list', kind, '--json')):
-        lines += [f'## `{each["name"]}`', '', each.get('summary') or _about(each.get('path')), '']
+        lines += [f'## `{each["name"]}`', '', _plain(each.get('summary') or _about(each.get('path'))), '']
         if each.get('parameters'):
             lines += ['| parameter | default | range | meaning |', '|---|---|---|---|']
             lines += [f'| `{_cell(p["name"])}` | {_cell(p.get("default", ""))} | {_cell(p.get("range", ""))} | {_cell(p.get("summary", ""))} |'
@@ -101,11 +112,11 @@ def python_page():
         lines += [f'## `{name}`' if node is None or isinstance(node, ast.ClassDef) else f'## `{_signature(node)}`', '']
         if node is None:
             continue
-        lines += [ast.get_docstring(node) or '', '']
+        lines += [_docstring(node), '']
         if isinstance(node, ast.ClassDef):
             for method in node.body:
                 if isinstance(method, ast.FunctionDef) and (method.name == '__init__' or not method.name.startswith('_')):
-                    lines += [f'**`{_signature(method, True)}`**', '', ast.get_docstring(method) or '', '']
+                    lines += [f'**`{_signature(method, True)}`**', '', _docstring(method), '']
     return '\n'.join(lines)
 
 
@@ -113,7 +124,8 @@ def write(folder):
     """Writes every page into the folder; the names of the files, in the order in which they should be listed."""
     folder.mkdir(parents=True, exist_ok=True)
     pages = {'commands.md': commands_page(),
-             **{f'{kind}.md': kind_page(kind) for kind in kinds()}, 'figures.md': figures_page(), 'python.md': python_page()}
+             **{f'{kind}.md': kind_page(kind) for kind in kinds() if kind != 'metrics'},  # experiments/metrics has more of them
+             'figures.md': figures_page(), 'python.md': python_page()}
     for name, text in pages.items():
         (folder / name).write_text(text + '\n', encoding='utf-8')
     return list(pages)
