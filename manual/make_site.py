@@ -17,13 +17,20 @@ import reference
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r'(?<!!)\[([^\]]*)\]\(([^)\s]+)\)')
+PICTURE = re.compile(r'!\[[^\]]*\]\((\S+\.png)\)')
+SEPARATOR = r'[\s\-,;:!=|/`"\[\](){}]+|\.(?!\d)|&[lg]t;'  # of words that the search finds
+LOOK = ROOT / 'manual/site'  # what the site has beside its pages
 FIRST = {'Home': 'README.md', 'Tutorial': 'manual/tutorial.md', 'How to': 'manual/how-to.md'}
-EXPLANATION = ['manual/explanation.md', 'experiments/papers.md', 'models/bounds/README.md', 'manual/related-work.md', 'manual/glossary.md']
+EXPLANATION = ['manual/explanation.md', 'models/bounds/README.md', 'manual/related-work.md', 'manual/glossary.md']
+METRICS = 'experiments/metrics/README.md'  # in place of reference/metrics.md, which would repeat it
 DEFINITIONS = ['experiments/README.md', 'models/policy/README.md', 'sim/README.md', 'sim/blocks/README.md', 'sim/channels/README.md',
-               'sim/memory/README.md', 'sim/recorded/README.md']
-PROJECT = ['CONTRIBUTING.md', 'CHANGELOG.md', 'tests/README.md', 'tests/standin/README.md']
-
-WIDE = '.md-grid { max-width: 80rem; }\n'  # lines of code and tables are long
+               'sim/memory/README.md', 'sim/recorded/README.md', 'models/recording/README.md', 'analysis/README.md']
+EXPERIMENTS = ['experiments/papers.md']  # and then all others
+HARDWARE = ['hw/README.md', 'hw/cuda/README.md', 'hw/record/README.md', 'workloads/profile/README.md', 'hw/live/README.md',
+            'hw/transform/README.md', 'hw/live/memory/README.md', 'hw/live/checkpoint/README.md', 'hw/live/gpus/README.md',
+            'hw/intercept/README.md']  # and then all others
+PROJECT = ['CONTRIBUTING.md', 'CHANGELOG.md', 'packaging/README.md', 'tests/README.md', 'tests/standin/README.md',
+           'tests/corpus/README.md']
 
 
 def tracked():
@@ -34,7 +41,8 @@ def tracked():
 
 
 def with_links(page, text, names):
-    """The page's text with links to pages only: one to a folder goes to its page, one to another file becomes its name."""
+    """The page's text with links to pages only: one to a folder goes to its page, one to another file becomes its name. A
+    picture is a link to itself, where it is as large as it was drawn."""
     def target(match):
         words, goal = match.groups()
         path, _, anchor = goal.partition('#')
@@ -46,8 +54,10 @@ def with_links(page, text, names):
             return match[0]
         if f'{name}/README.md' in names:
             return f'[{words}]({path.rstrip("/")}/README.md{"#" + anchor if anchor else ""})'
-        return words if '`' in words else f'`{words}`'
-    return LINK.sub(target, text)
+        if '`' in words:
+            return words
+        return f'`{words}`' if re.search('[./]', words) else f'{words} (`{name}`)'
+    return PICTURE.sub(r'[\g<0>](\1)', LINK.sub(target, text))
 
 
 def title(folder, name):
@@ -59,13 +69,14 @@ def navigation(pages, names, made):
     """What stands beside every page: every page is in it once."""
     def entries(chosen):
         return [{title(pages, name): name} for name in chosen]
-    said = [*FIRST.values(), *EXPLANATION, *DEFINITIONS, *PROJECT]
+    said = [*FIRST.values(), METRICS, *EXPLANATION, *DEFINITIONS, *EXPERIMENTS, *HARDWARE, *PROJECT]
     rest = sorted(name for name in names if name.endswith('.md') and name not in said)
-    groups = {'Experiments': [name for name in rest if name.startswith('experiments/')],
-              'Hardware and recordings': [name for name in rest if not name.startswith('experiments/')]}
+    groups = {'Experiments': EXPERIMENTS + [name for name in rest if name.startswith('experiments/')],
+              'Hardware and recordings': HARDWARE + [name for name in rest if not name.startswith('experiments/')]}
     return [{key: name} for key, name in FIRST.items()] + [
-        {'Reference': entries(made) + [{'Definitions': entries(DEFINITIONS)}]}, {'Explanation': entries(EXPLANATION)},
-        *({group: entries(chosen)} for group, chosen in groups.items()), {'Project': entries(PROJECT)}]
+        {'Reference': entries(made) + entries([METRICS]) + [{'Definitions': entries(DEFINITIONS)}]},
+        {'Explanation': entries(EXPLANATION)}, *({group: entries(chosen)} for group, chosen in groups.items()),
+        {'Project': entries(PROJECT)}]
 
 
 def assemble(out):
@@ -80,14 +91,21 @@ def assemble(out):
             (pages / name).write_text(with_links(name, (ROOT / name).read_text(encoding='utf-8'), names), encoding='utf-8')
         else:
             shutil.copyfile(ROOT / name, pages / name)
-    (pages / 'wide.css').write_text(WIDE, encoding='utf-8')
+    for name in ('site.css', 'iframe-worker.js'):
+        shutil.copyfile(LOOK / name, pages / name)
     made = reference.write(pages / 'reference')
     configuration = {
         'site_name': 'Gangway', 'docs_dir': 'pages', 'site_dir': 'site', 'use_directory_urls': False,
-        'theme': {'name': 'material', 'font': False, 'features': ['navigation.tabs', 'navigation.top', 'content.code.copy', 'toc.follow'],
-                  'palette': {'primary': 'blue grey'}},
-        'plugins': ['search'], 'extra_css': ['wide.css'],
-        'markdown_extensions': ['tables', 'sane_lists', 'fenced_code', 'attr_list', {'toc': {'permalink': True, 'toc_depth': 3}}],
+        'theme': {'name': 'material', 'font': False,
+                  'features': ['navigation.tabs', 'navigation.tabs.sticky', 'navigation.top', 'content.code.copy', 'toc.follow'],
+                  'palette': [{'media': '(prefers-color-scheme: light)', 'scheme': 'default', 'primary': 'blue grey',
+                               'toggle': {'icon': 'material/weather-night', 'name': 'Dark'}},
+                              {'media': '(prefers-color-scheme: dark)', 'scheme': 'slate', 'primary': 'blue grey',
+                               'toggle': {'icon': 'material/weather-sunny', 'name': 'Light'}}]},
+        'plugins': [{'search': {'separator': SEPARATOR}}, 'offline'], 'extra_css': ['site.css'], 'hooks': [str(LOOK / 'hooks.py')],
+        'extra': {'polyfills': ['iframe-worker.js']},  # else the plugin `offline` takes one from the net
+        'markdown_extensions': ['tables', 'sane_lists', 'attr_list', 'pymdownx.highlight', 'pymdownx.superfences',
+                                {'toc': {'permalink': True, 'toc_depth': 3}}],
         'validation': {'links': {'not_found': 'warn', 'anchors': 'warn', 'absolute_links': 'warn', 'unrecognized_links': 'warn'},
                        'nav': {'omitted_files': 'warn'}},
         'nav': navigation(pages, names, [f'reference/{name}' for name in made]),

@@ -36,9 +36,31 @@ class Site(unittest.TestCase):
             self.assertIn('href="manual/how-to.html"', front)
             self.assertNotIn('http', re.search(r'<head>.*?</head>', front, re.DOTALL)[0])  # it needs nothing from elsewhere
             self.assertGreaterEqual(front.count('<table>'), 3)
+            self.assertIn('src="iframe-worker.js"', front)  # the search of a site that is opened as files
+            self.assertNotIn('unpkg', front)
+            for question in ('which-policy-for-inference-beside-training', 'how-do-i-add-a-policy', 'how-do-i-record-my-program',
+                             'can-my-kernels-be-preempted', 'how-do-i-trust-a-prediction'):
+                self.assertIn(f'href="manual/how-to.html#{question}"', front)
+            bounds = (Path(folder) / 'site/models/bounds/index.html').read_text(encoding='utf-8')
+            self.assertIn('<em>If U &lt;= M*, T_i', bounds)
+            self.assertNotIn('.* ', bounds.replace('M*.* ', ''))  # no emphasis is left open
             commands = (Path(folder) / 'site/reference/commands.html').read_text(encoding='utf-8')
             for command in reference.commands():
                 self.assertIn(f'gangway {command}', commands)
+
+    def test_no_title_names_two_pages_of_the_navigation(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_site.assemble(Path(folder))
+            titles = [make_site.title(Path(folder) / 'pages', name) for name in re.findall(r': (\S+\.md)$', (
+                Path(folder) / 'mkdocs.yml').read_text(encoding='utf-8'), re.MULTILINE)]
+            self.assertGreater(len(titles), 50)
+            self.assertEqual(len(titles), len(set(titles)), sorted(titles))
+
+    def test_code_in_cells_breaks_after_commas_and_slashes_only(self):
+        sys.path.insert(0, str(make_site.LOOK))
+        import hooks
+        self.assertEqual(hooks.on_page_content('<td><code>a,b/c_d, e</code></td><p><code>a,b</code></p>'),
+                         '<td><code>a,<wbr>b/<wbr>c_d, e</code></td><p><code>a,b</code></p>')
 
     @unittest.skipUnless(PYTHON, 'mkdocs is missing: ./dev test installs it')
     def test_a_broken_link_fails(self):
@@ -65,6 +87,10 @@ class Reference(unittest.TestCase):
         for kind in reference.kinds():
             self.assertIn('## `', reference.kind_page(kind), kind)
 
+    def test_a_star_is_no_emphasis(self):
+        self.assertIn('M\\*', reference.kind_page('bounds'))
+        self.assertEqual(reference._plain('a * `b*`'), 'a \\* `b*`')
+
     def test_no_path_of_this_machine_is_shown(self):
         for kind in reference.kinds():
             self.assertNotIn(str(pages.ROOT), reference.kind_page(kind), kind)
@@ -73,6 +99,7 @@ class Reference(unittest.TestCase):
         text = reference.python_page()
         for name in ('Experiment', 'Result', 'compare', 'OwnershipPolicy', 'sweep', 'policies'):
             self.assertRegex(text, rf'## `{name}\b')
+        self.assertIn('```python\nclass Mine(gangway.Policy):', text)
 
 
 class Matrix(unittest.TestCase):
