@@ -48,7 +48,10 @@ void Database::check(int code) {
   const int error = sqlite3_system_errno(handle_);
   if (code == SQLITE_FULL) return failed_(std::strerror(ENOSPC));
   const bool of_system = (code & 0xff) == SQLITE_IOERR || code == SQLITE_CANTOPEN;
-  failed_(of_system && error != 0 ? std::strerror(error) : sqlite3_errmsg(handle_));
+  // Some calls return a code and leave the handle without an error.
+  const char* const said =
+      sqlite3_errcode(handle_) == SQLITE_OK ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
+  failed_(of_system && error != 0 ? std::strerror(error) : said);
 }
 
 void Database::wait_for_others(std::chrono::milliseconds limit) {
