@@ -48,7 +48,8 @@ std::uint64_t EventWorld::run(Policy& policy, const RunSeed& seed, std::span<con
     else if (only_timers())
       break;
   }
-  now_ = queue_.empty() ? now_ : setup_.horizon;
+  // Jobs that nothing can end any more are older at the horizon than at the last event.
+  if (!queue_.empty() || (open_jobs_ > 0 && setup_.horizon < Time::max())) now_ = setup_.horizon;
   over();
   note({.time = now_, .mark = Mark::ended});
   return events;

@@ -175,6 +175,10 @@ TEST_CASE("a request that never ends costs its client its life, and the others g
   CHECK(usage(played, scenario)[1] > 18'000'000);
   const Played unprotected = play(scenario, "passthrough");
   CHECK(usage(unprotected, scenario)[1] < 100'000);
+  // Nothing happens any more from there to the horizon, and all wait until then.
+  CHECK(unprotected.totals.end == scenario.horizon);
+  for (const JobResult& job : unprotected.jobs)
+    CHECK((job.outcome == Outcome::finished || job.over == scenario.horizon));
 }
 
 TEST_CASE("at most C channels for a client, and D / C clients") {
