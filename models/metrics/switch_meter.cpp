@@ -8,12 +8,19 @@ void SwitchMeter::reset() {
   owners_.fill({});
   for (auto& launches : there_) launches.clear();
   first_release_.reset();
+  open_ = 0;
+  run_ns_ = at_last_over_ = 0;
+  last_over_ = {};
+}
+
+void SwitchMeter::settle_all(Time now) {
+  for (std::size_t gpu = 0; gpu < owners_.size(); ++gpu) settle(gpu, now);
 }
 
 // Accounts for the time since the last record of the GPU.
 void SwitchMeter::settle(std::size_t gpu, Time now) {
   Owner& owner = owners_[gpu];
-  if (owner.since) switching_ns_ += static_cast<double>((now - *owner.since).ns);
+  if (owner.since) run_ns_ += static_cast<double>((now - *owner.since).ns);
   owner.since.reset();
   if (owner.switching && there_[gpu].empty()) owner.since = now;
 }
@@ -25,6 +32,7 @@ void SwitchMeter::record(const Record& record) {
   switch (record.mark) {
     case Mark::released:
       if (!first_release_) first_release_ = record.time;
+      ++open_;
       return;
     case Mark::launch_ordered:
       launched_ = true;
@@ -46,15 +54,25 @@ void SwitchMeter::record(const Record& record) {
       owner.switching = false;
       break;
     case Mark::killed:  // what it had there is gone, and nothing else says so
-      for (std::size_t gpu = 0; gpu < owners_.size(); ++gpu)
-        if (std::erase_if(there_[gpu], [&](const There& t) { return t.job == record.job; }) > 0)
-          settle(gpu, record.time);
+      for (std::vector<There>& launches : there_)
+        std::erase_if(launches, [&](const There& t) { return t.job == record.job; });
+      [[fallthrough]];
+    case Mark::finished:
+    case Mark::refused:
+      --open_;
+      settle_all(record.time);
+      at_last_over_ = run_ns_;
+      last_over_ = record.time;
       return;
-    case Mark::ended:
-      for (std::size_t gpu = 0; gpu < owners_.size(); ++gpu) settle(gpu, record.time);
-      if (first_release_)
-        all_ns_ += static_cast<double>(gpus_) * static_cast<double>((record.time - *first_release_).ns);
+    case Mark::ended: {
+      settle_all(record.time);
+      if (!first_release_) return;
+      const bool unfinished = open_ > 0;
+      const Duration window = (unfinished ? record.time : last_over_) - *first_release_;
+      switching_ns_ += unfinished ? run_ns_ : at_last_over_;
+      all_ns_ += static_cast<double>(gpus_) * static_cast<double>(window.ns);
       return;
+    }
     default:
       return;
   }

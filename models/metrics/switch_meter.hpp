@@ -20,8 +20,8 @@ class SwitchMeter {
   explicit SwitchMeter(std::int64_t gpus) : gpus_(gpus) {}
   void reset();  // before the next run; keeps sums
   void record(const Record& record);
-  // Share of the time from the first release to the end of the run, averaged over GPUs, in [0, 1]; none if no
-  // policy launched anything.
+  // Share of the runs' windows (RunTotals), averaged over GPUs, in [0, 1]; none if no policy launched
+  // anything.
   std::optional<double> share() const;
 
  private:
@@ -31,6 +31,7 @@ class SwitchMeter {
     std::optional<Time> since = {};  // switching, and nobody has blocks there
   };
   void settle(std::size_t gpu, Time now);
+  void settle_all(Time now);
 
   std::int64_t gpus_;
   std::array<Owner, kMostGpus> owners_;  // by GPU
@@ -40,6 +41,10 @@ class SwitchMeter {
   };
   std::array<std::vector<There>, kMostGpus> there_{};  // likewise: launches with blocks
   std::optional<Time> first_release_;
+  std::int64_t open_ = 0;    // released jobs that are not over
+  double run_ns_ = 0;        // of this run so far
+  double at_last_over_ = 0;  // run_ns_ when a job was last over, at:
+  Time last_over_;
   bool launched_ = false;
   double switching_ns_ = 0, all_ns_ = 0;
 };
