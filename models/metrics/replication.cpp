@@ -1,13 +1,15 @@
 #include "models/metrics/replication.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace gangway {
 
 void ReplicationMeter::job(const JobResult& result) {
-  if (!result.finish) return responses_[result.id.client.index].add_unfinished(result.age());
   Sums& sums = clients_[result.id.client.index];
+  sums.first = std::min(sums.first, result.arrival);
+  if (!result.finish) return responses_[result.id.client.index].add_unfinished(result.age());
   const auto response = static_cast<double>(result.response().ns);
   sums.ntt += result.ntt();
   sums.response += response;
@@ -16,20 +18,28 @@ void ReplicationMeter::job(const JobResult& result) {
   sums.evictions += result.evictions;
   sums.eviction_delay += static_cast<double>(result.eviction_delay.ns);
   ++sums.jobs;
-  if (sums.run_jobs++ == 0) sums.first = result.arrival;
-  sums.last = *result.finish;
+  ++sums.run_jobs;
+  sums.run_standalone += static_cast<double>(result.standalone.ns);
+  sums.last = std::max(sums.last, *result.finish);
   responses_[result.id.client.index].add_finished(result.response());
 }
 
 void ReplicationMeter::run_over(const RunTotals& totals) {
-  for (Sums& sums : clients_) {
+  for (std::size_t client = 0; client < clients_.size(); ++client) {
+    Sums& sums = clients_[client];
     if (sums.run_jobs == 0) {
       ++sums.starved_runs;
-      continue;
+    } else {
+      // A program at its own pace has a pause behind each job but the last.
+      const auto jobs = static_cast<double>(sums.run_jobs);
+      const double pause =
+          std::max(0.0, static_cast<double>(between_finishes_[client].ns) - sums.run_standalone / jobs);
+      sums.time_per_job += (static_cast<double>((sums.last - sums.first).ns) + pause) / jobs;
+      ++sums.runs;
     }
-    sums.time_per_job +=
-        static_cast<double>((sums.last - sums.first).ns) / static_cast<double>(sums.run_jobs);
-    ++sums.runs;
+    sums.first = Time::max();
+    sums.last = {};
+    sums.run_standalone = 0;
     sums.run_jobs = 0;
   }
   makespan_ += static_cast<double>(totals.makespan().ns);

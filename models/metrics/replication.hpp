@@ -62,8 +62,9 @@ class ReplicationMeter : public JobSink {
     double ntt = 0, response = 0, waiting = 0, standalone = 0, time_per_job = 0;
     double eviction_delay = 0;
     std::int64_t evictions = 0, jobs = 0, runs = 0, starved_runs = 0;
-    // Of the current run.
-    Time first, last;
+    // Of the current run: the first release, the last finish, and what finished.
+    Time first = Time::max(), last;
+    double run_standalone = 0;
     std::int64_t run_jobs = 0;
   };
   std::vector<Duration> between_finishes_;

@@ -77,7 +77,7 @@ void RunMeter::released(const Record& record) {
   Open job;
   job.result.id = record.job;
   job.result.arrival = job.since = record.time;
-  job.result.standalone = {record.amount};
+  job.result.standalone = {std::max<std::int64_t>(record.amount, 1)};  // times are divided by it
   job.result.priority = record.priority;
   open_[record.job.client.index].push_back(job);
   totals_.first_release = std::min(totals_.first_release, record.time);

@@ -73,6 +73,16 @@ class Recordings(ProgramTest):
             self.assertEqual(self.times(out=f"out{scale}"), [length] * 3)
             self.assertEqual(self.times(out=f"out{scale}", column="standalone_ns"), [length] * 3)
 
+    def test_a_job_of_no_length_counts_as_a_nanosecond(self):
+        program(self.folder / "short.rec", kernels=(2,))
+        self.play("    - {name: A, recording: {file: short.rec, scale: {kernels: 0.001, host: 0.001}}}\n")
+        rows = table(self.folder / "out/jobs.csv")
+        self.assertTrue(all(int(row["standalone_ns"]) >= 1 and float(row["ntt"]) > 0 for row in rows), rows)
+
+    def test_alone_a_program_at_its_own_pace_is_as_efficient_as_can_be(self):
+        self.play()
+        self.assertEqual(float(table(self.folder / "out/summary.csv")[0]["concurrency_efficiency"]), 1)
+
     def test_forms_say_which_kernels_can_leave(self):
         program(self.folder / "long.rec", kernels=(8_000_000,), blocks=42_240)  # ten waves on an H100
         self.file("kernels.json", json.dumps([{"kernel": "_Z1kv", "forms": ["slice", "prologue"], "line": 7}]))
