@@ -40,6 +40,7 @@ class SampleReader {
         client_(table_.column_if_any("client")),
         replication_(table_.column_if_any("replication")),
         starved_(table_.column_if_any("starved")),
+        starved_runs_(table_.column_if_any("starved_runs")),
         percentiles_(table_.column_if_any("percentiles")),
         lower_bounds_(table_.column_if_any("lower_bounds")),
         error_(table_.column_if_any("error")) {
@@ -73,6 +74,7 @@ class SampleReader {
     ReplicationRow row;
     for (const std::size_t place : places_) row.values.push_back(table_.number(place));
     if (starved_) row.starved = table_.text(*starved_);
+    if (client_ && starved_runs_ && table_.index(*starved_runs_) > 0) row.starved = table_.text(*client_);
     if (lower_bounds_) row.lower_bounds = bounds_of_services(table_.text(*lower_bounds_));
     if (percentiles_ && table_.text(*percentiles_) == "lower-bound")  // which of the two is not said
       row.lower_bounds = " p50_response_ns p99_response_ns ";
@@ -81,7 +83,7 @@ class SampleReader {
 
   Table table_;
   std::size_t point_, policy_;
-  std::optional<std::size_t> client_, replication_, starved_, percentiles_, lower_bounds_, error_;
+  std::optional<std::size_t> client_, replication_, starved_, starved_runs_, percentiles_, lower_bounds_, error_;
   std::vector<std::size_t> places_;
   ReplicationTable out_;
 };

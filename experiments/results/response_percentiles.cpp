@@ -26,7 +26,8 @@ bool ResponsePercentiles::exact(double share) const {
 
 Cell ResponsePercentiles::kind() const {
   if (!pooled_.at(0.5)) return {};
-  return std::string(exact(0.5) && exact(0.99) ? "exact" : "lower-bound");
+  if (!exact(0.5) || !exact(0.99)) return std::string("lower-bound");
+  return std::string(pooled_.rounded() ? "rounded" : "exact");
 }
 
 Cell ResponsePercentiles::ci95(double share) const {

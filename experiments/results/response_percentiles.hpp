@@ -18,7 +18,8 @@ class ResponsePercentiles {
   // Over the jobs of all replications.
   Cell percentile(double share) const;
   bool exact(double share) const;  // false: a lower bound
-  Cell kind() const;               // "exact" if the median and p99 are, else "lower-bound"
+  // Of the median and p99: "lower-bound"; else "rounded" (Percentiles); else "exact".
+  Cell kind() const;
   // From each replication's percentile; none if one of them is a lower bound. `share` must be one of
   // `shares`.
   Cell ci95(double share) const;

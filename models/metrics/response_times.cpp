@@ -16,7 +16,7 @@ std::optional<ResponsePercentile> ResponseTimes::at(double share) const {
   all.add(unfinished_);
   const Duration least = all.at_rank(rank);
   // At most, all unfinished jobs take longer than any that finished.
-  return ResponsePercentile{least, rank <= finished_.count() && finished_.at_rank(rank) == least};
+  return ResponsePercentile{least, rank <= finished_.count() && all.same(finished_.at_rank(rank), least)};
 }
 
 }  // namespace gangway

@@ -24,6 +24,10 @@ class ResponseTimes {
   // Nearest rank over all jobs. An unfinished job counts with its age, which its response exceeds, so no
   // percentile is too large. None if there are no jobs.
   std::optional<ResponsePercentile> at(double share) const;
+  // Whether percentiles are rounded down: there are more jobs than Percentiles::kExact.
+  bool rounded() const {
+    return finished_.count() + unfinished_.count() > static_cast<std::int64_t>(Percentiles::kExact);
+  }
 
  private:
   Percentiles finished_, unfinished_;

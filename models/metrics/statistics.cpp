@@ -87,6 +87,10 @@ void Percentiles::add(const Percentiles& other) {
     if (other.buckets_[b] > 0) count(lower_end(b), other.buckets_[b]);
 }
 
+bool Percentiles::same(Duration a, Duration b) const {
+  return a == b || (rounded() && bucket_of(a.ns) == bucket_of(b.ns));
+}
+
 void Percentiles::spread() {
   for (std::int64_t value : values_) count(value, 1);
   values_ = {};

@@ -30,10 +30,11 @@ ShareInterval wilson_95(std::int64_t hits, std::int64_t n);
 // The rank, from 1 to `count`, of the least value that at least this share does not exceed; share in (0, 1].
 std::int64_t rank_of(double share, std::int64_t count);
 
-// Percentiles of many times in bounded memory: exact up to 2^18 values; beyond that, values are counted in
+// Percentiles of many times in bounded memory: exact up to 2^22 values; beyond that, values are counted in
 // buckets no wider than 1/1024 of the value, and a percentile is its bucket's lower end.
 class Percentiles {
  public:
+  static constexpr std::size_t kExact = 1u << 22;
   void add(Duration value);
   void add(const Percentiles& other);
   std::int64_t count() const { return count_; }
@@ -41,9 +42,10 @@ class Percentiles {
   Duration at(double share) const { return at_rank(rank_of(share, count_)); }
   // The value of that rank, from 1 for the least; zero if there is none.
   Duration at_rank(std::int64_t rank) const;
+  bool rounded() const { return !buckets_.empty(); }  // there are buckets
+  bool same(Duration a, Duration b) const;            // as far as these percentiles tell values apart
 
  private:
-  static constexpr std::size_t kExact = 1u << 18;
   void spread();  // from values to buckets
   void count(std::int64_t value, std::int64_t times);
 

@@ -155,6 +155,14 @@ TEST_CASE("what has no value in every replication is not tested, and says why", 
     CHECK(folders.row("latency_ns_p99").client == "web");
     CHECK(folders.row("latency_ns_p99").test);
   }
+  SECTION("a service finished nothing on either side") {
+    for (const fs::path& folder : {folders.a(), folders.b()})
+      write_file(folder / "service_replications.csv",
+                 "point,policy,client,replication,jobs,starved_runs,latency_ns_p99,lower_bounds,attainment\n"
+                 "0,p,web,0,0,1,,,\n0,p,web,1,0,1,,,\n0,p,web,2,0,1,,,\n");
+    CHECK(folders.row("latency_ns_p99").reason == "web finished nothing in 3 of 3 replications of A");
+    for (const MetricDifference& row : folders.compare().rows) CHECK(row.metric != "attainment");
+  }
   SECTION("a policy failed") {
     MadeFolders::replications(folders.a(), {"10,1,,exact", "12,1,,exact"}, {"1,1,,exact", "2,1,,exact"});
     MadeFolders::summary(folders.b(), "crashed");

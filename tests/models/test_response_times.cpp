@@ -49,6 +49,18 @@ TEST_CASE("an unfinished job counts with its age, and its percentile is a lower 
   }
 }
 
+TEST_CASE("a median that nothing can raise stays exact where percentiles are rounded", "[metrics]") {
+  ResponseTimes times;
+  for (std::size_t i = 0; i < Percentiles::kExact; ++i) times.add_finished(Duration{1'003'333});
+  CHECK_FALSE(times.rounded());
+  CHECK(times.at(0.5)->value == Duration{1'003'333});
+  times.add_unfinished(Duration{7});
+  CHECK(times.rounded());
+  CHECK(times.at(0.5)->value == Duration{1'003'008});  // by less than 0.1 %
+  CHECK(times.at(0.5)->exact);
+  CHECK_FALSE(times.at(1)->exact);
+}
+
 TEST_CASE("no percentile exceeds what it is when unfinished jobs go on, and exact ones are equal",
           "[metrics]") {
   for (std::uint64_t i = 0; i < 3000; ++i) {

@@ -31,7 +31,7 @@ class Summary:
     makespan_ns: float
     starved: tuple = ()  # clients that finished no job in some run: what is averaged over clients is NaN then
     unfinished: int = 0  # jobs, in all runs
-    percentiles: str = ''  # 'exact', or 'lower-bound' where unfinished jobs would have made them larger
+    percentiles: str = ''  # 'exact', 'rounded', or 'lower-bound' where unfinished jobs would have made them larger
 
 
 @dataclass(frozen=True)
