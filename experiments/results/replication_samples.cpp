@@ -83,7 +83,8 @@ class SampleReader {
 
   Table table_;
   std::size_t point_, policy_;
-  std::optional<std::size_t> client_, replication_, starved_, starved_runs_, percentiles_, lower_bounds_, error_;
+  std::optional<std::size_t> client_, replication_, starved_, starved_runs_, percentiles_, lower_bounds_,
+      error_;
   std::vector<std::size_t> places_;
   ReplicationTable out_;
 };
