@@ -43,9 +43,9 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
         if (which == "auto" || CLI::Range(0U, 63U)(which).empty()) return std::string();
         return "found " + quote(which) + ", expected auto, or a whole number from 0 to 63";
       });
-  sub->add_option(
-         "--socket", settings->socket,
-         "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
+  sub->add_option("--socket", settings->socket,
+                  "where the daemon listens (default " + live::default_socket() +
+                      ", with -N for GPU N from 1 on; else " + live::kServiceSocket + ", of the service)")
       ->type_name(value_type::kFile);
   const CLI::Option* jobs = sub->add_option(
       "--jobs", settings->jobs,
@@ -78,7 +78,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       settings->slo = Field(node, "slo").duration(Duration{1});
     }
     if (jobs->count() != 0) recording::read_job_rule(settings->jobs);
-    if (settings->socket.empty()) settings->socket = live::default_socket(settings->gpu.value_or(0));
+    if (settings->socket.empty()) settings->socket = live::socket_to_join(settings->gpu.value_or(0));
     settings->command = sub->remaining();
     settings->command.insert(settings->command.end(), program.begin(), program.end());
     if (settings->command.empty() || settings->command.front().empty())

@@ -242,16 +242,16 @@ void add_status(CLI::App& app, int& code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("status", "show the daemon's clients");
   sub->add_option("--gpu", arguments->gpu, "GPU whose daemon to ask (default 0)")->check(CLI::Range(0U, 63U));
-  sub->add_option(
-         "--socket", arguments->socket,
-         "where the daemon listens (default " + live::default_socket() + ", with -N for GPU N from 1 on)")
+  sub->add_option("--socket", arguments->socket,
+                  "where the daemon listens (default " + live::default_socket() +
+                      ", with -N for GPU N from 1 on; else " + live::kServiceSocket + ", of the service)")
       ->type_name(value_type::kFile);
   sub->add_flag("--json", arguments->json, "print JSON; hw/live/README.md explains its keys");
   sub->add_flag("--prometheus", arguments->prometheus, "in Prometheus' text format")->excludes("--json");
   sub->add_option("--every", arguments->every, "repeat at this interval, such as 1 s")
       ->type_name(value_type::kTime);
   sub->callback([arguments, &code] {
-    if (arguments->socket.empty()) arguments->socket = live::default_socket(arguments->gpu);
+    if (arguments->socket.empty()) arguments->socket = live::socket_to_join(arguments->gpu);
     code = status(*arguments);
   });
 }

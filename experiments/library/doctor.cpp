@@ -33,7 +33,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kServiceSocket = "/run/gangway/socket";  // packaging/gangway.service
 constexpr const char* kInstallDriver = "install NVIDIA's driver, or give this container access to the GPU";
 
 Examined present(std::string what, std::string found) {
@@ -238,7 +237,7 @@ std::string daemon_at(const std::string& socket) {
 
 Examined no_daemon() {
   std::string found;
-  for (const std::string& socket : {live::default_socket(), std::string(kServiceSocket)})
+  for (const std::string& socket : {live::default_socket(), std::string(live::kServiceSocket)})
     if (const std::string daemon = daemon_at(socket); !daemon.empty())
       found += (found.empty() ? "" : "; ") + daemon;
   const char* const what = "no daemon at work";
@@ -298,11 +297,11 @@ Examined device_access() {
 Examined other_users() {
   const char* const what = "other users' programs";
   if (geteuid() == 0) return present(what, "seen and scheduled, because this is root");
-  if (fs::exists(kServiceSocket) && access(kServiceSocket, R_OK | W_OK) == 0)
-    return present(what, std::string("under the daemon at ") + kServiceSocket);
+  if (fs::exists(live::kServiceSocket) && access(live::kServiceSocket, R_OK | W_OK) == 0)
+    return present(what, std::string("under the daemon at ") + live::kServiceSocket);
   return missing(what, "this user's alone",
-                 fs::exists(kServiceSocket) ? "join the group gangway: usermod -aG gangway USER"
-                                            : "run the daemon as a service (hw/live/README.md)");
+                 fs::exists(live::kServiceSocket) ? "join the group gangway: usermod -aG gangway USER"
+                                                  : "run the daemon as a service (hw/live/README.md)");
 }
 
 Area permissions() { return {"permissions", {device_access(), optional_part(other_users())}}; }

@@ -50,4 +50,10 @@ std::string default_socket(unsigned gpu) {
   return own_folder_path() + (gpu == 0 ? "/socket" : "/socket-" + std::to_string(gpu));
 }
 
+std::string socket_to_join(unsigned gpu, const std::string& service) {
+  const std::string own = default_socket(gpu);
+  const auto exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
+  return gpu == 0 && !exists(own) && exists(service) ? service : own;
+}
+
 }  // namespace gangway::live

@@ -1,0 +1,32 @@
+#include "hw/live/runtime_folder.hpp"
+
+#include <cstdlib>
+
+#include "experiments/results/files.hpp"
+#include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::live {
+namespace {
+
+TEST_CASE("programs join the user's own daemon, else the machine's service", "[live]") {
+  const testing::ScratchFolder folder;
+  const char* const before = std::getenv("XDG_RUNTIME_DIR");
+  const std::string kept = before != nullptr ? before : "";
+  setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
+  const std::string own = default_socket(), service = (folder / "service").string();
+  CHECK(socket_to_join(0, service) == own);  // there is neither: this one is named
+  write_file(service, "");
+  CHECK(socket_to_join(0, service) == service);
+  CHECK(socket_to_join(1, service) == default_socket(1));  // the service has GPU 0
+  std::filesystem::create_directory(own_folder_path());
+  write_file(own, "");
+  CHECK(socket_to_join(0, service) == own);
+  if (before != nullptr)
+    setenv("XDG_RUNTIME_DIR", kept.c_str(), 1);
+  else
+    unsetenv("XDG_RUNTIME_DIR");
+}
+
+}  // namespace
+}  // namespace gangway::live
