@@ -42,7 +42,28 @@ Value percentile(std::vector<Value> values, double share) {
 Index gpu_of(const Recording& r, const Work& work) { return r.contexts[r.streams[work.stream].context].gpu; }
 
 // One GPU while jobs are under way: busy, or idle until the host submits, or idle for another reason.
-void account(const Recording& r, const std::vector<Interval>& under_way, Summary::OfGpu& out) {
+// When all calls that are under way at a time have returned.
+class Returns {
+ public:
+  explicit Returns(const Recording& r) {
+    for (const Call& call : r.calls) calls_.push_back({call.begin, call.end()});
+    std::sort(calls_.begin(), calls_.end(),
+              [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+    for (std::size_t c = 1; c < calls_.size(); ++c)
+      calls_[c].end = std::max(calls_[c].end, calls_[c - 1].end);
+  }
+  Time after(Time at) const {
+    const auto later = std::upper_bound(calls_.begin(), calls_.end(), at,
+                                        [](Time time, const Interval& call) { return time < call.begin; });
+    return later == calls_.begin() ? at : std::max(at, std::prev(later)->end);
+  }
+
+ private:
+  std::vector<Interval> calls_;  // by begin; each with the latest end so far
+};
+
+void account(const Recording& r, const Returns& returns, const std::vector<Interval>& under_way,
+             Summary::OfGpu& out) {
   std::vector<const Work*> works;
   for (const Work& work : r.works)
     if (gpu_of(r, work) == out.gpu) works.push_back(&work);
@@ -61,7 +82,11 @@ void account(const Recording& r, const std::vector<Interval>& under_way, Summary
         at = until;
         continue;
       }
-      if (next == works.size() || works[next]->begin >= window.end) break;
+      if (next == works.size() || works[next]->begin >= window.end) {
+        // Nothing more comes: once the program knows, the rest of the job is the host's.
+        out.waits_for_host += window.end - std::min(window.end, returns.after(at));
+        break;
+      }
       const Time submitted = r.calls[works[next]->call].end(), begins = works[next]->begin;
       if (submitted > at) out.waits_for_host += std::min(submitted, begins) - at;
       at = begins;
@@ -140,13 +165,14 @@ void add_gpus(const Recording& r, Summary& out) {
   for (const Job& job : r.jobs)
     if (!job.warm_up) windows.push_back({job.begin, job.begin + job.length});
   windows = joined(std::move(windows));
+  const Returns returns(r);
   std::vector<bool> used(r.gpus.size());
   for (const Work& work : r.works) used[gpu_of(r, work)] = true;
   for (Index gpu = 0; gpu < used.size(); ++gpu) {
     if (!used[gpu]) continue;
     Summary::OfGpu& of = out.gpus.emplace_back();
     of.gpu = gpu;
-    account(r, windows, of);
+    account(r, returns, windows, of);
     Bytes held;
     for (const MemoryChange& m : r.memory) {
       if (m.gpu != gpu || m.kind != MemoryKind::device) continue;

@@ -85,6 +85,9 @@ class Recording:
                 if b > at:
                     gaps.append((at, b))
                 at = max(at, e)
+            # Behind the last work the host is waited for once all calls that were under way have returned.
+            returned = max([at, *(c["end"] for c in self.calls if c["begin"] <= at)])
+            waits += max(0, end - returned)
             for b, e in gaps:  # each ends with work; what comes first decides, of several the first in the file
                 first = next(w for w in works if w["begin"] == e)
                 waits += max(0, min(self.calls[first["call"]]["end"], e) - b)

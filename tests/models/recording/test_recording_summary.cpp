@@ -51,6 +51,20 @@ TEST_CASE("busy, waiting for the host and neither add up to the time of jobs") {
   CHECK(text.find("1 job before them left out as warm-up") != std::string::npos);
 }
 
+TEST_CASE("what the host does behind the last work of a job is waiting for the host") {
+  MadeRecording m;
+  const Index s = m.stream();
+  m.kernel(s, 0, 10, 30);
+  m.wait(OrderKind::stream, s, 12, 33);  // returns at 45, 5 behind the kernel's end
+  m.r.range_names = {{"", "step"}};
+  m.r.ranges = {{0, 0, Time{0}, Duration{100}}};
+  cut_jobs(m.r, read_job_rule("nvtx:step"));
+  const Summary::OfGpu gpu = summarise(m.r).gpus.at(0);
+  CHECK(gpu.under_way == Duration{100});
+  CHECK(gpu.busy == Duration{30});
+  CHECK(gpu.waits_for_host == Duration{5 + 55});
+}
+
 TEST_CASE("graphs count with their kernels") {
   MadeRecording m;
   const Index s = m.stream();
