@@ -12,6 +12,7 @@
 #include "experiments/comparing/differences.hpp"
 #include "experiments/metrics/catalogue.hpp"
 #include "models/error.hpp"
+#include "models/metrics/statistics.hpp"
 
 namespace gangway {
 namespace {
@@ -130,6 +131,24 @@ void print_clients(const Comparison& comparison) {
   }
 }
 
+// Of every client at every point under every policy, near or far.
+void print_all_clients(const Comparison& comparison) {
+  std::vector<double> errors;
+  for (const ClientComparison& client : comparison.clients)
+    for (const Compared& c : client.metrics)
+      if (c.metric == "response_ns_mean" && c.relative_error())
+        errors.push_back(std::abs(*c.relative_error()));
+  if (errors.empty()) return;
+  std::sort(errors.begin(), errors.end());
+  const auto at = [&](double share) {
+    return 100 * errors[static_cast<std::size_t>(rank_of(share, std::ssize(errors)) - 1)];
+  };
+  fmt::print(
+      "\nmean responses of all clients, {} predictions: {:.1f} % (median), {:.1f} % (90th percentile), "
+      "at most {:.1f} %\n",
+      errors.size(), at(0.5), at(0.9), at(1));
+}
+
 std::string ranked(const std::vector<std::string>& policies, const std::vector<std::string>& starved) {
   std::string text = fmt::format("{}", fmt::join(policies, " "));
   if (!starved.empty())
@@ -175,10 +194,11 @@ void print(const Comparison& comparison) {
   print_groups(comparison);
   print_starved(comparison);
   print_clients(comparison);
+  print_all_clients(comparison);
   print_rankings(comparison);
   print_left_out(comparison, "the prediction", "the measurement");
   for (const ComparedFolder* folder : {&comparison.prediction, &comparison.measurement})
-    if (!folder->has_jobs) fmt::print("no errors of jobs: {} was run without jobs.csv\n", folder->path);
+    if (!folder->has_jobs) fmt::print("no errors of jobs: {} has no jobs.csv\n", folder->path);
 }
 
 // ---- two results of one world, or two policies of one result

@@ -86,7 +86,7 @@ struct Unmatched {
 
 struct ComparedFolder {
   std::string path, experiment, world;
-  bool has_jobs = false;
+  bool has_jobs = false;  // jobs.csv
 };
 
 struct Comparison {
@@ -99,8 +99,8 @@ struct Comparison {
   Unfinished unfinished;
 };
 
-// Reads summary.csv, clients.csv and, unless an experiment says `jobs: false`, jobs.csv of both. Throws
-// InputError if a folder is no finished result folder, a file is missing, truncated or malformed, a point has
+// Reads summary.csv, clients.csv and, where both have it, jobs.csv. Throws InputError if a folder is no
+// finished result folder, another file is missing, truncated or malformed, a point has
 // different swept values, or no point and policy is in both.
 Comparison compare_folders(const std::filesystem::path& prediction, const std::filesystem::path& measurement);
 

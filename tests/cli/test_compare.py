@@ -92,8 +92,12 @@ class Compare(ProgramTest):
 
     def test_no_jobs_wanted(self):
         self.run_slower(SMALL + "jobs: false\n")
-        self.assertIn("no errors of jobs: b was run without jobs.csv", self.gangway("compare", "a", "b", "--fail-above", "antt=9").stdout)
+        self.assertIn("no errors of jobs: b has no jobs.csv", self.gangway("compare", "a", "b", "--fail-above", "antt=9").stdout)
         self.assertEqual(self.compare()["ntt_error"], {"jobs": 0})
+        a, b = ({(row["point"], row["policy"], row["client"]): float(row["response_ns_mean"]) for row in table(self.folder / folder / "clients.csv")} for folder in "ab")
+        largest = max(abs(a[key] / b[key] - 1) for key in a)
+        self.assertIn(f"mean responses of all clients, {len(a)} predictions: ", self.gangway("compare", "a", "b", "--fail-above", "antt=9").stdout)
+        self.assertIn(f"at most {100 * largest:.1f} %\n", self.gangway("compare", "a", "b", "--fail-above", "antt=9").stdout)
         message = self.refused("compare", "a", "b", "--fail-above", "ntt_p50=1")
         self.assertEqual(message, "error: --fail-above: key 'ntt_p50': found no such result in both folders, expected folders that have it")
 
