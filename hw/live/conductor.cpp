@@ -23,6 +23,8 @@ std::unique_ptr<Conductor> Conductor::make(const std::string& name, std::shared_
       : settings.memory != nullptr ? Capabilities{Capability::evict, Capability::memory}
                                    : Capabilities{Capability::evict};
   const Capabilities rest = needs.missing_from(offered);
+  if (needs.has(Capability::ranges) && needs.has(Capability::memory) && !rest.none())
+    refuse("it with --param state=resident and --forms, or --param blocks=job and --memory managed");
   if (!rest.none()) refuse("a policy for live clients; this one needs " + rest.text());
   if (access) return access_conductor(std::move(policy), settings, journal);
   if (native) return open_conductor(std::move(policy), settings, journal);
