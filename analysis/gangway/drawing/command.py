@@ -1,6 +1,7 @@
 """What the commands of this folder share: arguments, one-line errors, exit codes."""
 import argparse
 import importlib.util
+import os
 import sys
 
 from gangway.drawing.results import InputError
@@ -66,6 +67,9 @@ def run(command, arguments):
         command(arguments)
     except InputError as error:
         return _fail(error, 2)
+    except BrokenPipeError:  # whoever reads has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except OSError as error:
         return _fail(f'{error.filename}: {error.strerror}', 1)
     except KeyboardInterrupt:
