@@ -16,7 +16,7 @@ Rational to_micro(double value) {
   return {std::max<std::int64_t>(1, std::llround(value * kMicro)), static_cast<std::int64_t>(kMicro)};
 }
 
-// Evenly on a logarithmic scale, to_micro down.
+// Evenly on a logarithmic scale, rounded down.
 std::int64_t log_uniform(std::int64_t least, std::int64_t most, Stream& random) {
   const double ratio = static_cast<double>(most + 1) / static_cast<double>(least);
   const double value = static_cast<double>(least) * std::pow(ratio, random.uniform());
@@ -51,7 +51,7 @@ std::vector<Parameter> task_set_parameters() {
           {"order", "of the primary queue", P::Choice{queue_order_names()}},
           {"periods", "log-uniform between shortest and longest, or shortest times powers of two",
            P::Choice{{"log-uniform", "harmonic"}}},
-          {"shortest", "period, to_micro to a whole number", P::Number{10, 1, 1e9}},
+          {"shortest", "shortest period, rounded to a whole number", P::Number{10, 1, 1e9}},
           {"longest", "period", P::Number{1000, 1, 1e9}},
           {"most_blocks", "of a grid", P::Integer{8, 1, 1'000'000}},
           {"least_threads", "of a block", P::Integer{1, 1, 1024}},
@@ -127,7 +127,7 @@ bool TaskSetGenerator::draw_tasks(Stream& random, SporadicTasks& set) const {
     Shape shape;
     if (!draw_shape(utilisations[i], random, shape)) return false;
     const Rational period = static_cast<std::int64_t>(periods[i]);
-    // The to_micro block time times the threads, so that block times are short numbers and not C.
+    // The rounded block time times the threads, so that block times are short numbers and not C.
     const Rational w = std::min(period, to_micro(utilisations[i] * periods[i] / static_cast<double>(shape.g) /
                                                  static_cast<double>(shape.b)));
     set.tasks.push_back(
