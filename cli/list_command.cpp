@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,7 @@
 namespace gangway {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 void list_recording(const std::string& file, bool json) {
@@ -68,7 +70,12 @@ void add_list(CLI::App& app, int& code) {
       ->type_name(value_type::kFile)
       ->check(
           [](const std::string& word) {
-            return recording::is_recording(word) ? std::string() : CLI::IsMember(listed_kinds())(word);
+            if (recording::is_recording(word) || CLI::IsMember(listed_kinds())(word).empty())
+              return std::string();
+            std::error_code failed;
+            return fmt::format("found {}, expected a recording, or one of {}",
+                               fs::exists(word, failed) ? "another kind of file" : "no file of this name",
+                               fmt::join(listed_kinds(), ", "));
           },
           fmt::format("{{{}}}", fmt::join(listed_kinds(), ",")));
   sub->add_flag("--json", *json, "print JSON");
