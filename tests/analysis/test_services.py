@@ -65,6 +65,18 @@ class Services(InAFolder):
         self.assertRegex(text, r'\| 100/s +\| fcfs +\| web +\| 1000 +\| starved +\| starved +\| starved +\|')
         self.assertRegex(text, r'\| 50/s +\| edf +\| training +\| 99 +\| 30.00 +\| ≥ 60.00 ± 0.10 +\| max 60.00 +\| +\| +\| 20.00 +\|')
 
+    def test_the_report_shows_the_metrics_that_are_asked_for(self):
+        self.swept()
+        summary = self.folder / 'summary.csv'
+        head, *rows = summary.read_text().splitlines()
+        summary.write_text('\n'.join([head + ',p99_response_ns,p99_response_ns_ci95', *(row + ',12500000,500000' for row in rows), '']))
+        found = results.read(self.folder, ['p99_response_ns'])
+        self.assertRegex(report.text(found), r'\| policy +\| p99 response in ms +\|')
+        self.assertIn('12.50 ± 0.50', report.text(found))
+        self.assertNotIn('ANTT', report.text(found))
+        self.assertNotIn('0 pass', report.text(found))  # nothing was published
+        self.assertEqual(names.metric('p99_response_ns'), 'p99 response (ms, lower is better)')
+
     def test_rates_are_quantities(self):
         self.assertEqual(quantity.in_common_unit(RATES), ([50, 100, 50], '/s'))
         self.assertEqual(names.parameter(RATE), 'web rate')

@@ -52,6 +52,12 @@ def add_looks(parser):
     parser.add_argument('--no-title', action='store_true', help='omit the titles')
 
 
+def add_metric(parser):
+    """The option that says which metrics are shown."""
+    parser.add_argument('--metric', action='append', default=[], metavar='COLUMN',
+                        help='show this column of summary.csv (may be given several times) in the place of ANTT, DNTT and STP')
+
+
 def _inches(text):
     width = float(text)
     if not 2 <= width <= 40:

@@ -45,10 +45,21 @@ def metric_name(name, level='point'):
     return found.label if found else name.replace('_', ' ')
 
 
+def unit(name, level='point'):
+    """The unit in which figures and tables show a metric; none of plain numbers."""
+    found = metrics.find(name, level)
+    return {'ns': 'ms', '/s': '/s'}.get(found.unit, '') if found else ''
+
+
+def scale(name, level='point'):
+    """By what a value of a result folder is multiplied to be in that unit."""
+    return 1e-6 if unit(name, level) == 'ms' else 1
+
+
 def metric(name, level='point'):
     """The label of an axis: what it is, its unit where values are not plain numbers, and which direction is good."""
     found = metrics.find(name, level)
-    about = [found.unit if found and found.unit in ('ns', '/s') else '',
+    about = [unit(name, level),
              f'{found.better} is better' if found and found.better != 'neither' else '']
     return metric_name(name, level) + (f" ({', '.join(filter(None, about))})" if any(about) else '')
 

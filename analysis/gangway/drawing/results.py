@@ -146,7 +146,7 @@ class Results:
     def published_metrics(self):
         """The published values that stand beside a bar or line: absolute, for all clients together, of one point. A
         value that should be met and is ranked too comes once, as one to be met."""
-        return [row for row in self._published_absolute() if row.metric in self.metrics() and not row.client]
+        return [in_figures(row) for row in self._published_absolute() if row.metric in self.metrics() and not row.client]
 
     def published_ntts(self):
         """Published NTTs of clients: of one point or of several, bounds too. A value that is compared with another
@@ -291,6 +291,12 @@ def read_json(file):
         raise InputError(file, 'bytes that are not UTF-8', 'JSON') from None
 
 
+def in_figures(published):
+    """A published value in the unit that figures show."""
+    scale = names.scale(published.metric)
+    return replace(published, published=published.published * scale, printed_to=published.printed_to * scale) if scale != 1 else published
+
+
 def _read_summary(file, configuration, chosen):
     usual = [name + suffix for name in METRICS for suffix in ('', '_ci95')]
     columns, rows = read_table(file, ['point', 'policy', *usual, 'evictions'])
@@ -301,7 +307,8 @@ def _read_summary(file, configuration, chosen):
     _refuse_empty(file, rows)
     swept = _Swept(columns, 'policy', begin, rows, configuration)
     return swept.paths, [Summary(row.index('point'), row.text('policy'), swept.texts(row),
-                                 {name: row.measured(name) for name in (*METRICS, _EFFICIENCY, *chosen)}, row.number('evictions'),
+                                 {name: row.measured(name).scaled(names.scale(name)) for name in (*METRICS, _EFFICIENCY, *chosen)},
+                                 row.number('evictions'),
                                  *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
                                  row.index('unfinished'), row.text('percentiles'))
                          for row in _without_failed(file, rows)]

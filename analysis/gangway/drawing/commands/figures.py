@@ -172,8 +172,7 @@ def cli(arguments=None):
     parser = command.parser(__doc__.splitlines()[0])
     parser.add_argument('--out', type=Path, help='where the figures go (default: into each result folder)')
     command.add_looks(parser)
-    parser.add_argument('--metric', action='append', default=[], metavar='COLUMN',
-                        help='show this column of summary.csv (may be given several times) in the place of ANTT, DNTT and STP')
+    command.add_metric(parser)
     parser.add_argument('--figure', action='append', default=[], metavar='NAME',
                         help='only this figure, such as heat-map (may be given several times), wherever it can be drawn')
     return command.run(_main, parser.parse_args(arguments))

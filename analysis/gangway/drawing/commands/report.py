@@ -18,7 +18,9 @@ def text(found):
         parts.append(markdown_table(*_services(found)))
     if found.published:
         parts.append(markdown_table(*_published(found)))
-    return '\n\n'.join([*parts, tally(found.published)]) + '\n'
+    if found.published:
+        parts.append(tally(found.published))
+    return '\n\n'.join(parts) + '\n'
 
 
 def tex(found):
@@ -40,12 +42,16 @@ def tally(published):
 def _measured(found):
     places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in found.summary))}
     rows = sorted(found.summary, key=lambda row: (row.point, places[row.policy]))
-    head = [*map(names.parameter, found.swept), 'policy', *(names.metric_name(metric) for metric in results.METRICS),
-            'unfinished jobs', 'starved']
+    shown = found.chosen or results.METRICS
+    head = [*map(names.parameter, found.swept), 'policy', *map(_titled, shown), 'unfinished jobs', 'starved']
     return _without_empty(head, [[*row.swept, row.policy,
-                                  *('starved' if row.starved else _interval(row.metrics[metric]) for metric in results.METRICS),
+                                  *('starved' if row.starved else _interval(row.metrics[metric]) for metric in shown),
                                   str(row.unfinished or ''), ', '.join(row.starved)] for row in rows],
                           ('unfinished jobs', 'starved'))
+
+
+def _titled(metric):
+    return names.metric_name(metric) + (f' in {names.unit(metric)}' if names.unit(metric) == 'ms' else '')
 
 
 def _services(found):
@@ -139,13 +145,13 @@ def _write(path, content):
 
 
 def _main(arguments):
-    found = [results.read(folder) for folder in arguments.folders]
+    found = [results.read(folder, arguments.metric) for folder in arguments.folders]
     for each in found:
         content = tex(each) if arguments.tex else text(each)
         print(content)
         if arguments.write:
             _write(Path(each.path) / ('report.tex' if arguments.tex else 'report.md'), content)
-    if len(found) > 1 and not arguments.tex:
+    if any(each.published for each in found) and len(found) > 1 and not arguments.tex:
         print('all: ' + tally([row for each in found for row in each.published]))
 
 
@@ -153,5 +159,6 @@ def cli(arguments=None):
     """The command line: the exit code."""
     parser = command.parser(__doc__.splitlines()[0])
     parser.add_argument('--write', action='store_true', help='also write report.md (with --tex: report.tex) into each folder')
+    command.add_metric(parser)
     parser.add_argument('--tex', action='store_true', help='the tables for LaTeX, with the package booktabs')
     return command.run(_main, parser.parse_args(arguments))
