@@ -43,7 +43,9 @@ std::optional<std::size_t> place_of(const ReplicationTable& table, const std::st
 // The values of one metric in some replications; why there is no sample otherwise.
 struct Values {
   std::vector<double> values;
+  std::vector<double> most;  // of as many replications as have one
   std::string reason;
+  bool bounded_below = false;  // `reason` is that some values are lower bounds
 };
 
 Values sample_values(const ComparedSide& side, const SampleRows& sample,
@@ -56,6 +58,7 @@ Values sample_values(const ComparedSide& side, const SampleRows& sample,
     if (row.lower_bounds.find(" " + metric + " ") != std::string::npos) ++bounds;
     if (row.values[place]) {
       out.values.push_back(*row.values[place]);
+      if (row.most[place]) out.most.push_back(*row.most[place]);
       continue;
     }
     ++missing;
@@ -68,8 +71,11 @@ Values sample_values(const ComparedSide& side, const SampleRows& sample,
     out.reason = fmt::format("{} finished nothing {}", fmt::join(starved, ", "), in(missing));
   else if (missing > 0)
     out.reason = fmt::format("no value {}", in(missing));
-  else if (bounds > 0)
+  else if (bounds > 0) {
     out.reason = fmt::format("a lower bound {}", in(bounds));
+    out.bounded_below = true;
+  }
+  if (!out.bounded_below) out.most = out.values;
   return out;
 }
 
@@ -142,18 +148,46 @@ class Tester {
     row.a = sample_mean(a, compared_a.size());
     row.b = sample_mean(b, compared_b.size());
     row.reason = !a.reason.empty() ? a.reason : b.reason;
-    if (!row.reason.empty()) return true;
+    if ((a.reason.empty() || a.bounded_below) && (b.reason.empty() || b.bounded_below) && !row.reason.empty())
+      test_bounds(row, a, b);
+    if (!row.reason.empty() || row.test) return true;
     row.difference = *row.b.mean - *row.a.mean;
     for (const ComparedSide* side : {&a_, &b_})
       if (!side->samples->kept) row.reason = side->name + " has no replications.csv";
     if (row.reason.empty() && std::min(a.values.size(), b.values.size()) < 2) row.reason = "one replication";
     if (!row.reason.empty()) return true;
-    row.test = out_.paired ? paired_t_test(a.values, b.values) : welch_t_test(a.values, b.values);
+    row.test = t_test(a.values, b.values);
     if (row.test)
       row.difference = row.test->difference;
     else
       row.finding = is_zero(row) ? Finding::equal : Finding::exact;
     return true;
+  }
+
+  std::optional<TTest> t_test(const std::vector<double>& a, const std::vector<double>& b) const {
+    return out_.paired ? paired_t_test(a, b) : welch_t_test(a, b);
+  }
+
+  // Each side with its least values and with its most: the least significant of these tests, if all agree
+  // on who is larger. A side without a most may be larger still.
+  void test_bounds(MetricDifference& row, const Values& a, const Values& b) const {
+    const auto has_most = [](const Values& side) { return side.most.size() == side.values.size(); };
+    std::optional<TTest> worst;
+    bool higher = has_most(a), lower = has_most(b);
+    for (const auto* of_a : {&a.values, &a.most})
+      for (const auto* of_b : {&b.values, &b.most}) {
+        if ((of_a == &a.most && !has_most(a)) || (of_b == &b.most && !has_most(b))) continue;
+        const std::optional<TTest> test = t_test(*of_a, *of_b);
+        if (!test) return;
+        higher = higher && test->difference > 0;
+        lower = lower && test->difference < 0;
+        if (!worst || test->p > worst->p) worst = test;
+      }
+    if (!higher && !lower) return;
+    row.test = worst;
+    row.difference = worst->difference;
+    row.at_least = true;
+    row.reason.clear();
   }
 
   // But for rounding, as t_test.hpp has it.

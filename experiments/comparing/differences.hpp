@@ -42,6 +42,7 @@ struct MetricDifference {
   SampleMean a, b;
   std::optional<double> difference;  // b - a, over the compared replications
   std::optional<TTest> test;
+  bool at_least = false;  // a side has lower bounds: the test is that of the values least favourable to it
   std::optional<double> p_holm;
   Finding finding = Finding::untested;
   std::string reason;

@@ -56,7 +56,8 @@ std::string in_words(const MetricDifference& row, const Differences& differences
   if (row.finding == Finding::equal || !row.difference || *row.difference == 0) return "no difference";
   const char* const way = *row.difference > 0 ? "higher" : "lower";
   const auto relative = row.relative();
-  return relative ? fmt::format("{} is {} % {}", who, two_digits(100 * std::abs(*relative)), way)
+  const char* const bound = row.at_least ? "at least " : "";
+  return relative ? fmt::format("{} is {}{} % {}", who, bound, two_digits(100 * std::abs(*relative)), way)
                   : fmt::format("{} is {}", who, way);
 }
 

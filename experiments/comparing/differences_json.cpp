@@ -43,6 +43,7 @@ Json json_row(const MetricDifference& row, const Differences& all) {
           {"degrees", of_test(&TTest::degrees)},
           {"p", of_test(&TTest::p)},
           {"p_holm", finite(row.p_holm)},
+          {"at_least", row.at_least},
           {"finding", name_of(row.finding)},
           {"words", row.finding == Finding::untested ? row.reason : in_words(row, all)}};
 }

@@ -96,7 +96,7 @@ std::list<ClientMetric> Metrics<ClientMetric>::usual() {
         .heading = "delay"},
        averaged(&Of::eviction_delay_ns)},
       {{.name = "percentiles", .label = "percentiles", .unit = MetricUnit::text,
-        .meaning = "`lower-bound` where unfinished jobs would have made the median or p99 larger; else `rounded`, down by less than 0.1 %, where there are more than 4,194,304 jobs; else `exact`."},
+        .meaning = "`lower-bound` where unfinished jobs could raise the median or p99; else `rounded` beyond 4,194,304 jobs, or `exact`."},
        [](const ClientSample& s) { return s.responses.kind(); }},
       {{.name = "unfinished", .label = "unfinished", .unit = MetricUnit::count, .better = Better::lower,
         .meaning = "Unfinished jobs in all runs."},

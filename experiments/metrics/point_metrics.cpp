@@ -134,8 +134,11 @@ std::list<PointMetric> of_jobs() {
         .meaning = "Clients that finished no job in some run, separated by |; then averages over clients are empty."},
        starved_clients},
       {{.name = "percentiles", .label = "percentiles", .unit = MetricUnit::text,
-        .meaning = "`lower-bound` where unfinished jobs would have made the median or p99 larger; else `rounded`, down by less than 0.1 %, where there are more than 4,194,304 jobs; else `exact`."},
+        .meaning = "`lower-bound` where unfinished jobs could raise the median or p99; else `rounded` beyond 4,194,304 jobs, or `exact`."},
        [](const PointSample& s) { return s.responses.kind(); }},
+      {{.name = "p99_response_ns_most", .label = "p99 response at most", .unit = MetricUnit::ns, .better = Better::lower,
+        .meaning = "`p99_response_ns` if unfinished jobs never finished; empty: unbounded."},
+       [](const PointSample& s) { return s.responses.most(0.99); }},
       {{.name = "evictions_by_gpu", .label = "evictions of each GPU", .unit = MetricUnit::text,
         .meaning = "Evictions per run on each of several GPUs, separated by |."},
        evictions_of_gpus, {}, "", [](const PointSample& s) { return !s.evictions_by_gpu.empty(); }}};

@@ -51,6 +51,7 @@ class SampleReader {
       if (!asked.empty() && std::find(asked.begin(), asked.end(), name) == asked.end()) continue;
       out_.metrics.push_back(name);
       places_.push_back(c);
+      most_places_.push_back(table_.column_if_any(name + "_most"));
     }
   }
 
@@ -73,6 +74,8 @@ class SampleReader {
   ReplicationRow row() const {
     ReplicationRow row;
     for (const std::size_t place : places_) row.values.push_back(table_.number(place));
+    for (const std::optional<std::size_t>& place : most_places_)
+      row.most.push_back(place ? table_.number(*place) : std::nullopt);
     if (starved_) row.starved = table_.text(*starved_);
     if (client_ && starved_runs_ && table_.index(*starved_runs_) > 0) row.starved = table_.text(*client_);
     if (lower_bounds_) row.lower_bounds = bounds_of_services(table_.text(*lower_bounds_));
@@ -86,6 +89,7 @@ class SampleReader {
   std::optional<std::size_t> client_, replication_, starved_, starved_runs_, percentiles_, lower_bounds_,
       error_;
   std::vector<std::size_t> places_;
+  std::vector<std::optional<std::size_t>> most_places_;
   ReplicationTable out_;
 };
 

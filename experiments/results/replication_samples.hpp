@@ -16,6 +16,7 @@ namespace gangway {
 // One replication of a point and policy, or of a client.
 struct ReplicationRow {
   std::vector<std::optional<double>> values;  // in the order of ReplicationTable::metrics
+  std::vector<std::optional<double>> most;    // likewise: of lower bounds, what they are at most
   std::string starved;                        // clients that finished no job, as in the table
   std::string lower_bounds;                   // names of metrics that are lower bounds, between blanks
 };

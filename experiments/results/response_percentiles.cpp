@@ -19,6 +19,11 @@ Cell ResponsePercentiles::percentile(double share) const {
   return value ? Cell(static_cast<double>(value->value.ns)) : Cell();
 }
 
+Cell ResponsePercentiles::most(double share) const {
+  const auto value = pooled_.at(share);
+  return value && value->most ? Cell(static_cast<double>(value->most->ns)) : Cell();
+}
+
 bool ResponsePercentiles::exact(double share) const {
   const auto value = pooled_.at(share);
   return !value || value->exact;

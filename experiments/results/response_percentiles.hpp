@@ -17,6 +17,7 @@ class ResponsePercentiles {
   void add(const ResponseTimes& replication);
   // Over the jobs of all replications.
   Cell percentile(double share) const;
+  Cell most(double share) const;   // with jobs that never finish; empty: unbounded
   bool exact(double share) const;  // false: a lower bound
   // Of the median and p99: "lower-bound"; else "rounded" (Percentiles); else "exact".
   Cell kind() const;

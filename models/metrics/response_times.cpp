@@ -11,12 +11,12 @@ std::optional<ResponsePercentile> ResponseTimes::at(double share) const {
   const std::int64_t jobs = finished_.count() + unfinished_.count();
   if (jobs == 0) return std::nullopt;
   const std::int64_t rank = rank_of(share, jobs);
-  if (unfinished_.count() == 0) return ResponsePercentile{finished_.at_rank(rank)};
+  const auto most = rank <= finished_.count() ? std::optional(finished_.at_rank(rank)) : std::nullopt;
+  if (unfinished_.count() == 0) return ResponsePercentile{*most, true, most};
   Percentiles all = finished_;
   all.add(unfinished_);
   const Duration least = all.at_rank(rank);
-  // At most, all unfinished jobs take longer than any that finished.
-  return ResponsePercentile{least, rank <= finished_.count() && all.same(finished_.at_rank(rank), least)};
+  return ResponsePercentile{least, most && all.same(*most, least), most};
 }
 
 }  // namespace gangway

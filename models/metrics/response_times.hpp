@@ -11,6 +11,8 @@ struct ResponsePercentile {
   Duration value;
   // Whether the value is independent of how long unfinished jobs would have taken; else it is a lower bound.
   bool exact = true;
+  // What it would be if they never finished; none if that is unbounded.
+  std::optional<Duration> most;
 };
 
 class ResponseTimes {

@@ -149,11 +149,40 @@ TEST_CASE("what has no value in every replication is not tested, and says why", 
   }
   SECTION("a percentile of a service is one") {
     MadeFolders::services(folders.a(), {"5,10,", "5,11,", "5,13,"});
-    MadeFolders::services(folders.b(), {"5,10,", "5,14,p99|p999", "5,13,"});
+    MadeFolders::services(folders.b(), {"5,10,", "5,8,p99|p999", "5,13,"});
     CHECK(folders.row("latency_ns_p99").reason == "a lower bound in 1 of 3 replications of B");
     MadeFolders::services(folders.b(), {"5,10,", "5,14,p999", "5,13,"});
     CHECK(folders.row("latency_ns_p99").client == "web");
     CHECK(folders.row("latency_ns_p99").test);
+  }
+  SECTION("a lower bound that bears the difference all the same") {
+    const auto services = [](const fs::path& folder, const std::vector<std::string>& rows) {
+      std::string text =
+          "point,policy,client,replication,jobs,latency_ns_p99,lower_bounds,latency_ns_p99_most\n";
+      for (std::size_t r = 0; r < rows.size(); ++r) text += fmt::format("0,p,web,{},5,{}\n", r, rows[r]);
+      write_file(folder / "service_replications.csv", text);
+    };
+    services(folders.a(), {"10,p99,11", "11,,11", "12,p99,14"});
+    services(folders.b(), {"20,p99,22", "22,,22", "23,p99,24"});
+    // The least difference is of A's most and B's least: 9, 11, 9.
+    const MetricDifference row = folders.row("latency_ns_p99");
+    REQUIRE(row.test);
+    CHECK(row.at_least);
+    CHECK(row.reason.empty());
+    CHECK(*row.a.mean == Approx(11));
+    CHECK(row.test->p >= paired_t_test({11, 11, 14}, {20, 22, 23})->p);
+    CHECK(*row.difference > 0);
+    CHECK(in_words(row, folders.compare()).find("B is at least ") == 0);
+    // A may be as large as it likes, so nothing says that B is larger; nor smaller.
+    services(folders.a(), {"10,p99,", "11,,11", "12,p99,14"});
+    CHECK(folders.row("latency_ns_p99").finding == Finding::untested);
+    // But whoever is larger may be larger still.
+    services(folders.a(), {"10,p99,11", "11,,11", "12,p99,14"});
+    services(folders.b(), {"20,p99,", "22,,22", "23,p99,"});
+    CHECK(folders.row("latency_ns_p99").at_least);
+    // Where the sides overlap, nobody is known to be larger.
+    services(folders.b(), {"10,p99,12", "11,,11", "13,p99,13"});
+    CHECK(folders.row("latency_ns_p99").reason == "a lower bound in 2 of 3 replications of A");
   }
   SECTION("a service finished nothing on either side") {
     for (const fs::path& folder : {folders.a(), folders.b()})

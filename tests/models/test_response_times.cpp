@@ -42,10 +42,12 @@ TEST_CASE("an unfinished job counts with its age, and its percentile is a lower 
     const auto median = of({10, 20, 30}, {5, 5}).at(0.5);
     CHECK(median->value == Duration{10});
     CHECK_FALSE(median->exact);
+    CHECK(median->most == Duration{30});  // if both take longer than any that finished
   }
   SECTION("and where no job finished") {
     CHECK(of({}, {7}).at(0.5)->value == Duration{7});
     CHECK_FALSE(of({}, {7}).at(0.5)->exact);
+    CHECK_FALSE(of({}, {7}).at(0.5)->most);
   }
 }
 
