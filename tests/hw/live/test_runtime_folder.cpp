@@ -1,8 +1,7 @@
-#include "hw/live/runtime_folder.hpp"
-
 #include <cstdlib>
 
 #include "experiments/results/files.hpp"
+#include "hw/live/runtime_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/scratch_folder.hpp"
 
