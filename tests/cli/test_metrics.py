@@ -85,7 +85,7 @@ class Table(ProgramTest):
 
     def test_labels_of_figures(self):
         self.assertEqual(names.metric("stp"), "STP (higher is better)")
-        self.assertEqual(names.metric("makespan_ns"), "makespan (ns, lower is better)")
+        self.assertEqual(names.metric("makespan_ns"), "makespan (ms, lower is better)")
         self.assertEqual(names.metric("evictions"), "evictions per run")
         self.assertEqual(names.metric("evictions", "client"), "evictions per job")
         self.assertEqual(names.metric("of_another_version"), "of another version")
