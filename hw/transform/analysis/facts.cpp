@@ -44,8 +44,8 @@ bool transaction(const Instruction& instruction) {
   const std::string_view name = instruction.name();
   return name == "mbarrier" || name == "wgmma" || name == "setmaxnreg" || name == "tcgen05" ||
          name == "clusterlaunchcontrol" || instruction.has("bulk") || instruction.has("mbarrier") ||
-         (name == "barrier" && instruction.has("cluster")) || begins(instruction.opcode, "st.async") ||
-         begins(instruction.opcode, "red.async");
+         (name == "barrier" && instruction.has("cluster")) ||
+         ((name == "st" || name == "red") && instruction.has("async"));
 }
 
 class FactsOf {

@@ -238,6 +238,7 @@ bool within_block(const Instruction& instruction) {
 }
 
 Flow::Flow(const Module& module, const Function& function) : module_(&module), function_(&function) {
+  find_scopes();
   split();
   connect();
   const auto next = [this](std::uint32_t block) -> const std::vector<std::uint32_t>& {
@@ -250,6 +251,18 @@ Flow::Flow(const Module& module, const Function& function) : module_(&module), f
   post_dominators_ = immediate_dominators(exit(), blocks_.size(), before, next);
 }
 
+void Flow::find_scopes() {
+  std::uint32_t scope = kNone;
+  for (const Statement& statement : function_->statements) {
+    if (statement.kind == StatementKind::opening) {
+      outer_.push_back(scope);
+      scope = static_cast<std::uint32_t>(outer_.size() - 1);
+    }
+    scopes_.push_back(scope);
+    if (statement.kind == StatementKind::closing) scope = outer_[scope];
+  }
+}
+
 void Flow::split() {
   blocks_.emplace_back();
   bool ended = false;
@@ -259,12 +272,10 @@ void Flow::split() {
     if (statement.kind == StatementKind::label) {
       if (!blocks_.back().instructions.empty()) blocks_.emplace_back();
       ended = false;
-      labels_[statement.name] = static_cast<std::uint32_t>(blocks_.size() - 1);
+      labels_[{scopes_[at], statement.name}] = static_cast<std::uint32_t>(blocks_.size() - 1);
       last_label = statement.name;
     } else if (statement.kind == StatementKind::directive && statement.name == ".branchtargets") {
-      for (std::uint32_t token = statement.tokens.first + 1; token < statement.tokens.last; ++token)
-        if (module_->tokens[token].kind == TokenKind::word)
-          tables_[last_label].push_back(module_->tokens[token].text);
+      tables_[{scopes_[at], last_label}] = at;
     } else if (statement.kind == StatementKind::instruction) {
       if (ended) blocks_.emplace_back();
       blocks_.back().instructions.push_back(at);
@@ -278,36 +289,58 @@ void Flow::split() {
   blocks_.emplace_back();  // the exit
 }
 
+// kNone if there is none.
+std::uint32_t Flow::find(const std::map<Scoped, std::uint32_t>& all, std::uint32_t scope,
+                         std::string_view name) const {
+  for (; scope != kNone; scope = outer_[scope])
+    if (const auto found = all.find({scope, name}); found != all.end()) return found->second;
+  return kNone;
+}
+
+void Flow::link(std::uint32_t from, std::uint32_t to) {
+  auto& next = blocks_[from].next;
+  if (std::find(next.begin(), next.end(), to) != next.end()) return;
+  next.push_back(to);
+  blocks_[to].before.push_back(from);
+}
+
+// Where a statement that names the label goes.
+std::uint32_t Flow::target(std::uint32_t statement, std::string_view label) const {
+  const std::uint32_t found = find(labels_, scopes_[statement], label);
+  if (found == kNone)
+    throw PtxError(module_->tokens[function_->statements[statement].tokens.first].line, label,
+                   "a label of this function");
+  return found;
+}
+
+void Flow::connect_table(std::uint32_t block) {
+  const std::uint32_t branch = blocks_[block].instructions.back();
+  const Instruction& instruction = this->instruction(branch);
+  const std::string_view name =
+      instruction.operands.size() > 1 ? word_of(*module_, instruction.operands[1]) : "";
+  const std::uint32_t table = find(tables_, scopes_[branch], name);
+  if (table == kNone)
+    throw PtxError(module_->tokens[instruction.tokens.first].line, name, "a list of branch targets");
+  const Range targets = function_->statements[table].tokens;
+  for (std::uint32_t token = targets.first + 1; token < targets.last; ++token)
+    if (module_->tokens[token].kind == TokenKind::word)
+      link(block, target(table, module_->tokens[token].text));
+}
+
 void Flow::connect() {
-  const auto link = [this](std::uint32_t from, std::uint32_t to) {
-    auto& next = blocks_[from].next;
-    if (std::find(next.begin(), next.end(), to) != next.end()) return;
-    next.push_back(to);
-    blocks_[to].before.push_back(from);
-  };
-  const auto target = [this](const Instruction& instruction, std::string_view label) {
-    const auto found = labels_.find(label);
-    if (found == labels_.end())
-      throw PtxError(module_->tokens[instruction.tokens.first].line, label, "a label of this function");
-    return found->second;
-  };
   for (std::uint32_t block = 0; block + 1 < blocks_.size(); ++block) {
     bool falls = true;
     if (!blocks_[block].instructions.empty()) {
       const Instruction& last = instruction(blocks_[block].instructions.back());
       falls = last.guard.has_value();
-      if (last.name() == "bra" && !last.operands.empty()) {
-        link(block, target(last, word_of(*module_, last.operands[0])));
-      } else if (last.name() == "brx") {
-        const std::string_view table = last.operands.size() > 1 ? word_of(*module_, last.operands[1]) : "";
-        if (tables_[table].empty())
-          throw PtxError(module_->tokens[last.tokens.first].line, table, "a list of branch targets");
-        for (const std::string_view label : tables_[table]) link(block, target(last, label));
-      } else if (leaves(last) || last.name() == "trap") {
+      if (last.name() == "bra" && !last.operands.empty())
+        link(block, target(blocks_[block].instructions.back(), word_of(*module_, last.operands[0])));
+      else if (last.name() == "brx")
+        connect_table(block);
+      else if (leaves(last) || last.name() == "trap")
         link(block, exit());
-      } else {
+      else
         falls = true;
-      }
     }
     if (falls) link(block, block + 1);
   }

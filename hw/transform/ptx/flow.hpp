@@ -1,6 +1,8 @@
 // The control flow of a PTX function, and the registers that its instructions read and write.
 #pragma once
 
+#include <compare>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -48,8 +50,12 @@ class Flow {
   std::vector<std::vector<std::uint32_t>> loops() const;
 
  private:
+  void find_scopes();
   void split();
   void connect();
+  void connect_table(std::uint32_t block);
+  void link(std::uint32_t from, std::uint32_t to);
+  std::uint32_t target(std::uint32_t statement, std::string_view label) const;
 
   const Module* module_;
   const Function* function_;
@@ -57,8 +63,17 @@ class Flow {
   std::unordered_map<std::uint32_t, std::uint32_t> block_of_;
   std::unordered_map<std::uint32_t, Registers> registers_;
   std::unordered_map<std::string_view, std::vector<std::uint32_t>> writers_;
-  std::unordered_map<std::string_view, std::uint32_t> labels_;  // the block that each label starts
-  std::unordered_map<std::string_view, std::vector<std::string_view>> tables_;  // .branchtargets
+  // A name is known in its own scope and in those inside it.
+  struct Scoped {
+    std::uint32_t scope;
+    std::string_view name;
+    auto operator<=>(const Scoped&) const = default;
+  };
+  std::uint32_t find(const std::map<Scoped, std::uint32_t>& all, std::uint32_t scope,
+                     std::string_view name) const;
+  std::vector<std::uint32_t> scopes_, outer_;  // the scope of each statement, and the one around each scope
+  std::map<Scoped, std::uint32_t> labels_;     // the block that each label starts
+  std::map<Scoped, std::uint32_t> tables_;     // .branchtargets, as statements
   std::vector<std::uint32_t> dominators_, post_dominators_;
 };
 

@@ -306,16 +306,23 @@ class Parser {
       guard.predicate = take_word("a predicate");
       made.guard = guard;
     }
-    made.opcode = take_word("an instruction");
-    if (made.opcode.front() == '.' || made.opcode.front() == '%') --at_, expected("an instruction");
-    for (std::size_t from = 0; from <= made.opcode.size();) {
-      const std::size_t dot = std::min(made.opcode.find('.', from), made.opcode.size());
-      made.modifiers.push_back(made.opcode.substr(from, dot - from));
-      from = dot + 1;
-    }
+    const std::string_view opcode = take_word("an instruction");
+    if (opcode.front() == '.' || opcode.front() == '%') --at_, expected("an instruction");
+    add_modifiers(opcode, made);
+    // White space may be in front of any of them.
+    while (now().kind == TokenKind::word && now().text.front() == '.')
+      add_modifiers(module_.tokens[at_++].text.substr(1), made);
     operands(made);
     made.tokens.last = at_;
     return made;
+  }
+
+  static void add_modifiers(std::string_view word, Instruction& made) {
+    for (std::size_t from = 0; from <= word.size();) {
+      const std::size_t dot = std::min(word.find('.', from), word.size());
+      made.modifiers.push_back(word.substr(from, dot - from));
+      from = dot + 1;
+    }
   }
 
   void operands(Instruction& made) {

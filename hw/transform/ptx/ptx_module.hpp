@@ -27,8 +27,7 @@ struct Guard {
 // [@[!]p] opcode[.modifier...] operand, ...;
 struct Instruction {
   std::optional<Guard> guard;
-  std::string_view opcode;                  // the whole opcode: "ld.global.v2.f32"
-  std::vector<std::string_view> modifiers;  // its parts: {"ld", "global", "v2", "f32"}
+  std::vector<std::string_view> modifiers;  // the opcode's parts: {"ld", "global", "v2", "f32"}
   std::vector<Range> operands;              // split at commas outside brackets
   Range tokens;                             // including guard and semicolon
 

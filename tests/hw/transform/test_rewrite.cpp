@@ -124,6 +124,23 @@ TEST_CASE("a kernel that waits for another block stays whole") {
                    "@%p1 bra A;\nret;\n")
               .empty());
   }
+  SECTION("also at a label whose name another scope has, too") {
+    CHECK(
+        forms_of("{ A: ld.volatile.global.u32 %r4, [%rd1]; setp.eq.u32 %p1, %r4, 0; @%p1 bra A; }\n"
+                 "{ mov.u32 %r4, %r1; A: sub.u32 %r4, %r4, 1; setp.ne.u32 %p1, %r4, 0; @%p1 bra A; }\nret;\n")
+            .empty());
+    CHECK(forms_of("A: mov.u32 %r4, 0;\n{ A: ld.volatile.global.u32 %r4, [%rd1]; setp.eq.u32 %p1, %r4, 0; "
+                   "{ @%p1 bra A; } }\nret;\n")
+              .empty());
+    CHECK(forms_of("mov.u32 %r5, 0;\n{ A: ld.volatile.global.u32 %r4, [%rd1];\nT: .branchtargets A, B;\n"
+                   "{ brx.idx %r4, T; A: }\nB: }\nret;\n")
+              .empty());
+  }
+  SECTION("also where white space is in front of modifiers") {
+    CHECK(forms_of("A: ld .volatile .global.u32 %r4, [%rd1];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra .uni A;\n"
+                   "ret;\n")
+              .empty());
+  }
   SECTION("also in what is called by a register, whatever the register's name") {
     CHECK(forms_of(".reg .b64 way;\nmov.u64 way, %rd1;\nP: .callprototype (.param .b32 _) _ ();\n"
                    "A: {\n.param .b32 r;\ncall (r), way, (), P;\nld.param.b32 %r4, [r];\n}\n"
