@@ -65,6 +65,9 @@ constexpr Odd kBarriers[] = {
     {"one warp arrives, the other waits at 3",
      "setp.lt.u32 %p1, %linear, 32;\n@%p1 bar.arrive 3, 64;\n@!%p1 bar.sync 3, 64;"},
     {"half a warp meets", "setp.lt.u32 %p1, %linear, 16;\n@%p1 bar.warp.sync 0xffff;"},
+    {"a barrier that some arguments make a function pass by",
+     "mov.u32 %t1, own;\n{\n.param .b32 a, b, c;\nst.param.b32 [a], %linear;\nst.param.b32 [b], %t1;\n"
+     "call (c), half_meet, (a, b);\nld.param.b32 %t2, [c];\n}\nadd.u32 %v0, %v0, %t2;"},
     {"a copy that is not waited for",
      "mov.u32 %t0, own;\nmad.lo.u32 %t0, %linear, 4, %t0;\nst.shared.u32 [%t0], %v0;\nbar.sync 0;\n"
      "ld.shared.u32 %v1, [%t0];\nbar.sync 0;\nadd.u32 %v0, %v0, %v1;\nmov.u64 %w0, constants;\n"
@@ -90,11 +93,20 @@ constexpr Odd kBlocks[] = {
     {"dynamic shared memory of any alignment", "mov.u32 %t0, bytes;\nadd.u32 %v0, %v0, %t0;"},
 };
 
+// The lower half of a block hands its numbers round by shared memory.
+constexpr const char* kHalfMeet =
+    ".func (.param .b32 back) half_meet(.param .b32 x, .param .b32 at)\n{\n.reg .pred %p1;\n.reg .b32 "
+    "%r<6>;\nld.param.b32 %r1, [x];\nld.param.b32 %r2, [at];\nmov.b32 %r3, %r1;\nsetp.ge.u32 %p1, %r1, "
+    "32;\n@%p1 bra OUT;\nmad.lo.u32 %r4, %r1, 4, %r2;\nst.shared.u32 [%r4], %r1;\nbar.sync 0;\nsub.u32 %r5, "
+    "31, %r1;\nmad.lo.u32 %r5, %r5, 4, %r2;\nld.shared.u32 %r3, [%r5];\nOUT:\nst.param.b32 [back], "
+    "%r3;\nret;\n}\n";
+
 void check(const Odd& odd, const std::string& body, int schedules) {
   INFO(odd.name);
   Handmade hand;
   hand.body = body;
   hand.declarations =
+      std::string(kHalfMeet) +
       ".const .align 4 .b32 constants[64] = {1, 2, 3, 4, 5, 3};\n.extern .shared .align 1 .b8 bytes[];\n";
   RandomModule module = hand.module();
   module.kernels[0].dynamic_shared_bytes = 37;

@@ -17,6 +17,10 @@ bool differs_by_thread(std::string_view special) {
 class Uniformity {
  public:
   explicit Uniformity(const Flow& flow) : flow_(flow), divided_(flow.blocks().size()) {
+    // Each thread calls a function with arguments of its own; a kernel's are the same for all.
+    const Function& function = flow.function();
+    for (std::uint32_t at = function.parameters.first; !function.entry && at < function.parameters.last; ++at)
+      different_.insert(flow.module().tokens[at].text);
     for (bool changed = true; changed;) changed = values() | branches();
   }
 

@@ -244,6 +244,21 @@ TEST_CASE("a persistent loop is for kernels of which no thread may pass a barrie
                  "ret;\nbar.sync 0;\nret;\n") == "slice prologue");
 }
 
+TEST_CASE("arguments of functions may differ by thread, a kernel's do not") {
+  const auto with = [](const std::string& function, const std::string& call) {
+    return forms_of(transform::rewrite(".version 8.0\n.target sm_80\n.address_size 64\n" + function +
+                                       "{ .reg .pred p; .reg .b32 %r; .shared .b32 s;\n" + call));
+  };
+  const std::string meets = "setp.eq.u32 p, %r, 0; @p ret; bar.sync 0; ret; }\n";
+  const std::string by_thread = ".entry k() { .reg .b32 %t; .param .b32 x; mov.u32 %t, %tid.x;\n";
+  CHECK(with(".func f(.param .b32 a)",
+             "ld.param.u32 %r, [a];\n" + meets + by_thread + "st.param.b32 [x], %t; call f, (x); ret; }\n") ==
+        "slice prologue");
+  CHECK(with(".func f(.reg .b32 a)", "mov.u32 %r, a;\n" + meets + by_thread + "call f, (%t); ret; }\n") ==
+        "slice prologue");
+  CHECK(with(".entry f(.param .b32 a)", "ld.param.u32 %r, [a];\n" + meets) == kAll);
+}
+
 TEST_CASE("what no form can do is refused with its place") {
   CHECK(refusal_of("mov.u32 %r4, %envreg2;\nret;\n", "slice") ==
         "line 7: mov.u32 %r4, %envreg2;: it may synchronise the whole grid");
