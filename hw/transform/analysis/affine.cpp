@@ -1,7 +1,11 @@
 #include "hw/transform/analysis/affine.hpp"
 
+#include <algorithm>
+
 namespace gangway::transform {
 namespace {
+
+constexpr int kMostNested = 200, kMostLookedAt = 100'000;
 
 Affine symbol(std::string name) {
   Affine made;
@@ -50,7 +54,7 @@ std::int64_t Affine::coefficient(const std::string& symbol) const {
 std::string Affine::base() const {
   std::string found;
   for (const auto& [symbol, coefficient] : terms) {
-    if (symbol.substr(0, 8) != "pointer:") continue;
+    if (!symbol.starts_with(kPointer)) continue;
     if (coefficient != 1 || !found.empty()) return {};
     found = symbol;
   }
@@ -87,10 +91,13 @@ std::optional<Affine> AffineValues::of(std::string_view name) {
   if (const auto known = known_.find(name); known != known_.end()) return known->second;
   const auto& writers = flow_.writers(name);
   if (writers.empty()) return special(name);
-  if (!assumed_.empty()) return writers.size() == 1 ? by(writers.front()) : merged(name);
-  known_[name] = std::nullopt;  // while it is being looked at: not known
+  if (depth_ == kMostNested || ++steps_ > kMostLookedAt) return std::nullopt;
+  const bool assuming = !assumed_.empty();
+  if (!assuming) known_[name] = std::nullopt;  // while it is being looked at: not known
+  ++depth_;
   const std::optional<Affine> found = writers.size() == 1 ? by(writers.front()) : merged(name);
-  return known_[name] = found;
+  --depth_;
+  return assuming ? found : known_[name] = found;
 }
 
 // A variable: all that is assigned to it is one value, or itself with something added.
@@ -156,14 +163,26 @@ std::optional<Affine> AffineValues::of(Range operand) {
   return value;
 }
 
-// [kernel_param_2+8] as a symbol.
-std::optional<Affine> AffineValues::parameter(Range operand) {
-  std::string name;
-  for (std::uint32_t at = operand.first + 1; at + 1 < operand.last; ++at)
-    name += flow_.module().tokens[at].text;
-  for (const ParameterDeclaration& declared : flow_.function().declared)
-    if (name.substr(0, name.find('+')) == declared.name) return symbol(name);
-  return std::nullopt;
+bool has_64_bits(const Instruction& instruction) {
+  return instruction.has("u64") || instruction.has("b64") || instruction.has("s64");
+}
+
+std::optional<std::string> parameter_at(const Flow& flow, Range operand, std::int64_t more) {
+  const Tokens& tokens = flow.module().tokens;
+  const std::uint32_t words = operand.last - operand.first;
+  if (words != 3 && (words != 5 || !tokens[operand.first + 2].is("+"))) return std::nullopt;
+  const auto offset = words == 3 ? std::optional<std::int64_t>(0) : integer_of(tokens[operand.first + 3]);
+  const auto& declared = flow.function().declared;
+  std::string_view name = tokens[operand.first + 1].text;
+  if (const auto& writers = flow.writers(name); writers.size() == 1) {  // mov.b64 %rd1, kernel_param_2;
+    const Instruction& writer = flow.instruction(writers.front());
+    if (writer.name() == "mov" && writer.operands.size() == 2)
+      name = word_of(flow.module(), writer.operands[1]);
+  }
+  const bool known = std::any_of(declared.begin(), declared.end(),
+                                 [&](const ParameterDeclaration& one) { return one.name == name; });
+  if (!known || !offset) return std::nullopt;
+  return std::string(name) + (*offset + more == 0 ? "" : "+" + std::to_string(*offset + more));
 }
 
 std::optional<Affine> AffineValues::by(std::uint32_t statement) {
@@ -175,11 +194,10 @@ std::optional<Affine> AffineValues::by(std::uint32_t statement) {
   };
   if (instruction.guard || operands.empty() || word_of(flow_.module(), operands[0]).empty())
     return std::nullopt;
-  if (name == "ld" && instruction.has("param")) {
-    auto value = parameter(operands[1]);
-    const bool pointer = instruction.has("u64") || instruction.has("b64") || instruction.has("s64");
-    if (value && pointer) value = symbol("pointer:" + value->terms.begin()->first);
-    return value;
+  if (name == "ld" && instruction.has("param") && operands.size() > 1) {
+    const auto parameter = parameter_at(flow_, operands[1]);
+    if (!parameter) return std::nullopt;
+    return symbol(has_64_bits(instruction) ? kPointer + *parameter : *parameter);
   }
   for (const std::string_view floating : {"f16", "f32", "f64", "bf16", "f16x2"})
     if (instruction.has(floating)) return std::nullopt;

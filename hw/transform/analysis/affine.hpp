@@ -9,6 +9,9 @@
 
 namespace gangway::transform {
 
+// What stands before a 64-bit parameter's name in a symbol.
+inline const std::string kPointer = "pointer:";
+
 // constant + sum of coefficient * symbol ("%ctaid.x", "param:name+8"). `bound` says whether the value is
 // exact, an upper bound or a lower bound.
 struct Affine {
@@ -36,12 +39,19 @@ class AffineValues {
  private:
   std::optional<Affine> by(std::uint32_t statement);
   std::optional<Affine> merged(std::string_view name);
-  std::optional<Affine> parameter(Range operand);
 
   const Flow& flow_;
   std::map<std::string_view, std::optional<Affine>> known_;
   std::map<std::string_view, Affine> assumed_;  // loop variables under analysis
+  int depth_ = 0, steps_ = 0;
 };
+
+// Whether it moves 64-bit integers, as pointers are.
+bool has_64_bits(const Instruction& instruction);
+
+// [kernel_param_2+8], or a register in place of the name, as "kernel_param_2+8", with `more` bytes added.
+// None for other addresses, and in functions.
+std::optional<std::string> parameter_at(const Flow& flow, Range operand, std::int64_t more = 0);
 
 // None if the two bounds cannot be combined.
 std::optional<Affine> sum(const Affine& a, const Affine& b);

@@ -1,8 +1,11 @@
 #include "hw/transform/analysis/lower_blocks.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "hw/transform/analysis/affine.hpp"
+#include "hw/transform/analysis/arrays.hpp"
+#include "hw/transform/analysis/calls.hpp"
 
 namespace gangway::transform {
 namespace {
@@ -20,7 +23,24 @@ bool for_others(const Instruction& instruction) {
          instruction.has("wt");
 }
 
-// An address is that of a vector's first element; the others are behind it, and before the next block's.
+// Writes memory of which it does not say where, or not by an address.
+bool stores_unseen(const Instruction& instruction) {
+  static constexpr std::string_view kNames[] = {"multimem", "sust", "sured", "tcgen05"};
+  return instruction.has("bulk") ||
+         std::find(std::begin(kNames), std::end(kNames), instruction.name()) != std::end(kNames);
+}
+
+// Of an access, vectors included.
+std::optional<std::int64_t> bytes_of(const Instruction& instruction) {
+  std::int64_t bits = 0, elements = 1;
+  const std::string_view type = instruction.modifiers.back();  // f32
+  const char* const end = type.data() + type.size();
+  if (type.size() < 2 || std::from_chars(type.data() + 1, end, bits).ptr != end) return std::nullopt;
+  for (const auto& [vector, count] : {std::pair("v2", 2), std::pair("v4", 4), std::pair("v8", 8)})
+    if (instruction.has(vector)) elements = count;
+  return bits / 8 * elements;
+}
+
 std::optional<Range> address(const Instruction& instruction, const Tokens& tokens) {
   for (const Range operand : instruction.operands)
     if (tokens[operand.first].is("[")) return operand;
@@ -29,7 +49,7 @@ std::optional<Range> address(const Instruction& instruction, const Tokens& token
 
 class Proof {
  public:
-  Proof(const Flow& flow, std::uint32_t load) : flow_(flow), load_(load), values_(flow) {}
+  Proof(const Flow& flow, std::uint32_t load) : flow_(flow), load_(load), values_(flow), arrays_(flow) {}
 
   bool holds() {
     if (!flow_.function().entry) return false;
@@ -39,7 +59,7 @@ class Proof {
     learn_stride(awaited->base());
     for (const BasicBlock& block : flow_.blocks())
       for (const std::uint32_t statement : block.instructions)
-        if (stores(flow_.instruction(statement)) && !add_store(statement, awaited->base())) return false;
+        if (!add_stores(statement, awaited->base())) return false;
     return own_ && below(*awaited);
   }
 
@@ -56,14 +76,22 @@ class Proof {
       }
   }
 
+  bool add_stores(std::uint32_t statement, const std::string& base) {
+    const Instruction& instruction = flow_.instruction(statement);
+    if (stores(instruction)) return add_store(statement, base);
+    if (instruction.name() != "call") return !stores_unseen(instruction);
+    return !may_come_to(flow_.module(), instruction,
+                        [](const Instruction& one) { return stores(one) || stores_unseen(one); });
+  }
+
   // Whether a store is where this block's own word is, or elsewhere.
   bool add_store(std::uint32_t statement, const std::string& base) {
     const Instruction& instruction = flow_.instruction(statement);
     const auto where = address(instruction, flow_.module().tokens);
     auto value = where ? values_.of(*where) : std::nullopt;
-    const std::string of = value ? value->base() : pointer_of(where);
-    if (of != base) return !of.empty() || !for_others(instruction);
-    if (!value || value->bound != Affine::Bound::exact) return false;
+    const auto array = where ? arrays_.of(*where) : std::nullopt;
+    if (array != base) return array && (*array != kFromMemory || !for_others(instruction));
+    if (!value || value->base() != base || value->bound != Affine::Bound::exact) return false;
     if (value->coefficient(kBlock) == 0) value = by_equality(statement, *value);
     if (!value || value->coefficient(kBlock) <= 0) return false;
     for (const auto& [symbol, coefficient] : value->terms)
@@ -75,35 +103,6 @@ class Proof {
       return true;
     }
     return own_->terms == value->terms && own_->constant == value->constant;
-  }
-
-  // An address of which only the array is known.
-  std::string pointer_of(std::optional<Range> where) {
-    if (!where) return {};
-    std::vector<std::string_view> open;
-    std::vector<std::string_view> seen;
-    std::string found;
-    const auto add = [&](std::string_view name) {
-      if (std::find(seen.begin(), seen.end(), name) == seen.end()) seen.push_back(name), open.push_back(name);
-    };
-    for (std::uint32_t at = where->first; at < where->last; ++at)
-      if (flow_.module().tokens[at].kind == TokenKind::word) add(flow_.module().tokens[at].text);
-    while (!open.empty()) {
-      const std::string_view name = open.back();
-      open.pop_back();
-      if (const auto value = values_.of(name); value && !value->base().empty()) {
-        if (!found.empty() && found != value->base()) return {};
-        found = value->base();
-        continue;
-      }
-      for (const std::uint32_t writer : flow_.writers(name)) {
-        const Instruction& instruction = flow_.instruction(writer);
-        if (instruction.name() == "ld" || instruction.name() == "atom")
-          continue;  // an index, if there is a pointer beside it
-        for (const std::string_view read : flow_.registers(writer).read) add(read);
-      }
-    }
-    return found;
   }
 
   // Where a store is made only if X is n, multiples of X - n may be added to its address.
@@ -124,24 +123,17 @@ class Proof {
 
   // What is 0 wherever control goes from a branch to this next block.
   std::optional<Affine> zero_on_the_way(std::uint32_t from, std::uint32_t to) {
-    const Instruction& branch = flow_.instruction(flow_.blocks()[from].instructions.back());
-    if (branch.name() != "bra" || !branch.guard) return std::nullopt;
-    const auto& writers = flow_.writers(branch.guard->predicate);
-    if (writers.size() != 1) return std::nullopt;
-    const Instruction& compare = flow_.instruction(writers.front());
-    if (compare.name() != "setp" || compare.operands.size() != 3 || compare.guard) return std::nullopt;
-    const bool equal = compare.has("eq");
-    if ((!equal && !compare.has("ne")) || flow_.blocks()[from].next.size() != 2) return std::nullopt;
-    const bool jumps = to == flow_.blocks()[from].next.front();  // the branch's target comes first
-    if ((equal != branch.guard->negated) != jumps) return std::nullopt;
-    const auto a = values_.of(compare.operands[1]), b = values_.of(compare.operands[2]);
+    const Instruction* const compare = taken_if_equal(flow_, from, to);
+    if (compare == nullptr || (!compare->has("eq") && !compare->has("ne"))) return std::nullopt;
+    const auto a = values_.of(compare->operands[1]), b = values_.of(compare->operands[2]);
     return a && b && a->bound == Affine::Bound::exact && b->bound == Affine::Bound::exact ? difference(*a, *b)
                                                                                           : std::nullopt;
   }
 
   bool below(const Affine& awaited) const {
     const auto gap = difference(awaited, *own_);
-    if (!gap || gap->bound == Affine::Bound::at_least || gap->constant >= 0) return false;
+    const auto bytes = bytes_of(flow_.instruction(load_));
+    if (!gap || gap->bound == Affine::Bound::at_least || !bytes || gap->constant + *bytes > 0) return false;
     return std::all_of(gap->terms.begin(), gap->terms.end(), [](const auto& term) {
       return term.second < 0 && term.first.front() == '%';  // special registers are not negative
     });
@@ -150,6 +142,7 @@ class Proof {
   const Flow& flow_;
   std::uint32_t load_;
   AffineValues values_;
+  Arrays arrays_;
   std::optional<Affine> own_;
   std::optional<std::int64_t> stride_;
 };

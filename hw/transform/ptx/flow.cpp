@@ -220,6 +220,32 @@ std::string_view word_of(const Module& module, Range operand) {
   return module.tokens[operand.first].text;
 }
 
+std::optional<std::int64_t> integer_of(const Module& module, Range operand) {
+  if (operand.empty()) return std::nullopt;
+  const bool negative = module.tokens[operand.first].is("-");
+  if (operand.last - operand.first != (negative ? 2 : 1)) return std::nullopt;
+  const auto value = integer_of(module.tokens[operand.last - 1]);
+  return value && negative ? -*value : value;
+}
+
+const Instruction* taken_if_equal(const Flow& flow, std::uint32_t from, std::uint32_t to) {
+  const auto& next = flow.blocks()[from].next;
+  if (flow.blocks()[from].instructions.empty() || next.size() != 2) return nullptr;
+  const Instruction& branch = flow.instruction(flow.blocks()[from].instructions.back());
+  if (branch.name() != "bra" || !branch.guard) return nullptr;
+  const auto& writers = flow.writers(branch.guard->predicate);
+  if (writers.size() != 1) return nullptr;
+  const Instruction& compare = flow.instruction(writers.front());
+  if (compare.name() != "setp" || compare.operands.size() != 3 || compare.guard) return nullptr;
+  const auto compares = [&](std::initializer_list<std::string_view> ways) {
+    return std::any_of(ways.begin(), ways.end(), [&](std::string_view way) { return compare.has(way); });
+  };
+  const bool equal = compares({"eq", "le", "ge", "ls", "hs", "equ", "leu", "geu"});
+  if (!equal && !compares({"ne", "lt", "gt", "lo", "hi", "neu", "ltu", "gtu"})) return nullptr;
+  const bool jumps = to == next.front();  // the branch's target comes first
+  return (equal != branch.guard->negated) == jumps ? &compare : nullptr;
+}
+
 bool leaves(const Instruction& instruction) {
   return instruction.name() == "ret" || instruction.name() == "exit";
 }

@@ -80,6 +80,13 @@ class Flow {
 // The single word of an operand that is a name or register, else empty.
 std::string_view word_of(const Module& module, Range operand);
 
+// The value of an operand that is an integer, with its sign. None for other operands.
+std::optional<std::int64_t> integer_of(const Module& module, Range operand);
+
+// The comparison (setp) by which control goes from a block to this next one if its two operands are equal.
+// Null if unknown. With eq and ne they are equal wherever control goes there.
+const Instruction* taken_if_equal(const Flow& flow, std::uint32_t from, std::uint32_t to);
+
 // Whether it ends a thread: ret or exit. trap does not count, because a kernel that traps has no result.
 bool leaves(const Instruction& instruction);
 

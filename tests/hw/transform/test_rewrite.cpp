@@ -218,6 +218,50 @@ TEST_CASE("a wait for blocks of lower index only is taken, in grids of one dimen
               "st.relaxed.gpu.u32 [%rd3+64], %r4;\nret;\n")
               .empty());
   }
+  SECTION("as far as all stores are known") {
+    const std::string last = "sub.u32 %r5, %r1, %r2;\nmul.wide.u32 %rd4, %r5, 8;\n";  // from the end
+    CHECK(forms_of(last + "add.s64 %rd5, %rd1, %rd4;\nst.global.u32 [%rd5], 1;\n" + look_back("56")).empty());
+    const auto of_two = [&](const std::string& pointer) {
+      std::string text = kernel_of(kRegisters + "ld.param.u64 %rd9, [q];\n" + last + pointer +
+                                   "add.s64 %rd5, %rd5, %rd4;\nst.global.u32 [%rd5], 1;\n" + look_back("56"));
+      const std::string before = ".param .u64 p, ";
+      text.replace(text.find(before), before.size(), ".param .u64 q, .param .u64 p, ");
+      return forms_of(transform::rewrite(text));
+    };
+    CHECK(of_two("mov.u64 %rd5, %rd9;\n") == kAll);
+    CHECK(of_two("shl.b64 %rd8, %rd9, 2;\nadd.s64 %rd5, %rd1, %rd8;\n").empty());  // a number behind p
+    CHECK(of_two("add.s64 %rd5, %rd1, %rd9;\n").empty());
+    CHECK(of_two("sub.s64 %rd5, %rd9, %rd1;\n").empty());
+    CHECK(of_two("setp.eq.u32 %p2, %r1, 0;\nselp.b64 %rd5, %rd1, %rd9, %p2;\n").empty());
+    CHECK(of_two("mov.u64 %rd5, %rd9;\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 mov.u64 %rd5, %rd1;\n").empty());
+    CHECK(of_two("ld.global.u64 %rd5, [%rd9];\n") == kAll);
+    CHECK(of_two("ld.local.u64 %rd5, [%rd9];\n").empty());  // possibly p
+    for (const std::string unseen : {"cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3], 16;\n",
+                                     "sust.b.1d.b32.trap [%rd1, {%r3}], %r3;\n",
+                                     "multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r3;\n"})
+      CHECK(forms_of(unseen + look_back("56")).empty());
+    const std::string called =
+        "{\n.param .b64 x;\nst.param.b64 [x], %rd1;\ncall f, (x);\n}\n" + look_back("56");
+    const auto by_function = [&](const std::string& does) {
+      return forms_of(transform::rewrite(std::string(kernel_of(kRegisters + called)) +
+                                         ".func f(.param .b64 a) { .reg .b64 %rd1; ld.param.u64 %rd1, [a]; " +
+                                         does + " ret; }\n"));
+    };
+    CHECK(by_function("") == kAll);
+    CHECK(by_function("st.volatile.global.u32 [%rd1], 1;").empty());
+  }
+  SECTION("also by a load of several words, the last of which counts") {
+    const auto wide = [](const std::string& load) {
+      std::string text = look_back("48");
+      const std::string narrow = "ld.relaxed.gpu.u32 %r4, [%rd3+48]";
+      return forms_of(text.replace(text.find(narrow), narrow.size(), "ld.relaxed.gpu." + load));
+    };
+    CHECK(wide("v2.u64 {%rd4, %rd5}, [%rd3+48];\ncvt.u32.u64 %r4, %rd4") == kAll);
+    CHECK(wide("v2.u64 {%rd4, %rd5}, [%rd3+56];\ncvt.u32.u64 %r4, %rd4").empty());
+    CHECK(wide("v4.u32 {%r4, %r5, %r6, %r7}, [%rd3+48]") == kAll);
+    CHECK(wide("v4.u32 {%r4, %r5, %r6, %r7}, [%rd3+52]").empty());
+    CHECK(wide("u64 %rd4, [%rd3+60];\ncvt.u32.u64 %r4, %rd4").empty());
+  }
   SECTION("the first block's own store") {
     const auto first = [](const std::string& which, const std::string& compare = "eq") {
       return "setp." + compare + ".u32 %p2, %r2, " + which + ";\n@%p2 bra B;\n" + look_back("56") +
