@@ -66,7 +66,8 @@ constexpr Odd kBarriers[] = {
      "setp.lt.u32 %p1, %linear, 32;\n@%p1 bar.arrive 3, 64;\n@!%p1 bar.sync 3, 64;"},
     {"half a warp meets", "setp.lt.u32 %p1, %linear, 16;\n@%p1 bar.warp.sync 0xffff;"},
     {"a barrier that some arguments make a function pass by",
-     "mov.u32 %t1, own;\n{\n.param .b32 a, b, c;\nst.param.b32 [a], %linear;\nst.param.b32 [b], %t1;\n"
+     "mov.u32 %t1, own;\n{\n.param .b32 a;\n.param .b32 b;\n.param .b32 c;\nst.param.b32 [a], "
+     "%linear;\nst.param.b32 [b], %t1;\n"
      "call (c), half_meet, (a, b);\nld.param.b32 %t2, [c];\n}\nadd.u32 %v0, %v0, %t2;"},
     {"a copy that is not waited for",
      "mov.u32 %t0, own;\nmad.lo.u32 %t0, %linear, 4, %t0;\nst.shared.u32 [%t0], %v0;\nbar.sync 0;\n"

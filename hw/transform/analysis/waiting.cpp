@@ -1,13 +1,18 @@
 #include "hw/transform/analysis/waiting.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
+#include "hw/transform/analysis/affine.hpp"
+#include "hw/transform/analysis/arrays.hpp"
 #include "hw/transform/analysis/calls.hpp"
 
 namespace gangway::transform {
 namespace {
+
+constexpr int kMostMoves = 16;
 
 // Sees what other blocks write while a loop goes round.
 bool sees_others(const Instruction& instruction) {
@@ -25,53 +30,105 @@ bool orders_memory(const Instruction& instruction) {
          (instruction.name() == "bar" && instruction.has("warp"));
 }
 
+bool is_atomic(const Instruction& instruction) {
+  return (instruction.name() == "atom" || instruction.name() == "red") && !within_block(instruction);
+}
+
+bool is_load(const Instruction& instruction) {
+  return instruction.name() == "ld" && !within_block(instruction) && !instruction.has("nc");
+}
+
+// Shared and local memory counts as one variable: what some thread found may come by it.
+bool reads_block_memory(const Instruction& instruction) {
+  const bool reads =
+      instruction.name() == "ld" || instruction.name() == "ldmatrix" || instruction.name() == "atom";
+  return reads && !instruction.has("global") && !instruction.has("const") && !instruction.has("param");
+}
+
+bool stores_block_memory(const Instruction& instruction) {
+  if (instruction.name() == "cp" || instruction.name() == "call") return true;
+  static constexpr std::string_view kStores[] = {"st", "atom", "red", "stmatrix"};
+  return std::find(std::begin(kStores), std::end(kStores), instruction.name()) != std::end(kStores) &&
+         !instruction.has("global") && !instruction.has("param");
+}
+
 class WaitingLoop {
  public:
-  WaitingLoop(const Flow& flow, const std::vector<std::uint32_t>& blocks)
-      : flow_(flow), blocks_(blocks.begin(), blocks.end()) {}
+  WaitingLoop(const Flow& flow, Arrays& arrays, const std::vector<std::uint32_t>& blocks)
+      : flow_(flow), arrays_(arrays), blocks_(blocks.begin(), blocks.end()) {
+    for (const std::uint32_t block : blocks_) {
+      const BasicBlock& here = flow_.blocks()[block];
+      for (const std::uint32_t to : here.next)
+        if (inside(to) && flow_.dominates(to, block)) last_.push_back(block);
+      if (here.next.size() > 1) branches_.push_back(here.instructions.back());
+      if (leaves_loop(block)) exits_.push_back(here.instructions.back());
+      for (const std::uint32_t statement : here.instructions) add(statement);
+    }
+  }
+
+  // Adds the exits of its own that are taken when a retried compare-and-swap has been made.
+  void add_retries(std::set<std::uint32_t>& retries) const {
+    for (const std::uint32_t statement : atomics_)
+      if (flow_.instruction(statement).has("cas"))
+        if (const auto exit = exit_of_retries(statement)) retries.insert(*exit);
+  }
+
+  // Retries end by themselves, so that loops around them do not wait there.
+  void pass_by(const std::set<std::uint32_t>& retries) {
+    const auto passed = [&](std::uint32_t branch) {
+      return retries.count(branch) != 0 && std::find(exits_.begin(), exits_.end(), branch) == exits_.end();
+    };
+    branches_.erase(std::remove_if(branches_.begin(), branches_.end(), passed), branches_.end());
+  }
 
   void add_awaited(std::set<std::uint32_t>& found) {
-    std::vector<std::uint32_t> of_exits;
-    for (const std::uint32_t block : blocks_) {
-      const auto& next = flow_.blocks()[block].next;
-      if (std::any_of(next.begin(), next.end(), [&](std::uint32_t to) { return !inside(to); }))
-        of_exits.push_back(flow_.blocks()[block].instructions.back());
-    }
     // Where an exit is passed only on the way of another branch, that branch decides, too.
-    const std::set<std::uint32_t> slice = slice_of(of_exits, true);
-    for (const std::uint32_t statement : slice) {
+    for (const std::uint32_t statement : slice_of(exits_, true))
       if (awaits(statement) && !brings_the_exit_about(statement)) found.insert(statement);
-    }
   }
 
  private:
   bool inside(std::uint32_t block) const { return blocks_.count(block) != 0; }
   bool inside_statement(std::uint32_t statement) const { return inside(flow_.block_of(statement)); }
 
-  bool awaits(std::uint32_t statement) {
-    const Instruction& instruction = flow_.instruction(statement);
-    if (instruction.name() == "call") return may_come_to(flow_.module(), instruction, sees_others);
-    if (sees_others(instruction)) return true;
-    // An ordinary load, of one address in each round, between which memory is read again.
-    return instruction.name() == "ld" && !within_block(instruction) && !instruction.has("nc") && rereads() &&
-           !changes(statement);
+  bool leaves_loop(std::uint32_t block) const {
+    const auto& next = flow_.blocks()[block].next;
+    return std::any_of(next.begin(), next.end(), [&](std::uint32_t to) { return !inside(to); });
   }
 
-  bool rereads() const {
-    return std::any_of(blocks_.begin(), blocks_.end(), [this](std::uint32_t block) {
-      const auto& all = flow_.blocks()[block].instructions;
-      return std::any_of(all.begin(), all.end(),
-                         [this](std::uint32_t one) { return orders_memory(flow_.instruction(one)); });
-    });
+  void add(std::uint32_t statement) {
+    const Instruction& instruction = flow_.instruction(statement);
+    const auto does = [&](bool (*such)(const Instruction&)) {
+      return such(instruction) ||
+             (instruction.name() == "call" && may_come_to(flow_.module(), instruction, such));
+    };
+    if (stores_block_memory(instruction)) stores_.push_back(statement);
+    if (instruction.name() == "st" && !within_block(instruction)) plain_.push_back(statement);
+    if (does(is_atomic)) atomics_.push_back(statement);
+    ordered_ = ordered_ || does(orders_memory);
+  }
+
+  bool awaits(std::uint32_t statement) {
+    const Instruction& instruction = flow_.instruction(statement);
+    if (sees_others(instruction)) return true;
+    if (instruction.name() == "call" && may_come_to(flow_.module(), instruction, sees_others)) return true;
+    return reads_again(statement) && !changes(statement);
+  }
+
+  // Whether an ordinary access reads memory again in each round.
+  bool reads_again(std::uint32_t statement) {
+    const Instruction& instruction = flow_.instruction(statement);
+    if (instruction.name() == "cp") return instruction.has("async");
+    if (instruction.name() == "call" ? !may_come_to(flow_.module(), instruction, is_load)
+                                     : !is_load(instruction))
+      return false;
+    return ordered_ || (!atomics_.empty() && decides_alone(statement));
   }
 
   // Whether the address of a load follows from a variable of the loop.
   bool changes(std::uint32_t load) {
-    std::vector<std::uint32_t> sources;
     std::set<std::string_view> read(flow_.registers(load).read.begin(), flow_.registers(load).read.end());
-    for (const std::string_view name : read)
-      for (const std::uint32_t writer : flow_.writers(name)) sources.push_back(writer);
-    for (const std::uint32_t source : slice_of(sources, false))
+    for (const std::uint32_t source : slice_of(sources_of(load), false))
       read.insert(flow_.registers(source).written.begin(), flow_.registers(source).written.end());
     return std::any_of(read.begin(), read.end(), [this](std::string_view name) {
       const auto& writers = flow_.writers(name);
@@ -81,105 +138,200 @@ class WaitingLoop {
   }
 
   // All instructions of the loop on which some depend.
-  std::set<std::uint32_t> slice_of(const std::vector<std::uint32_t>& roots, bool control) {
+  std::set<std::uint32_t> slice_of(const std::vector<std::uint32_t>& roots, bool control) const {
     std::set<std::uint32_t> found;
     std::vector<std::uint32_t> open;
-    const auto add = [&](std::uint32_t statement) {
-      if (inside_statement(statement) && found.insert(statement).second) open.push_back(statement);
+    const auto add_all = [&](const std::vector<std::uint32_t>& all) {
+      for (const std::uint32_t statement : all)
+        if (inside_statement(statement) && found.insert(statement).second) open.push_back(statement);
     };
-    for (const std::uint32_t root : roots) add(root);
+    bool by_memory = false, by_branches = false;
+    add_all(roots);
     while (!open.empty()) {
       const std::uint32_t statement = open.back();
       open.pop_back();
-      for (const std::string_view read : flow_.registers(statement).read)
-        for (const std::uint32_t writer : flow_.writers(read)) add(writer);
-      if (reads_block_memory(flow_.instruction(statement)))
-        for (const std::uint32_t store : block_stores()) add(store);
-      if (control && !each_round(flow_.block_of(statement)))
-        for (const std::uint32_t branch : branches()) add(branch);
+      for (const std::string_view read : flow_.registers(statement).read) add_all(flow_.writers(read));
+      if (!by_memory && reads_block_memory(flow_.instruction(statement))) by_memory = true, add_all(stores_);
+      if (control && !by_branches && !each_round(flow_.block_of(statement)))
+        by_branches = true, add_all(branches_);
     }
     return found;
   }
 
-  // Shared and local memory counts as one variable: what some thread found may come by it.
-  static bool reads_block_memory(const Instruction& instruction) {
-    const bool reads =
-        instruction.name() == "ld" || instruction.name() == "ldmatrix" || instruction.name() == "atom";
-    return reads && !instruction.has("global") && !instruction.has("const") && !instruction.has("param");
-  }
-
-  std::vector<std::uint32_t> block_stores() const {
+  std::vector<std::uint32_t> sources_of(std::uint32_t statement) const {
     std::vector<std::uint32_t> found;
-    for (const std::uint32_t block : blocks_)
-      for (const std::uint32_t statement : flow_.blocks()[block].instructions) {
-        const Instruction& instruction = flow_.instruction(statement);
-        static constexpr std::string_view kStores[] = {"st", "atom", "red", "stmatrix"};
-        const bool stores =
-            std::find(std::begin(kStores), std::end(kStores), instruction.name()) != std::end(kStores);
-        if (instruction.name() == "cp" || (stores && !instruction.has("global") && !instruction.has("param")))
-          found.push_back(statement);
-      }
+    for (const std::string_view name : flow_.registers(statement).read)
+      found.insert(found.end(), flow_.writers(name).begin(), flow_.writers(name).end());
     return found;
   }
 
   // Whether a block is on every way round the loop.
   bool each_round(std::uint32_t block) const {
-    for (const std::uint32_t from : blocks_)
-      for (const std::uint32_t to : flow_.blocks()[from].next)
-        if (inside(to) && flow_.dominates(to, from) && !flow_.dominates(block, from)) return false;
-    return true;
+    return std::all_of(last_.begin(), last_.end(),
+                       [&](std::uint32_t last) { return flow_.dominates(block, last); });
   }
 
-  std::vector<std::uint32_t> branches() const {
-    std::vector<std::uint32_t> found;
-    for (const std::uint32_t block : blocks_)
-      if (flow_.blocks()[block].next.size() > 1) found.push_back(flow_.blocks()[block].instructions.back());
-    return found;
+  // Whether some branch depends on a load, and on nothing that the loop itself counts.
+  bool decides_alone(std::uint32_t load) {
+    if (!alone_) {
+      alone_.emplace();
+      for (const std::uint32_t branch : branches_) {
+        const std::set<std::uint32_t> slice = slice_of({branch}, false);
+        if (std::none_of(slice.begin(), slice.end(), [this](std::uint32_t one) { return counts(one); }))
+          alone_->insert(slice.begin(), slice.end());
+      }
+    }
+    return alone_->count(load) != 0;
+  }
+
+  // Whether what it makes follows from what it made in the round before.
+  bool counts(std::uint32_t statement) {
+    const auto [known, fresh] = counts_.emplace(statement, false);
+    if (fresh) known->second = slice_of(sources_of(statement), false).count(statement) != 0;
+    return known->second;
   }
 
   // Of an operand that is a number, or a register that only one instruction sets, to a number.
   std::optional<std::int64_t> value_of(Range operand) const {
-    if (const auto value = integer_of(flow_.module().tokens[operand.last - 1])) return value;
-    const std::string_view name = word_of(flow_.module(), operand);
-    if (name.empty()) return std::nullopt;
-    const std::vector<std::uint32_t>& writers = flow_.writers(name);
-    if (writers.size() != 1) return std::nullopt;
+    if (const auto value = integer_of(flow_.module(), operand)) return value;
+    const Instruction* const writer = only_move_to(word_of(flow_.module(), operand));
+    return writer != nullptr ? integer_of(flow_.module(), writer->operands[1]) : std::nullopt;
+  }
+
+  // Null if a register is written otherwise, too.
+  const Instruction* only_move_to(std::string_view name) const {
+    const auto& writers = flow_.writers(name);
+    if (writers.size() != 1) return nullptr;
     const Instruction& writer = flow_.instruction(writers.front());
-    if (writer.name() != "mov" || writer.operands.size() != 2) return std::nullopt;
-    return integer_of(flow_.module().tokens[writer.operands[1].last - 1]);
+    return writer.name() == "mov" && writer.operands.size() == 2 ? &writer : nullptr;
+  }
+
+  std::string_view origin_of(std::string_view name) const {
+    for (int moves = 0; moves < kMostMoves; ++moves) {
+      const Instruction* const move = only_move_to(name);
+      const std::string_view from = move != nullptr ? word_of(flow_.module(), move->operands[1]) : "";
+      if (from.empty()) break;
+      name = from;
+    }
+    return name;
   }
 
   bool brings_the_exit_about(std::uint32_t statement) {
     const Instruction& instruction = flow_.instruction(statement);
-    if (instruction.name() != "atom") return false;
-    if (instruction.operands.size() < 3) return false;
-    const auto value = value_of(instruction.operands[2]);
-    // With a bound of 0 they write 0: whoever waits so for another value brings none.
-    if (instruction.has("inc") || instruction.has("dec")) return !value || *value != 0;
-    if (instruction.has("add")) return value && *value != 0;
-    if (instruction.has("cas") && instruction.operands.size() > 3) {
-      // Writes what it found, or nothing.
-      const std::string_view compared = word_of(flow_.module(), instruction.operands[2]);
-      if (!compared.empty() && compared == word_of(flow_.module(), instruction.operands[3])) return false;
-      // What it compares with comes from what it found before.
-      std::vector<std::uint32_t> sources;
-      for (std::uint32_t at = instruction.operands[2].first; at < instruction.operands[2].last; ++at)
-        for (const std::uint32_t writer : flow_.writers(flow_.module().tokens[at].text))
-          sources.push_back(writer);
-      return slice_of(sources, false).count(statement) != 0;
+    if (instruction.name() != "atom" || instruction.operands.size() < 3) return false;
+    if (const auto step = step_of(instruction)) return *step != 0 && !taken_back(statement, *step);
+    return instruction.has("cas") && exit_of_retries(statement).has_value();
+  }
+
+  // What an atomic operation adds. A bound of 0 makes inc and dec write 0. None if unknown.
+  std::optional<std::int64_t> step_of(const Instruction& instruction) const {
+    const std::size_t operand = instruction.name() == "atom" ? 2 : 1;
+    if (instruction.operands.size() <= operand) return std::nullopt;
+    const auto value = value_of(instruction.operands[operand]);
+    const bool up = instruction.has("inc");
+    if (up || instruction.has("dec")) return value && *value == 0 ? 0 : up ? 1 : -1;
+    if (!instruction.has("add") || !value || has_64_bits(instruction))
+      return instruction.has("add") ? value : std::nullopt;
+    return static_cast<std::int32_t>(*value);
+  }
+
+  // Whether the loop itself may undo what an atomic operation has added.
+  bool taken_back(std::uint32_t statement, std::int64_t step) {
+    const auto array = arrays_.of(address_of(statement));
+    const auto elsewhere = [&](std::uint32_t other) {
+      const auto its = arrays_.of(address_of(other));
+      return array && its && *array != *its && *array != kFromMemory && *its != kFromMemory;
+    };
+    const auto undoes = [&](std::uint32_t other) {
+      if (other == statement || elsewhere(other)) return false;
+      const auto its = step_of(flow_.instruction(other));
+      return !its || (*its < 0) != (step < 0);
+    };
+    return std::any_of(atomics_.begin(), atomics_.end(), undoes) ||
+           std::any_of(plain_.begin(), plain_.end(),
+                       [&](std::uint32_t store) { return array && arrays_.of(address_of(store)) == array; });
+  }
+
+  Range address_of(std::uint32_t statement) const {
+    for (const Range operand : flow_.instruction(statement).operands)
+      if (flow_.module().tokens[operand.first].is("[")) return operand;
+    return {};
+  }
+
+  // The exit that is taken once a compare-and-swap, retried with the value found, has been made: it finds
+  // what it compared with, and in the next round what it wrote.
+  std::optional<std::uint32_t> exit_of_retries(std::uint32_t statement) const {
+    const Instruction& swap = flow_.instruction(statement);
+    if (swap.operands.size() < 4) return std::nullopt;
+    const auto word = [&](std::size_t operand) { return word_of(flow_.module(), swap.operands[operand]); };
+    const std::string_view compared = word(2);
+    // It may write what it found, or nothing.
+    if (compared.empty() || origin_of(compared) == origin_of(word(3))) return std::nullopt;
+    if (!is_as_found(compared, statement)) return std::nullopt;
+    for (const std::uint32_t exit : exits_) {
+      const std::uint32_t block = flow_.block_of(exit);
+      for (const std::uint32_t to : flow_.blocks()[block].next) {
+        const Instruction* const equal = inside(to) ? nullptr : taken_if_equal(flow_, block, to);
+        if (equal == nullptr) continue;
+        const auto made = [&](Range found, Range other) {
+          const std::string_view a = word_of(flow_.module(), found), b = word_of(flow_.module(), other);
+          return (a == word(0) && b == compared) ||
+                 (origin_of(b) == origin_of(word(3)) && is_as_found(a, statement));
+        };
+        if (made(equal->operands[1], equal->operands[2]) || made(equal->operands[2], equal->operands[1]))
+          return exit;
+      }
     }
-    return false;
+    return std::nullopt;
+  }
+
+  // Whether only moves bring what an instruction made, in the round before, into a register.
+  bool is_as_found(std::string_view name, std::uint32_t maker) const {
+    std::set<std::string_view> seen{name};
+    std::vector<std::string_view> open{name};
+    bool found = false;
+    while (!open.empty()) {
+      const auto& writers = flow_.writers(open.back());
+      open.pop_back();
+      for (const std::uint32_t writer : writers) {
+        if (!inside_statement(writer)) continue;
+        found = found || writer == maker;
+        if (writer == maker) continue;
+        const Instruction& instruction = flow_.instruction(writer);
+        const std::size_t moved = instruction.name() == "mov" ? 1 : instruction.name() == "selp" ? 2 : 0;
+        if (moved == 0 || instruction.operands.size() <= moved) return false;
+        for (std::size_t operand = 1; operand <= moved; ++operand) {
+          const std::string_view from = word_of(flow_.module(), instruction.operands[operand]);
+          if (from.empty()) return false;
+          if (seen.insert(from).second) open.push_back(from);
+        }
+      }
+    }
+    return found;
   }
 
   const Flow& flow_;
+  Arrays& arrays_;
   std::set<std::uint32_t> blocks_;
+  std::vector<std::uint32_t> last_;  // blocks that end a round
+  // Statements, see add().
+  std::vector<std::uint32_t> exits_, branches_, stores_, atomics_, plain_;
+  bool ordered_ = false;
+  std::optional<std::set<std::uint32_t>> alone_;
+  std::map<std::uint32_t, bool> counts_;
 };
 
 }  // namespace
 
 std::vector<std::uint32_t> awaited_by_loops(const Flow& flow) {
-  std::set<std::uint32_t> found;
-  for (const auto& blocks : flow.loops()) WaitingLoop(flow, blocks).add_awaited(found);
+  Arrays arrays(flow);
+  std::vector<WaitingLoop> loops;
+  std::set<std::uint32_t> found, retries;
+  for (const auto& blocks : flow.loops()) loops.emplace_back(flow, arrays, blocks).add_retries(retries);
+  for (WaitingLoop& loop : loops) {
+    loop.pass_by(retries);
+    loop.add_awaited(found);
+  }
   return {found.begin(), found.end()};
 }
 

@@ -9,10 +9,11 @@ namespace gangway::transform {
 
 // The loads and atomics on which such loops wait, in text order.
 //
-// A loop waits if one of its exits depends on what other blocks write: on an atomic operation in the loop, or
-// a load from global memory that is volatile, relaxed, acquire or uncached. It does not wait if its own
-// operations lead to the exit: tickets (atomic additions of a non-zero value), and compare-and-swap retried
-// with the value found.
+// A loop waits if one of its exits depends on what other blocks write: on an atomic operation in the loop, a
+// load from global memory that is volatile, relaxed, acquire or uncached, or an ordinary one of an address
+// that is read again. It does not wait if its own operations lead to the exit: tickets (atomic additions of a
+// non-zero value that nothing in the loop takes back), and compare-and-swap, retried with the value found
+// until it is made.
 std::vector<std::uint32_t> awaited_by_loops(const Flow& flow);
 
 }  // namespace gangway::transform

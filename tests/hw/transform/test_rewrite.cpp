@@ -141,6 +141,71 @@ TEST_CASE("a kernel that waits for another block stays whole") {
                    "ret;\n")
               .empty());
   }
+  SECTION("a compare-and-swap of which the loop goes on by something else") {
+    const auto swap = [](const std::string& compared, const std::string& made, const std::string& leaves) {
+      return forms_of("ld.global.u32 %r4, [%rd1];\nA: " + compared + made +
+                      "atom.global.cas.b32 %r4, [%rd1], %r5, %r6;\n" + leaves + "@%p1 bra A;\nret;\n");
+    };
+    const std::string as_found = "mov.u32 %r5, %r4;\n", more = "add.u32 %r6, %r5, 1;\n",
+                      other = "setp.ne.u32 %p1, %r4, %r5;\n";
+    CHECK(swap(as_found, more, other) == kAll);
+    CHECK(swap(as_found, more, "setp.lt.u32 %p1, %r4, %r6;\n") == kAll);  // what it wrote
+    CHECK(swap("max.u32 %r5, %r4, 1;\n", "sub.u32 %r6, %r5, 1;\n", other).empty());
+    CHECK(swap(as_found, "mov.u32 %r6, %r5;\n", other).empty());
+    CHECK(
+        swap(as_found, "or.b32 %r6, %r5, 1;\n", "and.b32 %r7, %r4, 1;\nsetp.ne.u32 %p1, %r7, 0;\n").empty());
+    CHECK(swap(as_found, more, "setp.eq.u32 %p1, %r4, %r5;\n").empty());
+    // Around it, a loop that waits for what was found, and one that does not.
+    const std::string sum =
+        "A: mov.u32 %r5, %r4;\nadd.u32 %r6, %r5, %r3;\natom.global.cas.b32 %r4, [%rd1], "
+        "%r5, %r6;\nsetp.ne.u32 %p1, %r4, %r5;\n@%p1 bra A;\n";
+    CHECK(forms_of("B: ld.global.u32 %r4, [%rd1];\n" + sum + "setp.lt.u32 %p2, %r4, 7;\n@%p2 bra B;\nret;\n")
+              .empty());
+    CHECK(forms_of("mov.u32 %r9, 0;\nB: ld.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p3, %r9, 3;\n@%p3 bra C;\n" +
+                   sum + "C: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p2, %r9, 7;\n@%p2 bra B;\nret;\n") == kAll);
+  }
+  SECTION("a semaphore whose count the loop gives back") {
+    const auto loop = [](const std::string& between) {
+      return forms_of("A: atom.global.add.u32 %r4, [%rd1], -1;\nsetp.gt.s32 %p1, %r4, 0;\n@%p1 bra B;\n" +
+                      between + "bra A;\nB: ret;\n");
+    };
+    CHECK(loop("") == kAll);
+    CHECK(loop("red.global.add.u32 [%rd1], 1;\n").empty());
+    CHECK(loop("red.global.add.u32 [%rd1], -2;\n") == kAll);
+    CHECK(loop("red.global.add.u32 [%rd1], 4294967295;\n") == kAll);  // -1, too
+    CHECK(loop("red.global.add.u32 [%rd1], %r3;\n").empty());
+    CHECK(loop("atom.global.exch.b32 %r5, [%rd1], 1;\n").empty());
+    CHECK(loop("st.global.u32 [%rd1], 1;\n").empty());
+    CHECK(loop("mov.u64 %rd2, others;\nred.global.add.u32 [%rd2], %r3;\nst.global.u32 [%rd2+4], 1;\n") ==
+          kAll);
+  }
+  SECTION("also by what memory of the thread brings from a function, or a copy to shared memory") {
+    const std::string poll =
+        ".func poll(.param .b64 at, .param .b64 to) { .reg .b32 r; .reg .b64 a, b; "
+        "ld.param.u64 a, [at]; ld.param.u64 b, [to]; ld.volatile.u32 r, [a]; st.u32 [b], r; ret; }\n";
+    const std::string by_it =
+        ".local .b32 x;\n.param .b64 at, to;\nst.param.b64 [at], %rd1;\nmov.u64 %rd2, x;\n"
+        "cvta.local.u64 %rd2, %rd2;\nst.param.b64 [to], %rd2;\nA: call poll, (at, to);\n"
+        "ld.local.u32 %r4, [x];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n";
+    CHECK(forms_of(transform::rewrite(kernel_of(kRegisters + by_it) + poll)).empty());
+    CHECK(
+        forms_of(
+            ".shared .align 16 .b8 s[16];\nmov.u32 %r5, s;\nA: cp.async.cg.shared.global [%r5], [%rd1], 16;\n"
+            "cp.async.wait_all;\nld.shared.u32 %r4, [%r5];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
+            .empty());
+  }
+  SECTION("also by an ordinary load that is made again behind an atomic, or a fence in a function") {
+    const auto again = [](const std::string& between, const std::string& compared = "0") {
+      return forms_of(transform::rewrite(
+          kernel_of(kRegisters + "mov.u32 %r5, 0;\nA: ld.global.u32 %r4, [%rd1];\n" + between +
+                    "add.u32 %r5, %r5, 1;\nsetp.ne.u32 %p1, %r4, " + compared + ";\n@%p1 bra A;\nret;\n") +
+          ".func stop() { membar.gl; ret; }\n.func go() { ret; }\n"));
+    };
+    CHECK(again("red.global.add.u32 [%rd1+8], 1;\n").empty());
+    CHECK(again("call stop;\n").empty());
+    CHECK(again("call go;\n") == kAll);
+    CHECK(again("red.global.add.u32 [%rd1+8], 1;\n", "%r5") == kAll);  // a loop over as many as there are
+  }
   SECTION("also in what is called by a register, whatever the register's name") {
     CHECK(forms_of(".reg .b64 way;\nmov.u64 way, %rd1;\nP: .callprototype (.param .b32 _) _ ();\n"
                    "A: {\n.param .b32 r;\ncall (r), way, (), P;\nld.param.b32 %r4, [r];\n}\n"
