@@ -61,6 +61,9 @@ class FactsOf {
       if (statement.kind == StatementKind::declaration &&
           (statement.name == ".global" || statement.name == ".const"))
         note(Trait::own_variable);
+      if (statement.kind == StatementKind::directive && statement.name == ".pragma" &&
+          module_.source(statement.tokens).find("enable_smem_spilling") != std::string_view::npos)
+        note(Trait::shared_spills);
     }
     const Flow flow(module_, function_);
     for (const std::uint32_t awaited : awaited_by_loops(flow))
@@ -98,6 +101,7 @@ class FactsOf {
     if (is_barrier(instruction) && instruction.has("arrive")) note(Trait::arrival);
     if (is_barrier(instruction) && shares_the_claims(instruction)) note(Trait::own_barrier);
     if (instruction.name() == "exit" && !function_.entry) note(Trait::exit);
+    if (instruction.name() == "alloca" && function_.entry) note(Trait::stack);
     if (instruction.name() == "cp" && instruction.has("async") && !instruction.has("bulk"))
       note(Trait::copies);
     if (transaction(instruction)) note(Trait::transactions);

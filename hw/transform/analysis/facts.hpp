@@ -28,6 +28,8 @@ enum class Trait {
   arrival,            // arrives at a barrier without waiting
   skipped_barrier,    // a barrier or warp-wide operation that some threads may skip
   exit,               // ends the thread inside a called function
+  stack,              // takes stack memory (alloca) until the kernel ends
+  shared_spills,      // lets ptxas spill registers to shared memory
   copies,             // issues cp.async
   transactions,   // mbarrier, bulk copies, wgmma, setmaxnreg, tensor memory: state that outlives a block-task
   launches,       // launches kernels

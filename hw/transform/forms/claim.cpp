@@ -4,6 +4,12 @@
 
 namespace gangway::transform {
 
+std::vector<Objection> objections_of_claims() {
+  return {
+      {Trait::total_size, "it reads the size of its shared memory, to which the claim adds"},
+      {Trait::shared_spills, "it spills to shared memory, which excludes the claim's dynamic shared memory"}};
+}
+
 std::string claim_setup(const std::string& shared_base) {
   return fmt::format(
       "\tmov.u32 %gangway_t0, %tid.x;\n"

@@ -2,11 +2,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "hw/transform/forms/form.hpp"
 
 namespace gangway::transform {
 
 // Two words after the kernel's own dynamic shared memory, with padding for alignment.
 inline constexpr std::uint32_t kClaimBytes = 12;
+
+// Traits of kernels that cannot have it.
+std::vector<Objection> objections_of_claims();
 
 // Sets %gangway_slot (the shared address of the words) and %gangway_p0 (true except in the block's first
 // thread). Dynamic shared memory begins at `shared_base`.

@@ -10,8 +10,9 @@ class LoopForm : public FormRule {
   std::string name() const override { return "loop"; }
   int rank() const override { return 2; }
   std::vector<Objection> objections() const override {
-    return {
-        {Trait::total_size, "it reads the size of its shared memory, to which the claim adds"},
+    std::vector<Objection> all = objections_of_claims();
+    const Objection own[] = {
+        {Trait::stack, "it takes stack memory that is given back only when the kernel ends"},
         {Trait::exit, "a function that it calls ends the thread"},
         {Trait::transactions, "it leaves state that the next block-task would find"},
         {Trait::own_barrier, "it may use the claims' barrier with only some of the block's threads"},
@@ -19,6 +20,8 @@ class LoopForm : public FormRule {
         {Trait::skipped_barrier,
          "some of a block's threads may skip this, and would reach it if they continued"},
     };
+    all.insert(all.end(), std::begin(own), std::end(own));
+    return all;
   }
   std::uint32_t shared_bytes() const override { return kClaimBytes; }
   // Two words in turn: the first thread may claim again while others still read what it claimed before.

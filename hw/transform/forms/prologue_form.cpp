@@ -9,9 +9,7 @@ class PrologueForm : public FormRule {
  public:
   std::string name() const override { return "prologue"; }
   int rank() const override { return 1; }
-  std::vector<Objection> objections() const override {
-    return {{Trait::total_size, "it reads the size of its shared memory, to which the claim adds"}};
-  }
+  std::vector<Objection> objections() const override { return objections_of_claims(); }
   std::uint32_t shared_bytes() const override { return kClaimBytes; }
   std::string beginning(const std::string& shared_base, bool) const override {
     return claim_setup(shared_base) + claim("", "bar.sync");

@@ -376,6 +376,11 @@ TEST_CASE("what no form can do is refused with its place") {
   CHECK(refusal_of("mov.u32 %r4, %total_smem_size;\nret;\n", "slice") == "taken");
   CHECK(refusal_of("mov.u32 %r4, %total_smem_size;\nret;\n", "prologue").find("size of its shared memory") !=
         std::string::npos);
+  const std::string spills = ".pragma \"enable_smem_spilling\";\nret;\n";
+  CHECK(forms_of(spills) == "slice");
+  CHECK(refusal_of(spills, "loop").find("it spills to shared memory") != std::string::npos);
+  CHECK(forms_of(".pragma \"nounroll\";\nret;\n") == kAll);
+  CHECK(forms_of("alloca.u64 %rd2, 16, 8;\nret;\n") == "slice prologue");
   const std::string outside =
       ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func elsewhere;\n.entry k() { call elsewhere; "
       "ret; }\n";
