@@ -87,6 +87,19 @@ class TextCopy {
   std::vector<Edit> edits_;
 };
 
+bool FormWriter::gives(std::string_view name) {
+  if (name.find("$gangway_") != std::string_view::npos) return true;
+  if (name.front() == '%') return name.starts_with("%gangway_");
+  static constexpr std::string_view kPrefix = "gangway_";
+  if (!name.starts_with(kPrefix)) return false;
+  static constexpr std::string_view kOthers[] = {"control", "grid_x", "grid_y", "grid_z",
+                                                 "first",   "end",    "shared"};
+  const std::string_view rest = name.substr(kPrefix.size());
+  return rest.starts_with("report_") || rest.starts_with("forms_") ||
+         std::find(std::begin(kOthers), std::end(kOthers), rest) != std::end(kOthers) ||
+         std::find(std::begin(kIndices), std::end(kIndices), rest) != std::end(kIndices);
+}
+
 std::string FormWriter::name(const Function& function) const {
   return std::string(function.name) + "$gangway_" + rule_.name();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "hw/transform/analysis/facts.hpp"
 #include "hw/transform/forms/form.hpp"
@@ -16,6 +17,8 @@ class FormWriter {
   FormWriter(const Module& module, const Facts& facts, const FormRule& rule)
       : module_(module), facts_(facts), rule_(rule) {}
 
+  // Whether rewritten text, or what describes it, has this name.
+  static bool gives(std::string_view name);
   // The name of a kernel or function in this form.
   std::string name(const Function& function) const;
   std::string kernel(const Function& kernel) const;

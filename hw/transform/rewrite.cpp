@@ -161,7 +161,7 @@ Rewritten rewrite(std::string_view ptx) {
   try {
     const Module module = parse(ptx);
     for (const Token& token : module.tokens)
-      if (token.kind == TokenKind::word && token.text.find("gangway_") != std::string_view::npos)
+      if (token.kind == TokenKind::word && FormWriter::gives(token.text))
         throw PtxError(token.line, token.text, "a module that was not rewritten before");
     return Rewriting(module).made();
   } catch (const PtxError& error) {

@@ -393,6 +393,18 @@ TEST_CASE("what no form can do is refused with its place") {
   CHECK(forms_of(transform::rewrite(debug)).empty());
 }
 
+TEST_CASE("names are refused only where rewritten text would have them") {
+  const auto named = [](const std::string& name) {
+    return forms_of(transform::rewrite(".version 8.0\n.target sm_80\n.address_size 64\n.entry " + name +
+                                       "() { ret; }\n"));
+  };
+  for (const std::string name : {"my_gangway_kernel", "gangway_kernel", "gangway_ends", "gangway"})
+    CHECK(named(name) == kAll);
+  for (const std::string name :
+       {"k$gangway_loop", "gangway_report_k", "gangway_end", "gangway_ctaid_x", "gangway_shared"})
+    CHECK(named(name).find("not rewritten before") != std::string::npos);
+}
+
 TEST_CASE("functions that read the block's index are copied, others are not") {
   const std::string text =
       ".version 8.0\n.target sm_80\n.address_size 64\n"
