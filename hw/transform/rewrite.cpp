@@ -13,9 +13,10 @@ namespace {
 constexpr std::uint32_t kMostParameterBytes = 4096;          // of a kernel, until PTX 8.1
 constexpr std::uint32_t kMostParameterBytesOfLater = 32764;  // from sm_70 on
 
-// Entries of one name cannot be linked together, so it has that of the module's first kernel with forms.
+// Entries of one name cannot be linked together, so it has that of the module's first kernel with forms. If a
+// template, that is in other modules, too.
 constexpr const char* kReport = R"(
-.visible .entry {0}(.param .u64 {0}_word, .param .u64 {0}_to)
+{1} .entry {0}(.param .u64 {0}_word, .param .u64 {0}_to)
 {{
 	.reg .b64 %rd<4>;
 	ld.param.u64 %rd1, [{0}_word];
@@ -52,7 +53,7 @@ class Rewriting {
     const std::string report = "gangway_report_" + first->kernel;
     for (KernelForms& kernel : made.kernels)
       if (!kernel.forms.empty()) kernel.report = report;
-    made.text += "\n" + behind + fmt::format(kReport, report);
+    made.text += "\n" + behind + fmt::format(kReport, report, module_.whole ? ".visible" : ".weak");
     return made;
   }
 
@@ -157,9 +158,10 @@ class Rewriting {
 
 }  // namespace
 
-Rewritten rewrite(std::string_view ptx) {
+Rewritten rewrite(std::string_view ptx, Compilation compilation) {
   try {
-    const Module module = parse(ptx);
+    Module module = parse(ptx);
+    module.whole = compilation == Compilation::whole;
     for (const Token& token : module.tokens)
       if (token.kind == TokenKind::word && FormWriter::gives(token.text))
         throw PtxError(token.line, token.text, "a module that was not rewritten before");

@@ -83,9 +83,12 @@ struct Rewritten {
   std::string unusable;
 };
 
+// Relocatable: to be linked with modules that this one does not see.
+enum class Compilation { whole, relocatable };
+
 // Rewrites every kernel of a PTX module (ISA up to 9.0) in every form proven safe. Never throws: text that
 // cannot be parsed is returned unchanged, with `unusable`. Deterministic.
-Rewritten rewrite(std::string_view ptx);
+Rewritten rewrite(std::string_view ptx, Compilation compilation = Compilation::whole);
 
 // Increase when the output for the same PTX changes. Part of every cache key.
 inline constexpr int kRewriterVersion = 4;

@@ -137,6 +137,15 @@ class Linked(Kernels):
                 self.assertIn("prologue", each["forms"], options)
             self.assertIn("1 module with the forms in the cubin: nothing to prepare there", self.gangway("prepare", "program").stdout)
 
+    def test_a_template_in_several_files_is_linked_once(self):
+        nvcc = self.nvcc_with_forms()
+        self.file("k.hpp", "template <class T> __global__ void k(T* out) { out[blockIdx.x] = blockIdx.x; }")
+        for name, text in (("a", "void f() { k<int><<<1, 1>>>(nullptr); }"), ("b", "void f(); int main() { f(); k<int><<<1, 1>>>(nullptr); }")):
+            self.file(f"{name}.cu", f'#include "k.hpp"\n{text}')
+        self.nvcc("-gencode", "arch=compute_90,code=sm_90", "-rdc=true", "-o", "program", "a.cu", "b.cu", compiler=nvcc)
+        (kernel,) = self.inspected("program").values()
+        self.assertEqual(kernel["forms"], FORMS)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -127,7 +127,10 @@ class FactsOf {
 
   void of_call(const Instruction& instruction) {
     const Function* const function = callee(module_, instruction);
-    if (function == nullptr) return note(Trait::indirect_call);
+    if (function == nullptr) {
+      if (!module_.whole) note(Trait::unknown_call);  // possibly of another module
+      return note(Trait::indirect_call);
+    }
     if (function->defined) {
       if (std::find(facts_.calls.begin(), facts_.calls.end(), function) == facts_.calls.end())
         facts_.calls.push_back(function);

@@ -12,7 +12,7 @@
 namespace gangway::transform {
 
 // Lines to append to a rewritten PTX text. Their name is unique to the set of kernels.
-std::string forms_note(const std::vector<KernelForms>& kernels);
+std::string forms_note(const std::vector<KernelForms>& kernels, Compilation compilation);
 
 // All descriptions in a cubin, in symbol order. None if there are none, or it is no cubin.
 std::vector<KernelForms> forms_in(std::string_view cubin);

@@ -95,12 +95,14 @@ PtxasCall read_ptxas_call(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     const std::string& word = call.arguments[i];
     if (is_one_of(word, {"-e", "--entry", "-ias", "--input-as-string"})) call.whole = false;
+    if (is_one_of(word, {"-c", "--compile-only"})) call.relocatable = true;
     const bool value =
         i > 0 && std::find(kValued.begin(), kValued.end(), call.arguments[i - 1]) != kValued.end();
     if (word.empty() || word.front() == '-' || value) continue;
     const auto text = text_of(word);
     if (text && read_ptx(*text)) call.inputs.push_back(i);
   }
+  call.relocatable = call.relocatable || call.inputs.size() > 1;
   return call;
 }
 

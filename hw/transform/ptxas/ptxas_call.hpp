@@ -10,6 +10,7 @@ namespace gangway::transform {
 struct PtxasCall {
   std::vector<std::string> arguments;  // with argument files replaced by their content
   std::vector<std::size_t> inputs;     // indices of the arguments that are readable PTX files
+  bool relocatable = false;            // to be linked with other modules
   bool whole = true;                   // false: compiles selected entries, or text from the command line
 };
 

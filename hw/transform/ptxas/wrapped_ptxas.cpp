@@ -43,11 +43,12 @@ std::string with_original_names(std::string text, const std::vector<Replaced>& f
 // Writes rewritten texts into the folder and their names into the arguments. Those without a form stay.
 std::vector<Replaced> rewrite_inputs(const PtxasCall& call, const std::string& folder,
                                      std::vector<std::string>& arguments) {
+  const Compilation compilation = call.relocatable ? Compilation::relocatable : Compilation::whole;
   std::vector<Replaced> out;
   for (const std::size_t input : call.inputs) {
     std::ostringstream text;
     text << std::ifstream(call.arguments[input], std::ios::binary).rdbuf();
-    const Rewritten rewritten = rewrite(text.str());
+    const Rewritten rewritten = rewrite(text.str(), compilation);
     std::vector<KernelForms> with_forms;
     for (const KernelForms& kernel : rewritten.kernels)
       if (!kernel.forms.empty()) with_forms.push_back(kernel);
@@ -57,7 +58,7 @@ std::vector<Replaced> rewrite_inputs(const PtxasCall& call, const std::string& f
     std::filesystem::create_directory(place);
     const std::string file = place + "/" + std::filesystem::path(call.arguments[input]).filename().string();
     std::ofstream written(file, std::ios::binary);
-    written << rewritten.text << forms_note(rewritten.kernels);
+    written << rewritten.text << forms_note(rewritten.kernels, compilation);
     if (!written.flush()) throw RunError(file + ": it cannot be written");
     arguments[input] = file;
     out.push_back({call.arguments[input], file});

@@ -393,6 +393,21 @@ TEST_CASE("what no form can do is refused with its place") {
   CHECK(forms_of(transform::rewrite(debug)).empty());
 }
 
+TEST_CASE("a module that others are linked with may call what they have") {
+  const std::string text =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.extern .global .u64 table[4];\n"
+      ".weak .entry k() { .reg .b64 f; ld.global.u64 f, [table]; P: .callprototype _ ();\ncall f, (), P; "
+      "ret; }\n"
+      ".weak .entry other() { ret; }\n";
+  CHECK(forms_of(transform::rewrite(text)) == kAll + " " + kAll);
+  const Rewritten linked = transform::rewrite(text, transform::Compilation::relocatable);
+  CHECK(forms_of(linked) == kAll);
+  const Refusal& refusal = linked.kernels.at(0).refused.at(0);
+  CHECK(refusal.reason == "it calls a function that the module lacks");
+  CHECK(refusal.instruction == "call f, (), P;");
+  CHECK(linked.text.find("\n.weak .entry gangway_report_other(") != std::string::npos);
+}
+
 TEST_CASE("names are refused only where rewritten text would have them") {
   const auto named = [](const std::string& name) {
     return forms_of(transform::rewrite(".version 8.0\n.target sm_80\n.address_size 64\n.entry " + name +

@@ -43,6 +43,10 @@ TEST_CASE("PTX files are told from options and their values", "[ptxas]") {
   CHECK(read_ptxas_call({a}).whole);
   CHECK_FALSE(read_ptxas_call({a, "-e", "k"}).whole);
   CHECK_FALSE(read_ptxas_call({"--entry=k", a}).whole);
+  CHECK_FALSE(read_ptxas_call({a, "-o", "a.cubin"}).relocatable);
+  CHECK(read_ptxas_call({"-c", a}).relocatable);
+  CHECK(read_ptxas_call({a, "--compile-only"}).relocatable);
+  CHECK(read_ptxas_call({a, b}).relocatable);
 }
 
 TEST_CASE("of a fatbin's options those stay that change the code", "[ptxas]") {
