@@ -107,7 +107,8 @@ void add_prepare(CLI::App& app, int& code) {
       ->type_name(value_type::kFile);
   sub->add_flag("--libraries", settings.libraries, "include the libraries that they are linked with");
   sub->add_option("--arch", arguments->gpu, "GPU architecture (default sm_90)");
-  sub->add_option("--jobs", settings.jobs, "parallel compilations (default: one per core)");
+  sub->add_option("--jobs", settings.jobs, "parallel compilations (default: one per core)")
+      ->check(CLI::Range(1, 1024));
   sub->add_option("--limit", arguments->limit,
                   "disk limit of the cache (default 2 GiB); evicts the least recently used modules")
       ->type_name(value_type::kSize);

@@ -73,7 +73,9 @@ class Inspect(Kernels):
             self.assertIn(says, self.refused("inspect", self.file(name, text)))
         self.assertIn("No such file", self.refused("inspect", "missing"))
         self.assertIn("a folder", self.refused("inspect", self.folder))
+        self.assertIn("no regular file", self.refused("inspect", "/dev/zero"))
         self.assertIn("sm_90", self.refused("inspect", FIXTURES / "program", "--arch", "h100"))
+        self.assertIn("sm_90", self.refused("inspect", FIXTURES / "program", "--arch", "sm_999"))
         self.assertIn("sm_90", self.refused("prepare", FIXTURES / "program", "--arch", "90b"))
 
     def test_an_assembler_that_is_none(self):

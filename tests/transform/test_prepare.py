@@ -102,6 +102,7 @@ class Prepare(Kernels):
         self.assertEqual(self.entries(), [])
         self.assertIn("a size", self.refused("prepare", FIXTURES / "program", "--limit", "0"))
         self.assertIn("--list", self.refused("prepare"))
+        self.assertIn("in range 1 to 1024", self.refused("prepare", FIXTURES / "program", "--jobs", "-1"))
         self.refused("prepare", "--list", "--clear")
         self.refused("prepare", "--clear", FIXTURES / "program")
 

@@ -6,6 +6,12 @@
 
 namespace gangway::transform {
 
+namespace {
+
+constexpr unsigned kLatest = 199;  // no GPU is nearly as late
+
+}  // namespace
+
 std::string Architecture::name() const {
   return "sm_" + std::to_string(number) + (suffix == 0 ? std::string() : std::string(1, suffix));
 }
@@ -28,7 +34,8 @@ std::optional<Architecture> read_architecture(std::string_view text) {
 
 Architecture gpu_option(const std::string& text) {
   const auto found = read_architecture(text);
-  if (!found) throw InputError({"--arch", 0}, "arch", quote(text), "a GPU's architecture, such as sm_90");
+  if (!found || found->number > kLatest)
+    throw InputError({"--arch", 0}, "arch", quote(text), "a GPU's architecture, such as sm_90");
   return *found;
 }
 

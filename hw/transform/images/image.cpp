@@ -190,6 +190,8 @@ Image image_of(std::string_view bytes, const std::string& file) {
 
 Image read_image(const std::string& file) {
   if (std::filesystem::is_directory(file)) throw InputError(file + ": found a folder, expected " + kExpected);
+  if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file))
+    throw InputError(file + ": found no regular file, expected " + kExpected);
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   std::ostringstream bytes;
