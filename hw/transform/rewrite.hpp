@@ -91,6 +91,6 @@ enum class Compilation { whole, relocatable };
 Rewritten rewrite(std::string_view ptx, Compilation compilation = Compilation::whole);
 
 // Increase when the output for the same PTX changes. Part of every cache key.
-inline constexpr int kRewriterVersion = 4;
+inline constexpr int kRewriterVersion = 5;
 
 }  // namespace gangway::transform
