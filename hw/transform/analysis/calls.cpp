@@ -34,10 +34,8 @@ const Function* callee(const Module& module, const Instruction& call) {
   std::string_view name = word_of(module, *operand);
   for (const auto& [alias, real] : module.aliases)
     if (alias == name) name = real;
-  const Function* found = nullptr;
-  for (const Function& function : module.functions)
-    if (function.name == name && (found == nullptr || function.defined)) found = &function;
-  return found;
+  const auto found = module.function_of_name.find(name);
+  return found != module.function_of_name.end() ? &module.functions[found->second] : nullptr;
 }
 
 bool may_come_to(const Module& module, const Instruction& call,

@@ -1,6 +1,7 @@
 #include "hw/transform/analysis/facts.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "hw/transform/analysis/calls.hpp"
 #include "hw/transform/analysis/lower_blocks.hpp"
@@ -162,9 +163,10 @@ Facts::Facts(const Module& module) {
 
 std::vector<const FunctionFacts*> Facts::reach(const Module& module, const FunctionFacts& from) const {
   std::vector<const FunctionFacts*> found{&from};
+  std::unordered_set<const FunctionFacts*> seen{&from};
   const auto add = [&](const Function* function) {
     const FunctionFacts* const facts = &facts_.at(function);
-    if (std::find(found.begin(), found.end(), facts) == found.end()) found.push_back(facts);
+    if (seen.insert(facts).second) found.push_back(facts);
   };
   for (std::size_t at = 0; at < found.size(); ++at) {
     for (const Function* const function : found[at]->calls) add(function);

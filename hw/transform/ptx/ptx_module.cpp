@@ -200,6 +200,9 @@ class Parser {
       body(made);
     }
     made.tokens = {first, at_};
+    const auto [known, fresh] = module_.function_of_name.emplace(made.name, module_.functions.size());
+    if (made.defined && !fresh && !module_.functions[known->second].defined)
+      known->second = module_.functions.size();
     module_.functions.push_back(std::move(made));
   }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "hw/transform/ptx/tokens.hpp"
@@ -87,6 +88,7 @@ struct Module {
   std::uint32_t address_size = 32;
   std::uint32_t version_major = 0, version_minor = 0;
   std::vector<Function> functions;  // including declarations without a body
+  std::unordered_map<std::string_view, std::size_t> function_of_name;  // with its body, if it has one
   std::vector<ModuleVariable> variables;
   std::vector<std::pair<std::string_view, std::string_view>> aliases;  // alias, target
 

@@ -393,6 +393,40 @@ TEST_CASE("what no form can do is refused with its place") {
   CHECK(forms_of(transform::rewrite(debug)).empty());
 }
 
+TEST_CASE("large and winding modules are answered, too") {
+  const auto numbered = [](int count, const auto& line) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += line(i);
+    return all;
+  };
+  const std::string registers = ".reg .b64 %a<200001>; .reg .b32 %b<2001>;\n",
+                    polls = "A: ld.volatile.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\n",
+                    stores = "st.global.u32 [%a0], %r4;\n";
+  const auto sums = [&](int count, const std::string& added) {
+    return numbered(count, [&](int i) {
+      return fmt::format("add.s64 %a{}, %a{}, {};\n", i, i + 1,
+                         added.empty() ? fmt::format("%a{}", i + 1) : added);
+    });
+  };
+  CHECK(forms_of(registers + "mov.u64 %a200000, %rd1;\n" + polls + sums(200'000, "4") + stores + "ret;\n")
+            .empty());
+  CHECK(forms_of(registers + "mov.u64 %a50, %rd1;\n" + polls + "B: add.s64 %a49, %a50, %rd1;\n" +
+                 sums(49, "") + "mov.u64 %a50, %a0;\n" + stores +
+                 "setp.eq.u32 %p2, %r4, 9;\n@%p2 bra B;\nret;\n")
+            .empty());
+  const std::string branches = numbered(1000, [](int i) {
+    return fmt::format(
+        "ld.shared.u32 %b{0}, [%r3+{1}];\nsetp.eq.u32 %p1, %b{0}, 7;\n@%p1 bra N{0};\nst.shared.u32 "
+        "[%r3+{1}], %b{0};\nN{0}:\n",
+        i, 4 * i);
+  });
+  CHECK(forms_of(registers + "A:\n" + branches + "setp.ne.u32 %p1, %b999, 0;\n@%p1 bra A;\nret;\n") == kAll);
+  const std::string functions = ".func f0() { ret; }\n" + numbered(1000, [](int i) {
+                                  return fmt::format(".func f{}() {{ call f{}; ret; }}\n", i + 1, i);
+                                });
+  CHECK(forms_of(transform::rewrite(kernel_of("call f1000;\nret;\n") + functions)) == kAll);
+}
+
 TEST_CASE("a module that others are linked with may call what they have") {
   const std::string text =
       ".version 8.0\n.target sm_80\n.address_size 64\n.extern .global .u64 table[4];\n"
