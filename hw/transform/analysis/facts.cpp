@@ -159,6 +159,23 @@ Facts::Facts(const Module& module) {
   for (const Function& function : module.functions)
     if (function.defined) facts_.emplace(&function, FactsOf(module, function).found());
   for (const auto& [function, facts] : facts_) reached_.emplace(function, reach(module, facts));
+  for (auto& [function, facts] : facts_) {
+    // A function that calls itself goes round like a loop.
+    const auto polled =
+        std::find_if(function->statements.begin(), function->statements.end(), [](const Statement& one) {
+          return one.kind == StatementKind::instruction && polls(one.instruction);
+        });
+    if (polled == function->statements.end() || !calls_itself(facts)) continue;
+    const auto at = static_cast<std::uint32_t>(polled - function->statements.begin());
+    facts.traits.emplace(Trait::waits, Place{function, at});
+  }
+}
+
+bool Facts::calls_itself(const FunctionFacts& facts) const {
+  return std::any_of(facts.calls.begin(), facts.calls.end(), [&](const Function* called) {
+    const auto& all = reached(*called);
+    return std::find(all.begin(), all.end(), &facts) != all.end();
+  });
 }
 
 std::vector<const FunctionFacts*> Facts::reach(const Module& module, const FunctionFacts& from) const {

@@ -16,11 +16,8 @@ constexpr int kMostMoves = 16;
 
 // Sees what other blocks write while a loop goes round.
 bool sees_others(const Instruction& instruction) {
-  if (within_block(instruction)) return false;
-  if (instruction.name() == "atom" || instruction.name() == "multimem") return true;
-  return instruction.name() == "ld" &&
-         (instruction.has("volatile") || instruction.has("relaxed") || instruction.has("acquire") ||
-          instruction.has("mmio") || instruction.has("cv") || instruction.has("cg"));
+  if (polls(instruction)) return true;
+  return !within_block(instruction) && (instruction.name() == "atom" || instruction.name() == "multimem");
 }
 
 // Makes compilers read memory again.
@@ -322,6 +319,12 @@ class WaitingLoop {
 };
 
 }  // namespace
+
+bool polls(const Instruction& instruction) {
+  return instruction.name() == "ld" && !within_block(instruction) &&
+         (instruction.has("volatile") || instruction.has("relaxed") || instruction.has("acquire") ||
+          instruction.has("mmio") || instruction.has("cv") || instruction.has("cg"));
+}
 
 std::vector<std::uint32_t> awaited_by_loops(const Flow& flow) {
   Arrays arrays(flow);

@@ -16,4 +16,7 @@ namespace gangway::transform {
 // until it is made.
 std::vector<std::uint32_t> awaited_by_loops(const Flow& flow);
 
+// Whether it is a load that sees what other blocks write meanwhile.
+bool polls(const Instruction& instruction);
+
 }  // namespace gangway::transform

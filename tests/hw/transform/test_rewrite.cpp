@@ -206,6 +206,18 @@ TEST_CASE("a kernel that waits for another block stays whole") {
     CHECK(again("call go;\n") == kAll);
     CHECK(again("red.global.add.u32 [%rd1+8], 1;\n", "%r5") == kAll);  // a loop over as many as there are
   }
+  SECTION("also by calling itself") {
+    const auto recursive = [](const std::string& load, const std::string& callee) {
+      return forms_of(transform::rewrite(
+          kernel_of("call f;\nret;\n") + ".global .b32 flag;\n.func f() { .reg .b32 r; .reg .pred p; " +
+          load + ".global.u32 r, [flag]; setp.ne.u32 p, r, 0; @p ret; call " + callee +
+          "; ld.global.u32 r, [flag]; ret; }\n" + ".func g() { call f; ret; }\n.func h() { ret; }\n"));
+    };
+    CHECK(recursive("ld.volatile", "f").empty());
+    CHECK(recursive("ld.volatile", "g").empty());
+    CHECK(recursive("ld.volatile", "h") == kAll);
+    CHECK(recursive("ld", "f") == kAll);
+  }
   SECTION("also in what is called by a register, whatever the register's name") {
     CHECK(forms_of(".reg .b64 way;\nmov.u64 way, %rd1;\nP: .callprototype (.param .b32 _) _ ();\n"
                    "A: {\n.param .b32 r;\ncall (r), way, (), P;\nld.param.b32 %r4, [r];\n}\n"
