@@ -95,7 +95,7 @@ bool FormWriter::gives(std::string_view name) {
   static constexpr std::string_view kOthers[] = {"control", "grid_x", "grid_y", "grid_z",
                                                  "first",   "end",    "shared"};
   const std::string_view rest = name.substr(kPrefix.size());
-  return rest.starts_with("report_") || rest.starts_with("forms_") ||
+  return rest.starts_with("forms_") ||
          std::find(std::begin(kOthers), std::end(kOthers), rest) != std::end(kOthers) ||
          std::find(std::begin(kIndices), std::end(kIndices), rest) != std::end(kIndices);
 }

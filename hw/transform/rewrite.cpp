@@ -13,8 +13,9 @@ namespace {
 constexpr std::uint32_t kMostParameterBytes = 4096;          // of a kernel, until PTX 8.1
 constexpr std::uint32_t kMostParameterBytesOfLater = 32764;  // from sm_70 on
 
-// Entries of one name cannot be linked together, so it has that of the module's first kernel with forms. If a
-// template, that is in other modules, too.
+// nvlink drops the entries that no program launches, unless their names begin with that of one that is
+// launched: so of relocatable modules each kernel has a report of its own. Of a template, other modules have
+// it, too.
 constexpr const char* kReport = R"(
 {1} .entry {0}(.param .u64 {0}_word, .param .u64 {0}_to)
 {{
@@ -48,12 +49,16 @@ class Rewriting {
     std::string behind;
     for (const FormRule* const rule : forms()) behind += write(*rule);
     if (behind.empty()) return {std::string(module_.text), std::move(made.kernels), {}};
-    const auto first = std::find_if(made.kernels.begin(), made.kernels.end(),
-                                    [](const KernelForms& kernel) { return !kernel.forms.empty(); });
-    const std::string report = "gangway_report_" + first->kernel;
-    for (KernelForms& kernel : made.kernels)
-      if (!kernel.forms.empty()) kernel.report = report;
-    made.text += "\n" + behind + fmt::format(kReport, report, module_.whole ? ".visible" : ".weak");
+    made.text += "\n" + behind;
+    std::string report;
+    for (KernelForms& kernel : made.kernels) {
+      if (kernel.forms.empty()) continue;
+      if (report.empty() || !module_.whole) {
+        report = kernel.kernel + "$gangway_report";
+        made.text += fmt::format(kReport, report, module_.whole ? ".visible" : ".weak");
+      }
+      kernel.report = report;
+    }
     return made;
   }
 

@@ -67,10 +67,10 @@ struct KernelForms {
   std::vector<Parameter> parameters;
   std::vector<Form> forms;       // in the order slice, prologue, loop
   std::vector<Refusal> refused;  // one for each form not in `forms`
-  // An entry of the rewritten module, for one thread; the same for all of its kernels, and empty if none has
-  // forms. It copies the 8 bytes of the control word, whose address is its first parameter, to the address in
-  // its second. A copy by the driver could queue behind the program's own copies, which may wait for that
-  // very kernel.
+  // An entry of the rewritten module, for one thread; the same for all of its kernels unless it is
+  // relocatable, and empty if none has forms. It copies the 8 bytes of the control word, whose address is its
+  // first parameter, to the address in its second. A copy by the driver could queue behind the program's own
+  // copies, which may wait for that very kernel.
   std::string report;
 };
 

@@ -145,6 +145,8 @@ class Linked(Kernels):
         self.nvcc("-gencode", "arch=compute_90,code=sm_90", "-rdc=true", "-o", "program", "a.cu", "b.cu", compiler=nvcc)
         (kernel,) = self.inspected("program").values()
         self.assertEqual(kernel["forms"], FORMS)
+        # nvlink drops what no host code launches, unless its name begins with that of what is launched.
+        self.assertIn(f".text.{kernel['kernel']}$gangway_report\0".encode(), (self.folder / "program").read_bytes())
 
 
 if __name__ == "__main__":

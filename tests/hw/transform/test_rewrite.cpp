@@ -451,7 +451,8 @@ TEST_CASE("a module that others are linked with may call what they have") {
   const Refusal& refusal = linked.kernels.at(0).refused.at(0);
   CHECK(refusal.reason == "it calls a function that the module lacks");
   CHECK(refusal.instruction == "call f, (), P;");
-  CHECK(linked.text.find("\n.weak .entry gangway_report_other(") != std::string::npos);
+  CHECK(linked.kernels.at(1).report == "other$gangway_report");
+  CHECK(linked.text.find("\n.weak .entry other$gangway_report(") != std::string::npos);
 }
 
 TEST_CASE("names are refused only where rewritten text would have them") {
@@ -462,7 +463,7 @@ TEST_CASE("names are refused only where rewritten text would have them") {
   for (const std::string name : {"my_gangway_kernel", "gangway_kernel", "gangway_ends", "gangway"})
     CHECK(named(name) == kAll);
   for (const std::string name :
-       {"k$gangway_loop", "gangway_report_k", "gangway_end", "gangway_ctaid_x", "gangway_shared"})
+       {"k$gangway_loop", "k$gangway_report", "gangway_end", "gangway_ctaid_x", "gangway_shared"})
     CHECK(named(name).find("not rewritten before") != std::string::npos);
 }
 

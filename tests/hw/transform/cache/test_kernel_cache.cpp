@@ -30,7 +30,7 @@ std::vector<KernelForms> made_forms() {
   k.parameters = {{0, 8, 8}, {8, 4, 4}};
   k.forms = {{"slice", "k$slice", {16}, 0, false}, {"prologue", "k$prologue", {16}, 16, true}};
   k.refused = {{"loop", "waits for other blocks", "ld.volatile.u32 %r1, [%rd1];", 7}};
-  k.report = "gangway_report_k";
+  k.report = "k$gangway_report";
   return {k, {"other", 9, {}, {}, {{"slice", "a \"reason\"", "", 0}}, {}}};
 }
 
