@@ -21,7 +21,7 @@ class Wrong(unittest.TestCase):
 
     def test_calls(self):
         self.check(2, "did you mean 'piv'", "serve", "--policy", "pivv")
-        self.check(2, "needs ranges", "serve", "--policy", "microkernel-rr")
+        self.check(2, "--param state=resident", "serve", "--policy", "microkernel-rr")
         self.check(2, "--forms: key 'forms': found none, expected worth, or all: pkm launches slices", "serve", "--policy", "pkm")
         self.check(2, "found none, expected worth, or all", "serve", "--policy", "microkernel-rr", "--param", "state=resident", "--forms", "none")
         self.check(2, "found managed, with slices of kernels, expected native", "serve", "--policy", "pkm", "--forms", "worth", "--memory", "managed")
