@@ -20,8 +20,8 @@ Cell ResponsePercentiles::percentile(double share) const {
 }
 
 Cell ResponsePercentiles::most(double share) const {
-  const auto value = pooled_.at(share);
-  return value && value->most ? Cell(static_cast<double>(value->most->ns)) : Cell();
+  const auto most = pooled_.most(share);
+  return most ? Cell(static_cast<double>(most->ns)) : Cell();
 }
 
 bool ResponsePercentiles::exact(double share) const {

@@ -8,15 +8,18 @@ void ResponseTimes::add(const ResponseTimes& other) {
 }
 
 std::optional<ResponsePercentile> ResponseTimes::at(double share) const {
-  const std::int64_t jobs = finished_.count() + unfinished_.count();
-  if (jobs == 0) return std::nullopt;
-  const std::int64_t rank = rank_of(share, jobs);
-  const auto most = rank <= finished_.count() ? std::optional(finished_.at_rank(rank)) : std::nullopt;
-  if (unfinished_.count() == 0) return ResponsePercentile{*most, true, most};
+  if (jobs() == 0) return std::nullopt;
+  const std::optional<Duration> most = this->most(share);
+  if (unfinished_.count() == 0) return ResponsePercentile{*most};
   Percentiles all = finished_;
   all.add(unfinished_);
-  const Duration least = all.at_rank(rank);
-  return ResponsePercentile{least, most && all.same(*most, least), most};
+  const Duration least = all.at(share);
+  return ResponsePercentile{least, most && all.same(*most, least)};
+}
+
+std::optional<Duration> ResponseTimes::most(double share) const {
+  const std::int64_t rank = rank_of(share, jobs());
+  return rank <= finished_.count() ? std::optional(finished_.at_rank(rank)) : std::nullopt;
 }
 
 }  // namespace gangway

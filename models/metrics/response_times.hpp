@@ -11,8 +11,6 @@ struct ResponsePercentile {
   Duration value;
   // Whether the value is independent of how long unfinished jobs would have taken; else it is a lower bound.
   bool exact = true;
-  // What it would be if they never finished; none if that is unbounded.
-  std::optional<Duration> most;
 };
 
 class ResponseTimes {
@@ -26,12 +24,14 @@ class ResponseTimes {
   // Nearest rank over all jobs. An unfinished job counts with its age, which its response exceeds, so no
   // percentile is too large. None if there are no jobs.
   std::optional<ResponsePercentile> at(double share) const;
+  // What it would be if unfinished jobs never finished; none if that is unbounded, or there are no jobs.
+  std::optional<Duration> most(double share) const;
   // Whether percentiles are rounded down: there are more jobs than Percentiles::kExact.
-  bool rounded() const {
-    return finished_.count() + unfinished_.count() > static_cast<std::int64_t>(Percentiles::kExact);
-  }
+  bool rounded() const { return jobs() > static_cast<std::int64_t>(Percentiles::kExact); }
 
  private:
+  std::int64_t jobs() const { return finished_.count() + unfinished_.count(); }
+
   Percentiles finished_, unfinished_;
 };
 

@@ -14,7 +14,7 @@ void SwitchMeter::reset() {
 }
 
 void SwitchMeter::settle_all(Time now) {
-  for (std::size_t gpu = 0; gpu < owners_.size(); ++gpu) settle(gpu, now);
+  for (std::size_t gpu = 0; gpu < static_cast<std::size_t>(gpus_); ++gpu) settle(gpu, now);
 }
 
 // Accounts for the time since the last record of the GPU.
