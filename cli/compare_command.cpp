@@ -12,7 +12,7 @@
 #include "experiments/comparing/differences.hpp"
 #include "experiments/metrics/catalogue.hpp"
 #include "models/error.hpp"
-#include "models/metrics/statistics.hpp"
+#include "models/fit/location.hpp"
 
 namespace gangway {
 namespace {
@@ -139,10 +139,7 @@ void print_all_clients(const Comparison& comparison) {
       if (c.metric == "response_ns_mean" && c.relative_error())
         errors.push_back(std::abs(*c.relative_error()));
   if (errors.empty()) return;
-  std::sort(errors.begin(), errors.end());
-  const auto at = [&](double share) {
-    return 100 * errors[static_cast<std::size_t>(rank_of(share, std::ssize(errors)) - 1)];
-  };
+  const auto at = [&](double share) { return 100 * nearest_rank(errors, share); };
   fmt::print(
       "\nmean responses of all clients, {} predictions: {:.1f} % (median), {:.1f} % (90th percentile), "
       "at most {:.1f} %\n",

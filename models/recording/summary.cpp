@@ -41,7 +41,6 @@ Value percentile(std::vector<Value> values, double share) {
 
 Index gpu_of(const Recording& r, const Work& work) { return r.contexts[r.streams[work.stream].context].gpu; }
 
-// One GPU while jobs are under way: busy, or idle until the host submits, or idle for another reason.
 // When all calls that are under way at a time have returned.
 class Returns {
  public:
@@ -62,6 +61,7 @@ class Returns {
   std::vector<Interval> calls_;  // by begin; each with the latest end so far
 };
 
+// One GPU while jobs are under way: busy, or idle until the host submits, or idle for another reason.
 void account(const Recording& r, const Returns& returns, const std::vector<Interval>& under_way,
              Summary::OfGpu& out) {
   std::vector<const Work*> works;
