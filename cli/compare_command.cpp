@@ -135,15 +135,16 @@ void print_clients(const Comparison& comparison) {
 void print_all_clients(const Comparison& comparison) {
   std::vector<double> errors;
   for (const ClientComparison& client : comparison.clients)
-    for (const Compared& c : client.metrics)
-      if (c.metric == "response_ns_mean" && c.relative_error())
-        errors.push_back(std::abs(*c.relative_error()));
+    if (const auto error = client.metric("response_ns_mean").relative_error())
+      errors.push_back(std::abs(*error));
   if (errors.empty()) return;
   const auto at = [&](double share) { return 100 * nearest_rank(errors, share); };
   fmt::print(
       "\nmean responses of all clients, {} predictions: {:.1f} % (median), {:.1f} % (90th percentile), "
       "at most {:.1f} %\n",
       errors.size(), at(0.5), at(0.9), at(1));
+  if (const std::size_t without = comparison.clients.size() - errors.size(); without > 0)
+    fmt::print("{} more without a mean response in both\n", without);
 }
 
 std::string ranked(const std::vector<std::string>& policies, const std::vector<std::string>& starved) {
