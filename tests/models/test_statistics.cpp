@@ -100,6 +100,25 @@ TEST_CASE("a replication averages clients first: NTT, ANTT, DNTT, STP") {
   CHECK(m.jobs == 4);
 }
 
+TEST_CASE("the time per job begins with the first release, whichever job finishes first, or never") {
+  const auto efficiency = [](const std::vector<std::pair<std::int64_t, std::optional<std::int64_t>>>& jobs) {
+    ReplicationMeter meter({Duration{100}}, false);
+    for (const auto& [arrival, finish] : jobs) {
+      JobResult result;
+      result.arrival = Time{arrival};
+      if (finish) result.finish = Time{*finish};
+      result.over = Time{1000};
+      result.standalone = Duration{100};
+      meter.job(result);
+    }
+    meter.run_over({});
+    return meter.metrics().concurrency_efficiency;
+  };
+  CHECK(efficiency({{0, 250}, {100, 400}}) == Approx(100 / (400 / 2.0)));
+  CHECK(efficiency({{100, 250}, {0, 400}}) == Approx(100 / (400 / 2.0)));
+  CHECK(efficiency({{100, 400}, {0, {}}}) == Approx(100 / 400.0));
+}
+
 TEST_CASE("Wilson's interval of a share") {
   // The roots of the score equation, by bisection.
   CHECK(wilson_95(10, 50).low == Approx(0.1124375).epsilon(1e-6));

@@ -51,6 +51,18 @@ TEST_CASE("a run that ends early counts what was begun") {
   REQUIRE((!share || (*share >= 0 && *share <= 1)));
 }
 
+TEST_CASE("a killed or refused job is over, and nothing behind it counts") {
+  for (const Mark mark : {Mark::killed, Mark::refused}) {
+    SwitchMeter meter(1);
+    meter.record({.time = Time{0}, .mark = Mark::released});
+    meter.record({.time = Time{0}, .launch = {1}, .mark = Mark::launch_ordered});
+    meter.record({.time = Time{10}, .launch = {1}, .mark = Mark::started});
+    meter.record({.time = Time{50}, .mark = mark});
+    meter.record({.time = Time{1000}, .mark = Mark::ended});
+    CHECK(meter.share().value() == Approx(10.0 / 50));
+  }
+}
+
 TEST_CASE("where no policy launches there is no share") {
   SwitchMeter meter(1);
   meter.record({.time = Time{0}, .mark = Mark::released});
