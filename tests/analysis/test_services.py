@@ -72,9 +72,12 @@ class Services(InAFolder):
         summary.write_text('\n'.join([head + ',p99_response_ns,p99_response_ns_ci95', *(row + ',12500000,500000' for row in rows), '']))
         found = results.read(self.folder, ['p99_response_ns'])
         self.assertRegex(report.text(found), r'\| policy +\| p99 response in ms +\|')
-        self.assertIn('12.50 ± 0.50', report.text(found))
+        self.assertIn('| 12.50 ± 0.50', report.text(found))
+        self.assertNotIn('≥ 12.50', report.text(found))
         self.assertNotIn('ANTT', report.text(found))
         self.assertNotIn('0 pass', report.text(found))  # nothing was published
+        summary.write_text(summary.read_text().replace(',exact', ',lower-bound'))
+        self.assertIn('| ≥ 12.50 ± 0.50', report.text(results.read(self.folder, ['p99_response_ns'])))
         self.assertEqual(names.metric('p99_response_ns'), 'p99 response (ms, lower is better)')
 
     def test_rates_are_quantities(self):

@@ -17,9 +17,7 @@ def text(found):
     if found.services:
         parts.append(markdown_table(*_services(found)))
     if found.published:
-        parts.append(markdown_table(*_published(found)))
-    if found.published:
-        parts.append(tally(found.published))
+        parts += [markdown_table(*_published(found)), tally(found.published)]
     return '\n\n'.join(parts) + '\n'
 
 
@@ -45,9 +43,14 @@ def _measured(found):
     shown = found.chosen or results.METRICS
     head = [*map(names.parameter, found.swept), 'policy', *map(_titled, shown), 'unfinished jobs', 'starved']
     return _without_empty(head, [[*row.swept, row.policy,
-                                  *('starved' if row.starved else _interval(row.metrics[metric]) for metric in shown),
+                                  *('starved' if row.starved else _bound(row, metric) + _interval(row.metrics[metric]) for metric in shown),
                                   str(row.unfinished or ''), ', '.join(row.starved)] for row in rows],
                           ('unfinished jobs', 'starved'))
+
+
+def _bound(row, metric):
+    """'≥ ' where unfinished jobs make a percentile a lower bound."""
+    return '≥ ' if metric in ('p50_response_ns', 'p99_response_ns') and row.percentiles == 'lower-bound' else ''
 
 
 def _titled(metric):
