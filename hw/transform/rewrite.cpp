@@ -53,9 +53,9 @@ class Rewriting {
     std::string report;
     for (KernelForms& kernel : made.kernels) {
       if (kernel.forms.empty()) continue;
-      if (report.empty() || !module_.whole) {
+      if (report.empty() || module_.relocatable) {
         report = kernel.kernel + "$gangway_report";
-        made.text += fmt::format(kReport, report, module_.whole ? ".visible" : ".weak");
+        made.text += fmt::format(kReport, report, module_.relocatable ? ".weak" : ".visible");
       }
       kernel.report = report;
     }
@@ -166,7 +166,7 @@ class Rewriting {
 Rewritten rewrite(std::string_view ptx, Compilation compilation) {
   try {
     Module module = parse(ptx);
-    module.whole = compilation == Compilation::whole;
+    module.relocatable = compilation == Compilation::relocatable;
     for (const Token& token : module.tokens)
       if (token.kind == TokenKind::word && FormWriter::gives(token.text))
         throw PtxError(token.line, token.text, "a module that was not rewritten before");

@@ -21,7 +21,7 @@ constexpr std::size_t kNameHash = 32;
 std::string forms_note(const std::vector<KernelForms>& kernels, Compilation compilation) {
   const std::string text = forms_to_json(kernels).dump(-1, ' ', true);
   // Modules of the same templates have the same note.
-  const std::string linkage = compilation == Compilation::whole ? ".visible" : ".weak";
+  const std::string linkage = compilation == Compilation::relocatable ? ".weak" : ".visible";
   std::string out = "\n" + linkage + " .global .align 1 .b8 " + kName + sha256_of(text).substr(0, kNameHash) +
                     "[" + std::to_string(text.size()) + "] = {";
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -82,9 +82,9 @@ struct ModuleVariable {
 struct Module {
   std::string_view text;
   Tokens tokens;
-  std::string_view target;  // sm_90a
-  bool debug = false;       // compiled with debug information
-  bool whole = true;        // not linked with other modules; parse() does not know
+  std::string_view target;   // sm_90a
+  bool debug = false;        // compiled with debug information
+  bool relocatable = false;  // to be linked with other modules; parse() does not know
   std::uint32_t address_size = 32;
   std::uint32_t version_major = 0, version_minor = 0;
   std::vector<Function> functions;  // including declarations without a body
