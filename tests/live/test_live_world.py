@@ -82,6 +82,16 @@ horizon: {horizon}
         with open(self.folder / "out" / name) as lines:
             return list(csv.DictReader(lines))
 
+    def check_alone(self, path, least, below):
+        """What the first client's jobs take alone: on a loaded machine a thread can be off its core for longer, so several tries."""
+        for _ in range(5):
+            self.run_file(path, "--force")
+            alone = int(self.rows()[0]["standalone_ns"])
+            self.assertGreaterEqual(alone, least)
+            if alone < below:
+                return
+        self.fail(f"{alone} ns alone, expected less than {below}")
+
     def test_programs_that_do_not_fit_together(self):
         # Their memories are 3 x 64 MiB on a device of 160 MiB, so every policy plays them with managed memory.
         clients = "".join(client(f"p{i}", f"{{run: [{MEMORY_CLIENT}, holds, {i}, {FOREVER}, 64], skip: 2}}", "repeat: {jobs: endless}") for i in range(3))
@@ -133,7 +143,7 @@ horizon: {horizon}
         policies = ["passthrough", "fcfs", "piv", "edf", "stride", "disengaged-timeslice", "timeslice", "trap-per-request",
                     "disengaged-fair-queueing", "vendor"]
         listed = ", ".join(policies[:-1]) + ", {name: disengaged-fair-queueing, label: vendor, params: {statistics: vendor}}"
-        self.run_file(self.file(clients, f"[{listed}]"), "--trace")
+        self.run_file(self.file(clients, f"[{listed}]", horizon="1 s"), "--trace")
         rows = self.rows()
         manifest = json.loads((self.folder / "out/manifest.json").read_text())
         self.assertEqual(manifest["world"], "live")
@@ -144,10 +154,10 @@ horizon: {horizon}
                 self.assertEqual(row["outcome"], "finished")
                 self.assertLessEqual(int(row["arrival_ns"]), int(row["start_ns"]))
                 self.assertGreaterEqual(int(row["finish_ns"]) - int(row["start_ns"]), 600_000)  # 2 kernels of 300 us
-            # What a job takes alone was measured, without the pause until the next: two kernels, and what launching them takes.
+            # What a job takes alone was measured, without the pause until the next.
             self.assertTrue(600_000 <= int(urgent[0]["standalone_ns"]) < 15_000_000, urgent[0])
             batch = [row for row in rows if row["policy"] == policy and row["client"] == "batch" and row["start_ns"]]
-            self.assertGreater(len(batch), 2)
+            self.assertGreater(len(batch), 5)
             for before, after in zip(batch, batch[1:]):
                 self.assertLessEqual(int(before["finish_ns"]), int(after["start_ns"]))
             if policy == "passthrough":
@@ -162,6 +172,8 @@ horizon: {horizon}
             self.assertGreater(len(spans), 20)
             for (_, end), (begin, _) in zip(spans, spans[1:]):
                 self.assertLessEqual(end, begin + 1e-3)
+        # Two kernels, and what launching them takes.
+        self.check_alone(self.file(client("urgent", loop(2, 300), "repeat: {jobs: 20, period: 20 ms}")), 600_000, 3_000_000)
 
     def test_a_program_that_ends_is_started_again_for_the_next_run(self):
         # Ten for warm-up, one in which that ends, then jobs for measuring and for the run.
@@ -239,13 +251,14 @@ horizon: {horizon}
         self.assertGreater(len(jobs[1]), 1.5 * len(jobs[0]))  # no slices for nobody
 
     def test_a_backlog_is_counted_whole(self):
-        self.run_file(self.file(client("busy", loop(1, 2000), "repeat: {jobs: endless, arrivals: {process: fixed, rate: 4000/s}}")))
+        path = self.file(client("busy", loop(1, 2000), "repeat: {jobs: endless, arrivals: {process: fixed, rate: 4000/s}}"))
+        self.run_file(path)
         rows = self.rows()
         self.assertAlmostEqual(len(rows), 2000, delta=2)
         self.assertEqual([int(row["arrival_ns"]) // 250_000 for row in rows], list(range(int(rows[0]["arrival_ns"]) // 250_000, int(rows[0]["arrival_ns"]) // 250_000 + len(rows))))
         self.assertLess(len([row for row in rows if row["finish_ns"]]), 300)
         # Alone it is behind as well; what it takes is measured without the time in the queue.
-        self.assertTrue(2_000_000 <= int(rows[0]["standalone_ns"]) < 30_000_000, rows[0])
+        self.check_alone(path, 2_000_000, 6_000_000)
 
     def test_programs_that_end_between_permutations(self):
         text = self.file(client("short", f"{{run: {loop(1, 200, 300)}, skip: 5}}", "repeat: {jobs: endless}") + client("long", loop(1, 200), "repeat: {jobs: endless}"),
