@@ -132,6 +132,7 @@ class LiveClient : public Port, public KeptClient {
     permit_->drain_limit.store(drain_limit.ns);
   }
   void polled(bool polled) { permit_->polled.store(polled ? 1 : 0); }
+  void company(bool company) { permit_->company.store(company ? 1 : 0); }
 
   int socket() const { return socket_.get(); }
   pid_t process() const { return process_; }

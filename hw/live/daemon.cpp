@@ -343,8 +343,16 @@ void Daemon::gone(int socket) {
   windows_.erase(client.get());
   gpus_[client->gpu]->keeper.goes(*client);
   say_who_waits(*client);
+  tell_of_company();
   if (watcher_ != nullptr) watcher_->left(*client);
   report(*client);
+}
+
+void Daemon::tell_of_company() {
+  for (const auto& [socket, client] : clients_)
+    client->company(std::any_of(clients_.begin(), clients_.end(), [&](const auto& other) {
+      return other.second->gpu == client->gpu && other.second->id != client->id;
+    }));
 }
 
 // Whoever reads it may be slow, and must not stop everybody: what there is no room for is left out.

@@ -155,6 +155,7 @@ class Daemon : private MoveJournal {
   Time look_at_gpus(Time time);  // when to look again
   void find_moved();
   void is_now_on(LiveClient& client, std::size_t gpu);
+  void tell_of_company();
 
   // daemon_moves.cpp
   void consider_moves(Time time);

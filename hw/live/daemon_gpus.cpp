@@ -163,6 +163,7 @@ void Daemon::is_now_on(LiveClient& client, std::size_t gpu) {
   client.gpu = gpu;
   gpus_[gpu]->keeper.comes(client);
   client.kept_by(gpus_[gpu]->keeper);
+  tell_of_company();
 }
 
 Time Daemon::look_at_gpus(Time time) {

@@ -174,6 +174,7 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   opens(*client);
   if (started) ++program->second.clients;
   LiveClient& welcomed = *(clients_[socket] = std::move(client));
+  tell_of_company();
   conductor_of(welcomed).step(now());  // what it may do is known before it hears of it
   if (!welcomed.welcome(origin_, settings_.held)) gone(socket);
 }

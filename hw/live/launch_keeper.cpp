@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kAwakeSpin = 100'000, kAwakeYield = 5'000'000;  // ns; as threads at the gate
 constexpr std::int64_t kUnhurried = 200'000;    // ns between looks while nobody competes
+constexpr int kFewCores = 3;                    // too few for a thread that only waits for orders
 constexpr std::int64_t kAttentive = 10'000;     // ns between looks while others do
 constexpr std::int64_t kAsleep = 20'000'000;    // ns, while all is away
 constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches to be over
@@ -27,6 +28,11 @@ constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
 constexpr std::uint64_t kMostBehind = 256;
 
 thread_local int alone_here = 0;  // calls of the thread that are made alone, inside each other
+
+bool has_many_cores() {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > kFewCores;
+}
 
 }  // namespace
 
@@ -235,6 +241,7 @@ void* LaunchKeeper::thread(void* self) {
 
 void LaunchKeeper::run() {
   contexts_.thread_begins();
+  has_a_core_ = has_many_cores();
   std::int64_t since = 0;
   bool was_away = false;
   for (;;) {
@@ -263,11 +270,16 @@ void LaunchKeeper::rest(bool away, std::int64_t since) {
     if (waited < kAwakeYield) return static_cast<void>(sched_yield());
     return sleep(kAsleep);
   }
-  if (allowed != 0 && permit.polled.load() == 0 && !slicing_.load()) return sleep(kUnhurried);
+  const bool slicing = slicing_.load(), polled = permit.polled.load() != 0;
+  const bool unhurried = allowed != 0 && !polled && !slicing;
+  // To wake a sleeping thread takes some 20 us.
+  if (unhurried && (permit.company.load() == 0 || !has_a_core_)) return sleep(kUnhurried);
   // An order is heard at once; the driver is asked less often, since an order would wait for its answer.
-  const std::int64_t end = monotonic_ns() + (allowed != 0 && !slicing_.load() ? kAttentive : 0);
+  const std::int64_t end = monotonic_ns() + (unhurried                  ? kUnhurried
+                                             : allowed != 0 && !slicing ? kAttentive
+                                                                        : 0);
   do spin_pause();
-  while (permit.allowed.load() == allowed && monotonic_ns() < end);
+  while (permit.allowed.load() == allowed && (permit.polled.load() != 0) == polled && monotonic_ns() < end);
   if (permit.allowed.load() == allowed) sched_yield();
 }
 

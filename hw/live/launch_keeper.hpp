@@ -123,6 +123,7 @@ class LaunchKeeper {
   StreamId streams_ = 0;
   Departures departures_;
   bool leaving_ = false, has_thread_ = false;
+  bool has_a_core_ = false;  // for itself, while it waits for orders
   // The context and the launch in slices whose turn it is, and the number of such kernels of the process so
   // far.
   std::shared_ptr<Context> sliced_;

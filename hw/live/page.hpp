@@ -13,7 +13,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 10;
+inline constexpr std::uint32_t kVersion = 11;
 inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
@@ -65,7 +65,8 @@ struct SliceStanding {
 struct alignas(64) PermitPage {
   // 0: closed; kUnlimited: open; kIntercepted; n: open, at most n submissions in flight.
   std::atomic<std::uint32_t> allowed;
-  std::atomic<std::uint32_t> polled;  // the daemon polls; no bell needed
+  std::atomic<std::uint32_t> polled;   // the daemon polls; no bell needed
+  std::atomic<std::uint32_t> company;  // other clients are on the GPU: the gate may close at any moment
   // An intercepted submission takes a number and waits until that is admitted.
   std::atomic<std::uint32_t> epoch;  // of permits: numbers of earlier epochs are void
   std::atomic<std::uint64_t> admitted;

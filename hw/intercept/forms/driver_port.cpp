@@ -197,21 +197,21 @@ void DriverPort::flag(const std::vector<Word>& words, bool up) {
 // The blocks that are there may leave no room for another kernel, so no order about flags stands behind this
 // one. Where some wait for others that were refused, those have left room.
 bool DriverPort::ask_for(Reports& reports, const live::RepeatableLaunch& launch, Word word) {
-  const CurrentContext current(context_);
   refusal_ = 0;
   if (free_reports_.empty()) return false;
-  CUresult result = behind_orders(looking_);
-  if (result == CUDA_SUCCESS)
-    result = report(reports, word, looking_, static_cast<const FormedLaunch&>(launch).report());
-  return done(result);
+  return done(report(reports, word, looking_, static_cast<const FormedLaunch&>(launch).report()));
 }
 
+// The kernel has gone, so no order changes its count.
 bool DriverPort::ask(const live::RepeatableLaunch& launch, Word word) {
+  const CurrentContext current(context_);
   return ask_for(reports_, launch, word);
 }
 
 bool DriverPort::look(const live::RepeatableLaunch& launch, Word word) {
-  return ask_for(looks_, launch, word);
+  const CurrentContext current(context_);
+  refusal_ = 0;
+  return done(behind_orders(looking_)) && ask_for(looks_, launch, word);
 }
 
 void DriverPort::drop_look(Word word) {

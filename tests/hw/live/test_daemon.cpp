@@ -13,6 +13,7 @@
 
 #include "hw/live/daemon.hpp"
 #include "hw/live/device_processes.hpp"
+#include "hw/live/pause.hpp"
 #include "hw/live/status.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"
@@ -200,6 +201,35 @@ TEST_CASE("A client returns with its own page, as it was introduced, and with no
   hello.returns = 0;
   CHECK_FALSE(answer_to(socket, hello, memory(sizeof(ClientPage), kPageSeals)));
   REQUIRE(is_served(socket));
+}
+
+TEST_CASE("A client is told whether others are on its GPU", "[live]") {
+  Listening served("piv");
+  // The connection, and the permit page that came with the welcome.
+  struct Connected {
+    Descriptor fd;
+    const PermitPage* permit = nullptr;
+  };
+  const auto connected = [&] {
+    Connected made{connect_to(served.settings.socket)};
+    const Hello hello = hello_of(Kind::client);
+    Welcome welcome;
+    Descriptors files;
+    REQUIRE(send_record(made.fd.get(), &hello, sizeof hello));
+    REQUIRE(receive_record(made.fd.get(), &welcome, sizeof welcome, &files, kDescriptors));
+    void* at = mmap(nullptr, sizeof(PermitPage), PROT_READ, MAP_SHARED, files[0].get(), 0);
+    REQUIRE(at != MAP_FAILED);
+    made.permit = static_cast<const PermitPage*>(at);
+    return made;
+  };
+  const Connected first = connected();
+  CHECK(first.permit->company.load() == 0);
+  {
+    const Connected second = connected();
+    CHECK(first.permit->company.load() == 1);
+    CHECK(second.permit->company.load() == 1);
+  }
+  while (first.permit->company.load() != 0) sleep_ns(100'000);
 }
 
 TEST_CASE("Latencies of a client count from when its jobs were due, and jobs under way do not count",
