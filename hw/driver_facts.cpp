@@ -5,30 +5,52 @@
 #include <algorithm>
 #include <fstream>
 
+#include "hw/child_process.hpp"
 #include "hw/program.hpp"
 #include "models/error.hpp"
 
 namespace gangway {
 
-DriverFacts driver_facts() {
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver == nullptr) throw RunError(std::string("no CUDA driver found: ") + dlerror());
-  DriverFacts facts;
-  facts.library = path_of_library(driver);
-  facts.module = driver_module_version();
-  const auto version_of = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
-  if (version_of == nullptr || version_of(&facts.cuda) != 0) facts.cuda = 0;
-  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  const auto count_of = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
-  const auto name_of = reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
+namespace {
+
+constexpr int kMostListed = 64, kLongestName = 256;
+
+struct Listed {
+  int count = 0;
+  char name[kMostListed][kLongestName] = {};
+};
+
+void* driver() { return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL); }
+
+Listed list_of_driver() {
+  Listed listed;
+  void* const from = driver();
+  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(from, "cuInit"));
+  const auto count_of = reinterpret_cast<int (*)(int*)>(dlsym(from, "cuDeviceGetCount"));
+  const auto name_of = reinterpret_cast<int (*)(char*, int, int)>(dlsym(from, "cuDeviceGetName"));
   int count = 0;
   if (init == nullptr || count_of == nullptr || name_of == nullptr || init(0) != 0 || count_of(&count) != 0)
-    return facts;
-  for (int gpu = 0; gpu < count; ++gpu) {
-    char name[256] = {};
-    if (name_of(name, sizeof name - 1, gpu) != 0) break;
-    facts.gpus.emplace_back(name);
+    return listed;
+  for (int gpu = 0; gpu < std::min(count, kMostListed); ++gpu) {
+    if (name_of(listed.name[gpu], kLongestName - 1, gpu) != 0) break;
+    ++listed.count;
   }
+  return listed;
+}
+
+}  // namespace
+
+DriverFacts driver_facts() {
+  void* const loaded = driver();
+  if (loaded == nullptr) throw RunError(std::string("no CUDA driver found: ") + dlerror());
+  DriverFacts facts;
+  facts.library = path_of_library(loaded);
+  facts.module = driver_module_version();
+  const auto version_of = reinterpret_cast<int (*)(int*)>(dlsym(loaded, "cuDriverGetVersion"));
+  if (version_of == nullptr || version_of(&facts.cuda) != 0) facts.cuda = 0;
+  // A driver that was initialised here would be of no use to forked children.
+  if (const auto listed = asked_in_child(list_of_driver))
+    for (int gpu = 0; gpu < listed->count; ++gpu) facts.gpus.emplace_back(listed->name[gpu]);
   return facts;
 }
 

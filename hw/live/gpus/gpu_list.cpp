@@ -2,15 +2,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <sstream>
 
+#include "hw/child_process.hpp"
 #include "models/error.hpp"
 #include "models/gpu_set.hpp"
 
@@ -58,16 +56,6 @@ Listed list_of_driver() {
   return listed;
 }
 
-bool read_all(int from, void* into, std::size_t size) {
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t n = read(from, static_cast<char*>(into) + done, size - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string text_of(const GpuUuid& uuid) {
@@ -79,20 +67,9 @@ std::string text_of(const GpuUuid& uuid) {
 }
 
 std::vector<GpuFacts> gpus_of_driver() {
-  int ends[2];
-  if (pipe(ends) != 0) throw RunError(std::string("no pipe: ") + std::strerror(errno));
-  const pid_t child = fork();
-  if (child == 0) {
-    const Listed listed = list_of_driver();
-    static_cast<void>(!write(ends[1], &listed, sizeof listed));
-    _exit(0);
-  }
-  close(ends[1]);
-  Listed listed;
-  const bool told = child > 0 && read_all(ends[0], &listed, sizeof listed);
-  close(ends[0]);
-  if (child > 0) waitpid(child, nullptr, 0);
+  std::optional<Listed> told = asked_in_child(list_of_driver);
   if (!told) throw RunError("the CUDA driver does not say which GPUs there are");
+  Listed& listed = *told;
   listed.why_not[sizeof listed.why_not - 1] = '\0';
   if (listed.why_not[0] != '\0') throw RunError(listed.why_not);
   std::vector<GpuFacts> all;

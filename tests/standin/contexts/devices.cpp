@@ -1,4 +1,6 @@
 // The driver's functions about devices and itself.
+#include <unistd.h>
+
 #include <cstring>
 
 #include "api.hpp"
@@ -69,6 +71,9 @@ void copy_text(char* out, int room, const std::string& text) {
 CUresult cuInit(unsigned Flags) {
   require(Flags == 0);
   const Lock lock = lock_driver();
+  // As the driver: what a process has initialised is of no use to its forked children.
+  static const pid_t initialised_by = getpid();
+  require(initialised_by == getpid(), CUDA_ERROR_NOT_INITIALIZED);
   require(device_count() > 0, CUDA_ERROR_NO_DEVICE);
   device(0);
   Arena::get();
