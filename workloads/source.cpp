@@ -247,9 +247,9 @@ void refuse_kernels(const Field& program, const std::string& key, const Field& o
       program.fail(fmt::format("both {} and {}", key, other), "one of them");
 }
 
-void read_recording(const Field& recording, const Field& of_client, Client& client) {
+// `repeats`: it is said how many jobs it has.
+void read_recording(const Field& recording, const Field& of_client, bool repeats, Client& client) {
   refuse_kernels(recording, "recording", of_client);
-  const bool repeats = of_client.node().find("repeat") != nullptr;
   const bool paced = !has_own_pace(client);
   client.recorded = read_recorded(recording, paced);
   if (!paced && !repeats) client.repeat.jobs = client.recorded->to - client.recorded->from;
@@ -283,11 +283,12 @@ Client read_client(const Field& field, const ForAll& all) {
   if (auto repeat = m.maybe("repeat"))
     client.repeat = read_repeat(*repeat, recording.has_value() || client.command != nullptr);
   if (client.arrive && !client.repeat.releases.empty()) field.fail("both arrive and releases", "one of them");
+  const bool repeats = all.repeat || field.node().find("repeat") != nullptr;
   if (recording)
-    read_recording(*recording, field, client);
+    read_recording(*recording, field, repeats, client);
   else if (!client.command)
     read_program(m, client);
-  else if (field.node().find("repeat") == nullptr)
+  else if (!repeats)
     client.repeat.jobs.reset();  // as long as the program goes on
   m.finish();
   check_maps(field, client);

@@ -48,6 +48,15 @@ TEST_CASE("a load scales the gap between clients, and programs as they are", "[l
   CHECK(with_load("1.5", program).clients[0].repeat.arrivals->rate == Rate{15});
 }
 
+TEST_CASE("programs do as often as the workload says for all, unless they say it themselves", "[load]") {
+  const std::string program = "{name: p, command: [serve]}";
+  CHECK(with_load("", program).clients[0].repeat.jobs == std::nullopt);
+  const std::string once = ", repeat: {jobs: 3, think: 0 ms}";
+  CHECK(with_load("", program, once).clients[0].repeat.jobs == 3);
+  const std::string own = "{name: p, command: [serve], repeat: {jobs: 7, think: 1 ms}}";
+  CHECK(with_load("", own, once).clients[0].repeat.jobs == 7);
+}
+
 TEST_CASE("a load that cannot be is refused", "[load]") {
   const auto refusal = [](const std::string& load, const std::string& clients, const std::string& text) {
     CHECK_THROWS_WITH(with_load(load, clients), Catch::Matchers::ContainsSubstring(text));
