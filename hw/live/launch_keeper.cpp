@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <climits>
 #include <csignal>
 #include <optional>
 
@@ -204,10 +205,21 @@ LaunchKeeper::Alone::~Alone() {
   if (keeper_ != nullptr && --alone_here == 0) keeper_->alone_.fetch_sub(1);
 }
 
+// Until launches are over, which the keeper sees: it looks often meanwhile.
 void LaunchKeeper::come_alone() {
   const std::int64_t began = monotonic_ns();
   bool polite = true;
-  for (;; sleep_ns(kBetweenTries)) {
+  const struct Awaited {
+    explicit Awaited(std::atomic<std::uint32_t>& threads) : threads_(threads) { threads_.fetch_add(1); }
+    ~Awaited() { threads_.fetch_sub(1); }
+    std::atomic<std::uint32_t>& threads_;
+  } awaited(awaited_);
+  if (any() && asleep_.load())
+    syscall(SYS_futex, &gate_.permit().allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  const auto pause = [&] {
+    monotonic_ns() - began < kAwakeYield ? static_cast<void>(sched_yield()) : sleep_ns(kBetweenTries);
+  };
+  for (;; pause()) {
     if (polite && any()) {
       if (monotonic_ns() - began < kPolite) continue;
       polite = false;
@@ -271,15 +283,20 @@ void LaunchKeeper::rest(bool away, std::int64_t since) {
     return sleep(kAsleep);
   }
   const bool slicing = slicing_.load(), polled = permit.polled.load() != 0;
-  const bool unhurried = allowed != 0 && !polled && !slicing;
+  const std::uint32_t awaited = awaited_.load();
+  const bool unhurried = allowed != 0 && !polled && !slicing && awaited == 0;
   // To wake a sleeping thread takes some 20 us.
-  if (unhurried && (permit.company.load() == 0 || !has_a_core_)) return sleep(kUnhurried);
+  if (unhurried && (permit.company.load() == 0 || !has_a_core_)) {
+    asleep_.store(true);
+    if (awaited_.load() == 0) sleep(kUnhurried);
+    return asleep_.store(false);
+  }
   // An order is heard at once; the driver is asked less often, since an order would wait for its answer.
-  const std::int64_t end = monotonic_ns() + (unhurried                  ? kUnhurried
-                                             : allowed != 0 && !slicing ? kAttentive
-                                                                        : 0);
+  const std::int64_t pause = unhurried ? kUnhurried : allowed != 0 && !slicing ? kAttentive : 0;
+  const std::int64_t end = monotonic_ns() + pause;
   do spin_pause();
-  while (permit.allowed.load() == allowed && (permit.polled.load() != 0) == polled && monotonic_ns() < end);
+  while (permit.allowed.load() == allowed && (permit.polled.load() != 0) == polled &&
+         awaited_.load() == awaited && monotonic_ns() < end);
   if (permit.allowed.load() == allowed) sched_yield();
 }
 

@@ -132,6 +132,8 @@ class LaunchKeeper {
   std::atomic<bool> slicing_{false};
   std::atomic<std::uint64_t> under_way_{0};
   std::atomic<std::uint32_t> alone_{0}, launching_{0};
+  std::atomic<std::uint32_t> awaited_{0};  // threads that wait for launches to be over
+  std::atomic<bool> asleep_{false};        // the keeper, while nobody competes
   std::mutex wake_mutex_;
   std::condition_variable wake_;
 };
