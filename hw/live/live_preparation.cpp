@@ -143,11 +143,28 @@ void LiveSession::settle(const Workload& workload, Duration limit) {
   }
 }
 
+// Its memory may have left for others': it comes back with one job, which is not measured.
+void LiveSession::bring_memory(const WorldSetup& setup, std::uint32_t index, const std::atomic<bool>& stop) {
+  Member& member = members_.at(setup.workload.clients[index].name);
+  const std::int64_t began = monotonic_ns();
+  const std::uint64_t over = member.client->jobs_over();
+  LiveReleases releases(setup, ClientId{index}, {}, {});
+  releases.begin(*member.client, began);
+  while (member.client != nullptr && !stop && member.client->jobs_over() == over &&
+         monotonic_ns() - began < kFirstJob.ns) {
+    releases.look(*member.client, Time{}, Time::max());
+    turn();
+  }
+  if (member.client != nullptr) member.client->hold();
+  settle(setup.workload, kFirstJob);
+}
+
 // At the pace at which its jobs will be released, since a GPU that was idle may be slower. A job takes from
 // when it could begin.
 AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, const std::atomic<bool>& stop) {
   const Client& client = setup.workload.clients[index];
   Member& member = members_.at(client.name);
+  if (moves_memory_ && member.client != nullptr) bring_memory(setup, index, stop);
   if (member.client == nullptr)
     throw RunError(client.name + ": its program ended before its time alone was measured");
   std::vector<LiveClient::JobTimes> times;

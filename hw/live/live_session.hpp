@@ -79,6 +79,7 @@ class LiveSession : public Watcher {
   std::shared_ptr<Policy> between_runs() const;
   void warm_up(const Workload& workload, const std::atomic<bool>& stop);
   AloneTimes measure(const WorldSetup& setup, std::uint32_t client, const std::atomic<bool>& stop);
+  void bring_memory(const WorldSetup& setup, std::uint32_t client, const std::atomic<bool>& stop);
   std::optional<unsigned> gpu_for(const Client& client, std::uint32_t number) const;
   void settle(const Workload& workload, Duration limit);
   [[noreturn]] void fail(const std::string& name, const LivePrograms::End& end, const std::string& when);
