@@ -115,6 +115,7 @@ ChannelCosts read_access(const Field& field) {
   if (auto turns = m.maybe("turns")) costs.whole_queue = turns->one_of({"queue", "request"}) == "queue";
   if (auto cost = m.maybe("switch")) costs.context_switch = cost->duration();
   if (auto cost = m.maybe("interception")) costs.interception = cost->duration();
+  if (auto cost = m.maybe("departure")) costs.departure = cost->duration();
   if (auto poll = m.maybe("poll")) costs.poll = poll->duration();
   if (auto channels = m.maybe("channels")) costs.channels = channels->integer(1, 1'000'000);
   m.finish();

@@ -20,6 +20,7 @@ std::vector<std::optional<LeavingWaves>> waves_of(const Recorded& recorded, cons
     w.wave = std::clamp<std::int64_t>(resident_blocks(device, kernel), 1, w.blocks);
     w.waves = (w.blocks + w.wave - 1) / w.wave;
     w.claim_ps = form.delays(kernel, device).claim_ps;
+    w.departure = device.access.departure;
     w.time = form.running_time(kernel, device);
     w.original = kernel.time;
     w.leaves = form.entry().needs == PreemptionLevel::block_task;
@@ -34,7 +35,7 @@ std::optional<LeavingWaves::Leave> LeavingWaves::leave(Duration length, Duration
   const std::int64_t done = mul_div_ceil(progress.ns, waves, length.ns);  // when the running wave is over
   if (done >= waves) return std::nullopt;
   const Duration end{mul_div_ceil(done, length.ns, waves)};
-  const Duration until = end - progress + claims(blocks - done * wave);
+  const Duration until = end - progress + claims(blocks - done * wave) + departure;
   if (progress + until >= length) return std::nullopt;
   return Leave{until, length - end};
 }

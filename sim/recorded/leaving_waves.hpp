@@ -16,6 +16,7 @@ struct LeavingWaves {
   std::int64_t wave = 1;    // resident at once
   std::int64_t waves = 1;
   std::int64_t claim_ps = 0;  // per block that finds the flag; ps
+  Duration departure;         // device.access
   // Of the kernel in that form, and of the original.
   Duration time, original;
   bool leaves = true, sliced = true;  // which of the two it can
@@ -27,8 +28,8 @@ struct LeavingWaves {
   }
   Duration claims(std::int64_t left) const { return {mul_div_ceil(left, claim_ps, 1000)}; }
 
-  // If the flag is set when a kernel of `length` has run for `progress`: how long the current wave and then
-  // the other blocks' claims last, and the remaining time. None: it runs to its end.
+  // If the flag is set when a kernel of `length` has run for `progress`: how long the current wave, then the
+  // other blocks' claims and the departure last, and the remaining time. None: it runs to its end.
   struct Leave {
     Duration until, rest;
   };

@@ -11,7 +11,8 @@ from simpy_inputs import ceil_div, quantity, round_half_up, share
 class Form:
     """How the kernels of one launch leave, and in which waves they run."""
 
-    def __init__(self, spec, launch, time, limits):
+    def __init__(self, spec, launch, time, device):
+        limits = device["sm"]
         name, params = (spec, {}) if isinstance(spec, str) else (spec["name"], spec.get("params", {}))
         _, self.blocks, threads = launch
         fit = min(limits["blocks"], limits["threads"] // threads, limits["registers"] // (16 * threads))
@@ -19,6 +20,7 @@ class Form:
         self.waves = ceil_div(self.blocks, self.wave)
         self.claim, self.time, self.slowed = 0, max(time, 1), time
         self.leaves_early = name != "slice"
+        self.departure = quantity(device.get("access", {}).get("departure", "0 ns"))
         if name == "prologue":
             few, many = (share(params.get(key, least)) for key, least in (("claim_ns", "0.73"), ("claim_1024_ns", "1.8")))
             part = Fraction(min(max(threads, 256), 1024) - 256, 768)
@@ -37,7 +39,7 @@ class Form:
         while over < self.waves and over * length < progress * self.waves:  # waves, with the one that runs
             over += 1
         end = ceil_div(over * length, self.waves)
-        until = end - progress + self.claims(max(self.blocks - over * self.wave, 0))
+        until = end - progress + self.claims(max(self.blocks - over * self.wave, 0)) + self.departure
         if length == 0 or over == self.waves or progress + until >= length:
             return None
         return until, length - end
@@ -61,5 +63,5 @@ def forms_of(asked, program, scale, device):
                       rules.get("default", "gate"))
         if (chosen != "gate" and time > quantity(rules.get("worth", "200 us"))
                 and time >= blocks * quantity(rules.get("block_time", "4 ns"))):
-            forms[shape] = Form(chosen, launch, time, device["sm"])
+            forms[shape] = Form(chosen, launch, time, device)
     return forms

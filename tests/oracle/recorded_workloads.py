@@ -66,6 +66,8 @@ def draw_device(draw, without=()):
     device = {"kind": "device", "version": 1, "name": "drawn", "source": "drawn", "sms": 1,
               "sm": {"threads": 1024, "blocks": 8, "registers": 65536, "shared_memory": "48 KiB"}, "memory": "1 GiB",
               "commands": {"launch": about(8_000), "evict": about(3_000), "notice": about(3_000), "pending_work": "0 ns"}}
+    if draw.random() < 0.4:
+        device["access"] = {"departure": about(5_000)}
     if draw.random() < 0.2 and "mps" not in without:
         return {**device, "arbitration": "mps"}
     length = about(draw.choice([30_000, 200_000]), 10_000)

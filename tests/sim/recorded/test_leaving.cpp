@@ -62,6 +62,12 @@ TEST_CASE("prologue: the running wave ends, then the blocks that are left claim 
                                               "132 A started",  "182 A paused",       "184 A gone",
                                               "184 A finished", "184 A left"});
   }
+  SECTION("and it is known to have left later") {
+    s.device.access.departure = Duration{7};
+    s.play("piv");
+    // Gone at 77. B from 87 to 137, A's second wave from 139 on.
+    CHECK(s.jobs == Jobs{"0-191", "30-139"});
+  }
   SECTION("in the last one it is over before") {
     s.clients[1].arrive = Duration{61};
     s.play("piv");
