@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "hw/live/monotonic.hpp"
+#include "hw/live/pause.hpp"
 #include "hw/live/runtime_folder.hpp"
 #include "models/short_slice.hpp"
 
@@ -104,6 +105,7 @@ Descriptor listen_at(const std::string& path, const std::string& group) {
 Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
                Watcher* watcher)
     : settings_(settings), watcher_(watcher), policy_name_(name) {
+  poll_attentively();
   MemorySettings memory = settings.memory;
   memory.host /= settings.gpus.size();
   for (std::size_t g = 0; g < settings.gpus.size(); ++g)

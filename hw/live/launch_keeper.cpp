@@ -252,6 +252,7 @@ void* LaunchKeeper::thread(void* self) {
 }
 
 void LaunchKeeper::run() {
+  poll_attentively();
   contexts_.thread_begins();
   has_a_core_ = has_many_cores();
   std::int64_t since = 0;

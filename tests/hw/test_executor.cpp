@@ -195,34 +195,43 @@ TEST_CASE("a kernel that never ends is stopped by the watchdog, with the history
   let_go.notify_all();
 }
 
+// A kernel that never ends, and one that arrives after 5 ms and displaces it: what the run fails with.
+std::string fails_with(const std::string& mechanism_name) {
+  std::atomic<bool>& let_go = lasting_flag();
+  Workload workload;
+  workload.clients.push_back(throttle("endless", 1, 1_us, 1));
+  workload.clients[0].kernels[0].code = std::make_shared<Held>(let_go);
+  workload.clients.push_back(throttle("urgent", 1, 1_us, 1));  // in vain: the block-task has begun
+  workload.clients[1].arrive = 5_ms;
+  workload.clients[1].priority = 1;
+  const Device device = device_with_polls();
+  const auto mechanism = usual_mechanism(mechanism_name);
+  RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism, .watchdog = 50_ms},
+                      host_device(workload, 2, mechanism_name));
+  const ChosenPolicy chosen = policy_from("piv");
+  NoTrace sink;
+  const std::uint32_t order[] = {0, 1};
+  std::string what;
+  try {
+    world.run(*chosen.entry->make(chosen.values), {}, order, sink);
+  } catch (const RunError& error) {
+    what = error.what();
+  }
+  let_go = true;
+  let_go.notify_all();
+  return what;
+}
+
 TEST_CASE("a kernel that never ends is stopped by the watchdog under every mechanism") {
+  const std::string says =
+      "kernel 0 of endless has not obeyed its eviction after 50 ms, the watchdog's limit";
   for (const std::string name :
        {"basic", "flag-copy", "proxy", "proxy-adaptive", "slice"}) {  // the others are as these
-    INFO(name);
-    std::atomic<bool>& let_go = lasting_flag();
-    Workload workload;
-    workload.clients.push_back(throttle("endless", 1, 1_us, 1));
-    workload.clients[0].kernels[0].code = std::make_shared<Held>(let_go);
-    workload.clients.push_back(throttle("urgent", 1, 1_us, 1));  // in vain: the block-task has begun
-    workload.clients[1].arrive = 5_ms;
-    workload.clients[1].priority = 1;
-    const Device device = device_with_polls();
-    const auto mechanism = usual_mechanism(name);
-    RealTimeWorld world({.workload = workload, .device = device, .mechanism = *mechanism, .watchdog = 50_ms},
-                        host_device(workload, 2, name));
-    const ChosenPolicy chosen = policy_from("piv");
-    NoTrace sink;
-    const std::uint32_t order[] = {0, 1};
+    // On a loaded machine the other one may come after the watchdog.
     std::string what;
-    try {
-      world.run(*chosen.entry->make(chosen.values), {}, order, sink);
-    } catch (const RunError& error) {
-      what = error.what();
-    }
-    CHECK(what.find("kernel 0 of endless has not obeyed its eviction after 50 ms, the watchdog's limit") !=
-          std::string::npos);
-    let_go = true;
-    let_go.notify_all();
+    for (int tries = 0; tries < 5 && what.find(says) == std::string::npos; ++tries) what = fails_with(name);
+    CAPTURE(name, what);
+    CHECK(what.find(says) != std::string::npos);
   }
 }
 

@@ -108,6 +108,22 @@ horizon: {horizon}
         self.assertEqual(refusals, 0)
         self.assertLessEqual(most, size)
 
+    def test_programs_have_the_priority_that_the_run_has(self):
+        # The daemon's thread, which starts them, may have given itself another one.
+        path = self.file(client("a", loop(4, 1000), "repeat: {jobs: endless}"), horizon="2 s")
+        run = subprocess.Popen([GANGWAY, "run", path, "--world", "live", "--out", self.folder / "out"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=self.environment())
+        end, found = time.monotonic() + LIMIT, set()
+        while run.poll() is None and time.monotonic() < end:
+            for program in running():
+                try:
+                    found.add((os.getpriority(os.PRIO_PROCESS, int(program)), os.sched_getscheduler(int(program))))
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.05)
+        self.assertEqual(run.communicate()[1], b"")
+        self.assertEqual(found, {(os.getpriority(os.PRIO_PROCESS, 0), os.SCHED_OTHER)})
+
     def test_two_gpus(self):
         # Each has a client that always works; with one GPU they would take turns.
         clients = "".join(client(f"c{i}", loop(4, 1000), "repeat: {jobs: endless}") for i in range(2))
