@@ -108,6 +108,19 @@ horizon: {horizon}
         self.assertEqual(refusals, 0)
         self.assertLessEqual(most, size)
 
+    def test_memory_that_is_away_is_no_part_of_a_job_alone(self):
+        # A job takes 2 ms; to bring its 64 MiB back, which the others displaced while they started, takes 100.
+        clients = "".join(client(f"p{i}", f"{{run: [{MEMORY_CLIENT}, holds, {i}, {FOREVER}, 64], skip: 2}}", "repeat: {jobs: 1, think: 0 ms}")
+                          for i in range(3))
+        path = self.file(clients, "[{name: microkernel-rr, params: {blocks: job, slice: 100 ms}}]", horizon="4 s")
+        with mock.patch.dict(os.environ, STANDIN_LEDGER=str(self.folder / "ledger"), STANDIN_MEMORY=str(160 << 20)):
+            for _ in range(5):  # for loaded machines
+                self.run_file(path, "--force")
+                alone = [int(row["standalone_ns"]) for row in self.rows("clients.csv")]
+                if max(alone) < 50_000_000:
+                    return
+        self.fail(f"{alone} ns alone")
+
     def test_programs_have_the_priority_that_the_run_has(self):
         # The daemon's thread, which starts them, may have given itself another one.
         path = self.file(client("a", loop(4, 1000), "repeat: {jobs: endless}"), horizon="2 s")
