@@ -105,7 +105,7 @@ Descriptor listen_at(const std::string& path, const std::string& group) {
 Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
                Watcher* watcher)
     : settings_(settings), watcher_(watcher), policy_name_(name) {
-  poll_attentively();
+  poll_attentively(true);
   MemorySettings memory = settings.memory;
   memory.host /= settings.gpus.size();
   for (std::size_t g = 0; g < settings.gpus.size(); ++g)
@@ -204,6 +204,7 @@ void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const
   for (const auto& conductor : conductors_) conductor->begin(now());
   groups_.clear();
   for (auto& [socket, client] : clients_) opens(*client);
+  tell_of_company();
 }
 
 void Daemon::turn(Duration most) {
@@ -352,9 +353,10 @@ void Daemon::gone(int socket) {
 
 void Daemon::tell_of_company() {
   for (const auto& [socket, client] : clients_)
-    client->company(std::any_of(clients_.begin(), clients_.end(), [&](const auto& other) {
-      return other.second->gpu == client->gpu && other.second->id != client->id;
-    }));
+    client->company(conductor_of(*client).closes_gates() &&
+                    std::any_of(clients_.begin(), clients_.end(), [&](const auto& other) {
+                      return other.second->gpu == client->gpu && other.second->id != client->id;
+                    }));
 }
 
 // Whoever reads it may be slow, and must not stop everybody: what there is no room for is left out.

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::int64_t kAwakeSpin = 100'000, kAwakeYield = 5'000'000;  // ns; as threads at the gate
 constexpr std::int64_t kUnhurried = 200'000;    // ns between looks while nobody competes
-constexpr int kFewCores = 3;                    // too few for a thread that only waits for orders
 constexpr std::int64_t kAttentive = 10'000;     // ns between looks while others do
 constexpr std::int64_t kAsleep = 20'000'000;    // ns, while all is away
 constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches to be over
@@ -29,11 +28,6 @@ constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
 constexpr std::uint64_t kMostBehind = 256;
 
 thread_local int alone_here = 0;  // calls of the thread that are made alone, inside each other
-
-bool has_many_cores() {
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > kFewCores;
-}
 
 }  // namespace
 
@@ -214,9 +208,9 @@ void LaunchKeeper::come_alone() {
     ~Awaited() { threads_.fetch_sub(1); }
     std::atomic<std::uint32_t>& threads_;
   } awaited(awaited_);
-  if (any() && asleep_.load())
-    syscall(SYS_futex, &gate_.permit().allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   const auto pause = [&] {
+    if (any() && asleep_.load())
+      syscall(SYS_futex, &gate_.permit().allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
     monotonic_ns() - began < kAwakeYield ? static_cast<void>(sched_yield()) : sleep_ns(kBetweenTries);
   };
   for (;; pause()) {
@@ -252,7 +246,7 @@ void* LaunchKeeper::thread(void* self) {
 }
 
 void LaunchKeeper::run() {
-  poll_attentively();
+  poll_attentively(false);  // it must not keep the program's own threads from their cores
   contexts_.thread_begins();
   has_a_core_ = has_many_cores();
   std::int64_t since = 0;

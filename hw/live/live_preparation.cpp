@@ -164,7 +164,11 @@ void LiveSession::bring_memory(const WorldSetup& setup, std::uint32_t index, con
 AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, const std::atomic<bool>& stop) {
   const Client& client = setup.workload.clients[index];
   Member& member = members_.at(client.name);
-  if (moves_memory_ && member.client != nullptr) bring_memory(setup, index, stop);
+  if (moves_memory_ && member.client != nullptr && member.client->memory().away != 0) {
+    bring_memory(setup, index, stop);
+    warm_up(setup.workload, stop);  // a short program can have ended by that
+    if (stop) return {};
+  }
   if (member.client == nullptr)
     throw RunError(client.name + ": its program ended before its time alone was measured");
   std::vector<LiveClient::JobTimes> times;

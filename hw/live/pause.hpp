@@ -25,10 +25,18 @@ inline void sleep_ns(std::int64_t ns) {
   nanosleep(&pause, nullptr);
 }
 
-// For threads that poll for long. On busy cores Linux keeps a thread that yields waiting for milliseconds. So
-// its turns are short, which brings it back sooner (from Linux 6.12 on), and it has more weight where the
-// process may give it that (CAP_SYS_NICE). Not inherited; nothing happens if somebody has set its priority.
-inline void poll_attentively() {
+// Whether the process may use so many cores that threads that only poll have one to themselves.
+inline bool has_many_cores() {
+  constexpr int kFew = 3;
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > kFew;
+}
+
+// For threads that poll for long, where there are many cores. On busy cores Linux keeps a thread that yields
+// waiting for milliseconds. So its turns are short, which brings it back sooner (from Linux 6.12 on).
+// `heavy`: and it has more weight where the process may give it that (CAP_SYS_NICE). Not inherited; nothing
+// happens if somebody has set its priority.
+inline void poll_attentively(bool heavy) {
   struct {
     std::uint32_t size, policy;
     std::uint64_t flags;
@@ -39,12 +47,13 @@ inline void poll_attentively() {
   constexpr std::uint64_t kResetOnFork = 1, kSlice = 100'000;  // ns, the shortest that Linux allows
   constexpr std::int32_t kNice = -10;
   attributes.size = sizeof attributes;
+  if (!has_many_cores()) return;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0 ||
       attributes.policy != SCHED_OTHER || attributes.nice != 0)
     return;
   attributes.flags = kResetOnFork;
   attributes.slice = kSlice;
-  attributes.nice = kNice;
+  attributes.nice = heavy ? kNice : 0;
   if (syscall(SYS_sched_setattr, 0, &attributes, 0) == 0) return;
   attributes.nice = 0;
   static_cast<void>(syscall(SYS_sched_setattr, 0, &attributes, 0));

@@ -230,6 +230,12 @@ TEST_CASE("A client is told whether others are on its GPU", "[live]") {
     CHECK(second.permit->company.load() == 1);
   }
   while (first.permit->company.load() != 0) sleep_ns(100'000);
+  // Nobody closes its gate.
+  Listening open("passthrough");
+  served.settings.socket = open.settings.socket;
+  const Connected third = connected(), fourth = connected();
+  CHECK(third.permit->company.load() == 0);
+  CHECK(fourth.permit->company.load() == 0);
 }
 
 TEST_CASE("Latencies of a client count from when its jobs were due, and jobs under way do not count",
