@@ -1,6 +1,7 @@
 // Child processes.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ template <typename Answer>
 std::optional<Answer> asked_in_child(Answer (*ask)()) {
   static_assert(std::is_trivially_copyable_v<Answer>);
   int ends[2];
-  if (pipe(ends) != 0) return std::nullopt;
+  if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
   const pid_t child = fork();
   if (child == 0) {
     const Answer answer = ask();

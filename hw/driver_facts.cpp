@@ -49,8 +49,9 @@ DriverFacts driver_facts() {
   const auto version_of = reinterpret_cast<int (*)(int*)>(dlsym(loaded, "cuDriverGetVersion"));
   if (version_of == nullptr || version_of(&facts.cuda) != 0) facts.cuda = 0;
   // A driver that was initialised here would be of no use to forked children.
-  if (const auto listed = asked_in_child(list_of_driver))
-    for (int gpu = 0; gpu < listed->count; ++gpu) facts.gpus.emplace_back(listed->name[gpu]);
+  const auto listed = asked_in_child(list_of_driver);
+  if (!listed) throw RunError("the CUDA driver does not say which GPUs there are");
+  for (int gpu = 0; gpu < listed->count; ++gpu) facts.gpus.emplace_back(listed->name[gpu]);
   return facts;
 }
 
