@@ -3,55 +3,74 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
+#include <iterator>
 
 #include "hw/child_process.hpp"
 #include "hw/program.hpp"
 #include "models/error.hpp"
+#include "models/gpu_set.hpp"
 
 namespace gangway {
-
 namespace {
 
-constexpr int kMostListed = 64, kLongestName = 256;
-
-struct Listed {
-  int count = 0;
-  char name[kMostListed][kLongestName] = {};
+struct Told {
+  char why_not[256] = {}, library[1024] = {};
+  int cuda = 0, gpus = 0;
+  struct {
+    char name[256] = {};
+    unsigned char uuid[16] = {};
+    std::uint64_t memory = 0;
+  } gpu[kMostGpus];
 };
 
-void* driver() { return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL); }
+template <std::size_t size>
+void copy(char (&to)[size], const std::string& text) {
+  std::strncpy(to, text.c_str(), size - 1);
+}
 
-Listed list_of_driver() {
-  Listed listed;
-  void* const from = driver();
-  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(from, "cuInit"));
-  const auto count_of = reinterpret_cast<int (*)(int*)>(dlsym(from, "cuDeviceGetCount"));
-  const auto name_of = reinterpret_cast<int (*)(char*, int, int)>(dlsym(from, "cuDeviceGetName"));
-  int count = 0;
-  if (init == nullptr || count_of == nullptr || name_of == nullptr || init(0) != 0 || count_of(&count) != 0)
-    return listed;
-  for (int gpu = 0; gpu < std::min(count, kMostListed); ++gpu) {
-    if (name_of(listed.name[gpu], kLongestName - 1, gpu) != 0) break;
-    ++listed.count;
+template <typename... A>
+bool ask_driver(void* driver, const char* symbol, A... arguments) {
+  const auto function = reinterpret_cast<int (*)(A...)>(dlsym(driver, symbol));
+  return function != nullptr && function(arguments...) == 0;
+}
+
+Told told_by_driver() {
+  Told told;
+  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr) {
+    copy(told.why_not, std::string("no CUDA driver found: ") + dlerror());
+    return told;
   }
-  return listed;
+  copy(told.library, path_of_library(driver));
+  if (!ask_driver(driver, "cuDriverGetVersion", &told.cuda)) told.cuda = 0;
+  int count = 0;
+  if (!ask_driver(driver, "cuInit", 0U) || !ask_driver(driver, "cuDeviceGetCount", &count)) return told;
+  for (; told.gpus < std::min<int>(count, kMostGpus); ++told.gpus) {
+    auto& gpu = told.gpu[told.gpus];
+    if (!ask_driver(driver, "cuDeviceGetName", static_cast<char*>(gpu.name),
+                    static_cast<int>(sizeof gpu.name) - 1, told.gpus))
+      break;
+    std::size_t memory = 0;
+    if (ask_driver(driver, "cuDeviceTotalMem_v2", &memory, told.gpus)) gpu.memory = memory;
+    if (!ask_driver(driver, "cuDeviceGetUuid_v2", static_cast<unsigned char*>(gpu.uuid), told.gpus))
+      std::memset(gpu.uuid, 0, sizeof gpu.uuid);
+  }
+  return told;
 }
 
 }  // namespace
 
 DriverFacts driver_facts() {
-  void* const loaded = driver();
-  if (loaded == nullptr) throw RunError(std::string("no CUDA driver found: ") + dlerror());
-  DriverFacts facts;
-  facts.library = path_of_library(loaded);
-  facts.module = driver_module_version();
-  const auto version_of = reinterpret_cast<int (*)(int*)>(dlsym(loaded, "cuDriverGetVersion"));
-  if (version_of == nullptr || version_of(&facts.cuda) != 0) facts.cuda = 0;
-  // A driver that was initialised here would be of no use to forked children.
-  const auto listed = asked_in_child(list_of_driver);
-  if (!listed) throw RunError("the CUDA driver does not say which GPUs there are");
-  for (int gpu = 0; gpu < listed->count; ++gpu) facts.gpus.emplace_back(listed->name[gpu]);
+  const auto told = asked_in_child(told_by_driver);
+  if (!told) throw RunError("the CUDA driver does not say which GPUs there are");
+  if (told->why_not[0] != '\0') throw RunError(told->why_not);
+  DriverFacts facts{told->library, told->cuda, driver_module_version(), {}};
+  for (int g = 0; g < told->gpus; ++g) {
+    DriverGpu& gpu = facts.gpus.emplace_back(DriverGpu{told->gpu[g].name, {}, told->gpu[g].memory});
+    std::copy(std::begin(told->gpu[g].uuid), std::end(told->gpu[g].uuid), gpu.uuid.begin());
+  }
   return facts;
 }
 

@@ -172,7 +172,7 @@ Examined gpu_part(const Driver& driver) {
   version += ", " + driver.facts->library;
   if (driver.facts->gpus.empty()) return missing(what, "no GPU; driver: " + version, kInstallDriver);
   std::string names;
-  for (const std::string& name : driver.facts->gpus) names += (names.empty() ? "" : ", ") + name;
+  for (const DriverGpu& gpu : driver.facts->gpus) names += (names.empty() ? "" : ", ") + gpu.name;
   return present(what, names + "; driver: " + version);
 }
 

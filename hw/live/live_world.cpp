@@ -42,7 +42,7 @@ Machine gpu_here() {
   if (driver.gpus.empty() || driver.cuda == 0) throw RunError("the CUDA driver has no GPU");
   std::string text = fmt::format("CUDA {} driver", cuda_version_text(driver.cuda));
   if (!driver.module.empty()) text += ", " + driver.module;
-  return {driver.gpus.front(), text};
+  return {driver.gpus.front().name, text};
 }
 
 class LiveWorld : public World {

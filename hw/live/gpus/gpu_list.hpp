@@ -16,8 +16,7 @@ struct GpuFacts {
   std::uint64_t memory = 0;  // bytes in all; 0: not known
 };
 
-// Asks the driver in a child process: a process that has initialised the driver cannot fork others that use
-// it. RunError if there is no driver or no GPU.
+// RunError if there is no driver or no GPU, or the driver does not say what one is.
 std::vector<GpuFacts> gpus_of_driver();
 
 // The GPUs that a list such as "0,2", "all" or "1" names. InputError (for `option`) if it has a wrong or
