@@ -143,19 +143,27 @@ void LiveSession::settle(const Workload& workload, Duration limit) {
   }
 }
 
-// Its memory may have left for others': it comes back with one job, which is not measured.
-void LiveSession::bring_memory(const WorldSetup& setup, std::uint32_t index, const std::atomic<bool>& stop) {
+// Releases a client's jobs at its pace until it has gone or that is enough.
+void LiveSession::release(const WorldSetup& setup, std::uint32_t index, const std::atomic<bool>& stop,
+                          const std::function<bool(const LiveReleases&)>& enough) {
   Member& member = members_.at(setup.workload.clients[index].name);
-  const std::int64_t began = monotonic_ns();
-  const std::uint64_t over = member.client->jobs_over();
   LiveReleases releases(setup, ClientId{index}, {}, {});
-  releases.begin(*member.client, began);
-  while (member.client != nullptr && !stop && member.client->jobs_over() == over &&
-         monotonic_ns() - began < kFirstJob.ns) {
+  releases.begin(*member.client, monotonic_ns());
+  while (member.client != nullptr && !stop && !enough(releases)) {
     releases.look(*member.client, Time{}, Time::max());
     turn();
   }
   if (member.client != nullptr) member.client->hold();
+}
+
+// Its memory may have left for others': it comes back with one job, which is not measured.
+void LiveSession::bring_memory(const WorldSetup& setup, std::uint32_t index, const std::atomic<bool>& stop) {
+  const Member& member = members_.at(setup.workload.clients[index].name);
+  const std::int64_t began = monotonic_ns();
+  const std::uint64_t over = member.client->jobs_over();
+  release(setup, index, stop, [&](const LiveReleases&) {
+    return member.client->jobs_over() != over || monotonic_ns() - began > kFirstJob.ns;
+  });
   settle(setup.workload, kFirstJob);
 }
 
@@ -163,7 +171,7 @@ void LiveSession::bring_memory(const WorldSetup& setup, std::uint32_t index, con
 // when it could begin.
 AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, const std::atomic<bool>& stop) {
   const Client& client = setup.workload.clients[index];
-  Member& member = members_.at(client.name);
+  const Member& member = members_.at(client.name);
   if (moves_memory_ && member.client != nullptr && member.client->memory().away != 0) {
     bring_memory(setup, index, stop);
     warm_up(setup.workload, stop);  // a short program can have ended by that
@@ -174,19 +182,12 @@ AloneTimes LiveSession::measure(const WorldSetup& setup, std::uint32_t index, co
   std::vector<LiveClient::JobTimes> times;
   const std::int64_t began = monotonic_ns();
   std::uint64_t next = member.client->jobs_over();
-  LiveReleases releases(setup, ClientId{index}, {}, {});
-  releases.begin(*member.client, began);
-  while (member.client != nullptr && !stop) {
-    const std::int64_t passed = monotonic_ns() - began;
-    if (passed > (times.empty() ? kFirstJob : times.size() < kManyJobs ? kMeasuring : kEnough).ns) break;
-    releases.look(*member.client, Time{}, Time::max());
-    turn();
-    if (member.client == nullptr) break;
+  release(setup, index, stop, [&](const LiveReleases& releases) {
     for (const std::uint64_t over = member.client->jobs_over(); next < over; ++next)
       if (const auto job = member.client->job(next)) times.push_back(*job);
-    if (releases.through(times.size())) break;
-  }
-  if (member.client != nullptr) member.client->hold();
+    const Duration most = times.empty() ? kFirstJob : times.size() < kManyJobs ? kMeasuring : kEnough;
+    return releases.through(times.size()) || monotonic_ns() - began > most.ns;
+  });
   if (stop) return {};
   if (times.empty())
     throw RunError(fmt::format("{}: none of its jobs ended within {}; {}", client.name, to_text(kFirstJob),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -79,6 +80,8 @@ class LiveSession : public Watcher {
   std::shared_ptr<Policy> between_runs() const;
   void warm_up(const Workload& workload, const std::atomic<bool>& stop);
   AloneTimes measure(const WorldSetup& setup, std::uint32_t client, const std::atomic<bool>& stop);
+  void release(const WorldSetup& setup, std::uint32_t client, const std::atomic<bool>& stop,
+               const std::function<bool(const LiveReleases&)>& enough);
   void bring_memory(const WorldSetup& setup, std::uint32_t client, const std::atomic<bool>& stop);
   std::optional<unsigned> gpu_for(const Client& client, std::uint32_t number) const;
   void settle(const Workload& workload, Duration limit);
