@@ -63,6 +63,18 @@ TEST_CASE("a killed or refused job is over, and nothing behind it counts") {
   }
 }
 
+TEST_CASE("the news of a launch that comes after the last job does not count") {
+  SwitchMeter meter(1);
+  meter.record({.time = Time{0}, .mark = Mark::released});
+  meter.record({.time = Time{0}, .launch = {1}, .mark = Mark::launch_ordered});
+  meter.record({.time = Time{10}, .launch = {1}, .mark = Mark::started});
+  meter.record({.time = Time{90}, .launch = {1}, .mark = Mark::gone});
+  meter.record({.time = Time{100}, .mark = Mark::finished});
+  meter.record({.time = Time{115}, .launch = {1}, .mark = Mark::left});
+  meter.record({.time = Time{1000}, .mark = Mark::ended});
+  CHECK(meter.share().value() == Approx(20.0 / 100));
+}
+
 TEST_CASE("where no policy launches there is no share") {
   SwitchMeter meter(1);
   meter.record({.time = Time{0}, .mark = Mark::released});
