@@ -85,7 +85,7 @@ struct ChannelCosts {
   bool whole_queue = true;  // a channel's turn: what waits in it then; else one request
   Duration context_switch;  // between the requests of two clients
   Duration interception;    // of a submission that traps
-  // Of a recorded program's kernel that leaves: what the order and the news of it take, beyond its blocks.
+  // Of a recorded program's kernel that leaves: the time of the order and the report, beyond its blocks.
   Duration departure;
   Duration poll;  // the longest time until the scheduler sees that a request has completed
   std::optional<std::int64_t> channels;  // open at once; none: any number
