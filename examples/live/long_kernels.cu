@@ -27,12 +27,21 @@
     }                                                                                            \
   } while (false)
 
-__global__ void spin(unsigned* p, long long ns) {
+// Waits on the SM's own clock: while all blocks of a device read the global timer, a read takes microseconds.
+__global__ void spin(unsigned* p, long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+  if (threadIdx.x == 0) p[blockIdx.x] += 1;
+}
+
+__global__ void count_cycles(long long* cycles, long long ns) {
+  const long long first = clock64();
   long long start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
   do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   while (now - start < ns);
-  if (threadIdx.x == 0) p[blockIdx.x] += 1;
+  *cycles = clock64() - first;
 }
 
 __global__ void add(const float* a, const float* b, float* c, int n, int a_block) {
@@ -80,9 +89,24 @@ static double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// Of the SMs under load.
+static double cycles_a_us() {
+  unsigned* p;
+  long long *count, cycles;
+  OK(cudaMalloc(&p, 1056 * 4));
+  OK(cudaMalloc(&count, 8));
+  spin<<<1056, 256>>>(p, 100'000'000);
+  count_cycles<<<1, 1>>>(count, 20'000'000);
+  OK(cudaMemcpy(&cycles, count, 8, cudaMemcpyDeviceToHost));
+  OK(cudaFree(p));
+  OK(cudaFree(count));
+  return static_cast<double>(cycles) / 20'000;
+}
+
 static int spins(double seconds, double block_us, double kernel_ms, const char* file) {
   cudaDeviceProp facts;
   OK(cudaGetDeviceProperties(&facts, 0));
+  const auto cycles = static_cast<long long>(block_us * cycles_a_us());
   const unsigned resident = static_cast<unsigned>(facts.multiProcessorCount) * 8;
   const auto blocks = static_cast<unsigned>(std::max(1.0, resident * kernel_ms * 1000 / block_us));
   unsigned* p;
@@ -93,7 +117,7 @@ static int spins(double seconds, double block_us, double kernel_ms, const char* 
   unsigned launches = 0;
   const double begin = now();
   while (now() - begin < seconds && (file == nullptr || access(file, F_OK) != 0)) {
-    spin<<<blocks, 256, 0, s>>>(p, static_cast<long long>(block_us * 1000));
+    spin<<<blocks, 256, 0, s>>>(p, cycles);
     OK(cudaStreamSynchronize(s));
     ++launches;
   }
@@ -151,7 +175,8 @@ static int costs(double seconds) {
   cost("smooth", seconds,
        [&](cudaStream_t s) { smooth<<<dim3(8192 / 32, 8192 / 8), dim3(32, 8), 0, s>>>(a, c, 8192); });
   unsigned* p = reinterpret_cast<unsigned*>(c);
-  cost("spin-20us-2ms", seconds, [&](cudaStream_t s) { spin<<<132 * 8 * 100, 256, 0, s>>>(p, 20'000); });
+  const auto cycles = static_cast<long long>(20 * cycles_a_us());
+  cost("spin-20us-2ms", seconds, [&](cudaStream_t s) { spin<<<132 * 8 * 100, 256, 0, s>>>(p, cycles); });
   return 0;
 }
 

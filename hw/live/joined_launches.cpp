@@ -25,6 +25,7 @@ void LaunchBook::look_whether_it_waits(const Stream& stream, Entry& entry, Count
     entry.least = entry.stays == 0 ? *seen : std::min(entry.least, *seen);
     if (entry.stays == 0) entry.stays = port_.now();
     if (!leaving_ && port_.now() - entry.stays >= patience_.load()) {
+      stop_expecting(entry);
       entry.state = State::joined;
       entry.done = all;
       join_from(entry, entry.least);

@@ -120,7 +120,9 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
     over = !entry.flagged;
     if (over || accepted(entry, port_.ask(*entry.launch, entry.word)))
       entry.state = State::asked;  // else at the next step
+    if (entry.state == State::asked) entry.expected = Expected::no_more;
   }
+  if (!over) expect_it_to_leave(entry);
   if (!over && (entry.state == State::asked || entry.state == State::again))
     if (const Count last = count(entry, word_on_device(stream, entry)))
       over = left_with(stream, entry, *last);
@@ -128,6 +130,7 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
     look_whether_it_waits(stream, entry, seen);
   if (!over && entry.state == State::joined) over = step_joined(name, stream, entry, seen);
   if (over) {
+    stop_expecting(entry);
     drop_look(stream, entry);
     port_.retire(entry.word, name, entry.number);
     stream.entries.pop_front();
@@ -144,6 +147,21 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
     }
   }
   return false;
+}
+
+// A kernel that was told to leave mostly does so soon.
+void LaunchBook::expect_it_to_leave(Entry& entry) {
+  if (entry.state != State::submitted || !entry.flagged) return;
+  if (entry.expected == Expected::not_yet && port_.expect(*entry.launch, entry.word)) {
+    entry.expected = Expected::yes;
+    entry.expected_since = port_.now();
+  }
+  if (entry.expected == Expected::yes && port_.now() - entry.expected_since >= kSoon) stop_expecting(entry);
+}
+
+void LaunchBook::stop_expecting(Entry& entry) {
+  if (entry.expected == Expected::yes) port_.stop_expecting(entry.word);
+  entry.expected = Expected::no_more;
 }
 
 // `yes`: the port has done what the launch needs.

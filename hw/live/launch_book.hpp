@@ -84,6 +84,11 @@ class LaunchPort {
   // Requests the word's count when no block of the launch is under way; count() returns it later, once.
   // False: the driver refused, perhaps only this time.
   virtual bool ask(const RepeatableLaunch& launch, Word word) = 0;
+  // Call it behind the order to raise the word's flag, and ask() later: its answer comes sooner. At most one
+  // launch of the port is expected at a time. Until ask() or stop_expecting(), what shares a queue of the
+  // device with the port may have to wait. False: not possible now, and ask() works as usual.
+  virtual bool expect(const RepeatableLaunch& /*launch*/, Word /*word*/) { return false; }
+  virtual void stop_expecting(Word /*word*/) {}
   // Launches the blocks from `first` on, beside the program's stream. Before that, it writes `first` as count
   // and no flag to the word, ahead of later orders about its flag. count() returns the word's count once the
   // kernel has left. False: the driver refused.
@@ -183,6 +188,7 @@ class LaunchBook {
     again,      // the blocks that were left are on the device
     joined,     // blocks wait for later ones: all are on the device, or will be
   };
+  enum class Expected : std::uint8_t { not_yet, yes, no_more };
   // Blocks that join a launch.
   struct Part {
     std::uint32_t first = 0, end = 0;
@@ -195,6 +201,9 @@ class LaunchBook {
     std::uint32_t done = 0;    // blocks, as far as known
     State state = State::submitted;
     bool flagged = false;
+    // Whether the port expects that its count is asked for, and since when.
+    Expected expected = Expected::not_yet;
+    std::int64_t expected_since = 0;
     bool repeated = false;  // its blocks on the device claim from the spare word
     // Of a slice under way: its end, when it began, and whether the rest of the grid has joined it.
     std::uint32_t end = 0;
@@ -228,6 +237,8 @@ class LaunchBook {
 
   static constexpr std::size_t kReserve = 8;  // words
   static constexpr std::int64_t kUsualPatience = 75'000'000;
+  // ns; a kernel that was told to leave and has not done so for this long is not expected to leave soon.
+  static constexpr std::int64_t kSoon = 300'000;
   // A request that the driver has refused this often and for this long (ns) has failed.
   static constexpr std::uint32_t kFewRefusals = 16;
   static constexpr std::int64_t kMostRefused = 100'000'000;
@@ -243,6 +254,8 @@ class LaunchBook {
   void leave_between_slices(const Entry& entry);
   bool may_go(std::uint64_t name, Stream& stream);
   bool left_with(const Stream& stream, Entry& entry, std::uint32_t count);
+  void expect_it_to_leave(Entry& entry);
+  void stop_expecting(Entry& entry);
   void drop_look(const Stream& stream, Entry& entry);
   // Of launches that were told to leave and do not (joined_launches.cpp).
   void look_whether_it_waits(const Stream& stream, Entry& entry, Count seen);

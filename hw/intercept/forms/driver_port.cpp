@@ -54,6 +54,7 @@ struct DriverPort::Seen {
     std::uint32_t count, flag;
   } report[kReports];
   std::uint32_t orders;  // of the own stream that are over
+  std::uint32_t wanted;  // expected reports that may be made; the host writes it
 };
 
 std::unique_ptr<DriverPort> DriverPort::open(CUcontext context) {
@@ -67,7 +68,7 @@ std::unique_ptr<DriverPort> DriverPort::open(CUcontext context) {
 bool DriverPort::allocate() {
   int lowest = 0, highest = 0;
   if (cuda.cuCtxGetStreamPriorityRange(&lowest, &highest) != CUDA_SUCCESS) return false;
-  for (CUstream* const each : {&own_, &looking_})
+  for (CUstream* const each : {&own_, &looking_, &expecting_})
     if (cuda.cuStreamCreateWithPriority(each, CU_STREAM_NON_BLOCKING, highest) != CUDA_SUCCESS) return false;
   beside_.resize(kBeside);
   for (CUstream& each : beside_)
@@ -103,7 +104,8 @@ DriverPort::~DriverPort() {
     if (each != nullptr) cuda.cuStreamDestroy_v2(each);
   for (const Aside& each : aside_)
     if (each.stream != nullptr) cuda.cuStreamDestroy_v2(each.stream);
-  for (CUstream each : {own_, looking_})
+  if (seen_ != nullptr) let_report();  // what waits
+  for (CUstream each : {own_, looking_, expecting_})
     if (each != nullptr) cuda.cuStreamDestroy_v2(each);
   for (CUevent each : {begun_, slice_begins_, slice_ends_})
     if (each != nullptr) cuda.cuEventDestroy_v2(each);
@@ -202,8 +204,48 @@ bool DriverPort::ask_for(Reports& reports, const live::RepeatableLaunch& launch,
   return done(report(reports, word, looking_, static_cast<const FormedLaunch&>(launch).report()));
 }
 
+// The report is submitted at once, so that a write of the host is all that it needs later. It waits for the
+// host, not for the kernel, so that it never waits for long.
+bool DriverPort::expect(const live::RepeatableLaunch& launch, Word word) {
+  if (expected_ || failed_ || free_reports_.empty()) return false;
+  const RelaxedCapture relaxed;
+  const CurrentContext current(context_);
+  const CUresult waits = cuda.cuStreamWaitValue32_v2(expecting_, of_host(&seen_->wanted), expectations_ + 1,
+                                                     CU_STREAM_WAIT_VALUE_GEQ);
+  note(waits);
+  if (waits != CUDA_SUCCESS) return false;
+  ++expectations_;
+  Reports made;
+  const CUresult reports = report(made, word, expecting_, static_cast<const FormedLaunch&>(launch).report());
+  note(reports);
+  if (reports != CUDA_SUCCESS) {
+    let_report();
+    return false;
+  }
+  expected_ = Expected{word, made.at(word)};
+  return true;
+}
+
+void DriverPort::let_report() {
+  std::atomic_ref<std::uint32_t>(seen_->wanted).store(expectations_, std::memory_order_release);
+}
+
+void DriverPort::stop_expecting(Word word) {
+  if (!expected_ || expected_->word != word) return;
+  let_report();
+  dropped_.push_back(expected_->report);
+  expected_.reset();
+}
+
 // The kernel has gone, so no order changes its count.
 bool DriverPort::ask(const live::RepeatableLaunch& launch, Word word) {
+  if (expected_ && expected_->word == word) {
+    refusal_ = 0;
+    reports_[word] = expected_->report;
+    expected_.reset();
+    let_report();
+    return true;
+  }
   const CurrentContext current(context_);
   return ask_for(reports_, launch, word);
 }

@@ -38,6 +38,8 @@ class DriverPort : public live::LaunchPort {
                          std::uint32_t number) override;
   std::uint32_t gone(std::uint64_t stream) override;
   void flag(const std::vector<live::Word>& words, bool up) override;
+  bool expect(const live::RepeatableLaunch& launch, live::Word word) override;
+  void stop_expecting(live::Word word) override;
   bool ask(const live::RepeatableLaunch& launch, live::Word word) override;
   bool again(const live::RepeatableLaunch& launch, std::uint64_t stream, live::Word word,
              std::uint32_t first) override;
@@ -71,6 +73,7 @@ class DriverPort : public live::LaunchPort {
   void note(CUresult result);
   using Reports = std::map<live::Word, std::uint32_t>;  // awaited counts: their places in `seen_`
   CUresult report(Reports& reports, live::Word word, CUstream stream, CUfunction kernel);
+  void let_report();
   void report_behind(CUstream stream, live::Word word, CUfunction kernel);
   bool accepts(const FormedLaunch& launch);
   bool done(CUresult result);
@@ -84,7 +87,7 @@ class DriverPort : public live::LaunchPort {
   CUcontext context_;
   CUdeviceptr words_ = 0, seen_address_ = 0;
   Seen* seen_ = nullptr;
-  CUstream own_ = nullptr, looking_ = nullptr;
+  CUstream own_ = nullptr, looking_ = nullptr, expecting_ = nullptr;
   std::vector<CUstream> beside_;
   struct Aside {  // for blocks that join others
     CUstream stream = nullptr;
@@ -101,6 +104,13 @@ class DriverPort : public live::LaunchPort {
   std::map<std::uint64_t, Place> places_;
   std::vector<CUevent> events_;  // unused
   Reports reports_, looks_;
+  // The one that is expected: a report that waits in `expecting_` until the host writes `number`.
+  struct Expected {
+    live::Word word;
+    std::uint32_t report;
+  };
+  std::optional<Expected> expected_;
+  std::uint32_t expectations_ = 0;
   struct Owed {  // a report that the driver has refused so far
     CUstream stream;
     CUfunction kernel;

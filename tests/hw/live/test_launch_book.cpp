@@ -76,7 +76,24 @@ class FakeContext : public live::LaunchPort {
   void flag(const std::vector<Word>& words, bool up) override {
     for (const Word word : words) queues_["own"].push_back({up ? Do::raise : Do::lower, word, 0, 0, 0});
   }
+  bool expect(const RepeatableLaunch&, Word word) override {
+    if (expected_ || random_.below(4) == 0) return false;
+    expected_ = word;
+    queues_["expect"].push_back({Do::expected, word, 0, 0, ++expectations_});
+    return true;
+  }
+  void stop_expecting(Word word) override {
+    faulty(expected_ != word, "what is not expected is expected no more");
+    expected_.reset();
+    unexpected_.insert(wanted_ = expectations_);
+  }
   bool ask(const RepeatableLaunch&, Word word) override {
+    if (expected_ == word) {
+      expected_.reset();
+      wanted_ = expectations_;
+      ++answered_;
+      return true;
+    }
     if (random_.below(20) == 0) return false;
     queues_["own"].push_back({Do::report, word, 0, 0, 0});
     return true;
@@ -143,7 +160,7 @@ class FakeContext : public live::LaunchPort {
 
   // One thing that can happen; false: there is none.
   bool step() {
-    now_ += 5'000'000;
+    now_ += random_.below(10) == 0 ? 5'000'000 : 20'000;
     std::vector<Queue*> ready;
     for (auto& [name, queue] : queues_)
       if (!queue.empty() && can(queue.front())) ready.push_back(&queue);
@@ -166,6 +183,9 @@ class FakeContext : public live::LaunchPort {
   }
   std::uint64_t claims() const { return claims_; }
   std::uint64_t joined() const { return joined_; }
+  bool expects() const { return expected_.has_value(); }
+  std::uint64_t answered() const { return answered_; }  // asked for what was expected
+  std::uint64_t unexpected() const { return unexpected_.size(); }
   bool every_block_once() const {
     for (const auto& [launch, blocks] : ended_)
       for (const int times : blocks)
@@ -176,7 +196,7 @@ class FakeContext : public live::LaunchPort {
   bool no_looks = false;  // they are not answered: there is no room on the device
 
  private:
-  enum class Do { begin, begun, kernel, gone, wait, raise, lower, report, order, look, set, mark };
+  enum class Do { begin, begun, kernel, gone, wait, raise, lower, report, expected, order, look, set, mark };
   struct Step {
     Do what;
     Word word;
@@ -221,6 +241,7 @@ class FakeContext : public live::LaunchPort {
 
   bool can(const Step& step) const {
     if (step.what == Do::look) return !no_looks && looks_ordered_ >= step.number;
+    if (step.what == Do::expected) return wanted_ >= step.number;
     if (step.what == Do::begun) return words_[step.word].begun >= step.number;
     return step.what != Do::wait || words_[step.word].count >= step.number;
   }
@@ -251,6 +272,12 @@ class FakeContext : public live::LaunchPort {
         word.flag = false;
         break;
       case Do::report:
+        reports_[step.word] = word.count;
+        break;
+      case Do::expected:
+        if (unexpected_.count(step.number) != 0) break;
+        for (const Kernel& one : kernels_)
+          faulty(one.word == step.word, "a count is reported while its kernel runs");
         reports_[step.word] = word.count;
         break;
       case Do::order:
@@ -321,7 +348,10 @@ class FakeContext : public live::LaunchPort {
   std::map<Word, std::uint32_t> reports_, looks_;
   std::set<std::uint32_t> waiting_, last_begun_;  // launches
   std::uint32_t looks_asked_ = 0, looks_ordered_ = 0;
-  std::uint64_t joined_ = 0;
+  std::optional<Word> expected_;
+  std::uint32_t expectations_ = 0, wanted_ = 0;
+  std::set<std::uint32_t> unexpected_;
+  std::uint64_t joined_ = 0, answered_ = 0;
   std::int64_t now_ = 0;
   std::vector<std::vector<std::uint32_t>> marks_;
   std::map<std::uint32_t, std::vector<int>> ended_;
@@ -331,7 +361,7 @@ class FakeContext : public live::LaunchPort {
 };
 
 struct PlayedBook {
-  std::uint64_t evictions = 0, launches = 0, joined = 0;
+  std::uint64_t evictions = 0, launches = 0, joined = 0, answered = 0, unexpected = 0;
   std::set<std::string> faults;
 };
 
@@ -395,11 +425,14 @@ PlayedBook play_book(std::uint64_t seed, bool waits) {
     book.step();
   }
   if (book.any()) played.faults.insert("launches are never over");
+  if (!device.idle()) played.faults.insert("something on the device never goes on");
   if (!device.every_block_once()) played.faults.insert("a block did not run once");
   played.faults.insert(device.faults().begin(), device.faults().end());
   played.evictions = book.evictions();
   played.launches = launches;
   played.joined = device.joined();
+  played.answered = device.answered();
+  played.unexpected = device.unexpected();
   return played;
 }
 
@@ -431,15 +464,19 @@ TEST_CASE("a launch that left is launched again from where it was, and what is b
 }
 
 TEST_CASE("whenever launches leave, every block runs once and nothing overtakes", "[long]") {
-  std::uint64_t evictions = 0, launches = 0;
+  std::uint64_t evictions = 0, launches = 0, answered = 0, unexpected = 0;
   for (const int number : case_numbers(400, 100'000)) {
     const PlayedBook played = play_book(static_cast<std::uint64_t>(number), false);
     INFO("case " << number);
     REQUIRE(played.faults == std::set<std::string>{});
     evictions += played.evictions;
     launches += played.launches;
+    answered += played.answered;
+    unexpected += played.unexpected;
   }
   CHECK(evictions * 5 > launches);
+  CHECK(answered * 50 > launches);
+  CHECK(unexpected * 50 > launches);
 }
 
 TEST_CASE("a launch whose blocks wait for later ones is over after all, every block once", "[long]") {
@@ -476,6 +513,25 @@ TEST_CASE("what waits for its last block is not told to leave a second time") {
   CHECK(device.idle());
   CHECK(device.faults() == std::set<std::string>{});
   CHECK(book.evictions() == 0);
+}
+
+TEST_CASE("a launch that was told to leave is expected to do so, but not for long") {
+  FakeContext device(9);
+  LaunchBook book(device);
+  device.knows(7, 5);
+  while (!book.launch(std::make_unique<FakeLaunch>(7, 5), 1)) {
+  }
+  book.step();
+  CHECK_FALSE(device.expects());
+  book.leave();
+  for (int tries = 0; tries < 50 && !device.expects(); ++tries) book.step();
+  CHECK(device.expects());
+  CHECK(device.unexpected() == 0);
+  device.pass_time(), book.step();
+  CHECK_FALSE(device.expects());
+  CHECK(device.unexpected() == 1);
+  for (int tries = 0; tries < 50; ++tries) book.step();
+  CHECK_FALSE(device.expects());
 }
 
 TEST_CASE("a launch that stands behind another stream's work is not begun ahead of it") {
