@@ -30,7 +30,11 @@ std::shared_ptr<Policy> LiveSession::between_runs() const {
 }
 
 LiveSession::LiveSession(const MemorySettings& memory, const std::vector<GpuFacts>& gpus, Placing placing)
-    : folder_(made_folder()), moves_memory_(memory.managed), gpus_(gpus), placing_(placing) {
+    : folder_(made_folder()),
+      moves_memory_(memory.managed),
+      most_memory_(memory.most),
+      gpus_(gpus),
+      placing_(placing) {
   DaemonSettings settings;
   settings.gpus = gpus;
   settings.memory = memory;

@@ -46,8 +46,12 @@ class LiveSession : public Watcher {
   };
   std::vector<Record> play(const Play& play);
 
+  // Bytes of the device that clients may hold where memory moves: as in simulation.
+  static std::uint64_t most_memory(const WorldSetup& setup) {
+    return static_cast<std::uint64_t>(setup.device.memory.count);
+  }
   bool is_for(const WorldSetup& setup) const {
-    return moves_memory_ == setup.moves_memory &&
+    return moves_memory_ == setup.moves_memory && (!moves_memory_ || most_memory_ == most_memory(setup)) &&
            gpus_.size() == static_cast<std::size_t>(setup.device.gpus) &&
            (gpus_.size() == 1 || placing_ == setup.placing);
   }
@@ -90,6 +94,7 @@ class LiveSession : public Watcher {
 
   std::string folder_;
   const bool moves_memory_;
+  const std::uint64_t most_memory_;
   const std::vector<GpuFacts> gpus_;
   const Placing placing_;
   std::unique_ptr<Daemon> daemon_;

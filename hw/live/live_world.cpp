@@ -15,6 +15,17 @@ namespace {
 
 constexpr std::size_t kLongestName = 63;  // hw/live/socket.hpp
 
+// The driver keeps a little of what a GPU's name promises.
+void check_memory(Bytes wanted) {
+  constexpr double kKept = 0.05;
+  const DriverFacts driver = driver_facts();
+  if (driver.gpus.empty() || driver.gpus.front().memory == 0) return;
+  const Bytes here{static_cast<std::int64_t>(driver.gpus.front().memory)};
+  if (static_cast<double>(here.count) < (1 - kKept) * static_cast<double>(wanted.count))
+    throw RunError(fmt::format("device.memory is {}, and this GPU has {}: set device.memory to what it has",
+                               to_text(wanted), to_text(here)));
+}
+
 // Its programs go on from one unit of an experiment to the next.
 live::LiveSession& session(const WorldSetup& setup) {
   static std::unique_ptr<live::LiveSession> session;
@@ -31,7 +42,11 @@ live::LiveSession& session(const WorldSetup& setup) {
   }
   live::MemorySettings memory;
   memory.managed = setup.moves_memory;
-  if (memory.managed) memory.host = live::host_memory_to_pin();
+  if (memory.managed) {
+    memory.host = live::host_memory_to_pin();
+    memory.most = live::LiveSession::most_memory(setup);
+    check_memory(setup.device.memory);
+  }
   session = std::make_unique<live::LiveSession>(memory, gpus, setup.placing);
   return *session;
 }

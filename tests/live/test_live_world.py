@@ -42,6 +42,9 @@ def left_behind():
     return running()
 
 
+SMALL_DEVICE = "set: {device.memory: 160 MiB}\n"
+
+
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")
 class LiveWorld(unittest.TestCase):
     def setUp(self):
@@ -97,7 +100,7 @@ horizon: {horizon}
         clients = "".join(client(f"p{i}", f"{{run: [{MEMORY_CLIENT}, holds, {i}, {FOREVER}, 64], skip: 2}}", "repeat: {jobs: endless}") for i in range(3))
         policies = "[{name: microkernel-rr, params: {blocks: job, slice: 100 ms}}, {name: rr, params: {quantum: 100 ms}}]"
         with mock.patch.dict(os.environ, STANDIN_LEDGER=str(self.folder / "ledger"), STANDIN_MEMORY=str(160 << 20)):
-            self.run_file(self.file(clients, policies, horizon="4 s"))
+            self.run_file(self.file(clients, policies, SMALL_DEVICE, "4 s"))
         rows = self.rows()
         for policy in ("microkernel-rr", "rr"):
             for name in ("p0", "p1", "p2"):
@@ -108,11 +111,23 @@ horizon: {horizon}
         self.assertEqual(refusals, 0)
         self.assertLessEqual(most, size)
 
+    def test_clients_hold_at_most_the_memory_that_the_device_has_in_simulation(self):
+        clients = "".join(client(f"p{i}", f"{{run: [{MEMORY_CLIENT}, holds, {i}, {FOREVER}, 64], skip: 2}}", "repeat: {jobs: endless}") for i in range(3))
+        path = self.file(clients, "[{name: microkernel-rr, params: {blocks: job, slice: 100 ms}}]", SMALL_DEVICE, "2 s")
+        with mock.patch.dict(os.environ, STANDIN_LEDGER=str(self.folder / "ledger"), STANDIN_MEMORY=str(1024 << 20)):
+            self.run_file(path)
+            with open(self.folder / "ledger", "rb") as ledger:
+                refusals, most, _ = struct.unpack("QQQ", ledger.read(24))
+            self.assertEqual(refusals, 0)
+            self.assertLessEqual(most, 170 << 20)  # and what is no client's
+            result = self.run_file(path, "--force", "--set", "device.memory=2 GiB", code=1)
+        self.assertIn("device.memory is 2 GiB, and this GPU has 1 GiB: set device.memory to what it has\n", result.stderr)
+
     def test_memory_that_is_away_is_no_part_of_a_job_alone(self):
         # A job takes 2 ms; to bring its 64 MiB back, which the others displaced while they started, takes 100.
         clients = "".join(client(f"p{i}", f"{{run: [{MEMORY_CLIENT}, holds, {i}, {FOREVER}, 64], skip: 2}}", "repeat: {jobs: 1, think: 0 ms}")
                           for i in range(3))
-        path = self.file(clients, "[{name: microkernel-rr, params: {blocks: job, slice: 100 ms}}]", horizon="4 s")
+        path = self.file(clients, "[{name: microkernel-rr, params: {blocks: job, slice: 100 ms}}]", more=SMALL_DEVICE, horizon="4 s")
         with mock.patch.dict(os.environ, STANDIN_LEDGER=str(self.folder / "ledger"), STANDIN_MEMORY=str(160 << 20)):
             for _ in range(5):  # for loaded machines
                 self.run_file(path, "--force")

@@ -80,6 +80,8 @@ class Table1(MemoryPrograms):
         runs = {"first": [PROGRAMS + "mattrans", "--gib", "0.0003", "--rounds", "3"], "second": [PROGRAMS + "bfs", "--gib", "0.0001"]}
         settings = [f"workload.clients.{client}.command.run=[{', '.join(words)}, --jobs, 1000000000]" for client, words in runs.items()]
         settings += [f"sweep.together.policies.{path}=[50 ms]" for path in ("yields.params.slice", "runs-on.params.slice", "rr.params.quantum")]
+        settings += [f"workload.clients.{client}.memory=150 MiB" for client in runs]
+        settings += ["device.memory=160 MiB", "device.copy.h2d.bandwidth=1 GB/s", "device.copy.d2h.bandwidth=1 GB/s"]
         done = subprocess.run([GANGWAY, "run", ROOT / "experiments/live/share-a-gpu-slices.yaml", "--world", "live", "--out", folder + "/out",
                                *(word for setting in [*settings, "horizon=1 s", "published=[]"] for word in ("--set", setting))],
                               capture_output=True, text=True, timeout=120,

@@ -95,7 +95,7 @@ std::optional<std::uint64_t> Keeper::capacity() const {
   for (const auto& kept : all_) largest = std::max(largest, kept->seen.footprint());
   const std::uint64_t device =
       settings_.capacity ? *settings_.capacity : less(total_, outside_ + short_ + settings_.spare);
-  return std::max(largest, less(device, reserved_));
+  return std::max(largest, less(std::min(device, settings_.most), reserved_));
 }
 
 // What is used by nobody's claim: contexts, modules, other programs. A look tells it if nobody else's claims

@@ -42,6 +42,7 @@ struct MemorySettings {
   bool managed = false;  // whether clients' memory moves
   bool whole = false;    // by the driver's checkpoints of processes, without pinned memory
   std::optional<std::uint64_t> capacity = {};  // bytes for clients; none: what the device has
+  std::uint64_t most = UINT64_MAX;             // bytes for clients at most, of what the device has
   std::uint64_t host = UINT64_MAX;             // bytes that all clients may pin
   std::uint64_t spare = 64 << 20;      // bytes of the device that no client gets, without a `capacity`
   std::optional<Duration> slice = {};  // the policy's, to compare with the time of moves
