@@ -81,6 +81,9 @@ class LaunchPort {
   virtual std::uint32_t gone(std::uint64_t stream) = 0;
   // Raises or lowers the flags of words.
   virtual void flag(const std::vector<Word>& words, bool up) = 0;
+  // Does what flag() does, to no launch's word. Code that a processor has not run for some milliseconds has
+  // left its caches; then an order takes up to 60 us instead of 5.
+  virtual void rehearse() {}
   // Requests the word's count when no block of the launch is under way; count() returns it later, once.
   // False: the driver refused, perhaps only this time.
   virtual bool ask(const RepeatableLaunch& launch, Word word) = 0;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <csignal>
 #include <optional>
@@ -17,9 +18,10 @@ namespace gangway::live {
 namespace {
 
 constexpr std::int64_t kAwakeSpin = 100'000, kAwakeYield = 5'000'000;  // ns; as threads at the gate
-constexpr std::int64_t kUnhurried = 200'000;    // ns between looks while nobody competes
-constexpr std::int64_t kAttentive = 10'000;     // ns between looks while others do
-constexpr std::int64_t kAsleep = 20'000'000;    // ns, while all is away
+constexpr std::int64_t kUnhurried = 200'000;  // ns between looks while nobody competes
+constexpr std::int64_t kAttentive = 10'000;   // ns between looks while others do
+constexpr std::int64_t kBetweenRehearsals = 400'000, kBetweenQuestions = 20'000;  // ns
+constexpr std::int64_t kAsleep = 20'000'000;                                      // ns, while all is away
 constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches to be over
 constexpr std::int64_t kPolite = 200'000'000;  // ns; then no launch begins before the call that is made alone
 constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
@@ -304,9 +306,13 @@ bool LaunchKeeper::turn() {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [context, its] : books_) {
+      if (its->book == nullptr || closed == leaving_) continue;
+      closed ? its->book->leave() : its->book->go_on();
+      if (closed) GANGWAY_POINT("told-to-leave");
+    }
+    if (closed && !leaving_) departures_.told(monotonic_ns());
+    for (auto& [context, its] : books_) {
       if (its->book == nullptr) continue;
-      if (closed != leaving_) closed ? its->book->leave() : its->book->go_on();
-      if (closed && !leaving_) GANGWAY_POINT("told-to-leave");
       // When the permit returns, whoever has not left by then goes on at once.
       if (const std::int64_t limit = permit.drain_limit.load(); limit != 0)
         its->book->set_patience(limit - limit / 4);
@@ -320,9 +326,9 @@ bool LaunchKeeper::turn() {
       under_way_.fetch_sub(ended - std::exchange(its->ended, ended));
       if (page != nullptr && its->book->kernels_that_wait() != its->that_wait) tell_who_waits(*its, *page);
     }
-    if (closed && !leaving_) departures_.told(monotonic_ns());
     if (evicted > 0 && page != nullptr) departures_.left(*page, evicted, monotonic_ns());
     if (!closed) departures_.go_on(monotonic_ns());
+    if (!closed) rehearse(permit);
     if (page != nullptr) turn_of_slices(permit, *page);
     leaving_ = closed;
   }
@@ -337,6 +343,16 @@ bool LaunchKeeper::turn() {
   return true;
 }
 
+// The lock is held.
+void LaunchKeeper::rehearse(const PermitPage& permit) {
+  if (permit.company.load() == 0) return;
+  const std::int64_t now = monotonic_ns();
+  if (now - rehearsed_ < kBetweenRehearsals) return;
+  rehearsed_ = now;
+  for (auto& [context, its] : books_)
+    if (its->book != nullptr && its->book->any()) its->port->rehearse();
+}
+
 // Once for each kernel, or for several at once.
 void LaunchKeeper::tell_who_waits(Context& its, ClientPage& page) {
   const std::uint32_t all = its.book->kernels_that_wait();
@@ -345,6 +361,14 @@ void LaunchKeeper::tell_who_waits(Context& its, ClientPage& page) {
     page.that_waits[c].store(c < name.size() && c + 1 < kLongestKernel ? name[c] : '\0');
   page.kernels_that_wait.fetch_add(all - std::exchange(its.that_wait, all));
   gate_.ring();
+}
+
+// Of launches in forms.
+bool LaunchKeeper::some_may_run() {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(books_.begin(), books_.end(), [](const auto& one) {
+    return one.second->book != nullptr && !one.second->book->away().all();
+  });
 }
 
 bool LaunchKeeper::nothing_runs(ClientPage& page) {
@@ -363,6 +387,10 @@ bool LaunchKeeper::nothing_runs(ClientPage& page) {
     }
     if (!some) return true;
     if (asked) return false;
+    // While kernels are about to leave, the driver's answers would only delay the news of that.
+    const std::int64_t now = monotonic_ns();
+    if (some_may_run() && now - asked_ < kBetweenQuestions) return false;
+    asked_ = now;
     gate_.look();
   }
 }

@@ -99,11 +99,13 @@ class LaunchKeeper {
   void rest(bool away, std::int64_t since);
   void tell_who_waits(Context& its, ClientPage& page);
   void turn_of_slices(const PermitPage& permit, ClientPage& page);
+  void rehearse(const PermitPage& permit);
   void ring_unless_polled(const PermitPage& permit);
   std::shared_ptr<Context> book(std::uint64_t context);
   StreamId id(const StreamName& stream);
   LaunchIs look_at(StreamId stream, std::uint32_t number);
   bool nothing_runs(ClientPage& page);
+  bool some_may_run();
   HeldWork::Kind kind(const StreamName& stream);
   std::uint64_t context_of(const StreamName& stream);
   void come_alone();
@@ -123,7 +125,8 @@ class LaunchKeeper {
   StreamId streams_ = 0;
   Departures departures_;
   bool leaving_ = false, has_thread_ = false;
-  bool has_a_core_ = false;  // for itself, while it waits for orders
+  std::int64_t rehearsed_ = 0, asked_ = 0;  // when that, and when the driver was asked about streams
+  bool has_a_core_ = false;                 // for itself, while it waits for orders
   // The context and the launch in slices whose turn it is, and the number of such kernels of the process so
   // far.
   std::shared_ptr<Context> sliced_;

@@ -38,6 +38,7 @@ class DriverPort : public live::LaunchPort {
                          std::uint32_t number) override;
   std::uint32_t gone(std::uint64_t stream) override;
   void flag(const std::vector<live::Word>& words, bool up) override;
+  void rehearse() override;
   bool expect(const live::RepeatableLaunch& launch, live::Word word) override;
   void stop_expecting(live::Word word) override;
   bool ask(const live::RepeatableLaunch& launch, live::Word word) override;
