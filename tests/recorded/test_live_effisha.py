@@ -1,4 +1,4 @@
-"""EffiSha's and Share-a-GPU's figures as they ran on H100s (experiments/live/h100-live), against `sim` with recordings of the programs alone."""
+"""EffiSha's and Share-a-GPU's figures as they ran on H100s and H200s (experiments/live), against `sim` with recordings of the programs alone."""
 
 import os
 import statistics
@@ -23,7 +23,7 @@ def clients(folder):
 class Predicted(unittest.TestCase):
     """Of one paper: `measured` and `predicted`, by figure."""
 
-    paper, figures = "", ()
+    paper, figures, chip = "", (), "h100"
 
     @classmethod
     def setUpClass(cls):
@@ -33,7 +33,7 @@ class Predicted(unittest.TestCase):
         for figure in cls.figures:
             out = Path(cls.folder.name) / figure
             subprocess.run([GANGWAY, "run", FOLDER / f"{cls.paper}-{figure}.yaml", "--out", out], check=True, capture_output=True)
-            cls.predicted[figure], cls.measured[figure] = out, FOLDER / f"h100-live/{cls.paper}-{figure}"
+            cls.predicted[figure], cls.measured[figure] = out, FOLDER / f"{cls.chip}-live/{cls.paper}-{figure}"
 
     def errors(self, figures, policy=None):
         """Of mean responses, without sign, sorted."""
@@ -47,12 +47,12 @@ class Predicted(unittest.TestCase):
 
 
 class EffiSha(Predicted):
-    paper, figures = "effisha", ("fig10", "fig12", "fig13", "fig15")
+    paper, figures = "effisha", ("fig9", "fig10", "fig12", "fig13", "fig14-group", "fig14-sjf", "fig15")
 
     def test_what_the_page_says_of_policies(self):
-        for policy, count, median, ninety in (("piv", 77, 0.035, 0.08), ("dprr", 55, 0.145, 0.47), ("default", 55, 0.135, 0.67)):
+        for policy, count, median, ninety in (("piv", 396, 0.022, 0.072), ("dprr", 77, 0.155, 0.485), ("default", 77, 0.12, 0.675)):
             with self.subTest(policy):
-                errors = self.errors(("fig12", "fig13", "fig15"), policy)
+                errors = self.errors(("fig9", "fig12", "fig13", "fig14-group", "fig14-sjf", "fig15"), policy)
                 self.assertEqual(len(errors), count)
                 self.assertLess(statistics.median(errors), median)
                 self.assertLess(errors[count * 9 // 10], ninety)
@@ -72,13 +72,24 @@ class EffiSha(Predicted):
             if key[1] == "piv":
                 self.assertAlmostEqual(float(row["evictions"]), float(predicted[key]["evictions"]), delta=0.11, msg=key)
 
+    def test_evictions_by_waiting_time(self):
+        """Fig. 9: of all programs in a run, by how long each waits before its next job; means of the runs."""
+        thinks = ("1 ms", "8 ms", "64 ms")
+        for folder, says in ((self.measured["fig9"], (68, 54, 27)), (self.predicted["fig9"], (70, 56, 23))):
+            rows = table(folder / "summary.csv")
+            by_think = {think: [float(row["evictions"]) for row in rows if row["workload.repeat.think"] == think] for think in thinks}
+            self.assertEqual(tuple(round(statistics.mean(found)) for found in by_think.values()), says)
+
     def test_turnaround(self):
-        """Fig. 14, as Fig. 12's run has it: ANTT by group and by length, of the driver, piv and dprr."""
-        for folder, values in ((self.measured["fig12"], (3.6, 10.9, 4.8, 3.6, 2.0, 2.7)), (self.predicted["fig12"], (3.7, 12.2, 5.3, 3.7, 2.1, 2.7))):
-            antt = {(row["point"], row["policy"]): float(row["antt"]) for row in table(folder / "summary.csv")}
-            found = [antt[(point, policy)] for point in "12" for policy in ("default", "piv", "dprr")]
-            for is_, says in zip(found, values):
-                self.assertAlmostEqual(is_, says, delta=0.06, msg=(folder, found))
+        """Fig. 14: ANTT by group and by length, of the driver, piv and dprr; NTT of three programs by group under piv."""
+        for folders, values, programs in ((self.measured, (4.1, 10.8, 5.8, 4.0, 2.0, 3.1), (41, 15, 42)),
+                                          (self.predicted, (3.7, 12.2, 5.3, 3.7, 2.1, 2.7), (46, 16, 51))):
+            for name, says in (("fig14-group", values[:3]), ("fig14-sjf", values[3:])):
+                antt = {row["policy"]: float(row["antt"]) for row in table(folders[name] / "summary.csv")}
+                for policy, value in zip(("default", "piv", "dprr"), says):
+                    self.assertAlmostEqual(antt[policy], value, delta=0.06, msg=(name, policy))
+            ntt = clients(folders["fig14-group"])
+            self.assertEqual(tuple(round(float(ntt["0", "piv", program]["ntt"])) for program in ("Reduction", "Sort", "Scan")), programs)
 
 
 class ShareAGpu(Predicted):
@@ -90,6 +101,47 @@ class ShareAGpu(Predicted):
                 errors = self.errors(figures)
                 self.assertLess(statistics.median(errors), median)
                 self.assertLess(errors[-1], most)
+
+
+class ShareAGpuOnH200s(Predicted):
+    """With the memory of an H100, recorded on one."""
+
+    paper, figures, chip = "share-a-gpu", ("fig7", "fig10"), "h200"
+
+    def test_what_the_page_says(self):
+        for figure, median, most in (("fig7", 0.16, 0.52), ("fig10", 0.235, 0.845)):
+            with self.subTest(figure):
+                errors = self.errors((figure,))
+                self.assertLess(statistics.median(errors), median)
+                self.assertLess(errors[-1], most)
+
+    def test_order_of_policies(self):
+        for metric in ("antt", "dntt"):
+            order = [[row["policy"] for row in sorted(table(folder / "summary.csv"), key=lambda row: float(row[metric]))]
+                     for folder in (self.measured["fig7"], self.predicted["fig7"])]
+            self.assertEqual(order[0], order[1], metric)
+
+
+class OnePolicyOnTwoGpus(Predicted):
+    chip = "h200"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        out = Path(cls.folder.name) / "two-gpus"
+        subprocess.run([GANGWAY, "run", FOLDER / "two-gpus.yaml", "--out", out], check=True, capture_output=True)
+        cls.predicted, cls.measured = {"two-gpus": out}, {"two-gpus": FOLDER / "h200-live/two-gpus"}
+
+    def test_what_the_page_says(self):
+        errors = self.errors(("two-gpus",))
+        self.assertEqual(len(errors), 28)
+        self.assertLess(statistics.median(errors), 0.105)
+        self.assertLess(errors[28 * 9 // 10], 0.345)
+        measured, predicted = ({row["policy"]: float(row["antt"]) for row in table(folder["two-gpus"] / "summary.csv")}
+                               for folder in (self.measured, self.predicted))
+        for policy, antt in measured.items():
+            self.assertLess(abs(predicted[policy] / antt - 1), 0.06, policy)
 
 
 del Predicted  # no test by itself
