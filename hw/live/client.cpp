@@ -176,6 +176,11 @@ void LiveClient::let_in(std::uint32_t allowed) {
   syscall(SYS_futex, &permit_->allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+void LiveClient::until_job(std::uint64_t last) {
+  if (last == 0 || last > permit_->last_job.load()) permit_->decided.store(monotonic_ns());
+  permit_->last_job.store(last);
+}
+
 void LiveClient::rouse() {
   constexpr std::int64_t kAwake = 5'000'000;  // ns
   permit_->awake.store(monotonic_ns() + kAwake);

@@ -64,6 +64,7 @@ std::optional<ClientId> Conductor::opens(Time now, Port& port, const Introductio
   place->alone = introduction.alone;
   place->attributes = introduction.attributes;
   place->gpu = introduction.gpu;
+  port.until_job(0);
   grants_.opens(id, introduction.program);
   journal_.note(now_, Step::opened, id, introduction.priority);
   tell(Opens{id, std::max<std::int64_t>(1, port.look().channels), introduction.weight});
@@ -171,7 +172,15 @@ void Conductor::decide() {
   decided();
 }
 
-void Conductor::permit(ClientId client, std::uint32_t allowed) {
+void Conductor::let_jobs(ClientId client, std::uint64_t last) {
+  Client& c = of(client);
+  if (c.port == nullptr || c.last_job == last) return;
+  c.last_job = last;
+  c.port->until_job(last);
+}
+
+void Conductor::permit(ClientId client, std::uint32_t allowed, std::uint64_t last_job) {
+  let_jobs(client, last_job);
   Client& c = of(client);
   c.closing = c.unconfirmed = false;
   if (c.port == nullptr || c.allowed == allowed) return;
@@ -191,6 +200,7 @@ void Conductor::close(ClientId client) {
   c.ordered = c.since = c.progressed = now_;
   c.over = c.seen.over;
   c.returned = c.whole;  // then its job goes on until it is over
+  if (c.returned) let_jobs(client, c.seen.job);
   c.port->permit(c.allowed = c.returned ? kReturned : 0);
   // A core that sleeps takes longer to wake than most drains.
   for (const Client& other : clients_)
@@ -210,7 +220,8 @@ bool Conductor::closed(ClientId client, bool and_drained) {
   if (c.returned) {
     const bool late = now_ - c.since > settings_.drain_limit;
     if (late && given_up(client)) return true;
-    if (!(c.whole ? (c.seen.job & 1) == 0 : late)) return false;
+    const bool job_over = (c.seen.job & 1) == 0 || (c.last_job != 0 && c.seen.job > c.last_job);
+    if (!(c.whole ? job_over : late)) return false;
     c.returned = false;
     c.since = now_;
     c.port->permit(c.allowed = 0);
@@ -236,6 +247,7 @@ bool Conductor::closed(ClientId client, bool and_drained) {
     // What is on the device may wait for what the gate holds back: it goes on, and that is charged.
     c.returned = true;
     c.since = now_;
+    let_jobs(client, 0);
     c.port->permit(c.allowed = kReturned);
     journal_.note(now_, Step::returned, client, (now_ - c.ordered).ns);
     if (++c.overstays == 2 && !c.seen.endless) {

@@ -49,9 +49,11 @@ class Port {
  public:
   virtual ~Port() = default;
   virtual void permit(std::uint32_t allowed) = 0;  // 0, kUnlimited, kIntercepted, or a number in flight
-  virtual void admit(std::uint64_t number) = 0;    // admits intercepted submissions up to this number
-  virtual void rouse() {}                          // its gate may open soon: waiting threads should not sleep
-  virtual Standing look() = 0;                     // exact after permit(0)
+  // While it is permitted, only jobs up to this one (Standing::job) may submit; 0: any. As far as it knows.
+  virtual void until_job(std::uint64_t /*last*/) {}
+  virtual void admit(std::uint64_t number) = 0;  // admits intercepted submissions up to this number
+  virtual void rouse() {}                        // its gate may open soon: waiting threads should not sleep
+  virtual Standing look() = 0;                   // exact after permit(0)
   virtual void limit(std::optional<std::int64_t>) {}  // most channels it may have
   // While it is permitted, the blocks before `until` of that kernel may be launched.
   virtual void slice(std::uint32_t /*kernel*/, std::uint32_t /*until*/) {}
@@ -162,6 +164,7 @@ class Conductor : protected RefusingOrders {
     const Attributes* attributes = nullptr;
     DeviceId gpu;
     std::uint32_t allowed = 0;
+    std::uint64_t last_job = 0;  // that may submit; 0: any
     // While closing, until drained.
     bool closing = false, shut = false, returned = false, looked = false;
     Time ordered, since;
@@ -189,7 +192,8 @@ class Conductor : protected RefusingOrders {
   // Whether the order's client is still present.
   bool is_there(ClientId client) const;
   void tell(const Fact& fact) { facts_.push_back(fact); }
-  void permit(ClientId client, std::uint32_t allowed);
+  void permit(ClientId client, std::uint32_t allowed, std::uint64_t last_job = 0);
+  void let_jobs(ClientId client, std::uint64_t last);  // may submit, up to this one; 0: all
   void close(ClientId client);
   // Takes the permit of a stopped client without waiting for it. False if it is not stopped.
   bool given_up(ClientId client);

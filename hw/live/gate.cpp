@@ -165,6 +165,11 @@ Pass Gate::enter(const Submission& submission) {
       mark_outside(pass.thread, page);
       continue;
     }
+    if (allowed != 0 && !permit.is_for(page.job.load(std::memory_order_acquire))) {
+      mark_outside(pass.thread, page);
+      wait_for_permit(permit);
+      continue;
+    }
     if (allowed == kUnlimited) {
       if (pass.stream != nullptr) pass.stream->begun.fetch_add(1);
       break;

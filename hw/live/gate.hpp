@@ -166,8 +166,8 @@ class Gate {
   Driver& driver_;
   Source& source_;
   inline static const PermitPage unopened_{};
-  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}, {}},
-      held_{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}, {}};
+  PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}, {}},
+      held_{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}, {}};
   std::atomic<const PermitPage*> permit_{&unopened_};
   std::atomic<ClientPage*> page_{nullptr};
   std::atomic<std::uint32_t> failing_{0};  // submissions that are being taken back

@@ -120,7 +120,8 @@ void Gate::wait_for_permit(const PermitPage& permit) {
   if (permit.polled.load() == 0) source_.ring();
   std::int64_t looked = 0;
   bool over = false;
-  while (permit.allowed.load() == 0 && permit_.load() == &permit) {
+  const auto is_closed = [&] { return permit.allowed.load() == 0; };
+  while ((is_closed() || !permit.is_for(page.job.load())) && permit_.load() == &permit) {
     const std::int64_t now = monotonic_ns();
     if (now - began < kSpin || now - looked > kBetweenLooks) {
       over = look();  // somebody may be waiting for that
@@ -130,8 +131,10 @@ void Gate::wait_for_permit(const PermitPage& permit) {
       spin_pause();
     else if (now - began < kYield || now < permit.awake.load())
       sched_yield();
-    else
+    else if (is_closed())
       sleep_while_closed(permit, over ? kSleep : kBetweenLooks);
+    else
+      sleep_ns(kBetweenLooks);
   }
   GANGWAY_POINT("woken");
   page.waiting.fetch_sub(1);

@@ -55,6 +55,10 @@ class GrantConductor : public JobConductor {
       if (client.port != nullptr && !owns(client.id)) look_at_job(client);
   }
 
+  void decided() override {
+    for (Gpu& gpu : gpus_) limit_jobs(gpu);
+  }
+
   void describe(JobFacts& job, const Client& client) const override {
     job.work.alone = client.alone;
     if (settings_.gpus > 1) job.gpus = GpuSet{client.gpu};
@@ -108,13 +112,24 @@ class GrantConductor : public JobConductor {
     return true;
   }
 
-  // For the GPU that somebody owns.
-  bool others_wait(const Gpu& gpu) {
+  bool others_wait(const Gpu& gpu) { return others_wait(gpu, owner_client(gpu)); }
+  bool others_wait(const Gpu& gpu, ClientId than) {
     for (const Client& client : clients_)
-      if (client.port != nullptr && client.gpu == gpu.id && client.id != owner_client(gpu) &&
+      if (client.port != nullptr && client.gpu == gpu.id && client.id != than &&
           grants_.waits(grants_.job_of(client.id).id))
         return true;
     return false;
+  }
+
+  // Whoever begins its next job at once would have begun it before anybody saw that the one before was over.
+  void limit_jobs(Gpu& gpu) {
+    std::optional<ClientId> open = gpu.parked;
+    if (gpu.owner)
+      open = gpu.owner->phase == Owner::running ? std::optional(owner_client(gpu)) : std::nullopt;
+    if (open && !of(*open).closing) let_jobs(*open, last_job(gpu, *open));
+  }
+  std::uint64_t last_job(const Gpu& gpu, ClientId client) {
+    return others_wait(gpu, client) ? jobs_[client.index].job : 0;
   }
 
   void leave(Gpu& gpu, Why why, bool over) {
@@ -152,7 +167,7 @@ class GrantConductor : public JobConductor {
     owner.phase = Owner::running;
     owner.began = owner.busy = owner.asked = owner.moved = now();
     const Grant& grant = *grants_.on(gpu.id);
-    permit(grant.job.client, most_of(grant.job.client));
+    permit(grant.job.client, most_of(grant.job.client), last_job(gpu, grant.job.client));
     tell(Started{grant.id, grant.job});
   }
 
@@ -195,7 +210,7 @@ class GrantConductor : public JobConductor {
   void limit_again() {
     for (std::uint32_t c = 0; c < kMostClients; ++c)
       if (clients_[c].port != nullptr && clients_[c].allowed != 0 && !clients_[c].closing)
-        permit(clients_[c].id, most_of(clients_[c].id));
+        permit(clients_[c].id, most_of(clients_[c].id), clients_[c].last_job);
   }
 
   // While somebody waits for an owner, only looking tells when its job is over.

@@ -13,7 +13,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 11;
+inline constexpr std::uint32_t kVersion = 12;
 inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
@@ -70,6 +70,8 @@ struct alignas(64) PermitPage {
   // An intercepted submission takes a number and waits until that is admitted.
   std::atomic<std::uint32_t> epoch;  // of permits: numbers of earlier epochs are void
   std::atomic<std::uint64_t> admitted;
+  // While it is open, only for jobs (ClientPage::job) up to this one; 0: for any.
+  std::atomic<std::uint64_t> last_job;
   // 0: any number; n: n - 1; without channels nothing can be submitted.
   std::atomic<std::uint32_t> most_channels;
   std::atomic<std::uint32_t> forms;       // which launches take a form (TakeForms)
@@ -80,6 +82,11 @@ struct alignas(64) PermitPage {
   Releases releases;
   MemoryOrders memory;
   SliceOrders slices;
+
+  bool is_for(std::uint64_t job) const {
+    const std::uint64_t last = last_job.load();
+    return last == 0 || job <= last;
+  }
 };
 
 // Times of one counted job (CLOCK_MONOTONIC, ns).

@@ -95,6 +95,16 @@ horizon: {horizon}
                 return
         self.fail(f"{alone} ns alone, expected less than {below}")
 
+    def test_whoever_begins_its_next_job_at_once_has_one_turn_for_each_of_the_other(self):
+        # `b` comes back while a job of 4 ms of `a` runs, so it is first in the queue when that is over.
+        clients = client("a", loop(1, 4000), "repeat: {jobs: endless}") + client("b", loop(1, 1000), "repeat: {jobs: endless, think: 1 ms}")
+        for policy in ("fcfs", "{name: rr, params: {quantum: 100 ms}}"):
+            self.run_file(self.file(clients, f"[{policy}]", horizon="2 s"), "--force")
+            rows = [row for row in self.rows() if row["outcome"] == "finished"]
+            a, b = (sum(row["client"] == name for row in rows) for name in "ab")
+            self.assertGreater(b, 50)
+            self.assertLess(a / b, 1.2, policy)
+
     def test_programs_that_do_not_fit_together(self):
         # Their memories are 3 x 64 MiB on a device of 160 MiB, so every policy plays them with managed memory.
         clients = "".join(client(f"p{i}", f"{{run: [{MEMORY_CLIENT}, holds, {i}, {FOREVER}, 64], skip: 2}}", "repeat: {jobs: endless}") for i in range(3))

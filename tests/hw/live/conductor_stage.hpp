@@ -14,6 +14,7 @@ namespace gangway::live::testing {
 class FakeClient : public Port {
  public:
   void permit(std::uint32_t allowed) override { permitted = allowed; }
+  void until_job(std::uint64_t last) override { last_job = last; }
   void admit(std::uint64_t number) override { admitted = number; }
   Standing look() override { return standing; }
   void slice(std::uint32_t kernel, std::uint32_t until) override { sliced.push_back({kernel, until}); }
@@ -36,7 +37,7 @@ class FakeClient : public Port {
   std::vector<SliceOrder> sliced;
   Standing standing;
   std::uint32_t permitted = 0;
-  std::uint64_t admitted = 0;
+  std::uint64_t admitted = 0, last_job = 0;
   int asked = 0, roused = 0;
   bool killed = false;
   ClientId id;

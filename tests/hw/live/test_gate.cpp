@@ -218,6 +218,40 @@ TEST_CASE("A held submission rings, waits, and goes on when the permit comes", "
   CHECK(process.driver.in_flight() == 1);
 }
 
+TEST_CASE("An open gate is for jobs up to the one that the permit names", "[live][threads]") {
+  Process process;
+  process.permit(kUnlimited);
+  process.submit(process.stream);
+  const std::uint64_t job = process.page().job.load();
+  process.source->permit.last_job.store(job);
+  process.submit(process.stream);  // the same one
+  const std::uint64_t begun = process.gate.before(process.stream);
+  process.driver.finish(process.stream);
+  process.gate.after(process.stream, begun);
+  CHECK(process.page().job.load() == job + 1);
+  std::atomic<bool> done{false};
+  std::thread thread([&] {
+    process.submit(process.stream);
+    done = true;
+  });
+  REQUIRE(soon([&] { return process.page().waiting.load() == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // until it sleeps
+  CHECK_FALSE(done.load());
+  CHECK(process.page().nobody_inside());
+  CHECK(process.page().job.load() == job + 2);  // it has arrived
+  SECTION("which grows") { process.source->permit.last_job.store(job + 2); }
+  SECTION("or is for any") { process.source->permit.last_job.store(0); }
+  SECTION("or closes first") {
+    process.permit(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    process.source->permit.last_job.store(job + 2);
+    CHECK_FALSE(done.load());
+    process.permit(kUnlimited);
+  }
+  thread.join();
+  CHECK(process.page().outstanding() == 1);
+}
+
 TEST_CASE("A held thread sleeps, but not while its gate may open at any moment", "[live][threads]") {
   Process process;
   std::thread thread([&] { process.submit(process.stream); });

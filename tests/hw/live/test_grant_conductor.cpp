@@ -34,6 +34,65 @@ TEST_CASE("A job's deadline is its begin and its client's objective", "[live]") 
   CHECK((patient.permitted == kUnlimited && urgent.permitted == 0));
 }
 
+TEST_CASE("Whoever begins its next job at once does not have two turns while another waits", "[live]") {
+  Stage stage("fcfs");
+  FakeClient &quick = stage.open(), &slow = stage.open();
+  quick.begin_job();
+  stage.at(ms(0));
+  CHECK((quick.permitted == kUnlimited && quick.last_job == 0));  // nobody else wants the device
+  slow.begin_job();
+  stage.at(ms(1));
+  CHECK((slow.permitted == 0 && quick.last_job == quick.standing.job));
+  quick.end_job();
+  quick.begin_job();  // its first submission waits at its open gate
+  quick.standing.waiting = true;
+  stage.at(ms(2));
+  CHECK((quick.permitted == 0 && slow.permitted == kUnlimited));
+  CHECK(slow.last_job == slow.standing.job);
+  slow.end_job();
+  stage.at(ms(3));
+  CHECK((slow.permitted == 0 && quick.permitted == kUnlimited));
+  CHECK(quick.last_job == 0);
+  quick.standing.waiting = false;
+  // The other comes back, and leaves for good.
+  slow.begin_job();
+  stage.at(ms(4));
+  CHECK(quick.last_job == quick.standing.job);
+  stage.conductor->exited(ms(5), slow.id);
+  stage.at(ms(5));
+  CHECK((quick.permitted == kUnlimited && quick.last_job == 0));
+}
+
+TEST_CASE("A gate that stays open for its client's next job is for all jobs", "[live]") {
+  Stage stage("fcfs");
+  FakeClient &a = stage.open(), &b = stage.open();
+  a.begin_job();
+  stage.at(ms(0));
+  b.begin_job();
+  stage.at(ms(1));
+  a.end_job();
+  stage.at(ms(2));
+  b.end_job();
+  stage.at(ms(3));
+  CHECK((b.permitted == kUnlimited && b.last_job == 0));
+  b.begin_job();
+  stage.at(ms(4));
+  CHECK((b.permitted == kUnlimited && b.last_job == 0));
+}
+
+TEST_CASE("A permit that returns is for all jobs", "[live]") {
+  Stage stage("piv");
+  FakeClient &low = stage.open(0), &high = stage.open(5);
+  low.begin_job();
+  stage.at(ms(0));
+  low.standing.outstanding = 1;
+  high.begin_job();
+  stage.at(ms(1));
+  CHECK(low.permitted == 0);
+  stage.play(ms(150));  // what it has on the device may wait for its next job
+  CHECK((low.permitted == kReturned && low.last_job == 0));
+}
+
 TEST_CASE("piv takes the permit from the less urgent job and gives it back", "[live]") {
   Stage stage("piv");
   FakeClient &low = stage.open(0), &high = stage.open(5);
