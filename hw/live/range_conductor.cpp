@@ -137,12 +137,20 @@ class RangeConductor : public JobConductor {
 
   ClientId owner_client() { return grants_.on(kOnly)->job.client; }
 
-  bool others_wait() {
+  bool others_wait() { return others_wait(owner_client()); }
+  bool others_wait(ClientId than) {
     return std::any_of(clients_.begin(), clients_.end(), [&](const Client& client) {
-      return client.port != nullptr && client.id != owner_client() &&
-             grants_.waits(grants_.job_of(client.id).id);
+      return client.port != nullptr && client.id != than && grants_.waits(grants_.job_of(client.id).id);
     });
   }
+
+  // As under grants of whole jobs.
+  void decided() override {
+    std::optional<ClientId> open = parked_;
+    if (owner_) open = owner_->phase == Owner::running ? std::optional(owner_client()) : std::nullopt;
+    if (open && !of(*open).closing) let_jobs(*open, last_job(*open));
+  }
+  std::uint64_t last_job(ClientId client) { return others_wait(client) ? jobs_[client.index].job : 0; }
 
   void look_at_owner() {
     const ClientId id = owner_client();
@@ -283,7 +291,8 @@ class RangeConductor : public JobConductor {
     owner_->submissions = client.seen.submissions;
     if (owner_->kernel != 0)
       client.port->slice(owner_->kernel, static_cast<std::uint32_t>(owner_->last.count));
-    permit(client.id, settings_.in_flight == 0 || alone() ? kUnlimited : settings_.in_flight);
+    permit(client.id, settings_.in_flight == 0 || alone() ? kUnlimited : settings_.in_flight,
+           last_job(client.id));
     tell(Started{grant.id, grant.job});
   }
 

@@ -61,10 +61,12 @@ TEST_CASE("The most urgent kernel's next slice is launched, and the others' gate
   stand_before(low, 1, 30);
   stage.at(ms(0));
   CHECK((low.permitted == kUnlimited && low.sliced.back().until == 10));
+  CHECK(low.last_job == 0);
   high.begin_job();
   stand_before(high, 1, 15);
   stage.at(ms(1));
   CHECK((low.permitted == kUnlimited && high.permitted == 0));  // a slice is not cut
+  CHECK(low.last_job == low.standing.job);                      // and its next job waits
   do_blocks(low, 10);
   stage.at(ms(2));
   CHECK((low.permitted == 0 && high.permitted == kUnlimited));
