@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "hw/live/cores.hpp"
+
 namespace gangway::live {
 
 // For threads that poll.
@@ -23,13 +25,6 @@ inline void spin_pause() {
 inline void sleep_ns(std::int64_t ns) {
   const timespec pause{0, ns};
   nanosleep(&pause, nullptr);
-}
-
-// Whether the process may use so many cores that threads that only poll have one to themselves.
-inline bool has_many_cores() {
-  constexpr int kFew = 3;
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > kFew;
 }
 
 // For threads that poll for long, where there are many cores. On busy cores Linux keeps a thread that yields

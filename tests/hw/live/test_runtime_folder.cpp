@@ -9,7 +9,7 @@ namespace gangway::live {
 namespace {
 
 TEST_CASE("programs join the user's own daemon, else the machine's service", "[live]") {
-  const testing::ScratchFolder folder;
+  const gangway::testing::ScratchFolder folder;
   const char* const before = std::getenv("XDG_RUNTIME_DIR");
   const std::string kept = before != nullptr ? before : "";
   setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
