@@ -1,0 +1,136 @@
+// How soon a kernel leaves that looks at a flag between its block-tasks of 10 us, in a bare process: for each
+// way to order it and to learn of it, us from the order until the call has returned, and from then until the
+// host knows. nvcc -arch=sm_90 -std=c++20 -lcuda
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#define OK(call)                                                                                     \
+  do {                                                                                               \
+    if (const auto e = (call); e != 0) {                                                             \
+      std::fprintf(stderr, "%s:%d: %s: error %d\n", __FILE__, __LINE__, #call, static_cast<int>(e)); \
+      std::exit(1);                                                                                  \
+    }                                                                                                \
+  } while (false)
+
+constexpr unsigned kBlocks = 1056;  // persistent ones: eight on each of 132 SMs
+
+// word[0]: block-tasks claimed; word[1]: the flag.
+__global__ void tasks(unsigned* word, long long cycles) {
+  __shared__ bool goes_on;
+  for (;;) {
+    if (threadIdx.x == 0) {
+      atomicAdd(word, 1);
+      goes_on = *static_cast<volatile unsigned*>(word + 1) == 0;
+    }
+    __syncthreads();
+    if (!goes_on) return;
+    const long long start = clock64();
+    while (clock64() - start < cycles) {
+    }
+    __syncthreads();
+  }
+}
+
+__global__ void report(const unsigned* word, volatile unsigned* to) {
+  *to = *static_cast<const volatile unsigned*>(word);
+}
+
+struct Host {  // written by one side, read by the other
+  alignas(64) unsigned report, order, wanted;
+};
+
+static double now() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+static void set(unsigned& word, unsigned value) {
+  std::atomic_ref<unsigned>(word).store(value, std::memory_order_release);
+}
+static unsigned get(unsigned& word) {
+  return std::atomic_ref<unsigned>(word).load(std::memory_order_acquire);
+}
+static double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
+enum Order { written, waits_to_be_written, kOrders };
+enum Learn { by_event, by_report_behind, by_report_then, by_report_that_waits, kLearns };
+constexpr const char* kOrder[] = {"a write", "a write that waits on the device"};
+constexpr const char* kLearn[] = {"event", "report behind the kernel", "event, then a report",
+                                  "event, then a report that waits on the device"};
+
+int main(int argc, char** argv) {
+  const double wait_us = argc > 1 ? std::atof(argv[1]) : 5000;  // from the launch to the order
+  constexpr int kTrials = 60;
+  constexpr unsigned kNone = UINT32_MAX;
+  int lowest, highest, khz;
+  OK(cudaFree(nullptr));
+  OK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  OK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
+  cudaStream_t work, own, ordering, reporting;
+  for (cudaStream_t* each : {&work, &own, &ordering, &reporting})
+    OK(cudaStreamCreateWithPriority(each, cudaStreamNonBlocking, highest));
+  cudaEvent_t gone;
+  OK(cudaEventCreateWithFlags(&gone, cudaEventDisableTiming));
+  unsigned* word;
+  Host *host, *of_device;
+  OK(cudaMalloc(&word, 8));
+  OK(cudaHostAlloc(reinterpret_cast<void**>(&host), sizeof(Host), cudaHostAllocMapped));
+  OK(cudaHostGetDevicePointer(reinterpret_cast<void**>(&of_device), host, 0));
+  *host = {};
+  const auto flag = reinterpret_cast<CUdeviceptr>(word + 1);
+  const auto address = [](unsigned* of) { return reinterpret_cast<CUdeviceptr>(of); };
+  unsigned orders = 0, reports = 0;
+
+  for (int order = 0; order < kOrders; ++order)
+    for (int learn = 0; learn < kLearns; ++learn) {
+      std::vector<double> told, left;
+      for (int trial = 0; trial < kTrials; ++trial) {
+        OK(cudaMemsetAsync(word, 0, 8, own));
+        OK(cudaStreamSynchronize(own));
+        set(host->report, kNone);
+        tasks<<<kBlocks, 256, 0, work>>>(word, khz / 100);
+        if (learn == by_report_behind)
+          report<<<1, 1, 0, work>>>(word, &of_device->report);
+        else
+          OK(cudaEventRecord(gone, work));
+        if (order == waits_to_be_written) {
+          OK(cuStreamWaitValue32(ordering, address(&of_device->order), ++orders, CU_STREAM_WAIT_VALUE_GEQ));
+          OK(cuStreamWriteValue32(ordering, flag, 1, 0));
+        }
+        for (const double end = now() + wait_us + trial * 0.37; now() < end;) {
+        }
+        const double ordered = now();
+        if (order == written)
+          OK(cuStreamWriteValue32(own, flag, 1, 0));
+        else
+          set(host->order, orders);
+        const double returned = now();
+        if (learn == by_report_that_waits) {
+          OK(cuStreamWaitValue32(reporting, address(&of_device->wanted), ++reports,
+                                 CU_STREAM_WAIT_VALUE_GEQ));
+          report<<<1, 1, 0, reporting>>>(word, &of_device->report);
+        }
+        while (learn != by_report_behind && cudaEventQuery(gone) == cudaErrorNotReady) {
+        }
+        if (learn == by_report_then) report<<<1, 1, 0, reporting>>>(word, &of_device->report);
+        if (learn == by_report_that_waits) set(host->wanted, reports);
+        while (learn != by_event && get(host->report) == kNone) {
+        }
+        told.push_back(returned - ordered);
+        left.push_back(now() - returned);
+        OK(cudaDeviceSynchronize());
+      }
+      std::printf("%s; %s: told %.1f (p90 %.1f), left %.1f (p90 %.1f) us\n", kOrder[order], kLearn[learn],
+                  quantile(told, .5), quantile(told, .9), quantile(left, .5), quantile(left, .9));
+    }
+  return 0;
+}
