@@ -92,6 +92,27 @@ class EffiSha(Predicted):
             self.assertEqual(tuple(round(float(ntt["0", "piv", program]["ntt"])) for program in ("Reduction", "Sort", "Scan")), programs)
 
 
+class Slices(unittest.TestCase):
+    """Fig. 11: each program alone, in slices by the latency that they may cause."""
+
+    def test_what_the_page_says(self):
+        with tempfile.TemporaryDirectory() as out:
+            subprocess.run([GANGWAY, "run", FOLDER / "effisha-fig11.yaml", "--out", out, "--force"], check=True, capture_output=True)
+            predicted = {(row["client"], row["policies.pkm.params.latency"], row["policy"]): float(row["response_ns_mean"])
+                         for row in table(Path(out) / "clients.csv")}
+        measured = {(row["client"], row["latency"]): float(row["ms"]) for row in table(FOLDER / "h100-live/effisha-slices.csv")}
+        clients = {client for client, _ in measured}
+        self.assertEqual(len(clients), 11)
+        for latency, is_, most, says, most_says in (("1 ms", 8, 22, 4, 4), ("0.5 ms", 11, 23, 6, 8), ("0.25 ms", 19, 31, 11, 15),
+                                                    ("0.125 ms", 31, 43, 23, 44), ("0.0625 ms", 63, 94, 49, 82)):
+            with self.subTest(latency):
+                told = [predicted[client, latency, "pkm"] / predicted[client, latency, "default"] for client in clients]
+                found = [measured[client, latency] / measured[client, ""] for client in clients]
+                overheads = [round(100 * (of(values) - 1)) for values in (found, told) for of in (statistics.mean, max)]
+                self.assertEqual(overheads, [is_, most, says, most_says])
+                self.assertLess(statistics.median(abs(a / b - 1) for a, b in zip(told, found)), 0.04)
+
+
 class ShareAGpu(Predicted):
     paper, figures = "share-a-gpu", ("fig5", "fig6", "fig9")
 
