@@ -220,7 +220,7 @@ Device read_device(const Field& field) {
   if (auto kernels = m.maybe("resident_kernels")) device.resident_kernels = kernels->integer(1, 1'000'000);
   if (auto delays = m.maybe("delays")) device.delays = read_delays(*delays);
   if (auto rules = m.maybe("rules")) device.rules = read_rules(*rules);
-  device.memory = {std::int64_t{1} << 60};
+  device.memory = Device::kAnyMemory;
   if (auto memory = m.maybe("memory")) device.memory = memory->bytes();
   if (auto engines = m.maybe("copy")) read_copies(*engines, device);
   if (auto commands = m.maybe("commands")) device.commands = read_commands(*commands);

@@ -110,6 +110,7 @@ struct Device {
   Arbitration arbitration = Arbitration::priority;
   std::optional<TimeSlice> time_slice;
   RuleSet rules;
+  static constexpr Bytes kAnyMemory{std::int64_t{1} << 60};  // the file does not say
   Bytes memory;
   CopyEngine h2d, d2h;
   // Of the host, over versions of what several GPUs wrote; none: merging takes no time.

@@ -89,7 +89,7 @@ static double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Of the SMs under load.
+// Of an SM behind a load, so that its clock is not an idle one's.
 static double cycles_a_us() {
   unsigned* p;
   long long *count, cycles;

@@ -177,7 +177,8 @@ void LiveClient::let_in(std::uint32_t allowed) {
 }
 
 void LiveClient::until_job(std::uint64_t last) {
-  if (last == 0 || last > permit_->last_job.load()) permit_->decided.store(monotonic_ns());
+  const std::uint64_t before = permit_->last_job.load();
+  if (before != 0 && (last == 0 || last > before)) permit_->decided.store(monotonic_ns());
   permit_->last_job.store(last);
 }
 

@@ -200,7 +200,7 @@ void Conductor::close(ClientId client) {
   c.ordered = c.since = c.progressed = now_;
   c.over = c.seen.over;
   c.returned = c.whole;  // then its job goes on until it is over
-  if (c.returned) let_jobs(client, c.seen.job);
+  if (c.returned) let_jobs(client, c.returned_in = c.seen.job);
   c.port->permit(c.allowed = c.returned ? kReturned : 0);
   // A core that sleeps takes longer to wake than most drains.
   for (const Client& other : clients_)
@@ -220,7 +220,7 @@ bool Conductor::closed(ClientId client, bool and_drained) {
   if (c.returned) {
     const bool late = now_ - c.since > settings_.drain_limit;
     if (late && given_up(client)) return true;
-    const bool job_over = (c.seen.job & 1) == 0 || (c.last_job != 0 && c.seen.job > c.last_job);
+    const bool job_over = (c.seen.job & 1) == 0 || c.seen.job != c.returned_in;
     if (!(c.whole ? job_over : late)) return false;
     c.returned = false;
     c.since = now_;
@@ -247,6 +247,7 @@ bool Conductor::closed(ClientId client, bool and_drained) {
     // What is on the device may wait for what the gate holds back: it goes on, and that is charged.
     c.returned = true;
     c.since = now_;
+    c.returned_in = c.seen.job;
     let_jobs(client, 0);
     c.port->permit(c.allowed = kReturned);
     journal_.note(now_, Step::returned, client, (now_ - c.ordered).ns);

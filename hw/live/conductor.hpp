@@ -171,6 +171,7 @@ class Conductor : protected RefusingOrders {
     std::uint64_t over = 0;  // Standing::over at `progressed`, when it last changed
     Time progressed;
     std::uint32_t overstays = 0;
+    std::uint64_t returned_in = 0;  // Standing::job then
     bool whole = false;
     bool overdue = false;
     bool unconfirmed = false;

@@ -137,7 +137,10 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
 
 // A client whose state is not all on the device stays closed, and sees to it when this daemon is gone.
 Daemon::~Daemon() {
-  for (auto& [socket, client] : clients_) client->permit(kUnlimited);
+  for (auto& [socket, client] : clients_) {
+    client->until_job(0);
+    client->permit(kUnlimited);
+  }
   if (lock_) unlink(settings_.socket.c_str());
   for (std::size_t n = 0; n < further_locks_.size(); ++n) unlink(settings_.also[n].c_str());
 }
@@ -310,6 +313,7 @@ void Daemon::opens(LiveClient& client) {
     say(fmt::format("{} ({}): not scheduled, because there are already {} clients", client.name(),
                     client.process(), kMostClients));
     client.take(TakeForms::none, false, drain_limit_);
+    client.until_job(0);
     client.permit(kUnlimited);
   }
   client.id = id.value_or(kUnscheduled);

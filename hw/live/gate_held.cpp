@@ -121,7 +121,10 @@ void Gate::wait_for_permit(const PermitPage& permit) {
   std::int64_t looked = 0;
   bool over = false;
   const auto is_closed = [&] { return permit.allowed.load() == 0; };
-  while ((is_closed() || !permit.is_for(page.job.load())) && permit_.load() == &permit) {
+  const auto lets_in = [&](std::uint64_t job) { return !is_closed() && permit.is_for(job); };
+  // If another thread has ended the job, this one begins the next; nobody would hear of it otherwise.
+  for (std::uint64_t job = page.job.load(); (job & 1) != 0 && !lets_in(job) && permit_.load() == &permit;
+       job = page.job.load()) {
     const std::int64_t now = monotonic_ns();
     if (now - began < kSpin || now - looked > kBetweenLooks) {
       over = look();  // somebody may be waiting for that

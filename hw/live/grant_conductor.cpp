@@ -108,7 +108,7 @@ class GrantConductor : public JobConductor {
   bool goes_on_outside(const Gpu& gpu, const Client& client) {
     if (settings_.memory == nullptr || !client.seen.outside || !others_wait(gpu)) return false;
     if ((client.seen.job & 1) == 0) return now() - gpu.owner->busy <= settings_.linger;
-    jobs_[client.id.index].job = client.seen.job;
+    jobs_[client.id.index].job = jobs_[client.id.index].granted = client.seen.job;
     return true;
   }
 
@@ -129,7 +129,7 @@ class GrantConductor : public JobConductor {
     if (open && !of(*open).closing) let_jobs(*open, last_job(gpu, *open));
   }
   std::uint64_t last_job(const Gpu& gpu, ClientId client) {
-    return others_wait(gpu, client) ? jobs_[client.index].job : 0;
+    return others_wait(gpu, client) ? jobs_[client.index].granted : 0;
   }
 
   void leave(Gpu& gpu, Why why, bool over) {
@@ -152,7 +152,7 @@ class GrantConductor : public JobConductor {
       leave(gpu, Why::completed, true);  // it was over before its turn
       return id;
     }
-    jobs_[job.client.index].job = client.seen.job;
+    jobs_[job.client.index].job = jobs_[job.client.index].granted = client.seen.job;
     if (gpu.parked && gpu.parked != job.client) {
       close(*gpu.parked);
       if (closed(*gpu.parked, !settings_.overlap)) gpu.parked.reset();

@@ -12,8 +12,9 @@ namespace gangway::live {
 class JobConductor : public Conductor {
  protected:
   struct ToldJob {
-    bool told = false;      // Arrived, and not over yet
-    std::uint64_t job = 0;  // on the client's page
+    bool told = false;          // Arrived, and not over yet
+    std::uint64_t job = 0;      // on the client's page
+    std::uint64_t granted = 0;  // the latest that was granted the device, likewise
     std::uint32_t jobs = 0;
   };
   JobConductor(std::shared_ptr<Policy> policy, const GateSettings& settings, Journal& journal, GrantOf of)

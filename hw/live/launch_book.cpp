@@ -78,6 +78,7 @@ void LaunchBook::step() {
   if (live_.load() != 0 && port_.lost()) {
     streams_.clear();
     turns_.clear();
+    expects_ = false;
     ended_.fetch_add(live_.exchange(0));
   }
   for (auto at = streams_.begin(); at != streams_.end();) {
@@ -120,7 +121,7 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
     over = !entry.flagged;
     if (over || accepted(entry, port_.ask(*entry.launch, entry.word)))
       entry.state = State::asked;  // else at the next step
-    if (entry.state == State::asked) entry.expected = Expected::no_more;
+    if (entry.state == State::asked) expected_no_more(entry);
   }
   if (!over) expect_it_to_leave(entry);
   if (!over && (entry.state == State::asked || entry.state == State::again))
@@ -152,8 +153,9 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
 // A kernel that was told to leave mostly does so soon.
 void LaunchBook::expect_it_to_leave(Entry& entry) {
   if (entry.state != State::submitted || !entry.flagged) return;
-  if (entry.expected == Expected::not_yet && port_.expect(*entry.launch, entry.word)) {
-    entry.expected = Expected::yes;
+  if (entry.expected == Expected::not_yet && !expects_) {
+    expects_ = port_.expect(*entry.launch, entry.word);
+    entry.expected = expects_ ? Expected::yes : Expected::no_more;
     entry.expected_since = port_.now();
   }
   if (entry.expected == Expected::yes && port_.now() - entry.expected_since >= kSoon) stop_expecting(entry);
@@ -161,7 +163,17 @@ void LaunchBook::expect_it_to_leave(Entry& entry) {
 
 void LaunchBook::stop_expecting(Entry& entry) {
   if (entry.expected == Expected::yes) port_.stop_expecting(entry.word);
+  expected_no_more(entry);
+}
+
+void LaunchBook::expected_no_more(Entry& entry) {
+  if (entry.expected == Expected::yes) expects_ = false;
   entry.expected = Expected::no_more;
+}
+
+void LaunchBook::rehearse() {
+  const std::lock_guard lock(mutex_);
+  if (any()) port_.rehearse();
 }
 
 // `yes`: the port has done what the launch needs.

@@ -82,7 +82,7 @@ class LaunchPort {
   // Raises or lowers the flags of words.
   virtual void flag(const std::vector<Word>& words, bool up) = 0;
   // Does what flag() does, to no launch's word. Code that a processor has not run for some milliseconds has
-  // left its caches; then an order takes up to 60 us instead of 5.
+  // left its caches, which delays an order by tens of microseconds.
   virtual void rehearse() {}
   // Requests the word's count when no block of the launch is under way; count() returns it later, once.
   // False: the driver refused, perhaps only this time.
@@ -140,6 +140,8 @@ class LaunchBook {
   void go_on();
   // How long a launch that was told to leave may stay before the rest of its grid joins it, ns.
   void set_patience(std::int64_t ns) { patience_ = ns; }
+  // Call it now and then while any() and the order to leave may come at any time.
+  void rehearse();
   // Finds launches that have left or ended, and launches again those that may continue. Call it repeatedly
   // while any().
   void step();
@@ -241,6 +243,7 @@ class LaunchBook {
   static constexpr std::size_t kReserve = 8;  // words
   static constexpr std::int64_t kUsualPatience = 75'000'000;
   // ns; a kernel that was told to leave and has not done so for this long is not expected to leave soon.
+  // The step that notices this may come later.
   static constexpr std::int64_t kSoon = 300'000;
   // A request that the driver has refused this often and for this long (ns) has failed.
   static constexpr std::uint32_t kFewRefusals = 16;
@@ -259,6 +262,7 @@ class LaunchBook {
   bool left_with(const Stream& stream, Entry& entry, std::uint32_t count);
   void expect_it_to_leave(Entry& entry);
   void stop_expecting(Entry& entry);
+  void expected_no_more(Entry& entry);
   void drop_look(const Stream& stream, Entry& entry);
   // Of launches that were told to leave and do not (joined_launches.cpp).
   void look_whether_it_waits(const Stream& stream, Entry& entry, Count seen);
@@ -283,6 +287,7 @@ class LaunchBook {
   std::map<std::uint64_t, Stream> streams_;
   std::deque<std::uint64_t> turns_;  // streams that have reached a sliced launch, in this order
   bool leaving_ = false;
+  bool expects_ = false;  // that some launch leaves soon
   std::atomic<std::uint64_t> live_{0}, evictions_{0}, failures_{0}, ended_{0};
   std::atomic<std::uint32_t> waiting_{0};
   std::string latest_that_waits_;

@@ -350,7 +350,7 @@ void LaunchKeeper::rehearse(const PermitPage& permit) {
   if (now - rehearsed_ < kBetweenRehearsals) return;
   rehearsed_ = now;
   for (auto& [context, its] : books_)
-    if (its->book != nullptr && its->book->any()) its->port->rehearse();
+    if (its->book != nullptr) its->book->rehearse();
 }
 
 // Once for each kernel, or for several at once.

@@ -76,7 +76,7 @@ struct alignas(64) PermitPage {
   std::atomic<std::uint32_t> most_channels;
   std::atomic<std::uint32_t> forms;       // which launches take a form (TakeForms)
   std::atomic<std::int64_t> drain_limit;  // how long the daemon waits for a client to drain, ns; 0: unknown
-  std::atomic<std::int64_t> decided;      // when `allowed` was last written (CLOCK_MONOTONIC, ns)
+  std::atomic<std::int64_t> decided;      // when it was last decided who may submit (CLOCK_MONOTONIC, ns)
   // Until then (likewise) the gate may open at any moment: waiting threads stay awake.
   std::atomic<std::int64_t> awake;
   Releases releases;

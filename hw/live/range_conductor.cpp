@@ -150,7 +150,7 @@ class RangeConductor : public JobConductor {
     if (owner_) open = owner_->phase == Owner::running ? std::optional(owner_client()) : std::nullopt;
     if (open && !of(*open).closing) let_jobs(*open, last_job(*open));
   }
-  std::uint64_t last_job(ClientId client) { return others_wait(client) ? jobs_[client.index].job : 0; }
+  std::uint64_t last_job(ClientId client) { return others_wait(client) ? jobs_[client.index].granted : 0; }
 
   void look_at_owner() {
     const ClientId id = owner_client();
@@ -273,7 +273,7 @@ class RangeConductor : public JobConductor {
       leave(Why::completed, blocks, true);  // it was over before its turn
       return id;
     }
-    jobs_[job.client.index].job = client.seen.job;
+    jobs_[job.client.index].job = jobs_[job.client.index].granted = client.seen.job;
     if (parked_ && parked_ != job.client) {
       close(*parked_);
       if (has_closed(*parked_)) parked_.reset();

@@ -105,7 +105,8 @@ class DriverPort : public live::LaunchPort {
   std::map<std::uint64_t, Place> places_;
   std::vector<CUevent> events_;  // unused
   Reports reports_, looks_;
-  // The one that is expected: a report that waits in `expecting_` until the host writes `number`.
+  // The one that is expected: a report that waits in `expecting_` until the host lets it begin
+  // (Seen::wanted).
   struct Expected {
     live::Word word;
     std::uint32_t report;

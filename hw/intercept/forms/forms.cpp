@@ -229,7 +229,7 @@ void Forms::give_back(live::Driver::Event event) {
 }
 
 // Measured: with as many streams held as there are connections, nothing passes any more, whatever its
-// priority.
+// priority. The port's own stream of expected reports waits, too, but not for long.
 std::size_t Forms::most_held() {
   constexpr long kUsual = 8, kMost = 32, kLeft = 3;
   static const long connections = [] {

@@ -218,6 +218,35 @@ TEST_CASE("A held submission rings, waits, and goes on when the permit comes", "
   CHECK(process.driver.in_flight() == 1);
 }
 
+TEST_CASE("A held thread whose job another one has ended begins the next", "[live][threads]") {
+  Process process;
+  process.permit(kUnlimited);
+  process.submit(process.stream);
+  const std::uint64_t begun = process.gate.before(process.stream);
+  process.driver.finish(process.stream);
+  process.gate.after(process.stream, begun);
+  process.permit(0);
+  std::atomic<bool> done{false};
+  std::thread thread([&] {
+    process.submit(process.stream);
+    done = true;
+  });
+  REQUIRE(soon([&] { return process.page().waiting.load() == 1; }));
+  const std::uint64_t job = process.page().job.load();
+  CHECK(job == 3);
+  SECTION("at a closed gate") {}
+  SECTION("at one that is open for an earlier job only") {
+    process.source->permit.last_job.store(job - 2);
+    process.permit(kUnlimited);
+  }
+  process.page().job.store(job + 1);
+  CHECK(soon([&] { return process.page().job.load() == job + 2; }));
+  CHECK_FALSE(done.load());
+  process.source->permit.last_job.store(job + 2);
+  process.permit(kUnlimited);
+  thread.join();
+}
+
 TEST_CASE("An open gate is for jobs up to the one that the permit names", "[live][threads]") {
   Process process;
   process.permit(kUnlimited);
@@ -245,6 +274,7 @@ TEST_CASE("An open gate is for jobs up to the one that the permit names", "[live
     process.permit(0);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     process.source->permit.last_job.store(job + 2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
     CHECK_FALSE(done.load());
     process.permit(kUnlimited);
   }
