@@ -200,7 +200,8 @@ void Conductor::close(ClientId client) {
   c.ordered = c.since = c.progressed = now_;
   c.over = c.seen.over;
   c.returned = c.whole;  // then its job goes on until it is over
-  if (c.returned) let_jobs(client, c.returned_in = c.seen.job);
+  c.returned_in = c.seen.job;
+  if (c.returned) let_jobs(client, c.returned_in);
   c.port->permit(c.allowed = c.returned ? kReturned : 0);
   // A core that sleeps takes longer to wake than most drains.
   for (const Client& other : clients_)

@@ -56,7 +56,10 @@ class GrantConductor : public JobConductor {
   }
 
   void decided() override {
-    for (Gpu& gpu : gpus_) limit_jobs(gpu);
+    for (const Gpu& gpu : gpus_) {
+      const bool runs = gpu.owner && gpu.owner->phase == Owner::running;
+      limit_jobs(runs ? std::optional(owner_client(gpu)) : gpu.owner ? std::nullopt : gpu.parked);
+    }
   }
 
   void describe(JobFacts& job, const Client& client) const override {
@@ -108,29 +111,11 @@ class GrantConductor : public JobConductor {
   bool goes_on_outside(const Gpu& gpu, const Client& client) {
     if (settings_.memory == nullptr || !client.seen.outside || !others_wait(gpu)) return false;
     if ((client.seen.job & 1) == 0) return now() - gpu.owner->busy <= settings_.linger;
-    jobs_[client.id.index].job = jobs_[client.id.index].granted = client.seen.job;
+    granted(client);
     return true;
   }
 
-  bool others_wait(const Gpu& gpu) { return others_wait(gpu, owner_client(gpu)); }
-  bool others_wait(const Gpu& gpu, ClientId than) {
-    for (const Client& client : clients_)
-      if (client.port != nullptr && client.gpu == gpu.id && client.id != than &&
-          grants_.waits(grants_.job_of(client.id).id))
-        return true;
-    return false;
-  }
-
-  // Whoever begins its next job at once would have begun it before anybody saw that the one before was over.
-  void limit_jobs(Gpu& gpu) {
-    std::optional<ClientId> open = gpu.parked;
-    if (gpu.owner)
-      open = gpu.owner->phase == Owner::running ? std::optional(owner_client(gpu)) : std::nullopt;
-    if (open && !of(*open).closing) let_jobs(*open, last_job(gpu, *open));
-  }
-  std::uint64_t last_job(const Gpu& gpu, ClientId client) {
-    return others_wait(gpu, client) ? jobs_[client.index].granted : 0;
-  }
+  bool others_wait(const Gpu& gpu) { return JobConductor::others_wait(owner_client(gpu)); }
 
   void leave(Gpu& gpu, Why why, bool over) {
     Grant& grant = *grants_.on(gpu.id);
@@ -152,7 +137,7 @@ class GrantConductor : public JobConductor {
       leave(gpu, Why::completed, true);  // it was over before its turn
       return id;
     }
-    jobs_[job.client.index].job = jobs_[job.client.index].granted = client.seen.job;
+    granted(client);
     if (gpu.parked && gpu.parked != job.client) {
       close(*gpu.parked);
       if (closed(*gpu.parked, !settings_.overlap)) gpu.parked.reset();
@@ -167,7 +152,7 @@ class GrantConductor : public JobConductor {
     owner.phase = Owner::running;
     owner.began = owner.busy = owner.asked = owner.moved = now();
     const Grant& grant = *grants_.on(gpu.id);
-    permit(grant.job.client, most_of(grant.job.client), last_job(gpu, grant.job.client));
+    permit(grant.job.client, most_of(grant.job.client), last_job(grant.job.client));
     tell(Started{grant.id, grant.job});
   }
 

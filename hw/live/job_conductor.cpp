@@ -1,9 +1,31 @@
 #include "hw/live/job_conductor.hpp"
 
+#include <algorithm>
+
 namespace gangway::live {
 
 bool JobConductor::job_over(const Client& client) const {
   return client.port == nullptr || client.seen.job != jobs_[client.id.index].job;
+}
+
+bool JobConductor::others_wait(ClientId than) {
+  return std::any_of(clients_.begin(), clients_.end(), [&](const Client& client) {
+    return client.port != nullptr && client.gpu == of(than).gpu && client.id != than &&
+           grants_.waits(grants_.job_of(client.id).id);
+  });
+}
+
+void JobConductor::granted(const Client& client) {
+  ToldJob& job = jobs_[client.id.index];
+  job.job = job.granted = client.seen.job;
+}
+
+std::uint64_t JobConductor::last_job(ClientId client) {
+  return others_wait(client) ? jobs_[client.index].granted : 0;
+}
+
+void JobConductor::limit_jobs(std::optional<ClientId> open) {
+  if (open && !of(*open).closing) let_jobs(*open, last_job(*open));
 }
 
 bool JobConductor::can_be_launched(const Client& client) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "hw/live/conductor.hpp"
@@ -24,6 +25,15 @@ class JobConductor : public Conductor {
   void look_at_job(const Client& client);
   // Whether the job that the client was granted the device for is over.
   bool job_over(const Client& client) const;
+
+  // Whether somebody other than the client waits for the GPU that it is on.
+  bool others_wait(ClientId than);
+  // The client's job under way is granted the device.
+  void granted(const Client& client);
+  // The latest job that may submit while the client's gate is open. Whoever begins its next job at once would
+  // have begun it before anybody saw that the one before was over.
+  std::uint64_t last_job(ClientId client);
+  void limit_jobs(std::optional<ClientId> open);  // of the client whose gate is open
 
   // Whether a job under way has work for the device again.
   virtual bool can_be_launched(const Client& client) const;

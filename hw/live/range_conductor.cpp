@@ -137,20 +137,12 @@ class RangeConductor : public JobConductor {
 
   ClientId owner_client() { return grants_.on(kOnly)->job.client; }
 
-  bool others_wait() { return others_wait(owner_client()); }
-  bool others_wait(ClientId than) {
-    return std::any_of(clients_.begin(), clients_.end(), [&](const Client& client) {
-      return client.port != nullptr && client.id != than && grants_.waits(grants_.job_of(client.id).id);
-    });
-  }
+  bool others_wait() { return JobConductor::others_wait(owner_client()); }
 
-  // As under grants of whole jobs.
   void decided() override {
-    std::optional<ClientId> open = parked_;
-    if (owner_) open = owner_->phase == Owner::running ? std::optional(owner_client()) : std::nullopt;
-    if (open && !of(*open).closing) let_jobs(*open, last_job(*open));
+    const bool runs = owner_ && owner_->phase == Owner::running;
+    limit_jobs(runs ? std::optional(owner_client()) : owner_ ? std::nullopt : parked_);
   }
-  std::uint64_t last_job(ClientId client) { return others_wait(client) ? jobs_[client.index].granted : 0; }
 
   void look_at_owner() {
     const ClientId id = owner_client();
@@ -273,7 +265,7 @@ class RangeConductor : public JobConductor {
       leave(Why::completed, blocks, true);  // it was over before its turn
       return id;
     }
-    jobs_[job.client.index].job = jobs_[job.client.index].granted = client.seen.job;
+    granted(client);
     if (parked_ && parked_ != job.client) {
       close(*parked_);
       if (has_closed(*parked_)) parked_.reset();
