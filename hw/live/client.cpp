@@ -182,6 +182,11 @@ void LiveClient::until_job(std::uint64_t last) {
   permit_->last_job.store(last);
 }
 
+void LiveClient::is_not_scheduled() {
+  until_job(0);
+  permit(kUnlimited);
+}
+
 void LiveClient::rouse() {
   constexpr std::int64_t kAwake = 5'000'000;  // ns
   permit_->awake.store(monotonic_ns() + kAwake);

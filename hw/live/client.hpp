@@ -49,6 +49,7 @@ class LiveClient : public Port, public KeptClient {
   // With a keeper the permit takes effect when the client's state is on the device.
   void permit(std::uint32_t allowed) override;
   void until_job(std::uint64_t last) override;
+  void is_not_scheduled();  // its gate is open, for any job
   void rouse() override;
   void kept_by(Keeper& keeper) { keeper_ = &keeper; }
   // The driver will checkpoint the client, through the helper. Call it before Keeper::comes().

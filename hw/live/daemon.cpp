@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "hw/live/cores.hpp"
 #include "hw/live/monotonic.hpp"
 #include "hw/live/pause.hpp"
 #include "hw/live/runtime_folder.hpp"
@@ -105,7 +106,7 @@ Descriptor listen_at(const std::string& path, const std::string& group) {
 Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
                Watcher* watcher)
     : settings_(settings), watcher_(watcher), policy_name_(name) {
-  poll_attentively(true);
+  if (has_many_cores()) poll_attentively(true);
   MemorySettings memory = settings.memory;
   memory.host /= settings.gpus.size();
   for (std::size_t g = 0; g < settings.gpus.size(); ++g)
@@ -137,10 +138,7 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
 
 // A client whose state is not all on the device stays closed, and sees to it when this daemon is gone.
 Daemon::~Daemon() {
-  for (auto& [socket, client] : clients_) {
-    client->until_job(0);
-    client->permit(kUnlimited);
-  }
+  for (auto& [socket, client] : clients_) client->is_not_scheduled();
   if (lock_) unlink(settings_.socket.c_str());
   for (std::size_t n = 0; n < further_locks_.size(); ++n) unlink(settings_.also[n].c_str());
 }
@@ -313,8 +311,7 @@ void Daemon::opens(LiveClient& client) {
     say(fmt::format("{} ({}): not scheduled, because there are already {} clients", client.name(),
                     client.process(), kMostClients));
     client.take(TakeForms::none, false, drain_limit_);
-    client.until_job(0);
-    client.permit(kUnlimited);
+    client.is_not_scheduled();
   }
   client.id = id.value_or(kUnscheduled);
   gpus_[client.gpu]->keeper.names(client, id);

@@ -160,14 +160,9 @@ Pass Gate::enter(const Submission& submission) {
     GANGWAY_POINT("before-inside");
     mark_inside(pass.thread, page);
     GANGWAY_POINT("inside");
-    const std::uint32_t allowed = permit.allowed.load();
+    const std::uint32_t allowed = permit.allows(page.job.load());
     if (permit_.load() != &permit) {  // another daemon's may say something else
       mark_outside(pass.thread, page);
-      continue;
-    }
-    if (allowed != 0 && !permit.is_for(page.job.load(std::memory_order_acquire))) {
-      mark_outside(pass.thread, page);
-      wait_for_permit(permit);
       continue;
     }
     if (allowed == kUnlimited) {

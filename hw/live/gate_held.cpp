@@ -120,11 +120,9 @@ void Gate::wait_for_permit(const PermitPage& permit) {
   if (permit.polled.load() == 0) source_.ring();
   std::int64_t looked = 0;
   bool over = false;
-  const auto is_closed = [&] { return permit.allowed.load() == 0; };
-  const auto lets_in = [&](std::uint64_t job) { return !is_closed() && permit.is_for(job); };
   // If another thread has ended the job, this one begins the next; nobody would hear of it otherwise.
-  for (std::uint64_t job = page.job.load(); (job & 1) != 0 && !lets_in(job) && permit_.load() == &permit;
-       job = page.job.load()) {
+  const auto must_wait = [&](std::uint64_t job) { return (job & 1) != 0 && permit.allows(job) == 0; };
+  while (must_wait(page.job.load()) && permit_.load() == &permit) {
     const std::int64_t now = monotonic_ns();
     if (now - began < kSpin || now - looked > kBetweenLooks) {
       over = look();  // somebody may be waiting for that
@@ -134,7 +132,7 @@ void Gate::wait_for_permit(const PermitPage& permit) {
       spin_pause();
     else if (now - began < kYield || now < permit.awake.load())
       sched_yield();
-    else if (is_closed())
+    else if (permit.allowed.load() == 0)
       sleep_while_closed(permit, over ? kSleep : kBetweenLooks);
     else
       sleep_ns(kBetweenLooks);

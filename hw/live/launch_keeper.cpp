@@ -10,6 +10,7 @@
 #include <csignal>
 #include <optional>
 
+#include "hw/live/cores.hpp"
 #include "hw/live/kill_points.hpp"
 #include "hw/live/monotonic.hpp"
 #include "hw/live/pause.hpp"
@@ -248,9 +249,9 @@ void* LaunchKeeper::thread(void* self) {
 }
 
 void LaunchKeeper::run() {
-  poll_attentively(false);  // it must not keep the program's own threads from their cores
-  contexts_.thread_begins();
   has_a_core_ = has_many_cores();
+  if (has_a_core_) poll_attentively(false);  // it must not keep the program's own threads from their cores
+  contexts_.thread_begins();
   std::int64_t since = 0;
   bool was_away = false;
   for (;;) {

@@ -83,9 +83,11 @@ struct alignas(64) PermitPage {
   MemoryOrders memory;
   SliceOrders slices;
 
-  bool is_for(std::uint64_t job) const {
+  // As `allowed`, for a job. `last_job` is written before the gate opens, so it is read after that.
+  std::uint32_t allows(std::uint64_t job) const {
+    const std::uint32_t now = allowed.load();
     const std::uint64_t last = last_job.load();
-    return last == 0 || job <= last;
+    return last == 0 || job <= last ? now : 0;
   }
 };
 

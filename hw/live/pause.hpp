@@ -8,8 +8,6 @@
 
 #include <cstdint>
 
-#include "hw/live/cores.hpp"
-
 namespace gangway::live {
 
 // For threads that poll.
@@ -27,10 +25,10 @@ inline void sleep_ns(std::int64_t ns) {
   nanosleep(&pause, nullptr);
 }
 
-// For threads that poll for long, where there are many cores. On busy cores Linux keeps a thread that yields
-// waiting for milliseconds. So its turns are short, which brings it back sooner (from Linux 6.12 on).
-// `heavy`: and it has more weight where the process may give it that (CAP_SYS_NICE). Not inherited; nothing
-// happens if somebody has set its priority.
+// For threads that poll for long; call it where there are many cores (cores.hpp). On busy cores Linux keeps a
+// thread that yields waiting for milliseconds. So its turns are short, which brings it back sooner (from
+// Linux 6.12 on). `heavy`: and it has more weight where the process may give it that (CAP_SYS_NICE). Not
+// inherited; nothing happens if somebody has set its priority.
 inline void poll_attentively(bool heavy) {
   struct {
     std::uint32_t size, policy;
@@ -42,7 +40,6 @@ inline void poll_attentively(bool heavy) {
   constexpr std::uint64_t kResetOnFork = 1, kSlice = 100'000;  // ns, the shortest that Linux allows
   constexpr std::int32_t kNice = -10;
   attributes.size = sizeof attributes;
-  if (!has_many_cores()) return;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0 ||
       attributes.policy != SCHED_OTHER || attributes.nice != 0)
     return;

@@ -14,6 +14,7 @@ namespace {
 using live::Word;
 
 constexpr std::uint32_t kWords = (1 << 16) - 1, kReports = 1024;
+constexpr Word kNobodys = kWords;                  // a word that is no launch's
 constexpr std::size_t kBeside = 8;                 // streams for what is launched again
 constexpr std::size_t kAside = 2;                  // streams for what joins what waits for it
 constexpr std::size_t kOperations = 64;            // of one call
@@ -88,7 +89,7 @@ bool DriverPort::allocate() {
   seen_ = static_cast<Seen*>(seen);
   std::memset(seen, 0, sizeof(Seen));
   if (cuda.cuMemHostGetDevicePointer_v2(&seen_address_, seen, 0) != CUDA_SUCCESS) return false;
-  constexpr std::size_t kBytes = 8 * (kWords + 1);  // the last word is no launch's
+  constexpr std::size_t kBytes = 8 * (kWords + 1);
   if (cuda.cuMemAlloc_v2(&words_, kBytes) != CUDA_SUCCESS) return false;
   if (cuda.cuMemsetD8Async(words_, 0, kBytes, own_) != CUDA_SUCCESS) return false;
   for (Word word = kWords; word-- > 0;) free_.push_back(word);
@@ -197,7 +198,7 @@ void DriverPort::flag(const std::vector<Word>& words, bool up) {
   }
 }
 
-void DriverPort::rehearse() { flag({kWords}, true); }
+void DriverPort::rehearse() { flag({kNobodys}, true); }
 
 // The blocks that are there may leave no room for another kernel, so no order about flags stands behind this
 // one. Where some wait for others that were refused, those have left room.
