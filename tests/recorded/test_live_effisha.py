@@ -21,7 +21,7 @@ def clients(folder):
 
 
 class Predicted(unittest.TestCase):
-    """Of one paper: `measured` and `predicted`, by figure."""
+    """Of one paper, or of files without one: `measured` and `predicted`, by figure."""
 
     paper, figures, chip = "", (), "h100"
 
@@ -31,9 +31,9 @@ class Predicted(unittest.TestCase):
         cls.addClassCleanup(cls.folder.cleanup)
         cls.measured, cls.predicted = {}, {}
         for figure in cls.figures:
-            out = Path(cls.folder.name) / figure
-            subprocess.run([GANGWAY, "run", FOLDER / f"{cls.paper}-{figure}.yaml", "--out", out], check=True, capture_output=True)
-            cls.predicted[figure], cls.measured[figure] = out, FOLDER / f"{cls.chip}-live/{cls.paper}-{figure}"
+            out, name = Path(cls.folder.name) / figure, f"{cls.paper}-{figure}".lstrip("-")
+            subprocess.run([GANGWAY, "run", FOLDER / f"{name}.yaml", "--out", out], check=True, capture_output=True)
+            cls.predicted[figure], cls.measured[figure] = out, FOLDER / f"{cls.chip}-live/{name}"
 
     def errors(self, figures, policy=None):
         """Of mean responses, without sign, sorted."""
@@ -47,7 +47,7 @@ class Predicted(unittest.TestCase):
 
 
 class EffiSha(Predicted):
-    paper, figures = "effisha", ("fig9", "fig10", "fig12", "fig13", "fig14-group", "fig14-sjf", "fig15")
+    paper, figures = "effisha", ("fig9", "fig10", "fig11", "fig12", "fig13", "fig14-group", "fig14-sjf", "fig15")
 
     def test_what_the_page_says_of_policies(self):
         for policy, count, median, ninety in (("piv", 396, 0.022, 0.072), ("dprr", 77, 0.155, 0.485), ("default", 77, 0.12, 0.675)):
@@ -91,23 +91,18 @@ class EffiSha(Predicted):
             ntt = clients(folders["fig14-group"])
             self.assertEqual(tuple(round(float(ntt["0", "piv", program]["ntt"])) for program in ("Reduction", "Sort", "Scan")), programs)
 
-
-class Slices(unittest.TestCase):
-    """Fig. 11: each program alone, in slices by the latency that they may cause."""
-
-    def test_what_the_page_says(self):
-        with tempfile.TemporaryDirectory() as out:
-            subprocess.run([GANGWAY, "run", FOLDER / "effisha-fig11.yaml", "--out", out, "--force"], check=True, capture_output=True)
-            predicted = {(row["client"], row["policies.pkm.params.latency"], row["policy"]): float(row["response_ns_mean"])
-                         for row in table(Path(out) / "clients.csv")}
+    def test_slices(self):
+        """Fig. 11: each program alone, by the latency that its slices may cause."""
+        predicted = {(row["client"], row["policies.pkm.params.latency"], row["policy"]): float(row["response_ns_mean"])
+                     for row in table(self.predicted["fig11"] / "clients.csv")}
         measured = {(row["client"], row["latency"]): float(row["ms"]) for row in table(FOLDER / "h100-live/effisha-slices.csv")}
-        clients = {client for client, _ in measured}
-        self.assertEqual(len(clients), 11)
+        programs = {program for program, _ in measured}
+        self.assertEqual(len(programs), 11)
         for latency, is_, most, says, most_says in (("1 ms", 8, 22, 4, 4), ("0.5 ms", 11, 23, 6, 8), ("0.25 ms", 19, 31, 11, 15),
                                                     ("0.125 ms", 31, 43, 23, 44), ("0.0625 ms", 63, 94, 49, 82)):
             with self.subTest(latency):
-                told = [predicted[client, latency, "pkm"] / predicted[client, latency, "default"] for client in clients]
-                found = [measured[client, latency] / measured[client, ""] for client in clients]
+                told = [predicted[program, latency, "pkm"] / predicted[program, latency, "default"] for program in programs]
+                found = [measured[program, latency] / measured[program, ""] for program in programs]
                 overheads = [round(100 * (of(values) - 1)) for values in (found, told) for of in (statistics.mean, max)]
                 self.assertEqual(overheads, [is_, most, says, most_says])
                 self.assertLess(statistics.median(abs(a / b - 1) for a, b in zip(told, found)), 0.04)
@@ -144,15 +139,7 @@ class ShareAGpuOnH200s(Predicted):
 
 
 class OnePolicyOnTwoGpus(Predicted):
-    chip = "h200"
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        out = Path(cls.folder.name) / "two-gpus"
-        subprocess.run([GANGWAY, "run", FOLDER / "two-gpus.yaml", "--out", out], check=True, capture_output=True)
-        cls.predicted, cls.measured = {"two-gpus": out}, {"two-gpus": FOLDER / "h200-live/two-gpus"}
+    figures, chip = ("two-gpus",), "h200"
 
     def test_what_the_page_says(self):
         errors = self.errors(("two-gpus",))
