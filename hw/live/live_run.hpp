@@ -34,8 +34,8 @@ class LiveSession::Run {
       look();
     }
     end = std::min(end, horizon);
-    session_.hold_all();
-    look();
+    session_.hold_all();  // nothing is released from now on
+    watch_programs(now());
     return live_trace(histories(end), sharing(), end);
   }
 
@@ -144,13 +144,13 @@ class LiveSession::Run {
       collect(of);
       releases.look(*of.client, at, play_.setup.horizon);
     }
-    if (at - looked_ < Duration{50'000'000}) return;
-    looked_ = at;
     watch_programs(at);
   }
 
-  // Checks for ended programs and jobs that do not end.
+  // Checks now and then for ended programs and jobs that do not end.
   void watch_programs(Time at) {
+    if (at - looked_ < Duration{50'000'000}) return;
+    looked_ = at;
     for (std::size_t c = 0; c < clients_.size(); ++c) {
       Member& of = member(c);
       LivePrograms::End end;
@@ -223,9 +223,12 @@ class LiveSession::Run {
     std::vector<LiveHistory> all;
     for (std::uint32_t c = 0; c < clients_.size(); ++c) {
       Member& of = member(c);
-      if (!of.out && of.client->in_job() && of.client->jobs_begun() > of.base)
-        number_of(of, of.client->jobs_over() - of.base, *of.client);
-      if (!of.out) collect_departures(of, *of.client, true);
+      if (!of.out) {
+        collect(of);
+        // The next one, which is under way, or over by now.
+        if (of.client->jobs_begun() > of.taken) number_of(of, of.taken - of.base, *of.client);
+        collect_departures(of, *of.client, true);
+      }
       // Requests that arrived while it was busy.
       const std::vector<Time> told = releases_.at(c).all(end);
       for (std::size_t j = of.history.jobs.size(); j < told.size() && told[j] <= end; ++j)

@@ -304,6 +304,14 @@ horizon: {horizon}
         jobs = [[row for row in self.rows() if row["point"] == point and row["client"] == "a" and row["finish_ns"]] for point in "01"]
         self.assertGreater(len(jobs[1]), 1.5 * len(jobs[0]))  # no slices for nobody
 
+    def test_every_job_has_its_own_arrival(self):
+        # Also the last ones, which end while the run does.
+        path = self.file(client("busy", loop(1, 50), "repeat: {jobs: endless, arrivals: {process: fixed, rate: 40000/s}}"), horizon="150 ms")
+        for _ in range(8):
+            self.run_file(path, "--force")
+            arrivals = [round(int(row["arrival_ns"]) / 25_000) for row in self.rows()]
+            self.assertEqual(arrivals, list(range(arrivals[0], arrivals[0] + len(arrivals))))
+
     def test_a_backlog_is_counted_whole(self):
         path = self.file(client("busy", loop(1, 2000), "repeat: {jobs: endless, arrivals: {process: fixed, rate: 4000/s}}"))
         self.run_file(path)
