@@ -125,6 +125,14 @@ class Results(FormsTest):
                 self.assertEqual(seen["kernels_without_forms"], 0)
                 daemon.end()
 
+    def test_a_kernel_goes_on_from_where_it_left_though_orders_arrive_late(self):
+        # What was asked for when the order was submitted must not be answered before the kernel has gone.
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        self.more["STANDIN_WRITE_US"] = "2000"
+        result, _ = self.beside_urgent(daemon, "riskiest", "100", least=60)
+        self.assertEqual(result[:2], self.native("riskiest", "100"), result[2])
+        daemon.end()
+
     def test_copies_of_the_program_that_wait_for_a_kernel_do_not_hold_up_its_return(self):
         daemon = self.begin("--policy", "piv", "--forms", "all")
         self.more["STANDIN_COPY_QUEUES"] = "1"  # copies to the host stand behind each other, as on a GPU with few queues

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "api.hpp"
+#include "tests/standin/engine/environment.hpp"
 #include "tests/standin/streams/submission.hpp"
 
 namespace gangway::standin {
@@ -41,6 +42,8 @@ void wait_value(CUdeviceptr address, std::uint64_t wanted, unsigned flags) {
 
 template <class Word>
 void write_value(CUdeviceptr address, std::uint64_t value) {
+  static const std::chrono::duration<double, std::micro> takes(environment_number("STANDIN_WRITE_US", 1));
+  if (takes.count() > 1) std::this_thread::sleep_for(takes);
   std::atomic_ref<Word>(*reinterpret_cast<Word*>(address))
       .store(static_cast<Word>(value), std::memory_order_release);
 }
