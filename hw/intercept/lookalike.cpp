@@ -199,7 +199,7 @@ struct Synchronises<I, W, Thread, CUresult(A...)> {
       if constexpr (unloads<A...>)
         if (forms != nullptr && result == CUDA_SUCCESS) {
           forms->kernels().unloaded((arguments, ...));
-          forms->forget_functions();
+          forms->something_unloaded();
         }
       return result;
     } else {
@@ -310,6 +310,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
         Gate::Destruction(gate, nullptr, context).done();
         gate.channels_closed(0, context);
         memory_context_gone(context);
+        if (forms != nullptr) forms->something_unloaded();
       }
       return result;
     } else if constexpr (E == Event::primary_reset) {
@@ -318,9 +319,12 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       const live::LaunchKeeper::Alone alone(keeper());
       if (forms != nullptr) keeper()->context_destroyed(context);
       const CUresult result = real(arguments...);
-      if (context != 0 && driver.primary_context(device) != context)
-        Gate::Destruction(gate, nullptr, context).done(), gate.channels_closed(0, context),
-            memory_context_gone(context);
+      if (context != 0 && driver.primary_context(device) != context) {
+        Gate::Destruction(gate, nullptr, context).done();
+        gate.channels_closed(0, context);
+        memory_context_gone(context);
+        if (forms != nullptr) forms->something_unloaded();
+      }
       return result;
     } else {
       return addresses(real, arguments...);

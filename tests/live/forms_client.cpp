@@ -362,6 +362,34 @@ int refused(int count) {
   return 0;
 }
 
+// A kernel between modules that come and go, whose kernels are used once: handles mean one after another.
+int unloads(Gpu& gpu, int count) {
+  const CUstream stream = new_stream();
+  const std::uint32_t blocks = 48;
+  std::vector<std::uint32_t> out(blocks * kThreads);
+  std::uint32_t all = 0;
+  CUdeviceptr p = 0;
+  NEED(cuMemAlloc(&p, out.size() * 4));
+  for (int round = 0; round < count; ++round) {
+    CUmodule module = nullptr;
+    CUfunction tally = nullptr;
+    NEED(cuModuleLoadData(&module, gpu.image.c_str()));
+    NEED(cuModuleGetFunction(&tally, module, "tally"));
+    std::uint32_t number = static_cast<std::uint32_t>(round), rounds = 40;
+    NEED(cuMemsetD32Async(p, 0, out.size(), stream));
+    launch(gpu.work, stream, blocks, {&p, &number, &rounds});
+    launch(tally, stream, blocks, {&p});
+    NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, stream));
+    NEED(cuStreamSynchronize(stream));
+    NEED(cuModuleUnload(module));
+    for (std::uint32_t i = 0; i < out.size(); ++i)
+      if (out[i] != worked(i, number, rounds) + 1) return std::printf("round %d: word %u\n", round, i), 1;
+    all = all * 31 + sum(out);
+  }
+  std::printf("unloads %d %u\n", count, all);
+  return 0;
+}
+
 // Short urgent jobs until the file exists, at random moments.
 int urgent(Gpu& gpu, const char* file) {
   if (const char* own = std::getenv("URGENT_PRIORITY")) gangway_set_priority(std::atoi(own));
@@ -393,6 +421,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "kinds") == 0) return kinds(gpu, std::atoi(number));
   if (std::strcmp(what, "awaits") == 0) return awaits(std::atoi(number));
   if (std::strcmp(what, "refused") == 0) return refused(std::atoi(number));
+  if (std::strcmp(what, "unloads") == 0) return unloads(gpu, std::atoi(number));
   if (std::strcmp(what, "urgent") == 0) return urgent(gpu, number);
   return 2;
 }

@@ -18,27 +18,51 @@ bool FirstUses::first(const void* function, std::uint64_t context, Use use) {
     std::uint64_t found = place.load(std::memory_order_relaxed);
     if (found == key) return false;
     if (found != 0) continue;
-    if (place.compare_exchange_strong(found, key)) return true;
+    if (place.compare_exchange_strong(found, key)) {
+      const std::lock_guard lock(mutex_);
+      handles_[function].uses.push_back(key);
+      return true;
+    }
     if (found == key) return false;
   }
   return false;
 }
 
-void FirstUses::forget() {
-  for (auto& place : seen_) place.store(0, std::memory_order_relaxed);
+void FirstUses::given(const void* function) {
   const std::lock_guard lock(mutex_);
-  much_local_.clear();
-  some_.store(false);
+  Handle& its = handles_[function];
+  if (its.given != unloaded_) forget(function, its);
+  its.given = unloaded_;
+}
+
+void FirstUses::unloaded() {
+  const std::lock_guard lock(mutex_);
+  ++unloaded_;
+  for (auto& [function, handle] : handles_)
+    if (!handle.given) forget(function, handle);
+}
+
+// A key can stand at two places, if one before it became free.
+void FirstUses::forget(const void* function, Handle& handle) {
+  for (const std::uint64_t key : handle.uses)
+    for (std::size_t look = 0; look < kLooks; ++look) {
+      std::uint64_t its = key;
+      seen_[((key >> 32) + look) % kPlaces].compare_exchange_strong(its, 0);
+    }
+  handle.uses.clear();
+  much_local_.erase(function);
 }
 
 bool FirstUses::note(const void* handle, CUfunction function) {
   int bytes = 0;
   if (cuda.cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function) != CUDA_SUCCESS)
     return false;
+  const std::lock_guard lock(mutex_);
   if (bytes > kMuchLocal) {
-    const std::lock_guard lock(mutex_);
     much_local_.insert(handle);
     some_.store(true);
+  } else {
+    much_local_.erase(handle);
   }
   return true;
 }

@@ -6,8 +6,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "hw/intercept/forms/real_calls.hpp"
 
@@ -17,9 +20,14 @@ class FirstUses {
  public:
   enum class Use : std::uint8_t { launch, question };
   // Whether a kernel (CUfunction or CUkernel) is used in this way for the first time in a context. Any thread
-  // may call it; takes no lock. False if the table has no place for the kernel.
+  // may call it; takes a lock only if so. False if the table has no place for the kernel.
   bool first(const void* function, std::uint64_t context, Use use);
-  void forget();  // handles may mean other kernels from now on
+  // The driver gave the program this handle. If something was unloaded since it last did, the handle may mean
+  // another kernel now, whose first use is still to come.
+  void given(const void* function);
+  // A module, library or context is gone. Handles that nobody saw the program get may mean other kernels from
+  // now on.
+  void unloaded();
 
   // Whether note() found that the kernel needs much local memory.
   bool needs_much_local(const void* function);
@@ -29,8 +37,16 @@ class FirstUses {
 
  private:
   static constexpr std::size_t kPlaces = std::size_t{1} << 15;
+  struct Handle {
+    std::vector<std::uint64_t> uses;     // keys in the table
+    std::optional<std::uint64_t> given;  // how much had been unloaded when the program got it
+  };
+  void forget(const void* function, Handle& handle);
+
   std::array<std::atomic<std::uint64_t>, kPlaces> seen_{};
   std::mutex mutex_;
+  std::map<const void*, Handle> handles_;
+  std::uint64_t unloaded_ = 0;
   std::set<const void*> much_local_;
   std::atomic<bool> some_{false};
 };

@@ -188,8 +188,8 @@ bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::Str
   return launched;
 }
 
-void Forms::forget_functions() {
-  uses_.forget();
+void Forms::something_unloaded() {
+  uses_.unloaded();
   DriverPort::functions_change();
 }
 

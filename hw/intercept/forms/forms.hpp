@@ -28,7 +28,7 @@ class Forms : private live::Contexts {
   live::LaunchKeeper& keeper() { return keeper_; }
   LoadedKernels& kernels() { return kernels_; }
   FirstUses& uses() { return uses_; }
-  void forget_functions();  // a module is gone; its handles may be used again
+  void something_unloaded();  // a module or context is gone: its handles may be used again
   // Call it at a kernel's first launch in a context, in a call that is made alone. Loads the forms, too.
   void first_launch(void* function, FormedKernel* kernel);
 

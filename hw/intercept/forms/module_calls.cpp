@@ -38,7 +38,9 @@ CUresult loaded(std::shared_ptr<FormedModule> module, Handle* handle, const Prep
 }
 
 CUresult found(CUresult result, void* module, const char* name, void* function) {
-  if (result == CUDA_SUCCESS) forms->kernels().found(module, name, function);
+  if (result != CUDA_SUCCESS) return result;
+  forms->uses().given(function);
+  forms->kernels().found(module, name, function);
   return result;
 }
 
@@ -72,7 +74,12 @@ const char* name_of(CUkernel kernel) {
 template <typename Handle, typename Module>
 CUresult listed(CUresult (*real)(Handle*, unsigned, Module), Handle* out, unsigned count, Module module) {
   const auto its = forms->kernels().module(module);
-  if (its == nullptr || out == nullptr || count == 0) return real(out, count, module);
+  if (its == nullptr || out == nullptr || count == 0) {
+    const CUresult result = real(out, count, module);
+    if (result == CUDA_SUCCESS && out != nullptr)
+      std::for_each(out, out + count, [](Handle each) { forms->uses().given(each); });
+    return result;
+  }
   std::vector<Handle> all(count + its->hidden(), nullptr);
   const CUresult result = real(all.data(), static_cast<unsigned>(all.size()), module);
   if (result != CUDA_SUCCESS) return result;
@@ -82,6 +89,7 @@ CUresult listed(CUresult (*real)(Handle*, unsigned, Module), Handle* out, unsign
     const char* const name = name_of(each);
     if (name != nullptr && its->hides(name)) continue;
     if (name != nullptr) forms->kernels().found(module, name, each);
+    forms->uses().given(each);
     out[given++] = each;
   }
   return result;
@@ -161,7 +169,9 @@ CUresult find(CUresult (*real)(CUkernel*, CUlibrary, const char*), CUkernel* ker
 
 CUresult find(CUresult (*real)(CUfunction*, CUkernel), CUfunction* function, CUkernel kernel) {
   const CUresult result = real(function, kernel);
-  if (forms != nullptr && result == CUDA_SUCCESS) forms->kernels().is_the_same(kernel, *function);
+  if (forms == nullptr || result != CUDA_SUCCESS) return result;
+  forms->uses().given(*function);
+  forms->kernels().is_the_same(kernel, *function);
   return result;
 }
 
