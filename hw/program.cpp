@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -151,9 +152,13 @@ int run_program(const std::vector<std::string>& command, int& refused) {
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t self = getpid();
   child = fork();
   if (child < 0) throw RunError(std::string("cannot create a process: ") + std::strerror(errno));
   if (child == 0) {
+    // Who kills this process, which the program's caller knows, means the program.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != self) _exit(128 + SIGKILL);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     become(command, failure[1]);
   }

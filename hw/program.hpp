@@ -21,9 +21,9 @@ std::string path_of_program(const std::string& program);
 std::string output_of_program(const std::vector<std::string>& command);
 
 // Starts a program with this process's environment and files and waits for it: the status of waitpid().
-// Signals sent to this process alone are forwarded; those of the terminal reach it directly. If it cannot be
-// executed, says so on stderr and sets `refused` to the exit code; else 0. RunError if no process can be
-// created.
+// Signals sent to this process alone are forwarded; those of the terminal reach it directly. If this process
+// is killed, the program is, too. If it cannot be executed, says so on stderr and sets `refused` to the exit
+// code; else 0. RunError if no process can be created.
 int run_program(const std::vector<std::string>& command, int& refused);
 
 // Dies of the signal that the program died of, or returns its exit code.

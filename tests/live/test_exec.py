@@ -5,7 +5,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
+from pathlib import Path
 
 from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN, Daemon, finish, native
 
@@ -161,6 +163,18 @@ class Programs(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         code, out, _ = finish(process)
         self.assertEqual((code, out), (5, "ended\n"))
+        daemon.end()
+
+    def test_a_kill_ends_the_program(self):
+        daemon = Daemon("--policy", "fcfs")
+        program = daemon.start("sh", "-c", "echo $$; exec sleep 1000")
+        number = int(program.stdout.readline())
+        program.kill()
+        program.wait()
+        end = time.monotonic() + LIMIT
+        while Path(f"/proc/{number}").exists() and "Z" not in Path(f"/proc/{number}/stat").read_text().split()[2]:
+            self.assertLess(time.monotonic(), end, "it goes on")
+            time.sleep(0.01)
         daemon.end()
 
     def test_a_look_alike_behind_a_look_alike(self):
