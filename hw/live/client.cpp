@@ -211,6 +211,7 @@ Standing LiveClient::look() {
   }
   seen.slices = slices();
   seen.waiting = page_->waiting.load() != 0;
+  seen.changes_memory = page_->memory.changing.load() != 0;
   seen.submissions = page_->submissions();
   if (page_->priorities.load(std::memory_order_acquire) != 0)
     seen.priority = std::clamp(page_->priority.load(), -kMostPriority, std::max(highest_priority, 0));

@@ -28,6 +28,7 @@ struct SlicedStanding {
 struct Standing {
   bool inside = false;            // a thread may be about to submit
   bool waiting = false;           // a thread is held at the gate
+  bool changes_memory = false;    // a thread gets or frees memory
   std::uint64_t outstanding = 0;  // submissions not known to be over
   std::uint64_t away = 0;     // submissions behind evicted kernels; nothing runs then, and `outstanding` is 0
   std::uint64_t deepest = 0;  // the most outstanding on one stream
@@ -42,6 +43,7 @@ struct Standing {
   std::optional<std::int32_t> priority = {};  // that the program requested, within its user's limit
   std::optional<SlicedStanding> slices = {};
   bool drained() const { return !inside && outstanding == 0; }
+  bool busy() const { return !drained() || waiting || changes_memory; }  // or about to use the device
 };
 
 // The conductor's access to a client. No call waits for the client.

@@ -79,7 +79,7 @@ class GrantConductor : public JobConductor {
       return;
     }
     Owner& owner = *gpu.owner;
-    if (!client.seen.drained() || client.seen.waiting) owner.busy = now();
+    if (client.seen.busy()) owner.busy = now();
     if (client.seen.submissions != owner.submissions || !others_wait(gpu)) {
       owner.submissions = client.seen.submissions;
       owner.moved = now();

@@ -191,7 +191,7 @@ class RangeConductor : public JobConductor {
   void look_at_rest(Client& client) {
     if (cut(client) != nullptr) return leave_open(client.id, Why::completed, {1}, false);
     const Standing& seen = client.seen;
-    if (!seen.drained() || seen.waiting) owner_->busy = now();
+    if (seen.busy()) owner_->busy = now();
     if (!others_wait()) {
       owner_->submissions = seen.submissions;
       owner_->moved = now();

@@ -18,6 +18,7 @@ class FixedMemory {
     if ((memory == nullptr && counted == nullptr) || bytes == 0) return allocate(nullptr);
     if (memory != nullptr ? !memory->claim_fixed(bytes) : !counted->claim(bytes))
       return CUDA_ERROR_OUT_OF_MEMORY;
+    const live::ChangesMemory changes(memory_gate());
     std::uint64_t made = 0;
     CUresult result = allocate(&made);
     // Of a client that has just ended, the driver frees it late.

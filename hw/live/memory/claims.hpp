@@ -13,6 +13,22 @@
 
 namespace gangway::live {
 
+// A call that gets or frees memory. The driver can take milliseconds, in which the client must not seem idle.
+class ChangesMemory {
+ public:
+  explicit ChangesMemory(Gate& gate) : page_(gate.page()) {
+    if (page_ != nullptr) page_->memory.changing.fetch_add(1);
+  }
+  ~ChangesMemory() {
+    if (page_ != nullptr) page_->memory.changing.fetch_sub(1);
+  }
+  ChangesMemory(const ChangesMemory&) = delete;
+  ChangesMemory& operator=(const ChangesMemory&) = delete;
+
+ private:
+  ClientPage* const page_;
+};
+
 class Claims {
  public:
   explicit constexpr Claims(Gate& gate) : gate_(gate) {}

@@ -9,6 +9,7 @@ namespace gangway::live {
 
 int ManagedMemory::create(std::uint64_t size, const MemoryDriver::Properties& properties,
                           std::uint64_t context, std::uint64_t& handle) {
+  const ChangesMemory changes(gate_);
   for (int attempts = 0;;) {
     std::unique_lock lock = when_here();
     const bool claimed = claims_.claim(size);
@@ -29,6 +30,7 @@ int ManagedMemory::create(std::uint64_t size, const MemoryDriver::Properties& pr
 }
 
 std::optional<int> ManagedMemory::release(std::uint64_t handle) {
+  const ChangesMemory changes(gate_);
   constexpr int kInvalid = 1;
   if (!is_ours(handle)) return std::nullopt;
   const std::unique_lock lock = when_still();
@@ -44,6 +46,7 @@ std::optional<int> ManagedMemory::release(std::uint64_t handle) {
 
 std::optional<int> ManagedMemory::map(std::uint64_t address, std::uint64_t size, std::uint64_t offset,
                                       std::uint64_t handle) {
+  const ChangesMemory changes(gate_);
   constexpr int kInvalid = 1;
   if (!is_ours(handle)) return std::nullopt;
   const std::unique_lock lock = when_here();
@@ -74,6 +77,7 @@ std::vector<ManagedMemory::Place> ManagedMemory::places(std::uint64_t address, s
 }
 
 std::optional<int> ManagedMemory::unmap(std::uint64_t address, std::uint64_t size) {
+  const ChangesMemory changes(gate_);
   const std::unique_lock lock = when_still();
   const std::vector<Place> all = places(address, size);
   if (all.empty()) return std::nullopt;
@@ -94,6 +98,7 @@ std::optional<int> ManagedMemory::unmap(std::uint64_t address, std::uint64_t siz
 
 std::optional<int> ManagedMemory::allow(std::uint64_t address, std::uint64_t size,
                                         const std::vector<MemoryDriver::Access>& access) {
+  const ChangesMemory changes(gate_);
   const std::unique_lock lock = when_here();
   const std::vector<Place> all = places(address, size);
   if (all.empty()) return std::nullopt;

@@ -223,6 +223,7 @@ int ManagedMemory::more(std::uint64_t bytes, int& attempts) {
 }
 
 int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address) {
+  const ChangesMemory changes(gate_);
   bool spare = true;
   for (int attempts = 0;;) {
     std::unique_lock lock = when_here();
@@ -274,6 +275,7 @@ void ManagedMemory::release_taken(const Taken& taken) {
 }
 
 bool ManagedMemory::free(std::uint64_t address) {
+  const ChangesMemory changes(gate_);
   const std::unique_lock lock = when_still();
   const auto found = taken_.find(address);
   if (found == taken_.end()) return false;

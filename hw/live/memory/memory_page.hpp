@@ -32,6 +32,7 @@ struct alignas(64) MemoryStanding {
   std::atomic<std::uint64_t> away;             // bytes of these that are not on the device
   std::atomic<std::uint64_t> fixed;            // bytes claimed that cannot leave
   std::atomic<std::uint64_t> asked, want;      // number of the latest ask, and the budget that it wants
+  std::atomic<std::uint32_t> changing;         // threads in calls that get or free memory
   std::atomic<std::uint64_t> done;             // the latest order that was carried out or given up
   std::atomic<std::uint64_t> turned;           // orders given up because a copy or an allocation failed
   std::atomic<std::uint32_t> error;            // the driver's, at the latest of them

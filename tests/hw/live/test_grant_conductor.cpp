@@ -187,6 +187,22 @@ TEST_CASE("An owner of whom nothing is on the device loses it to who waits", "[l
   CHECK((a.permitted == 0 && b.permitted == kUnlimited));
 }
 
+TEST_CASE("An owner that gets or frees memory keeps the device, and has a pause from then on", "[live]") {
+  Stage stage("fcfs");
+  FakeClient &a = stage.open(), &b = stage.open();
+  a.begin_job();
+  stage.at(ms(0));
+  b.begin_job();
+  a.standing.changes_memory = true;  // and nothing on the device
+  stage.play(ms(20));
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  a.standing.changes_memory = false;
+  stage.play(Time{20'900'000});
+  CHECK((a.permitted == kUnlimited && b.permitted == 0));
+  stage.play(Time{21'200'000});
+  CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+}
+
 TEST_CASE("The shortest job goes first by what jobs of its program have taken", "[live]") {
   // Jobs of program 1 take 20 ms, those of program 2 take 5 ms; unknown ones are tried first.
   Stage stage("sjf");

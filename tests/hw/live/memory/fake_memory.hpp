@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -31,6 +32,7 @@ class FakeMemory : public MemoryDriver {
 
   int create(std::uint64_t size, const Properties&, std::uint64_t& handle) override {
     ++calls["create"];
+    meanwhile();
     if (fails("create")) return 999;
     if (used_ + size > capacity_) {
       ++exceeded;
@@ -42,6 +44,7 @@ class FakeMemory : public MemoryDriver {
     return kSuccess;
   }
   int release(std::uint64_t handle) override {
+    meanwhile();
     const auto found = memory_.find(handle);
     if (found == memory_.end()) throw std::logic_error("released twice");
     for (const auto& [at, mapping] : mapped_)
@@ -58,6 +61,7 @@ class FakeMemory : public MemoryDriver {
   int give_back(std::uint64_t, std::uint64_t) override { return kSuccess; }
   int map(std::uint64_t address, std::uint64_t size, std::uint64_t offset, std::uint64_t handle) override {
     ++calls["map"];
+    meanwhile();
     if (fails("map")) return 999;
     const auto after = mapped_.lower_bound(address);
     if (after != mapped_.end() && after->first < address + size) throw std::logic_error("mapped twice");
@@ -65,6 +69,7 @@ class FakeMemory : public MemoryDriver {
     return kSuccess;
   }
   int unmap(std::uint64_t address, std::uint64_t size) override {
+    meanwhile();
     const auto found = mapped_.find(address);
     if (found == mapped_.end() || found->second.size != size) throw std::logic_error("unmapped twice");
     mapped_.erase(found);
@@ -72,6 +77,7 @@ class FakeMemory : public MemoryDriver {
   }
   int allow(std::uint64_t address, std::uint64_t size, const std::vector<Access>&) override {
     ++calls["allow"];
+    meanwhile();
     if (fails("allow")) return 999;
     for (auto at = mapped_.lower_bound(address); at != mapped_.end() && at->first < address + size; ++at)
       at->second.allowed = true;
@@ -118,6 +124,7 @@ class FakeMemory : public MemoryDriver {
   void plant(const char* call, int after) { fault_ = call, left_ = after; }
   std::uint64_t used() const { return used_; }
   int exceeded = 0;
+  std::function<void()> meanwhile = [] {};  // in each call that changes what is there
   std::map<std::string, int> calls;
   std::uint64_t largest_copy = 0, largest_pinned = 0;
 

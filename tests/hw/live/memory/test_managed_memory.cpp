@@ -229,6 +229,28 @@ TEST_CASE("A large allocation has few pieces, and access is set once", "[live][m
   }
 }
 
+TEST_CASE("While the driver gets or frees memory for it, the client says so", "[live][memory]") {
+  MovedProcess process(9000 * kManagedMiB);
+  const std::atomic<std::uint32_t>& changing = process.source->client.memory.changing;
+  int calls = 0;
+  process.device.meanwhile = [&] {
+    ++calls;
+    CHECK(changing.load() == 1);
+  };
+  std::uint64_t at = 0, handle = 0;
+  REQUIRE(process.memory.allocate(1024 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.free(at));
+  CHECK(changing.load() == 0);
+  REQUIRE(process.memory.create(2 * kManagedMiB, {}, 7, handle) == MemoryDriver::kSuccess);
+  constexpr std::uint64_t kAnyAddress = std::uint64_t{1} << 45;
+  REQUIRE(process.memory.map(kAnyAddress, 2 * kManagedMiB, 0, handle) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allow(kAnyAddress, 2 * kManagedMiB, {{0, 3}}) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.unmap(kAnyAddress, 2 * kManagedMiB) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.release(handle) == MemoryDriver::kSuccess);
+  CHECK(changing.load() == 0);
+  CHECK(calls == 14);  // of two pieces: create, map, unmap, release; access once; then five of one
+}
+
 TEST_CASE("Small allocations behind a large one take no large piece", "[live][memory]") {
   MovedProcess process(9000 * kManagedMiB);
   std::uint64_t large = 0, at = 0;
