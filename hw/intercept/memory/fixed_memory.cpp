@@ -18,11 +18,12 @@ class FixedMemory {
     if ((memory == nullptr && counted == nullptr) || bytes == 0) return allocate(nullptr);
     if (memory != nullptr ? !memory->claim_fixed(bytes) : !counted->claim(bytes))
       return CUDA_ERROR_OUT_OF_MEMORY;
-    const live::ChangesMemory changes(memory_gate());
+    live::ChangesMemory changes(memory_gate());
     std::uint64_t made = 0;
     CUresult result = allocate(&made);
     // Of a client that has just ended, the driver frees it late.
     for (int turn = 0; result == CUDA_ERROR_OUT_OF_MEMORY && turn < kAttempts; ++turn) {
+      changes.end();
       live::sleep_ns(kBetween);
       result = allocate(&made);
     }

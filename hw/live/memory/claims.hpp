@@ -19,14 +19,17 @@ class ChangesMemory {
   explicit ChangesMemory(Gate& gate) : page_(gate.page()) {
     if (page_ != nullptr) page_->memory.changing.fetch_add(1);
   }
-  ~ChangesMemory() {
+  ~ChangesMemory() { end(); }
+  // It waits for others to free some: they may have the device meanwhile.
+  void end() {
     if (page_ != nullptr) page_->memory.changing.fetch_sub(1);
+    page_ = nullptr;
   }
   ChangesMemory(const ChangesMemory&) = delete;
   ChangesMemory& operator=(const ChangesMemory&) = delete;
 
  private:
-  ClientPage* const page_;
+  ClientPage* page_;
 };
 
 class Claims {

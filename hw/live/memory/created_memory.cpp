@@ -9,7 +9,7 @@ namespace gangway::live {
 
 int ManagedMemory::create(std::uint64_t size, const MemoryDriver::Properties& properties,
                           std::uint64_t context, std::uint64_t& handle) {
-  const ChangesMemory changes(gate_);
+  ChangesMemory changes(gate_);
   for (int attempts = 0;;) {
     std::unique_lock lock = when_here();
     const bool claimed = claims_.claim(size);
@@ -25,7 +25,8 @@ int ManagedMemory::create(std::uint64_t size, const MemoryDriver::Properties& pr
     if (claimed) claims_.give_back(size);
     lock.unlock();
     attempts = claimed ? std::max(attempts, 1) : 0;
-    if (failed != MemoryDriver::kNoMemory || more(size, attempts) != MemoryDriver::kSuccess) return failed;
+    if (failed != MemoryDriver::kNoMemory || more(size, attempts, changes) != MemoryDriver::kSuccess)
+      return failed;
   }
 }
 

@@ -215,15 +215,16 @@ bool ManagedMemory::reserve(Store& store, std::uint64_t size) {
 
 // After a claim that failed, or memory that the device did not have though the daemon had granted it.
 // Success: look again.
-int ManagedMemory::more(std::uint64_t bytes, int& attempts) {
+int ManagedMemory::more(std::uint64_t bytes, int& attempts, ChangesMemory& changes) {
   if (attempts == 0 && ask(bytes) == Claims::Answer::again) return MemoryDriver::kSuccess;
   if (attempts == 0 || ++attempts > kAttempts) return MemoryDriver::kNoMemory;
+  changes.end();
   sleep_ns(kBetween);
   return MemoryDriver::kSuccess;
 }
 
 int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address) {
-  const ChangesMemory changes(gate_);
+  ChangesMemory changes(gate_);
   bool spare = true;
   for (int attempts = 0;;) {
     std::unique_lock lock = when_here();
@@ -242,7 +243,7 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
         lock.unlock();
         if (failed != MemoryDriver::kNoMemory) return failed;
         attempts = claimed ? std::max(attempts, 1) : 0;
-        if (more(missing, attempts) == MemoryDriver::kSuccess) continue;
+        if (more(missing, attempts, changes) == MemoryDriver::kSuccess) continue;
         if (!spare) return MemoryDriver::kNoMemory;
         spare = false;
         attempts = 0;

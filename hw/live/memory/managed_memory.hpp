@@ -137,7 +137,7 @@ class ManagedMemory {
   void remove(Chunk& chunk);
   void trim(Store& store, Heap::Span freed);
   void release_taken(const Taken& taken);
-  int more(std::uint64_t bytes, int& attempts);
+  int more(std::uint64_t bytes, int& attempts, ChangesMemory& changes);
   std::vector<Place> places(std::uint64_t address, std::uint64_t size);
   Claims::Answer ask(std::uint64_t bytes);
 
