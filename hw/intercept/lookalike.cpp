@@ -136,11 +136,14 @@ struct Submits<I, K, Thread, CUresult(A...)> {
         const live::LaunchKeeper::Alone alone(kept() ? keeper() : nullptr);
         return submit(as_it_is);
       }
-      const bool first = forms->uses().first(function, driver.current_context(), FirstUses::Use::launch);
+      const std::uint64_t context = driver.current_context();
+      const bool first = forms->uses().first(function, context, FirstUses::Use::launch);
       if (first || (kept() && forms->uses().needs_much_local(function))) {
         const live::LaunchKeeper::Alone alone(keeper());
         if (first) forms->first_launch(function, kernel.get());
-        return submit(as_it_is);
+        const CUresult result = submit(as_it_is);
+        if (first) forms->uses().used(function, context, FirstUses::Use::launch);
+        return result;
       }
       if (kernel == nullptr || forms->taken() == TakeForms::none) return submit(as_it_is);
       if constexpr (can_take_forms<A...>) {
@@ -195,6 +198,8 @@ struct Synchronises<I, W, Thread, CUresult(A...)> {
       return result;
     } else if constexpr (W == Wait::implicit) {
       const live::LaunchKeeper::Alone alone(keeper());
+      if constexpr (unloads<A...>)
+        if (forms != nullptr) forms->something_unloaded();
       const CUresult result = real(arguments...);
       if constexpr (unloads<A...>)
         if (forms != nullptr && result == CUDA_SUCCESS) {
@@ -282,11 +287,14 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       return find(real, arguments...);
     } else if constexpr (E == Event::asks) {
       const void* const function = asked_about(arguments...);
-      const bool loads = forms != nullptr &&
-                         (function == nullptr ||
-                          forms->uses().first(function, driver.current_context(), FirstUses::Use::question));
+      const std::uint64_t context = driver.current_context();
+      const bool loads =
+          forms != nullptr &&
+          (function == nullptr || forms->uses().first(function, context, FirstUses::Use::question));
       const live::LaunchKeeper::Alone alone(loads ? keeper() : nullptr);
-      return real(arguments...);
+      const CUresult result = real(arguments...);
+      if (loads && function != nullptr) forms->uses().used(function, context, FirstUses::Use::question);
+      return result;
     } else if constexpr (E == Event::lists) {
       return list(real, arguments...);
     } else if constexpr (E == Event::sets) {
@@ -304,26 +312,26 @@ struct Observes<I, E, Thread, CUresult(A...)> {
     } else if constexpr (E == Event::context_destroyed) {
       const std::uint64_t context = reinterpret_cast<std::uint64_t>((arguments, ...));
       const live::LaunchKeeper::Alone alone(keeper());
-      if (forms != nullptr) keeper()->context_destroyed(context);
+      if (forms != nullptr) keeper()->context_destroyed(context), forms->context_gone();
       const CUresult result = real(arguments...);
       if (result == CUDA_SUCCESS) {
         Gate::Destruction(gate, nullptr, context).done();
         gate.channels_closed(0, context);
         memory_context_gone(context);
-        if (forms != nullptr) forms->something_unloaded();
+        if (forms != nullptr) forms->context_gone();
       }
       return result;
     } else if constexpr (E == Event::primary_reset) {
       const CUdevice device = (arguments, ...);
       const std::uint64_t context = driver.primary_context(device);
       const live::LaunchKeeper::Alone alone(keeper());
-      if (forms != nullptr) keeper()->context_destroyed(context);
+      if (forms != nullptr) keeper()->context_destroyed(context), forms->context_gone();
       const CUresult result = real(arguments...);
       if (context != 0 && driver.primary_context(device) != context) {
         Gate::Destruction(gate, nullptr, context).done();
         gate.channels_closed(0, context);
         memory_context_gone(context);
-        if (forms != nullptr) forms->something_unloaded();
+        if (forms != nullptr) forms->context_gone();
       }
       return result;
     } else {

@@ -390,6 +390,64 @@ int unloads(Gpu& gpu, int count) {
   return 0;
 }
 
+// Contexts that come and go with their modules, so that one kernel's handle becomes another's.
+int contexts(const Gpu& gpu, int count) {
+  const std::uint32_t blocks = 48;
+  std::vector<std::uint32_t> out(blocks * kThreads);
+  const std::string bounded = text_of_file(std::getenv("FORMS_BOUNDED_PTX"));
+  std::uint32_t all = 0;
+  for (int round = 0; round < count; ++round) {
+    CUcontext context = nullptr;
+    CUmodule module = nullptr;
+    CUfunction work = nullptr, tally = nullptr;
+    CUdeviceptr p = 0;
+#if CUDA_VERSION >= 13000
+    NEED(cuCtxCreate(&context, nullptr, 0, 0));
+#else
+    NEED(cuCtxCreate(&context, 0, 0));
+#endif
+    NEED(cuModuleLoadData(&module, gpu.image.c_str()));
+    for (int k = 0; k < 2; ++k)  // in either order
+      (round + k) % 2 == 0 ? NEED(cuModuleGetFunction(&work, module, "work"))
+                           : NEED(cuModuleGetFunction(&tally, module, "tally"));
+    NEED(cuMemAlloc(&p, out.size() * 4));
+    std::uint32_t number = static_cast<std::uint32_t>(round), rounds = 40;
+    const CUstream stream = new_stream();
+    for (std::uint32_t k = 0; k < 3; ++k) {
+      NEED(cuMemsetD32Async(p, 0, out.size(), stream));
+      launch(work, stream, blocks, {&p, &number, &rounds});
+      launch(tally, stream, blocks, {&p});
+      NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, stream));
+      NEED(cuStreamSynchronize(stream));
+      for (std::uint32_t i = 0; i < out.size(); ++i)
+        if (out[i] != worked(i, number, rounds) + 1) return std::printf("round %d: word %u\n", round, i), 1;
+    }
+    all = all * 31 + sum(out);
+    NEED(cuCtxDestroy(context));
+    // Other kernels, at handles that are free now.
+#if CUDA_VERSION >= 13000
+    NEED(cuCtxCreate(&context, nullptr, 0, 0));
+#else
+    NEED(cuCtxCreate(&context, 0, 0));
+#endif
+    CUfunction other = nullptr;
+    NEED(cuModuleLoadData(&module, bounded.c_str()));
+    NEED(cuModuleGetFunction(&other, module, "needs_32"));
+    NEED(cuMemAlloc(&p, out.size() * 4));
+    const CUstream beside = new_stream();
+    for (std::uint32_t k = 0; k < 3; ++k) {
+      NEED(cuMemsetD32Async(p, 0, out.size(), beside));
+      launch(other, beside, blocks, {&p});
+      NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, beside));
+      NEED(cuStreamSynchronize(beside));
+      all = all * 31 + sum(out);
+    }
+    NEED(cuCtxDestroy(context));
+  }
+  std::printf("contexts %d %u\n", count, all);
+  return 0;
+}
+
 // Short urgent jobs until the file exists, at random moments.
 int urgent(Gpu& gpu, const char* file) {
   if (const char* own = std::getenv("URGENT_PRIORITY")) gangway_set_priority(std::atoi(own));
@@ -421,6 +479,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "kinds") == 0) return kinds(gpu, std::atoi(number));
   if (std::strcmp(what, "awaits") == 0) return awaits(std::atoi(number));
   if (std::strcmp(what, "refused") == 0) return refused(std::atoi(number));
+  if (std::strcmp(what, "contexts") == 0) return contexts(gpu, std::atoi(number));
   if (std::strcmp(what, "unloads") == 0) return unloads(gpu, std::atoi(number));
   if (std::strcmp(what, "urgent") == 0) return urgent(gpu, number);
   return 2;

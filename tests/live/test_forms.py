@@ -170,6 +170,13 @@ class Results(FormsTest):
         self.assertGreater(seen["launches_in_forms"], 40)  # all but the first, as the status was a little before the end
         daemon.end()
 
+    def test_contexts_that_come_and_go(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        result, seen = self.beside_urgent(daemon, "contexts", "40", least=0)
+        self.assertEqual(result[:2], self.native("contexts", "40"), result[2])
+        self.assertGreater(seen["launches_in_forms"], 100)
+        daemon.end()
+
     def test_the_log_says_when_kernels_were_told_and_had_left_since_the_order(self):
         for command, least in ((["riskiest", "60"], 5), (["kinds", "60"], 0)):  # kinds overstays the drain limit
             with self.subTest(command=command):

@@ -7,25 +7,39 @@ constexpr int kMuchLocal =
     512;  // bytes a thread; the driver keeps more than that for every thread from the start
 constexpr std::size_t kLooks = 64;
 
-}  // namespace
-
-bool FirstUses::first(const void* function, std::uint64_t context, Use use) {
+std::uint64_t key_of(const void* function, std::uint64_t context, FirstUses::Use use) {
   std::uint64_t key = reinterpret_cast<std::uint64_t>(function) * 0x9E3779B97F4A7C15ULL;
   key = (key ^ (key >> 29) ^ context) * 0xBF58476D1CE4E5B9ULL + static_cast<std::uint64_t>(use);
-  if (key == 0) key = 1;
+  return key == 0 ? 1 : key;
+}
+
+}  // namespace
+
+bool FirstUses::first(const void* function, std::uint64_t context, Use use) const {
+  const std::uint64_t key = key_of(function, context, use);
   for (std::size_t look = 0; look < kLooks; ++look) {
-    std::atomic<std::uint64_t>& place = seen_[((key >> 32) + look) % kPlaces];
-    std::uint64_t found = place.load(std::memory_order_relaxed);
+    const std::uint64_t found = seen_[((key >> 32) + look) % kPlaces].load(std::memory_order_acquire);
     if (found == key) return false;
-    if (found != 0) continue;
-    if (place.compare_exchange_strong(found, key)) {
-      const std::lock_guard lock(mutex_);
-      handles_[function].uses.push_back(key);
-      return true;
-    }
-    if (found == key) return false;
+    if (found == 0) return true;
   }
-  return false;
+  return true;
+}
+
+void FirstUses::used(const void* function, std::uint64_t context, Use use) {
+  const std::uint64_t key = key_of(function, context, use);
+  const std::lock_guard lock(mutex_);
+  for (bool again = true;; again = false) {
+    for (std::size_t look = 0; look < kLooks; ++look) {
+      std::atomic<std::uint64_t>& place = seen_[((key >> 32) + look) % kPlaces];
+      const std::uint64_t found = place.load(std::memory_order_relaxed);
+      if (found == key) return;
+      if (found != 0) continue;
+      handles_[function].uses.push_back(key);
+      return place.store(key, std::memory_order_release);
+    }
+    if (!again) return;
+    forget_all();  // the table is full, of kernels that are gone for the most part
+  }
 }
 
 void FirstUses::given(const void* function) {
@@ -42,12 +56,24 @@ void FirstUses::unloaded() {
     if (!handle.given) forget(function, handle);
 }
 
+void FirstUses::forget() {
+  const std::lock_guard lock(mutex_);
+  ++unloaded_;
+  forget_all();
+}
+
+void FirstUses::forget_all() {
+  for (auto& place : seen_) place.store(0, std::memory_order_relaxed);
+  handles_.clear();
+  much_local_.clear();
+}
+
 // A key can stand at two places, if one before it became free.
 void FirstUses::forget(const void* function, Handle& handle) {
   for (const std::uint64_t key : handle.uses)
     for (std::size_t look = 0; look < kLooks; ++look) {
-      std::uint64_t its = key;
-      seen_[((key >> 32) + look) % kPlaces].compare_exchange_strong(its, 0);
+      std::atomic<std::uint64_t>& place = seen_[((key >> 32) + look) % kPlaces];
+      if (place.load(std::memory_order_relaxed) == key) place.store(0, std::memory_order_relaxed);
     }
   handle.uses.clear();
   much_local_.erase(function);

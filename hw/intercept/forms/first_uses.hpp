@@ -19,15 +19,18 @@ namespace gangway::intercept {
 class FirstUses {
  public:
   enum class Use : std::uint8_t { launch, question };
-  // Whether a kernel (CUfunction or CUkernel) is used in this way for the first time in a context. Any thread
-  // may call it; takes a lock only if so. False if the table has no place for the kernel.
-  bool first(const void* function, std::uint64_t context, Use use);
+  // Whether nobody has said used() of the kernel (CUfunction or CUkernel) in the context. Any thread may call
+  // it; takes no lock.
+  bool first(const void* function, std::uint64_t context, Use use) const;
+  void used(const void* function, std::uint64_t context, Use use);
   // The driver gave the program this handle. If something was unloaded since it last did, the handle may mean
   // another kernel now, whose first use is still to come.
   void given(const void* function);
-  // A module, library or context is gone. Handles that nobody saw the program get may mean other kernels from
-  // now on.
+  // A module or library is about to go, or is gone. Handles that nobody saw the program get may mean other
+  // kernels from now on.
   void unloaded();
+  // Likewise a context, whose handle may be used again, too.
+  void forget();
 
   // Whether note() found that the kernel needs much local memory.
   bool needs_much_local(const void* function);
@@ -42,6 +45,7 @@ class FirstUses {
     std::optional<std::uint64_t> given;  // how much had been unloaded when the program got it
   };
   void forget(const void* function, Handle& handle);
+  void forget_all();
 
   std::array<std::atomic<std::uint64_t>, kPlaces> seen_{};
   std::mutex mutex_;

@@ -193,6 +193,11 @@ void Forms::something_unloaded() {
   DriverPort::functions_change();
 }
 
+void Forms::context_gone() {
+  uses_.forget();
+  DriverPort::functions_change();
+}
+
 void Forms::first_launch(void* function, FormedKernel* kernel) {
   const RelaxedCapture relaxed;
   const auto its = static_cast<CUfunction>(function);

@@ -28,7 +28,9 @@ class Forms : private live::Contexts {
   live::LaunchKeeper& keeper() { return keeper_; }
   LoadedKernels& kernels() { return kernels_; }
   FirstUses& uses() { return uses_; }
-  void something_unloaded();  // a module or context is gone: its handles may be used again
+  // Call these before and after the driver's call, since handles may be used again from then on.
+  void something_unloaded();
+  void context_gone();
   // Call it at a kernel's first launch in a context, in a call that is made alone. Loads the forms, too.
   void first_launch(void* function, FormedKernel* kernel);
 

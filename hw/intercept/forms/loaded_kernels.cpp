@@ -90,6 +90,8 @@ std::uint32_t FormedKernel::resident(const ReadyForm& form, unsigned threads, st
 
 void LoadedKernels::loaded(void* handle, std::shared_ptr<FormedModule> module) {
   const std::lock_guard lock(mutex_);
+  if (const auto known = modules_.find(handle); known != modules_.end() && known->second != module)
+    forget(handle);  // of a context that is gone
   modules_[handle] = std::move(module);
 }
 
@@ -105,18 +107,21 @@ void LoadedKernels::unloaded(void* handle) {
   if (found == modules_.end()) return;
   const std::shared_ptr<FormedModule> gone = found->second;
   for (auto at = modules_.begin(); at != modules_.end();) {
-    if (at->second != gone) {
-      ++at;
-      continue;
-    }
-    for (void* function : functions_of_[at->first]) {
-      const auto* const kernel = slot(*tables_.back(), function).kernel.exchange(nullptr);
-      if (kernel != nullptr) (*kernel)->times.end();
-      module_of_.erase(function);
-    }
-    functions_of_.erase(at->first);
-    at = modules_.erase(at);
+    void* const its = at->first;
+    const bool goes = at->second == gone;
+    ++at;
+    if (goes) forget(its);
   }
+}
+
+void LoadedKernels::forget(void* handle) {
+  for (void* function : functions_of_[handle]) {
+    const auto* const kernel = slot(*tables_.back(), function).kernel.exchange(nullptr);
+    if (kernel != nullptr) (*kernel)->times.end();
+    module_of_.erase(function);
+  }
+  functions_of_.erase(handle);
+  modules_.erase(handle);
 }
 
 LoadedKernels::Slot& LoadedKernels::slot(Table& table, void* function) const {
@@ -154,20 +159,32 @@ void LoadedKernels::put(void* function, std::shared_ptr<FormedKernel> kernel, vo
   module_of_[function] = module;
 }
 
+// The lock is held. A handle of a context that is gone may have meant another kernel.
+void LoadedKernels::mean(void* function, std::shared_ptr<FormedKernel> kernel, void* module) {
+  if (const auto known = module_of_.find(function); known != module_of_.end()) {
+    std::atomic<const std::shared_ptr<FormedKernel>*>& its = slot(*tables_.back(), function).kernel;
+    const auto* const before = its.load();
+    if (known->second == module && before != nullptr && *before == kernel) return;
+    its.store(nullptr);
+    std::erase(functions_of_[known->second], function);
+    module_of_.erase(known);
+  }
+  if (kernel != nullptr) put(function, std::move(kernel), module);
+}
+
 void LoadedKernels::found(void* module, const char* name, void* function) {
   const std::shared_ptr<FormedModule> its = this->module(module);
-  if (its == nullptr) return;
-  std::shared_ptr<FormedKernel> kernel = its->kernel(name);
+  std::shared_ptr<FormedKernel> kernel = its != nullptr ? its->kernel(name) : nullptr;
   const std::lock_guard lock(mutex_);
-  if (kernel != nullptr && module_of_.count(function) == 0) put(function, std::move(kernel), module);
+  mean(function, std::move(kernel), module);
 }
 
 void LoadedKernels::is_the_same(void* kernel, void* function) {
   std::shared_ptr<FormedKernel> its = this->kernel(kernel);
   const std::lock_guard lock(mutex_);
   const auto module = module_of_.find(kernel);
-  if (its == nullptr || module == module_of_.end() || module_of_.count(function) != 0) return;
-  put(function, std::move(its), module->second);
+  const bool has_forms = its != nullptr && module != module_of_.end();
+  mean(function, has_forms ? std::move(its) : nullptr, has_forms ? module->second : nullptr);
 }
 
 std::shared_ptr<FormedKernel> LoadedKernels::kernel(void* function) const {

@@ -103,6 +103,8 @@ class LoadedKernels {
   };
   Slot& slot(Table& table, void* function) const;
   void put(void* function, std::shared_ptr<FormedKernel> kernel, void* module);
+  void mean(void* function, std::shared_ptr<FormedKernel> kernel, void* module);
+  void forget(void* handle);
 
   std::mutex mutex_;
   std::map<void*, std::shared_ptr<FormedModule>> modules_;

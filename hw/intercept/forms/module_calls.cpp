@@ -73,21 +73,16 @@ const char* name_of(CUkernel kernel) {
 // All are asked for, since hidden ones may stand anywhere among them.
 template <typename Handle, typename Module>
 CUresult listed(CUresult (*real)(Handle*, unsigned, Module), Handle* out, unsigned count, Module module) {
+  if (out == nullptr || count == 0) return real(out, count, module);
   const auto its = forms->kernels().module(module);
-  if (its == nullptr || out == nullptr || count == 0) {
-    const CUresult result = real(out, count, module);
-    if (result == CUDA_SUCCESS && out != nullptr)
-      std::for_each(out, out + count, [](Handle each) { forms->uses().given(each); });
-    return result;
-  }
-  std::vector<Handle> all(count + its->hidden(), nullptr);
+  std::vector<Handle> all(count + (its != nullptr ? its->hidden() : 0), nullptr);
   const CUresult result = real(all.data(), static_cast<unsigned>(all.size()), module);
   if (result != CUDA_SUCCESS) return result;
   unsigned given = 0;
   for (Handle each : all) {
     if (each == nullptr || given == count) continue;
-    const char* const name = name_of(each);
-    if (name != nullptr && its->hides(name)) continue;
+    const char* const name = its != nullptr ? name_of(each) : "";
+    if (name != nullptr && its != nullptr && its->hides(name)) continue;
     if (name != nullptr) forms->kernels().found(module, name, each);
     forms->uses().given(each);
     out[given++] = each;

@@ -59,6 +59,7 @@ void destroy_context(Lock& lock, Context& which) {
   synchronize(lock, which);
   while (!which.streams.empty()) forget_stream(*std::shared_ptr<Stream>(*which.streams.begin()));
   which.legacy.reset();
+  for (const auto& ends : which.at_end) ends();
   remove(&which);
   contexts().erase(which.handle());
 }

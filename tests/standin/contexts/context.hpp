@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,7 @@ struct Context : std::enable_shared_from_this<Context> {
   // What destroyed streams left behind, those that the legacy stream waits for and the others.
   std::vector<OperationPtr> left_blocking, left_apart;
   std::map<CUlimit, std::size_t> limits;
+  std::vector<std::function<void()>> at_end;  // what else goes when it is destroyed
 
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
 };

@@ -95,7 +95,14 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   auto made = load(image, Kind::function);
   made->context = context;
   synchronize(lock, *context);
-  *module = keep<CUmodule>(std::move(made), Kind::module);
+  const std::weak_ptr<Module> known = made;
+  const CUmodule handle = *module = keep<CUmodule>(std::move(made), Kind::module);
+  context->at_end.push_back([known, handle] {
+    const auto at = loaded<CUmodule>().find(handle);
+    if (at == loaded<CUmodule>().end() || at->second != known.lock()) return;
+    loaded<CUmodule>().erase(at);
+    remove(handle);
+  });
   return CUDA_SUCCESS;
 }
 
