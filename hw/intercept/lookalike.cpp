@@ -287,7 +287,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       return find(real, arguments...);
     } else if constexpr (E == Event::asks) {
       const void* const function = asked_about(arguments...);
-      const std::uint64_t context = driver.current_context();
+      const std::uint64_t context = forms != nullptr ? driver.current_context() : 0;
       const bool loads =
           forms != nullptr &&
           (function == nullptr || forms->uses().first(function, context, FirstUses::Use::question));
