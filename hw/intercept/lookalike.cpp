@@ -238,6 +238,20 @@ void answer_with_ours(const char* symbol, void** answer) {
   note_unknown(symbol);
 }
 
+// Before and after the driver destroys a context.
+void context_goes(std::uint64_t context) {
+  if (forms == nullptr) return;
+  keeper()->context_destroyed(context);
+  forms->context_gone();
+}
+
+void context_went(std::uint64_t context) {
+  Gate::Destruction(gate, nullptr, context).done();
+  gate.channels_closed(0, context);
+  memory_context_gone(context);
+  if (forms != nullptr) forms->context_gone();
+}
+
 template <Index I, Event E, bool Thread, typename F>
 struct Observes;
 template <Index I, Event E, bool Thread, typename... A>
@@ -312,27 +326,17 @@ struct Observes<I, E, Thread, CUresult(A...)> {
     } else if constexpr (E == Event::context_destroyed) {
       const std::uint64_t context = reinterpret_cast<std::uint64_t>((arguments, ...));
       const live::LaunchKeeper::Alone alone(keeper());
-      if (forms != nullptr) keeper()->context_destroyed(context), forms->context_gone();
+      context_goes(context);
       const CUresult result = real(arguments...);
-      if (result == CUDA_SUCCESS) {
-        Gate::Destruction(gate, nullptr, context).done();
-        gate.channels_closed(0, context);
-        memory_context_gone(context);
-        if (forms != nullptr) forms->context_gone();
-      }
+      if (result == CUDA_SUCCESS) context_went(context);
       return result;
     } else if constexpr (E == Event::primary_reset) {
       const CUdevice device = (arguments, ...);
       const std::uint64_t context = driver.primary_context(device);
       const live::LaunchKeeper::Alone alone(keeper());
-      if (forms != nullptr) keeper()->context_destroyed(context), forms->context_gone();
+      context_goes(context);
       const CUresult result = real(arguments...);
-      if (context != 0 && driver.primary_context(device) != context) {
-        Gate::Destruction(gate, nullptr, context).done();
-        gate.channels_closed(0, context);
-        memory_context_gone(context);
-        if (forms != nullptr) forms->context_gone();
-      }
+      if (context != 0 && driver.primary_context(device) != context) context_went(context);
       return result;
     } else {
       return addresses(real, arguments...);

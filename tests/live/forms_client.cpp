@@ -73,6 +73,16 @@ void launch(CUfunction function, CUstream stream, std::uint32_t blocks, std::vec
   NEED(cuLaunchKernel(function, blocks, 1, 1, kThreads, 1, 1, 0, stream, parameters.data(), nullptr));
 }
 
+CUcontext new_context() {
+  CUcontext made = nullptr;
+#if CUDA_VERSION >= 13000
+  NEED(cuCtxCreate(&made, nullptr, 0, 0));
+#else
+  NEED(cuCtxCreate(&made, 0, 0));
+#endif
+  return made;
+}
+
 CUstream new_stream() {
   CUstream stream = nullptr;
   NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -390,6 +400,23 @@ int unloads(Gpu& gpu, int count) {
   return 0;
 }
 
+const char* const kOtherWork = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry work(.param .u64 p) {
+  .reg .b64 %a, %b; .reg .b32 %t, %c, %n;
+  ld.param.u64 %a, [p];
+  cvta.to.global.u64 %a, %a;
+  mov.u32 %t, %tid.x;
+  mov.u32 %c, %ctaid.x;
+  mov.u32 %n, %ntid.x;
+  mad.lo.u32 %t, %c, %n, %t;
+  mul.wide.u32 %b, %t, 4;
+  add.s64 %a, %a, %b;
+  st.global.u32 [%a], %c;
+  ret;
+})";
+
 // Contexts that come and go with their modules, so that one kernel's handle becomes another's.
 int contexts(const Gpu& gpu, int count) {
   const std::uint32_t blocks = 48;
@@ -397,15 +424,10 @@ int contexts(const Gpu& gpu, int count) {
   const std::string bounded = text_of_file(std::getenv("FORMS_BOUNDED_PTX"));
   std::uint32_t all = 0;
   for (int round = 0; round < count; ++round) {
-    CUcontext context = nullptr;
+    CUcontext context = new_context();
     CUmodule module = nullptr;
     CUfunction work = nullptr, tally = nullptr;
     CUdeviceptr p = 0;
-#if CUDA_VERSION >= 13000
-    NEED(cuCtxCreate(&context, nullptr, 0, 0));
-#else
-    NEED(cuCtxCreate(&context, 0, 0));
-#endif
     NEED(cuModuleLoadData(&module, gpu.image.c_str()));
     for (int k = 0; k < 2; ++k)  // in either order
       (round + k) % 2 == 0 ? NEED(cuModuleGetFunction(&work, module, "work"))
@@ -424,25 +446,24 @@ int contexts(const Gpu& gpu, int count) {
     }
     all = all * 31 + sum(out);
     NEED(cuCtxDestroy(context));
-    // Other kernels, at handles that are free now.
-#if CUDA_VERSION >= 13000
-    NEED(cuCtxCreate(&context, nullptr, 0, 0));
-#else
-    NEED(cuCtxCreate(&context, 0, 0));
-#endif
-    CUfunction other = nullptr;
-    NEED(cuModuleLoadData(&module, bounded.c_str()));
-    NEED(cuModuleGetFunction(&other, module, "needs_32"));
-    NEED(cuMemAlloc(&p, out.size() * 4));
-    const CUstream beside = new_stream();
-    for (std::uint32_t k = 0; k < 3; ++k) {
-      NEED(cuMemsetD32Async(p, 0, out.size(), beside));
-      launch(other, beside, blocks, {&p});
-      NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, beside));
-      NEED(cuStreamSynchronize(beside));
-      all = all * 31 + sum(out);
+    // Other kernels, at handles that are free now: of the same name without forms, and of other names.
+    for (const auto& [image, name] :
+         {std::pair(kOtherWork, "work"), std::pair(bounded.c_str(), "needs_32")}) {
+      context = new_context();
+      CUfunction other = nullptr;
+      NEED(cuModuleLoadData(&module, image));
+      NEED(cuModuleGetFunction(&other, module, name));
+      NEED(cuMemAlloc(&p, out.size() * 4));
+      const CUstream beside = new_stream();
+      for (std::uint32_t k = 0; k < 3; ++k) {
+        NEED(cuMemsetD32Async(p, 0, out.size(), beside));
+        launch(other, beside, blocks, {&p});
+        NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, beside));
+        NEED(cuStreamSynchronize(beside));
+        all = all * 31 + sum(out);
+      }
+      NEED(cuCtxDestroy(context));
     }
-    NEED(cuCtxDestroy(context));
   }
   std::printf("contexts %d %u\n", count, all);
   return 0;

@@ -66,6 +66,7 @@ void FirstUses::forget_all() {
   for (auto& place : seen_) place.store(0, std::memory_order_relaxed);
   handles_.clear();
   much_local_.clear();
+  some_.store(false);
 }
 
 // A key can stand at two places, if one before it became free.
@@ -77,6 +78,7 @@ void FirstUses::forget(const void* function, Handle& handle) {
     }
   handle.uses.clear();
   much_local_.erase(function);
+  some_.store(!much_local_.empty());
 }
 
 bool FirstUses::note(const void* handle, CUfunction function) {
@@ -84,12 +86,11 @@ bool FirstUses::note(const void* handle, CUfunction function) {
   if (cuda.cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function) != CUDA_SUCCESS)
     return false;
   const std::lock_guard lock(mutex_);
-  if (bytes > kMuchLocal) {
+  if (bytes > kMuchLocal)
     much_local_.insert(handle);
-    some_.store(true);
-  } else {
+  else
     much_local_.erase(handle);
-  }
+  some_.store(!much_local_.empty());
   return true;
 }
 

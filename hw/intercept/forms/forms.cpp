@@ -88,9 +88,11 @@ std::shared_ptr<FormedModule> Forms::module_of_file(const char* file, bool libra
 }
 
 void Forms::loaded(void* handle, std::shared_ptr<FormedModule> module) {
-  module->loaded(handle);
-  with_forms_.fetch_add(static_cast<std::uint32_t>(module->with_forms()));
-  without_.fetch_add(static_cast<std::uint32_t>(module->kernels() - module->with_forms()));
+  if (module != nullptr) {
+    module->loaded(handle);
+    with_forms_.fetch_add(static_cast<std::uint32_t>(module->with_forms()));
+    without_.fetch_add(static_cast<std::uint32_t>(module->kernels() - module->with_forms()));
+  }
   kernels_.loaded(handle, std::move(module));
 }
 

@@ -92,7 +92,7 @@ void LoadedKernels::loaded(void* handle, std::shared_ptr<FormedModule> module) {
   const std::lock_guard lock(mutex_);
   if (const auto known = modules_.find(handle); known != modules_.end() && known->second != module)
     forget(handle);  // of a context that is gone
-  modules_[handle] = std::move(module);
+  if (module != nullptr) modules_[handle] = std::move(module);
 }
 
 std::shared_ptr<FormedModule> LoadedKernels::module(void* handle) {

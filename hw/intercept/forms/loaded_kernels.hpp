@@ -79,7 +79,8 @@ class FormedModule {
 
 class LoadedKernels {
  public:
-  // Modules, and libraries (and a library's modules in contexts), by handle.
+  // Modules, and libraries (and a library's modules in contexts), by handle. Null: none of its kernels has a
+  // form.
   void loaded(void* handle, std::shared_ptr<FormedModule> module);
   void unloaded(void* handle);
   std::shared_ptr<FormedModule> module(void* handle);

@@ -28,12 +28,14 @@ template <typename Handle, typename Prepared, typename Original>
 CUresult loaded(std::shared_ptr<FormedModule> module, Handle* handle, const Prepared& prepared,
                 const Original& original) {
   const LaunchKeeper::Alone alone(keeper());
-  if (module == nullptr || handle == nullptr) return original();
-  CUresult result = module->cubin().empty() ? original() : prepared(module->cubin().data());
-  if (result == CUDA_SUCCESS)
-    forms->loaded(*handle, std::move(module));
-  else if (!module->cubin().empty())
+  if (handle == nullptr) return original();
+  const bool is_prepared = module != nullptr && !module->cubin().empty();
+  CUresult result = is_prepared ? prepared(module->cubin().data()) : original();
+  if (result != CUDA_SUCCESS && is_prepared) {
+    module = nullptr;
     result = original();
+  }
+  if (result == CUDA_SUCCESS) forms->loaded(*handle, std::move(module));
   return result;
 }
 
@@ -173,7 +175,7 @@ CUresult find(CUresult (*real)(CUfunction*, CUkernel), CUfunction* function, CUk
 CUresult find(CUresult (*real)(CUmodule*, CUlibrary), CUmodule* module, CUlibrary library) {
   const CUresult result = real(module, library);
   if (forms == nullptr || result != CUDA_SUCCESS) return result;
-  if (auto its = forms->kernels().module(library)) forms->kernels().loaded(*module, std::move(its));
+  forms->kernels().loaded(*module, forms->kernels().module(library));
   return result;
 }
 
