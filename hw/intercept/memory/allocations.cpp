@@ -394,7 +394,7 @@ CUresult Serves<i_cuPointerGetAttributes>::call(unsigned count, CUpointer_attrib
   const auto found =
       memory != nullptr && attributes != nullptr && data != nullptr ? memory->find(address) : std::nullopt;
   if (!found) {
-    const auto lock = memory != nullptr ? memory->here_if_mapped(address) : std::unique_lock<std::mutex>();
+    const auto lock = memory != nullptr ? memory->here_if_mapped(address) : live::ManagedMemory::Held();
     return natively<i_cuPointerGetAttributes>(count, attributes, data, address);
   }
   for (unsigned i = 0; i < count; ++i)
@@ -408,7 +408,7 @@ CUresult Serves<i_cuPointerSetAttribute>::call(const void* value, CUpointer_attr
   ManagedMemory* memory = managed_memory();
   const auto lock = memory != nullptr && (memory->find(address) || memory->is_mapped(address))
                         ? memory->here()
-                        : std::unique_lock<std::mutex>();
+                        : live::ManagedMemory::Held();
   return natively<i_cuPointerSetAttribute>(value, attribute, address);
 }
 

@@ -132,7 +132,7 @@ CUresult Serves<i_cuMemSetAccess>::call(CUdeviceptr address, std::size_t size, c
 CUresult Serves<i_cuMemGetAccess>::call(unsigned long long* flags, const CUmemLocation* location,
                                         CUdeviceptr address) {
   ManagedMemory* memory = managed_memory();
-  const auto lock = memory != nullptr ? memory->here_if_mapped(address) : std::unique_lock<std::mutex>();
+  const auto lock = memory != nullptr ? memory->here_if_mapped(address) : live::ManagedMemory::Held();
   return natively<i_cuMemGetAccess>(flags, location, address);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <utility>
 
 #include "hw/live/gate.hpp"
 #include "hw/live/memory/memory_driver.hpp"
@@ -19,14 +20,14 @@ class ChangesMemory {
   explicit ChangesMemory(Gate& gate) : page_(gate.page()) {
     if (page_ != nullptr) page_->memory.changing.fetch_add(1);
   }
+  ChangesMemory(ChangesMemory&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
   ~ChangesMemory() { end(); }
   // It waits for others to free some: they may have the device meanwhile.
   void end() {
     if (page_ != nullptr) page_->memory.changing.fetch_sub(1);
     page_ = nullptr;
   }
-  ChangesMemory(const ChangesMemory&) = delete;
-  ChangesMemory& operator=(const ChangesMemory&) = delete;
+  ChangesMemory& operator=(ChangesMemory&&) = delete;
 
  private:
   ClientPage* page_;

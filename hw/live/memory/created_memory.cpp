@@ -9,9 +9,8 @@ namespace gangway::live {
 
 int ManagedMemory::create(std::uint64_t size, const MemoryDriver::Properties& properties,
                           std::uint64_t context, std::uint64_t& handle) {
-  ChangesMemory changes(gate_);
   for (int attempts = 0;;) {
-    std::unique_lock lock = when_here();
+    Held lock = when_here();
     const bool claimed = claims_.claim(size);
     Chunk* chunk = nullptr;
     const int failed = claimed ? add_chunk(size, properties, chunk) : MemoryDriver::kNoMemory;
@@ -25,16 +24,14 @@ int ManagedMemory::create(std::uint64_t size, const MemoryDriver::Properties& pr
     if (claimed) claims_.give_back(size);
     lock.unlock();
     attempts = claimed ? std::max(attempts, 1) : 0;
-    if (failed != MemoryDriver::kNoMemory || more(size, attempts, changes) != MemoryDriver::kSuccess)
-      return failed;
+    if (failed != MemoryDriver::kNoMemory || more(size, attempts) != MemoryDriver::kSuccess) return failed;
   }
 }
 
 std::optional<int> ManagedMemory::release(std::uint64_t handle) {
-  const ChangesMemory changes(gate_);
   constexpr int kInvalid = 1;
   if (!is_ours(handle)) return std::nullopt;
-  const std::unique_lock lock = when_still();
+  const Held lock = when_still();
   const auto found = handles_.find(handle);
   if (found == handles_.end()) return kInvalid;
   Chunk& chunk = *found->second;
@@ -47,10 +44,9 @@ std::optional<int> ManagedMemory::release(std::uint64_t handle) {
 
 std::optional<int> ManagedMemory::map(std::uint64_t address, std::uint64_t size, std::uint64_t offset,
                                       std::uint64_t handle) {
-  const ChangesMemory changes(gate_);
   constexpr int kInvalid = 1;
   if (!is_ours(handle)) return std::nullopt;
-  const std::unique_lock lock = when_here();
+  const Held lock = when_here();
   const auto found = handles_.find(handle);
   if (found == handles_.end()) return kInvalid;
   Chunk& chunk = *found->second;
@@ -78,8 +74,7 @@ std::vector<ManagedMemory::Place> ManagedMemory::places(std::uint64_t address, s
 }
 
 std::optional<int> ManagedMemory::unmap(std::uint64_t address, std::uint64_t size) {
-  const ChangesMemory changes(gate_);
-  const std::unique_lock lock = when_still();
+  const Held lock = when_still();
   const std::vector<Place> all = places(address, size);
   if (all.empty()) return std::nullopt;
   for (const Place& place : all) {
@@ -99,8 +94,7 @@ std::optional<int> ManagedMemory::unmap(std::uint64_t address, std::uint64_t siz
 
 std::optional<int> ManagedMemory::allow(std::uint64_t address, std::uint64_t size,
                                         const std::vector<MemoryDriver::Access>& access) {
-  const ChangesMemory changes(gate_);
-  const std::unique_lock lock = when_here();
+  const Held lock = when_here();
   const std::vector<Place> all = places(address, size);
   if (all.empty()) return std::nullopt;
   if (const int failed = driver_.allow(address, size, access)) return failed;
@@ -121,7 +115,7 @@ std::optional<int> ManagedMemory::allow(std::uint64_t address, std::uint64_t siz
 }
 
 std::optional<std::uint64_t> ManagedMemory::retain(std::uint64_t address) {
-  const std::unique_lock lock = when_still();
+  const Held lock = when_still();
   const auto after = mapped_.upper_bound(address);
   if (after == mapped_.begin()) return std::nullopt;
   Chunk& chunk = *std::prev(after)->second;
@@ -148,8 +142,8 @@ bool ManagedMemory::is_mapped(std::uint64_t address) {
   return false;
 }
 
-std::unique_lock<std::mutex> ManagedMemory::here_if_mapped(std::uint64_t address) {
-  return is_mapped(address) ? when_here() : std::unique_lock<std::mutex>();
+ManagedMemory::Held ManagedMemory::here_if_mapped(std::uint64_t address) {
+  return is_mapped(address) ? when_here() : Held();
 }
 
 std::uint64_t ManagedMemory::real(std::uint64_t handle) {
@@ -158,7 +152,7 @@ std::uint64_t ManagedMemory::real(std::uint64_t handle) {
 }
 
 std::uint64_t ManagedMemory::fix(std::uint64_t handle) {
-  const std::unique_lock lock = when_here();
+  const Held lock = when_here();
   const auto found = handles_.find(handle);
   if (found == handles_.end()) return 0;
   Chunk& chunk = *found->second;

@@ -28,20 +28,20 @@ ManagedMemory::ManagedMemory(MemoryDriver& driver, Gate& gate)
 
 // --- Who may change what
 
-std::unique_lock<std::mutex> ManagedMemory::when_here() {
+ManagedMemory::Held ManagedMemory::when_here() {
   for (;;) {
     std::unique_lock lock(mutex_);
-    if (!moving_ && away_.load() == 0) return lock;
+    if (!moving_ && away_.load() == 0) return {std::move(lock), gate_};
     lock.unlock();
     claims_.wait_at_gate();
     sleep_ns(20'000);  // it may have been told to leave again
   }
 }
 
-std::unique_lock<std::mutex> ManagedMemory::when_still() {
+ManagedMemory::Held ManagedMemory::when_still() {
   std::unique_lock lock(mutex_);
   still_.wait(lock, [&] { return !moving_; });
-  return lock;
+  return {std::move(lock), gate_};
 }
 
 void ManagedMemory::begin_move() {
@@ -215,19 +215,17 @@ bool ManagedMemory::reserve(Store& store, std::uint64_t size) {
 
 // After a claim that failed, or memory that the device did not have though the daemon had granted it.
 // Success: look again.
-int ManagedMemory::more(std::uint64_t bytes, int& attempts, ChangesMemory& changes) {
+int ManagedMemory::more(std::uint64_t bytes, int& attempts) {
   if (attempts == 0 && ask(bytes) == Claims::Answer::again) return MemoryDriver::kSuccess;
   if (attempts == 0 || ++attempts > kAttempts) return MemoryDriver::kNoMemory;
-  changes.end();
   sleep_ns(kBetween);
   return MemoryDriver::kSuccess;
 }
 
 int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address) {
-  ChangesMemory changes(gate_);
   bool spare = true;
   for (int attempts = 0;;) {
-    std::unique_lock lock = when_here();
+    Held lock = when_here();
     const Kind kind = kind_of(size);
     Store& store = store_for(kind, owner.device);
     const std::optional<Heap::Plan> plan = store.heap.plan(size, spare && kind != Kind::declared);
@@ -243,7 +241,7 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
         lock.unlock();
         if (failed != MemoryDriver::kNoMemory) return failed;
         attempts = claimed ? std::max(attempts, 1) : 0;
-        if (more(missing, attempts, changes) == MemoryDriver::kSuccess) continue;
+        if (more(missing, attempts) == MemoryDriver::kSuccess) continue;
         if (!spare) return MemoryDriver::kNoMemory;
         spare = false;
         attempts = 0;
@@ -276,8 +274,7 @@ void ManagedMemory::release_taken(const Taken& taken) {
 }
 
 bool ManagedMemory::free(std::uint64_t address) {
-  const ChangesMemory changes(gate_);
-  const std::unique_lock lock = when_still();
+  const Held lock = when_still();
   const auto found = taken_.find(address);
   if (found == taken_.end()) return false;
   const Taken taken = found->second;
@@ -287,7 +284,7 @@ bool ManagedMemory::free(std::uint64_t address) {
 }
 
 void ManagedMemory::context_gone(std::uint64_t context) {
-  const std::unique_lock lock = when_still();
+  const Held lock = when_still();
   for (auto it = taken_.begin(); it != taken_.end();) {
     if (it->second.facts.context != context) {
       ++it;
@@ -306,7 +303,7 @@ void ManagedMemory::context_gone(std::uint64_t context) {
 bool ManagedMemory::claim_fixed(std::uint64_t bytes) {
   for (;;) {
     {
-      const std::unique_lock lock = when_here();
+      const Held lock = when_here();
       if (claims_.claim(bytes)) {
         gate_.page()->memory.fixed.fetch_add(bytes);
         return true;
@@ -332,7 +329,7 @@ int ManagedMemory::info(std::uint64_t& free, std::uint64_t& total) {
   if (const int failed = driver_.info(free, total)) return failed;
   const MemoryOrders* orders = gate_.memory_orders();
   std::uint64_t idle = 0;
-  const std::unique_lock lock = when_still();
+  const Held lock = when_still();
   for (const auto& [which, store] : stores_) idle += store->heap.idle();
   const MemoryStanding& standing = gate_.page()->memory;
   const std::uint64_t used = standing.claimed.load() + standing.away.load();

@@ -31,6 +31,22 @@ class ManagedMemory {
   ManagedMemory(const ManagedMemory&) = delete;
   ManagedMemory& operator=(const ManagedMemory&) = delete;
 
+  // While it is held, no other thread changes the state, and the client does not seem idle: who holds it
+  // calls the driver for it.
+  class Held {
+   public:
+    Held() = default;  // holds nothing
+    Held(std::unique_lock<std::mutex> lock, Gate& gate) : lock_(std::move(lock)), changes_(gate) {}
+    void unlock() {
+      changes_.reset();
+      lock_.unlock();
+    }
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+    std::optional<ChangesMemory> changes_;
+  };
+
   // --- Allocations, of any size, at addresses that are multiples of 512 bytes (of 2 MiB from 1 MiB on)
   struct Owner {
     std::uint64_t context = 0, pool = 0;  // context 0: it outlives contexts
@@ -87,9 +103,9 @@ class ManagedMemory {
 
   // Waits until all of the state is on the device, where it stays while the lock is held: for driver calls
   // that ask about addresses.
-  std::unique_lock<std::mutex> here() { return when_here(); }
+  Held here() { return when_here(); }
   // Likewise if the program has mapped its own memory there; else an empty lock.
-  std::unique_lock<std::mutex> here_if_mapped(std::uint64_t address);
+  Held here_if_mapped(std::uint64_t address);
   bool is_mapped(std::uint64_t address);
 
   // --- The mover's steps. No other thread changes anything between begin_move() and end_move().
@@ -125,8 +141,8 @@ class ManagedMemory {
     std::size_t mapping = 0;
   };
 
-  std::unique_lock<std::mutex> when_here();
-  std::unique_lock<std::mutex> when_still();
+  Held when_here();
+  Held when_still();
   Kind kind_of(std::uint64_t size) const;
   Store& store_for(Kind kind, std::int32_t device);
   bool reserve(Store& store, std::uint64_t size);
@@ -137,7 +153,7 @@ class ManagedMemory {
   void remove(Chunk& chunk);
   void trim(Store& store, Heap::Span freed);
   void release_taken(const Taken& taken);
-  int more(std::uint64_t bytes, int& attempts, ChangesMemory& changes);
+  int more(std::uint64_t bytes, int& attempts);
   std::vector<Place> places(std::uint64_t address, std::uint64_t size);
   Claims::Answer ask(std::uint64_t bytes);
 
