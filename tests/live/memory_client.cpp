@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "tests/standin/kernels/kernels.hpp"
@@ -173,10 +174,18 @@ class Program {
     if (free_bytes > total) fail("the memory's size");
   }
 
-  void work(std::uint64_t us) {
+  void work(std::uint64_t us) { work(us, stream_); }
+  void work(std::uint64_t us, CUstream stream) {
     std::uint64_t ns = us * 1000;
     void* parameters[] = {&ns};
-    NEED(cuLaunchKernel(spin_, 1, 1, 1, 1, 1, 1, 0, stream_, parameters, nullptr));
+    NEED(cuLaunchKernel(spin_, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
+  }
+  // One word becomes 31 times itself plus one, after a while.
+  void mix_late(CUdeviceptr at, CUstream stream) {
+    std::uint32_t one = 1;
+    void* parameters[] = {&at, &one};
+    work(30'000, stream);
+    NEED(cuLaunchKernel(mix_, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
   }
   void wait() { NEED(cuStreamSynchronize(stream_)); }
   void check_all() {
@@ -311,6 +320,91 @@ int takes(Program& program) {
   return 0;
 }
 
+void wait_for_file(const std::string& name) {
+  while (access(name.c_str(), F_OK) != 0) usleep(1000);
+}
+
+CUdeviceptr allocate_in(CUstream stream, std::size_t size, std::uint32_t value) {
+  CUdeviceptr at = 0;
+  NEED(cuMemAllocAsync(&at, size, stream));
+  NEED(cuMemsetD32Async(at, value, size / 4, stream));
+  return at;
+}
+
+void check_words(CUdeviceptr at, std::size_t size, std::uint32_t value) {
+  std::vector<std::uint32_t> words(size / 4);
+  NEED(cuMemcpyDtoH(words.data(), at, size));
+  if (std::any_of(words.begin(), words.end(), [&](std::uint32_t word) { return word != value; }))
+    Program::fail("memory freed in a stream's order");
+}
+
+// Memory freed in a stream's order, while its last use is still to come: who may have it, and when.
+int ordered(Program& program, const std::string& file) {
+  constexpr std::size_t kSize = 3 * kMiB;
+  CUstream one = nullptr, other = nullptr;
+  NEED(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
+  NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+
+  const CUdeviceptr first = allocate_in(one, kSize, 1);
+  program.mix_late(first, one);
+  NEED(cuMemFreeAsync(first, one));
+  const CUdeviceptr second = allocate_in(one, kSize - 512, 2);  // of the same size class
+  CUdeviceptr base = 0;
+  std::size_t size = 0;
+  NEED(cuMemGetAddressRange(&base, &size, second + 100));
+  std::printf("in the same stream: %s, %zu\n", second == first ? "at once" : "elsewhere", size);
+  program.mix_late(second, one);
+  NEED(cuMemFreeAsync(second, one));
+  const CUdeviceptr third = allocate_in(other, kSize, 3);
+  std::printf("in another: %s\n", third == second ? "at once" : "elsewhere");
+  NEED(cuStreamSynchronize(one));
+  check_words(third, kSize, 3);
+
+  // A stream with the destroyed one's handle does not wait for its work.
+  program.mix_late(third, other);
+  NEED(cuMemFreeAsync(third, other));
+  NEED(cuStreamDestroy(other));
+  NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  const CUdeviceptr fourth = allocate_in(other, kSize, 4);
+  std::printf("in a new one: %s\n", fourth == third ? "at once" : "elsewhere");
+  NEED(cuStreamSynchronize(other));
+  usleep(100'000);
+  check_words(fourth, kSize, 4);
+
+  program.work(30'000, other);
+  NEED(cuMemFreeAsync(fourth, other));
+  if (cuMemFreeAsync(fourth, other) != CUDA_ERROR_INVALID_VALUE) Program::fail("a double free");
+  if (cuMemFree(fourth) != CUDA_ERROR_INVALID_VALUE) Program::fail("a double free");
+
+  // What a pool keeps.
+  CUmemoryPool pool = nullptr;
+  CUdevice device = 0;
+  NEED(cuDeviceGet(&device, 0));
+  NEED(cuDeviceGetDefaultMemPool(&pool, device));
+  for (const cuuint64_t kept : {cuuint64_t{0}, ~cuuint64_t{0}}) {
+    cuuint64_t threshold = kept;
+    NEED(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    const CUdeviceptr large = allocate_in(one, 100 * kMiB, 5);
+    const CUdeviceptr behind = allocate_in(one, 4 * kMiB, 5);
+    NEED(cuMemFreeAsync(large, one));
+    NEED(cuStreamSynchronize(one));
+    if (kept == 0) NEED(cuMemFree(behind));
+    std::printf("keeps %s\n", kept == 0 ? "nothing" : "all");
+    std::fflush(stdout);
+    wait_for_file(file + (kept == 0 ? ".1" : ".2"));
+  }
+  CUdeviceptr all = 0;  // there is no room for it beside what the pool keeps
+  NEED(cuMemAlloc(&all, 120 * kMiB));
+  NEED(cuMemFree(all));
+  NEED(cuMemFreeAsync(allocate_in(one, 100 * kMiB, 6), one));
+  NEED(cuStreamSynchronize(one));
+  NEED(cuMemPoolTrimTo(pool, 0));
+  std::printf("trimmed\n");
+  std::fflush(stdout);
+  wait_for_file(file + ".3");
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -324,6 +418,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "large") == 0)
     return holds(program, steps, most, most - 4 * kMiB, argc > 5 ? argv[5] : nullptr);
   if (std::strcmp(argv[1], "takes") == 0) return takes(program);
+  if (argc > 5 && std::strcmp(argv[1], "ordered") == 0) return ordered(program, argv[5]);
   if (argc > 5 && std::strcmp(argv[1], "reads") == 0) return reads(program, false, argv[5]);
   if (argc > 5 && std::strcmp(argv[1], "spoils") == 0) return reads(program, true, argv[5]);
   return 2;

@@ -44,7 +44,7 @@ class Memory(MemoryPrograms):
                 daemon.end()
 
     def test_states_of_large_pieces_swap(self):
-        # Neither's first piece, of 512 MiB, fits beside the other's.
+        # Neither's large piece fits beside the other's.
         daemon = self.daemon("rr", "--param", "quantum=20 ms", device=740)
         stop, calls = daemon.folder + "/stop", daemon.folder + "/calls"
         programs = []
@@ -60,8 +60,8 @@ class Memory(MemoryPrograms):
         self.all_end_well(daemon, programs, *["jobs many\n"] * 2)
         with open(calls) as log:
             first = log.read().partition("cuMemUnmap")[0]  # until its state leaves for the first time
-        # 596 MiB of which 512 are one piece, and 4 MiB; access is set once for each allocation.
-        self.assertEqual([first.count(call + "(") for call in ("cuMemCreate", "cuMemMap", "cuMemSetAccess")], [3, 3, 2])
+        # 596 MiB are one piece until they leave; and there are 4 MiB.
+        self.assertEqual([first.count(call + "(") for call in ("cuMemCreate", "cuMemMap", "cuMemSetAccess")], [2, 2, 2])
         daemon.end()
 
     def test_a_turn_lasts_a_time_slice_unless_jobs_are_asked_for(self):
@@ -109,6 +109,23 @@ class Memory(MemoryPrograms):
         daemon = self.daemon("rr", "--param", "quantum=5 ms", "--linger", "200 us")
         programs = [self.start(daemon, "random", str(seed), str(steps), "40") for seed in range(3)]
         self.all_end_well(daemon, programs, *[f"random {steps}\n"] * 3)
+        daemon.end()
+
+    def test_memory_freed_in_a_streams_order(self):
+        daemon = self.daemon("rr", "--capacity", "160 MiB", device=300)
+        stop = daemon.folder + "/stop"
+        program = self.start(daemon, "ordered", "1", "1", "1", stop)
+        for line in ("in the same stream: at once, 3145216", "in another: elsewhere", "in a new one: elsewhere"):
+            self.assertEqual(program.stdout.readline().strip(), line)
+
+        def movable():
+            return next(iter(self.clients(daemon).values()))["memory"]["resident"]
+
+        for number, line, least, most in ((1, "keeps nothing", 0, 70), (2, "keeps all", 100, 140), (3, "trimmed", 0, 30)):
+            self.assertEqual(program.stdout.readline().strip(), line)
+            self.assertTrue(least * MIB <= movable() <= most * MIB, (line, movable()))
+            open(f"{stop}.{number}", "w").close()
+        self.all_end_well(daemon, [program], "")
         daemon.end()
 
     def test_a_program_alone_gets_all_and_no_more(self):

@@ -1,30 +1,13 @@
 // Allocations of device memory, and what the driver tells of them.
-#include <algorithm>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <vector>
 
+#include "hw/intercept/memory/allocating.hpp"
+#include "hw/intercept/memory/later_frees.hpp"
 #include "hw/intercept/memory/real_memory.hpp"
-#include "hw/intercept/memory/served.hpp"
 
 namespace gangway::intercept {
-namespace {
 
-using live::ManagedMemory;
-
-constexpr std::uint64_t kPitch = 512;
-
-// A call that a capture under way may forbid: the driver's own answer to such a call.
-CUresult allowed_now() {
-  if (!memory_gate().captures()) return CUDA_SUCCESS;
-  CUdeviceptr probe = 0;
-  const CUresult result = natively<i_cuMemAlloc_v2>(&probe, std::size_t{1});
-  if (result == CUDA_SUCCESS) natively<i_cuMemFree_v2>(probe);
-  return result;
-}
-
-CUresult owner_here(ManagedMemory::Owner& owner) {
+CUresult owner_here(live::ManagedMemory::Owner& owner) {
   static const auto get_device = reinterpret_cast<decltype(&cuCtxGetDevice)>(real_function("cuCtxGetDevice"));
   CUdevice device = 0;
   if (const CUresult failed = get_device(&device)) return failed;
@@ -39,87 +22,33 @@ CUresult owner_here(ManagedMemory::Owner& owner) {
   return CUDA_SUCCESS;
 }
 
-// --- What is freed in a stream's order, or while a capture forbids to wait
-
-class LaterFrees {
- public:
-  void add(CUdeviceptr address, CUevent event) {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back({address, event});
-    any_.store(true);
-  }
-  // Frees what nothing on the device uses any more. `wait`: all of it.
-  void look(ManagedMemory& memory, bool wait) {
-    if (!any_.load()) return;
-    const std::lock_guard lock(mutex_);
-    const bool captures = memory_gate().captures();
-    bool waited = false;
-    std::erase_if(waiting_, [&](const Waiting& w) {
-      if (w.event == nullptr) {  // until the device has been waited for once
-        if (captures) return false;
-        if (!waited) synchronize();
-        waited = true;
-      } else {
-        if (wait && !captures) event_wait(w.event);
-        if (!driver.reached(w.event, captures)) return false;
-        event_destroy(w.event);
-      }
-      memory.free(w.address);
-      return true;
-    });
-    any_.store(!waiting_.empty());
-  }
-  static CUresult synchronize() {
-    static const auto function = reinterpret_cast<CUresult (*)()>(real_function("cuCtxSynchronize"));
-    return function();
-  }
-
- private:
-  struct Waiting {
-    CUdeviceptr address = 0;
-    CUevent event = nullptr;
-  };
-  static void event_wait(CUevent event) {
-    static const auto function =
-        reinterpret_cast<decltype(&cuEventSynchronize)>(real_function("cuEventSynchronize"));
-    function(event);
-  }
-  static void event_destroy(CUevent event) {
-    static const auto function =
-        reinterpret_cast<decltype(&cuEventDestroy_v2)>(real_function("cuEventDestroy_v2"));
-    function(event);
-  }
-  std::mutex mutex_;
-  std::vector<Waiting> waiting_;
-  std::atomic<bool> any_{false};
-};
-
-LaterFrees& later() {
-  static auto* const made = new LaterFrees;
-  return *made;
-}
-
-CUresult allocate(ManagedMemory& memory, CUdeviceptr* address, std::size_t size,
-                  const ManagedMemory::Owner& owner) {
+CUresult allocate(live::ManagedMemory& memory, CUdeviceptr* address, std::size_t size,
+                  const live::ManagedMemory::Owner& owner) {
   std::uint64_t made = 0;
-  later().look(memory, false);
+  later_frees().look(memory, false);
   int result = memory.allocate(size, owner, made);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) {  // as the driver does: what is about to be freed counts as free
-    later().look(memory, true);
+    later_frees().look(memory, true);
+    if (!memory_gate().captures()) memory.release_idle(0);
     result = memory.allocate(size, owner, made);
   }
   if (result == CUDA_SUCCESS) *address = made;
   return static_cast<CUresult>(result);
 }
 
-// Of the driver, by its address.
-template <typename Make>
-CUresult counted(const CUdeviceptr* address, std::size_t size, Make allocate) {
-  return in_counted_room(address != nullptr ? size : 0, [&](std::uint64_t* made) {
-    const CUresult result = allocate();
-    if (made != nullptr && result == CUDA_SUCCESS) *made = *address;
-    return result;
-  });
+namespace {
+
+using live::ManagedMemory;
+
+constexpr std::uint64_t kPitch = 512;
+
+// A call that a capture under way may forbid: the driver's own answer to such a call.
+CUresult allowed_now() {
+  if (!memory_gate().captures()) return CUDA_SUCCESS;
+  CUdeviceptr probe = 0;
+  const CUresult result = natively<i_cuMemAlloc_v2>(&probe, std::size_t{1});
+  if (result == CUDA_SUCCESS) natively<i_cuMemFree_v2>(probe);
+  return result;
 }
 
 CUresult allocate_now(CUdeviceptr* address, std::size_t size) {
@@ -161,132 +90,11 @@ CUresult Serves<i_cuMemFree_v2>::call(CUdeviceptr address) {
   ManagedMemory::Owner owner;
   if (const CUresult failed = owner_here(owner)) return failed;
   if (const CUresult failed = allowed_now()) return failed;
-  if (memory_gate().captures()) {
-    later().add(address, nullptr);
-    return CUDA_SUCCESS;
-  }
-  if (const CUresult failed = LaterFrees::synchronize()) return failed;
-  later().look(*memory, false);
+  if (later_frees().has(address)) return CUDA_ERROR_INVALID_VALUE;
+  if (memory_gate().captures()) return later_frees().add(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult failed = synchronize_device()) return failed;
+  later_frees().look(*memory, false);
   return memory->free(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-// --- In a stream's order
-
-namespace {
-
-bool per_thread_stream(CUstream stream, bool thread) {
-  return stream == CU_STREAM_PER_THREAD || (stream == nullptr && thread);
-}
-
-bool captured(CUstream stream, bool thread) {
-  if (!memory_gate().captures()) return false;
-  live::StreamName name{reinterpret_cast<std::uint64_t>(stream), 0};
-  if (per_thread_stream(stream, thread))
-    name = live::StreamName::of_this_thread(driver.current_context());
-  else if (stream == nullptr || stream == CU_STREAM_LEGACY)
-    name = {live::StreamName::kLegacy, driver.current_context()};
-  return driver.capturing(name);
-}
-
-bool is_movable_pool(CUmemoryPool pool);
-
-template <Index I, typename... More>
-CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool pool, CUstream stream,
-                           bool thread, More... more) {
-  const auto natively_so = [&] { return natively<I>(address, size, more..., stream); };
-  const auto driver_does = [&] {
-    const bool uncounted = counted_memory() == nullptr || captured(stream, thread);
-    return uncounted ? natively_so() : counted(address, size, natively_so);
-  };
-  ManagedMemory* memory = managed_memory(true);
-  if (memory == nullptr || address == nullptr || size == 0 || captured(stream, thread)) return driver_does();
-  ManagedMemory::Owner owner;
-  if (const CUresult failed = owner_here(owner)) return failed;
-  if (pool == nullptr) {
-    static const auto of_device =
-        reinterpret_cast<decltype(&cuDeviceGetMemPool)>(real_function("cuDeviceGetMemPool"));
-    if (of_device(&pool, owner.device) != CUDA_SUCCESS) return driver_does();
-  } else if (!is_movable_pool(pool)) {
-    return driver_does();
-  }
-  owner.context = 0;  // it outlives its context
-  owner.pool = reinterpret_cast<std::uint64_t>(pool);
-  return allocate(*memory, address, size, owner);
-}
-
-template <Index I>
-CUresult free_in_order(CUdeviceptr address, CUstream stream, bool thread) {
-  ManagedMemory* memory = managed_memory();
-  const auto found = memory != nullptr ? memory->find(address) : std::nullopt;
-  if (!found) {
-    const CUresult result = natively<I>(address, stream);
-    if (result == CUDA_SUCCESS) fixed_memory_gone(address);
-    return result;
-  }
-  if (found->address != address || captured(stream, thread)) return CUDA_ERROR_INVALID_VALUE;
-  live::Driver::Event event = nullptr;
-  live::StreamName name{reinterpret_cast<std::uint64_t>(stream), 0};
-  if (per_thread_stream(stream, thread))
-    name = live::StreamName::of_this_thread(driver.current_context());
-  else if (stream == nullptr)
-    name = {live::StreamName::kLegacy, driver.current_context()};
-  if (!driver.record(name, event)) return CUDA_ERROR_INVALID_HANDLE;
-  later().add(address, static_cast<CUevent>(event));
-  return CUDA_SUCCESS;
-}
-
-}  // namespace
-
-CUresult Serves<i_cuMemAllocAsync>::call(CUdeviceptr* address, std::size_t size, CUstream stream) {
-  return allocate_in_order<i_cuMemAllocAsync>(address, size, nullptr, stream, false);
-}
-CUresult Serves<i_cuMemAllocAsync_ptsz>::call(CUdeviceptr* address, std::size_t size, CUstream stream) {
-  return allocate_in_order<i_cuMemAllocAsync_ptsz>(address, size, nullptr, stream, true);
-}
-CUresult Serves<i_cuMemAllocFromPoolAsync>::call(CUdeviceptr* address, std::size_t size, CUmemoryPool pool,
-                                                 CUstream stream) {
-  return allocate_in_order<i_cuMemAllocFromPoolAsync>(address, size, pool, stream, false, pool);
-}
-CUresult Serves<i_cuMemAllocFromPoolAsync_ptsz>::call(CUdeviceptr* address, std::size_t size,
-                                                      CUmemoryPool pool, CUstream stream) {
-  return allocate_in_order<i_cuMemAllocFromPoolAsync_ptsz>(address, size, pool, stream, true, pool);
-}
-CUresult Serves<i_cuMemFreeAsync>::call(CUdeviceptr address, CUstream stream) {
-  return free_in_order<i_cuMemFreeAsync>(address, stream, false);
-}
-CUresult Serves<i_cuMemFreeAsync_ptsz>::call(CUdeviceptr address, CUstream stream) {
-  return free_in_order<i_cuMemFreeAsync_ptsz>(address, stream, true);
-}
-
-// --- Pools of the program's own: those that other processes may use stay the driver's
-
-namespace {
-
-struct Pools {
-  std::mutex mutex;
-  std::map<CUmemoryPool, bool> shared;
-};
-Pools& pools() {
-  static auto* const made = new Pools;
-  return *made;
-}
-
-bool is_movable_pool(CUmemoryPool pool) {
-  const std::lock_guard lock(pools().mutex);
-  const auto known = pools().shared.find(pool);
-  return known == pools().shared.end() || !known->second;
-}
-
-}  // namespace
-
-CUresult Serves<i_cuMemPoolCreate>::call(CUmemoryPool* pool, const CUmemPoolProps* properties) {
-  const CUresult result = natively<i_cuMemPoolCreate>(pool, properties);
-  if (result == CUDA_SUCCESS && manages_memory()) {
-    const std::lock_guard lock(pools().mutex);
-    pools().shared[*pool] = properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
-                            properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
-  }
-  return result;
 }
 
 // --- What there is

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "hw/intercept/memory/later_frees.hpp"
 #include "hw/intercept/memory/real_memory.hpp"
 #include "hw/intercept/memory/served.hpp"
 #include "hw/live/memory/mover.hpp"
@@ -117,8 +118,17 @@ void memory_written(CUdeviceptr address) {
   if (live::ManagedMemory* memory = managed_memory()) memory->written(address);
 }
 
+// Not while its state moves: that would hold the program up.
+void memory_waited() {
+  live::ManagedMemory* memory = managed_memory();
+  if (memory != nullptr && later_frees().any() && memory->is_still()) later_frees().look(*memory, false);
+}
+
 void memory_context_gone(std::uint64_t context) {
-  if (live::ManagedMemory* memory = managed_memory()) memory->context_gone(context);
+  live::ManagedMemory* memory = managed_memory();
+  if (memory == nullptr) return;
+  later_frees().context_gone(*memory, context);
+  memory->context_gone(context);
 }
 
 void say_once(int& said, const char* what) {

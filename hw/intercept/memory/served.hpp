@@ -36,7 +36,8 @@ struct Serves;
 // Whether the driver's function waits for the device.
 template <Index I>
 inline constexpr bool waits_for_device =
-    I == i_cuArrayDestroy || I == i_cuMemFree_v2 || I == i_cuMemUnmap || I == i_cuMipmappedArrayDestroy;
+    I == i_cuArrayDestroy || I == i_cuMemFree_v2 || I == i_cuMemPoolTrimTo || I == i_cuMemUnmap ||
+    I == i_cuMipmappedArrayDestroy;
 
 // Calls the driver's function; an error if the driver lacks it.
 template <Index I, typename... A>
@@ -60,6 +61,7 @@ CUresult in_counted_room(std::uint64_t bytes, const std::function<CUresult(std::
 live::ManagedMemory* managed_memory(bool first = false);
 void memory_forked();
 void memory_written(CUdeviceptr address);  // by a copy or memset; 0: at an unknown address
+void memory_waited();                      // the program has waited for the device
 // The context is destroyed.
 void memory_context_gone(std::uint64_t context);
 // One line, once for each reason.

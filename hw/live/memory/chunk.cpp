@@ -40,6 +40,19 @@ void Chunk::give_host_back(HostPool& pool) {
   host.clear();
 }
 
+Chunk Chunk::divide(std::uint64_t first) {
+  Chunk rest = *this;
+  rest.size = size - first;
+  Mapping& mapping = rest.mappings.front();
+  mapping.address += first;
+  mapping.size = rest.size;
+  size = mappings.front().size = first;
+  const auto parts = static_cast<std::ptrdiff_t>(first / kPart);
+  rest.host.erase(rest.host.begin(), rest.host.begin() + parts);
+  host.erase(host.begin() + parts, host.end());
+  return rest;
+}
+
 int ChunkMoves::begin_access(const Chunk& chunk, std::uint64_t& address) {
   for (const Chunk::Mapping& mapping : chunk.mappings)
     if (writable(mapping, chunk)) {

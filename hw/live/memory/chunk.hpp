@@ -23,6 +23,7 @@ struct Chunk {
   bool same_on_host = false;     // the host blocks hold the current contents
   bool declared = false;         // the user says that no kernel writes to it
   bool fixed = false;            // others may use it: it stays on the device
+  bool divides = false;          // it is one piece only until it leaves for the first time
   std::uint64_t context = 0;     // of the allocation that created it; 0: none
   std::uint32_t references = 0;  // how many handles to it are in use
 
@@ -32,6 +33,9 @@ struct Chunk {
   std::uint64_t part_size(std::size_t part) const { return part + 1 < parts() ? kPart : size - part * kPart; }
   bool take_host(HostPool& pool);  // false: too little room, and it takes no block
   void give_host_back(HostPool& pool);
+
+  // Takes what is behind `first` bytes, a multiple of kPart, off a chunk that has one mapping and is away.
+  Chunk divide(std::uint64_t first);
 
   bool on_device() const { return handle != 0; }
   bool may_be_written() const;  // whether a mapping now allows that

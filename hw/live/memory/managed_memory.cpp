@@ -12,8 +12,11 @@ namespace {
 
 constexpr std::uint64_t kSmall = 1 << 20;  // allocations up to that have pieces of their own
 constexpr Heap::Shape kSmallShape{512, 2 << 20, 64 << 20, 64 << 20};
-// A piece above `spare` belongs to one allocation, so it goes when that is freed.
-constexpr Heap::Shape kLargeShape{2 << 20, 2 << 20, 64 << 20, 512 << 20};
+// A piece above `spare` belongs to one allocation, so it goes when that is freed. Some drivers take a
+// millisecond to create any large piece. So it is divided only when it leaves: then smaller pieces are
+// better.
+constexpr Heap::Shape kLargeShape{2 << 20, 2 << 20, 64 << 20, std::uint64_t{8} << 30};
+constexpr std::uint64_t kDivided = 512 << 20;
 constexpr std::uint64_t kLargeKept = 64 << 20, kSmallKept = 2 << 20;
 constexpr int kAttempts = 2000;               // to create memory that the daemon has granted
 constexpr std::int64_t kBetween = 1'000'000;  // ns: of a client that was killed, the driver frees it late
@@ -42,6 +45,11 @@ ManagedMemory::Held ManagedMemory::when_still() {
   std::unique_lock lock(mutex_);
   still_.wait(lock, [&] { return !moving_; });
   return {std::move(lock), gate_};
+}
+
+bool ManagedMemory::is_still() {
+  const std::lock_guard lock(mutex_);
+  return !moving_;
 }
 
 void ManagedMemory::begin_move() {
@@ -112,6 +120,7 @@ int ManagedMemory::back(Store& store, Heap::Span to_back, const Owner& owner) {
     created += piece.size();
     chunk->references = 1;
     chunk->context = owner.context;
+    chunk->divides = piece.size() > kDivided;
     failed = driver_.map(piece.begin, piece.size(), 0, chunk->handle);
     if (failed == MemoryDriver::kSuccess)
       chunk->mappings.push_back({piece.begin, piece.size(), 0, owner.access});
@@ -142,14 +151,31 @@ void ManagedMemory::declare(Store& store, Heap::Span span) {
     }
 }
 
-// Pieces that the freed span leaves empty go, but for some.
-void ManagedMemory::trim(Store& store, Heap::Span freed) {
-  auto at = store.chunks.upper_bound(freed.begin);
+void ManagedMemory::divide(Chunk& chunk) {
+  if (!std::exchange(chunk.divides, false)) return;
+  const auto holds = [&](const auto& entry) {
+    const auto found = entry.second->chunks.find(chunk.mappings.front().address);
+    return found != entry.second->chunks.end() && found->second == &chunk;
+  };
+  Store& store = *std::find_if(stores_.begin(), stores_.end(), holds)->second;
+  auto at =
+      std::find_if(chunks_.begin(), chunks_.end(), [&](const Chunk& other) { return &other == &chunk; });
+  while (at->size > kDivided) {
+    Chunk rest = at->divide(kDivided);
+    at = chunks_.insert(std::next(at), std::move(rest));
+    store.chunks[at->mappings.front().address] = &*at;
+  }
+}
+
+// Empty pieces in the span go, but for `keep` bytes.
+bool ManagedMemory::trim(Store& store, Heap::Span span, std::uint64_t keep) {
+  bool any = false;
+  auto at = store.chunks.upper_bound(span.begin);
   if (at != store.chunks.begin()) at = std::prev(at);
-  while (at != store.chunks.end() && at->first < freed.end) {
+  while (at != store.chunks.end() && at->first < span.end) {
     Chunk& chunk = *at->second;
     const Heap::Span piece{at->first, at->first + chunk.size};
-    if (!store.heap.is_free(piece) || store.heap.idle() <= store.kept) {
+    if (!store.heap.is_free(piece) || store.heap.idle() <= keep) {
       ++at;
       continue;
     }
@@ -157,7 +183,9 @@ void ManagedMemory::trim(Store& store, Heap::Span freed) {
     store.heap.unback(piece);
     at = store.chunks.erase(at);
     remove(chunk);
+    any = true;
   }
+  return any;
 }
 
 // --- Allocations
@@ -268,19 +296,44 @@ std::optional<ManagedMemory::Allocation> ManagedMemory::find(std::uint64_t addre
   return facts;
 }
 
-void ManagedMemory::release_taken(const Taken& taken) {
+void ManagedMemory::release_taken(const Taken& taken, std::uint64_t keep) {
   taken.store->heap.free(taken.span);
-  trim(*taken.store, taken.span);
+  trim(*taken.store, taken.span, std::max(taken.store->kept, keep));
 }
 
-bool ManagedMemory::free(std::uint64_t address) {
+bool ManagedMemory::free(std::uint64_t address, std::uint64_t keep) {
   const Held lock = when_still();
   const auto found = taken_.find(address);
   if (found == taken_.end()) return false;
   const Taken taken = found->second;
   taken_.erase(found);
-  release_taken(taken);
+  release_taken(taken, keep);
   return true;
+}
+
+std::uint64_t ManagedMemory::size_class(std::uint64_t size) const {
+  constexpr std::uint64_t kDeclaredMark = std::uint64_t{1} << 63;
+  const Kind kind = kind_of(size);
+  if (kind == Kind::declared) return size | kDeclaredMark;
+  const std::uint64_t grain = kind == Kind::small ? kSmallShape.grain : kLargeShape.grain;
+  return (size + grain - 1) / grain * grain;
+}
+
+bool ManagedMemory::reuse(std::uint64_t address, std::uint64_t size) {
+  const Held lock = when_here();
+  const auto found = taken_.find(address);
+  if (found == taken_.end() || size_class(found->second.facts.size) != size_class(size)) return false;
+  Taken& taken = found->second;
+  taken.facts.size = size;
+  if (kind_of(size) == Kind::declared) not_as_on_host(*taken.store, taken.span);
+  return true;
+}
+
+bool ManagedMemory::release_idle(std::uint64_t keep) {
+  const Held lock = when_still();
+  bool any = false;
+  for (auto& [which, store] : stores_) any = trim(*store, {0, UINT64_MAX}, keep) || any;
+  return any;
 }
 
 void ManagedMemory::context_gone(std::uint64_t context) {
@@ -292,7 +345,7 @@ void ManagedMemory::context_gone(std::uint64_t context) {
     }
     const Taken taken = it->second;
     it = taken_.erase(it);
-    release_taken(taken);
+    release_taken(taken, 0);
   }
   if (context_ == context) context_ = taken_.empty() ? 0 : taken_.begin()->second.facts.context;
   driver_.forget(context);

@@ -70,8 +70,16 @@ class ManagedMemory {
   // kSuccess; kNoMemory if the daemon or the device has none; or another error of the driver.
   int allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address);
   std::optional<Allocation> find(std::uint64_t address);  // that contains the address
-  // Nothing on the device may still use it. False: no allocation begins there.
-  bool free(std::uint64_t address);
+  // Nothing on the device may still use it. Memory that nothing else needs is freed too, but for `keep`
+  // bytes. False: no allocation begins there.
+  bool free(std::uint64_t address, std::uint64_t keep = 0);
+  // Gives the allocation at the address to a request of `size` bytes, as if it had been freed and allocated
+  // again. False: no allocation begins there, or it is of another size class.
+  bool reuse(std::uint64_t address, std::uint64_t size);
+  // Allocations of one size class can be reused for each other.
+  std::uint64_t size_class(std::uint64_t size) const;
+  // Frees memory that no allocation needs, but for `keep` bytes. True: there was some.
+  bool release_idle(std::uint64_t keep);
   void context_gone(std::uint64_t context);  // frees the context's allocations
 
   // --- Physical memory that the program creates and maps itself. Its handles are the look-alike's own.
@@ -108,6 +116,8 @@ class ManagedMemory {
   Held here_if_mapped(std::uint64_t address);
   bool is_mapped(std::uint64_t address);
 
+  bool is_still();  // nothing moves now
+
   // --- The mover's steps. No other thread changes anything between begin_move() and end_move().
   void begin_move();
   void end_move();
@@ -116,6 +126,8 @@ class ManagedMemory {
   Claims& claims() { return claims_; }
   MemoryDriver& driver() { return driver_; }
   Gate& gate() { return gate_; }
+  // Divides a chunk that is away, as its `divides` asks: it becomes the first piece, the others follow it.
+  void divide(Chunk& chunk);
   // A chunk has left or come back.
   void moved_away(std::uint64_t bytes);
   void moved_here(std::uint64_t bytes);
@@ -151,8 +163,8 @@ class ManagedMemory {
   void declare(Store& store, Heap::Span span);
   int add_chunk(std::uint64_t size, const MemoryDriver::Properties& properties, Chunk*& made);
   void remove(Chunk& chunk);
-  void trim(Store& store, Heap::Span freed);
-  void release_taken(const Taken& taken);
+  bool trim(Store& store, Heap::Span span, std::uint64_t keep);  // true: something went
+  void release_taken(const Taken& taken, std::uint64_t keep);
   int more(std::uint64_t bytes, int& attempts);
   std::vector<Place> places(std::uint64_t address, std::uint64_t size);
   Claims::Answer ask(std::uint64_t bytes);

@@ -223,6 +223,7 @@ void Mover::save(const Order& order) {
     }
     memory_.moved_away(chunk.size);
     memory_.claims().give_back(chunk.size);
+    memory_.divide(chunk);
     GANGWAY_POINT("chunk-left");
   };
   const auto finish = [&] {

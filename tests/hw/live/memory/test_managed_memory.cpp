@@ -208,20 +208,33 @@ TEST_CASE("A large allocation has few pieces, and access is set once", "[live][m
     int pieces;
   };
   for (const auto& [size, pieces] :
-       {Case{2, 1}, {64, 1}, {256, 1}, {512, 1}, {514, 2}, {1024, 2}, {8192, 16}}) {
+       {Case{2, 1}, {64, 1}, {512, 1}, {514, 1}, {1024, 1}, {8192, 1}, {8194, 2}, {17000, 3}}) {
     CAPTURE(size);
-    MovedProcess process(9000 * kManagedMiB);
+    MovedProcess process(18000 * kManagedMiB);
     std::uint64_t at = 0;
     REQUIRE(process.memory.allocate(size * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
     CHECK(process.device.calls["create"] == pieces);
     CHECK(process.device.calls["map"] == pieces);
     CHECK(process.device.calls["allow"] == 1);
     CHECK(process.device.used() == size * kManagedMiB);
-    process.device.word(at + size * kManagedMiB - 1) = 5;
-    process.order(Goal::away);
-    CHECK(process.device.used() == 0);
-    process.order(Goal::here);
-    CHECK(process.device.word(at + size * kManagedMiB - 1) == 5);
+    std::vector<std::uint64_t> marks;  // around each end of a piece, and at both ends
+    for (std::uint64_t mark = 0; mark < size; mark += 512) marks.insert(marks.end(), {mark, mark + 2});
+    marks.push_back(size);
+    const auto word = [&](std::uint64_t mark) -> std::uint64_t& {
+      return process.device.word(at + mark * kManagedMiB - (mark == 0 ? 0 : FakeMemory::kWord));
+    };
+    for (const std::uint64_t mark : marks) word(std::min(mark, size)) = mark + 5;
+    for (int move = 0; move < 3; ++move) {
+      process.order(Goal::away);
+      CHECK(process.device.used() == 0);
+      process.device.calls.clear();
+      process.order(Goal::here);
+      CHECK(process.device.calls["create"] == static_cast<int>((size + 511) / 512));
+      for (const std::uint64_t mark : marks) CHECK(word(std::min(mark, size)) == std::min(mark, size) + 5);
+      for (const std::uint64_t mark : marks) word(std::min(mark, size)) = std::min(mark, size) + 5;
+      process.source->client.slots.store(1);
+      process.source->client.threads[0].submissions.fetch_add(1);
+    }
     CHECK(process.device.largest_copy <= 64 * kManagedMiB);
     CHECK(process.device.largest_pinned <= 512 * kManagedMiB);
     REQUIRE(process.memory.free(at));
@@ -248,7 +261,7 @@ TEST_CASE("While the driver gets or frees memory for it, the client says so", "[
   REQUIRE(process.memory.unmap(kAnyAddress, 2 * kManagedMiB) == MemoryDriver::kSuccess);
   REQUIRE(process.memory.release(handle) == MemoryDriver::kSuccess);
   CHECK(changing.load() == 0);
-  CHECK(calls == 14);  // of two pieces: create, map, unmap, release; access once; then five of one
+  CHECK(calls == 10);  // create, map, access, unmap, release
 }
 
 TEST_CASE("Small allocations behind a large one take no large piece", "[live][memory]") {
@@ -259,6 +272,73 @@ TEST_CASE("Small allocations behind a large one take no large piece", "[live][me
   CHECK(process.device.used() <= (4096 + 64) * kManagedMiB);
   REQUIRE(process.memory.free(large));
   CHECK(process.device.used() <= 64 * kManagedMiB);
+}
+
+TEST_CASE("A large piece is whole until it leaves, then parts of it can go", "[live][memory]") {
+  MovedProcess process(4000 * kManagedMiB);
+  std::uint64_t large = 0, small = 0;
+  REQUIRE(process.memory.allocate(2048 * kManagedMiB, process.owner(), large) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.free(large, UINT64_MAX));
+  CHECK(process.device.used() == 2048 * kManagedMiB);
+  REQUIRE(process.memory.allocate(64 * kManagedMiB, process.owner(), small) == MemoryDriver::kSuccess);
+  REQUIRE(small == large);
+  process.device.word(small) = 7;
+  CHECK(!process.memory.release_idle(0));
+  process.order(Goal::away);
+  process.order(Goal::here);
+  CHECK(process.memory.release_idle(0));
+  CHECK(process.device.used() == 512 * kManagedMiB);
+  CHECK(process.device.word(small) == 7);
+  CHECK(process.source->client.memory.movable.load() == process.device.used());
+}
+
+TEST_CASE("Memory that an allocation leaves stays as its pool asks", "[live][memory]") {
+  struct Case {
+    std::uint64_t keep, used, after_release;
+  };
+  for (const auto& [keep, used, after_release] :
+       {Case{0, 0, 0}, {200, 200, 100}, {UINT64_MAX >> 20, 300, 100}}) {
+    CAPTURE(keep);
+    MovedProcess process(1000 * kManagedMiB);
+    std::uint64_t at[3] = {};
+    for (std::uint64_t& each : at)
+      REQUIRE(process.memory.allocate(100 * kManagedMiB, process.owner(), each) == MemoryDriver::kSuccess);
+    for (const std::uint64_t each : at) REQUIRE(process.memory.free(each, keep * kManagedMiB));
+    CHECK(process.device.used() == used * kManagedMiB);
+    CHECK(process.memory.release_idle(100 * kManagedMiB) == (used > after_release));
+    CHECK(process.device.used() == after_release * kManagedMiB);
+    CHECK(process.memory.release_idle(0) == (after_release > 0));
+    CHECK(process.device.used() == 0);
+  }
+}
+
+TEST_CASE("An allocation is reused for one of its size class only", "[live][memory]") {
+  MovedProcess process(1000 * kManagedMiB);
+  process.memory.declare_read_only({6 * kManagedMiB}, false);
+  std::uint64_t small = 0, large = 0, declared = 0;
+  REQUIRE(process.memory.allocate(1000, process.owner(), small) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(5 * kManagedMiB, process.owner(), large) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(6 * kManagedMiB, process.owner(), declared) == MemoryDriver::kSuccess);
+  CHECK(process.memory.reuse(small, 513));
+  CHECK(process.memory.find(small)->size == 513);
+  CHECK(!process.memory.reuse(small, 512));
+  CHECK(!process.memory.reuse(small, 1025));
+  CHECK(!process.memory.reuse(small + 1, 513));
+  CHECK(process.memory.reuse(large, 6 * kManagedMiB - 1));
+  CHECK(!process.memory.reuse(large, 6 * kManagedMiB));  // that size is read-only
+  CHECK(!process.memory.reuse(large, 4 * kManagedMiB));
+  CHECK(process.memory.reuse(declared, 6 * kManagedMiB));
+  CHECK(!process.memory.reuse(declared, 6 * kManagedMiB - 1));
+
+  // Reused, it is to be written anew, so what the host has of it is old.
+  process.device.word(declared) = 1;
+  process.order(Goal::away);
+  process.order(Goal::here);
+  REQUIRE(process.memory.reuse(declared, 6 * kManagedMiB));
+  process.device.word(declared) = 2;
+  process.order(Goal::away);
+  process.order(Goal::here);
+  CHECK(process.device.word(declared) == 2);
 }
 
 TEST_CASE("An allocation whose access cannot be set leaves nothing behind", "[live][memory]") {

@@ -1,0 +1,25 @@
+// What all allocations of device memory share.
+#pragma once
+
+#include <cstddef>
+
+#include "hw/intercept/memory/served.hpp"
+
+namespace gangway::intercept {
+
+// What the calling thread allocates belongs to. An error of the driver.
+CUresult owner_here(live::ManagedMemory::Owner& owner);
+// From managed memory.
+CUresult allocate(live::ManagedMemory& memory, CUdeviceptr* address, std::size_t size,
+                  const live::ManagedMemory::Owner& owner);
+// From the driver, in counted room. `call` is the driver's call, which sets the address.
+template <typename Call>
+CUresult counted(const CUdeviceptr* address, std::size_t size, Call call) {
+  return in_counted_room(address != nullptr ? size : 0, [&](std::uint64_t* made) {
+    const CUresult result = call();
+    if (made != nullptr && result == CUDA_SUCCESS) *made = *address;
+    return result;
+  });
+}
+
+}  // namespace gangway::intercept

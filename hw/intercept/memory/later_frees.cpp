@@ -1,0 +1,149 @@
+#include "hw/intercept/memory/later_frees.hpp"
+
+#include <iterator>
+
+#include "hw/intercept/memory/served.hpp"
+
+namespace gangway::intercept {
+namespace {
+
+void wait_for(CUevent event) {
+  static const auto function =
+      reinterpret_cast<decltype(&cuEventSynchronize)>(real_function("cuEventSynchronize"));
+  function(event);
+}
+
+}  // namespace
+
+CUresult synchronize_device() {
+  static const auto function = reinterpret_cast<CUresult (*)()>(real_function("cuCtxSynchronize"));
+  return function();
+}
+
+LaterFrees& later_frees() {
+  static auto* const made = new LaterFrees;  // threads may use it at the process's end
+  return *made;
+}
+
+bool LaterFrees::record(const live::StreamName& stream, Event& event) {
+  event.context = driver.current_context();
+  if (!spare_.empty() && spare_.back().context == event.context) {
+    event = spare_.back();
+    spare_.pop_back();
+  }
+  live::Driver::Event recorded = event.event;
+  const bool done = driver.record(stream, recorded);
+  event.event = static_cast<CUevent>(recorded);
+  if (!done && event.event != nullptr) spare_.push_back(event);
+  return done;
+}
+
+CUresult LaterFrees::add(const Allocation& allocation, const live::StreamName& stream, std::uint64_t number,
+                         std::uint64_t size_class) {
+  const std::lock_guard lock(mutex_);
+  if (all_.contains(allocation.address)) return CUDA_ERROR_INVALID_VALUE;
+  Waiting waiting{allocation.address, allocation.pool, size_class, {}};
+  if (!record(stream, waiting.event)) return CUDA_ERROR_INVALID_HANDLE;
+  OfStream& of = streams_[number != 0 ? number : unknown_--];
+  of.queue.push_back(waiting);
+  of.by_size.insert({{waiting.pool, waiting.size_class}, std::prev(of.queue.end())});
+  all_.insert(waiting.address);
+  any_.store(true);
+  return CUDA_SUCCESS;
+}
+
+bool LaterFrees::add(CUdeviceptr address) {
+  const std::lock_guard lock(mutex_);
+  if (!all_.insert(address).second) return false;
+  after_captures_.push_back(address);
+  any_.store(true);
+  return true;
+}
+
+bool LaterFrees::has(CUdeviceptr address) {
+  if (!any_.load()) return false;
+  const std::lock_guard lock(mutex_);
+  return all_.contains(address);
+}
+
+std::optional<CUdeviceptr> LaterFrees::take(std::uint64_t number, std::uint64_t pool,
+                                            std::uint64_t size_class) {
+  if (!any_.load() || number == 0) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto of = streams_.find(number);
+  if (of == streams_.end()) return std::nullopt;
+  const auto found = of->second.by_size.find({pool, size_class});
+  if (found == of->second.by_size.end()) return std::nullopt;
+  const CUdeviceptr address = found->second->address;
+  remove(of->second, found->second);
+  return address;
+}
+
+// Its event is free for the next use: nobody asks for this one.
+void LaterFrees::remove(OfStream& of, Queue::iterator which) {
+  const auto [first, last] = of.by_size.equal_range({which->pool, which->size_class});
+  for (auto at = first; at != last; ++at)
+    if (at->second == which) {
+      of.by_size.erase(at);
+      break;
+    }
+  all_.erase(which->address);
+  spare_.push_back(which->event);
+  of.queue.erase(which);
+}
+
+void LaterFrees::free(live::ManagedMemory& memory, OfStream& of, Queue::iterator which) {
+  const auto kept = kept_.find(which->pool);
+  memory.free(which->address, kept != kept_.end() ? kept->second : 0);
+  remove(of, which);
+}
+
+void LaterFrees::look(live::ManagedMemory& memory, bool wait) {
+  if (!any_.load()) return;
+  const std::lock_guard lock(mutex_);
+  const bool captures = memory_gate().captures();
+  for (auto of = streams_.begin(); of != streams_.end();) {
+    Queue& queue = of->second.queue;
+    if (wait && !captures) wait_for(queue.back().event.event);
+    while (!queue.empty() && driver.reached(queue.front().event.event, captures))
+      free(memory, of->second, queue.begin());
+    of = queue.empty() ? streams_.erase(of) : std::next(of);
+  }
+  if (!captures && !after_captures_.empty() && synchronize_device() == CUDA_SUCCESS) {
+    for (const CUdeviceptr address : after_captures_) {
+      memory.free(address);
+      all_.erase(address);
+    }
+    after_captures_.clear();
+  }
+  any_.store(!all_.empty());
+}
+
+// Nothing of it runs any more, and its events are gone with it.
+void LaterFrees::context_gone(live::ManagedMemory& memory, std::uint64_t context) {
+  const std::lock_guard lock(mutex_);
+  const auto gone = [&](const Event& event) { return event.context == context; };
+  for (auto of = streams_.begin(); of != streams_.end();) {
+    Queue& queue = of->second.queue;
+    for (auto at = queue.begin(); at != queue.end();) {
+      const auto which = at++;
+      if (gone(which->event)) free(memory, of->second, which);
+    }
+    of = queue.empty() ? streams_.erase(of) : std::next(of);
+  }
+  std::erase_if(spare_, gone);
+  std::erase_if(after_captures_, [&](CUdeviceptr address) {  // it goes with its context
+    const auto found = memory.find(address);
+    const bool goes = !found || found->context == context;
+    if (goes) all_.erase(address);
+    return goes;
+  });
+  any_.store(!all_.empty());
+}
+
+void LaterFrees::keep(std::uint64_t pool, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  kept_[pool] = bytes;
+}
+
+}  // namespace gangway::intercept

@@ -1,0 +1,152 @@
+// Allocations in a stream's order, and pools.
+#include <map>
+#include <mutex>
+
+#include "hw/intercept/memory/allocating.hpp"
+#include "hw/intercept/memory/later_frees.hpp"
+
+namespace gangway::intercept {
+namespace {
+
+using live::ManagedMemory;
+
+live::StreamName name_of(CUstream stream, bool thread) {
+  if (stream == CU_STREAM_PER_THREAD || (stream == nullptr && thread))
+    return live::StreamName::of_this_thread(driver.current_context());
+  if (stream == nullptr || stream == CU_STREAM_LEGACY)
+    return {live::StreamName::kLegacy, driver.current_context()};
+  return {reinterpret_cast<std::uint64_t>(stream), 0};
+}
+
+// The driver's, which no other stream of the process ever has; 0: unknown. A handle can be given out again
+// while the work of its last stream still runs. Not asked for while a capture may forbid that.
+std::uint64_t number_of(CUstream stream, bool thread) {
+  static const auto get_id = reinterpret_cast<decltype(&cuStreamGetId)>(real_function("cuStreamGetId"));
+  unsigned long long number = 0;
+  if (memory_gate().captures()) return 0;
+  if (stream == nullptr) stream = thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+  return get_id != nullptr && get_id(stream, &number) == CUDA_SUCCESS ? number : 0;
+}
+
+bool captured(CUstream stream, bool thread) {
+  return memory_gate().captures() && driver.capturing(name_of(stream, thread));
+}
+
+bool is_movable_pool(CUmemoryPool pool);
+
+template <Index I, typename... More>
+CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool pool, CUstream stream,
+                           bool thread, More... more) {
+  const auto natively_so = [&] { return natively<I>(address, size, more..., stream); };
+  const auto driver_does = [&] {
+    const bool uncounted = counted_memory() == nullptr || captured(stream, thread);
+    return uncounted ? natively_so() : counted(address, size, natively_so);
+  };
+  ManagedMemory* memory = managed_memory(true);
+  if (memory == nullptr || address == nullptr || size == 0 || captured(stream, thread)) return driver_does();
+  ManagedMemory::Owner owner;
+  if (const CUresult failed = owner_here(owner)) return failed;
+  if (pool == nullptr) {
+    static const auto of_device =
+        reinterpret_cast<decltype(&cuDeviceGetMemPool)>(real_function("cuDeviceGetMemPool"));
+    if (of_device(&pool, owner.device) != CUDA_SUCCESS) return driver_does();
+  } else if (!is_movable_pool(pool)) {
+    return driver_does();
+  }
+  owner.context = 0;  // it outlives its context
+  owner.pool = reinterpret_cast<std::uint64_t>(pool);
+  const auto freed = later_frees().take(number_of(stream, thread), owner.pool, memory->size_class(size));
+  if (freed && memory->reuse(*freed, size)) {
+    *address = *freed;
+    return CUDA_SUCCESS;
+  }
+  return allocate(*memory, address, size, owner);
+}
+
+template <Index I>
+CUresult free_in_order(CUdeviceptr address, CUstream stream, bool thread) {
+  ManagedMemory* memory = managed_memory();
+  const auto found = memory != nullptr ? memory->find(address) : std::nullopt;
+  if (!found) {
+    const CUresult result = natively<I>(address, stream);
+    if (result == CUDA_SUCCESS) fixed_memory_gone(address);
+    return result;
+  }
+  if (found->address != address || captured(stream, thread)) return CUDA_ERROR_INVALID_VALUE;
+  return later_frees().add(*found, name_of(stream, thread), number_of(stream, thread),
+                           memory->size_class(found->size));
+}
+
+}  // namespace
+
+CUresult Serves<i_cuMemAllocAsync>::call(CUdeviceptr* address, std::size_t size, CUstream stream) {
+  return allocate_in_order<i_cuMemAllocAsync>(address, size, nullptr, stream, false);
+}
+CUresult Serves<i_cuMemAllocAsync_ptsz>::call(CUdeviceptr* address, std::size_t size, CUstream stream) {
+  return allocate_in_order<i_cuMemAllocAsync_ptsz>(address, size, nullptr, stream, true);
+}
+CUresult Serves<i_cuMemAllocFromPoolAsync>::call(CUdeviceptr* address, std::size_t size, CUmemoryPool pool,
+                                                 CUstream stream) {
+  return allocate_in_order<i_cuMemAllocFromPoolAsync>(address, size, pool, stream, false, pool);
+}
+CUresult Serves<i_cuMemAllocFromPoolAsync_ptsz>::call(CUdeviceptr* address, std::size_t size,
+                                                      CUmemoryPool pool, CUstream stream) {
+  return allocate_in_order<i_cuMemAllocFromPoolAsync_ptsz>(address, size, pool, stream, true, pool);
+}
+CUresult Serves<i_cuMemFreeAsync>::call(CUdeviceptr address, CUstream stream) {
+  return free_in_order<i_cuMemFreeAsync>(address, stream, false);
+}
+CUresult Serves<i_cuMemFreeAsync_ptsz>::call(CUdeviceptr address, CUstream stream) {
+  return free_in_order<i_cuMemFreeAsync_ptsz>(address, stream, true);
+}
+
+// --- Pools of the program's own: those that other processes may use stay the driver's
+
+namespace {
+
+struct Pools {
+  std::mutex mutex;
+  std::map<CUmemoryPool, bool> shared;
+};
+Pools& pools() {
+  static auto* const made = new Pools;
+  return *made;
+}
+
+bool is_movable_pool(CUmemoryPool pool) {
+  const std::lock_guard lock(pools().mutex);
+  const auto known = pools().shared.find(pool);
+  return known == pools().shared.end() || !known->second;
+}
+
+}  // namespace
+
+CUresult Serves<i_cuMemPoolCreate>::call(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+  const CUresult result = natively<i_cuMemPoolCreate>(pool, properties);
+  if (result == CUDA_SUCCESS && manages_memory()) {
+    const std::lock_guard lock(pools().mutex);
+    pools().shared[*pool] = properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
+                            properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+    later_frees().keep(reinterpret_cast<std::uint64_t>(*pool), 0);
+  }
+  return result;
+}
+
+CUresult Serves<i_cuMemPoolSetAttribute>::call(CUmemoryPool pool, CUmemPool_attribute attribute,
+                                               void* value) {
+  const CUresult result = natively<i_cuMemPoolSetAttribute>(pool, attribute, value);
+  if (result == CUDA_SUCCESS && attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD && manages_memory())
+    later_frees().keep(reinterpret_cast<std::uint64_t>(pool), *static_cast<cuuint64_t*>(value));
+  return result;
+}
+
+CUresult Serves<i_cuMemPoolTrimTo>::call(CUmemoryPool pool, std::size_t keep) {
+  const CUresult result = natively<i_cuMemPoolTrimTo>(pool, keep);
+  ManagedMemory* memory = managed_memory();
+  if (result != CUDA_SUCCESS || memory == nullptr || memory_gate().captures()) return result;
+  later_frees().look(*memory, false);
+  memory->release_idle(keep);
+  return result;
+}
+
+}  // namespace gangway::intercept
