@@ -122,6 +122,14 @@ ChannelCosts read_access(const Field& field) {
   return costs;
 }
 
+HostCooling read_cooling(const Field& field) {
+  Mapping m = field.mapping();
+  const HostCooling cooling{m.need("factor").number(1, 1000), m.need("after").duration(),
+                            m.need("share").number(0, 1000), m.need("most").duration()};
+  m.finish();
+  return cooling;
+}
+
 void read_arbitration(Mapping& m, Device& device) {
   if (auto slice = m.maybe("time_slice")) {
     Mapping s = slice->mapping();
@@ -226,6 +234,7 @@ Device read_device(const Field& field) {
   if (auto commands = m.maybe("commands")) device.commands = read_commands(*commands);
   if (auto polls = m.maybe("polls")) device.polls = read_polls(*polls);
   if (auto access = m.maybe("access")) device.access = read_access(*access);
+  if (auto cooling = m.maybe("cooling")) device.cooling = read_cooling(*cooling);
   m.finish();
   return device;
 }

@@ -91,6 +91,14 @@ struct ChannelCosts {
   std::optional<std::int64_t> channels;  // open at once; none: any number
 };
 
+// Of recorded programs: code on the host is slow after a long wait, since caches hold other code by then.
+struct HostCooling {
+  double factor = 1;  // so many times as long
+  Duration after;     // waits up to that change nothing
+  double share = 0;   // host time that is slow, for each ns of the wait beyond that
+  Duration most;      // slow host time
+};
+
 struct Device {
   std::string name;
   std::string source;
@@ -119,6 +127,7 @@ struct Device {
   CommandCosts commands;
   std::optional<PollCosts> polls;  // none: not known
   ChannelCosts access;
+  HostCooling cooling;
 };
 
 // What one block takes of its SM.

@@ -72,7 +72,7 @@ void RecordedWorld::take_next(RecordedClient& client, HostThread& thread) {
   if (first) return ready_for_job(client, thread);
   if (thread.step == thread.end) return lead(client, thread, now_);
   wait_until(client, thread, HostThread::Doing::gap,
-             now_ + scaled(program.steps[thread.step].gap, client.recorded->host_scale));
+             now_ + host_time(client, thread, program.steps[thread.step].gap));
 }
 
 void RecordedWorld::lead(RecordedClient& client, HostThread& thread, Time from) {
@@ -246,6 +246,20 @@ void RecordedWorld::go_on(HostThread& thread, RecordedClient& client) {
   }
 }
 
+// Of a gap or a call's own time.
+Duration RecordedWorld::host_time(const RecordedClient& client, HostThread& thread, Duration recorded) const {
+  const Duration time = scaled(recorded, client.recorded->host_scale);
+  const Duration slow = std::min(time, thread.slow);
+  thread.slow = thread.slow - slow;
+  return time - slow + scaled(slow, setup_.device.cooling.factor);
+}
+
+void RecordedWorld::cool(HostThread& thread, Duration waited) const {
+  const HostCooling& cooling = setup_.device.cooling;
+  if (waited <= cooling.after) return;
+  thread.slow = std::max(thread.slow, std::min(cooling.most, scaled(waited - cooling.after, cooling.share)));
+}
+
 // A call begins, or goes on from the gate, or where there was no room.
 void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
   const recording::PlayedProgram& program = *client.recorded->program;
@@ -253,12 +267,14 @@ void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
   thread.call_began = now_;
   thread.awaited.clear();
   const bool works = submits(client, thread);
+  if (thread.doing == HostThread::Doing::gap) thread.came = now_;
   if (works && controlled() && traps_at_gate(client, thread)) return;
   if (thread.doing != HostThread::Doing::room && !may_submit(client, thread)) {
     thread.doing = HostThread::Doing::gate;
     thread.since = now_;
     return ask(client);
   }
+  if (thread.doing == HostThread::Doing::gate) cool(thread, now_ - thread.came);
   if (works) {
     if (!has_room(client, thread)) {
       if (std::exchange(thread.doing, HostThread::Doing::room) != HostThread::Doing::room)
@@ -270,8 +286,7 @@ void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
   }
   for (Index o = step.first_order; o < program.steps[thread.step + 1].first_order; ++o)
     order(client, program.orders[o], thread);
-  const double scale = client.recorded->host_scale;
-  thread.own = scaled(step.own, scale);
+  thread.own = host_time(client, thread, step.own);
   thread.wake = step.wake;
   std::erase_if(thread.awaited, [&](const GpuStreams::Place& place) { return streams_.passed(place); });
   if (step.waits && !thread.awaited.empty()) {
@@ -344,12 +359,12 @@ void RecordedWorld::forget_events(RecordedClient& client) {
 // The thread's call ends then; what it does next is known.
 void RecordedWorld::call_ends(RecordedClient& client, HostThread& thread, Time end) {
   const recording::PlayedProgram& program = *client.recorded->program;
-  const double scale = client.recorded->host_scale;
   if (++thread.step < thread.end)
     return wait_until(client, thread, HostThread::Doing::gap,
-                      end + scaled(program.steps[thread.step].gap, scale));
+                      end + host_time(client, thread, program.steps[thread.step].gap));
   if (thread.between) return lead(client, thread, end);
-  wait_until(client, thread, HostThread::Doing::trailing, end + scaled(thread.segment->tail, scale));
+  wait_until(client, thread, HostThread::Doing::trailing,
+             end + scaled(thread.segment->tail, client.recorded->host_scale));
 }
 
 // Of those that wait so, the one that has waited longest among those that may go on; then the first.

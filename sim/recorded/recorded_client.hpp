@@ -36,10 +36,12 @@ struct HostThread {
   const recording::Segment* segment = nullptr;
   recording::Index step = 0, end = 0;
   JobId job;
+  Time came;  // when the current call came to the gate
   Time call_began;
   Time since;  // since when it waits: blocked, at the gate, for room or for a release
   std::vector<GpuStreams::Place> awaited;  // while blocked
   Duration own, wake;                      // of the blocked call
+  Duration slow;                           // so much host time is slow yet
   std::uint32_t taken = 0;                 // number of jobs
   std::vector<recording::Index> jobs;      // jobs of the recording that begin here, in order
   struct Help {

@@ -82,6 +82,8 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
                   Time job_began);
   void go_on(HostThread& thread, RecordedClient& client);
   void call(RecordedClient& client, HostThread& thread);
+  Duration host_time(const RecordedClient& client, HostThread& thread, Duration recorded) const;
+  void cool(HostThread& thread, Duration waited) const;
   bool may_submit(const RecordedClient& client, const HostThread& thread);
   bool submits(const RecordedClient& client, const HostThread& thread) const;
   bool has_room(const RecordedClient& client, const HostThread& thread) const;

@@ -1,6 +1,8 @@
 """Jobs and host threads: "How it is put together again" of sim/recorded/README.md."""
 import collections
 
+from simpy_inputs import round_half_up
+
 
 class Job:
     def __init__(self, client, number, release):
@@ -33,9 +35,22 @@ class Host:
     def __init__(self, world, client, place):
         self.world, self.client, self.place = world, client, place
         self.parts, self.busy = collections.deque(), False     # of jobs that begin elsewhere
+        self.slow = 0                                          # host time that is slow yet
 
     def at(self, time, action):
         self.world.at(time, lambda: self.client.gone or action(), self)
+
+    # Host time after a wait at the gate.
+
+    def cool(self, waited):
+        _, after, share, most = self.world.cooling
+        self.slow = max(self.slow, min(most, round_half_up(max(waited - after, 0) * share)))
+
+    def time(self, recorded):
+        time = self.client.host(recorded)
+        slow = min(time, self.slow)
+        self.slow -= slow
+        return time - slow + round_half_up(slow * self.world.cooling[0])
 
     # A list of steps: each begins `gap` after the one before.
 
@@ -44,7 +59,7 @@ class Host:
         def ended(end):
             following = place + 1
             if following < len(steps):
-                self.play(steps, job, end + self.client.host(steps[following].gap), then, following)
+                self.play(steps, job, end + self.time(steps[following].gap), then, following)
             else:
                 then(end)
 
@@ -54,7 +69,13 @@ class Host:
         if not step.works:
             self._begin(step, job, ended)
             return
-        self.client.gate.come(self, job, lambda: self._behind_gate(step, job, ended))
+        came = self.world.now
+
+        def passes():
+            self.cool(self.world.now - came)
+            self._behind_gate(step, job, ended)
+
+        self.client.gate.come(self, job, passes)
 
     def _behind_gate(self, step, job, ended):
         streams = {self.client.streams[work.stream] for work in step.works}
@@ -67,7 +88,7 @@ class Host:
         world, client, begin = self.world, self.client, self.world.now
         targets = client.submit(step, job)
         targets = [target for target in targets if not target.over]
-        own = client.host(step.own)
+        own = self.time(step.own)
         if not targets:
             ended(begin + own)
             return
@@ -124,7 +145,7 @@ class Home(Host):
             self.at(end + client.host(length), lambda: self._wants(recorded))
 
         if recorded.before:
-            self.play(recorded.before, None, world.now + client.host(recorded.gap), lead)
+            self.play(recorded.before, None, world.now + self.time(recorded.gap), lead)
         else:
             lead(world.now)
 

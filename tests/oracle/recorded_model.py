@@ -14,7 +14,7 @@ from recorded_parts import Program
 from recorded_places import Gpus
 from recorded_slicing import SliceScheduler
 from recorded_streams import Stream
-from simpy_inputs import name_and_params
+from simpy_inputs import name_and_params, quantity, share
 
 SLICES = {"pkm"}
 
@@ -28,6 +28,8 @@ class RecordedModel:
                  mechanism="ideal"):
         self.now, self.heap, self.order = 0, [], itertools.count()
         self.todo, self.hosts, self.horizon, self.device = [], [], horizon, device
+        cooling = device.get("cooling", {"factor": 1, "after": "0 ns", "share": 0, "most": "0 ns"})
+        self.cooling = share(cooling["factor"]), quantity(cooling["after"]), share(cooling["share"]), quantity(cooling["most"])
         self.clients = [Client(self, index, spec) for index, spec in enumerate(workload["clients"])]
         self.places = Gpus(self, device, place)
         self.scheduler = None

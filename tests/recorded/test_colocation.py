@@ -78,9 +78,9 @@ class Colocation(unittest.TestCase):
         means, tails = errors("response_ns_mean"), errors("response_ns_p99", "inference")
         self.assertEqual(len(means), 34)
         self.assertLess(statistics.median(means), 0.075)
-        self.assertLess(max(means), 0.55)
+        self.assertLess(max(means), 0.4)
         self.assertEqual(sum(error <= 0.25 for error in tails), 15)
-        self.assertLess(max(tails), 3.7)
+        self.assertLess(max(tails), 3.4)
         self.assertLess(statistics.median(tails), 0.14)
 
     def test_pairs_under_the_drivers_time_slices(self):

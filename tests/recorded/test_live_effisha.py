@@ -60,7 +60,7 @@ class EffiSha(Predicted):
     paper, figures = "effisha", ("fig9", "fig10", "fig11", "fig12", "fig13", "fig14-group", "fig14-sjf", "fig15")
 
     def test_what_the_page_says_of_policies(self):
-        for policy, count, median, ninety in (("piv", 396, 0.022, 0.072), ("dprr", 77, 0.155, 0.485), ("default", 77, 0.12, 0.675)):
+        for policy, count, median, ninety in (("piv", 396, 0.022, 0.082), ("dprr", 77, 0.155, 0.485), ("default", 77, 0.12, 0.675)):
             with self.subTest(policy):
                 errors = self.errors(("fig9", "fig12", "fig13", "fig14-group", "fig14-sjf", "fig15"), policy)
                 self.assertEqual(len(errors), count)
@@ -85,7 +85,7 @@ class EffiSha(Predicted):
     def test_evictions_by_waiting_time(self):
         """Fig. 9: of all programs in a run, by how long each waits before its next job; means of the runs."""
         thinks = ("1 ms", "8 ms", "64 ms")
-        for folder, says in ((self.measured["fig9"], (68, 54, 27)), (self.predicted["fig9"], (70, 56, 23))):
+        for folder, says in ((self.measured["fig9"], (68, 54, 27)), (self.predicted["fig9"], (70, 56, 24))):
             rows = table(folder / "summary.csv")
             by_think = {think: [float(row["evictions"]) for row in rows if row["workload.repeat.think"] == think] for think in thinks}
             self.assertEqual(tuple(round(statistics.mean(found)) for found in by_think.values()), says)
@@ -136,7 +136,7 @@ class OnePolicyOnSeveralGpus(Predicted):
     figures = ("two-gpus", "four-gpus")
 
     def test_what_the_page_says(self):
-        for figure, number, median, tail, most in (("two-gpus", 28, 0.016, 0.315, 0.4), ("four-gpus", 56, 0.055, 0.595, 1.08)):
+        for figure, number, median, tail, most in (("two-gpus", 28, 0.016, 0.315, 0.4), ("four-gpus", 56, 0.055, 0.535, 1.1)):
             with self.subTest(figure):
                 errors = self.errors((figure,))
                 self.assertEqual(len(errors), number)
@@ -146,7 +146,7 @@ class OnePolicyOnSeveralGpus(Predicted):
 
     def test_order_of_policies(self):
         self.check_order("two-gpus", ("antt", "dntt", "stp"))
-        self.check_order("four-gpus", ("stp",))
+        self.check_order("four-gpus", ("antt", "stp"))
 
 
 del Predicted  # no test by itself

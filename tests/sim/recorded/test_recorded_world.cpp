@@ -319,6 +319,33 @@ TEST_CASE("whole jobs are granted to recorded programs", "[recorded][grants]") {
   }
 }
 
+TEST_CASE("a host that waited at the gate is slow for a while", "[recorded][grants]") {
+  MadeRecording m;
+  const auto a = m.stream();
+  m.kernel(a, 0, 10, 20);
+  m.kernel(a, 100, 110, 20);
+  m.wait(OrderKind::stream, a, 106, 26);
+  job(m, 0, JobKind::nvtx, 0, 132);
+  RecordedScenario s;
+  s.granting.of = GrantOf::job;
+  s.granting.idle = Duration{1'000};
+  s.device.commands = {Duration{4}, Duration{1}, Duration{2}, Duration{0}};
+  s.client("A", m.r);
+  s.client("B", m.r);
+  s.play("fcfs");
+  // A's gate opens at 4, B's at 142.
+  CHECK(s.jobs == Jobs{"0-136", "0-274"});
+  s.device.cooling = {3, Duration{1}, 0.5, Duration{40}};
+  s.play("fcfs");
+  // A has waited for 3 more than 1, so 2 (1.5, rounded) of the 5 that its first call takes are slow. It ends
+  // 4 later, and so does the job. B, whose gate opens at 146, has waited for so long that 40 are slow, the
+  // call and 35 of the gap: it is 80 behind.
+  CHECK(s.jobs == Jobs{"0-140", "0-358"});
+  s.device.cooling.after = Duration{4};
+  s.play("fcfs");
+  CHECK(s.jobs == Jobs{"0-136", "0-354"});
+}
+
 TEST_CASE("a kernel from between two jobs starts a grant", "[recorded][grants]") {
   MadeRecording m;
   const auto a = m.stream(), b = m.stream();
