@@ -290,6 +290,27 @@ int holds(Program& program, int jobs, std::size_t most, std::size_t each, const 
   return 0;
 }
 
+// A state, and in each job memory that is allocated and freed in a stream's order: always the same, or
+// another half the time.
+int churns(Program& program, int jobs, std::size_t most) {
+  while (program.held() + 20 * kMiB <= most)
+    if (!program.allocate(20 * kMiB, Block::plain)) return 6;
+  for (int job = 0; job < jobs; ++job) {
+    const std::size_t before = program.blocks().size();
+    for (int k = 0; k < 4; ++k)
+      if (!program.allocate((program.below(2) == 0 ? 2 : 3 + program.below(6)) * kMiB, Block::ordered))
+        return 6;
+    for (Block& block : program.blocks()) program.change(block);
+    program.work(1000);
+    if (job % 16 == 0) program.check_all();
+    while (program.blocks().size() > before) program.free(program.blocks().size() - 1);
+    if (job % 4 == 0) program.wait();
+  }
+  program.check_all();
+  std::printf("churns %d\n", jobs);
+  return 0;
+}
+
 // 40 MiB that kernels only read, beside a state that changes; until there is a file. The 40 MiB are set again
 // now and then, or, with `spoils`, a kernel writes to them.
 int reads(Program& program, bool spoils, const char* file) {
@@ -329,6 +350,12 @@ CUdeviceptr allocate_in(CUstream stream, std::size_t size, std::uint32_t value) 
   NEED(cuMemAllocAsync(&at, size, stream));
   NEED(cuMemsetD32Async(at, value, size / 4, stream));
   return at;
+}
+
+cuuint64_t told(CUmemoryPool pool, CUmemPool_attribute attribute) {
+  cuuint64_t value = 0;
+  NEED(cuMemPoolGetAttribute(pool, attribute, &value));
+  return value;
 }
 
 void check_words(CUdeviceptr at, std::size_t size, std::uint32_t value) {
@@ -376,11 +403,29 @@ int ordered(Program& program, const std::string& file) {
   if (cuMemFreeAsync(fourth, other) != CUDA_ERROR_INVALID_VALUE) Program::fail("a double free");
   if (cuMemFree(fourth) != CUDA_ERROR_INVALID_VALUE) Program::fail("a double free");
 
-  // What a pool keeps.
+  // What a pool counts, and what it keeps.
   CUmemoryPool pool = nullptr;
   CUdevice device = 0;
   NEED(cuDeviceGet(&device, 0));
   NEED(cuDeviceGetDefaultMemPool(&pool, device));
+  NEED(cuCtxSynchronize());
+  cuuint64_t zero = 0;
+  NEED(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero));
+  NEED(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero));
+  const CUdeviceptr counted = allocate_in(one, 3 * kMiB + 4, 0);
+  program.work(30'000, one);
+  NEED(cuMemFreeAsync(counted, one));
+  const CUdeviceptr other_size = allocate_in(one, kMiB, 0);
+  const auto print_counts = [&] {
+    std::printf("used %llu, most %llu; held %llu, most %llu\n",
+                static_cast<unsigned long long>(told(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT)),
+                static_cast<unsigned long long>(told(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH)),
+                static_cast<unsigned long long>(told(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)),
+                static_cast<unsigned long long>(told(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)));
+  };
+  print_counts();
+  NEED(cuMemFree(other_size));
+  print_counts();
   for (const cuuint64_t kept : {cuuint64_t{0}, ~cuuint64_t{0}}) {
     cuuint64_t threshold = kept;
     NEED(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
@@ -418,6 +463,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "large") == 0)
     return holds(program, steps, most, most - 4 * kMiB, argc > 5 ? argv[5] : nullptr);
   if (std::strcmp(argv[1], "takes") == 0) return takes(program);
+  if (std::strcmp(argv[1], "churns") == 0) return churns(program, steps, most);
   if (argc > 5 && std::strcmp(argv[1], "ordered") == 0) return ordered(program, argv[5]);
   if (argc > 5 && std::strcmp(argv[1], "reads") == 0) return reads(program, false, argv[5]);
   if (argc > 5 && std::strcmp(argv[1], "spoils") == 0) return reads(program, true, argv[5]);

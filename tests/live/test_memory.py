@@ -115,7 +115,11 @@ class Memory(MemoryPrograms):
         daemon = self.daemon("rr", "--capacity", "160 MiB", device=300)
         stop = daemon.folder + "/stop"
         program = self.start(daemon, "ordered", "1", "1", "1", stop)
-        for line in ("in the same stream: at once, 3145216", "in another: elsewhere", "in a new one: elsewhere"):
+        # 3 MiB and 4 bytes are counted as 512 more; they are freed, but held until the stream has come so far.
+        large, small = 3 * MIB + 512, MIB
+        for line in ("in the same stream: at once, 3145216", "in another: elsewhere", "in a new one: elsewhere",
+                     f"used {small}, most {large}; held {large + small}, most {large + small}",
+                     f"used 0, most {large}; held 0, most {large + small}"):
             self.assertEqual(program.stdout.readline().strip(), line)
 
         def movable():
@@ -126,6 +130,13 @@ class Memory(MemoryPrograms):
             self.assertTrue(least * MIB <= movable() <= most * MIB, (line, movable()))
             open(f"{stop}.{number}", "w").close()
         self.all_end_well(daemon, [program], "")
+        daemon.end()
+
+    def test_memory_that_comes_and_goes_in_a_streams_order(self):
+        """Two that do not fit together, and free memory while their state is under way."""
+        daemon = self.daemon("rr", "--param", "quantum=5 ms", "--linger", "200 us", "--capacity", "120 MiB", device=300)
+        programs = [self.start(daemon, "churns", str(seed), "40", "60") for seed in range(2)]
+        self.all_end_well(daemon, programs, *["churns 40\n"] * 2)
         daemon.end()
 
     def test_a_program_alone_gets_all_and_no_more(self):

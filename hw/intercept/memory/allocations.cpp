@@ -3,6 +3,7 @@
 
 #include "hw/intercept/memory/allocating.hpp"
 #include "hw/intercept/memory/later_frees.hpp"
+#include "hw/intercept/memory/pools.hpp"
 #include "hw/intercept/memory/real_memory.hpp"
 
 namespace gangway::intercept {
@@ -94,7 +95,12 @@ CUresult Serves<i_cuMemFree_v2>::call(CUdeviceptr address) {
   if (memory_gate().captures()) return later_frees().add(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   if (const CUresult failed = synchronize_device()) return failed;
   later_frees().look(*memory, false);
-  return memory->free(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  const auto pool = reinterpret_cast<CUmemoryPool>(found->pool);
+  if (!memory->free(address, pool != nullptr ? pools().kept(pool) : 0)) return CUDA_ERROR_INVALID_VALUE;
+  if (pool == nullptr) return CUDA_SUCCESS;
+  pools().used_no_more(pool, found->size);
+  pools().given_back(pool, found->size);
+  return CUDA_SUCCESS;
 }
 
 // --- What there is

@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "hw/intercept/memory/pools.hpp"
 #include "hw/intercept/memory/served.hpp"
 
 namespace gangway::intercept {
@@ -42,12 +43,12 @@ CUresult LaterFrees::add(const Allocation& allocation, const live::StreamName& s
                          std::uint64_t size_class) {
   const std::lock_guard lock(mutex_);
   if (all_.contains(allocation.address)) return CUDA_ERROR_INVALID_VALUE;
-  Waiting waiting{allocation.address, allocation.pool, size_class, {}};
+  Waiting waiting{allocation, size_class, {}};
   if (!record(stream, waiting.event)) return CUDA_ERROR_INVALID_HANDLE;
   OfStream& of = streams_[number != 0 ? number : unknown_--];
   of.queue.push_back(waiting);
-  of.by_size.insert({{waiting.pool, waiting.size_class}, std::prev(of.queue.end())});
-  all_.insert(waiting.address);
+  of.by_size.insert({{allocation.pool, size_class}, std::prev(of.queue.end())});
+  all_.insert(allocation.address);
   any_.store(true);
   return CUDA_SUCCESS;
 }
@@ -66,35 +67,36 @@ bool LaterFrees::has(CUdeviceptr address) {
   return all_.contains(address);
 }
 
-std::optional<CUdeviceptr> LaterFrees::take(std::uint64_t number, std::uint64_t pool,
-                                            std::uint64_t size_class) {
+std::optional<LaterFrees::Allocation> LaterFrees::take(std::uint64_t number, std::uint64_t pool,
+                                                       std::uint64_t size_class) {
   if (!any_.load() || number == 0) return std::nullopt;
   const std::lock_guard lock(mutex_);
   const auto of = streams_.find(number);
   if (of == streams_.end()) return std::nullopt;
   const auto found = of->second.by_size.find({pool, size_class});
   if (found == of->second.by_size.end()) return std::nullopt;
-  const CUdeviceptr address = found->second->address;
+  const Allocation allocation = found->second->allocation;
   remove(of->second, found->second);
-  return address;
+  return allocation;
 }
 
 // Its event is free for the next use: nobody asks for this one.
 void LaterFrees::remove(OfStream& of, Queue::iterator which) {
-  const auto [first, last] = of.by_size.equal_range({which->pool, which->size_class});
+  const auto [first, last] = of.by_size.equal_range({which->allocation.pool, which->size_class});
   for (auto at = first; at != last; ++at)
     if (at->second == which) {
       of.by_size.erase(at);
       break;
     }
-  all_.erase(which->address);
+  all_.erase(which->allocation.address);
   spare_.push_back(which->event);
   of.queue.erase(which);
 }
 
 void LaterFrees::free(live::ManagedMemory& memory, OfStream& of, Queue::iterator which) {
-  const auto kept = kept_.find(which->pool);
-  memory.free(which->address, kept != kept_.end() ? kept->second : 0);
+  const auto pool = reinterpret_cast<CUmemoryPool>(which->allocation.pool);
+  memory.free(which->allocation.address, pool != nullptr ? pools().kept(pool) : 0);
+  if (pool != nullptr) pools().given_back(pool, which->allocation.size);
   remove(of, which);
 }
 
@@ -139,11 +141,6 @@ void LaterFrees::context_gone(live::ManagedMemory& memory, std::uint64_t context
     return goes;
   });
   any_.store(!all_.empty());
-}
-
-void LaterFrees::keep(std::uint64_t pool, std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  kept_[pool] = bytes;
 }
 
 }  // namespace gangway::intercept

@@ -32,12 +32,10 @@ class LaterFrees {
   bool has(CUdeviceptr address);  // freed, but not gone
   // Takes back an allocation of the pool and size class that was freed in this stream's order: whatever the
   // stream runs next comes after its last use.
-  std::optional<CUdeviceptr> take(std::uint64_t number, std::uint64_t pool, std::uint64_t size_class);
+  std::optional<Allocation> take(std::uint64_t number, std::uint64_t pool, std::uint64_t size_class);
   // Frees what nothing on the device uses any more. `wait`: all of it.
   void look(live::ManagedMemory& memory, bool wait);
   void context_gone(live::ManagedMemory& memory, std::uint64_t context);
-  // So many bytes stay when allocations of the pool are freed: its release threshold.
-  void keep(std::uint64_t pool, std::uint64_t bytes);
 
  private:
   struct Event {
@@ -45,8 +43,8 @@ class LaterFrees {
     std::uint64_t context = 0;
   };
   struct Waiting {
-    CUdeviceptr address = 0;
-    std::uint64_t pool = 0, size_class = 0;
+    Allocation allocation;
+    std::uint64_t size_class = 0;
     Event event;
   };
   using Queue = std::list<Waiting>;
@@ -62,9 +60,8 @@ class LaterFrees {
   std::map<std::uint64_t, OfStream> streams_;  // by the driver's number
   std::vector<CUdeviceptr> after_captures_;
   std::unordered_set<CUdeviceptr> all_;
-  std::vector<Event> spare_;                     // events
-  std::map<std::uint64_t, std::uint64_t> kept_;  // bytes, by pool
-  std::uint64_t unknown_ = UINT64_MAX;           // the next number of a stream without one
+  std::vector<Event> spare_;            // events
+  std::uint64_t unknown_ = UINT64_MAX;  // the next number of a stream without one
   std::atomic<bool> any_{false};
 };
 

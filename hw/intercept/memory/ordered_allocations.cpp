@@ -1,9 +1,7 @@
 // Allocations in a stream's order, and pools.
-#include <map>
-#include <mutex>
-
 #include "hw/intercept/memory/allocating.hpp"
 #include "hw/intercept/memory/later_frees.hpp"
+#include "hw/intercept/memory/pools.hpp"
 
 namespace gangway::intercept {
 namespace {
@@ -32,8 +30,6 @@ bool captured(CUstream stream, bool thread) {
   return memory_gate().captures() && driver.capturing(name_of(stream, thread));
 }
 
-bool is_movable_pool(CUmemoryPool pool);
-
 template <Index I, typename... More>
 CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool pool, CUstream stream,
                            bool thread, More... more) {
@@ -50,17 +46,19 @@ CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool 
     static const auto of_device =
         reinterpret_cast<decltype(&cuDeviceGetMemPool)>(real_function("cuDeviceGetMemPool"));
     if (of_device(&pool, owner.device) != CUDA_SUCCESS) return driver_does();
-  } else if (!is_movable_pool(pool)) {
-    return driver_does();
   }
+  if (!pools().movable(pool)) return driver_does();
   owner.context = 0;  // it outlives its context
   owner.pool = reinterpret_cast<std::uint64_t>(pool);
   const auto freed = later_frees().take(number_of(stream, thread), owner.pool, memory->size_class(size));
-  if (freed && memory->reuse(*freed, size)) {
-    *address = *freed;
-    return CUDA_SUCCESS;
+  if (freed && memory->reuse(freed->address, size)) {
+    *address = freed->address;
+    pools().given_back(pool, freed->size);
+  } else if (const CUresult failed = allocate(*memory, address, size, owner)) {
+    return failed;
   }
-  return allocate(*memory, address, size, owner);
+  pools().took(pool, size);
+  return CUDA_SUCCESS;
 }
 
 template <Index I>
@@ -73,8 +71,11 @@ CUresult free_in_order(CUdeviceptr address, CUstream stream, bool thread) {
     return result;
   }
   if (found->address != address || captured(stream, thread)) return CUDA_ERROR_INVALID_VALUE;
-  return later_frees().add(*found, name_of(stream, thread), number_of(stream, thread),
-                           memory->size_class(found->size));
+  const CUresult result = later_frees().add(*found, name_of(stream, thread), number_of(stream, thread),
+                                            memory->size_class(found->size));
+  if (result == CUDA_SUCCESS && found->pool != 0)
+    pools().used_no_more(reinterpret_cast<CUmemoryPool>(found->pool), found->size);
+  return result;
 }
 
 }  // namespace
@@ -102,41 +103,32 @@ CUresult Serves<i_cuMemFreeAsync_ptsz>::call(CUdeviceptr address, CUstream strea
 
 // --- Pools of the program's own: those that other processes may use stay the driver's
 
-namespace {
-
-struct Pools {
-  std::mutex mutex;
-  std::map<CUmemoryPool, bool> shared;
-};
-Pools& pools() {
-  static auto* const made = new Pools;
-  return *made;
-}
-
-bool is_movable_pool(CUmemoryPool pool) {
-  const std::lock_guard lock(pools().mutex);
-  const auto known = pools().shared.find(pool);
-  return known == pools().shared.end() || !known->second;
-}
-
-}  // namespace
-
 CUresult Serves<i_cuMemPoolCreate>::call(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   const CUresult result = natively<i_cuMemPoolCreate>(pool, properties);
-  if (result == CUDA_SUCCESS && manages_memory()) {
-    const std::lock_guard lock(pools().mutex);
-    pools().shared[*pool] = properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
-                            properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
-    later_frees().keep(reinterpret_cast<std::uint64_t>(*pool), 0);
-  }
+  if (result == CUDA_SUCCESS && manages_memory())
+    pools().created(*pool, properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
+                               properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE);
   return result;
 }
 
 CUresult Serves<i_cuMemPoolSetAttribute>::call(CUmemoryPool pool, CUmemPool_attribute attribute,
                                                void* value) {
   const CUresult result = natively<i_cuMemPoolSetAttribute>(pool, attribute, value);
-  if (result == CUDA_SUCCESS && attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD && manages_memory())
-    later_frees().keep(reinterpret_cast<std::uint64_t>(pool), *static_cast<cuuint64_t*>(value));
+  if (result != CUDA_SUCCESS || !manages_memory()) return result;
+  if (attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+    pools().keep(pool, *static_cast<cuuint64_t*>(value));
+  else
+    pools().reset(pool, attribute);
+  return result;
+}
+
+CUresult Serves<i_cuMemPoolGetAttribute>::call(CUmemoryPool pool, CUmemPool_attribute attribute,
+                                               void* value) {
+  const CUresult result = natively<i_cuMemPoolGetAttribute>(pool, attribute, value);
+  ManagedMemory* memory = managed_memory();
+  if (result != CUDA_SUCCESS || memory == nullptr) return result;
+  if (const auto ours = pools().beside_drivers(pool, attribute, memory->idle()))
+    *static_cast<cuuint64_t*>(value) += *ours;
   return result;
 }
 

@@ -41,10 +41,17 @@ ManagedMemory::Held ManagedMemory::when_here() {
   }
 }
 
+// A state that leaves does so at once. One that comes may wait for room, which the daemon gives to a client
+// that waits for the GPU.
 ManagedMemory::Held ManagedMemory::when_still() {
-  std::unique_lock lock(mutex_);
-  still_.wait(lock, [&] { return !moving_; });
-  return {std::move(lock), gate_};
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    still_.wait(lock, [&] { return !moving_ || coming_; });
+    if (!moving_) return {std::move(lock), gate_};
+    lock.unlock();
+    claims_.wait_at_gate();
+    sleep_ns(20'000);
+  }
 }
 
 bool ManagedMemory::is_still() {
@@ -52,9 +59,13 @@ bool ManagedMemory::is_still() {
   return !moving_;
 }
 
-void ManagedMemory::begin_move() {
-  const std::lock_guard lock(mutex_);
-  moving_ = true;
+void ManagedMemory::begin_move(Goal goal) {
+  {
+    const std::lock_guard lock(mutex_);
+    moving_ = true;
+    coming_ = goal == Goal::here;
+  }
+  still_.notify_all();
 }
 
 void ManagedMemory::end_move() {
@@ -378,19 +389,24 @@ Claims::Answer ManagedMemory::ask(std::uint64_t bytes) {
 
 void ManagedMemory::note_device() { claims_.look_at_device(driver_); }
 
+std::uint64_t ManagedMemory::idle() {
+  const Held lock = when_still();
+  std::uint64_t sum = 0;
+  for (const auto& [which, store] : stores_) sum += store->heap.idle();
+  return sum;
+}
+
 int ManagedMemory::info(std::uint64_t& free, std::uint64_t& total) {
   if (const int failed = driver_.info(free, total)) return failed;
   const MemoryOrders* orders = gate_.memory_orders();
-  std::uint64_t idle = 0;
-  const Held lock = when_still();
-  for (const auto& [which, store] : stores_) idle += store->heap.idle();
+  const std::uint64_t kept = idle();
   const MemoryStanding& standing = gate_.page()->memory;
   const std::uint64_t used = standing.claimed.load() + standing.away.load();
   if (orders != nullptr) {
     const std::uint64_t available = orders->available.load();
     free = available > used ? available - used : 0;
   }
-  free = std::min(free + idle, total);
+  free = std::min(free + kept, total);
   return MemoryDriver::kSuccess;
 }
 

@@ -107,6 +107,7 @@ class ManagedMemory {
   void note_device();  // reports the device's memory to the daemon
   // The device's bytes as the program sees them. The driver's error.
   int info(std::uint64_t& free, std::uint64_t& total);
+  std::uint64_t idle();  // bytes of memory that no allocation needs now
   std::uint64_t claimed() const { return gate_.page()->memory.claimed.load(); }
 
   // Waits until all of the state is on the device, where it stays while the lock is held: for driver calls
@@ -119,7 +120,7 @@ class ManagedMemory {
   bool is_still();  // nothing moves now
 
   // --- The mover's steps. No other thread changes anything between begin_move() and end_move().
-  void begin_move();
+  void begin_move(Goal goal);
   void end_move();
   std::list<Chunk>& chunks() { return chunks_; }
   HostPool& host() { return host_; }
@@ -175,7 +176,7 @@ class ManagedMemory {
   HostPool host_;
   std::mutex mutex_;
   std::condition_variable still_;
-  bool moving_ = false, check_ = false;
+  bool moving_ = false, coming_ = false, check_ = false;
   std::vector<std::uint64_t> declared_;  // sizes
   std::atomic<std::uint64_t> away_{0};
   std::list<Chunk> chunks_;

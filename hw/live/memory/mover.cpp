@@ -212,7 +212,7 @@ void Mover::save(const Order& order) {
   MemoryStanding& standing = memory_.gate().page()->memory;
   const std::int64_t began = monotonic_ns();
   memory_.gate().memory_leaves();
-  memory_.begin_move();
+  memory_.begin_move(Goal::away);
   look_for_writes();
   begun_here_ = work_begun();
   const auto gone = [&](Chunk& chunk, std::uint64_t address) {
@@ -272,7 +272,7 @@ void Mover::restore(const Order& order) {
   ChunkMoves moves(memory_.driver());
   MemoryStanding& standing = memory_.gate().page()->memory;
   const std::int64_t began = monotonic_ns();
-  memory_.begin_move();
+  memory_.begin_move(Goal::here);
   const auto goes_again = [&](Chunk& chunk, std::uint64_t address) {  // the host has all there is of it
     moves.end_access(address, chunk.size);
     if (moves.leave(chunk) == MemoryDriver::kSuccess) memory_.claims().give_back(chunk.size);

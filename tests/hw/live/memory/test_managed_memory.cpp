@@ -375,6 +375,33 @@ TEST_CASE("A large piece comes only when there is room for all of it", "[live][m
   CHECK(process.device.word(at) == 3);
 }
 
+TEST_CASE("Who frees memory while the state waits for room waits for its turn, and says so", "[live][memory]") {
+  MovedProcess process(512 * kManagedMiB);
+  std::uint64_t first = 0, second = 0;
+  REQUIRE(process.memory.allocate(100 * kManagedMiB, process.owner(), first) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(100 * kManagedMiB, process.owner(), second) == MemoryDriver::kSuccess);
+  process.source->permit.allowed.store(0);
+  process.order(Goal::away);
+  MemoryOrders& orders = process.source->permit.memory;
+  orders.budget.store(100 * kManagedMiB);
+  const auto reaches = [](const auto& condition) {
+    for (int look = 0; look < 5000 && !condition(); ++look)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return condition();
+  };
+  std::thread mover([&] { process.order(Goal::here); });
+  const MemoryStanding& standing = process.source->client.memory;
+  CHECK(reaches([&] { return standing.away.load() == 100 * kManagedMiB; }));
+  std::thread program([&] { CHECK(process.memory.free(first)); });
+  // The daemon gives room to who waits for the GPU. Otherwise it would take the client for idle.
+  CHECK(reaches([&] { return process.source->client.waiting.load() == 1; }));
+  orders.budget.store(200 * kManagedMiB);
+  mover.join();
+  process.source->permit.allowed.store(kUnlimited);
+  program.join();
+  CHECK(process.device.used() <= 164 * kManagedMiB);
+}
+
 TEST_CASE("Memory beyond the budget is asked for, and not created", "[live][memory]") {
   MovedProcess process(512 * kManagedMiB);
   process.source->permit.memory.budget.store(64 * kManagedMiB);

@@ -1,0 +1,94 @@
+#include "hw/intercept/memory/pools.hpp"
+
+#include <algorithm>
+
+namespace gangway::intercept {
+namespace {
+
+// As the driver counts an allocation.
+std::uint64_t counted(std::uint64_t size) { return (size + 511) / 512 * 512; }
+
+}  // namespace
+
+Pools& pools() {
+  static auto* const made = new Pools;  // threads may use it at the process's end
+  return *made;
+}
+
+void Pools::Count::add(std::uint64_t bytes) {
+  now += bytes;
+  most = std::max(most, now);
+}
+
+// The driver may give a destroyed pool's handle out again.
+void Pools::created(CUmemoryPool pool, bool shared) {
+  const std::lock_guard lock(mutex_);
+  pools_[pool] = {shared, 0, {}, {}};
+}
+
+bool Pools::movable(CUmemoryPool pool) {
+  const std::lock_guard lock(mutex_);
+  const auto known = pools_.find(pool);
+  return known == pools_.end() || !known->second.shared;
+}
+
+void Pools::keep(CUmemoryPool pool, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  pools_[pool].keeps = bytes;
+}
+
+std::uint64_t Pools::kept(CUmemoryPool pool) {
+  const std::lock_guard lock(mutex_);
+  const auto known = pools_.find(pool);
+  return known == pools_.end() ? 0 : known->second.keeps;
+}
+
+void Pools::took(CUmemoryPool pool, std::uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  Pool& of = pools_[pool];
+  of.used.add(counted(size));
+  of.held.add(counted(size));
+}
+
+// A pool that was destroyed meanwhile has counted nothing.
+void Pools::used_no_more(CUmemoryPool pool, std::uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t& now = pools_[pool].used.now;
+  now -= std::min(now, counted(size));
+}
+
+void Pools::given_back(CUmemoryPool pool, std::uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t& now = pools_[pool].held.now;
+  now -= std::min(now, counted(size));
+}
+
+std::optional<std::uint64_t> Pools::beside_drivers(CUmemoryPool pool, CUmemPool_attribute attribute,
+                                                   std::uint64_t idle) {
+  const std::lock_guard lock(mutex_);
+  const auto known = pools_.find(pool);
+  if (known == pools_.end()) return std::nullopt;
+  const Pool& of = known->second;
+  const std::uint64_t held = of.held.now + std::min(idle, of.keeps);
+  switch (attribute) {
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+      return of.used.now;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+      return of.used.most;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+      return held;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+      return std::max(of.held.most, held);
+    default:
+      return std::nullopt;
+  }
+}
+
+void Pools::reset(CUmemoryPool pool, CUmemPool_attribute attribute) {
+  const std::lock_guard lock(mutex_);
+  Pool& of = pools_[pool];
+  if (attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH) of.used.most = of.used.now;
+  if (attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) of.held.most = of.held.now;
+}
+
+}  // namespace gangway::intercept
