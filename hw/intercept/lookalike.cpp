@@ -183,7 +183,6 @@ struct Synchronises<I, W, Thread, CUresult(A...)> {
   // What the program waited for may have failed meanwhile.
   static CUresult call(A... arguments) {
     const CUresult result = made(arguments...);
-    if (W != Wait::implicit && result == CUDA_SUCCESS) memory_waited();
     return result == CUDA_SUCCESS ? failed_launch() : result;
   }
 

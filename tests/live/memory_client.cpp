@@ -408,7 +408,9 @@ int ordered(Program& program, const std::string& file) {
   CUdevice device = 0;
   NEED(cuDeviceGet(&device, 0));
   NEED(cuDeviceGetDefaultMemPool(&pool, device));
-  NEED(cuCtxSynchronize());
+  CUdeviceptr some = 0;
+  NEED(cuMemAlloc(&some, kMiB));
+  NEED(cuMemFree(some));  // it waits, and looks at what was freed before
   cuuint64_t zero = 0;
   NEED(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero));
   NEED(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero));
@@ -447,6 +449,24 @@ int ordered(Program& program, const std::string& file) {
   std::printf("trimmed\n");
   std::fflush(stdout);
   wait_for_file(file + ".3");
+
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemoryPool own = nullptr;
+  NEED(cuMemPoolCreate(&own, &properties));
+  cuuint64_t all_of_it = ~cuuint64_t{0};
+  NEED(cuMemPoolSetAttribute(own, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all_of_it));
+  zero = 0;
+  NEED(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &zero));
+  CUdeviceptr of_own = 0;
+  NEED(cuMemAllocFromPoolAsync(&of_own, 100 * kMiB, own, one));
+  NEED(cuMemFreeAsync(of_own, one));
+  NEED(cuStreamSynchronize(one));
+  NEED(cuMemPoolDestroy(own));
+  std::printf("destroyed\n");
+  std::fflush(stdout);
+  wait_for_file(file + ".4");
   return 0;
 }
 

@@ -30,7 +30,6 @@ CUresult allocate(live::ManagedMemory& memory, CUdeviceptr* address, std::size_t
   int result = memory.allocate(size, owner, made);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) {  // as the driver does: what is about to be freed counts as free
     later_frees().look(memory, true);
-    if (!memory_gate().captures()) memory.release_idle(0);
     result = memory.allocate(size, owner, made);
   }
   if (result == CUDA_SUCCESS) *address = made;
@@ -92,15 +91,15 @@ CUresult Serves<i_cuMemFree_v2>::call(CUdeviceptr address) {
   if (const CUresult failed = owner_here(owner)) return failed;
   if (const CUresult failed = allowed_now()) return failed;
   if (later_frees().has(address)) return CUDA_ERROR_INVALID_VALUE;
-  if (memory_gate().captures()) return later_frees().add(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (memory_gate().captures()) {
+    if (!later_frees().add(*found)) return CUDA_ERROR_INVALID_VALUE;
+    if (found->pool != 0) pools().used_no_more(reinterpret_cast<CUmemoryPool>(found->pool), found->size);
+    return CUDA_SUCCESS;
+  }
   if (const CUresult failed = synchronize_device()) return failed;
   later_frees().look(*memory, false);
-  const auto pool = reinterpret_cast<CUmemoryPool>(found->pool);
-  if (!memory->free(address, pool != nullptr ? pools().kept(pool) : 0)) return CUDA_ERROR_INVALID_VALUE;
-  if (pool == nullptr) return CUDA_SUCCESS;
-  pools().used_no_more(pool, found->size);
-  pools().given_back(pool, found->size);
-  return CUDA_SUCCESS;
+  if (found->pool != 0) pools().used_no_more(reinterpret_cast<CUmemoryPool>(found->pool), found->size);
+  return free_now(*memory, *found) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // --- What there is

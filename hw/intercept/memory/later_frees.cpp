@@ -26,16 +26,24 @@ LaterFrees& later_frees() {
   return *made;
 }
 
+bool free_now(live::ManagedMemory& memory, const live::ManagedMemory::Allocation& allocation) {
+  const auto pool = reinterpret_cast<CUmemoryPool>(allocation.pool);
+  if (!memory.free(allocation.address, pool != nullptr ? pools().idle_kept(pool) : 0)) return false;
+  if (pool != nullptr) pools().given_back(pool, allocation.size);
+  return true;
+}
+
 bool LaterFrees::record(const live::StreamName& stream, Event& event) {
   event.context = driver.current_context();
-  if (!spare_.empty() && spare_.back().context == event.context) {
-    event = spare_.back();
-    spare_.pop_back();
+  std::vector<CUevent>& spare = spare_[event.context];
+  if (!spare.empty()) {
+    event.event = spare.back();
+    spare.pop_back();
   }
   live::Driver::Event recorded = event.event;
   const bool done = driver.record(stream, recorded);
   event.event = static_cast<CUevent>(recorded);
-  if (!done && event.event != nullptr) spare_.push_back(event);
+  if (!done && event.event != nullptr) spare.push_back(event.event);
   return done;
 }
 
@@ -53,10 +61,10 @@ CUresult LaterFrees::add(const Allocation& allocation, const live::StreamName& s
   return CUDA_SUCCESS;
 }
 
-bool LaterFrees::add(CUdeviceptr address) {
+bool LaterFrees::add(const Allocation& allocation) {
   const std::lock_guard lock(mutex_);
-  if (!all_.insert(address).second) return false;
-  after_captures_.push_back(address);
+  if (!all_.insert(allocation.address).second) return false;
+  after_captures_.push_back(allocation);
   any_.store(true);
   return true;
 }
@@ -89,14 +97,12 @@ void LaterFrees::remove(OfStream& of, Queue::iterator which) {
       break;
     }
   all_.erase(which->allocation.address);
-  spare_.push_back(which->event);
+  spare_[which->event.context].push_back(which->event.event);
   of.queue.erase(which);
 }
 
 void LaterFrees::free(live::ManagedMemory& memory, OfStream& of, Queue::iterator which) {
-  const auto pool = reinterpret_cast<CUmemoryPool>(which->allocation.pool);
-  memory.free(which->allocation.address, pool != nullptr ? pools().kept(pool) : 0);
-  if (pool != nullptr) pools().given_back(pool, which->allocation.size);
+  free_now(memory, which->allocation);
   remove(of, which);
 }
 
@@ -106,38 +112,39 @@ void LaterFrees::look(live::ManagedMemory& memory, bool wait) {
   const bool captures = memory_gate().captures();
   for (auto of = streams_.begin(); of != streams_.end();) {
     Queue& queue = of->second.queue;
-    if (wait && !captures) wait_for(queue.back().event.event);
+    if (wait && !captures && !queue.empty()) wait_for(queue.back().event.event);
     while (!queue.empty() && driver.reached(queue.front().event.event, captures))
       free(memory, of->second, queue.begin());
     of = queue.empty() ? streams_.erase(of) : std::next(of);
   }
   if (!captures && !after_captures_.empty() && synchronize_device() == CUDA_SUCCESS) {
-    for (const CUdeviceptr address : after_captures_) {
-      memory.free(address);
-      all_.erase(address);
+    for (const Allocation& allocation : after_captures_) {
+      free_now(memory, allocation);
+      all_.erase(allocation.address);
     }
     after_captures_.clear();
   }
   any_.store(!all_.empty());
 }
 
-// Nothing of it runs any more, and its events are gone with it.
+// Nothing of it runs any more; its events are gone with it, and so will be its allocations.
 void LaterFrees::context_gone(live::ManagedMemory& memory, std::uint64_t context) {
   const std::lock_guard lock(mutex_);
-  const auto gone = [&](const Event& event) { return event.context == context; };
   for (auto of = streams_.begin(); of != streams_.end();) {
     Queue& queue = of->second.queue;
     for (auto at = queue.begin(); at != queue.end();) {
       const auto which = at++;
-      if (gone(which->event)) free(memory, of->second, which);
+      if (which->allocation.context == context)
+        remove(of->second, which);
+      else if (which->event.context == context)
+        free(memory, of->second, which);
     }
     of = queue.empty() ? streams_.erase(of) : std::next(of);
   }
-  std::erase_if(spare_, gone);
-  std::erase_if(after_captures_, [&](CUdeviceptr address) {  // it goes with its context
-    const auto found = memory.find(address);
-    const bool goes = !found || found->context == context;
-    if (goes) all_.erase(address);
+  spare_.erase(context);
+  std::erase_if(after_captures_, [&](const Allocation& allocation) {
+    const bool goes = allocation.context == context;
+    if (goes) all_.erase(allocation.address);
     return goes;
   });
   any_.store(!all_.empty());

@@ -27,8 +27,7 @@ class LaterFrees {
   CUresult add(const Allocation& allocation, const live::StreamName& stream, std::uint64_t number,
                std::uint64_t size_class);
   // Frees it once the device has been waited for, outside captures. False: it has been freed already.
-  bool add(CUdeviceptr address);
-  bool any() const { return any_.load(); }
+  bool add(const Allocation& allocation);
   bool has(CUdeviceptr address);  // freed, but not gone
   // Takes back an allocation of the pool and size class that was freed in this stream's order: whatever the
   // stream runs next comes after its last use.
@@ -58,14 +57,16 @@ class LaterFrees {
 
   std::mutex mutex_;
   std::map<std::uint64_t, OfStream> streams_;  // by the driver's number
-  std::vector<CUdeviceptr> after_captures_;
+  std::vector<Allocation> after_captures_;
   std::unordered_set<CUdeviceptr> all_;
-  std::vector<Event> spare_;            // events
-  std::uint64_t unknown_ = UINT64_MAX;  // the next number of a stream without one
+  std::map<std::uint64_t, std::vector<CUevent>> spare_;  // events, by context
+  std::uint64_t unknown_ = UINT64_MAX;                   // the next number of a stream without one
   std::atomic<bool> any_{false};
 };
 
 LaterFrees& later_frees();
+// Nothing uses it any more.
+bool free_now(live::ManagedMemory& memory, const live::ManagedMemory::Allocation& allocation);
 CUresult synchronize_device();  // the driver's answer
 
 }  // namespace gangway::intercept

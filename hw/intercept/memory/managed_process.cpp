@@ -118,12 +118,6 @@ void memory_written(CUdeviceptr address) {
   if (live::ManagedMemory* memory = managed_memory()) memory->written(address);
 }
 
-// Not while its state moves: that would hold the program up.
-void memory_waited() {
-  live::ManagedMemory* memory = managed_memory();
-  if (memory != nullptr && later_frees().any() && memory->is_still()) later_frees().look(*memory, false);
-}
-
 void memory_context_gone(std::uint64_t context) {
   live::ManagedMemory* memory = managed_memory();
   if (memory == nullptr) return;

@@ -1,4 +1,6 @@
 // Allocations in a stream's order, and pools.
+#include <algorithm>
+
 #include "hw/intercept/memory/allocating.hpp"
 #include "hw/intercept/memory/later_frees.hpp"
 #include "hw/intercept/memory/pools.hpp"
@@ -16,13 +18,17 @@ live::StreamName name_of(CUstream stream, bool thread) {
   return {reinterpret_cast<std::uint64_t>(stream), 0};
 }
 
-// The driver's, which no other stream of the process ever has; 0: unknown. A handle can be given out again
-// while the work of its last stream still runs. Not asked for while a capture may forbid that.
+// A number that no other stream of the process ever has; 0: unknown. A handle can be given out again while
+// the work of its last stream still runs, and so can a thread's own stream. A context has one legacy stream
+// until it is destroyed. The driver is not asked while a capture may forbid that.
 std::uint64_t number_of(CUstream stream, bool thread) {
   static const auto get_id = reinterpret_cast<decltype(&cuStreamGetId)>(real_function("cuStreamGetId"));
-  unsigned long long number = 0;
+  constexpr std::uint64_t kLegacy = std::uint64_t{1} << 63;
   if (memory_gate().captures()) return 0;
-  if (stream == nullptr) stream = thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+  const live::StreamName name = name_of(stream, thread);
+  if (name.legacy()) return kLegacy | name.context;
+  if (stream == nullptr || stream == CU_STREAM_PER_THREAD) return 0;
+  unsigned long long number = 0;
   return get_id != nullptr && get_id(stream, &number) == CUDA_SUCCESS ? number : 0;
 }
 
@@ -50,8 +56,9 @@ CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool 
   if (!pools().movable(pool)) return driver_does();
   owner.context = 0;  // it outlives its context
   owner.pool = reinterpret_cast<std::uint64_t>(pool);
+  owner.kept = pools().keeps(pool);
   const auto freed = later_frees().take(number_of(stream, thread), owner.pool, memory->size_class(size));
-  if (freed && memory->reuse(freed->address, size)) {
+  if (freed && memory->reuse(freed->address, size, owner)) {
     *address = freed->address;
     pools().given_back(pool, freed->size);
   } else if (const CUresult failed = allocate(*memory, address, size, owner)) {
@@ -132,12 +139,31 @@ CUresult Serves<i_cuMemPoolGetAttribute>::call(CUmemoryPool pool, CUmemPool_attr
   return result;
 }
 
+namespace {
+
+// Memory that was kept for the pool goes, but for so much and what others keep.
+void trim(CUmemoryPool pool, std::uint64_t keep) {
+  ManagedMemory* memory = managed_memory();
+  if (memory == nullptr || memory_gate().captures()) return;
+  later_frees().look(*memory, false);
+  memory->release_idle(std::max(keep, pools().idle_kept_by_others(pool)));
+}
+
+}  // namespace
+
 CUresult Serves<i_cuMemPoolTrimTo>::call(CUmemoryPool pool, std::size_t keep) {
   const CUresult result = natively<i_cuMemPoolTrimTo>(pool, keep);
-  ManagedMemory* memory = managed_memory();
-  if (result != CUDA_SUCCESS || memory == nullptr || memory_gate().captures()) return result;
-  later_frees().look(*memory, false);
-  memory->release_idle(keep);
+  if (result == CUDA_SUCCESS && manages_memory() && pools().movable(pool))
+    trim(pool, pools().idle_kept(pool, keep));
+  return result;
+}
+
+CUresult Serves<i_cuMemPoolDestroy>::call(CUmemoryPool pool) {
+  const CUresult result = natively<i_cuMemPoolDestroy>(pool);
+  if (result != CUDA_SUCCESS || !manages_memory()) return result;
+  const bool kept = pools().keeps(pool) && pools().movable(pool);
+  pools().destroyed(pool);
+  if (kept) trim(pool, 0);
   return result;
 }
 

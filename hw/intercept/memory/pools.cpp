@@ -32,15 +32,39 @@ bool Pools::movable(CUmemoryPool pool) {
   return known == pools_.end() || !known->second.shared;
 }
 
+void Pools::destroyed(CUmemoryPool pool) {
+  const std::lock_guard lock(mutex_);
+  pools_.erase(pool);
+}
+
 void Pools::keep(CUmemoryPool pool, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   pools_[pool].keeps = bytes;
 }
 
-std::uint64_t Pools::kept(CUmemoryPool pool) {
+bool Pools::keeps(CUmemoryPool pool) {
   const std::lock_guard lock(mutex_);
   const auto known = pools_.find(pool);
-  return known == pools_.end() ? 0 : known->second.keeps;
+  return known != pools_.end() && known->second.keeps != 0;
+}
+
+std::uint64_t Pools::Pool::idle_kept(std::uint64_t most) const {
+  most = std::min(most, keeps);
+  return most > used.now ? most - used.now : 0;
+}
+
+std::uint64_t Pools::idle_kept(CUmemoryPool pool, std::uint64_t most) {
+  const std::lock_guard lock(mutex_);
+  const auto known = pools_.find(pool);
+  return known == pools_.end() ? 0 : known->second.idle_kept(most);
+}
+
+std::uint64_t Pools::idle_kept_by_others(CUmemoryPool pool) {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t most = 0;
+  for (const auto& [other, of] : pools_)
+    if (other != pool) most = std::max(most, of.idle_kept());
+  return most;
 }
 
 void Pools::took(CUmemoryPool pool, std::uint64_t size) {
@@ -50,16 +74,20 @@ void Pools::took(CUmemoryPool pool, std::uint64_t size) {
   of.held.add(counted(size));
 }
 
-// A pool that was destroyed meanwhile has counted nothing.
+// Allocations can outlive their pool, and another one may have its handle.
 void Pools::used_no_more(CUmemoryPool pool, std::uint64_t size) {
   const std::lock_guard lock(mutex_);
-  std::uint64_t& now = pools_[pool].used.now;
+  const auto known = pools_.find(pool);
+  if (known == pools_.end()) return;
+  std::uint64_t& now = known->second.used.now;
   now -= std::min(now, counted(size));
 }
 
 void Pools::given_back(CUmemoryPool pool, std::uint64_t size) {
   const std::lock_guard lock(mutex_);
-  std::uint64_t& now = pools_[pool].held.now;
+  const auto known = pools_.find(pool);
+  if (known == pools_.end()) return;
+  std::uint64_t& now = known->second.held.now;
   now -= std::min(now, counted(size));
 }
 
@@ -67,9 +95,9 @@ std::optional<std::uint64_t> Pools::beside_drivers(CUmemoryPool pool, CUmemPool_
                                                    std::uint64_t idle) {
   const std::lock_guard lock(mutex_);
   const auto known = pools_.find(pool);
-  if (known == pools_.end()) return std::nullopt;
+  if (known == pools_.end() || known->second.shared) return std::nullopt;
   const Pool& of = known->second;
-  const std::uint64_t held = of.held.now + std::min(idle, of.keeps);
+  const std::uint64_t held = of.held.now + std::min(idle, of.idle_kept());
   switch (attribute) {
     case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
       return of.used.now;

@@ -16,10 +16,14 @@ class Pools {
   // Other processes may use a shared pool: its memory stays the driver's.
   void created(CUmemoryPool pool, bool shared);
   bool movable(CUmemoryPool pool);
+  void destroyed(CUmemoryPool pool);
 
-  // The release threshold: so much stays when allocations are freed.
+  // The release threshold: so much of the pool's memory, used or not, is kept.
   void keep(CUmemoryPool pool, std::uint64_t bytes);
-  std::uint64_t kept(CUmemoryPool pool);
+  bool keeps(CUmemoryPool pool);
+  // How much of what no allocation uses may stay: if `most` is kept, at most the threshold; for the others.
+  std::uint64_t idle_kept(CUmemoryPool pool, std::uint64_t most = UINT64_MAX);
+  std::uint64_t idle_kept_by_others(CUmemoryPool pool);
 
   // An allocation of the pool is used until used_no_more(), and takes up memory until given_back().
   void took(CUmemoryPool pool, std::uint64_t size);
@@ -41,6 +45,7 @@ class Pools {
     bool shared = false;
     std::uint64_t keeps = 0;
     Count used, held;
+    std::uint64_t idle_kept(std::uint64_t most = UINT64_MAX) const;
   };
   std::mutex mutex_;
   std::map<CUmemoryPool, Pool> pools_;

@@ -61,7 +61,6 @@ CUresult in_counted_room(std::uint64_t bytes, const std::function<CUresult(std::
 live::ManagedMemory* managed_memory(bool first = false);
 void memory_forked();
 void memory_written(CUdeviceptr address);  // by a copy or memset; 0: at an unknown address
-void memory_waited();                      // the program has waited for the device
 // The context is destroyed.
 void memory_context_gone(std::uint64_t context);
 // One line, once for each reason.

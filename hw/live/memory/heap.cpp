@@ -32,10 +32,11 @@ std::optional<Heap::Plan> Heap::plan(std::uint64_t size, bool spare) const {
   return std::nullopt;
 }
 
-std::vector<Heap::Span> Heap::pieces(Span to_back) const {
+std::vector<Heap::Span> Heap::pieces(Span to_back, std::uint64_t most) const {
+  most = std::min(most, shape_.piece);
   std::vector<Span> all;
-  for (std::uint64_t at = to_back.begin; at < to_back.end; at += shape_.piece)
-    all.push_back({at, std::min(at + shape_.piece, to_back.end)});
+  for (std::uint64_t at = to_back.begin; at < to_back.end; at += most)
+    all.push_back({at, std::min(at + most, to_back.end)});
   return all;
 }
 

@@ -37,8 +37,8 @@ class Heap {
   // Chooses addresses for `size` bytes, and takes nothing yet. `spare`: also plans some memory for later
   // allocations. None: no free addresses are left.
   std::optional<Plan> plan(std::uint64_t size, bool spare) const;
-  // The pieces in which memory for a span is to be created.
-  std::vector<Span> pieces(Span to_back) const;
+  // The pieces, of at most `most` bytes, in which memory for a span is to be created.
+  std::vector<Span> pieces(Span to_back, std::uint64_t most = UINT64_MAX) const;
   void back(Span span);  // notes that all of it is backed now
   void take(Span span);  // what a plan takes, once it is backed
   void free(Span span);

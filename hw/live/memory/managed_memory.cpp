@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::uint64_t kSmall = 1 << 20;  // allocations up to that have pieces of their own
 constexpr Heap::Shape kSmallShape{512, 2 << 20, 64 << 20, 64 << 20};
-// A piece above `spare` belongs to one allocation, so it goes when that is freed. Some drivers take a
-// millisecond to create any large piece. So it is divided only when it leaves: then smaller pieces are
-// better.
+// A piece above `spare` belongs to one allocation, so it goes when that is freed, unless its pool keeps it.
+// Some drivers take a millisecond to create any large piece. So it is divided only when it leaves: then
+// smaller pieces are better.
 constexpr Heap::Shape kLargeShape{2 << 20, 2 << 20, 64 << 20, std::uint64_t{8} << 30};
 constexpr std::uint64_t kDivided = 512 << 20;
 constexpr std::uint64_t kLargeKept = 64 << 20, kSmallKept = 2 << 20;
@@ -52,11 +52,6 @@ ManagedMemory::Held ManagedMemory::when_still() {
     claims_.wait_at_gate();
     sleep_ns(20'000);
   }
-}
-
-bool ManagedMemory::is_still() {
-  const std::lock_guard lock(mutex_);
-  return !moving_;
 }
 
 void ManagedMemory::begin_move(Goal goal) {
@@ -124,7 +119,7 @@ int ManagedMemory::back(Store& store, Heap::Span to_back, const Owner& owner) {
   std::vector<Heap::Span> done;
   int failed = MemoryDriver::kSuccess;
   std::uint64_t created = 0;
-  for (const Heap::Span piece : store.heap.pieces(to_back)) {
+  for (const Heap::Span piece : store.heap.pieces(to_back, owner.kept ? kDivided : UINT64_MAX)) {
     Chunk* chunk = nullptr;
     failed = add_chunk(piece.size(), owner.properties, chunk);
     if (failed != MemoryDriver::kSuccess) break;
@@ -163,6 +158,7 @@ void ManagedMemory::declare(Store& store, Heap::Span span) {
 }
 
 void ManagedMemory::divide(Chunk& chunk) {
+  const std::lock_guard lock(mutex_);
   if (!std::exchange(chunk.divides, false)) return;
   const auto holds = [&](const auto& entry) {
     const auto found = entry.second->chunks.find(chunk.mappings.front().address);
@@ -276,6 +272,7 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
       const bool claimed = claims_.claim(missing);
       const int failed = claimed ? back(store, plan->to_back, owner) : MemoryDriver::kNoMemory;
       if (failed == MemoryDriver::kSuccess && kind == Kind::declared) declare(store, plan->to_back);
+      if (failed == MemoryDriver::kNoMemory && !gate_.captures() && trim_all(0)) continue;
       if (failed != MemoryDriver::kSuccess) {
         lock.unlock();
         if (failed != MemoryDriver::kNoMemory) return failed;
@@ -330,18 +327,23 @@ std::uint64_t ManagedMemory::size_class(std::uint64_t size) const {
   return (size + grain - 1) / grain * grain;
 }
 
-bool ManagedMemory::reuse(std::uint64_t address, std::uint64_t size) {
+bool ManagedMemory::reuse(std::uint64_t address, std::uint64_t size, const Owner& owner) {
   const Held lock = when_here();
   const auto found = taken_.find(address);
   if (found == taken_.end() || size_class(found->second.facts.size) != size_class(size)) return false;
   Taken& taken = found->second;
   taken.facts.size = size;
+  if (owner.current != 0) context_ = owner.current;
   if (kind_of(size) == Kind::declared) not_as_on_host(*taken.store, taken.span);
   return true;
 }
 
 bool ManagedMemory::release_idle(std::uint64_t keep) {
   const Held lock = when_still();
+  return trim_all(keep);
+}
+
+bool ManagedMemory::trim_all(std::uint64_t keep) {
   bool any = false;
   for (auto& [which, store] : stores_) any = trim(*store, {0, UINT64_MAX}, keep) || any;
   return any;

@@ -54,6 +54,7 @@ class ManagedMemory {
     std::int32_t device = 0;
     MemoryDriver::Properties properties{};
     std::vector<MemoryDriver::Access> access;
+    bool kept = false;  // other allocations may have its memory later
   };
   struct Allocation {
     std::uint64_t address = 0, size = 0;  // as requested
@@ -70,15 +71,16 @@ class ManagedMemory {
   // kSuccess; kNoMemory if the daemon or the device has none; or another error of the driver.
   int allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address);
   std::optional<Allocation> find(std::uint64_t address);  // that contains the address
-  // Nothing on the device may still use it. Memory that nothing else needs is freed too, but for `keep`
-  // bytes. False: no allocation begins there.
+  // Nothing on the device may still use it. Pieces of memory that it leaves empty go, while more than `keep`
+  // bytes are idle. False: no allocation begins there.
   bool free(std::uint64_t address, std::uint64_t keep = 0);
   // Gives the allocation at the address to a request of `size` bytes, as if it had been freed and allocated
   // again. False: no allocation begins there, or it is of another size class.
-  bool reuse(std::uint64_t address, std::uint64_t size);
+  bool reuse(std::uint64_t address, std::uint64_t size, const Owner& owner);
   // Allocations of one size class can be reused for each other.
   std::uint64_t size_class(std::uint64_t size) const;
-  // Frees memory that no allocation needs, but for `keep` bytes. True: there was some.
+  // Frees pieces that no allocation needs, while more than `keep` bytes of their kind are idle. True: there
+  // was one.
   bool release_idle(std::uint64_t keep);
   void context_gone(std::uint64_t context);  // frees the context's allocations
 
@@ -116,8 +118,6 @@ class ManagedMemory {
   // Likewise if the program has mapped its own memory there; else an empty lock.
   Held here_if_mapped(std::uint64_t address);
   bool is_mapped(std::uint64_t address);
-
-  bool is_still();  // nothing moves now
 
   // --- The mover's steps. No other thread changes anything between begin_move() and end_move().
   void begin_move(Goal goal);
@@ -165,6 +165,7 @@ class ManagedMemory {
   int add_chunk(std::uint64_t size, const MemoryDriver::Properties& properties, Chunk*& made);
   void remove(Chunk& chunk);
   bool trim(Store& store, Heap::Span span, std::uint64_t keep);  // true: something went
+  bool trim_all(std::uint64_t keep);                             // likewise
   void release_taken(const Taken& taken, std::uint64_t keep);
   int more(std::uint64_t bytes, int& attempts);
   std::vector<Place> places(std::uint64_t address, std::uint64_t size);

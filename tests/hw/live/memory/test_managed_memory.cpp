@@ -319,22 +319,22 @@ TEST_CASE("An allocation is reused for one of its size class only", "[live][memo
   REQUIRE(process.memory.allocate(1000, process.owner(), small) == MemoryDriver::kSuccess);
   REQUIRE(process.memory.allocate(5 * kManagedMiB, process.owner(), large) == MemoryDriver::kSuccess);
   REQUIRE(process.memory.allocate(6 * kManagedMiB, process.owner(), declared) == MemoryDriver::kSuccess);
-  CHECK(process.memory.reuse(small, 513));
+  CHECK(process.memory.reuse(small, 513, process.owner()));
   CHECK(process.memory.find(small)->size == 513);
-  CHECK(!process.memory.reuse(small, 512));
-  CHECK(!process.memory.reuse(small, 1025));
-  CHECK(!process.memory.reuse(small + 1, 513));
-  CHECK(process.memory.reuse(large, 6 * kManagedMiB - 1));
-  CHECK(!process.memory.reuse(large, 6 * kManagedMiB));  // that size is read-only
-  CHECK(!process.memory.reuse(large, 4 * kManagedMiB));
-  CHECK(process.memory.reuse(declared, 6 * kManagedMiB));
-  CHECK(!process.memory.reuse(declared, 6 * kManagedMiB - 1));
+  CHECK(!process.memory.reuse(small, 512, process.owner()));
+  CHECK(!process.memory.reuse(small, 1025, process.owner()));
+  CHECK(!process.memory.reuse(small + 1, 513, process.owner()));
+  CHECK(process.memory.reuse(large, 6 * kManagedMiB - 1, process.owner()));
+  CHECK(!process.memory.reuse(large, 6 * kManagedMiB, process.owner()));  // that size is read-only
+  CHECK(!process.memory.reuse(large, 4 * kManagedMiB, process.owner()));
+  CHECK(process.memory.reuse(declared, 6 * kManagedMiB, process.owner()));
+  CHECK(!process.memory.reuse(declared, 6 * kManagedMiB - 1, process.owner()));
 
   // Reused, it is to be written anew, so what the host has of it is old.
   process.device.word(declared) = 1;
   process.order(Goal::away);
   process.order(Goal::here);
-  REQUIRE(process.memory.reuse(declared, 6 * kManagedMiB));
+  REQUIRE(process.memory.reuse(declared, 6 * kManagedMiB, process.owner()));
   process.device.word(declared) = 2;
   process.order(Goal::away);
   process.order(Goal::here);
@@ -375,7 +375,8 @@ TEST_CASE("A large piece comes only when there is room for all of it", "[live][m
   CHECK(process.device.word(at) == 3);
 }
 
-TEST_CASE("Who frees memory while the state waits for room waits for its turn, and says so", "[live][memory]") {
+TEST_CASE("Who frees memory while the state waits for room waits for its turn, and says so",
+          "[live][memory]") {
   MovedProcess process(512 * kManagedMiB);
   std::uint64_t first = 0, second = 0;
   REQUIRE(process.memory.allocate(100 * kManagedMiB, process.owner(), first) == MemoryDriver::kSuccess);
