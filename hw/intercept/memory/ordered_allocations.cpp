@@ -134,7 +134,9 @@ CUresult Serves<i_cuMemPoolGetAttribute>::call(CUmemoryPool pool, CUmemPool_attr
   const CUresult result = natively<i_cuMemPoolGetAttribute>(pool, attribute, value);
   ManagedMemory* memory = managed_memory();
   if (result != CUDA_SUCCESS || memory == nullptr) return result;
-  if (const auto ours = pools().beside_drivers(pool, attribute, memory->idle()))
+  const bool reserved =
+      attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT || attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
+  if (const auto ours = pools().beside_drivers(pool, attribute, reserved ? memory->idle() : 0))
     *static_cast<cuuint64_t*>(value) += *ours;
   return result;
 }
