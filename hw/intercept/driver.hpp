@@ -68,4 +68,13 @@ class RealDriver : public live::Driver, public live::Helped {
 
 extern RealDriver driver;
 
+// The stream that a call means; `thread`: its default stream is the thread's own.
+inline live::StreamName name_of(CUstream stream, bool thread) {
+  if (stream == CU_STREAM_PER_THREAD || (stream == nullptr && thread))
+    return live::StreamName::of_this_thread(driver.current_context());
+  if (stream == nullptr || stream == CU_STREAM_LEGACY)
+    return {live::StreamName::kLegacy, driver.current_context()};
+  return {reinterpret_cast<std::uint64_t>(stream), 0};
+}
+
 }  // namespace gangway::intercept

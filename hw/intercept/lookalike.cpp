@@ -66,13 +66,6 @@ constexpr bool per_thread(std::string_view symbol) {
   return symbol.ends_with("_ptsz") || symbol.ends_with("_ptds");
 }
 
-StreamName name_of(CUstream stream, bool thread) {
-  if (stream == CU_STREAM_PER_THREAD || (stream == nullptr && thread))
-    return StreamName::of_this_thread(driver.current_context());
-  if (stream == nullptr || stream == CU_STREAM_LEGACY) return {StreamName::kLegacy, driver.current_context()};
-  return {reinterpret_cast<std::uint64_t>(stream), 0};
-}
-
 // The stream that a call names: its argument of that type, or the one in a structure.
 CUstream stream_in() { return nullptr; }
 template <typename First, typename... Rest>

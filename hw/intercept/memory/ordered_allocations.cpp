@@ -10,14 +10,6 @@ namespace {
 
 using live::ManagedMemory;
 
-live::StreamName name_of(CUstream stream, bool thread) {
-  if (stream == CU_STREAM_PER_THREAD || (stream == nullptr && thread))
-    return live::StreamName::of_this_thread(driver.current_context());
-  if (stream == nullptr || stream == CU_STREAM_LEGACY)
-    return {live::StreamName::kLegacy, driver.current_context()};
-  return {reinterpret_cast<std::uint64_t>(stream), 0};
-}
-
 // A number that no other stream of the process ever has; 0: unknown. A handle can be given out again while
 // the work of its last stream still runs, and so can a thread's own stream. A context has one legacy stream
 // until it is destroyed. The driver is not asked while a capture may forbid that.

@@ -74,20 +74,15 @@ void Pools::took(CUmemoryPool pool, std::uint64_t size) {
   of.held.add(counted(size));
 }
 
-// Allocations can outlive their pool, and another one may have its handle.
-void Pools::used_no_more(CUmemoryPool pool, std::uint64_t size) {
-  const std::lock_guard lock(mutex_);
-  const auto known = pools_.find(pool);
-  if (known == pools_.end()) return;
-  std::uint64_t& now = known->second.used.now;
-  now -= std::min(now, counted(size));
-}
+void Pools::used_no_more(CUmemoryPool pool, std::uint64_t size) { takes_off(&Pool::used, pool, size); }
+void Pools::given_back(CUmemoryPool pool, std::uint64_t size) { takes_off(&Pool::held, pool, size); }
 
-void Pools::given_back(CUmemoryPool pool, std::uint64_t size) {
+// Allocations can outlive their pool, and another one may have its handle.
+void Pools::takes_off(Count Pool::*count, CUmemoryPool pool, std::uint64_t size) {
   const std::lock_guard lock(mutex_);
   const auto known = pools_.find(pool);
   if (known == pools_.end()) return;
-  std::uint64_t& now = known->second.held.now;
+  std::uint64_t& now = (known->second.*count).now;
   now -= std::min(now, counted(size));
 }
 

@@ -47,6 +47,8 @@ class Pools {
     Count used, held;
     std::uint64_t idle_kept(std::uint64_t most = UINT64_MAX) const;
   };
+  void takes_off(Count Pool::*count, CUmemoryPool pool, std::uint64_t size);
+
   std::mutex mutex_;
   std::map<CUmemoryPool, Pool> pools_;
 };
