@@ -467,6 +467,19 @@ int ordered(Program& program, const std::string& file) {
   std::printf("destroyed\n");
   std::fflush(stdout);
   wait_for_file(file + ".4");
+
+  // A threshold bounds all that the pool has, so what is used counts.
+  cuuint64_t bound = 100 * kMiB;
+  NEED(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &bound));
+  const CUdeviceptr used = allocate_in(one, 70 * kMiB, 7);
+  NEED(cuMemFreeAsync(allocate_in(one, 70 * kMiB, 8), one));
+  NEED(cuStreamSynchronize(one));
+  NEED(cuMemAlloc(&some, kMiB));
+  NEED(cuMemFree(some));
+  std::printf("bounded\n");
+  std::fflush(stdout);
+  wait_for_file(file + ".5");
+  check_words(used, 70 * kMiB, 7);
   return 0;
 }
 

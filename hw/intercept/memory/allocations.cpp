@@ -30,6 +30,7 @@ CUresult allocate(live::ManagedMemory& memory, CUdeviceptr* address, std::size_t
   int result = memory.allocate(size, owner, made);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) {  // as the driver does: what is about to be freed counts as free
     later_frees().look(memory, true);
+    if (!memory_gate().captures()) memory.release_idle(0);
     result = memory.allocate(size, owner, made);
   }
   if (result == CUDA_SUCCESS) *address = made;

@@ -248,6 +248,11 @@ bool ManagedMemory::reserve(Store& store, std::uint64_t size) {
   return true;
 }
 
+bool ManagedMemory::device_has(std::uint64_t bytes) {
+  std::uint64_t free = 0, total = 0;
+  return driver_.info(free, total) == MemoryDriver::kSuccess && free >= bytes;
+}
+
 // After a claim that failed, or memory that the device did not have though the daemon had granted it.
 // Success: look again.
 int ManagedMemory::more(std::uint64_t bytes, int& attempts) {
@@ -272,7 +277,9 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
       const bool claimed = claims_.claim(missing);
       const int failed = claimed ? back(store, plan->to_back, owner) : MemoryDriver::kNoMemory;
       if (failed == MemoryDriver::kSuccess && kind == Kind::declared) declare(store, plan->to_back);
-      if (failed == MemoryDriver::kNoMemory && !gate_.captures() && trim_all(0)) continue;
+      // Where others would have to leave for it, what is idle here goes first.
+      const bool tight = failed == MemoryDriver::kNoMemory && !device_has(missing);
+      if (tight && !gate_.captures() && trim_all(0)) continue;
       if (failed != MemoryDriver::kSuccess) {
         lock.unlock();
         if (failed != MemoryDriver::kNoMemory) return failed;

@@ -167,6 +167,7 @@ class ManagedMemory {
   bool trim(Store& store, Heap::Span span, std::uint64_t keep);  // true: something went
   bool trim_all(std::uint64_t keep);                             // likewise
   void release_taken(const Taken& taken, std::uint64_t keep);
+  bool device_has(std::uint64_t bytes);
   int more(std::uint64_t bytes, int& attempts);
   std::vector<Place> places(std::uint64_t address, std::uint64_t size);
   Claims::Answer ask(std::uint64_t bytes);

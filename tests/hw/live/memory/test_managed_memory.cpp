@@ -312,6 +312,18 @@ TEST_CASE("Memory that an allocation leaves stays as its pool asks", "[live][mem
   }
 }
 
+TEST_CASE("Where the device lacks memory, what is idle goes before more is asked for", "[live][memory]") {
+  MovedProcess process(200 * kManagedMiB);
+  std::uint64_t first = 0, behind = 0, at = 0;
+  REQUIRE(process.memory.allocate(100 * kManagedMiB, process.owner(), first) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.allocate(10 * kManagedMiB, process.owner(), behind) == MemoryDriver::kSuccess);
+  REQUIRE(process.memory.free(first, UINT64_MAX));
+  REQUIRE(process.device.used() >= 110 * kManagedMiB);
+  process.source->permit.memory.refused.store(UINT64_MAX);
+  CHECK(process.memory.allocate(150 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
+  CHECK(process.source->client.memory.asked.load() == 0);
+}
+
 TEST_CASE("An allocation is reused for one of its size class only", "[live][memory]") {
   MovedProcess process(1000 * kManagedMiB);
   process.memory.declare_read_only({6 * kManagedMiB}, false);
