@@ -21,7 +21,8 @@ class Pools {
   // The release threshold: so much of the pool's memory, used or not, is kept.
   void keep(CUmemoryPool pool, std::uint64_t bytes);
   bool keeps(CUmemoryPool pool);
-  // How much of what no allocation uses may stay: if `most` is kept, at most the threshold; for the others.
+  // How much idle memory may stay, so that with what is used the pool has at most `most` and its threshold;
+  // and the largest such amount of all other pools.
   std::uint64_t idle_kept(CUmemoryPool pool, std::uint64_t most = UINT64_MAX);
   std::uint64_t idle_kept_by_others(CUmemoryPool pool);
 
