@@ -97,28 +97,46 @@ struct Submits;
 template <Index I, Kind K, bool Thread, typename... A>
 struct Submits<I, K, Thread, CUresult(A...)> {
   static CUresult call(A... arguments) {
-    const auto real = reinterpret_cast<CUresult (*)(A...)>(intercepted[I].real);
-    if (real == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-    if (failed_launch() != CUDA_SUCCESS) return failed_launch();
-    constexpr bool waits = K == Kind::waiting_copy;
+    const auto real = reinterpret_cast<Real>(intercepted[I].real);
+    if (real == nullptr) [[unlikely]]
+      return CUDA_ERROR_NOT_SUPPORTED;
+    if (failed_launch() != CUDA_SUCCESS) [[unlikely]]
+      return failed_launch();
     StreamName name;
     if constexpr (K != Kind::pin) name = name_of(stream_in(arguments...), Thread);
-    const live::Submission submission{K == Kind::pin ? nullptr : &name, waits};
-    const auto submit = [&](const auto& call) {
-      const Pass pass = gate.enter(submission);
-      if (pass.refused) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-      if constexpr (K == Kind::copy || K == Kind::waiting_copy || K == Kind::memset)
-        note_destination(arguments...);
-      const CUresult result = call(pass);
-      gate.leave(pass, submission, result == CUDA_SUCCESS);
-      return result;
+    if (forms == nullptr && K != Kind::pin && !kWaits) [[likely]]
+      return submit(
+          name, [&](const Pass&) { return real(arguments...); }, arguments...);
+    return submit_beside_forms(name, real, arguments...);
+  }
+
+ private:
+  using Real = CUresult (*)(A...);
+  static constexpr bool kWaits = K == Kind::waiting_copy;
+
+  template <typename Call>
+  static CUresult submit(const StreamName& name, const Call& call, const A&... arguments) {
+    const live::Submission submission{K == Kind::pin ? nullptr : &name, kWaits};
+    const Pass pass = gate.enter(submission);
+    if (pass.refused) [[unlikely]]
+      return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if constexpr (K == Kind::copy || K == Kind::waiting_copy || K == Kind::memset)
+      note_destination(arguments...);
+    const CUresult result = call(pass);
+    gate.leave(pass, submission, result == CUDA_SUCCESS);
+    return result;
+  }
+
+  // Apart from the rest, which so stays short (gate.hpp).
+  [[gnu::noinline]] static CUresult submit_beside_forms(const StreamName& name, Real real, A... arguments) {
+    const auto as_it_is = [&] {
+      return submit(
+          name, [&](const Pass&) { return real(arguments...); }, arguments...);
     };
-    const auto as_it_is = [&](const Pass&) { return real(arguments...); };
     // What is captured does not run: nothing is asked and nothing is noted of it.
     if constexpr (K != Kind::pin)
-      if (captured(name)) return submit(as_it_is);
+      if (captured(name)) return as_it_is();
     if constexpr (K == Kind::kernel && names_function<A...>) {
-      if (forms == nullptr) return submit(as_it_is);
       const CUfunction function = function_of(arguments...);
       std::shared_ptr<FormedKernel> kernel;
       if constexpr (can_take_forms<A...>) kernel = kernel_of(arguments...);
@@ -127,44 +145,45 @@ struct Submits<I, K, Thread, CUresult(A...)> {
       // launch.
       if (gate.captures()) {
         const live::LaunchKeeper::Alone alone(kept() ? keeper() : nullptr);
-        return submit(as_it_is);
+        return as_it_is();
       }
       const std::uint64_t context = driver.current_context();
       const bool first = forms->uses().first(function, context, FirstUses::Use::launch);
       if (first || (kept() && forms->uses().needs_much_local(function))) {
         const live::LaunchKeeper::Alone alone(keeper());
         if (first) forms->first_launch(function, kernel.get());
-        const CUresult result = submit(as_it_is);
+        const CUresult result = as_it_is();
         if (first) forms->uses().used(function, context, FirstUses::Use::launch);
         return result;
       }
-      if (kernel == nullptr || forms->taken() == TakeForms::none) return submit(as_it_is);
+      if (kernel == nullptr || forms->taken() == TakeForms::none) return as_it_is();
       if constexpr (can_take_forms<A...>) {
         keeper()->let_others_be_alone();
-        return submit([&](const Pass& pass) {
+        const auto in_a_form = [&](const Pass& pass) {
           const LaunchCall call = launch_call(arguments...);
           if (!pass.engaged) return real(arguments...);
           const live::LaunchKeeper::Launching launching(*keeper());
           if (launching.allowed() && forms->launch(*kernel, call, name)) return CUDA_SUCCESS;
           return forms->original(*kernel, call, name, [&] { return real(arguments...); });
-        });
+        };
+        return submit(name, in_a_form, arguments...);
       }
-      return submit(as_it_is);
+      return as_it_is();
     } else if constexpr (K == Kind::pin) {
       const live::LaunchKeeper::Alone alone(keeper());
-      return submit(as_it_is);
-    } else if constexpr (waits) {
+      return as_it_is();
+    } else if constexpr (kWaits) {
       const CUresult result = [&] {
         const live::LaunchKeeper::Alone alone(keeper());
-        return submit(as_it_is);
+        return as_it_is();
       }();
       if (result == CUDA_SUCCESS) gate.after();
       return result == CUDA_SUCCESS ? failed_launch() : result;
     } else {
-      if (!kept()) return submit(as_it_is);
+      if (!kept()) return as_it_is();
       keeper()->submits(name);
       const live::LaunchKeeper::Alone alone(K == Kind::copy && may_wait(arguments...) ? keeper() : nullptr);
-      return submit(as_it_is);
+      return as_it_is();
     }
   }
 };

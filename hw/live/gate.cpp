@@ -48,8 +48,11 @@ std::uint64_t Gate::submission() { return local.engaged ? local.number : 0; }
 // --- Slots
 // -----------------------------------------------------------------------------------------------------
 
-ThreadSlot* Gate::thread_slot(ClientPage& page) {
-  if (local.opening == opening_) return local.thread;
+inline ThreadSlot* Gate::thread_slot(ClientPage& page) {
+  return local.opening == opening_ ? local.thread : take_thread_slot(page);
+}
+
+ThreadSlot* Gate::take_thread_slot(ClientPage& page) {
   local.opening = opening_;
   local.thread = nullptr;
   local.job = 0;
@@ -67,18 +70,18 @@ ThreadSlot* Gate::thread_slot(ClientPage& page) {
   return local.thread;
 }
 
-StreamSlot* Gate::stream_slot(const StreamName& name) {
+inline StreamSlot* Gate::stream_slot(const StreamName& name) {
   const std::uint64_t generation = forgotten_.load(std::memory_order_acquire);
-  if (local.generation != generation) {
-    for (Remembered& r : local.streams) r = {};
-    local.generation = generation;
-  }
+  if (local.generation != generation) forget_streams(generation);
   Remembered& r = local.streams[(name.handle >> 4 ^ name.handle >> 8 ^ name.handle >> 12) & 7];
-  if (r.slot == nullptr || r.handle != name.handle || r.context != name.context) {
-    const std::lock_guard lock(streams_mutex_);
+  if (r.slot == nullptr || r.handle != name.handle || r.context != name.context)
     r = {name.handle, name.context, find_or_add(name)};
-  }
   return r.slot;
+}
+
+void Gate::forget_streams(std::uint64_t generation) {
+  for (Remembered& r : local.streams) r = {};
+  local.generation = generation;
 }
 
 StreamSlot* Gate::find(ClientPage& page, const StreamName& name) {
@@ -93,6 +96,7 @@ StreamSlot* Gate::find(ClientPage& page, const StreamName& name) {
 
 // Beyond kStreams, streams share the last slot, about which the driver cannot be asked.
 StreamSlot* Gate::find_or_add(const StreamName& name) {
+  const std::lock_guard lock(streams_mutex_);
   ClientPage& page = *page_.load();
   if (StreamSlot* slot = find(page, name)) return slot;
   const std::uint32_t used = page.streams_used();
@@ -137,19 +141,17 @@ Pass Gate::enter(const Submission& submission) {
   Pass pass;
   for (;;) {
     const PermitPage& permit = *permit_.load(std::memory_order_acquire);
-    if (&permit == &unopened_) {
-      if (captures_.load() != 0 && submission.stream != nullptr && driver_.capturing(*submission.stream))
-        return pass;
+    // What is captured does not run.
+    if (captures_.load() != 0) [[unlikely]]
+      if (submission.stream != nullptr && driver_.capturing(*submission.stream)) return pass;
+    if (&permit == &unopened_) [[unlikely]] {
       open_first();
       continue;
     }
-    // What is captured does not run.
-    if (captures_.load() != 0 && submission.stream != nullptr && driver_.capturing(*submission.stream))
-      return pass;
     ClientPage& page = *page_.load(std::memory_order_acquire);
     pass.thread = thread_slot(page);
     if (submission.stream != nullptr) pass.stream = stream_slot(*submission.stream);
-    if ((page.job.load(std::memory_order_acquire) & 1) == 0) {
+    if ((page.job.load(std::memory_order_acquire) & 1) == 0) [[unlikely]] {
       if (permit.most_channels.load() == 1) {
         --local.depth;
         pass.refused = true;
@@ -161,15 +163,15 @@ Pass Gate::enter(const Submission& submission) {
     mark_inside(pass.thread, page);
     GANGWAY_POINT("inside");
     const std::uint32_t allowed = permit.allows(page.job.load());
-    if (permit_.load() != &permit) {  // another daemon's may say something else
+    if (permit_.load() != &permit) [[unlikely]] {  // another daemon's may say something else
       mark_outside(pass.thread, page);
       continue;
     }
-    if (allowed == kUnlimited) {
+    if (allowed == kUnlimited) [[likely]] {
       if (pass.stream != nullptr) pass.stream->begun.fetch_add(1);
       break;
     }
-    if (allowed == kIntercepted) {
+    if (allowed == kIntercepted) [[unlikely]] {
       const std::uint32_t epoch = permit.epoch.load();
       mark_outside(pass.thread, page);
       if (!wait_for_admission(permit, epoch)) continue;
@@ -188,7 +190,8 @@ Pass Gate::enter(const Submission& submission) {
   }
   pass.engaged = true;
   jobs_.passes(*page_.load(), local.job);
-  if (local.number == 0) local.number = (threads_named.fetch_add(1) + 1) << 40;
+  if (local.number == 0) [[unlikely]]
+    local.number = (threads_named.fetch_add(1) + 1) << 40;
   ++local.number;
   local.engaged = true;
   GANGWAY_POINT("permitted");
@@ -204,7 +207,7 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
   if (pass.stream != nullptr && !submitted) take_back(*pass.stream);
   // No other thread can ask about a thread's own stream.
   if (pass.stream != nullptr && submitted &&
-      ((pass.limited && !submission.waits) || submission.stream->per_thread())) {
+      ((pass.limited && !submission.waits) || submission.stream->per_thread())) [[unlikely]] {
     std::optional<std::uint64_t> begun;
     while (!begun) begun = returned(*pass.stream, page);
     marks_.put(*submission.stream, *pass.stream, *begun + 1);  // this one is inside, and submitted

@@ -138,14 +138,18 @@ class Gate {
   static std::uint64_t submission();  // number of the calling thread's current submission, from 1; else 0
 
  private:
-  void wait_for_permit(const PermitPage& permit);
-  bool wait_for_admission(const PermitPage& permit, std::uint32_t epoch);
-  void open_first();
   ThreadSlot* thread_slot(ClientPage& page);
   StreamSlot* stream_slot(const StreamName& name);
   static StreamSlot* find(ClientPage& page, const StreamName& name);
-  StreamSlot* find_or_add(const StreamName& name);
-  bool room(const PermitPage& permit, std::uint32_t allowed, Pass& pass);
+  // Cold is what most submissions do not run. Those that run between two launches find little of their code
+  // in the caches, so it should be short.
+  [[gnu::cold]] void wait_for_permit(const PermitPage& permit);
+  [[gnu::cold]] bool wait_for_admission(const PermitPage& permit, std::uint32_t epoch);
+  [[gnu::cold]] void open_first();
+  [[gnu::cold]] ThreadSlot* take_thread_slot(ClientPage& page);
+  [[gnu::cold]] void forget_streams(std::uint64_t generation);
+  [[gnu::cold]] StreamSlot* find_or_add(const StreamName& name);
+  [[gnu::cold]] bool room(const PermitPage& permit, std::uint32_t allowed, Pass& pass);
   bool take_place(ClientPage& page, std::uint32_t allowed, StreamSlot* slot);
   static void mark_inside(ThreadSlot* thread, ClientPage& page) {
     if (thread != nullptr)
@@ -161,7 +165,7 @@ class Gate {
   }
   bool look_locked(ClientPage& page);
   std::optional<std::uint64_t> returned(const StreamSlot& slot, const ClientPage& page) const;
-  void take_back(StreamSlot& slot);  // a submission that has failed
+  [[gnu::cold]] void take_back(StreamSlot& slot);  // a submission that has failed
 
   Driver& driver_;
   Source& source_;

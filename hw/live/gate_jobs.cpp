@@ -56,6 +56,11 @@ void GateJobs::begin_again(ClientPage& page) {
   if (take_up(page) && are_ != JobsAre::ranges) count_begin(page, monotonic_ns());
 }
 
+void GateJobs::note_begin(JobSlot& slot) {
+  if (slot.begun.load(std::memory_order_relaxed) == 0)
+    slot.begun.store(monotonic_ns(), std::memory_order_relaxed);
+}
+
 bool GateJobs::take_up(ClientPage& page) {
   std::uint64_t job = page.job.load();
   while ((job & 1) == 0)

@@ -26,7 +26,7 @@ class GateJobs {
   bool are_ranges() const { return are_ == JobsAre::ranges; }
 
   // At a submission with no job under way: waits until a job may begin.
-  void begin(const PermitPage& permit, ClientPage& page);
+  [[gnu::cold]] void begin(const PermitPage& permit, ClientPage& page);
   // The submission passes the gate. `begun`: the calling thread's memory for this page, initially 0, which
   // saves a look at the slot of a job known to have begun.
   void passes(ClientPage& page, std::uint64_t& begun) {
@@ -34,8 +34,7 @@ class GateJobs {
     const std::uint64_t counted = page.counted.load(std::memory_order_relaxed);
     if ((counted & 1) != 0 && counted != begun) {
       begun = counted;
-      if (JobSlot& slot = page.jobs[counted / 2 % kJobs]; slot.begun.load(std::memory_order_relaxed) == 0)
-        slot.begun.store(monotonic_ns(), std::memory_order_relaxed);
+      note_begin(page.jobs[counted / 2 % kJobs]);
     }
   }
   // After a waiting call: ends the job if nothing is outstanding.
@@ -51,7 +50,8 @@ class GateJobs {
  private:
   std::int64_t await_release(const PermitPage& permit, ClientPage& page);
   static bool take_up(ClientPage& page);
-  void begin_again(ClientPage& page);
+  [[gnu::cold]] void begin_again(ClientPage& page);
+  [[gnu::cold]] static void note_begin(JobSlot& slot);
   static void count_begin(ClientPage& page, std::int64_t arrived);
 
   const std::atomic<const PermitPage*>& permit_;
