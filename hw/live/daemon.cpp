@@ -154,15 +154,20 @@ void Daemon::watch(int fd) {
 
 void Daemon::note(std::size_t place, Time now, Step step, ClientId client, std::int64_t value) {
   if (watcher_ != nullptr) watcher_->step(now, step, client);
+  const auto is_meant = [&](const auto& one) {
+    return one.second->id == client && (conductors_.size() == 1 || one.second->gpu == place);
+  };
+  if (step == Step::killed)
+    for (const auto& one : clients_)
+      if (is_meant(one))
+        say_killed(*one.second, "its work on the GPU exceeded the policy's limit while others waited");
   if (settings_.log == nullptr) return;
   const Named& named = names_[{conductors_.size() == 1 ? 0 : place, std::uint32_t{client.index}}];
   const auto line = [&](Time at, const char* what, std::int64_t of) {
     log(at, what, fmt::format("{},{}", std::uint32_t{client.index}, named.name), of, named.gpu);
   };
   // What the client noted itself of its kernels, since the same order.
-  const auto found = std::find_if(clients_.begin(), clients_.end(), [&](const auto& one) {
-    return one.second->id == client && (conductors_.size() == 1 || one.second->gpu == place);
-  });
+  const auto found = std::find_if(clients_.begin(), clients_.end(), is_meant);
   if (step == Step::drained && found != clients_.end()) {
     const auto departure = found->second->new_departure();
     const std::int64_t ordered = now.ns - value;
@@ -372,6 +377,12 @@ void Daemon::say(const std::string& line) {
     fmt::print(settings_.out, "{} lines omitted, because nobody read them\n", lines);
   fmt::print(settings_.out, "{}\n", line);
   std::fflush(settings_.out);
+}
+
+void Daemon::say_killed(const LiveClient& client, const std::string& why) {
+  say(fmt::format("{} ({}): killed, because {}", client.name(), client.process(), why));
+  if (const auto program = programs_.find(client.program); program != programs_.end())
+    program->second.why_killed = why;
 }
 
 void Daemon::say_who_waits(LiveClient& client) {

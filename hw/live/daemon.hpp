@@ -87,6 +87,7 @@ class Daemon : private MoveJournal {
     std::uint32_t clients = 0;  // so far
     uid_t user = 0;
     std::size_t gpu = 0;
+    std::string why_killed = {};  // the latest client that was; empty: none was
   };
   // One of the GPUs that are scheduled, by its place among them.
   struct Gpu : Journal {
@@ -130,6 +131,7 @@ class Daemon : private MoveJournal {
   void gone(int socket);
   void report(const LiveClient& client);
   void say(const std::string& line);
+  void say_killed(const LiveClient& client, const std::string& why);  // also to its program's `exec`
   void watch(int fd);
   void opens(LiveClient& client);
   void closes(LiveClient& client);

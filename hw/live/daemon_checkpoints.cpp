@@ -55,8 +55,8 @@ void Daemon::give_up_checkpoints(const std::string& why) {
   say(why + "; no more checkpoints, so memory stays where it is");
   for (auto& [socket, client] : clients_) {
     if (client->checkpoints() == nullptr || client->helper_given_up()) continue;
-    say(fmt::format("{} ({}): killed, as its state had left GPU {} and nothing can bring it back",
-                    client->name(), client->process(), gpus_[client->gpu]->facts.number));
+    say_killed(*client, fmt::format("its state had left GPU {} and nothing can bring it back",
+                                    gpus_[client->gpu]->facts.number));
     log(now(), "killed", fmt::format("{},{}", std::uint32_t{client->id.index}, client->name()), 0,
         client->gpu);
     forget_move(*client);

@@ -62,7 +62,9 @@ void Daemon::serve_socket(int socket) {
   if (const auto program = program_of_.find(socket); program != program_of_.end()) {
     Question question;
     if (!receive_record(socket, &question, sizeof question) || question.magic != kMagic) return gone(socket);
-    const Answer answer{programs_[program->second].clients};
+    const Program& asking = programs_[program->second];
+    Answer answer{asking.clients, {}};
+    std::strncpy(answer.why_killed, asking.why_killed.c_str(), sizeof answer.why_killed - 1);
     if (!send_record(socket, &answer, sizeof answer)) gone(socket);
     return;
   }

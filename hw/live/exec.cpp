@@ -163,12 +163,17 @@ int execute(const ExecSettings& settings) {
   // A daemon that ends its programs waits for this process, and would not answer.
   if (std::getenv("GANGWAY_ENDS_WITH_DAEMON") != nullptr) return end_alike(status);
   const Question question;
-  Answer answer{1};
+  Answer answer;
   if (send_record(socket.get(), &question, sizeof question) &&
-      receive_record(socket.get(), &answer, sizeof answer) && answer.clients == 0)
-    std::fprintf(stderr,
-                 "gangway: %s submitted nothing through libcuda.so.1, so nothing of it was scheduled\n",
-                 program.c_str());
+      receive_record(socket.get(), &answer, sizeof answer)) {
+    answer.why_killed[sizeof answer.why_killed - 1] = '\0';
+    if (answer.clients == 0)
+      std::fprintf(stderr,
+                   "gangway: %s submitted nothing through libcuda.so.1, so nothing of it was scheduled\n",
+                   program.c_str());
+    if (answer.why_killed[0] != '\0')
+      std::fprintf(stderr, "gangway: the daemon killed %s, because %s\n", program.c_str(), answer.why_killed);
+  }
   return end_alike(status);
 }
 

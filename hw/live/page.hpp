@@ -13,7 +13,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 13;
+inline constexpr std::uint32_t kVersion = 14;
 inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share a counter
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;

@@ -52,12 +52,13 @@ struct Welcome {
   char why_not[128] = {};
 };
 
-// Asked by a program's `exec` at its end: how many clients it had. The answer is the number.
+// Asked by a program's `exec` at its end: what became of its clients.
 struct Question {
   std::uint32_t magic = kMagic;
 };
 struct Answer {
-  std::uint32_t clients = 0;
+  std::uint32_t clients = 0;  // that it had
+  char why_killed[128] = {};  // one of them by the daemon; empty: none
 };
 
 // A file descriptor, closed by its destructor.

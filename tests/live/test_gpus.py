@@ -404,7 +404,7 @@ class Moving(GpuPrograms):
         self.all_end_well([programs[1 - number]])
         out, _, steps = daemon.end()
         self.assertRegex(out, r"checkpoints: no CUDA driver found: .*; no more checkpoints, so memory stays where it is\n")
-        self.assertRegex(out, rf"{mover['name']} \({mover['process']}\): killed, as its state had left GPU 0 and nothing can bring it back\n")
+        self.assertRegex(out, rf"{mover['name']} \({mover['process']}\): killed, because its state had left GPU 0 and nothing can bring it back\n")
         self.assertEqual([step[1] for step in steps if step[1] in ("moves", "moved", "not moved", "killed")], ["moves", "killed", "not moved"])
 
     def test_no_other_helper_touches_clients_beside_a_daemon_that_has_one(self):

@@ -119,8 +119,11 @@ class Together(unittest.TestCase):
                     self.assertEqual(finish(honest)[:2], native(CLIENT, "jobs", "60")[:2])
                     more = [daemon.run(CLIENT, "jobs", "20") for _ in range(3)]  # it is there until somebody else wants the GPU
                     self.assertEqual([code for code, _, _ in more], [0, 0, 0])
-                    self.assertEqual(finish(endless)[0], -signal.SIGKILL)
-                    _, _, steps = daemon.end()
+                    code, _, err = finish(endless)
+                    why = "because its work on the GPU exceeded the policy's limit while others waited\n"
+                    self.assertEqual((code, err), (-signal.SIGKILL, f"gangway: the daemon killed {CLIENT}, {why}"))
+                    out, _, steps = daemon.end()
+                    self.assertIn("): killed, " + why, out)
                     self.assertEqual([step[1] for step in steps].count("killed"), 1)
 
     def test_the_daemons_death_leaves_programs_running(self):
