@@ -12,7 +12,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from fractions import Fraction
+from gmpy2 import mpq
 
 from response_bounds import Set, Task
 
@@ -23,18 +23,18 @@ ORDERS = ("became-head", "release-ready")
 
 def draw_tasks(dice, threads, sms):
     single = dice.random() < 0.5
-    target = Fraction(dice.choice((30, 60, 80, 95, 100)), 100) * threads * max(sms, 1)
+    target = mpq(dice.choice((30, 60, 80, 95, 100)), 100) * threads * max(sms, 1)
     tasks = []
     for _ in range(dice.randint(1, 5)):
         g = 1 if single else dice.choice((1, 1, 2, 3, 5, 9))
         b = dice.randint(1, min(threads, dice.choice((1, 2, threads))))
-        T = Fraction(dice.choice((4, 5, 6, 8, 10, 12, 15, 20, 24, 30)), dice.choice((1, 1, 1, 3, 10)))
-        w = T * Fraction(dice.randint(1, 21), 20) * dice.choice((1, Fraction(1, 2), Fraction(1, 5), Fraction(1, 7)))
+        T = mpq(dice.choice((4, 5, 6, 8, 10, 12, 15, 20, 24, 30)), dice.choice((1, 1, 1, 3, 10)))
+        w = T * mpq(dice.randint(1, 21), 20) * dice.choice((1, mpq(1, 2), mpq(1, 5), mpq(1, 7)))
         tasks.append(Task(w, T, g, b))
     if dice.random() < 0.6:  # near a chosen utilisation, or exactly at it
         factor = target / sum(t.u for t in tasks)
         if dice.random() < 0.7:
-            factor = max(Fraction(round(factor * 20), 20), Fraction(1, 20))
+            factor = max(mpq(round(factor * 20), 20), mpq(1, 20))
         if factor < 4:
             tasks = [Task(t.w * factor, t.T, t.g, t.b) for t in tasks]
     return tasks
@@ -45,8 +45,8 @@ def draw_small(dice, threads):
     single = dice.random() < 0.5
     tasks = []
     for _ in range(dice.randint(2, 5)):
-        w = Fraction(dice.randint(1, 4))
-        T = Fraction(dice.randint(int(w), dice.choice((20, 44))))
+        w = mpq(dice.randint(1, 4))
+        T = mpq(dice.randint(int(w), dice.choice((20, 44))))
         tasks.append(Task(w, T, 1 if single else dice.randint(1, 3), dice.randint(1, min(threads, dice.choice((2, 5))))))
     return tasks
 
@@ -121,7 +121,7 @@ def affordable(given):
 def found(gangway, path):
     done = subprocess.run([gangway, "bound", path, "--json"], capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)
-    value = lambda bound: Fraction(bound["exact"]) if "exact" in bound else None
+    value = lambda bound: mpq(bound["exact"]) if "exact" in bound else None
     out = {"stopped": set()}
     for task in report["tasks"]:
         out["stopped"].update(task["stopped"])
@@ -129,8 +129,8 @@ def found(gangway, path):
             out.setdefault(bound["bound"], []).append(value(bound))
     for bound in report["bounds"]:
         if bound["name"] == "T5":
-            out.update((figure["name"], [Fraction(figure["exact"])]) for figure in bound["figures"])
-    out["U"], out["M*"] = Fraction(report["U"]["exact"]), report["M*"]
+            out.update((figure["name"], [mpq(figure["exact"])]) for figure in bound["figures"])
+    out["U"], out["M*"] = mpq(report["U"]["exact"]), report["M*"]
     out["M_h"] = [task["M_h"] for task in report["tasks"]]
     return out
 

@@ -5,15 +5,15 @@ subsets, all pieces between two releases. A set is a list of Task; None stands f
 """
 import itertools
 from dataclasses import dataclass
-from fractions import Fraction
+from gmpy2 import mpq
 from itertools import combinations
 from math import ceil, floor
 
 
 @dataclass(frozen=True)
 class Task:
-    w: Fraction
-    T: Fraction
+    w: mpq
+    T: mpq
     g: int
     b: int
 
@@ -57,15 +57,15 @@ class Set:
         return max(self.sms, 1) * min(possible) if possible else None
 
     def K(self, i):
-        return self.tasks[i].w * max(0, self.least - self.tasks[i].b) if self.least else Fraction(0)
+        return self.tasks[i].w * max(0, self.least - self.tasks[i].b) if self.least else mpq(0)
 
     # --- T1
 
     def longest_blocked(self, h):
         others = [t.w for j, t in enumerate(self.tasks) if j != h]
         per_round = max(self.sms, 1) * (self.threads // self.tasks[h].b)
-        rounds = ceil(Fraction(self.tasks[h].g, per_round))
-        return max(others, default=Fraction(0)) + (rounds - 1) * self.tasks[h].w
+        rounds = ceil(mpq(self.tasks[h].g, per_round))
+        return max(others, default=mpq(0)) + (rounds - 1) * self.tasks[h].w
 
     def H(self, i):
         items = [(self.M[h], self.D[h]) for h in range(len(self.tasks)) if self.M[h] is not None]
@@ -93,7 +93,7 @@ class Set:
                 jobs[j] = min(k, max(1, jobs_of(j)))
         return self.knapsack(i, sum(n * t.C for n, t in zip(jobs, self.tasks)), jobs, k), jobs
 
-    def T2_window(self, i, k, R, shorter=Fraction(0)):
+    def T2_window(self, i, k, R, shorter=mpq(0)):
         """L_{i,k}, which is no less than `shorter`, that of fewer jobs. The demand is constant on (p, q] between the lengths at
         which another job counts."""
         known = [j for j in range(len(self.tasks)) if j != i and R[j] is not None]
@@ -110,7 +110,7 @@ class Set:
 
     def T2_response(self, i, R, most_jobs):
         """F_i(R); None when no window of so many jobs closes."""
-        best, length = None, Fraction(0)
+        best, length = None, mpq(0)
         for k in range(1, most_jobs + 1):
             length = self.T2_window(i, k, R, length)
             response = length - (k - 1) * self.tasks[i].T
@@ -168,7 +168,7 @@ class Set:
         R = [Y + self.K(j) / self.least for j in range(len(self.tasks))]
         fluid = self.all_work + max(sum(self.tasks[j].u * R[j] for j in S) for S in sets)
         end = fluid / (self.least - self.U)  # beyond it nothing is left over
-        lengths = {Fraction(0)}
+        lengths = {mpq(0)}
         for t, r in zip(self.tasks, R):
             lengths.update(k * t.T for k in range(floor(end / t.T) + 1))
             lengths.update(k * t.T - r for k in range(ceil(r / t.T), floor((end + r) / t.T) + 1))
@@ -211,7 +211,7 @@ class Set:
 
     def lambda_(self):
         """On each piece [p, q) between releases the demand is a constant D; net > 0 up to D / M*."""
-        longest = Fraction(0)
+        longest = mpq(0)
         for i, end in enumerate(self.ends()):
             borders = {k * t.T for t in self.tasks for k in range(ceil(end / t.T) + 1)}
             borders = sorted(borders)
@@ -229,7 +229,7 @@ class Set:
         """Least L > 0 with M* L >= demand(L), which is constant on (p, q] between releases of the others."""
         own = backlog + k * (self.tasks[i].C + self.K(i))
         others = [t for j, t in enumerate(self.tasks) if j != i]
-        p = max((floor(own / self.least / t.T) * t.T for t in others), default=Fraction(0))  # L is beyond own / M*
+        p = max((floor(own / self.least / t.T) * t.T for t in others), default=mpq(0))  # L is beyond own / M*
         while True:
             later = [(floor(p / t.T) + 1) * t.T for t in others]
             q = min(later, default=None)
