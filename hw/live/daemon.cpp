@@ -172,9 +172,13 @@ void Daemon::note(std::size_t place, Time now, Step step, ClientId client, std::
     const auto departure = found->second->new_departure();
     const std::int64_t ordered = now.ns - value;
     // A departure from an earlier order, which ended without draining, does not count here.
-    if (departure && departure->told - origin_ >= ordered)
+    if (departure && departure->told - origin_ >= ordered) {
       for (const auto& [what, at] : {std::pair("told", departure->told), {"left", departure->left}})
         line({at - origin_}, what, at - origin_ - ordered);
+      // `now` is when the look began that found it.
+      now = std::max(now, Time{departure->left - origin_});
+      value = now.ns - ordered;
+    }
   }
   line(now, text(step), value);
 }

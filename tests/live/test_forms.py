@@ -17,7 +17,6 @@ PTX = Path(__file__).with_name("forms_kernels.ptx")
 BOUNDED = Path(__file__).with_name("bounded_kernels.ptx")
 WAITING = Path(__file__).with_name("waiting_kernels.ptx")
 LONG = bool(os.environ.get("GANGWAY_LONG"))
-LOOK = 5_000_000  # ns; the daemon notes when a look began that found a client drained
 
 # The stand-in's machine code is PTX.
 ASSEMBLER = """#!/bin/sh
@@ -188,7 +187,7 @@ class Results(FormsTest):
                 for n in told:
                     (_, at, since), (left, left_at, left_since), (drained, _, drained_since) = steps[n:n + 3]
                     self.assertEqual((left, drained), ("left", "drained"))
-                    self.assertTrue(0 <= since <= left_since <= drained_since + LOOK, steps[n:n + 3])
+                    self.assertTrue(0 <= since <= left_since <= drained_since, steps[n:n + 3])
                     self.assertEqual(left_at - at, left_since - since)
                     ordered = [when - after for what, when, after in steps[:n] if what == "closed"]
                     self.assertEqual(at - since, ordered[-1], steps[n - 3:n + 3])
