@@ -83,11 +83,9 @@ void show_only(unsigned gpu) {
   setenv(kVisible, device.c_str(), 1);
 }
 
-// Streams that are held take up the device's queues, of which there are 8 unless it is told otherwise.
 void make_ready_for_forms(bool wanted, bool notes) {
   setenv("GANGWAY_WANTED", notes ? "1" : "", 1);
   setenv("GANGWAY_FORMS", wanted ? "1" : "", 1);
-  if (wanted) setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 }
 
 void declare_read_only(const ExecSettings& settings) {
