@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "tests/standin/engine/connection.hpp"
 #include "tests/standin/engine/engine.hpp"
 #include "tests/standin/engine/failure.hpp"
 
@@ -37,6 +38,7 @@ struct Context : std::enable_shared_from_this<Context> {
   std::set<std::shared_ptr<Stream>> streams;  // all, the default ones too
   // What destroyed streams left behind, those that the legacy stream waits for and the others.
   std::vector<OperationPtr> left_blocking, left_apart;
+  Connections connections;
   std::map<CUlimit, std::size_t> limits;
   std::vector<std::function<void()>> at_end;  // what else goes when it is destroyed
 

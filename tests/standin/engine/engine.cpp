@@ -7,6 +7,7 @@
 #include "tests/standin/calls/call.hpp"
 #include "tests/standin/contexts/context.hpp"
 #include "tests/standin/engine/clock.hpp"
+#include "tests/standin/engine/connection.hpp"
 #include "tests/standin/engine/device_turn.hpp"
 #include "tests/standin/engine/environment.hpp"
 #include "tests/standin/engine/failure.hpp"
@@ -60,7 +61,7 @@ void Engine::release(OperationPtr first) {
 void Engine::finish(const OperationPtr& operation) {
   operation->done = true;
   operation->finished_ns = now_ns();
-  if (operation->counted) --operation->stream->queued;
+  if (operation->counted && --operation->stream->queued == 0) give_back_connection(*operation->stream);
   ++counters_.finished;
   tell(STANDIN_FINISHED, *operation);
   for (OperationPtr& next : std::exchange(operation->successors, {}))
@@ -73,6 +74,7 @@ void Engine::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()
 }
 
 bool Engine::may_start(const Operation& operation) const {
+  if (operation.connection != nullptr && operation.connection->waiting.front() != &operation) return false;
   static const auto most = static_cast<std::size_t>(environment_number("STANDIN_CONCURRENT", 128));
   return !operation.command->occupies_device() || on_device_ < most;
 }
@@ -84,6 +86,13 @@ OperationPtr Engine::take() {
   OperationPtr operation = *found;
   ready_.erase(found);
   return operation;
+}
+
+// What stands behind it may start.
+void Engine::pass_connection(const Operation& operation) {
+  if (operation.connection == nullptr) return;
+  operation.connection->waiting.pop_front();
+  work_.notify_all();
 }
 
 void Engine::work() {
@@ -99,6 +108,8 @@ void Engine::work() {
     const bool on_device = operation->command->occupies_device();
     const bool skipped = operation->context->lost != CUDA_SUCCESS && !operation->command->runs_after_fault();
     if (on_device) ++on_device_;
+    const bool keeps = operation->command->keeps_connection();
+    if (!keeps) pass_connection(*operation);
     ++counters_.started;
     tell(STANDIN_STARTED, *operation);
     if (!skipped) {
@@ -115,6 +126,7 @@ void Engine::work() {
         operation->context->lost = result;
     }
     if (on_device) --on_device_;
+    if (keeps) pass_connection(*operation);
     finish(operation);
     operation.reset();
   }

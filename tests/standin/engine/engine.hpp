@@ -35,6 +35,7 @@ class Engine {
  private:
   void release(OperationPtr);
   void finish(const OperationPtr&);
+  void pass_connection(const Operation&);
   void tell(StandinMoment, const Operation&) const;
   void work();
   bool may_start(const Operation&) const;

@@ -10,6 +10,7 @@
 
 namespace gangway::standin {
 
+struct Connection;
 struct Context;
 struct Stream;
 
@@ -20,6 +21,8 @@ struct Command {
   virtual void run() const = 0;
   virtual bool occupies_device() const { return true; }  // not: host functions, waits for values
   virtual bool runs_after_fault() const { return false; }
+  virtual bool takes_connection() const { return true; }   // not: copies, and what the host does
+  virtual bool keeps_connection() const { return false; }  // until it is over, not until it has started
 };
 
 struct Operation {
@@ -28,6 +31,7 @@ struct Operation {
   std::shared_ptr<Context> context;
   std::shared_ptr<Stream> stream;
   std::uint64_t stream_number = 0;
+  Connection* connection = nullptr;
   int priority = 0;
   bool counted = false;     // towards its stream's queue
   std::size_t missing = 0;  // unfinished operations that it depends on

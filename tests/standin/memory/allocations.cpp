@@ -17,6 +17,7 @@ struct FreeCommand : Command {
   explicit FreeCommand(CUdeviceptr a) : address(a) {}
   const char* name() const override { return "free"; }
   bool occupies_device() const override { return false; }
+  bool takes_connection() const override { return false; }
   bool runs_after_fault() const override { return true; }
   void run() const override {
     const Lock lock = lock_driver();

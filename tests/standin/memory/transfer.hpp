@@ -12,6 +12,7 @@ namespace gangway::standin {
 // Rows of `width` bytes, `height` times.
 struct CopyCommand : Command {
   const char* name() const override { return "copy"; }
+  bool takes_connection() const override { return false; }
   void run() const override;
 
   std::uint64_t to = 0, from = 0;

@@ -10,6 +10,7 @@ struct HostCommand : Command {
   HostCommand(CUhostFn f, void* u) : function(f), user(u) {}
   const char* name() const override { return "host"; }
   bool occupies_device() const override { return false; }
+  bool takes_connection() const override { return false; }
   void run() const override {
     const InHostFunction inside;
     function(user);

@@ -11,6 +11,7 @@ namespace {
 struct CallbackCommand : Command {
   const char* name() const override { return "host"; }
   bool occupies_device() const override { return false; }
+  bool takes_connection() const override { return false; }
   bool runs_after_fault() const override { return true; }
   void run() const override {
     Lock lock = lock_driver();

@@ -4,6 +4,7 @@
 
 #include "tests/standin/calls/call.hpp"
 #include "tests/standin/calls/registry.hpp"
+#include "tests/standin/engine/connection.hpp"
 #include "tests/standin/engine/environment.hpp"
 
 namespace gangway::standin {
@@ -33,6 +34,13 @@ std::vector<OperationPtr> awaited(const Stream& stream) {
   return all;
 }
 
+// An idle stream gets one each time it has something to do.
+Connection* connection_of(Stream& stream) {
+  if (stream.connection == nullptr && (stream.connection = stream.context->connections.least_used()))
+    ++stream.connection->streams;
+  return stream.connection;
+}
+
 std::shared_ptr<Stream> per_thread_stream(Context& context) {
   std::weak_ptr<Stream>& own = this_thread_state().own_streams[context.handle()];
   auto found = own.lock();
@@ -51,6 +59,11 @@ std::shared_ptr<Stream> make_stream(Context& context, Stream::Which which, bool 
   made->number = enter(made.get(), Kind::stream);
   context.streams.insert(made);
   return made;
+}
+
+void give_back_connection(Stream& stream) {
+  if (stream.connection != nullptr) --stream.connection->streams;
+  stream.connection = nullptr;
 }
 
 void forget_stream(Stream& which) {
@@ -98,6 +111,8 @@ OperationPtr enqueue(Lock& lock, Stream& stream, std::shared_ptr<const Command> 
   operation->stream_number = stream.number;
   operation->priority = stream.priority;
   if (operation->command != nullptr) {
+    if (operation->command->takes_connection()) operation->connection = connection_of(stream);
+    if (operation->connection != nullptr) operation->connection->waiting.push_back(operation.get());
     operation->counted = true;
     ++stream.queued;
   }

@@ -25,6 +25,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::vector<OperationPtr>
       last;                // what its next operation must wait for: the last one, and events' operations
   std::size_t queued = 0;  // unfinished operations
+  Connection* connection = nullptr;  // while there are some
   std::map<int, CUstreamAttrValue> attributes;
 
   std::shared_ptr<Capture> capture;  // while it captures
@@ -34,6 +35,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
 };
 
 std::shared_ptr<Stream> make_stream(Context&, Stream::Which, bool blocking, int priority);
+void give_back_connection(Stream&);
 void forget_stream(Stream&);  // its operations go on
 
 // The stream that a handle means in this call: NULL is the legacy one, or the thread's in calls of that kind.

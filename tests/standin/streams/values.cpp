@@ -13,6 +13,7 @@ namespace {
 struct ValueCommand : Command {
   const char* name() const override { return "value"; }
   bool occupies_device() const override { return false; }
+  bool keeps_connection() const override { return true; }
   void run() const override;
 
   std::vector<CUstreamBatchMemOpParams> operations;
