@@ -135,12 +135,12 @@ class Gate {
     return page != nullptr && page->gone.load() == std::uint64_t{permit().epoch.load()} + 1;
   }
   ClientPage* page() { return page_.load(); }
+  static StreamSlot* find(ClientPage& page, const StreamName& name);  // null: it has not submitted
   static std::uint64_t submission();  // number of the calling thread's current submission, from 1; else 0
 
  private:
   ThreadSlot* thread_slot(ClientPage& page);
   StreamSlot* stream_slot(const StreamName& name);
-  static StreamSlot* find(ClientPage& page, const StreamName& name);
   // Cold is what most submissions do not run. Those that run between two launches find little of their code
   // in the caches, so it should be short.
   [[gnu::cold]] void wait_for_permit(const PermitPage& permit);

@@ -83,25 +83,11 @@ void HeldWork::submits(StreamId stream, std::uint64_t context, Kind kind) {
   ++its.submissions;
 }
 
-std::size_t HeldWork::held_streams(std::uint64_t context) {
-  const std::lock_guard lock(mutex_);
-  prune();
-  return static_cast<std::size_t>(std::count_if(streams_.begin(), streams_.end(), [&](const auto& one) {
-    return one.second.context == context && !one.second.barriers.empty();
-  }));
-}
-
 bool HeldWork::is_held(StreamId stream) {
   const std::lock_guard lock(mutex_);
   prune();
   const auto found = streams_.find(stream);
   return found != streams_.end() && !found->second.barriers.empty();
-}
-
-bool HeldWork::would_be_held(StreamId stream, std::uint64_t context, Kind kind) {
-  const std::lock_guard lock(mutex_);
-  prune();
-  return !waited_for(stream, context, kind).empty();
 }
 
 void HeldWork::recorded(std::uint64_t event, StreamId stream) {

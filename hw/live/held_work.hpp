@@ -45,11 +45,7 @@ class HeldWork {
   bool held(std::uint64_t event);
   // The stream will wait for the event. `mark` comes behind all earlier work of the stream.
   void waits(StreamId stream, std::uint64_t event, Mark mark);
-  // Number of the context's streams that have an unfinished barrier; and whether this stream has one, or
-  // would have one after a submission.
-  std::size_t held_streams(std::uint64_t context);
-  bool is_held(StreamId stream);
-  bool would_be_held(StreamId stream, std::uint64_t context, Kind kind);
+  bool is_held(StreamId stream);  // it has an unfinished barrier
   // Number of submissions to the stream behind its first unfinished barrier.
   std::uint64_t behind(StreamId stream);
   // Whether no work of the stream runs. False: it has no barrier, or some work may run.

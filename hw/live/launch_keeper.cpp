@@ -29,6 +29,7 @@ constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
 // Submissions behind a launch that is not over. A queue of the driver has some 1,000 places, and a thread
 // that waits for one in the driver would hold up the keeper.
 constexpr std::uint64_t kMostBehind = 256;
+constexpr std::int64_t kCrowded = 1'000'000'000;  // ns; a program of many streams waits no more often
 
 thread_local int alone_here = 0;  // calls of the thread that are made alone, inside each other
 
@@ -40,7 +41,8 @@ LaunchKeeper::LaunchKeeper(Gate& gate, Driver& driver, Contexts& contexts)
       contexts_(contexts),
       held_({[this](StreamId stream, std::uint32_t number) { return look_at(stream, number); },
              [this](HeldWork::Mark mark) { return driver_.reached(mark, true); },
-             [this](HeldWork::Mark mark) { contexts_.give_back(mark); }}) {}
+             [this](HeldWork::Mark mark) { contexts_.give_back(mark); }}),
+      queues_([this](const StreamName& stream) { return held_.is_held(id(stream)); }) {}
 
 // --- Streams
 // -----------------------------------------------------------------------------------------------
@@ -86,10 +88,18 @@ void LaunchKeeper::submits(const StreamName& stream) {
   const StreamId its = id(stream);
   const std::uint64_t context = context_of(stream);
   const HeldWork::Kind how = kind(stream);
-  while (any() && (held_.behind(its) >= kMostBehind ||
-                   (!room(its, context) && held_.would_be_held(its, context, how))))
-    sleep_ns(kBetweenTries);
+  while (any() && (held_.behind(its) >= kMostBehind || !queue_for(stream, context))) sleep_ns(kBetweenTries);
   held_.submits(its, context, how);
+}
+
+// The page may not know yet that other streams are idle.
+bool LaunchKeeper::queue_for(const StreamName& stream, std::uint64_t context) {
+  ClientPage* const page = gate_.page();
+  if (page == nullptr || queues_.take(*page, stream, context, contexts_.most_streams())) return true;
+  gate_.look();
+  if (queues_.take(*page, stream, context, contexts_.most_streams())) return true;
+  crowded_.store(monotonic_ns());
+  return false;
 }
 
 void LaunchKeeper::records(const StreamName& stream, std::uint64_t event) {
@@ -100,7 +110,7 @@ void LaunchKeeper::records(const StreamName& stream, std::uint64_t event) {
 void LaunchKeeper::waits(const StreamName& stream, std::uint64_t event) {
   const StreamId its = id(stream);
   const std::uint64_t context = context_of(stream);
-  while (held_.held(event) && !room(its, context)) sleep_ns(kBetweenTries);
+  while (held_.held(event) && !queue_for(stream, context)) sleep_ns(kBetweenTries);
   if (!held_.held(event)) return;
   held_.submits(its, context, kind(stream));
   // Without a mark the stream seems to go on.
@@ -152,7 +162,7 @@ bool LaunchKeeper::launch(std::uint64_t context, const StreamName& stream,
   if (its->book == nullptr) return false;
   const StreamId number = id(stream);
   const HeldWork::Kind how = kind(stream);
-  if (!room(number, context)) return false;
+  if (monotonic_ns() < crowded_.load() + kCrowded || !queue_for(stream, context)) return false;
   {
     const std::lock_guard lock(mutex_);
     context_of_[number] = context;

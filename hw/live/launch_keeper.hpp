@@ -21,6 +21,7 @@
 #include "hw/live/gate.hpp"
 #include "hw/live/held_work.hpp"
 #include "hw/live/launch_book.hpp"
+#include "hw/live/taken_queues.hpp"
 
 namespace gangway::live {
 
@@ -32,9 +33,9 @@ class Contexts {
   virtual bool blocks(const StreamName& stream) = 0;  // whether it and the legacy stream wait for each other
   virtual void give_back(Driver::Event event) = 0;
   virtual void thread_begins() = 0;
-  // How many streams of a context may be held at once. If held streams took all of the device's queues, the
-  // keeper's own submissions would never begin.
-  virtual std::size_t most_held() = 0;
+  // How many streams of a context may have work while one is held. If the keeper's own submissions stood
+  // behind a held stream in one of the device's queues, they would never begin.
+  virtual std::size_t most_streams() = 0;
 };
 
 class LaunchKeeper {
@@ -109,14 +110,13 @@ class LaunchKeeper {
   HeldWork::Kind kind(const StreamName& stream);
   std::uint64_t context_of(const StreamName& stream);
   void come_alone();
-  bool room(StreamId stream, std::uint64_t context) {
-    return held_.is_held(stream) || held_.held_streams(context) < contexts_.most_held();
-  }
+  bool queue_for(const StreamName& stream, std::uint64_t context);
 
   Gate& gate_;
   Driver& driver_;
   Contexts& contexts_;
   HeldWork held_;
+  TakenQueues queues_;
   std::mutex mutex_;  // guards all that follows
   std::map<std::uint64_t, std::shared_ptr<Context>> books_;
   std::map<StreamId, std::uint64_t> context_of_;
@@ -136,6 +136,7 @@ class LaunchKeeper {
   std::atomic<std::uint64_t> under_way_{0};
   std::atomic<std::uint32_t> alone_{0}, launching_{0};
   std::atomic<std::uint32_t> awaited_{0};  // threads that wait for launches to be over
+  std::atomic<std::int64_t> crowded_{0};   // when a stream had to wait for a queue
   std::atomic<bool> asleep_{false};        // the keeper, while nobody competes
   std::mutex wake_mutex_;
   std::condition_variable wake_;

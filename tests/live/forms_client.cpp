@@ -153,6 +153,43 @@ int passes(Gpu& gpu, int count) {
   return 0;
 }
 
+// More streams at once than a context has connections, and one that waits for all of them.
+int fans(Gpu& gpu, int count) {
+  constexpr std::uint32_t kStreams = 24, kBlocks = 8, kWords = kBlocks * kThreads;
+  std::vector<CUstream> streams(kStreams);
+  std::vector<CUevent> events(kStreams);
+  for (CUstream& each : streams) each = new_stream();
+  for (CUevent& each : events) NEED(cuEventCreate(&each, CU_EVENT_DISABLE_TIMING));
+  CUdeviceptr p = 0, q = 0;
+  std::uint32_t* out = nullptr;
+  NEED(cuMemAlloc(&p, kStreams * kWords * 4));
+  NEED(cuMemAlloc(&q, kStreams * kWords * 4));
+  NEED(cuMemHostAlloc(reinterpret_cast<void**>(&out), kStreams * kWords * 4, 0));
+  std::uint32_t result = 0;
+  for (int round = 0; round < count; ++round) {
+    auto number = static_cast<std::uint32_t>(round);
+    std::uint32_t rounds = 60, n = kStreams * kWords;
+    for (std::uint32_t s = 0; s < kStreams; ++s) {
+      CUdeviceptr part = p + s * kWords * 4;
+      NEED(cuMemsetD32Async(part, 0, kWords, streams[s]));
+      launch(gpu.work, streams[s], kBlocks, {&part, &number, &rounds});
+      NEED(cuEventRecord(events[s], streams[s]));
+      if (s + 1 < kStreams) NEED(cuStreamWaitEvent(streams.back(), events[s], 0));
+    }
+    launch(gpu.mix, streams.back(), kStreams * kBlocks, {&p, &q, &n});
+    NEED(cuMemcpyDtoHAsync(out, q, n * 4, streams.back()));
+    NEED(cuStreamSynchronize(streams.back()));
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const std::uint32_t next = (i + 1) % n;
+      const std::uint32_t right = worked(i % kWords, number, rounds) ^ worked(next % kWords, number, rounds);
+      if (out[i] != right) return std::printf("round %d is wrong\n", round), 1;
+      result = result * 31 + out[i];
+    }
+  }
+  std::printf("fans %d %u\n", count, result);
+  return 0;
+}
+
 // A thread that allocates, pins, captures, launches graphs and loads modules meanwhile.
 class Side {
  public:
@@ -496,6 +533,7 @@ int main(int argc, char** argv) {
   Gpu gpu(std::getenv("FORMS_PTX"));
   if (std::strcmp(what, "passes") == 0) return passes(gpu, std::atoi(number));
   if (std::strcmp(what, "riskiest") == 0) return riskiest(gpu, std::atoi(number));
+  if (std::strcmp(what, "fans") == 0) return fans(gpu, std::atoi(number));
   if (std::strcmp(what, "asks") == 0) return asks(gpu, std::atoi(number));
   if (std::strcmp(what, "kinds") == 0) return kinds(gpu, std::atoi(number));
   if (std::strcmp(what, "awaits") == 0) return awaits(std::atoi(number));

@@ -32,7 +32,7 @@ def tools(folder, prepared=True):
     assembler.write_text(ASSEMBLER)
     assembler.chmod(0o755)
     more = {"GANGWAY_CACHE": str(Path(folder) / "cache"), "GANGWAY_PTXAS": str(assembler), "FORMS_PTX": str(PTX), "FORMS_WAITING_PTX": str(WAITING),
-            "FORMS_BOUNDED_PTX": str(BOUNDED), "STANDIN_INTERPRET": "1"}
+            "FORMS_BOUNDED_PTX": str(BOUNDED), "STANDIN_INTERPRET": "1", "STANDIN_CONNECTIONS": "8"}
     if prepared:
         subprocess.run([GANGWAY, "prepare", PTX, WAITING, BOUNDED], env=dict(os.environ, **more), check=True, capture_output=True)
     return more
@@ -138,6 +138,15 @@ class Results(FormsTest):
         result, _ = self.beside_urgent(daemon, "riskiest", "60", least=20)
         self.assertEqual(result[:2], self.native("riskiest", "60"), result[2])
         daemon.end()
+
+    def test_more_streams_at_once_than_a_context_has_connections(self):
+        for policy in (["piv"], ["frs"], ["disengaged-timeslice", "--param", "slice=3 ms"]):
+            with self.subTest(policy=policy):
+                daemon = self.begin("--policy", *policy, "--forms", "all")
+                result, seen = self.beside_urgent(daemon, "fans", "40", least=0)
+                self.assertEqual(result[:2], self.native("fans", "40"), result[2])
+                self.assertGreater(seen["launches_in_forms"], 0)
+                daemon.end()
 
     def test_kernels_are_loaded_before_anything_waits(self):
         daemon = self.begin("--policy", "piv", "--forms", "all")

@@ -53,6 +53,11 @@ class Results(SlicesTest):
                 size = int(policy[-1].split("=")[1])
                 self.assertTrue(all(after - before == size or before >= after or after == 64 for before, after in zip(done, done[1:])), done)
 
+    def test_more_streams_at_once_than_a_context_has_connections(self):
+        for policy in (pkm(3), microkernels(5)):
+            with self.subTest(policy=policy[0]):
+                self.sliced("fans", "20", policy=policy, least=0, slices=1)
+
     def test_slices_of_any_size(self):
         rng = random.Random(11)
         for blocks in [1, 64, 1000] + [rng.randrange(2, 64) for _ in range(12 if LONG else 3)]:

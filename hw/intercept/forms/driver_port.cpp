@@ -15,7 +15,6 @@ using live::Word;
 
 constexpr std::uint32_t kWords = (1 << 16) - 1, kReports = 1024;
 constexpr Word kNobodys = kWords;                  // a word that is no launch's
-constexpr std::size_t kBeside = 8;                 // streams for what is launched again
 constexpr std::size_t kAside = 2;                  // streams for what joins what waits for it
 constexpr std::size_t kOperations = 64;            // of one call
 constexpr std::uint32_t kUnknown = UINT32_MAX;     // no count is as large

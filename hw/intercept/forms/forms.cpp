@@ -235,16 +235,15 @@ void Forms::give_back(live::Driver::Event event) {
   cuda.cuEventDestroy_v2(static_cast<CUevent>(event));
 }
 
-// Measured: with as many streams held as there are connections, nothing passes any more, whatever its
-// priority. The port's own stream of expected reports waits, too, but not for long.
-std::size_t Forms::most_held() {
-  constexpr long kUsual = 8, kMost = 32, kLeft = 3;
-  static const long connections = [] {
+// Measured: a stream that gets work gets the queue in which the fewest others stand, of whatever priority.
+std::size_t Forms::most_streams() {
+  constexpr std::size_t kUsual = 8, kMost = 32;
+  static const std::size_t queues = [] {
     const char* const set = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-    const long number = set == nullptr ? kUsual : std::strtol(set, nullptr, 10);
-    return number < 1 || number > kMost ? kUsual : number;
+    const long number = set == nullptr ? 0 : std::strtol(set, nullptr, 10);
+    return number < 1 || number > static_cast<long>(kMost) ? kUsual : static_cast<std::size_t>(number);
   }();
-  return connections > kLeft ? static_cast<std::size_t>(connections - kLeft) : 0;
+  return queues > DriverPort::kOwnQueues ? queues - DriverPort::kOwnQueues : 0;
 }
 
 void Forms::thread_begins() { driver_.helper_begins(); }

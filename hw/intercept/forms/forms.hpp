@@ -60,7 +60,7 @@ class Forms : private live::Contexts {
   bool blocks(const live::StreamName& stream) override;
   void give_back(live::Driver::Event event) override;
   void thread_begins() override;
-  std::size_t most_held() override;
+  std::size_t most_streams() override;
 
   static CUstream handle(const live::StreamName& stream);
   static std::uint64_t blocks(const LaunchCall& call) {
