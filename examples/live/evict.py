@@ -187,7 +187,7 @@ def spin(block_us, kernel_ms):
 
 def part_handover():
     say("tiny alone: " + finish(start(TINY), 30)[0].strip())
-    daemon = serve("piv")
+    daemon = serve("piv", "--forms", "worth")
     say("tiny alone under the daemon: " + finish(start(daemon.program(TINY)), 30)[0].strip())
     daemon.end()
     for block, kernel in ((10, 50), (100, 50)):
@@ -236,7 +236,7 @@ def part_start(times="7"):
     daemon = serve("piv", "--forms", "none")
     without = seconds(daemon.program(command))
     daemon.end()
-    daemon = serve("piv")
+    daemon = serve("piv", "--forms", "worth")
     unprepared = seconds(daemon.program(command))
     began = time.monotonic()
     subprocess.run([GANGWAY, "prepare", BIN + "/many"], capture_output=True)

@@ -21,6 +21,7 @@ OUT = os.path.abspath(sys.argv[1])
 PROGRAM = os.path.join(BIN, "memory_program")
 PYTHON = sys.executable
 CALM = dict(os.environ, TRANSFORMERS_VERBOSITY="error", PYTHONUNBUFFERED="1")
+CALM.setdefault("CUDA_VISIBLE_DEVICES", "0")  # the memory of a program that sees several GPUs does not move
 GIB = 1 << 30
 
 
