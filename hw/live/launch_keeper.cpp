@@ -30,6 +30,8 @@ constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
 // that waits for one in the driver would hold up the keeper.
 constexpr std::uint64_t kMostBehind = 256;
 constexpr std::int64_t kCrowded = 1'000'000'000;  // ns; a program of many streams waits no more often
+// A stream for a queue, while launches that may run do not end: they may wait for what it will do.
+constexpr std::int64_t kWaitsForQueue = 100'000'000;  // ns
 
 thread_local int alone_here = 0;  // calls of the thread that are made alone, inside each other
 
@@ -88,7 +90,8 @@ void LaunchKeeper::submits(const StreamName& stream) {
   const StreamId its = id(stream);
   const std::uint64_t context = context_of(stream);
   const HeldWork::Kind how = kind(stream);
-  while (any() && (held_.behind(its) >= kMostBehind || !queue_for(stream, context))) sleep_ns(kBetweenTries);
+  while (any() && held_.behind(its) >= kMostBehind) sleep_ns(kBetweenTries);
+  await_queue(stream, context, [this] { return any(); });
   held_.submits(its, context, how);
 }
 
@@ -102,6 +105,16 @@ bool LaunchKeeper::queue_for(const StreamName& stream, std::uint64_t context) {
   return false;
 }
 
+void LaunchKeeper::await_queue(const StreamName& stream, std::uint64_t context,
+                               const std::function<bool()>& needed) {
+  for (std::int64_t since = monotonic_ns(); needed() && !queue_for(stream, context);) {
+    const std::int64_t now = monotonic_ns();
+    if (gate_.closed()) since = now;
+    if (now - since > kWaitsForQueue) return;
+    sleep_ns(kBetweenTries);
+  }
+}
+
 void LaunchKeeper::records(const StreamName& stream, std::uint64_t event) {
   held_.submits(id(stream), context_of(stream), kind(stream));
   held_.recorded(event, id(stream));
@@ -110,7 +123,7 @@ void LaunchKeeper::records(const StreamName& stream, std::uint64_t event) {
 void LaunchKeeper::waits(const StreamName& stream, std::uint64_t event) {
   const StreamId its = id(stream);
   const std::uint64_t context = context_of(stream);
-  while (held_.held(event) && !queue_for(stream, context)) sleep_ns(kBetweenTries);
+  await_queue(stream, context, [&] { return held_.held(event); });
   if (!held_.held(event)) return;
   held_.submits(its, context, kind(stream));
   // Without a mark the stream seems to go on.

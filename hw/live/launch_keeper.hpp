@@ -12,6 +12,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -111,6 +112,7 @@ class LaunchKeeper {
   std::uint64_t context_of(const StreamName& stream);
   void come_alone();
   bool queue_for(const StreamName& stream, std::uint64_t context);
+  void await_queue(const StreamName& stream, std::uint64_t context, const std::function<bool()>& needed);
 
   Gate& gate_;
   Driver& driver_;

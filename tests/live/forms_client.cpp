@@ -380,6 +380,37 @@ int awaits(int count) {
 }
 
 // Launches of blocks that a kernel cannot have (bounded_kernels.ptx), between others.
+// Kernels of several streams that wait for what another stream does.
+int told(int count) {
+  constexpr std::uint32_t kStreams = 3;
+  const std::string image = text_of_file(std::getenv("FORMS_WAITING_PTX"));
+  CUmodule module = nullptr;
+  CUfunction await_told = nullptr;
+  NEED(cuModuleLoadData(&module, image.c_str()));
+  NEED(cuModuleGetFunction(&await_told, module, "await_told"));
+  CUstream streams[kStreams];
+  for (CUstream& each : streams) each = new_stream();
+  const CUstream tells = new_stream();
+  CUdeviceptr p = 0, words = 0;
+  NEED(cuMemAlloc(&p, kStreams * 4));
+  NEED(cuMemAlloc(&words, kStreams * 4));
+  for (int round = 1; round <= count; ++round) {
+    NEED(cuMemsetD32(words, 0, kStreams));
+    for (std::uint32_t s = 0; s < kStreams; ++s) {
+      CUdeviceptr found = p + s * 4, word = words + s * 4;
+      launch(await_told, streams[s], 1, {&found, &word});
+    }
+    NEED(cuMemsetD32Async(words, static_cast<unsigned>(round), kStreams, tells));
+    NEED(cuCtxSynchronize());
+    std::uint32_t out[kStreams];
+    NEED(cuMemcpyDtoH(out, p, sizeof out));
+    for (const std::uint32_t found : out)
+      if (found != static_cast<std::uint32_t>(round)) return std::printf("round %d: %u\n", round, found), 1;
+  }
+  std::printf("told %d\n", count);
+  return 0;
+}
+
 int refused(int count) {
   const std::string image = text_of_file(std::getenv("FORMS_BOUNDED_PTX"));
   CUmodule module = nullptr;
@@ -537,6 +568,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "asks") == 0) return asks(gpu, std::atoi(number));
   if (std::strcmp(what, "kinds") == 0) return kinds(gpu, std::atoi(number));
   if (std::strcmp(what, "awaits") == 0) return awaits(std::atoi(number));
+  if (std::strcmp(what, "told") == 0) return told(std::atoi(number));
   if (std::strcmp(what, "refused") == 0) return refused(std::atoi(number));
   if (std::strcmp(what, "contexts") == 0) return contexts(gpu, std::atoi(number));
   if (std::strcmp(what, "unloads") == 0) return unloads(gpu, std::atoi(number));

@@ -148,6 +148,13 @@ class Results(FormsTest):
                 self.assertGreater(seen["launches_in_forms"], 0)
                 daemon.end()
 
+    def test_kernels_that_wait_for_another_stream_of_their_program(self):
+        # It finds all queues taken, and goes on all the same.
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        result, _ = self.beside_urgent(daemon, "told", "3", least=0)
+        self.assertEqual(result[:2], self.native("told", "3"), result[2])
+        daemon.end()
+
     def test_kernels_are_loaded_before_anything_waits(self):
         daemon = self.begin("--policy", "piv", "--forms", "all")
         self.more.update(FORMS_LIBRARY="1", STANDIN_LAZY="1")  # loading a kernel waits for held streams, as on a GPU
