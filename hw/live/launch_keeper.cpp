@@ -31,7 +31,7 @@ constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
 constexpr std::uint64_t kMostBehind = 256;
 constexpr std::int64_t kCrowded = 1'000'000'000;  // ns; a program of many streams waits no more often
 // A stream for a queue, while launches that may run do not end: they may wait for what it will do.
-constexpr std::int64_t kWaitsForQueue = 100'000'000;  // ns
+constexpr std::int64_t kWaitsForQueue = 100'000'000, kBetweenAttempts = 100'000;  // ns
 
 thread_local int alone_here = 0;  // calls of the thread that are made alone, inside each other
 
@@ -100,18 +100,17 @@ bool LaunchKeeper::queue_for(const StreamName& stream, std::uint64_t context) {
   ClientPage* const page = gate_.page();
   if (page == nullptr || queues_.take(*page, stream, context, contexts_.most_streams())) return true;
   gate_.look();
-  if (queues_.take(*page, stream, context, contexts_.most_streams())) return true;
-  crowded_.store(monotonic_ns());
-  return false;
+  return queues_.take(*page, stream, context, contexts_.most_streams());
 }
 
 void LaunchKeeper::await_queue(const StreamName& stream, std::uint64_t context,
                                const std::function<bool()>& needed) {
   for (std::int64_t since = monotonic_ns(); needed() && !queue_for(stream, context);) {
     const std::int64_t now = monotonic_ns();
+    crowded_.store(now);
     if (gate_.closed()) since = now;
     if (now - since > kWaitsForQueue) return;
-    sleep_ns(kBetweenTries);
+    sleep_ns(kBetweenAttempts);
   }
 }
 

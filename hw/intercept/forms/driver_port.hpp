@@ -25,7 +25,7 @@ namespace gangway::intercept {
 
 class DriverPort : public live::LaunchPort {
  public:
-  static constexpr std::size_t kBeside = 2;  // streams for what is launched again
+  static constexpr std::size_t kBeside = 3;  // streams for what is launched again
   // Of the device's queues for the context: what its own streams take at once.
   static constexpr std::size_t kOwnQueues = kBeside + 3;
   // From now on, handles of functions may mean other functions or allow other launches.

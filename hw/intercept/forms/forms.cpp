@@ -236,14 +236,15 @@ void Forms::give_back(live::Driver::Event event) {
 }
 
 // Measured: a stream that gets work gets the queue in which the fewest others stand, of whatever priority.
+// One queue is left for a stream that waited for one in vain.
 std::size_t Forms::most_streams() {
-  constexpr std::size_t kUsual = 8, kMost = 32;
+  constexpr std::size_t kUsual = 8, kMost = 32, kNeeded = DriverPort::kOwnQueues + 1;
   static const std::size_t queues = [] {
     const char* const set = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
     const long number = set == nullptr ? 0 : std::strtol(set, nullptr, 10);
     return number < 1 || number > static_cast<long>(kMost) ? kUsual : static_cast<std::size_t>(number);
   }();
-  return queues > DriverPort::kOwnQueues ? queues - DriverPort::kOwnQueues : 0;
+  return queues > kNeeded ? queues - kNeeded : 0;
 }
 
 void Forms::thread_begins() { driver_.helper_begins(); }
