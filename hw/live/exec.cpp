@@ -83,12 +83,9 @@ void show_only(unsigned gpu) {
   setenv(kVisible, device.c_str(), 1);
 }
 
-// Streams that are held, and those of the look-alike, take up the device's queues. There are 8 unless it is
-// told otherwise; a context with 32 takes three times as long to create.
 void make_ready_for_forms(bool wanted, bool notes) {
   setenv("GANGWAY_WANTED", notes ? "1" : "", 1);
   setenv("GANGWAY_FORMS", wanted ? "1" : "", 1);
-  if (wanted) setenv("CUDA_DEVICE_MAX_CONNECTIONS", "12", 0);
 }
 
 void declare_read_only(const ExecSettings& settings) {

@@ -382,7 +382,7 @@ int awaits(int count) {
 // Launches of blocks that a kernel cannot have (bounded_kernels.ptx), between others.
 // Kernels of several streams that wait for what another stream does.
 int told(int count) {
-  constexpr std::uint32_t kStreams = 5;
+  constexpr std::uint32_t kStreams = 3;
   const std::string image = text_of_file(std::getenv("FORMS_WAITING_PTX"));
   CUmodule module = nullptr;
   CUfunction await_told = nullptr;

@@ -32,7 +32,7 @@ def tools(folder, prepared=True):
     assembler.write_text(ASSEMBLER)
     assembler.chmod(0o755)
     more = {"GANGWAY_CACHE": str(Path(folder) / "cache"), "GANGWAY_PTXAS": str(assembler), "FORMS_PTX": str(PTX), "FORMS_WAITING_PTX": str(WAITING),
-            "FORMS_BOUNDED_PTX": str(BOUNDED), "STANDIN_INTERPRET": "1", "STANDIN_CONNECTIONS": "12"}
+            "FORMS_BOUNDED_PTX": str(BOUNDED), "STANDIN_INTERPRET": "1", "STANDIN_CONNECTIONS": "8"}
     if prepared:
         subprocess.run([GANGWAY, "prepare", PTX, WAITING, BOUNDED], env=dict(os.environ, **more), check=True, capture_output=True)
     return more

@@ -25,9 +25,10 @@ namespace gangway::intercept {
 
 class DriverPort : public live::LaunchPort {
  public:
-  static constexpr std::size_t kBeside = 3;  // streams for what is launched again
-  // Of the device's queues for the context: what its own streams take at once.
-  static constexpr std::size_t kOwnQueues = kBeside + 3;
+  static constexpr std::size_t kBeside = 2;  // streams for what is launched again
+  // Of the device's queues for the context: what its own streams take at once. One of them only copies, and
+  // copies have queues of their own.
+  static constexpr std::size_t kOwnQueues = kBeside + 2;
   // From now on, handles of functions may mean other functions or allow other launches.
   static void functions_change() { changes_.fetch_add(1); }
   // None: the context cannot have one.
