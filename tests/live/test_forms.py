@@ -85,6 +85,15 @@ class FormsTest(unittest.TestCase):
         self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
         return result, seen
 
+    def check_policies(self, policies, *command, in_forms=0):
+        for policy in policies:
+            with self.subTest(policy=policy):
+                daemon = self.begin("--policy", *policy, "--forms", "all")
+                result, seen = self.beside_urgent(daemon, *command, least=0)
+                self.assertEqual(result[:2], self.native(*command), result[2])
+                self.assertGreaterEqual(seen["launches_in_forms"], in_forms)
+                daemon.end()
+
     def check_killed_daemons(self, *policy, then=()):
         """Daemons are killed while kernels are partly done; a client that is held goes on under the next one, others at once. `then`: the next daemons'
         policies, in turns."""
@@ -140,13 +149,7 @@ class Results(FormsTest):
         daemon.end()
 
     def test_more_streams_at_once_than_a_context_has_connections(self):
-        for policy in (["piv"], ["frs"], ["disengaged-timeslice", "--param", "slice=3 ms"]):
-            with self.subTest(policy=policy):
-                daemon = self.begin("--policy", *policy, "--forms", "all")
-                result, seen = self.beside_urgent(daemon, "fans", "40", least=0)
-                self.assertEqual(result[:2], self.native("fans", "40"), result[2])
-                self.assertGreater(seen["launches_in_forms"], 0)
-                daemon.end()
+        self.check_policies((["piv"], ["frs"], ["disengaged-timeslice", "--param", "slice=3 ms"]), "fans", "40", in_forms=1)
 
     def test_kernels_that_wait_for_another_stream_of_their_program(self):
         # It finds all queues taken, and goes on all the same.
@@ -163,13 +166,9 @@ class Results(FormsTest):
         daemon.end()
 
     def test_passes_by_all_policies(self):
-        for policy in (["piv"], ["frs"], ["srt"], ["rr"], ["cfs"], ["dprr"], ["edf"], ["stride"], ["piv", "--overlap"],
-                       ["piv", "--in-flight", "4"], ["disengaged-timeslice", "--param", "slice=3 ms"]):
-            with self.subTest(policy=policy):
-                daemon = self.begin("--policy", *policy, "--forms", "all")
-                result, _ = self.beside_urgent(daemon, "passes", "30", least=0)
-                self.assertEqual(result[:2], self.native("passes", "30"), result[2])
-                daemon.end()
+        policies = (["piv"], ["frs"], ["srt"], ["rr"], ["cfs"], ["dprr"], ["edf"], ["stride"], ["piv", "--overlap"], ["piv", "--in-flight", "4"],
+                    ["disengaged-timeslice", "--param", "slice=3 ms"])
+        self.check_policies(policies, "passes", "30")
 
     def test_all_kinds_of_launches(self):
         daemon = self.begin("--policy", "piv", "--forms", "all")
