@@ -139,6 +139,8 @@ bool RealDriver::reached(Event event, bool captures) {
   return over(reached_(static_cast<CUevent>(event)));
 }
 
+void RealDriver::destroy(Event event) { destroy_event_(static_cast<CUevent>(event)); }
+
 void RealDriver::helper_begins() {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   exchange_mode_(&mode);

@@ -44,6 +44,7 @@ class RealDriver : public live::Driver, public live::Helped {
   bool idle(const live::StreamName& stream) override;
   bool record(const live::StreamName& stream, Event& event) override;
   bool reached(Event event, bool captures) override;
+  void destroy(Event event) override;
   void helper_begins() override;
   std::uint64_t current_context();
   // The device's primary context, if active.

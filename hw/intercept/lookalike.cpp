@@ -51,6 +51,7 @@ enum class Event {
   context_created,
   context_destroyed,
   primary_reset,
+  primary_released,
   addresses,
   loads,
   finds,
@@ -254,14 +255,13 @@ void answer_with_ours(const char* symbol, void** answer) {
 void context_goes(std::uint64_t context) {
   if (forms == nullptr) return;
   keeper()->context_destroyed(context);
-  forms->context_gone();
+  forms->context_goes();
 }
 
 void context_went(std::uint64_t context) {
-  Gate::Destruction(gate, nullptr, context).done();
   gate.channels_closed(0, context);
   memory_context_gone(context);
-  if (forms != nullptr) forms->context_gone();
+  if (forms != nullptr) forms->context_went();
 }
 
 template <Index I, Event E, bool Thread, typename F>
@@ -298,10 +298,10 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       return result;
     } else if constexpr (E == Event::stream_destroyed) {
       const StreamName name = name_of(stream_in(arguments...), false);
-      Gate::Destruction destruction(gate, &name, 0);
+      Gate::StreamEnd end(gate, name);
       const CUresult result = real(arguments...);
       if (result == CUDA_SUCCESS) {
-        destruction.done();
+        end.gone();
         gate.channels_closed(name.handle, 0);
         if (forms != nullptr) keeper()->destroyed(name);
       }
@@ -339,16 +339,22 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       const std::uint64_t context = reinterpret_cast<std::uint64_t>((arguments, ...));
       const live::LaunchKeeper::Alone alone(keeper());
       context_goes(context);
+      Gate::ContextEnd end(gate, context);
       const CUresult result = real(arguments...);
+      if (result == CUDA_SUCCESS) end.gone();
       if (result == CUDA_SUCCESS) context_went(context);
       return result;
-    } else if constexpr (E == Event::primary_reset) {
+    } else if constexpr (E == Event::primary_reset || E == Event::primary_released) {
       const CUdevice device = (arguments, ...);
       const std::uint64_t context = driver.primary_context(device);
       const live::LaunchKeeper::Alone alone(keeper());
       context_goes(context);
+      Gate::ContextEnd end(gate, context);
       const CUresult result = real(arguments...);
-      if (context != 0 && driver.primary_context(device) != context) context_went(context);
+      const bool others = E == Event::primary_released && driver.primary_context(device) == context;
+      if (context == 0 || result != CUDA_SUCCESS || others) return result;
+      end.gone();
+      context_went(context);
       return result;
     } else {
       return addresses(real, arguments...);

@@ -1,5 +1,8 @@
 #include "hw/live/gate.hpp"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <new>
 
 #include "hw/live/kill_points.hpp"
@@ -14,6 +17,7 @@ struct Remembered {
 };
 struct Local {
   std::uint64_t opening = 0;  // the gate and page that the rest is about
+  ClientPage* page = nullptr;
   ThreadSlot* thread = nullptr;
   std::uint32_t depth = 0;
   std::uint64_t generation = 0;
@@ -24,23 +28,29 @@ struct Local {
 };
 thread_local Local local;
 
-// Gives the thread's slot back. Apart from Local, which so needs no guard at each use.
+std::atomic<std::uint64_t> threads_named{0}, openings{0};
+thread_local std::uint64_t own_stream = 0;  // the handle that stands for the thread's; 0: not used so far
+
+// Gives the thread's slots back. Apart from Local, which so needs no guard at each use.
 struct ThreadEnd {
   ~ThreadEnd() {
     if (local.thread != nullptr) local.thread->taken.store(0);
+    if (local.page != nullptr && own_stream != 0)
+      for (std::uint32_t s = 0, n = local.page->streams_used(); s < n; ++s) {
+        std::uint64_t its = own_stream;
+        local.page->stream[s].stream.compare_exchange_strong(its, Gate::kDestroyed);
+      }
     local = {};
   }
   bool armed = false;
 };
 thread_local ThreadEnd at_end;
 
-std::atomic<std::uint64_t> threads_named{0}, openings{0};
-
 }  // namespace
 
 StreamName StreamName::of_this_thread(std::uint64_t context) {
-  static thread_local const std::uint64_t name = kPerThread + 256 * (1 + threads_named.fetch_add(1));
-  return {name, context};
+  if (own_stream == 0) own_stream = kPerThread + 256 * (1 + threads_named.fetch_add(1));
+  return {own_stream, context};
 }
 
 std::uint64_t Gate::submission() { return local.engaged ? local.number : 0; }
@@ -54,6 +64,7 @@ inline ThreadSlot* Gate::thread_slot(ClientPage& page) {
 
 ThreadSlot* Gate::take_thread_slot(ClientPage& page) {
   local.opening = opening_;
+  local.page = &page;
   local.thread = nullptr;
   local.job = 0;
   for (Remembered& r : local.streams) r = {};
@@ -94,21 +105,27 @@ StreamSlot* Gate::find(ClientPage& page, const StreamName& name) {
   return nullptr;
 }
 
-// Beyond kStreams, streams share the last slot, about which the driver cannot be asked.
+// Beyond kStreams, streams share the last slot.
 StreamSlot* Gate::find_or_add(const StreamName& name) {
   const std::lock_guard lock(streams_mutex_);
   ClientPage& page = *page_.load();
   if (StreamSlot* slot = find(page, name)) return slot;
   const std::uint32_t used = page.streams_used();
+  StreamSlot* const last = &page.stream[kStreams - 1];
   StreamSlot* free = nullptr;
   for (std::uint32_t s = 0; s < used && free == nullptr; ++s) {
     StreamSlot& slot = page.stream[s];
     const std::uint64_t handle = slot.stream.load();
     if (handle == 0 || (handle == kDestroyed && slot.outstanding() == 0)) free = &slot;
   }
+  if (free == nullptr && used >= kStreams - 1) {
+    last->stream.store(kShared);
+    page.streams.store(kStreams);
+    return last;
+  }
   if (free == nullptr) {
-    free = &page.stream[used < kStreams ? used : kStreams - 1];
-    if (used < kStreams) page.streams.store(used + 1);
+    free = &page.stream[used];
+    page.streams.store(used + 1);
   }
   free->context.store(name.legacy() || name.per_thread() ? name.context : driver_.context(name));
   free->stream.store(name.handle);
@@ -206,11 +223,10 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
   ClientPage& page = *page_.load(std::memory_order_relaxed);
   if (pass.stream != nullptr && !submitted) take_back(*pass.stream);
   // No other thread can ask about a thread's own stream.
-  if (pass.stream != nullptr && submitted &&
-      ((pass.limited && !submission.waits) || submission.stream->per_thread())) [[unlikely]] {
-    std::optional<std::uint64_t> begun;
-    while (!begun) begun = returned(*pass.stream, page);
-    marks_.put(*submission.stream, *pass.stream, *begun + 1);  // this one is inside, and submitted
+  if (pass.stream != nullptr && submitted) {
+    const bool shared = pass.stream->stream.load(std::memory_order_relaxed) == kShared;
+    if (shared || (pass.limited && !submission.waits) || submission.stream->per_thread()) [[unlikely]]
+      mark(pass, *submission.stream, page, shared);
   }
   if (pass.thread != nullptr)
     pass.thread->submissions.store(pass.thread->submissions.load(std::memory_order_relaxed) + 1,
@@ -218,6 +234,13 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
   GANGWAY_POINT("before-outside");
   mark_outside(pass.thread, page);
   GANGWAY_POINT("outside");
+}
+
+void Gate::mark(const Pass& pass, const StreamName& stream, const ClientPage& page, bool shared) {
+  if (shared) return marks_.put_one(stream, *pass.stream);
+  std::optional<std::uint64_t> begun;
+  while (!begun) begun = returned(*pass.stream, page);
+  marks_.put(stream, *pass.stream, *begun + 1);  // this one is inside, and submitted
 }
 
 void Gate::open_first() {
@@ -298,7 +321,8 @@ bool Gate::look_locked(ClientPage& page) {
     const std::optional<std::uint64_t> begun = returned(slot, page);
     const StreamName name{slot.stream.load(), slot.context.load()};
     // A query of the legacy stream fails a capture of a blocking one.
-    const bool askable = name.handle != 0 && !name.per_thread() &&
+    const bool ends = std::find(ending_.begin(), ending_.end(), slot.context.load()) != ending_.end();
+    const bool askable = name.handle != 0 && !name.per_thread() && !ends &&
                          (captures_.load() == 0 || (!name.legacy() && !driver_.capturing(name)));
     if (!begun || !askable || !driver_.idle(name)) {
       all = false;
@@ -347,32 +371,58 @@ Gate::Capture::~Capture() {
   if (locked_) gate_.streams_mutex_.unlock();
 }
 
-Gate::Destruction::Destruction(Gate& gate, const StreamName* stream, std::uint64_t context)
-    : lock_(gate.streams_mutex_),
-      gate_(gate),
-      stream_(stream != nullptr ? stream->handle : 0),
-      context_(context) {
+Gate::StreamEnd::StreamEnd(Gate& gate, const StreamName& stream)
+    : lock_(gate.streams_mutex_), gate_(gate), stream_(stream.handle) {
   ClientPage* page = gate.page_.load();
   if (page == nullptr || stream_ == 0) return;
   // What is still on the stream goes on without it; a mark will say when it is over.
   for (std::uint32_t s = 0, n = page->streams_used(); s < n; ++s) {
     StreamSlot& slot = page->stream[s];
     if (slot.stream.load() == stream_ && slot.outstanding() != 0)
-      gate.marks_.put(*stream, slot, slot.begun.load());
+      gate.marks_.put(stream, slot, slot.begun.load());
   }
 }
 
-void Gate::Destruction::done() {
+void Gate::StreamEnd::gone() {
   ClientPage* page = gate_.page_.load();
-  if (page == nullptr) return;
+  if (page == nullptr || stream_ == 0) return;
   for (std::uint32_t s = 0, n = page->streams_used(); s < n; ++s) {
     StreamSlot& slot = page->stream[s];
-    const bool it = stream_ != 0 ? slot.stream.load() == stream_ : slot.context.load() == context_;
-    if (!it || slot.stream.load() == 0) continue;
-    if (stream_ == 0) slot.over(slot.begun.load());
+    if (slot.stream.load() == stream_) slot.stream.store(slot.outstanding() == 0 ? 0 : kDestroyed);
+  }
+  gate_.forgotten_.fetch_add(1);
+}
+
+Gate::ContextEnd::ContextEnd(Gate& gate, std::uint64_t context) : gate_(gate), context_(context) {
+  for (;; sched_yield()) {
+    const std::lock_guard lock(gate.streams_mutex_);
+    const auto free = std::find(gate.ending_.begin(), gate.ending_.end(), 0);
+    if (free == gate.ending_.end()) continue;
+    *free = context;
+    place_ = static_cast<std::size_t>(free - gate.ending_.begin());
+    break;
+  }
+  gate.marks_.context_ends(context);
+}
+
+void Gate::ContextEnd::gone() {
+  gone_ = true;
+  ClientPage* page = gate_.page_.load();
+  if (page == nullptr) return;
+  const std::lock_guard lock(gate_.streams_mutex_);
+  for (std::uint32_t s = 0, n = page->streams_used(); s < n; ++s) {
+    StreamSlot& slot = page->stream[s];
+    if (slot.stream.load() == 0 || slot.context.load() != context_) continue;
+    slot.over(slot.begun.load());
     slot.stream.store(slot.outstanding() == 0 ? 0 : kDestroyed);
   }
   gate_.forgotten_.fetch_add(1);
+}
+
+Gate::ContextEnd::~ContextEnd() {
+  gate_.marks_.context_ended(context_, gone_);
+  const std::lock_guard lock(gate_.streams_mutex_);
+  gate_.ending_[place_] = 0;
 }
 
 void Gate::forked() {
@@ -384,6 +434,7 @@ void Gate::forked() {
   new (&first_mutex_) std::mutex;
   channels_.forked();
   new (&streams_mutex_) std::mutex;
+  ending_ = {};
   marks_.forked();
   new (&places_mutex_) std::mutex;
   new (&memory_mutex_) std::mutex;

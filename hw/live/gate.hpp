@@ -6,7 +6,9 @@
 // permit is missed, and none under the new one starts.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -95,16 +97,32 @@ class Gate {
   // A stream's channel; 0: all of the context's.
   void channels_closed(std::uint64_t stream, std::uint64_t context) { channels_.closed(stream, context); }
 
-  // Held around the destruction of a stream or context.
-  class Destruction {
+  // Held around the destruction of a stream.
+  class StreamEnd {
    public:
-    Destruction(Gate& gate, const StreamName* stream, std::uint64_t context);
-    void done();
+    StreamEnd(Gate& gate, const StreamName& stream);
+    void gone();
 
    private:
     std::unique_lock<std::mutex> lock_;
     Gate& gate_;
-    std::uint64_t stream_, context_;
+    std::uint64_t stream_;
+  };
+  // Held around a call that may destroy a context. Meanwhile the driver is not asked about what belongs to
+  // it: the process would crash. The call may wait for other threads' submissions, so it holds no lock.
+  class ContextEnd {
+   public:
+    ContextEnd(Gate& gate, std::uint64_t context);
+    ~ContextEnd();
+    ContextEnd(const ContextEnd&) = delete;
+    ContextEnd& operator=(const ContextEnd&) = delete;
+    void gone();  // without this, the context stays
+
+   private:
+    Gate& gate_;
+    std::uint64_t context_;
+    std::size_t place_ = 0;
+    bool gone_ = false;
   };
 
   // How long (ns) a submission waits for room in flight without progress. Then it passes: others may wait for
@@ -119,8 +137,10 @@ class Gate {
   void forked();                                 // in the child, which is no client yet
   void ask_for_priority(std::int32_t priority);  // from the program's next job on
   const PermitPage& permit() const { return *permit_.load(); }
-  // Stands for streams that were destroyed with work outstanding.
+  // Stand for streams that were destroyed with work outstanding, and for all beyond kStreams. The driver
+  // cannot be asked about them.
   static constexpr std::uint64_t kDestroyed = StreamName::kPerThread;
+  static constexpr std::uint64_t kShared = kDestroyed | std::uint64_t{1} << 63;
   // --- Memory that leaves the device (memory/)
   void introduce();  // from now on there is a page()
   void ring() { source_.ring(); }
@@ -165,6 +185,7 @@ class Gate {
   }
   bool look_locked(ClientPage& page);
   std::optional<std::uint64_t> returned(const StreamSlot& slot, const ClientPage& page) const;
+  [[gnu::cold]] void mark(const Pass& pass, const StreamName& stream, const ClientPage& page, bool shared);
   [[gnu::cold]] void take_back(StreamSlot& slot);  // a submission that has failed
 
   Driver& driver_;
@@ -186,6 +207,7 @@ class Gate {
   std::mutex places_mutex_;
   std::mutex memory_mutex_;
   bool memory_away_ = false, open_when_here_ = false;
+  std::array<std::uint64_t, 64> ending_{};  // contexts that may be destroyed right now
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
   std::atomic<std::int64_t> priority_{INT64_MIN};  // requested; INT64_MIN: none so far
   std::atomic<std::uint64_t> forgotten_{0};        // generation: threads that remember slots look again

@@ -26,6 +26,7 @@ class Driver {
   // Records the event (null: a new one) behind all work submitted to the stream. False on failure.
   virtual bool record(const StreamName&, Event&) = 0;
   virtual bool reached(Event, bool captures) = 0;  // `captures`: some are in progress
+  virtual void destroy(Event) = 0;
 };
 
 }  // namespace gangway::live

@@ -1,4 +1,5 @@
-// Events behind submissions with an in-flight limit. A reached event shows the stream's progress.
+// Events behind submissions: of streams with an in-flight limit, and of those about which the driver cannot
+// be asked. A reached event shows the stream's progress.
 #pragma once
 
 #include <array>
@@ -20,18 +21,31 @@ class GateMarks {
 
   // Puts an event behind the stream's work. `begun`: submissions that are over once it is reached.
   void put(const StreamName& name, StreamSlot& slot, std::uint64_t begun);
-  void look();    // updates the client page
+  // Likewise in a slot of several streams: once the event is reached, one more submission is over.
+  void put_one(const StreamName& name, StreamSlot& slot);
+  void look();  // updates the client page
+  // Call these before and after a call that may destroy the context: to use one of its events during the
+  // call, or once it is gone, would crash the process.
+  void context_ends(std::uint64_t context);
+  void context_ended(std::uint64_t context, bool gone);
   void forked();  // in the child: there are none
 
  private:
   struct Mark {
     Driver::Event event = nullptr;
+    std::uint64_t context = 0;  // of the event
     StreamSlot* slot = nullptr;
-    std::uint64_t begun = 0;
+    std::uint64_t begun = 0;  // 0: one more
+    bool ends = false;        // its context may be destroyed right now
   };
+  void look_locked();
+  void thin();
+  static void over(const Mark& mark);
+  std::uint64_t context_of(const StreamName& name, const StreamSlot& slot);
   Driver& driver_;
   const std::atomic<std::uint32_t>& captures_;
-  std::array<Mark, std::size_t{2} * kMostInFlight> marks_;  // the first `used_`, oldest first
+  // One for each stream and some more. The first `used_`, oldest first.
+  std::array<Mark, kStreams + std::size_t{2} * kMostInFlight> marks_;
   std::size_t used_ = 0;
   std::mutex mutex_;
 };

@@ -152,6 +152,17 @@ void HeldWork::forget(StreamId stream) {
   prune();
 }
 
+void HeldWork::forget_all_of(std::uint64_t context) {
+  const std::lock_guard lock(mutex_);
+  prune();
+  std::erase_if(streams_, [&](const auto& one) {
+    if (one.second.context != context) return false;
+    for (const Barrier& barrier : one.second.barriers)
+      if (barrier.mark != nullptr) ask_.no_longer(barrier.mark);
+    return true;
+  });
+}
+
 bool HeldWork::forgotten_stand_still() {
   const std::lock_guard lock(mutex_);
   prune();

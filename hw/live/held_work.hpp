@@ -51,6 +51,7 @@ class HeldWork {
   // Whether no work of the stream runs. False: it has no barrier, or some work may run.
   bool stands_still(StreamId stream);
   void forget(StreamId stream);  // it is destroyed; its remaining work continues
+  void forget_all_of(std::uint64_t context);  // which is about to be destroyed, after all its work
   // Whether no work of destroyed streams with remaining work runs. False: there are no such streams.
   bool forgotten_stand_still();
 

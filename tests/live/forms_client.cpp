@@ -537,6 +537,41 @@ int contexts(const Gpu& gpu, int count) {
   return 0;
 }
 
+// A primary context that is reset, and comes back with the same handle; so does the kernel of a library. The
+// program itself uses what belongs to it only as long as it is there.
+int resets(Gpu& gpu, int count) {
+  const std::uint32_t blocks = 48;
+  std::vector<std::uint32_t> out(blocks * kThreads);
+  std::uint32_t all = 0;
+  for (int round = 0; round < count; ++round) {
+    CUdeviceptr p = 0;
+    NEED(cuMemAlloc(&p, out.size() * 4));
+    std::uint32_t number = static_cast<std::uint32_t>(round), rounds = 40;
+    for (const CUstream stream : {new_stream(), CU_STREAM_PER_THREAD, CU_STREAM_LEGACY}) {
+      for (int k = 0; k < 6; ++k) {
+        NEED(cuMemsetD32Async(p, 0, out.size(), stream));
+        launch(gpu.work, stream, blocks, {&p, &number, &rounds});
+        launch(gpu.tally, stream, blocks, {&p});
+      }
+      NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, stream));
+      NEED(cuStreamSynchronize(stream));
+      for (std::uint32_t i = 0; i < out.size(); ++i)
+        if (out[i] != worked(i, number, rounds) + 1) return std::printf("round %d: word %u\n", round, i), 1;
+    }
+    all = all * 31 + sum(out);
+    NEED(cuDevicePrimaryCtxReset(0));
+    NEED(cuDevicePrimaryCtxRetain(&gpu.context, 0));
+    NEED(cuCtxSetCurrent(gpu.context));
+    if (gpu.library == nullptr) {
+      NEED(cuModuleLoadData(&gpu.module, gpu.image.c_str()));
+      gpu.work = gpu.kernel("work");
+      gpu.tally = gpu.kernel("tally");
+    }
+  }
+  std::printf("resets %d %u\n", count, all);
+  return 0;
+}
+
 // Short urgent jobs until the file exists, at random moments.
 int urgent(Gpu& gpu, const char* file) {
   if (const char* own = std::getenv("URGENT_PRIORITY")) gangway_set_priority(std::atoi(own));
@@ -571,6 +606,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "told") == 0) return told(std::atoi(number));
   if (std::strcmp(what, "refused") == 0) return refused(std::atoi(number));
   if (std::strcmp(what, "contexts") == 0) return contexts(gpu, std::atoi(number));
+  if (std::strcmp(what, "resets") == 0) return resets(gpu, std::atoi(number));
   if (std::strcmp(what, "unloads") == 0) return unloads(gpu, std::atoi(number));
   if (std::strcmp(what, "urgent") == 0) return urgent(gpu, number);
   return 2;

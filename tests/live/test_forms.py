@@ -191,6 +191,17 @@ class Results(FormsTest):
         self.assertGreater(seen["launches_in_forms"], 100)
         daemon.end()
 
+    def test_contexts_that_are_reset(self):
+        # Their events are no more, though the handle of the context, or of a library's kernel, comes again.
+        for forms, library, *options in (("all", "", "piv"), ("all", "", "piv", "--in-flight", "4"), ("worth", "1", "piv", "--in-flight", "4"),
+                                         ("none", "", "piv", "--in-flight", "4")):
+            daemon = self.begin("--policy", *options, "--forms", forms)
+            if library:
+                self.more.update(FORMS_LIBRARY=library)
+            result, _ = self.beside_urgent(daemon, "resets", "20", least=0)
+            self.assertEqual(result[:2], self.native("resets", "20"), result[2])
+            daemon.end()
+
     def test_the_log_says_when_kernels_were_told_and_had_left_since_the_order(self):
         for command, least in ((["riskiest", "60"], 5), (["kinds", "60"], 0)):  # kinds overstays the drain limit
             with self.subTest(command=command):

@@ -195,9 +195,14 @@ void Forms::something_unloaded() {
   DriverPort::functions_change();
 }
 
-void Forms::context_gone() {
+void Forms::context_goes() {
   uses_.forget();
   DriverPort::functions_change();
+}
+
+void Forms::context_went() {
+  context_goes();
+  KernelTimes::context_gone();
 }
 
 void Forms::first_launch(void* function, FormedKernel* kernel) {

@@ -28,9 +28,11 @@ class Forms : private live::Contexts {
   live::LaunchKeeper& keeper() { return keeper_; }
   LoadedKernels& kernels() { return kernels_; }
   FirstUses& uses() { return uses_; }
-  // Call these before and after the driver's call, since handles may be used again from then on.
+  // Call these before and after the driver's call, since handles may be used again from then on. A context that
+  // goes may stay after all.
   void something_unloaded();
-  void context_gone();
+  void context_goes();
+  void context_went();
   // Call it at a kernel's first launch in a context, in a call that is made alone. Loads the forms, too.
   void first_launch(void* function, FormedKernel* kernel);
 

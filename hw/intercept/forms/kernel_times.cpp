@@ -45,6 +45,7 @@ bool KernelTimes::create() {
 
 void KernelTimes::ends(CUstream stream, std::uint64_t blocks) {
   const std::lock_guard lock(mutex_);
+  forget_events();
   if (!std::exchange(measuring_, false)) return;
   pending_ = cuda.cuEventRecord(end_, stream) == CUDA_SUCCESS;
   blocks_ = blocks;
@@ -52,6 +53,7 @@ void KernelTimes::ends(CUstream stream, std::uint64_t blocks) {
 
 void KernelTimes::end() {
   const std::lock_guard lock(mutex_);
+  forget_events();
   if (begin_ == nullptr) return;
   const RelaxedCapture relaxed;
   cuda.cuEventDestroy_v2(begin_);
@@ -60,7 +62,15 @@ void KernelTimes::end() {
   pending_ = measuring_ = false;
 }
 
+void KernelTimes::forget_events() {
+  const std::uint64_t gone = contexts_gone.load();
+  if (gone == std::exchange(gone_, gone)) return;
+  begin_ = end_ = nullptr;
+  pending_ = measuring_ = false;
+}
+
 void KernelTimes::look(std::uint64_t evictions) {
+  forget_events();
   if (!pending_) return;
   const RelaxedCapture relaxed;
   if (cuda.cuEventQuery(end_) == CUDA_ERROR_NOT_READY) return;

@@ -1,6 +1,7 @@
 // How long a kernel takes, learnt from some of its launches: kernels not worth evicting run in original form.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -17,12 +18,18 @@ class KernelTimes {
   bool begins(CUcontext context, CUstream stream, std::uint64_t evictions);
   void ends(CUstream stream, std::uint64_t blocks);
   void end();  // the kernel is gone
+  // Some context is gone, and with it its events: to use one would crash the process, and the context's handle
+  // may come again. So all kernels make new ones.
+  static void context_gone() { contexts_gone.fetch_add(1); }
 
  private:
   bool create();
+  void forget_events();
   void look(std::uint64_t evictions);
 
+  inline static std::atomic<std::uint64_t> contexts_gone{0};
   std::mutex mutex_;
+  std::uint64_t gone_ = 0;        // contexts, when the events were made
   CUcontext context_ = nullptr;  // of the events
   CUevent begin_ = nullptr, end_ = nullptr;
   bool measuring_ = false, pending_ = false;

@@ -55,6 +55,7 @@ class FakeDriver : public Driver {
     *static_cast<Recorded*>(event) = {stream.handle, submitted_[stream.handle]};
     return true;
   }
+  void destroy(Event) override {}
   bool reached(Event event, bool) override {
     const std::lock_guard lock(mutex_);
     const auto& recorded = *static_cast<Recorded*>(event);

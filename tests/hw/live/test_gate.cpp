@@ -311,7 +311,7 @@ TEST_CASE("A destroyed stream's work is outstanding until it is over", "[live]")
   Process process;
   process.permit(kUnlimited);
   process.submit(process.stream);
-  Gate::Destruction(process.gate, &process.stream, 0).done();
+  Gate::StreamEnd(process.gate, process.stream).gone();
   CHECK(process.page().outstanding() == 1);
   CHECK_FALSE(process.gate.look());
   process.driver.finish(process.stream);

@@ -48,7 +48,7 @@ std::shared_ptr<Context> make_context(Device& device, unsigned flags, bool prima
   made->device = &device;
   made->flags = flags;
   made->is_primary = primary;
-  made->number = enter(made.get(), Kind::context);
+  made->number = enter(made->handle(), Kind::context);
   contexts()[made->handle()] = made;
   made->legacy = make_stream(*made, Stream::Which::legacy, true, 0);
   return made;
@@ -60,7 +60,8 @@ void destroy_context(Lock& lock, Context& which) {
   while (!which.streams.empty()) forget_stream(*std::shared_ptr<Stream>(*which.streams.begin()));
   which.legacy.reset();
   for (const auto& ends : which.at_end) ends();
-  remove(&which);
+  remove(which.handle());
+  which.destroyed = true;
   contexts().erase(which.handle());
 }
 

@@ -31,6 +31,7 @@ struct Device {
 struct Context : std::enable_shared_from_this<Context> {
   Device* device = nullptr;
   bool is_primary = false;
+  bool destroyed = false;
   unsigned flags = 0;
   std::uint64_t number = 0;
   CUresult lost = CUDA_SUCCESS;  // a fault's error, which every later call returns
@@ -42,7 +43,8 @@ struct Context : std::enable_shared_from_this<Context> {
   std::map<CUlimit, std::size_t> limits;
   std::vector<std::function<void()>> at_end;  // what else goes when it is destroyed
 
-  CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
+  // A device's primary contexts have one handle, each after the other, as on an H100.
+  CUcontext handle() { return reinterpret_cast<CUcontext>(is_primary ? static_cast<void*>(device) : this); }
 };
 
 using Lock = std::unique_lock<std::mutex>;

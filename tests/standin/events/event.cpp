@@ -1,5 +1,8 @@
 #include "tests/standin/events/event.hpp"
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "api.hpp"
 #include "tests/standin/calls/registry.hpp"
 #include "tests/standin/streams/submission.hpp"
@@ -10,6 +13,12 @@ namespace {
 std::map<CUevent, std::shared_ptr<Event>>& events() {
   static auto* const all = new std::map<CUevent, std::shared_ptr<Event>>;
   return *all;
+}
+
+// What a GPU's driver does not survive.
+[[noreturn]] void crash(const char* use_of) {
+  std::fprintf(stderr, "stand-in: use of %s\n", use_of);
+  std::abort();
 }
 
 // Queries and waits on an event of a capture are the capture's end.
@@ -25,6 +34,7 @@ std::shared_ptr<Event> event(CUevent handle) {
   if (current_or_none() != nullptr) current();
   const auto found = events().find(handle);
   require(found != events().end(), CUDA_ERROR_INVALID_HANDLE);
+  if (found->second->context->destroyed) crash("an event whose context is gone");
   return found->second;
 }
 

@@ -1,0 +1,160 @@
+// Events behind submissions: none is forgotten when there are many, and none outlives its context.
+#include <map>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "hw/live/gate.hpp"
+#include "hw/live/gate_marks.hpp"
+#include "tests/catch.hpp"
+#include "tests/hw/live/fake_driver.hpp"
+
+namespace gangway::live {
+namespace {
+
+// Its events belong to a context, as the driver's do. To use one of a context that is gone is a crash.
+class DriverOfContexts : public testing::FakeDriver {
+ public:
+  std::uint64_t context(const StreamName& stream) override { return stream.handle / 1000; }
+  bool record(const StreamName& stream, Event& event) override {
+    if (event != nullptr) use(event);
+    if (!FakeDriver::record(stream, event)) return false;
+    of_[event] = stream.context != 0 ? stream.context : context(stream);
+    return true;
+  }
+  bool reached(Event event, bool captures) override {
+    use(event);
+    return FakeDriver::reached(event, captures);
+  }
+  void end(std::uint64_t context) {
+    for (const auto& [event, its] : of_)
+      if (its == context) gone_.insert(event);
+  }
+  int crashes = 0;
+
+ private:
+  void use(Event event) { crashes += gone_.count(event) != 0 ? 1 : 0; }
+  std::map<Event, std::uint64_t> of_;
+  std::set<Event> gone_;
+};
+
+struct MarkedStage {
+  DriverOfContexts driver;
+  testing::FakeSource source;
+  Gate gate{driver, source};
+  MarkedStage() { source.permit.allowed = kUnlimited; }
+  void submit(const StreamName& stream) {
+    const Submission submission{&stream, false};
+    const Pass pass = gate.enter(submission);
+    driver.submit(stream);
+    gate.leave(pass, submission, true);
+  }
+  // While it is destroyed, another thread looks.
+  void end_context(std::uint64_t context) {
+    Gate::ContextEnd end(gate, context);
+    driver.end(context);
+    gate.look();
+    end.gone();
+  }
+  std::uint64_t outstanding() {
+    gate.look();
+    return gate.page()->outstanding();
+  }
+};
+
+TEST_CASE("Any number of submissions to a thread's own stream are over once it is idle") {
+  MarkedStage it;
+  const StreamName own = StreamName::of_this_thread(1);
+  for (int n = 0; n < 5000; ++n) it.submit(own);
+  CHECK(it.outstanding() == 5000);
+  it.driver.finish(own, 4000);
+  CHECK(it.outstanding() >= 1000);
+  it.driver.finish(own);
+  CHECK(it.outstanding() == 0);
+}
+
+TEST_CASE("Streams that are destroyed with work outstanding are over once their work is") {
+  MarkedStage it;
+  for (std::uint64_t n = 0; n < 900; ++n) {
+    const StreamName stream{1000 + n, 0};
+    it.submit(stream);
+    it.submit(stream);
+    Gate::StreamEnd(it.gate, stream).gone();
+  }
+  CHECK(it.outstanding() == 1800);
+  for (std::uint64_t n = 0; n < 900; ++n) it.driver.finish({1000 + n, 0});
+  CHECK(it.outstanding() == 0);
+}
+
+TEST_CASE("Streams beyond the page's slots count each submission until it is over") {
+  MarkedStage it;
+  constexpr std::uint64_t kFirst = 10'000, kMore = 50;
+  for (std::uint64_t n = 0; n < kStreams - 1 + kMore; ++n) it.submit({kFirst + n, 0});
+  CHECK(it.outstanding() == kStreams - 1 + kMore);
+  for (std::uint64_t n = 0; n < kStreams - 1; ++n) it.driver.finish({kFirst + n, 0});
+  CHECK(it.outstanding() == kMore);
+  // The latest of them is over, and no other.
+  it.driver.finish({kFirst + kStreams - 1 + kMore - 1, 0});
+  CHECK(it.outstanding() == kMore - 1);
+  for (std::uint64_t n = 0; n < kMore; ++n) it.driver.finish({kFirst + kStreams - 1 + n, 0});
+  CHECK(it.outstanding() == 0);
+}
+
+TEST_CASE("A thread that ends leaves its slot to others") {
+  MarkedStage it;
+  for (int n = 0; n < 1100; ++n)
+    std::thread([&] {
+      const StreamName own = StreamName::of_this_thread(1);
+      it.submit(own);
+      it.driver.finish(own);
+      it.gate.look();
+    }).join();
+  CHECK(it.gate.page()->streams_used() < 3);
+  CHECK(it.outstanding() == 0);
+}
+
+TEST_CASE("No event of a context that is gone is used") {
+  MarkedStage it;
+  it.source.permit.allowed = 4;
+  const auto work = [&](std::uint64_t context) {
+    for (int n = 0; n < 4; ++n) it.submit({context * 1000 + 7, 0});
+  };
+  work(1);
+  it.driver.finish({1007, 0});
+  work(2);
+  it.driver.finish({2007, 0});
+  it.end_context(1);
+  work(1);  // a context of the same name
+  CHECK(it.driver.crashes == 0);
+  it.driver.finish({1007, 0});
+  CHECK(it.outstanding() == 0);
+  CHECK(it.driver.crashes == 0);
+}
+
+TEST_CASE("A context that stays after all keeps its marks") {
+  MarkedStage it;
+  const StreamName own = StreamName::of_this_thread(1);
+  for (int n = 0; n < 3; ++n) it.submit(own);
+  {
+    const Gate::ContextEnd end(it.gate, 1);
+    it.driver.finish(own);
+    CHECK(it.outstanding() == 3);
+  }
+  CHECK(it.outstanding() == 0);
+}
+
+TEST_CASE("A context that goes ends what is outstanding in the shared slot, of its own streams only") {
+  MarkedStage it;
+  for (std::uint64_t n = 0; n < kStreams - 1; ++n) it.submit({10'000'000 + 1000 * n, 0});
+  for (const std::uint64_t stream : {1001, 1002, 2001}) it.submit({stream, 0});
+  for (std::uint64_t n = 0; n < kStreams - 1; ++n) it.driver.finish({10'000'000 + 1000 * n, 0});
+  CHECK(it.outstanding() == 3);
+  it.end_context(1);
+  CHECK(it.outstanding() == 1);
+  it.driver.finish({2001, 0});
+  CHECK(it.outstanding() == 0);
+  CHECK(it.driver.crashes == 0);
+}
+
+}  // namespace
+}  // namespace gangway::live
