@@ -431,6 +431,7 @@ void Gate::forked() {
   page_.store(nullptr);
   captures_.store(0);
   failing_.store(0);
+  over_when_forced_.store(UINT64_MAX);
   new (&first_mutex_) std::mutex;
   channels_.forked();
   new (&streams_mutex_) std::mutex;

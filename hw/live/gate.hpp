@@ -125,8 +125,8 @@ class Gate {
     bool gone_ = false;
   };
 
-  // How long (ns) a submission waits for room in flight without progress. Then it passes: others may wait for
-  // it.
+  // How long (ns) a submission waits for room in flight without progress. Then it passes, and so do further
+  // ones until there is progress: others may wait for them.
   void set_patience(std::int64_t ns) { patience_ = ns; }
   void found_unknown();  // the program requested a driver function that should pass the gate but does not
   // The daemon is gone: from now on the gate is open, or closed until another daemon comes. Affects
@@ -198,6 +198,7 @@ class Gate {
   std::atomic<std::uint32_t> failing_{0};  // submissions that are being taken back
   std::atomic<std::uint64_t> failed_{0};   // that were
   std::int64_t patience_ = 100'000'000;
+  std::atomic<std::uint64_t> over_when_forced_{UINT64_MAX};  // submissions, when one last passed without room
   GateJobs jobs_{permit_};
   std::uint64_t opening_ = 0;  // distinguishes this page from earlier ones that threads remember
   GateMarks marks_{driver_, captures_};

@@ -33,7 +33,7 @@ unsigned bucket(std::int64_t ns) {
 }  // namespace
 
 // The thread is marked inside, but waits for room outside. True: it is inside and counted, or nothing went on
-// for so long that it goes on without room.
+// for so long, or since another did so, that it goes on without room.
 bool Gate::room(const PermitPage& permit, std::uint32_t allowed, Pass& pass) {
   ClientPage& page = *page_.load();
   pass.limited = true;
@@ -46,12 +46,13 @@ bool Gate::room(const PermitPage& permit, std::uint32_t allowed, Pass& pass) {
     if ((turn & 63) == 63) {  // what has no mark has to be asked for
       if (page.outstanding() >= allowed) look();
       const std::int64_t time = monotonic_ns();
-      if (const std::uint64_t outstanding = page.outstanding(); outstanding != last) {
-        last = outstanding;
-        since = time;
-      } else if (time - since > patience_) {
+      const std::uint64_t over = page.over();
+      if (over != last) since = time;
+      last = over;
+      if (time - since > patience_ || over == over_when_forced_.load()) {
         allowed = kUnlimited;
         page.forced.fetch_add(1);
+        over_when_forced_.store(over);
       }
     }
     mark_inside(pass.thread, page);

@@ -6,6 +6,7 @@
 namespace gangway::live {
 namespace {
 
+constexpr std::uint64_t kOfAForm = 2;   // places of a launch besides the kernel's: an event, and the wait
 constexpr int kMostStreamsInARow = 64;  // that wait for one another: a circle is none
 
 }  // namespace
@@ -40,7 +41,8 @@ void HeldWork::prune() {
 void HeldWork::launched(StreamId stream, std::uint32_t number) {
   const std::lock_guard lock(mutex_);
   Held& held = streams_[stream];
-  held.barriers.push_back({++held.barriers_so_far, held.submissions, number, nullptr, {}});
+  held.barriers.push_back({++held.barriers_so_far, held.places, number, nullptr, {}});
+  held.places += kOfAForm;
 }
 
 bool HeldWork::waits_already(const Held& held, const Position& position) {
@@ -53,7 +55,7 @@ bool HeldWork::waits_already(const Held& held, const Position& position) {
 
 void HeldWork::add_wait(StreamId stream, std::vector<Position> awaited, Mark mark) {
   Held& held = streams_[stream];
-  held.barriers.push_back({++held.barriers_so_far, held.submissions, 0, mark, std::move(awaited)});
+  held.barriers.push_back({++held.barriers_so_far, held.places, 0, mark, std::move(awaited)});
 }
 
 // What legacy and blocking streams wait for by themselves.
@@ -73,6 +75,12 @@ std::vector<HeldWork::Position> HeldWork::waited_for(StreamId stream, std::uint6
 }
 
 void HeldWork::submits(StreamId stream, std::uint64_t context, Kind kind) {
+  launches(stream, context, kind);
+  const std::lock_guard lock(mutex_);
+  ++streams_[stream].places;
+}
+
+void HeldWork::launches(StreamId stream, std::uint64_t context, Kind kind) {
   const std::lock_guard lock(mutex_);
   prune();
   Held& its = streams_[stream];
@@ -80,7 +88,6 @@ void HeldWork::submits(StreamId stream, std::uint64_t context, Kind kind) {
   its.kind = kind;
   if (auto awaited = waited_for(stream, context, kind); !awaited.empty())
     add_wait(stream, std::move(awaited), nullptr);
-  ++its.submissions;
 }
 
 bool HeldWork::is_held(StreamId stream) {
@@ -125,7 +132,7 @@ std::uint64_t HeldWork::behind(StreamId stream) {
   prune();
   const auto found = streams_.find(stream);
   if (found == streams_.end() || found->second.barriers.empty()) return 0;
-  return found->second.submissions - found->second.barriers.front().before;
+  return found->second.places - found->second.barriers.front().before;
 }
 
 bool HeldWork::stands_still(StreamId stream) {

@@ -39,6 +39,8 @@ class HeldWork {
   // Call before any submission to a stream of this context. `kind`: how it is ordered with the legacy stream.
   enum class Kind : std::uint8_t { legacy, blocking, apart };
   void submits(StreamId stream, std::uint64_t context, Kind kind);
+  // Call before a launch of the book, whether or not submits() was called for it.
+  void launches(StreamId stream, std::uint64_t context, Kind kind);
   // An event was recorded in the stream.
   void recorded(std::uint64_t event, StreamId stream);
   // Whether a wait for the event would wait for unfinished launches.
@@ -46,11 +48,11 @@ class HeldWork {
   // The stream will wait for the event. `mark` comes behind all earlier work of the stream.
   void waits(StreamId stream, std::uint64_t event, Mark mark);
   bool is_held(StreamId stream);  // it has an unfinished barrier
-  // Number of submissions to the stream behind its first unfinished barrier.
+  // Places in the driver's queue behind the stream's first unfinished barrier.
   std::uint64_t behind(StreamId stream);
   // Whether no work of the stream runs. False: it has no barrier, or some work may run.
   bool stands_still(StreamId stream);
-  void forget(StreamId stream);  // it is destroyed; its remaining work continues
+  void forget(StreamId stream);               // it is destroyed; its remaining work continues
   void forget_all_of(std::uint64_t context);  // which is about to be destroyed, after all its work
   // Whether no work of destroyed streams with remaining work runs. False: there are no such streams.
   bool forgotten_stand_still();
@@ -62,14 +64,14 @@ class HeldWork {
   };
   struct Barrier {
     std::uint64_t number = 0;  // in its stream, from 1
-    std::uint64_t before = 0;  // submissions of the stream before it
+    std::uint64_t before = 0;  // places of the stream before it
     std::uint32_t launch = 0;  // 0: a wait
     Mark mark = nullptr;       // of a wait; null: what it waits for came behind all before it
     std::vector<Position> awaited;
   };
   struct Held {
     std::deque<Barrier> barriers;
-    std::uint64_t barriers_so_far = 0, submissions = 0;
+    std::uint64_t barriers_so_far = 0, places = 0;
     std::uint64_t context = 0;
     Kind kind = Kind::apart;
     bool forgotten = false;

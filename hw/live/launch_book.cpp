@@ -2,25 +2,26 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace gangway::live {
 
-bool LaunchBook::launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream) {
+LaunchBook::Launched LaunchBook::launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream) {
   const std::lock_guard lock(mutex_);
   Stream& its = streams_[stream];
   while (reserve_.size() < kReserve) {
     const std::optional<Word> taken = port_.take();
-    if (!taken) return false;
+    if (!taken) return {};
     reserve_.push_back(*taken);
   }
   if (!its.spare) its.spare = port_.take();
   const std::optional<Word> word = its.spare ? port_.take() : std::nullopt;
-  if (!word) return false;
+  if (!word) return {};
   const Submitted submitted = port_.launch(*launch, stream, *word, its.numbers + 1);
-  if (submitted == Submitted::free) return true;  // the word stays its kernel's
+  if (submitted == Submitted::free) return {true};  // the word stays its kernel's
   if (submitted == Submitted::no) {
     port_.give_back(*word);
-    return false;
+    return {};
   }
   Entry entry;
   entry.launch = std::move(launch);
@@ -29,7 +30,7 @@ bool LaunchBook::launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t 
   its.entries.push_back(std::move(entry));
   live_.fetch_add(1);
   if (leaving_) raise(its);  // the gate was closed behind this thread
-  return true;
+  return {true, its.numbers};
 }
 
 void LaunchBook::raise(Stream& stream) {
@@ -79,6 +80,7 @@ void LaunchBook::step() {
     streams_.clear();
     turns_.clear();
     expects_ = false;
+    settled_ = 0;
     ended_.fetch_add(live_.exchange(0));
   }
   for (auto at = streams_.begin(); at != streams_.end();) {
@@ -87,6 +89,9 @@ void LaunchBook::step() {
     }
     at = may_go(name, stream) ? streams_.erase(at) : std::next(at);
   }
+  if (live_.load() == 0 || port_.owes()) return;
+  live_.fetch_sub(settled_);
+  ended_.fetch_add(std::exchange(settled_, 0));
 }
 
 void LaunchBook::forget(std::uint64_t stream) {
@@ -135,8 +140,7 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
     drop_look(stream, entry);
     port_.retire(entry.word, name, entry.number);
     stream.entries.pop_front();
-    live_.fetch_sub(1);
-    ended_.fetch_add(1);
+    ++settled_;
     return true;
   }
   if (entry.state == State::left && !leaving_) {
@@ -221,6 +225,13 @@ void LaunchBook::drop_look(const Stream& stream, Entry& entry) {
   entry.looks = false;
 }
 
+bool LaunchBook::all_are_new() const {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(streams_.begin(), streams_.end(), [](const auto& one) {
+    return one.second.entries.empty() || one.second.entries.front().state == State::submitted;
+  });
+}
+
 LaunchBook::Away LaunchBook::away() const {
   const std::lock_guard lock(mutex_);
   Away found;
@@ -235,18 +246,6 @@ LaunchBook::Away LaunchBook::away() const {
       ++found.there;
   }
   return found;
-}
-
-std::size_t LaunchBook::in_stream(std::uint64_t stream) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = streams_.find(stream);
-  return found == streams_.end() ? 0 : found->second.entries.size();
-}
-
-std::uint32_t LaunchBook::latest(std::uint64_t stream) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = streams_.find(stream);
-  return found == streams_.end() ? 0 : found->second.numbers;
 }
 
 bool LaunchBook::over(std::uint64_t stream, std::uint32_t number) const {

@@ -123,6 +123,9 @@ class LaunchPort {
   virtual std::int64_t now() = 0;  // ns
   // The program's stream may pass.
   virtual void finish(Word word, std::uint32_t blocks) = 0;
+  // Repeats what the driver has refused of flag(), finish() and give_back(), in their order. True: it still
+  // refuses some.
+  virtual bool owes() { return false; }
   virtual void forget(std::uint64_t) {}  // the stream has no launches left and gets no more
   virtual bool lost() { return false; }  // the context is broken: nothing of it runs any more
 };
@@ -131,8 +134,13 @@ class LaunchBook {
  public:
   explicit LaunchBook(LaunchPort& port) : port_(port) {}
 
-  // Call it in a thread that has passed the gate. False: nothing was submitted; launch the original kernel.
-  bool launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream);
+  // Call it in a thread that has passed the gate. Unless something was submitted, launch the original kernel.
+  // `number`: of the launch in its stream; none if the stream does not wait for it.
+  struct Launched {
+    bool submitted = false;
+    std::optional<std::uint32_t> number = {};
+  };
+  Launched launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream);
   // The program has destroyed the stream; its remaining work continues.
   void forget(std::uint64_t stream);
   // leave(): launches on the device must leave, and those made from now on. go_on(): they may continue.
@@ -147,6 +155,8 @@ class LaunchBook {
   void step();
 
   bool any() const { return live_.load() != 0; }
+  // Whether no launch has left, or been launched again.
+  bool all_are_new() const;
 
   // The sliced launch whose turn it is, until it is over: the first one that a stream was seen to reach.
   // None: there is no such launch.
@@ -172,11 +182,8 @@ class LaunchBook {
   Away away() const;
   // Whether the stream waits behind a launch that has left.
   bool stopped(std::uint64_t stream) const;
-  // The number of the stream's latest launch (0: none so far), and whether the launch with this number is
-  // over.
-  std::uint32_t latest(std::uint64_t stream) const;
+  // Whether the launch with this number is over.
   bool over(std::uint64_t stream, std::uint32_t number) const;
-  std::size_t in_stream(std::uint64_t stream) const;  // launches that are not over
   std::uint64_t evictions() const { return evictions_.load(); }
   std::uint64_t failed_launches() const { return failures_.load(); }
   // Kernels of which a launch turned out to wait for later blocks, and the latest one's name.
@@ -287,7 +294,8 @@ class LaunchBook {
   std::map<std::uint64_t, Stream> streams_;
   std::deque<std::uint64_t> turns_;  // streams that have reached a sliced launch, in this order
   bool leaving_ = false;
-  bool expects_ = false;  // that some launch leaves soon
+  bool expects_ = false;       // that some launch leaves soon
+  std::uint64_t settled_ = 0;  // launches that are over once the port owes nothing; live until then
   std::atomic<std::uint64_t> live_{0}, evictions_{0}, failures_{0}, ended_{0};
   std::atomic<std::uint32_t> waiting_{0};
   std::string latest_that_waits_;

@@ -26,9 +26,11 @@ constexpr std::int64_t kAsleep = 20'000'000;                                    
 constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches to be over
 constexpr std::int64_t kPolite = 200'000'000;  // ns; then no launch begins before the call that is made alone
 constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
-// Submissions behind a launch that is not over. A queue of the driver has some 1,000 places, and a thread
-// that waits for one in the driver would hold up the keeper.
-constexpr std::uint64_t kMostBehind = 256;
+// Until launches that may run, and do not end, are taken to wait for the thread, and how long that is known.
+constexpr std::int64_t kWaitsForOthers = 100'000'000, kWaitsForRoom = 100'000'000, kStuck = 1'000'000'000;
+// Places in the driver's queue behind a launch that is not over. The queue has some 1,000, and a thread that
+// waits for one in the driver would hold up the keeper. With much behind, launches take no form.
+constexpr std::uint64_t kMuchBehind = 384, kMostBehind = 960;
 constexpr std::int64_t kCrowded = 1'000'000'000;  // ns; a program of many streams waits no more often
 // A stream for a queue, while launches that may run do not end: they may wait for what it will do.
 constexpr std::int64_t kWaitsForQueue = 100'000'000, kBetweenAttempts = 100'000;  // ns
@@ -90,9 +92,31 @@ void LaunchKeeper::submits(const StreamName& stream) {
   const StreamId its = id(stream);
   const std::uint64_t context = context_of(stream);
   const HeldWork::Kind how = kind(stream);
-  while (any() && held_.behind(its) >= kMostBehind) sleep_ns(kBetweenTries);
+  for (std::int64_t since = monotonic_ns(); any(); sleep_ns(kBetweenTries)) {
+    const std::uint64_t behind = held_.behind(its);
+    if (behind < kMuchBehind || (behind < kMostBehind && stuck(since, kWaitsForRoom))) break;
+    if (gate_.closed()) since = monotonic_ns();
+  }
   await_queue(stream, context, [this] { return any(); });
   held_.submits(its, context, how);
+}
+
+// Launches that may run have not ended for long, or were lately found not to.
+bool LaunchKeeper::stuck(std::int64_t since, std::int64_t patience) {
+  const std::int64_t now = monotonic_ns();
+  if (gate_.closed() || (now - since <= patience && now - stuck_.load() > kStuck)) return false;
+  stuck_.store(now);
+  return true;
+}
+
+bool LaunchKeeper::joins(std::int64_t since) {
+  const std::lock_guard lock(mutex_);
+  const bool all_new = std::all_of(books_.begin(), books_.end(), [](const auto& one) {
+    return one.second->book == nullptr || one.second->book->all_are_new();
+  });
+  if (leaving_ || !all_new || !stuck(since, kWaitsForOthers)) return false;
+  company_.fetch_add(1);
+  return true;
 }
 
 // The page may not know yet that other streams are idle.
@@ -145,9 +169,17 @@ void LaunchKeeper::destroyed(const StreamName& stream) {
   held_.forget(its);
 }
 
+// Handles of its streams may come again, for streams of other kinds.
 void LaunchKeeper::context_destroyed(std::uint64_t context) {
   std::shared_ptr<Context> gone;
+  held_.forget_all_of(context);
   const std::lock_guard lock(mutex_);
+  std::erase_if(context_of_, [&](const auto& one) { return one.second == context; });
+  std::erase_if(ids_, [&](const auto& one) {
+    if (context_of_.count(one.second) != 0) return false;
+    kinds_.erase(one.second);
+    return true;
+  });
   const auto found = books_.find(context);
   if (found == books_.end()) return;
   gone = std::move(found->second);
@@ -174,21 +206,20 @@ bool LaunchKeeper::launch(std::uint64_t context, const StreamName& stream,
   if (its->book == nullptr) return false;
   const StreamId number = id(stream);
   const HeldWork::Kind how = kind(stream);
+  if (held_.behind(number) >= kMuchBehind) return false;
   if (monotonic_ns() < crowded_.load() + kCrowded || !queue_for(stream, context)) return false;
   {
     const std::lock_guard lock(mutex_);
     context_of_[number] = context;
   }
-  held_.submits(number, context, how);
+  held_.launches(number, context, how);
   under_way_.fetch_add(1);
-  const std::uint32_t before = its->book->latest(number);
-  const bool launched = its->book->launch(std::move(launch), number);
-  const std::uint32_t latest = its->book->latest(number);
-  if (latest == before) {
+  const LaunchBook::Launched launched = its->book->launch(std::move(launch), number);
+  if (!launched.number) {
     under_way_.fetch_sub(1);
-    return launched;
+    return launched.submitted;
   }
-  held_.launched(number, latest);
+  held_.launched(number, *launched.number);
   GANGWAY_POINT("launched");
   if (ClientPage* page = gate_.page()) page->formed.fetch_add(1);
   {
@@ -217,16 +248,18 @@ LaunchKeeper::Launching::~Launching() {
 }
 
 LaunchKeeper::Alone::Alone(LaunchKeeper* keeper) : keeper_(keeper) {
-  if (keeper_ != nullptr && alone_here++ == 0) keeper_->come_alone();
+  if (keeper_ != nullptr && alone_here++ == 0) in_company_ = keeper_->come_alone();
 }
 
 LaunchKeeper::Alone::~Alone() {
+  if (in_company_) keeper_->company_.fetch_sub(1);
   if (keeper_ != nullptr && --alone_here == 0) keeper_->alone_.fetch_sub(1);
 }
 
-// Until launches are over, which the keeper sees: it looks often meanwhile.
-void LaunchKeeper::come_alone() {
+// Until launches are over, which the keeper sees: it looks often meanwhile. True: in company.
+bool LaunchKeeper::come_alone() {
   const std::int64_t began = monotonic_ns();
+  std::int64_t since = began;
   bool polite = true;
   const struct Awaited {
     explicit Awaited(std::atomic<std::uint32_t>& threads) : threads_(threads) { threads_.fetch_add(1); }
@@ -240,14 +273,20 @@ void LaunchKeeper::come_alone() {
   };
   for (;; pause()) {
     if (polite && any()) {
-      if (monotonic_ns() - began < kPolite) continue;
+      const std::int64_t now = monotonic_ns();
+      if (now - began < kPolite && now - stuck_.load() > kStuck) continue;
       polite = false;
       alone_.fetch_add(1);
       continue;
     }
     if (polite) alone_.fetch_add(1);
-    if (launching_.load() == 0 && !any()) return;
-    if (polite) alone_.fetch_sub(1);
+    if (launching_.load() == 0 && !any()) return false;
+    if (polite) {
+      alone_.fetch_sub(1);
+      continue;
+    }
+    if (gate_.closed()) since = monotonic_ns();
+    if (launching_.load() == 0 && joins(since)) return true;
   }
 }
 
@@ -323,11 +362,12 @@ void LaunchKeeper::rest(bool away, std::int64_t since) {
 bool LaunchKeeper::turn() {
   const PermitPage& permit = gate_.permit();
   const std::uint32_t epoch = permit.epoch.load();
-  const bool closed = permit.allowed.load() == 0;
+  bool closed = false;
   ClientPage* const page = gate_.page();
   std::uint64_t evicted = 0;
   {
     const std::lock_guard lock(mutex_);
+    closed = permit.allowed.load() == 0 && company_.load() == 0;
     for (auto& [context, its] : books_) {
       if (its->book == nullptr || closed == leaving_) continue;
       closed ? its->book->leave() : its->book->go_on();

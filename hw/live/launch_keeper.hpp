@@ -4,7 +4,8 @@
 //
 // Driver calls that wait for the device may block all other calls of the process, so that a launch that has
 // left could never continue. Therefore such a call is made alone: when no launch of a book is under way, and
-// while none begins.
+// while none begins. Launches may wait for what the calling thread does next, so that they never end. Then
+// the call is made in their company, and until it returns none is told to leave.
 #pragma once
 
 #include <pthread.h>
@@ -47,6 +48,8 @@ class LaunchKeeper {
   bool any() const { return under_way_.load() != 0; }
   // Call it in a thread that has passed the gate and holds a Launching. False: launch the original kernel.
   bool launch(std::uint64_t context, const StreamName& stream, std::unique_ptr<RepeatableLaunch> launch);
+  // Opens the context's book, unless it is open. Pins memory, so it should be called alone.
+  void prepare(std::uint64_t context) { book(context); }
 
   // Call it before a thread passes the gate with a launch. Waits for calls that are made alone: most are
   // short, and during one the launch can take no form.
@@ -74,10 +77,10 @@ class LaunchKeeper {
 
    private:
     LaunchKeeper* keeper_;
+    bool in_company_ = false;
   };
-
   // Call these while any(), when the program uses streams and events.
-  void submits(const StreamName& stream);  // before it passes the gate; waits while too much is queued
+  void submits(const StreamName& stream);  // before it passes the gate; waits while much is queued
   void records(const StreamName& stream, std::uint64_t event);
   void waits(const StreamName& stream, std::uint64_t event);  // before the wait
   // Call these always.
@@ -110,7 +113,9 @@ class LaunchKeeper {
   bool some_may_run();
   HeldWork::Kind kind(const StreamName& stream);
   std::uint64_t context_of(const StreamName& stream);
-  void come_alone();
+  bool come_alone();
+  bool joins(std::int64_t since);
+  bool stuck(std::int64_t since, std::int64_t patience);
   bool queue_for(const StreamName& stream, std::uint64_t context);
   void await_queue(const StreamName& stream, std::uint64_t context, const std::function<bool()>& needed);
 
@@ -137,6 +142,8 @@ class LaunchKeeper {
   std::atomic<bool> slicing_{false};
   std::atomic<std::uint64_t> under_way_{0};
   std::atomic<std::uint32_t> alone_{0}, launching_{0};
+  std::atomic<std::uint32_t> company_{0};  // threads in the company of launches that may not be told to leave
+  std::atomic<std::int64_t> stuck_{0};     // when launches were last found not to end
   std::atomic<std::uint32_t> awaited_{0};  // threads that wait for launches to be over
   std::atomic<std::int64_t> crowded_{0};   // when a stream had to wait for a queue
   std::atomic<bool> asleep_{false};        // the keeper, while nobody competes

@@ -212,6 +212,12 @@ struct alignas(64) ClientPage {
     for (std::uint32_t s = 0, n = streams_used(); s < n; ++s) sum += stream[s].outstanding();
     return sum;
   }
+  // Those of all streams that are known to be over.
+  std::uint64_t over() const {
+    std::uint64_t sum = 0;
+    for (std::uint32_t s = 0, n = streams_used(); s < n; ++s) sum += stream[s].known.load();
+    return sum;
+  }
   std::uint64_t submissions() const {
     std::uint64_t sum = 0;
     for (std::uint32_t t = 0, n = slots_used(); t < n; ++t)

@@ -3,6 +3,7 @@
 #include <cuda.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -537,6 +538,46 @@ int contexts(const Gpu& gpu, int count) {
   return 0;
 }
 
+// Work behind a wait that the program ends itself: so much that the keeper would rather wait, and calls for
+// which it would like to be alone.
+int releases(Gpu& gpu, int count) {
+  const std::uint32_t blocks = 16;
+  std::vector<std::uint32_t> out(blocks * kThreads);
+  std::uint32_t *go = nullptr, *pinned = nullptr;
+  NEED(cuMemHostAlloc(reinterpret_cast<void**>(&pinned), out.size() * 4, 0));
+  CUdeviceptr p = 0, go_on_device = 0;
+  NEED(cuMemHostAlloc(reinterpret_cast<void**>(&go), 4, CU_MEMHOSTALLOC_DEVICEMAP));
+  NEED(cuMemHostGetDevicePointer(&go_on_device, go, 0));
+  NEED(cuMemAlloc(&p, out.size() * 4));
+  std::uint32_t all = 0;
+  for (int round = 0; round < count; ++round) {
+    std::uint32_t number = static_cast<std::uint32_t>(round), rounds = 20;
+    const CUstream stream = new_stream();
+    std::atomic_ref<std::uint32_t>(*go).store(0);
+    NEED(cuStreamWaitValue32(stream, go_on_device, 1, CU_STREAM_WAIT_VALUE_EQ));
+    for (int k = 0; k < 300; ++k) launch(gpu.work, stream, blocks, {&p, &number, &rounds});
+    launch(gpu.tally, stream, blocks, {&p});
+    NEED(cuMemcpyDtoHAsync(pinned, p, out.size() * 4, stream));
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    int registers = 0;
+    NEED(cuGraphCreate(&graph, 0));
+    NEED(cuGraphInstantiate(&executable, graph, 0));
+    if (gpu.library == nullptr) NEED(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, gpu.plane));
+    const CUstream beside = new_stream();
+    std::atomic_ref<std::uint32_t>(*go).store(1);
+    NEED(cuStreamSynchronize(stream));
+    std::copy(pinned, pinned + out.size(), out.begin());
+    all = all * 31 + sum(out);
+    NEED(cuGraphExecDestroy(executable));
+    NEED(cuGraphDestroy(graph));
+    NEED(cuStreamDestroy(beside));
+    NEED(cuStreamDestroy(stream));
+  }
+  std::printf("releases %d %u\n", count, all);
+  return 0;
+}
+
 // A primary context that is reset, and comes back with the same handle; so does the kernel of a library. The
 // program itself uses what belongs to it only as long as it is there.
 int resets(Gpu& gpu, int count) {
@@ -606,6 +647,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "told") == 0) return told(std::atoi(number));
   if (std::strcmp(what, "refused") == 0) return refused(std::atoi(number));
   if (std::strcmp(what, "contexts") == 0) return contexts(gpu, std::atoi(number));
+  if (std::strcmp(what, "releases") == 0) return releases(gpu, std::atoi(number));
   if (std::strcmp(what, "resets") == 0) return resets(gpu, std::atoi(number));
   if (std::strcmp(what, "unloads") == 0) return unloads(gpu, std::atoi(number));
   if (std::strcmp(what, "urgent") == 0) return urgent(gpu, number);

@@ -191,6 +191,10 @@ class Results(FormsTest):
         self.assertGreater(seen["launches_in_forms"], 100)
         daemon.end()
 
+    def test_kernels_that_wait_for_their_program(self):
+        # What it does next, the keeper would rather not allow while they are under way.
+        self.check_policies((["piv"], ["frs"], ["disengaged-timeslice", "--param", "slice=3 ms"]), "releases", "3", in_forms=1)
+
     def test_contexts_that_are_reset(self):
         # Their events are no more, though the handle of the context, or of a library's kernel, comes again.
         for forms, library, *options in (("all", "", "piv"), ("all", "", "piv", "--in-flight", "4"), ("worth", "1", "piv", "--in-flight", "4"),
@@ -267,7 +271,7 @@ class Waiting(FormsTest):
         for policy in (["piv"], ["piv", "--overlap"], ["frs"]):
             with self.subTest(policy=policy):
                 daemon = self.begin("--policy", *policy, "--forms", "all")
-                for _ in range(20):  # until an order comes while its first blocks have begun and its last has not
+                for _ in range(100):  # until an order comes while its first blocks have begun and its last has not
                     result, seen = self.beside_urgent(daemon, "awaits", "60", least=0)
                     self.assertEqual(result[:2], self.native("awaits", "60"), result[2])
                     if seen["kernels_that_wait"] != 0:

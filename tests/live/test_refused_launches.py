@@ -45,6 +45,35 @@ class Refused(FormsTest):
         self.assertRegex(err, rf"\Agangway: the driver refuses the rest of the kernel (work|mix_words) \(error {error}\): calls that submit or wait end with that error\n\Z")
 
 
+class Orders(Refused):
+    ORDER = "cuStreamBatchMemOp_v2"
+
+    def test_orders_that_are_refused_for_a_while_are_given_later(self):
+        # Which order it is differs: to leave, to go on, or to give back a word.
+        rng = random.Random(2)
+        for passes, first in (("20", 7), ("60", 5), ("60", 15), ("60", rng.randrange(20, 80)), ("60", rng.randrange(20, 80))):
+            with self.subTest(first=first):
+                result = self.fails("piv", calls=(first, first + rng.randrange(3)), command=("passes", passes), symbol=self.ORDER)
+                self.assertEqual(result, (*self.native("passes", passes), ""))
+                self.assertEqual(self.failed, 0)
+
+    def test_a_program_whose_orders_are_refused_for_good_is_told(self):
+        # Its stream can never go on.
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        urgent = daemon.start(CLIENT, "urgent", daemon.folder + "/done", options=["--name", "urgent", "--priority", "5"], **self.more)
+        program = daemon.start(CLIENT, "passes", "60", options=["--name", "program"], STANDIN_FAIL=f"{self.ORDER}:5:{NEVER}:701:gangway-keeper", **self.more)
+        self.assertEqual(program.stderr.readline(),
+                         "gangway: the driver refuses an order to a kernel (error 701): calls that submit or wait end with that error\n")
+        program.kill()
+        finish(program)
+        jobs = self.client(daemon, "urgent")["jobs"]
+        while self.client(daemon, "urgent")["jobs"] < jobs + 3:
+            pass
+        open(daemon.folder + "/done", "w").close()
+        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+        daemon.end()
+
+
 class Slices(Refused):
     def test_blocks_that_a_kernel_cannot_have_are_refused_at_the_call(self):
         for policy in (pkm(7), microkernels(16)):

@@ -14,11 +14,12 @@ namespace {
 using live::Word;
 
 constexpr std::uint32_t kWords = (1 << 16) - 1, kReports = 1024;
-constexpr Word kNobodys = kWords;                  // a word that is no launch's
-constexpr std::size_t kAside = 2;                  // streams for what joins what waits for it
-constexpr std::size_t kOperations = 64;            // of one call
-constexpr std::uint32_t kUnknown = UINT32_MAX;     // no count is as large
-constexpr std::int64_t kBetweenLooks = 5'000'000;  // ns, at whether the context is broken
+constexpr Word kNobodys = kWords;                   // a word that is no launch's
+constexpr std::size_t kAside = 2;                   // streams for what joins what waits for it
+constexpr std::size_t kOperations = 64;             // of one call
+constexpr std::uint32_t kUnknown = UINT32_MAX;      // no count is as large
+constexpr std::int64_t kBetweenLooks = 5'000'000;   // ns, at whether the context is broken
+constexpr std::int64_t kMostRefused = 100'000'000;  // ns, an order, as long as what launches need
 
 CUstreamBatchMemOpParams write_32(CUdeviceptr address, std::uint32_t value) {
   CUstreamBatchMemOpParams made{};
@@ -135,17 +136,41 @@ bool DriverPort::done(CUresult result) {
 
 void DriverPort::failed(const live::RepeatableLaunch& launch, std::int32_t error) {
   failed_ = true;
-  launch_failed(launch.kernel(), static_cast<CUresult>(error));
+  launch_failed("the rest of the kernel " + launch.kernel(), static_cast<CUresult>(error));
 }
 
-CUresult DriverPort::submit(CUstream stream, std::vector<CUstreamBatchMemOpParams> operations) {
+CUresult DriverPort::submit(CUstream stream, const std::vector<CUstreamBatchMemOpParams>& operations) {
   const RelaxedCapture relaxed;
   const CurrentContext current(context_);
   const CUresult result =
-      cuda.cuStreamBatchMemOp_v2(stream, static_cast<unsigned>(operations.size()), operations.data(), 0);
+      cuda.cuStreamBatchMemOp_v2(stream, static_cast<unsigned>(operations.size()),
+                                 const_cast<CUstreamBatchMemOpParams*>(operations.data()), 0);
   note(result);
   return result;
 }
+
+// In the own stream. None may be lost, nor overtaken by a later one: a stream would never go on, or blocks
+// run twice.
+void DriverPort::order(std::vector<CUstreamBatchMemOpParams> operations) {
+  refused_.push_back(std::move(operations));
+  repeat_refused();
+}
+
+CUresult DriverPort::repeat_refused() {
+  for (; !refused_.empty(); refused_.pop_front(), refused_since_ = 0) {
+    const CUresult result = submit(own_, refused_.front());
+    if (result == CUDA_SUCCESS) continue;
+    if (refused_since_ == 0) refused_since_ = now();
+    if (now() - refused_since_ > kMostRefused) {
+      failed_ = true;
+      launch_failed("an order to a kernel", result);
+    }
+    return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+bool DriverPort::owes() { return repeat_refused() != CUDA_SUCCESS; }
 
 CUevent DriverPort::event() {
   CUevent made = nullptr;
@@ -176,7 +201,7 @@ std::optional<Word> DriverPort::take() {
 
 void DriverPort::give_back(Word word) {
   owed_.erase(word);
-  submit(own_, {write_64(address(word), 0), write_32(of_host(&seen_->orders), ++orders_)});
+  order({write_64(address(word), 0), write_32(of_host(&seen_->orders), ++orders_)});
   used_.emplace_back(word, orders_);
 }
 
@@ -193,11 +218,13 @@ void DriverPort::flag(const std::vector<Word>& words, bool up) {
     std::vector<CUstreamBatchMemOpParams> orders;
     for (std::size_t w = first; w < std::min(words.size(), first + kOperations); ++w)
       orders.push_back(write_32(address(words[w]) + 4, up ? 1 : 0));
-    submit(own_, std::move(orders));
+    order(std::move(orders));
   }
 }
 
-void DriverPort::rehearse() { flag({kNobodys}, true); }
+void DriverPort::rehearse() {
+  if (refused_.empty()) flag({kNobodys}, true);
+}
 
 // The blocks that are there may leave no room for another kernel, so no order about flags stands behind this
 // one. Where some wait for others that were refused, those have left room.
@@ -268,7 +295,8 @@ void DriverPort::drop_look(Word word) {
 
 // What is submitted to the stream from now on is behind all orders so far.
 CUresult DriverPort::behind_orders(CUstream stream) {
-  const CUresult result = cuda.cuEventRecord(begun_, own_);
+  CUresult result = repeat_refused();
+  if (result == CUDA_SUCCESS) result = cuda.cuEventRecord(begun_, own_);
   return result == CUDA_SUCCESS ? cuda.cuStreamWaitEvent(stream, begun_, 0) : result;
 }
 
@@ -328,7 +356,7 @@ std::optional<std::uint32_t> DriverPort::count(Word word) {
 
 std::optional<std::uint32_t> DriverPort::looked(Word word) { return answer(looks_, word); }
 
-void DriverPort::finish(Word word, std::uint32_t blocks) { submit(own_, {write_32(address(word), blocks)}); }
+void DriverPort::finish(Word word, std::uint32_t blocks) { order({write_32(address(word), blocks)}); }
 
 // --- Launches
 // ----------------------------------------------------------------------------------------------
@@ -393,7 +421,8 @@ bool DriverPort::begin(CUstream stream, const FormedLaunch& launch, Word word, s
   const CurrentContext current(context_);
   refusal_ = 0;
   if (free_reports_.empty()) return false;
-  CUresult result = submit(own_, {write_64(address(word), first)});
+  CUresult result = repeat_refused();
+  if (result == CUDA_SUCCESS) result = submit(own_, {write_64(address(word), first)});
   if (result == CUDA_SUCCESS) result = behind_orders(stream);
   if (result == CUDA_SUCCESS) result = launch.submit(stream, address(word), first, end);
   if (!done(result)) return false;

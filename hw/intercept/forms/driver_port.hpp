@@ -60,6 +60,7 @@ class DriverPort : public live::LaunchPort {
   void failed(const live::RepeatableLaunch& launch, std::int32_t error) override;
   std::int64_t now() override;
   void finish(live::Word word, std::uint32_t blocks) override;
+  bool owes() override;
   void forget(std::uint64_t stream) override;
   bool lost() override;
 
@@ -87,7 +88,9 @@ class DriverPort : public live::LaunchPort {
   std::optional<std::uint32_t> answer(Reports& reports, live::Word word);
   bool begin(CUstream stream, const FormedLaunch& launch, live::Word word, std::uint32_t first,
              std::uint32_t end);
-  CUresult submit(CUstream stream, std::vector<CUstreamBatchMemOpParams> operations);
+  CUresult submit(CUstream stream, const std::vector<CUstreamBatchMemOpParams>& operations);
+  void order(std::vector<CUstreamBatchMemOpParams> operations);
+  CUresult repeat_refused();
 
   CUcontext context_;
   CUdeviceptr words_ = 0, seen_address_ = 0;
@@ -106,6 +109,8 @@ class DriverPort : public live::LaunchPort {
   std::deque<std::pair<live::Word, std::uint32_t>>
       used_;  // returned words, and the order after which they are 0
   std::uint32_t orders_ = 0;
+  std::deque<std::vector<CUstreamBatchMemOpParams>> refused_;  // orders, by the driver
+  std::int64_t refused_since_ = 0;
   std::map<std::uint64_t, Place> places_;
   std::vector<CUevent> events_;  // unused
   Reports reports_, looks_;

@@ -13,7 +13,7 @@ namespace gangway::intercept {
 extern std::atomic<int> error_of_failed_launch;  // of the first one; CUDA_SUCCESS: there is none
 
 inline CUresult failed_launch() { return static_cast<CUresult>(error_of_failed_launch.load()); }
-// Calls that submit or wait fail from now on, and a line on stderr says why.
-void launch_failed(const std::string& kernel, CUresult error);
+// Calls that submit or wait fail from now on, and a line on stderr says what the driver `refused`.
+void launch_failed(const std::string& refused, CUresult error);
 
 }  // namespace gangway::intercept

@@ -213,6 +213,7 @@ void Forms::first_launch(void* function, FormedKernel* kernel) {
   for (const ReadyForm* form : kernel->all())
     if (form->function != nullptr) load(form->function, kernel->of_library);
   load(kernel->report, kernel->of_library);
+  if (taken() != TakeForms::none) keeper_.prepare(driver_.current_context());
 }
 
 // Into the current context: a later first launch would wait for all of its work, also for held streams. A

@@ -28,8 +28,8 @@ class Forms : private live::Contexts {
   live::LaunchKeeper& keeper() { return keeper_; }
   LoadedKernels& kernels() { return kernels_; }
   FirstUses& uses() { return uses_; }
-  // Call these before and after the driver's call, since handles may be used again from then on. A context that
-  // goes may stay after all.
+  // Call these before and after the driver's call, since handles may be used again from then on. A context
+  // that goes may stay after all.
   void something_unloaded();
   void context_goes();
   void context_went();

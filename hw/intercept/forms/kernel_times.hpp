@@ -18,8 +18,8 @@ class KernelTimes {
   bool begins(CUcontext context, CUstream stream, std::uint64_t evictions);
   void ends(CUstream stream, std::uint64_t blocks);
   void end();  // the kernel is gone
-  // Some context is gone, and with it its events: to use one would crash the process, and the context's handle
-  // may come again. So all kernels make new ones.
+  // Some context is gone, and with it its events: to use one would crash the process, and the context's
+  // handle may come again. So all kernels make new ones.
   static void context_gone() { contexts_gone.fetch_add(1); }
 
  private:
@@ -29,7 +29,7 @@ class KernelTimes {
 
   inline static std::atomic<std::uint64_t> contexts_gone{0};
   std::mutex mutex_;
-  std::uint64_t gone_ = 0;        // contexts, when the events were made
+  std::uint64_t gone_ = 0;       // contexts, when the events were made
   CUcontext context_ = nullptr;  // of the events
   CUevent begin_ = nullptr, end_ = nullptr;
   bool measuring_ = false, pending_ = false;

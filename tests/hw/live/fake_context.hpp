@@ -368,7 +368,7 @@ class FakeContext : public live::LaunchPort {
 inline void launch(FakeContext& device, LaunchBook& book, std::uint32_t id, std::uint32_t blocks,
                    bool waits = false) {
   device.knows(id, blocks, waits);
-  while (!book.launch(std::make_unique<FakeLaunch>(id, blocks), 1)) {
+  while (!book.launch(std::make_unique<FakeLaunch>(id, blocks), 1).submitted) {
   }
 }
 

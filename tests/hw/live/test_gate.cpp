@@ -267,6 +267,19 @@ TEST_CASE("Without progress a submission goes past the limit, as others may wait
   CHECK(process.driver.in_flight() == 2);
 }
 
+TEST_CASE("Until there is progress, further submissions need not wait as long", "[live][threads]") {
+  Process process;
+  process.permit(1);
+  process.submit(process.stream);
+  const std::int64_t began = monotonic_ns();
+  for (int n = 0; n < 50; ++n) process.submit(process.stream);
+  CHECK(monotonic_ns() - began < 2'000'000'000);  // one of them 0.1 s
+  CHECK(process.page().forced.load() == 50);
+  process.driver.finish(process.stream);
+  process.submit(process.stream);
+  CHECK(process.page().forced.load() == 50);
+}
+
 TEST_CASE("A revoked limit holds at once, also who waits for room", "[live][threads]") {
   Process process;
   process.gate.set_patience(INT64_MAX);

@@ -35,7 +35,7 @@ PlayedBook play_book(std::uint64_t seed, bool waits) {
           const std::uint64_t stream = random.below(streams);
           const auto blocks = static_cast<std::uint32_t>(1 + random.below(20));
           device.knows(launches, blocks, waits && random.below(3) == 0);
-          if (book.launch(std::make_unique<FakeLaunch>(launches, blocks), stream)) {
+          if (book.launch(std::make_unique<FakeLaunch>(launches, blocks), stream).submitted) {
             in_stream[stream].push_back(launches);
             ++launches;
           } else {

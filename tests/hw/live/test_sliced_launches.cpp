@@ -100,7 +100,7 @@ struct SlicedBook {
   SlicingPort port;
   LaunchBook book{port};
   void launch(std::uint32_t blocks, std::uint64_t stream) {
-    REQUIRE(book.launch(std::make_unique<Sliced>(blocks), stream));
+    REQUIRE(book.launch(std::make_unique<Sliced>(blocks), stream).submitted);
   }
   void end_slice() {
     port.runs = false;
@@ -248,7 +248,7 @@ TEST_CASE("a launch that has left fails when the driver refuses for long what it
   const auto steps = [&](int times) {
     for (int time = 0; time < times; ++time, it.port.time += 10'000'000) it.book.step();
   };
-  REQUIRE(it.book.launch(std::make_unique<Leaving>(), 1));
+  REQUIRE(it.book.launch(std::make_unique<Leaving>(), 1).submitted);
   it.book.leave();
   it.port.come[1] = 1;
   it.port.error = 2;
@@ -272,7 +272,7 @@ TEST_CASE("a launch that has left fails when the driver refuses for long what it
 TEST_CASE("a launch fails when the driver refuses for long the blocks for which it waits") {
   SlicedBook it;
   it.book.set_patience(1'000'000);
-  REQUIRE(it.book.launch(std::make_unique<Leaving>(), 1));
+  REQUIRE(it.book.launch(std::make_unique<Leaving>(), 1).submitted);
   it.book.leave();
   it.port.seen = 4;  // of ten blocks, and no more
   const auto steps = [&](int times) {
