@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 import threading
+import uuid
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ def sweep(experiment: Experiment, client: Client | None = None, out: str | os.Pa
     if not isinstance(experiment, Experiment):
         raise InputError(f"sweep: key 'experiment': found {type(experiment).__name__}, expected an Experiment", 'sweep', None, 'experiment',
                          type(experiment).__name__, 'an Experiment')
+    policy.take_changes()
     experiment.read()  # before workers are asked for
     if not os.fspath(out):
         raise InputError("sweep: key 'out': found nothing, expected a folder", 'sweep', None, 'out', 'nothing', 'a folder')
@@ -58,13 +60,16 @@ def sweep(experiment: Experiment, client: Client | None = None, out: str | os.Pa
 
 
 def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progress: bool | None) -> Result:
+    import cloudpickle
     from distributed import as_completed
     core = experiment.read()
     text = core.configuration
     configuration = json.loads(text)
-    classes = {name: known for name, known in policy.defined().items() if _plays(configuration, name)}
+    # As they are before they have played anything. Dask must not unpickle them in this process, which would cut the
+    # classes of a script off from its globals.
+    classes = cloudpickle.dumps({name: known for name, known in policy.defined().items() if _plays(configuration, name)})
     # The first point is played here: it tells what the others are held against, and about how long they take.
-    part, seconds = _play(text, os.getcwd(), '0', classes)
+    part, seconds = _play(text, os.getcwd(), '0')
     joined = _core.Joined(part, os.fspath(out), force)
     if joined.complete:
         return read(out)
@@ -72,6 +77,7 @@ def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progr
         joined.add(part, 'point 0')
         chunks = _Chunks(joined.missing(), seconds)
         total = left = chunks.left()
+        here = _process()
         everywhere = client.scatter(text, broadcast=True, hash=True)
         threads = max(1, sum(client.nthreads().values()))
         futures = as_completed()
@@ -79,7 +85,7 @@ def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progr
         def hand_out() -> None:
             while futures.count() < _WAITING * threads and (points := chunks.next(threads)):
                 # Each worker plays one chunk at a time on one thread of its own.
-                futures.add(client.submit(_play, everywhere, os.getcwd(), points, classes, pure=False, retries=_RETRIES))
+                futures.add(client.submit(_play_with, here, classes, everywhere, os.getcwd(), points, pure=False, retries=_RETRIES))
 
         hand_out()
         try:
@@ -155,14 +161,28 @@ def _plays(value: Any, name: str) -> bool:
 _playing = threading.Lock()  # a worker of several threads plays one chunk at a time
 
 
-def _play(text: str, folder: str, points: str, classes: dict[str, tuple[type[policy.Policy], bool]]) -> tuple[bytes, float]:
-    """Plays a chunk on this machine; returns the part's file and the seconds it took."""
+_OWN = uuid.uuid4().hex
+
+
+def _process() -> str:
+    return f'{_OWN} {os.getpid()}'
+
+
+def _play_with(sender: str, classes: bytes, text: str, folder: str, points: str) -> tuple[bytes, float]:
+    """Plays a chunk on a worker, with the policies of the process that sent it."""
+    import cloudpickle
     with _playing:
-        for name, (cls, ownership) in classes.items():
-            policy.define_again(name, cls, ownership)
-        experiment = _experiment(text, folder, _core.definitions())
-        with tempfile.TemporaryDirectory(prefix='gangway-') as scratch:
-            return _core.play_part(experiment, points, os.path.join(scratch, 'part'))
+        if sender != _process():
+            for name, (cls, ownership, version) in cloudpickle.loads(classes).items():
+                policy.define_again(name, cls, ownership, version)
+        return _play(text, folder, points)
+
+
+def _play(text: str, folder: str, points: str) -> tuple[bytes, float]:
+    """Plays a chunk in this process; returns the part's file and the seconds it took."""
+    experiment = _experiment(text, folder, _core.definitions())
+    with tempfile.TemporaryDirectory(prefix='gangway-') as scratch:
+        return _core.play_part(experiment, points, os.path.join(scratch, 'part'))
 
 
 @lru_cache(maxsize=4)

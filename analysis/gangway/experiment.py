@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from gangway import _core
+from gangway import _core, policy
 from gangway.errors import InputError, RunError
 from gangway.progress import Progress
 from gangway.result import Result
@@ -111,6 +111,7 @@ class Experiment:
         world: of gangway.worlds(). jobs: threads (default: one for each core). force: replace other results in the folder.
         trace: keep timelines. progress: True, False, or None (on terminals and in notebooks).
         After Ctrl-C or a RunError, finished results stay in the folder. InputError; RunError (its `result` has what was finished)."""
+        policy.take_changes()
         experiment = self.read()
         if jobs is not None and not (isinstance(jobs, int) and 1 <= jobs <= 1024):
             raise InputError(f"run: key 'jobs': found {jobs!r}, expected 1 to 1024", 'run', None, 'jobs', repr(jobs), '1 to 1024')

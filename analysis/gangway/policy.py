@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import re
+import sys
 from collections.abc import Sequence
-from types import CodeType
 from typing import Any, ClassVar
 
 from gangway import _core
 from gangway.errors import InputError
+from gangway.policy_version import version_of
 
 
 class Parameter:
@@ -92,23 +92,49 @@ class OwnershipPolicy(Policy, abstract=True):
         raise NotImplementedError(f'{type(self).__name__}.choose')
 
 
-# By name: what was defined last, whether it only says whom to choose, and its version then.
+_NOT_YET = 'not yet known'  # a version: what a class refers to may follow it
+
+# By name: what was defined last, whether it only says whom to choose, and its version when a run last began.
 _defined: dict[str, tuple[type[Policy], bool, str]] = {}
 
 
-def defined() -> dict[str, tuple[type[Policy], bool]]:
+def defined() -> dict[str, tuple[type[Policy], bool, str]]:
     """The policies defined in this process, by name."""
-    return {name: (cls, ownership) for name, (cls, ownership, _) in _defined.items()}
+    return dict(_defined)
 
 
-def define_again(name: str, cls: type[Policy], ownership: bool) -> None:
-    """Defines a class that came from another process, unless it is already defined here."""
+def take_changes() -> None:
+    """Before a run: what the policies refer to may have changed since the previous one."""
+    for name, (cls, ownership, _) in defined().items():
+        _update(name, cls, ownership)
+
+
+def define_again(name: str, cls: type[Policy], ownership: bool, version: str) -> None:
+    """Defines a class that came from another process, where it had this version, unless it is already defined here."""
     known = _defined.get(name)
-    if known is None or known[2] != _version(cls):
-        _define(cls, name, ownership)
+    if known is not None and known[0] is cls and known[2] == version:
+        return
+    if _is_imported(cls):  # from this machine's file, with the values that it has here
+        _update(name, cls, ownership)
+    else:
+        _define(cls, name, ownership, version)
 
 
-def _define(cls: type[Policy], name: str | None, ownership: bool) -> None:
+def _is_imported(cls: type[Policy]) -> bool:
+    found: Any = sys.modules.get(cls.__module__)
+    for part in cls.__qualname__.split('.'):
+        found = getattr(found, part, None)
+    return found is cls
+
+
+def _update(name: str, cls: type[Policy], ownership: bool) -> None:
+    version = version_of(cls)
+    known = _defined.get(name)
+    if known is None or known[2] != version:
+        _define(cls, name, ownership, version)
+
+
+def _define(cls: type[Policy], name: str | None, ownership: bool, version: str = _NOT_YET) -> None:
     if name is None:
         name = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '-', cls.__name__).lower()
     if not isinstance(name, str) or not re.fullmatch(r'[A-Za-z][A-Za-z0-9_.-]*', name):
@@ -118,32 +144,7 @@ def _define(cls: type[Policy], name: str | None, ownership: bool) -> None:
         if not isinstance(declared, Parameter):
             raise InputError(f"gangway.Policy: key 'parameters.{parameter}': found {type(declared).__name__}, expected a gangway.Parameter",
                              'gangway.Policy', None, f'parameters.{parameter}', type(declared).__name__, 'a gangway.Parameter')
-    version = _version(cls)
     summary = next(iter(inspect.cleandoc(cls.__doc__ or '').splitlines()), 'a policy in Python')
     _core.define(cls, name, summary, [declared.declared(parameter) for parameter, declared in cls.parameters.items()],
                  list(cls.needs), ownership, version)
     _defined[name] = cls, ownership, version
-
-
-def _version(cls: type[Policy]) -> str:
-    """The identity of the class: a hash of its code and its bases' code. What functions elsewhere do, which
-    it calls, is not in it."""
-    digest = hashlib.sha256()
-    for base in cls.__mro__:
-        if base.__module__ == __name__ or base is object:
-            continue
-        for name, value in sorted(vars(base).items()):
-            code = getattr(value, '__code__', None)
-            if code is not None:
-                digest.update(name.encode() + _fingerprint(code))
-            elif name == 'parameters':
-                digest.update(repr([declared.declared(parameter) for parameter, declared in value.items()]).encode())
-            elif not name.startswith('__'):
-                digest.update(f'{name}={value!r}'.encode())
-    return digest.hexdigest()
-
-
-def _fingerprint(code: CodeType) -> bytes:
-    """A hash of a function's code, independent of its place in the file."""
-    constants = b''.join(_fingerprint(c) if hasattr(c, 'co_code') else repr(c).encode() for c in code.co_consts)
-    return repr((code.co_code, code.co_names, code.co_varnames)).encode() + constants

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -27,6 +28,38 @@ class LastFirst(gangway.OwnershipPolicy):
 
     def choose(self, now, waiting):
         return len(waiting) - 1
+
+
+# Its class reaches the workers by value, with the globals that it uses.
+SCRIPT = '''
+import sys
+import gangway
+from distributed import Client
+
+LONGEST, ASKED = True, []
+
+class Tool:
+    def key(self, job):
+        ASKED.append(job.arrived)
+        return sum(kernel.declared for kernel in job.kernels) * (1 if LONGEST else -1)
+
+class Mine(gangway.OwnershipPolicy):
+    tool = Tool()
+
+    def choose(self, now, waiting):
+        return max(range(len(waiting)), key=lambda i: self.tool.key(waiting[i]))
+
+if __name__ == '__main__':
+    experiment = gangway.Experiment('frs/fig4')
+    experiment['policies'], experiment['published'] = ['mine'], []
+    experiment['sweep'] = {'workload.arrivals.gap': {'from': '0.5 ms', 'to': '6 ms', 'step': '0.5 ms'}}
+    with Client(n_workers=2, threads_per_worker=1, processes=PROCESSES, dashboard_address=None, silence_logs=50) as client:
+        found = []
+        for LONGEST in (True, False):
+            swept = gangway.sweep(experiment, client, f'{sys.argv[1]}-{LONGEST}')
+            found.append(swept.summary)
+            print(swept.summary.equals(experiment.run().summary) if LONGEST else found[0].equals(found[1]))
+'''
 
 
 def experiment(points=60, **changes):
@@ -95,6 +128,13 @@ class Cluster(unittest.TestCase):
         experiment(300).run(out=self.folder / 'all-at-once')
         self.check(out, self.folder / 'all-at-once')
         self.assertGreater(with_rest, 0)
+
+    def test_a_policy_of_the_script_itself_and_what_it_refers_to(self):
+        script = self.folder / 'script.py'
+        for processes in ('True', 'False'):
+            script.write_text(SCRIPT.replace('PROCESSES', processes))
+            done = subprocess.run([sys.executable, script, self.folder / f'script-{processes}'], capture_output=True, text=True)
+            self.assertEqual(done.stdout.split(), ['True', 'False'], done.stderr)
 
     def test_points_that_fail_are_told(self):
         # A kernel that does not fit: the last value of a sweep that begins well.
