@@ -45,8 +45,10 @@ std::string some_are(std::size_t count, const std::string& noun) {
   return plural(count, noun) + (count == 1 ? " is" : " are");
 }
 
+// But 99.6 is not 100, and no number has an exponent for it.
 std::string two_digits(double value) {
-  return value < 100 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);
+  if (value >= 100) return fmt::format("{:.0f}", value);
+  return value < 99.5 ? fmt::format("{:.2g}", value) : fmt::format("{:.3g}", value);
 }
 
 }  // namespace
