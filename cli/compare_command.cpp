@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kMostRows = 60;
 constexpr std::size_t kMostClients = 10;
 constexpr std::size_t kMostRankings = 20;
+constexpr std::size_t kMostLacking = 10;
 
 struct Arguments {
   std::string prediction, measurement, limits, baseline, metrics;
@@ -147,10 +148,12 @@ void print_all_clients(const Comparison& comparison) {
     fmt::print("{} more without a mean response in both\n", without);
 }
 
-std::string ranked(const std::vector<std::string>& policies, const std::vector<std::string>& starved) {
+std::string ranked(const std::vector<std::string>& policies, const std::vector<std::string>& starved,
+                   const std::vector<std::string>& failed) {
   std::string text = fmt::format("{}", fmt::join(policies, " "));
-  if (!starved.empty())
-    text += fmt::format("{}(starved: {})", text.empty() ? "" : " ", fmt::join(starved, " "));
+  for (const auto& [how, those] : {std::pair{"starved", &starved}, std::pair{"failed", &failed}})
+    if (!those->empty())
+      text += fmt::format("{}({}: {})", text.empty() ? "" : " ", how, fmt::join(*those, " "));
   return text;
 }
 
@@ -166,10 +169,19 @@ void print_rankings(const Comparison& comparison) {
     std::string swapped;
     for (const auto& [one, other] : ranking.swapped) swapped += fmt::format(" {}/{}", one, other);
     fmt::print("  {} at point {}: predicted {}; measured {}; swapped{}\n", ranking.metric, ranking.point,
-               ranked(ranking.predicted, ranking.starved_predicted),
-               ranked(ranking.measured, ranking.starved_measured), swapped);
+               ranked(ranking.predicted, ranking.starved_predicted, ranking.failed_predicted),
+               ranked(ranking.measured, ranking.starved_measured, ranking.failed_measured), swapped);
   }
   if (shown > kMostRankings) fmt::print("  ... {} more with --json\n", shown - kMostRankings);
+}
+
+// Those with a result in one folder only: to `out` as lines that begin with `begin`.
+void print_lacking(const Comparison& comparison, std::FILE* out, const char* begin) {
+  const std::vector<Lacking>& all = comparison.lacking;
+  for (std::size_t i = 0; i < std::min(all.size(), kMostLacking); ++i)
+    fmt::print(out, "{}no result in the {} at point {} under {}: {}\n", begin,
+               all[i].in_prediction ? "prediction" : "measurement", all[i].point, all[i].policy, all[i].why);
+  if (all.size() > kMostLacking) fmt::print(out, "{}{} more\n", begin, all.size() - kMostLacking);
 }
 
 void print_left_out(const Comparison& comparison, const char* a, const char* b) {
@@ -191,6 +203,7 @@ void print(const Comparison& comparison) {
       "errors in %, (predicted - measured) / measured; p50, p90 and max: NTT of jobs, without sign\n\n");
   print_groups(comparison);
   print_starved(comparison);
+  print_lacking(comparison, stdout, "");
   print_clients(comparison);
   print_all_clients(comparison);
   print_rankings(comparison);
@@ -334,6 +347,7 @@ int compare(const Arguments& arguments) {
   } else {
     print(comparison);
   }
+  if (!limits.empty()) print_lacking(comparison, stderr, "error: ");
   for (const auto& [limit, value] : over)
     fmt::print(stderr, "error: {} is {}, above {}\n", limit.metric, value, limit.most);
   return over.empty() ? 0 : 1;
@@ -359,8 +373,10 @@ void add_compare(CLI::App& app, int& code) {
   sub->add_option(
          "--fail-above", arguments->limits,
          "exit code 1 if an error is larger. ntt_p50, ntt_p90: percentiles of the jobs' absolute relative "
-         "error; antt, dntt, stp: the largest of a point and policy; ranking: how many rankings differ. Two "
-         "simulations are then compared by errors, too")
+         "error; antt, dntt, stp: the largest of a point and policy; ranking: how many rankings differ; all "
+         "of "
+         "them also if a policy has a result on one side only. Two simulations are then compared by errors, "
+         "too")
       ->type_name("METRIC=MOST,...");
   sub->add_flag("--json", arguments->json, "print everything as JSON");
   sub->callback([arguments, &code] { code = compare(*arguments); });

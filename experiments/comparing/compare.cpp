@@ -53,6 +53,29 @@ void check_swept(const Folder& a, const Folder& b, const SummaryRow& in_a, const
                        fmt::format("{} as in {}", quote(in_a.swept[s]), a.path.string()));
 }
 
+// Points and policies with a result in `there` and none in `here`.
+void find_lacking(const Folder& here, const Folder& there, bool in_prediction,
+                  std::vector<Lacking>& lacking) {
+  for (const auto& [key, row] : there.summary) {
+    if (!row.has_result()) continue;
+    const auto found = here.summary.find(key);
+    if (found != here.summary.end() && found->second.has_result()) continue;
+    std::string why = found == here.summary.end() ? "missing" : "failed";
+    if (why == "failed" && !found->second.error.empty()) why += ": " + found->second.error;
+    lacking.push_back({key.first, key.second, in_prediction, why});
+  }
+}
+
+std::vector<Lacking> all_lacking(const Folder& a, const Folder& b) {
+  std::vector<Lacking> lacking;
+  find_lacking(a, b, true, lacking);
+  find_lacking(b, a, false, lacking);
+  std::sort(lacking.begin(), lacking.end(), [](const Lacking& one, const Lacking& other) {
+    return std::tie(one.point, one.policy) < std::tie(other.point, other.policy);
+  });
+  return lacking;
+}
+
 void match_summaries(const Folder& a, const Folder& b, Comparison& out) {
   const std::string file = (b.path / "summary.csv").string();
   if (a.swept != b.swept)
@@ -93,12 +116,15 @@ const Compared& named(const std::vector<Compared>& metrics, const std::string& n
 
 // ---- limits
 
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
 std::optional<double> largest_error(const Comparison& comparison, const std::string& metric) {
   std::optional<double> largest;
   for (const GroupComparison& group : comparison.groups) {
-    if (!group.starved.equal()) return std::numeric_limits<double>::infinity();
-    if (const auto error = group.metric(metric).relative_error())
-      largest = std::max(largest.value_or(0), std::abs(*error));
+    const Compared& values = group.metric(metric);
+    if (!group.starved.equal() || values.predicted.has_value() != values.measured.has_value())
+      return kInfinite;
+    if (const auto error = values.relative_error()) largest = std::max(largest.value_or(0), std::abs(*error));
   }
   return largest;
 }
@@ -128,6 +154,7 @@ Comparison compare_folders(const fs::path& prediction, const fs::path& measureme
   match_clients(a, b, out);
   if (a.about.has_jobs && b.about.has_jobs) match_jobs(a, b, out);
   out.rankings = rankings_of(out.groups);
+  out.lacking = all_lacking(a, b);
   return out;
 }
 
@@ -154,12 +181,15 @@ std::vector<Limit> parse_limits(const std::string& option, std::string_view text
 }
 
 std::optional<double> value_of(const Comparison& comparison, const std::string& metric) {
+  const bool of_jobs = metric == "ntt_p50" || metric == "ntt_p90";
+  if (of_jobs && !(comparison.prediction.has_jobs && comparison.measurement.has_jobs)) return std::nullopt;
+  if (!comparison.lacking.empty()) return kInfinite;
   if (metric == "ranking") {
     if (comparison.rankings.empty()) return std::nullopt;
     return static_cast<double>(std::count_if(comparison.rankings.begin(), comparison.rankings.end(),
                                              [](const RankingComparison& r) { return !r.equal(); }));
   }
-  if (metric != "ntt_p50" && metric != "ntt_p90") return largest_error(comparison, metric);
+  if (!of_jobs) return largest_error(comparison, metric);
   if (comparison.ntt.jobs == 0) return std::nullopt;
   return metric == "ntt_p50" ? comparison.ntt.p50 : comparison.ntt.p90;
 }

@@ -69,8 +69,8 @@ struct RankingComparison {
   std::uint32_t point = 0;
   std::string metric;                            // one that ranks policies
   std::vector<std::string> predicted, measured;  // policies, best first
-  // Policies that starve a client; they rank last and tie.
-  std::vector<std::string> starved_predicted, starved_measured;
+  // Policies that starve a client or failed; they rank last and tie.
+  std::vector<std::string> starved_predicted, starved_measured, failed_predicted, failed_measured;
   // Pairs more than 5% apart in both folders, in opposite order.
   std::vector<std::pair<std::string, std::string>> swapped;
   bool equal() const { return swapped.empty(); }
@@ -84,6 +84,14 @@ struct Unmatched {
   std::vector<std::string> first;  // the first ones: key columns separated by blanks
 };
 
+// A point and policy with a result in one folder only.
+struct Lacking {
+  std::uint32_t point = 0;
+  std::string policy;
+  bool in_prediction = false;  // that has none; else the measurement
+  std::string why;             // "missing", or "failed: " and the error (older programs kept none)
+};
+
 struct ComparedFolder {
   std::string path, experiment, world;
   bool has_jobs = false;  // jobs.csv
@@ -95,7 +103,8 @@ struct Comparison {
   std::vector<ClientComparison> clients;    // by point, policy, client
   std::vector<RankingComparison> rankings;  // by point; only points with at least two policies
   std::vector<Unmatched> unmatched;
-  JobErrors ntt;  // over all jobs
+  std::vector<Lacking> lacking;  // by point, then policy
+  JobErrors ntt;                 // over all jobs
   Unfinished unfinished;
 };
 
@@ -112,7 +121,7 @@ nlohmann::ordered_json to_json(const Comparison& comparison);
 
 // A limit for an error. Metrics: ntt_p50, ntt_p90 (of all jobs), ranking metrics (the largest absolute
 // relative error of a point and policy; infinite if different clients starve), ranking (the number of
-// different rankings).
+// different rankings). All are infinite if a point and policy has a result in one folder only.
 struct Limit {
   std::string metric;
   double most = 0;

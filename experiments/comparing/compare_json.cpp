@@ -58,6 +58,7 @@ Json to_json(const RankingComparison& ranking) {
           {"predicted", ranking.predicted},
           {"measured", ranking.measured},
           {"starved", {{"predicted", ranking.starved_predicted}, {"measured", ranking.starved_measured}}},
+          {"failed", {{"predicted", ranking.failed_predicted}, {"measured", ranking.failed_measured}}},
           {"swapped", swapped}};
 }
 
@@ -66,6 +67,13 @@ Json to_json(const Unmatched& unmatched) {
           {"in", unmatched.in_prediction ? "prediction" : "measurement"},
           {"count", unmatched.count},
           {"first", unmatched.first}};
+}
+
+Json to_json(const Lacking& lacking) {
+  return {{"point", lacking.point},
+          {"policy", lacking.policy},
+          {"in", lacking.in_prediction ? "prediction" : "measurement"},
+          {"why", lacking.why}};
 }
 
 template <typename Rows>
@@ -85,7 +93,8 @@ Json to_json(const Comparison& comparison) {
           {"groups", list(comparison.groups)},
           {"clients", list(comparison.clients)},
           {"rankings", list(comparison.rankings)},
-          {"unmatched", list(comparison.unmatched)}};
+          {"unmatched", list(comparison.unmatched)},
+          {"lacking", list(comparison.lacking)}};
 }
 
 }  // namespace gangway

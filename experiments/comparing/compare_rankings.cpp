@@ -12,13 +12,14 @@ namespace {
 // What one folder says of a policy.
 struct Value {
   std::string policy;
-  std::optional<double> value;  // none: a client starves under it
+  std::optional<double> value;  // none: it ranks behind all others
+  bool starves = false;
 };
 
-// Values without one rank behind all others.
+// Whether a policy has a rank in either folder.
 bool known(const GroupComparison& group, const Compared& metric) {
-  return (metric.predicted || !group.starved.predicted.empty()) &&
-         (metric.measured || !group.starved.measured.empty());
+  return metric.predicted || metric.measured || !group.starved.predicted.empty() ||
+         !group.starved.measured.empty();
 }
 
 // -1: a is better, 1: worse, 0: they tie.
@@ -41,10 +42,11 @@ std::vector<std::string> in_order(std::vector<Value> values, bool larger_is_bett
   return names;
 }
 
-std::vector<std::string> starving(const std::vector<Value>& values) {
+// Of those without a value.
+std::vector<std::string> last(const std::vector<Value>& values, bool starves) {
   std::vector<std::string> names;
   for (const Value& each : values)
-    if (!each.value) names.push_back(each.policy);
+    if (!each.value && each.starves == starves) names.push_back(each.policy);
   return names;
 }
 
@@ -56,8 +58,10 @@ RankingComparison rank(std::uint32_t point, const Metric& metric, const std::vec
   const bool larger_is_better = metric.better == Better::higher;
   out.predicted = in_order(predicted, larger_is_better);
   out.measured = in_order(measured, larger_is_better);
-  out.starved_predicted = starving(predicted);
-  out.starved_measured = starving(measured);
+  out.starved_predicted = last(predicted, true);
+  out.starved_measured = last(measured, true);
+  out.failed_predicted = last(predicted, false);
+  out.failed_measured = last(measured, false);
   for (std::size_t i = 0; i < predicted.size(); ++i)
     for (std::size_t j = i + 1; j < predicted.size(); ++j)
       if (order(predicted[i], predicted[j], larger_is_better) *
@@ -80,8 +84,8 @@ std::vector<RankingComparison> rankings_of(const std::vector<GroupComparison>& a
       for (const GroupComparison* group : groups) {
         const Compared& values = group->metric(metric->name);
         if (!known(*group, values)) continue;
-        predicted.push_back({group->policy, values.predicted});
-        measured.push_back({group->policy, values.measured});
+        predicted.push_back({group->policy, values.predicted, !group->starved.predicted.empty()});
+        measured.push_back({group->policy, values.measured, !group->starved.measured.empty()});
       }
       if (predicted.size() > 1) rankings.push_back(rank(point, *metric, predicted, measured));
     }

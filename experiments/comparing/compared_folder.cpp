@@ -1,5 +1,7 @@
 #include "experiments/comparing/compared_folder.hpp"
 
+#include <algorithm>
+
 #include "experiments/metrics/catalogue.hpp"
 #include "experiments/results/manifest.hpp"
 #include "experiments/sweeps/swept_columns.hpp"
@@ -60,6 +62,7 @@ void read_summary(Folder& folder) {
   const std::size_t point = table.column("point"), policy = table.column("policy");
   const ComparedColumns metrics(table, Level::point);
   const auto starved = table.column_if_any("starved");  // folders of older programs have none
+  const auto error = table.column_if_any("error");
   const std::vector<std::size_t> swept = swept_columns(table);
   for (const std::size_t column : swept) folder.swept.push_back(table.columns()[column]);
   while (table.next()) {
@@ -68,6 +71,7 @@ void read_summary(Folder& folder) {
     for (const std::size_t column : swept) row.swept.emplace_back(table.text(column));
     row.values = metrics.row(table);
     if (starved) row.starved = names_in(table.text(*starved));
+    if (error) row.error = table.text(*error);
     const GroupKey key{table.index(point), std::string(table.text(policy))};
     if (!folder.summary.emplace(key, std::move(row)).second) refuse_twice(table);
   }
@@ -85,6 +89,11 @@ void read_clients(Folder& folder) {
 }
 
 }  // namespace
+
+bool SummaryRow::has_result() const {
+  return error.empty() &&
+         std::any_of(values.begin(), values.end(), [](const Compared& c) { return c.predicted; });
+}
 
 std::vector<Compared> both_sides(const std::vector<Compared>& predicted,
                                  const std::vector<Compared>& measured) {

@@ -21,6 +21,9 @@ struct SummaryRow {
   std::vector<std::string> swept;
   std::vector<Compared> values;  // of one side
   std::vector<std::string> starved;
+  std::string error;
+
+  bool has_result() const;
 };
 
 struct Folder {

@@ -79,8 +79,23 @@ class Compare(ProgramTest):
         shown = self.gangway("compare", "a", "b").stdout
         self.assertIn("in B only: 2 rows of summary.csv: 0 frs, 1 frs\n", shown)
         self.assertRegex(shown, r"in A only: \d+ rows of jobs.csv: 0 rr 1 0 BS 0, .*, \.\.\.\n")
-        shown = self.gangway("compare", "a", "b", "--fail-above", "antt=9").stdout
-        self.assertIn("in the measurement only: 2 rows of summary.csv: 0 frs, 1 frs\n", shown)
+        done = self.gangway("compare", "a", "b", "--fail-above", "antt=9", code=1)
+        self.assertIn("in the measurement only: 2 rows of summary.csv: 0 frs, 1 frs\n", done.stdout)
+        self.assertEqual(done.stderr.splitlines(), [f"error: no result in the prediction at point {point} under frs: missing" for point in (0, 1)]
+                         + ["error: antt is inf, above 9"])
+
+    def test_a_policy_that_failed_on_one_side_is_no_success(self):
+        shutil.copytree(self.folder / "a", self.folder / "b")
+        summary = self.folder / "b/summary.csv"
+        lines = summary.read_text().splitlines()
+        row = next(number for number, line in enumerate(lines) if line.startswith("0,sjf,"))
+        begin = lines[row].split(",")[:4]  # point, policy and the swept gap
+        lines[row] = ",".join(begin) + "," * (lines[0].count(",") - 3) + "no room for it"
+        summary.write_text("\n".join(lines) + "\n")
+        done = self.gangway("compare", "a", "b", "--fail-above", "ntt_p90=9", code=1)
+        self.assertEqual(done.stderr.splitlines(), ["error: no result in the measurement at point 0 under sjf: failed: no room for it",
+                                                    "error: ntt_p90 is inf, above 9"])
+        self.assertIn("(failed: sjf)", done.stdout)
 
     def test_unfinished_jobs_are_counted(self):
         shutil.rmtree(self.folder / "a")

@@ -187,6 +187,43 @@ TEST_CASE("rows of one folder only are counted, and the first are named") {
   CHECK(got.ntt.jobs == 1);
 }
 
+TEST_CASE("a policy with a result in one folder only exceeds every limit") {
+  Folders folders;
+  const std::string rr = "0,rr,1 ms,2,1,3,100,4,10,0.5", frs = "0,frs,1 ms,3,1,2,100,4,10,0.5";
+  const auto summary = [](const fs::path& folder, const std::string& rows) {
+    write_file(folder / "summary.csv", kSummary.substr(0, kSummary.size() - 1) + ",error\n" + rows);
+  };
+  const bool swap = GENERATE(false, true), missing = GENERATE(false, true);
+  summary(swap ? folders.b() : folders.a(), frs + ",\n" + rr + ",\n");
+  summary(swap ? folders.a() : folders.b(),
+          frs + ",\n" + (missing ? "" : "0,rr,1 ms,,,,,,,,no room for it\n"));
+  const Comparison got = folders.compare();
+  REQUIRE(got.lacking.size() == 1);
+  CHECK(got.lacking[0].policy == "rr");
+  CHECK(got.lacking[0].in_prediction == swap);
+  CHECK(got.lacking[0].why == (missing ? "missing" : "failed: no room for it"));
+  for (const char* metric : {"antt", "dntt", "stp", "ntt_p50", "ntt_p90", "ranking"})
+    CHECK(value_of(got, metric) == std::numeric_limits<double>::infinity());
+  CHECK(to_json(got)["lacking"][0]["in"] == (swap ? "prediction" : "measurement"));
+  if (missing) return;
+  const RankingComparison& antt = got.rankings.at(0);  // rr is better where it has a value
+  CHECK((swap ? antt.measured : antt.predicted) == Strings{"rr", "frs"});
+  CHECK((swap ? antt.predicted : antt.measured) == Strings{"frs"});
+  CHECK((swap ? antt.failed_predicted : antt.failed_measured) == Strings{"rr"});
+  CHECK_FALSE(antt.equal());
+}
+
+TEST_CASE("a policy that failed in both folders is in no ranking and exceeds no limit") {
+  Folders folders;
+  for (const fs::path& folder : {folders.a(), folders.b()})
+    write_file(folder / "summary.csv", kSummary.substr(0, kSummary.size() - 1) +
+                                           ",error\n0,frs,1 ms,3,1,2,100,4,10,0.5,\n0,rr,1 ms,,,,,,,,no\n");
+  const Comparison got = folders.compare();
+  CHECK(got.lacking.empty());
+  CHECK(got.rankings.empty());
+  CHECK(value_of(got, "antt") == 0);
+}
+
 TEST_CASE("folders without jobs.csv are compared without errors of jobs") {
   Folders folders;
   const bool wanted = GENERATE(false, true);
