@@ -53,6 +53,14 @@ void check_swept(const Folder& a, const Folder& b, const SummaryRow& in_a, const
                        fmt::format("{} as in {}", quote(in_a.swept[s]), a.path.string()));
 }
 
+// Folders of older programs have none.
+void check_names(const Folder& a, const Folder& b) {
+  if (a.about.experiment.empty() || b.about.experiment.empty()) return;
+  if (a.about.experiment != b.about.experiment)
+    throw InputError({(b.path / "manifest.json").string(), 0}, "experiment", quote(b.about.experiment),
+                     fmt::format("{} as in {}", quote(a.about.experiment), a.path.string()));
+}
+
 // Points and policies with a result in `there` and none in `here`.
 void find_lacking(const Folder& here, const Folder& there, bool in_prediction,
                   std::vector<Lacking>& lacking) {
@@ -147,6 +155,7 @@ std::optional<double> Compared::relative_error() const {
 
 Comparison compare_folders(const fs::path& prediction, const fs::path& measurement) {
   const Folder a = read_folder(prediction), b = read_folder(measurement);
+  check_names(a, b);
   Comparison out;
   out.prediction = a.about;
   out.measurement = b.about;

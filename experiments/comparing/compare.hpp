@@ -109,8 +109,8 @@ struct Comparison {
 };
 
 // Reads summary.csv, clients.csv and, where both have it, jobs.csv. Throws InputError if a folder is no
-// finished result folder, another file is missing, truncated or malformed, a point has
-// different swept values, or no point and policy is in both.
+// finished result folder, another file is missing, truncated or malformed, the experiments have different
+// names, a point has different swept values, or no point and policy is in both.
 Comparison compare_folders(const std::filesystem::path& prediction, const std::filesystem::path& measurement);
 
 // Rankings of each point with at least two common policies, by each ranking metric.

@@ -1,4 +1,5 @@
 """The comparisons, calibrations and reports of synthetic folders."""
+import json
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
@@ -119,6 +120,12 @@ class Comparisons(InAFolder):
         code, out, errors = finish(start('compare.py', self.sides[0]))
         self.assertEqual((code, out), (2, ''))
         self.assertRegex(errors, r'\Aerror: [^\n]*DIR_B\n\Z')
+
+    def test_another_experiment_is_refused(self):
+        for side, name in zip(self.sides, ('fig4', 'fig5')):
+            manifest = json.loads((side / 'manifest.json').read_text())
+            (side / 'manifest.json').write_text(json.dumps(manifest | {'experiment': name}))
+        self.refused("measured/manifest.json: key 'experiment': found 'fig5', expected 'fig4' as in ")
 
     def test_folders_without_jobs_get_the_metrics(self):
         (self.sides[0] / 'jobs.csv').unlink()

@@ -97,6 +97,12 @@ class Compare(ProgramTest):
                                                     "error: ntt_p90 is inf, above 9"])
         self.assertIn("(failed: sjf)", done.stdout)
 
+    def test_another_experiment_is_refused(self):
+        self.run_into("b", SMALL.replace("name: small", "name: other"))
+        for arguments in ([], ["--json"], ["--fail-above", "antt=9"]):
+            message = self.refused("compare", "a", "b", *arguments)
+            self.assertEqual(message, "error: b/manifest.json: key 'experiment': found 'other', expected 'small' as in a")
+
     def test_unfinished_jobs_are_counted(self):
         shutil.rmtree(self.folder / "a")
         self.run_into("a", BUSY)

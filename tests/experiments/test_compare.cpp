@@ -224,6 +224,12 @@ TEST_CASE("a policy that failed in both folders is in no ranking and exceeds no 
   CHECK(value_of(got, "antt") == 0);
 }
 
+TEST_CASE("folders of experiments with different names are refused") {
+  Folders folders;
+  write_file(folders.b() / "manifest.json", R"({"kind": "result", "experiment": "f", "world": "sim"})");
+  folders.refused("b/manifest.json: key 'experiment': found 'f', expected 'e' as in ");
+}
+
 TEST_CASE("folders without jobs.csv are compared without errors of jobs") {
   Folders folders;
   const bool wanted = GENERATE(false, true);

@@ -52,6 +52,8 @@ def sides(first, second):
 def read_pair(predicted, measured):
     """The two result folders; refuses those that are not of the same experiment."""
     first, second = read(predicted), read(measured)
+    if first.experiment and second.experiment and first.experiment != second.experiment:
+        raise InputError(second.path / 'manifest.json', f"'{second.experiment}'", f"'{first.experiment}' as in {first.path}", None, 'experiment')
     if first.swept != second.swept:
         raise InputError(second.path / 'summary.csv', f"swept '{','.join(second.swept)}'",
                          f"'{','.join(first.swept)}' as in {first.path}", 1)

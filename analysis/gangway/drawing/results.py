@@ -112,6 +112,7 @@ class Results:
     endless: bool = False  # runs end at a horizon
     services: list = field(default_factory=list)  # Service, where the folder has them
     chosen: tuple = ()  # metrics that somebody asked for, in the place of the usual ones
+    experiment: str = ''  # its name, where the manifest says it
 
     def starved(self, point, policy):
         """The clients that finished no job in some run of that point and policy."""
@@ -182,7 +183,8 @@ def read(path, chosen=()):
         _count(configuration.get('replications')), swept, summary,
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
-        'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(chosen))
+        'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(chosen),
+        str(manifest.get('experiment') or '') if isinstance(manifest, dict) else '')
 
 
 def _title(manifest, configuration, path):
