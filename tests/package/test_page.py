@@ -18,6 +18,29 @@ ROOT = Path(__file__).resolve().parents[2]
 BROWSER = shutil.which('chromium') or shutil.which('google-chrome')
 
 
+# First come, first served finishes a at 10 ms and b at 20 ms; in turns both take about 20 ms.
+TWO = """kind: experiment
+version: 1
+name: two
+workload:
+  kind: workload
+  version: 1
+  name: two
+  clients:
+    - {name: a, kernels: [{name: k, block_tasks: 100, time: 10 ms}]}
+    - {name: b, kernels: [{name: k, block_tasks: 100, time: 10 ms}]}
+device: {kind: device, version: 1, name: plain, layout: pool, m: 4096}
+mechanism: ideal
+policies: [fcfs, {name: rr, params: {quantum: 1 ms}}]
+"""
+
+
+def rows_of(text):
+    """The cells of all tables of a page."""
+    rows = [re.findall(r'<t[hd][^>]*>(.*?)</t[hd]>', row, re.S) for row in re.findall(r'<tr[^>]*>(.*?)</tr>', text, re.S)]
+    return [[re.sub('<[^>]*>', '', cell).strip() for cell in row] for row in rows]
+
+
 class Structure(html.parser.HTMLParser):
     """What a page is made of, and whether it is nested as it must be."""
 
@@ -118,8 +141,7 @@ class Page(unittest.TestCase):
         text, _ = self.report('a', 'measured')
         self.check(text)
         self.assertIn('Predicted and measured', text)
-        rows = [re.findall(r'<t[hd][^>]*>(.*?)</t[hd]>', row, re.S) for row in re.findall(r'<tr[^>]*>(.*?)</tr>', text, re.S)]
-        rows = [[re.sub('<[^>]*>', '', cell).strip() for cell in row] for row in rows]
+        rows = rows_of(text)
         self.assertIn(['policy', 'metric', 'predicted', 'measured', 'error'], rows)
         antt = {}
         for name in 'ab':
@@ -128,6 +150,44 @@ class Page(unittest.TestCase):
         for policy, one in antt['a'].items():
             two = antt['b'][policy]
             self.assertIn([policy, 'ANTT', f'{one:.3f}', f'{two:.3f}', f'{100 * (one - two) / two:+.1f} %'], rows)
+
+    def run_two(self, out, world='sim', code=0, name='two', **changes):
+        file = self.folder / 'two.yaml'
+        file.write_text(TWO.replace('name: two\nwork', f'name: {name}\nwork'))
+        made = subprocess.run([PROGRAM, 'run', file, '--out', self.folder / out, *(f'--set={path}={value}' for path, value in changes.items())],
+                              capture_output=True, text=True)
+        self.assertEqual(made.returncode, code, made.stderr)
+        manifest = self.folder / out / 'manifest.json'
+        manifest.write_text(manifest.read_text().replace('"world": "sim"', f'"world": "{world}"'))
+
+    def test_a_policy_that_failed_and_a_client_that_starved(self):
+        self.run_two('short', 'cuda', code=1, horizon='15 ms')
+        text, _ = self.report('short')
+        rows = rows_of(text)
+        self.assertIn(['rr', 'failed', 'failed', 'failed', '', '', 'no job finished'], rows)
+        self.assertIn(['fcfs', 'starved', 'starved', 'starved', '1', 'b', ''], rows)
+        self.run_two('long')
+        text, _ = self.report('long', 'short')
+        self.check(text)
+        self.assertIn(['fcfs', 'ANTT', '1.500', 'starved', '-'], rows_of(text))
+        self.assertIn(['rr', 'STP', '1.026', 'failed', '-'], rows_of(text))
+
+    def test_all_times_are_in_ms(self):
+        self.run_two('times')
+        rows = rows_of(self.report('times')[0])
+        head = next(row for row in rows if 'standalone (ms)' in row)
+        fcfs = dict(zip(head, next(row for row in rows if row[:2] == ['0', 'fcfs'] and 'b' in row)))
+        self.assertEqual([fcfs[name] for name in ('standalone (ms)', 'response mean (ms)', 'response p99 (ms)', 'waiting mean (ms)')],
+                         ['10', '20', '20', '10'])
+        self.assertFalse([name for name in head if re.search(r'\bns\b', name)])
+
+    def test_two_experiments_stand_beside_each_other_without_a_comparison(self):
+        self.run_two('one')
+        self.run_two('other', name='other')
+        text, _ = self.report('one', 'other')
+        self.check(text)
+        self.assertNotIn('A and B', text)
+        self.assertEqual(text.count('standalone (ms)'), 2)
 
     def test_services(self):
         text, _ = self.report('services')

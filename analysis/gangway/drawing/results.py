@@ -35,6 +35,15 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class Failed:
+    """A point and policy that could not be played."""
+    point: int
+    policy: str
+    swept: tuple  # as in Summary
+    error: str
+
+
+@dataclass(frozen=True)
 class Slices:
     share: float  # of all time slices, while all clients were there
     in_a_row: float
@@ -113,6 +122,7 @@ class Results:
     services: list = field(default_factory=list)  # Service, where the folder has them
     chosen: tuple = ()  # metrics that somebody asked for, in the place of the usual ones
     experiment: str = ''  # its name, where the manifest says it
+    failed: tuple = ()  # Failed
 
     def starved(self, point, policy):
         """The clients that finished no job in some run of that point and policy."""
@@ -177,14 +187,14 @@ def read(path, chosen=()):
         raise InputError(path, 'a file' if path.exists() else 'nothing', 'a result folder')
     manifest = read_json(path / 'manifest.json') if (path / 'manifest.json').exists() else {}
     configuration = _find_experiment(manifest)
-    swept, summary = _read_summary(path / 'summary.csv', configuration, chosen)
+    swept, summary, failed = _read_summary(path / 'summary.csv', configuration, chosen)
     return Results(
         path, _title(manifest, configuration, path),
         _count(configuration.get('replications')), swept, summary,
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
         'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(chosen),
-        str(manifest.get('experiment') or '') if isinstance(manifest, dict) else '')
+        str(manifest.get('experiment') or '') if isinstance(manifest, dict) else '', failed)
 
 
 def _title(manifest, configuration, path):
@@ -308,12 +318,14 @@ def _read_summary(file, configuration, chosen):
             raise InputError(file, f"no metric '{name}'", 'a column of numbers behind the swept parameters', 1, name)
     _refuse_empty(file, rows)
     swept = _Swept(columns, 'policy', begin, rows, configuration)
-    return swept.paths, [Summary(row.index('point'), row.text('policy'), swept.texts(row),
-                                 {name: row.measured(name).scaled(names.scale(name)) for name in (*METRICS, _EFFICIENCY, *chosen)},
-                                 row.number('evictions'),
-                                 *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
-                                 row.index('unfinished'), row.text('percentiles'))
-                         for row in _without_failed(file, rows)]
+    summary = [Summary(row.index('point'), row.text('policy'), swept.texts(row),
+                       {name: row.measured(name).scaled(names.scale(name)) for name in (*METRICS, _EFFICIENCY, *chosen)},
+                       row.number('evictions'),
+                       *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
+                       row.index('unfinished'), row.text('percentiles'))
+               for row in _without_failed(file, rows)]
+    failed = [Failed(row.index('point'), row.text('policy'), swept.texts(row), row.text('error')) for row in rows if row.text('error')]
+    return swept.paths, summary, tuple(failed)
 
 
 _BASE_UNITS = ('_ns', '_bytes', '_bytes_per_second', '_per_second', '_share')

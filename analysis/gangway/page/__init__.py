@@ -45,7 +45,7 @@ def page(folders):
     """The HTML of a page about result folders; of two of one experiment, also about how they differ. InputError."""
     from jinja2 import Environment, PackageLoader
     folders = [Path(folder) for folder in folders]
-    runs = [_run(folder) for folder in folders]
+    runs = [_run(folder, f'run-{number}') for number, folder in enumerate(folders, 1)]
     pair = _pair(folders) if len(folders) == 2 else None
     title = ' and '.join(dict.fromkeys(run['title'] for run in runs))
     template = Environment(loader=PackageLoader('gangway.page', '.'), autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template(
@@ -60,10 +60,10 @@ def page(folders):
     return template.render(title=title, runs=runs, pair=pair)
 
 
-def _run(folder):
+def _run(folder, place):
     style.prepare(titles=False)  # the page has them
     if studies.is_study(folder):
-        return _study(folder)
+        return _study(folder, place)
     found = results.read(folder)
     manifest = results.read_json(folder / 'manifest.json') if (folder / 'manifest.json').is_file() else {}
     tables = [_table('Summary', *report._measured(found))]
@@ -73,14 +73,14 @@ def _run(folder):
     if found.published:
         tables.append(_table('Published values', *report._published(found)))
     return {'title': found.title, 'path': str(folder), 'facts': _facts(manifest), 'tables': tables, 'tally': report.tally(found.published),
-            'figures': _figures(drawing.kinds(folder)), 'again': _again(folder, manifest), 'traces': _traces(folder),
+            'figures': _figures(drawing.kinds(folder), place), 'again': _again(folder, manifest), 'traces': _traces(folder),
             'configuration': json.dumps(manifest.get('configuration', {}), indent=1)}
 
 
-def _study(folder):
+def _study(folder, place):
     manifest = results.read_json(folder / 'manifest.json') if (folder / 'manifest.json').is_file() else {}
     return {'title': studies.read(folder).title, 'path': str(folder), 'facts': _facts(manifest),
-            'tables': [_file_table('Summary', folder / 'summary.csv')], 'tally': '', 'figures': _figures(drawing.kinds(folder)),
+            'tables': [_file_table('Summary', folder / 'summary.csv')], 'tally': '', 'figures': _figures(drawing.kinds(folder), place),
             'again': _again(folder, manifest), 'traces': [], 'configuration': json.dumps(manifest.get('configuration', {}), indent=1)}
 
 
@@ -112,10 +112,15 @@ def _file_table(name, file):
     columns, rows = results.read_table(file, [])
     chosen = [column for column in columns if any(row.text(column) for row in rows) and not column.endswith('_ci95')]
     heads = [names.parameter(column) if '.' in column else column.replace('_', ' ') for column in chosen]
-    # In ms, but for what repeats a swept time in base units.
-    in_ns = [bool(re.search(r'_ns(_|$)', column)) and column.removesuffix('_ns') not in columns for column in chosen]
+    in_ns = [_is_time(column, columns) for column in chosen]
     heads = [re.sub(r' ns\b', '', head) + ' (ms)' if is_time else head for head, is_time in zip(heads, in_ns)]
     return _table(name, heads, [[_short(row.text(column), 1e-6 if is_time else 1) for column, is_time in zip(chosen, in_ns)] for row in rows])
+
+
+def _is_time(column, columns):
+    """Whether a column is to be shown in ms: not a swept path, nor what repeats one in base units."""
+    repeats = column.endswith('_ns') and column.removesuffix('_ns') in columns
+    return bool(re.search(r'_ns(_|$)', column)) and '.' not in column and not repeats
 
 
 def _short(text, factor=1):
@@ -137,19 +142,19 @@ def _cell(text):
     return {'text': text, 'key': (('-' if text.startswith('-') else '') + match[1]) if match else ''}
 
 
-def _figures(kinds):
-    """The figures that apply, each as SVG, or as a picture where that would be too much."""
+def _figures(kinds, place):
+    """The figures that apply, each as SVG, or as a picture where that would be too much. place: of the page, for ids."""
     shown = []
     for name, pages in kinds:
         for number, figure in enumerate(pages(), 1):
             if len(shown) < _MOST_FIGURES:
                 called = name if number == 1 else f'{name}-{number}'
-                shown.append({'name': called, 'about': _WHAT.get(name, name.replace('-', ' ')), 'body': _body(figure, called)})
+                shown.append({'name': called, 'about': _WHAT.get(name, name.replace('-', ' ')), 'body': _body(figure, called, place)})
             style.pyplot.close(figure)
     return shown
 
 
-def _body(figure, name):
+def _body(figure, name, place):
     import matplotlib
     about = html.escape(_WHAT.get(name, name.replace('-', ' ')), quote=True)
     out = io.StringIO()
@@ -157,8 +162,8 @@ def _body(figure, name):
         figure.savefig(out, format='svg', metadata={'Date': None, 'Creator': None})
     svg = out.getvalue()[out.getvalue().index('<svg'):]
     if len(svg) <= _MOST_SVG:
-        # Parts of several figures have the same names.
-        svg = re.sub(r'(\bid="|href="#|url\(#)', lambda found: f'{found[1]}{name}-', svg)
+        # Parts of several figures have the same names, also those of one figure of two results.
+        svg = re.sub(r'(\bid="|href="#|url\(#)', lambda found: f'{found[1]}{place}-{name}-', svg)
         return re.sub(r'<svg ', f'<svg role="img" aria-label="{about}" ', svg, count=1)
     picture = io.BytesIO()
     figure.savefig(picture, format='png', dpi=110, metadata={'Software': None})
@@ -221,7 +226,24 @@ def _pair_of_one_world(folders, both):
     swept = {row.point: dict(zip(both.measured.swept, row.swept)) for row in both.measured.summary}
     style.prepare(titles=False)
     return {'title': 'A and B', 'folders': [str(folder) for folder in folders], 'conclusions': told['conclusions'],
-            'tables': [_difference_table(told, swept)], 'figures': _figures(comparing.kinds(*folders)), 'worlds': []}
+            'tables': [_difference_table(told, swept)], 'figures': _figures(comparing.kinds(*folders), 'pair'), 'worlds': []}
+
+
+def _of_both(one, two, metric):
+    """A metric in the prediction and the measurement, and its error."""
+    words = [_without_value(row, metric) for row in (one, two)]
+    values = [math.nan if word else row.metrics[metric].mean for row, word in zip((one, two), words)]
+    shown = [word or f'{value:.3f}' for word, value in zip(words, values)]
+    return [*shown, '-' if any(words) or not values[1] else f'{100 * (values[0] / values[1] - 1):+.1f} %']
+
+
+def _without_value(row, metric):
+    """Why a side has no value; empty where it has one."""
+    if row is None:
+        return 'missing'
+    if isinstance(row, results.Failed):
+        return 'failed'
+    return 'starved' if row.starved else '-' if math.isnan(row.metrics[metric].mean) else ''
 
 
 def _pair(folders):
@@ -232,21 +254,15 @@ def _pair(folders):
         return None
     if agreement.sides(both.predicted, both.measured) == ('A', 'B'):
         return _pair_of_one_world(folders, both)
+    sides = [{(row.point, row.policy): row for row in [*side.summary, *side.failed]} for side in (both.predicted, both.measured)]
     rows = []
-    known = {(row.point, row.policy): row for row in both.predicted.summary}
-    for row in both.measured.summary:
-        other = known.get((row.point, row.policy))
-        if other is None:
-            continue
-        for metric in results.METRICS:
-            one, two = other.metrics[metric].mean, row.metrics[metric].mean
-            if not (math.isnan(one) or math.isnan(two)):
-                rows.append([*row.swept, row.policy, names.metric_name(metric), f'{one:.3f}', f'{two:.3f}',
-                             f'{100 * (one / two - 1):+.1f} %' if two else '-'])
+    for key in sorted(sides[0].keys() | sides[1].keys()):
+        one, two = (side.get(key) for side in sides)
+        rows += [[*(two or one).swept, key[1], names.metric_name(metric), *_of_both(one, two, metric)] for metric in results.METRICS]
     head = [*map(names.parameter, both.measured.swept), 'policy', 'metric', 'predicted', 'measured', 'error']
     style.prepare(titles=False)
     return {'title': 'Predicted and measured', 'conclusions': [], 'tables': [_table('Predicted and measured', head, rows)],
-            'figures': _figures(comparing.kinds(*folders)),
+            'figures': _figures(comparing.kinds(*folders), 'pair'),
             'worlds': [both.predicted.world, both.measured.world]}
 
 

@@ -38,14 +38,19 @@ def tally(published):
 
 
 def _measured(found):
-    places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in found.summary))}
-    rows = sorted(found.summary, key=lambda row: (row.point, places[row.policy]))
     shown = found.chosen or results.METRICS
-    head = [*map(names.parameter, found.swept), 'policy', *map(_titled, shown), 'unfinished jobs', 'starved']
-    return _without_empty(head, [[*row.swept, row.policy,
-                                  *('starved' if row.starved else _bound(row, metric) + _interval(row.metrics[metric]) for metric in shown),
-                                  str(row.unfinished or ''), ', '.join(row.starved)] for row in rows],
-                          ('unfinished jobs', 'starved'))
+
+    def cells(row):
+        if isinstance(row, results.Failed):
+            return [*('failed' for _ in shown), '', '', row.error]
+        return [*('starved' if row.starved else _bound(row, metric) + _interval(row.metrics[metric]) for metric in shown),
+                str(row.unfinished or ''), ', '.join(row.starved), '']
+
+    rows = [*found.summary, *found.failed]
+    places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in rows))}
+    rows.sort(key=lambda row: (row.point, places[row.policy]))
+    head = [*map(names.parameter, found.swept), 'policy', *map(_titled, shown), 'unfinished jobs', 'starved', 'error']
+    return _without_empty(head, [[*row.swept, row.policy, *cells(row)] for row in rows], ('unfinished jobs', 'starved', 'error'))
 
 
 def _bound(row, metric):
@@ -135,7 +140,7 @@ _TEX = {'\\': r'\textbackslash{}', '~': r'\textasciitilde{}', '^': r'\textasciic
 def _tex_table(head, rows):
     """Columns of which all cells are numbers are set flush right."""
     def is_number(cell):
-        return cell[:1].isdigit() or cell[:1] in ('-', '+', '≥') or cell in ('', 'starved') or cell.startswith('max ')
+        return cell[:1].isdigit() or cell[:1] in ('-', '+', '≥') or cell in ('', 'starved', 'failed') or cell.startswith('max ')
     columns = ''.join('r' if rows and all(is_number(row[column]) for row in rows) else 'l' for column in range(len(head)))
     lines = [' & '.join(''.join(_TEX.get(letter, letter) for letter in cell) for cell in row) + r' \\' for row in [head, *rows]]
     return '\n'.join([rf'\begin{{tabular}}{{{columns}}}', r'\toprule', lines[0], r'\midrule', *lines[1:], r'\bottomrule', r'\end{tabular}'])
