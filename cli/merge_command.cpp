@@ -43,8 +43,8 @@ int merge(const MergeArguments& arguments, const std::string& command) {
     return 0;
   }
   if (!merged.interrupted) return print_merged(merged, arguments.out);
-  fmt::print(stderr, "interrupted: {} of {} parts are in {}; the same command continues\n",
-             merged.parts_added, parts.size(), arguments.out);
+  fmt::print(stderr, "interrupted: {} of {} parts are in {}; the same command{} continues\n",
+             merged.parts_added, parts.size(), arguments.out, arguments.force ? " without --force" : "");
   return 130;
 }
 

@@ -69,17 +69,23 @@ void print_part(const PointSet& played, std::uint32_t points) {
              points - 1);
 }
 
+// With --force it would begin anew.
+const char* what_goes_on(const Arguments& arguments) {
+  return arguments.force ? "the same command without --force" : "the same command";
+}
+
 // The exit code where there is nothing new to print, which this says.
 template <typename Report>
-std::optional<int> without_results(const Report& report, const std::filesystem::path& out) {
+std::optional<int> without_results(const Report& report, const Arguments& arguments,
+                                   const std::filesystem::path& out) {
   for (const std::string& note : report.notes) fmt::print(stderr, "note: {}\n", note);
   if (report.was_complete && !report.interrupted) {
     fmt::print("{} already holds these results\n", out.string());
     return 0;
   }
   if (!report.interrupted) return std::nullopt;
-  fmt::print(stderr, "interrupted: {} of {} results kept in {}; the same command continues\n",
-             report.groups_done, report.groups, out.string());
+  fmt::print(stderr, "interrupted: {} of {} results kept in {}; {} continues\n", report.groups_done,
+             report.groups, out.string(), what_goes_on(arguments));
   return 130;
 }
 
@@ -138,7 +144,7 @@ int run_study(const Arguments& arguments, const std::string& command, Configurat
   if (isatty(STDERR_FILENO) != 0) options.progress = show_sets;
   const StudyReport report = run_study(study, options, catch_interrupts());
   if (options.progress) fmt::print(stderr, "\r\033[K");
-  if (const auto code = without_results(report, options.out))
+  if (const auto code = without_results(report, arguments, options.out))
     return verified(arguments, kept, options.out, *code);
   if (report.part)
     print_part(*options.points, study.sweep.points());
@@ -177,7 +183,7 @@ int run(Arguments arguments, const std::string& command) {
   if (isatty(STDERR_FILENO) != 0) options.progress = show;
   const RunReport report = run_experiment(experiment, options, catch_interrupts());
   if (options.progress) fmt::print(stderr, "\r\033[K");
-  if (const auto code = without_results(report, options.out))
+  if (const auto code = without_results(report, arguments, options.out))
     return verified(arguments, kept, options.out, *code);
   if (report.part)
     print_part(*options.points, experiment.points.size());
@@ -187,7 +193,7 @@ int run(Arguments arguments, const std::string& command) {
              report.account.jobs, report.account.events, report.account.seconds,
              static_cast<double>(report.account.jobs) / report.account.seconds, report.account.threads,
              options.out.string());
-  return verified(arguments, kept, options.out, print_failures(report, "the same command"));
+  return verified(arguments, kept, options.out, print_failures(report, what_goes_on(arguments)));
 }
 
 }  // namespace

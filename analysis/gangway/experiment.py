@@ -110,7 +110,8 @@ class Experiment:
         out: the result folder, as `gangway run --out` fills it, byte for byte; None leaves nothing on disk.
         world: of gangway.worlds(). jobs: threads (default: one for each core). force: replace other results in the folder.
         trace: keep timelines. progress: True, False, or None (on terminals and in notebooks).
-        After Ctrl-C or a RunError, finished results stay in the folder. InputError; RunError (its `result` has what was finished)."""
+        After Ctrl-C or a RunError, finished results stay in the folder, and the same call, without force, continues.
+        InputError; RunError (its `result` has what was finished)."""
         policy.take_changes()
         experiment = self.read()
         if jobs is not None and not (isinstance(jobs, int) and 1 <= jobs <= 1024):

@@ -172,7 +172,8 @@ Crew work(unsigned wanted, const std::function<bool()>& step, const std::functio
 }
 
 RunError out_of_memory() {
-  return RunError("out of memory; finished results are kept, and the same command continues");
+  return RunError(
+      "out of memory; finished results are kept, and the same command, without --force, continues");
 }
 
 }  // namespace gangway

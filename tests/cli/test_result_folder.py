@@ -205,6 +205,13 @@ class CutOff(ProgramTest):
         self.assertRegex(error, rf"\Ainterrupted: {kept} of {SLOW_GROUPS} [^\n]+\n\Z")
         self.check_resumption()
 
+    def test_a_forced_run_that_is_interrupted_goes_on_without_force(self):
+        self.gangway("run", self.file("tiny.yaml", TINY), "--out", self.out)
+        _, error = interrupt_in_the_middle(self, self.out, "run", self.experiment, "--force")
+        kept = self.check_parts()
+        self.assertEqual(error, f"interrupted: {kept} of {SLOW_GROUPS} results kept in {self.out}; the same command without --force continues\n")
+        self.check_resumption()
+
     def test_kill_loses_no_finished_group(self):
         process = self.start_and_wait_for_groups(self.out, 2, "run", self.experiment)
         self.end(process, signal.SIGKILL, -signal.SIGKILL)
